@@ -1,0 +1,13 @@
+"""Board games as vectorised JAX environments."""
+
+from jaxgames.env import Env as Env
+from jaxgames.env import ParameterError as ParameterError
+from jaxgames.env import ParameterTypeError as ParameterTypeError
+from jaxgames.env import State as State
+from jaxgames.registry import list_games as list_games
+from jaxgames.registry import make as make
+from jaxgames.registry import register as register
+from jaxgames.sampling import random_action as random_action
+from jaxgames.wrappers import auto_reset as auto_reset
+
+__version__ = "0.1.0"

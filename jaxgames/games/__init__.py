@@ -1,0 +1,1 @@
+"""One file a game: tables, state, rules, observation, notation."""
