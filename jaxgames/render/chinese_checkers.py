@@ -1,0 +1,214 @@
+"""The star board: triangle 0 on top, every row shifted by half a cell against the next.
+
+Cell (q, r) stands at x = CELL (q + r / 2), y = CELL (sqrt(3) / 2) r. All that is drawn is read
+from the text of a position (`env.to_string`): the pegs by absolute cells, the seat to move, the chain and the round.
+"""
+
+import functools
+import math
+import re
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from jaxgames.games.chinese_checkers import DIRECTIONS, TRIANGLES, ChineseCheckers, ChineseCheckersState, tables
+from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, move_to, node, number
+from jaxgames.render.theme import Theme
+
+ROW = CELL * math.sqrt(3) / 2  # from one row to the next
+PEG, HOLE = 8.3, 3.9  # radii
+RIM = 13.0  # from the outermost cells to the board's edge
+
+
+def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
+    """The star board of one size and its seats."""
+    n = env.size
+    looks: dict[str, Element] = {}
+    for seat, triangle in enumerate(TRIANGLES[env.num_players]):
+        looks[f"home{seat}"] = _outline(n, triangle, theme.seats[seat])
+        looks[f"goal{seat}"] = _outline(n, (triangle + 3) % 6, theme.seats[seat])
+    for seat in range(env.num_players):
+        looks[f"seat{seat}"] = _peg(theme, theme.seats[seat])
+    line = {"stroke": theme.ink, "stroke-width": "2", "stroke-linecap": "round", "stroke-linejoin": "round"}
+    dots = {"stroke": theme.ink, "stroke-linecap": "round", "stroke-width": "6"}
+    wide = {"stroke-linecap": "round", "stroke-linejoin": "round", "stroke-width": "19.4"}
+    return Drawing(
+        name=f"star{n}p{env.num_players}",
+        theme=theme,
+        width=2 * (1.5 * n * CELL + RIM + 5),
+        height=2 * (2 * n * ROW + RIM + 9),
+        background=_board(env, theme),
+        looks=looks,
+        under={"last": {**wide, "stroke": theme.ink, "stroke-opacity": ".22"}},
+        over={
+            "casing": {**line, "stroke": theme.hole, "stroke-width": "4.4", "stroke-opacity": ".9"},
+            "chain": line,
+            "stops": dots,
+        },
+        scene=functools.partial(_scene, env),
+    )
+
+
+# -- one position ----------------------------------------------------------------------------------
+
+
+def _scene(env: ChineseCheckers, state: ChineseCheckersState, moves: Sequence[str]) -> Scene:
+    rows, seat_text, chain_text, rounds = env.to_string(state).split()
+    content, seat, places = rows.replace("/", ""), int(seat_text), _places(env.size)
+    chain = [] if chain_text == "-" else [int(cell) for cell in chain_text.split(",")]
+    pieces = {place: f"seat{owner}" for place, owner in zip(places, content, strict=True) if owner != "."}
+
+    last_mover = seat if chain else (seat - 1) % env.num_players
+    home, goal = TRIANGLES[env.num_players][seat], (TRIANGLES[env.num_players][last_mover] + 3) % 6
+    if state.truncated:
+        caption = Caption(None, f"no winner after {rounds} rounds", strong=True)
+    elif not state.terminated:
+        what = "may hop on" if chain else "to move"
+        caption = Caption(f"seat{seat}", f"seat {seat} {what} · round {rounds}")
+        pieces[_tip(env.size, home)] = f"home{seat}"
+    elif all(content[cell] == str(last_mover) for cell in np.flatnonzero(tables(env.size).start == goal)):
+        caption = Caption(f"seat{last_mover}", f"seat {last_mover} wins · round {rounds}", strong=True)
+        pieces[_tip(env.size, goal)] = f"goal{last_mover}"
+    else:
+        caption = Caption(f"seat{seat}", f"illegal move by seat {seat}", strong=True)
+
+    marks: dict[str, str] = {}
+    if trail := _trail(env, moves):
+        marks["last"] = _path([places[cell] for cell in (trail[-2:] if chain else trail)])
+    if chain:
+        stops = [places[cell] for cell in chain]
+        marks["casing"] = marks["chain"] = _arrow(stops)
+        marks["stops"] = "".join(f"M{_at(place)}h0" for place in stops[:-1])
+    return Scene(caption, pieces, marks)
+
+
+def _trail(env: ChineseCheckers, moves: Sequence[str]) -> list[int]:
+    """The cells that the last peg to move in a turn came through."""
+    trail: list[int] = []
+    for text in moves:
+        if text == "end":
+            continue
+        found = re.fullmatch(r"(\d+)(?:->|=>)(\d+)", text)
+        if not found or any(int(cell) >= env.num_cells for cell in found.groups()):
+            raise ValueError(
+                f"expected 'end', a step '3->14' or a hop '3=>16' of cells below {env.num_cells}, not {text!r}"
+            )
+        cell, to = map(int, found.groups())
+        trail = [*trail, to] if trail and trail[-1] == cell else [cell, to]
+    return trail
+
+
+# -- geometry --------------------------------------------------------------------------------------
+
+
+def _at(place: Place) -> str:
+    return f"{number(place[0])},{number(place[1])}"
+
+
+@functools.lru_cache
+def _places(size: int) -> list[Place]:
+    """(x, y) of the middle of every cell."""
+    return [(round(CELL * (q + r / 2), 2), round(ROW * r, 2)) for q, r in tables(size).axial.tolist()]
+
+
+def _path(places: Sequence[Place]) -> str:
+    return "M" + "L".join(map(_at, places))
+
+
+def _arrow(places: Sequence[Place]) -> str:
+    """A line through the places with its head at the edge of the peg on the last one."""
+    (x0, y0), (x, y) = places[-2:]
+    heading = math.atan2(y - y0, x - x0)
+
+    def behind(distance: float, turn: float = 0.0) -> Place:
+        return x - distance * math.cos(heading + turn), y - distance * math.sin(heading + turn)
+
+    tip = behind(PEG + 1.2)
+    return f"{_path([*places[:-1], tip])}{_path([behind(PEG + 6, 0.27), tip, behind(PEG + 6, -0.27)])}"
+
+
+def _polar(distance: float, degrees: float) -> Place:
+    return distance * math.cos(math.radians(degrees)), distance * math.sin(math.radians(degrees))
+
+
+def _rounded(corners: Sequence[Place], radius: float) -> str:
+    """A closed path along the corners, each cut `radius` before it and rounded."""
+    parts: list[str] = []
+    for before, corner, after in zip([corners[-1], *corners[:-1]], corners, [*corners[1:], corners[0]], strict=True):
+        near = [_towards(corner, other, radius) for other in (before, after)]
+        parts.append(f"{_at(near[0])}Q{_at(corner)} {_at(near[1])}")
+    return f"M{'L'.join(parts)}Z"
+
+
+def _towards(place: Place, other: Place, distance: float) -> Place:
+    share = distance / math.dist(place, other)
+    return place[0] + share * (other[0] - place[0]), place[1] + share * (other[1] - place[1])
+
+
+def _triangle(size: int, triangle: int) -> str:
+    """The outline of a triangle of cells, half a row away from its outermost cells."""
+    pointing = 60 * triangle - 90
+    x, y = _polar((size + 1 + (size - 1) / 3) * ROW, pointing)
+    reach = (size - 1) * CELL / math.sqrt(3) + ROW
+    corners = [_polar(reach, pointing + turn) for turn in (0, 120, 240)]
+    return _rounded([(x + dx, y + dy) for dx, dy in corners], 9)
+
+
+def _tip(size: int, triangle: int) -> Place:
+    """The corner of a triangle that points away from the middle; no cell is there."""
+    x, y = _polar((2 * size + 1) * ROW, 60 * triangle - 90)
+    return round(x, 2), round(y, 2)
+
+
+# -- what is drawn ---------------------------------------------------------------------------------
+
+
+def _board(env: ChineseCheckers, theme: Theme) -> Element:
+    """The star, the homes in their owners' colours, the lines between neighbours and the holes."""
+    n, places = env.size, _places(env.size)
+    inside = n * ROW + RIM  # from the middle to the sides of the two large triangles that make the star
+    star = [_polar(2 * inside if k % 2 == 0 else inside / math.cos(math.pi / 6), 30 * k - 90) for k in range(12)]
+    board = node("path", d=_rounded(star, 12), fill=theme.board, stroke=theme.edge, stroke_width=1.2)
+    homes = [
+        node("path", d=_triangle(n, triangle), fill=theme.seats[seat], fill_opacity=".24")
+        for seat, triangle in enumerate(TRIANGLES[env.num_players])
+    ]
+    lines = node("path", d=_lines(n), stroke=theme.line, stroke_width=1.1, stroke_linecap="round")
+    holes = node("g", fill=theme.hole, stroke=theme.rim, stroke_width=0.9)
+    holes.extend(node("circle", cx=x, cy=y, r=HOLE) for x, y in places)
+    return node("g", board, *homes, lines, holes)
+
+
+def _lines(size: int) -> str:
+    """Every row of cells in three directions as one stroke."""
+    t, places = tables(size), _places(size)
+    strokes: list[str] = []
+    for direction in (0, 1, 5):
+        dq, dr = DIRECTIONS[direction]
+        by_line: dict[int, list[int]] = {}
+        for cell, (q, r) in enumerate(t.axial.tolist()):
+            by_line.setdefault(q * dr - r * dq, []).append(cell)
+        strokes += [_path([places[cells[0]], places[cells[-1]]]) for cells in by_line.values()]
+    return "".join(strokes)
+
+
+def _peg(theme: Theme, colour: str) -> Element:
+    body = node("circle", r=PEG, fill=colour, stroke=theme.outline, stroke_width=0.9)
+    shine = node(
+        "ellipse",
+        cx=-2.6,
+        cy=-3.2,
+        rx=3.1,
+        ry=2.2,
+        fill="#ffffff",
+        fill_opacity=".32",
+        transform="rotate(-38 -2.6 -3.2)",
+    )
+    return node("g", body, shine)
+
+
+def _outline(size: int, triangle: int, colour: str) -> Element:
+    x, y = _tip(size, triangle)
+    shape = _triangle(size, triangle)
+    return node("path", d=shape, fill="none", stroke=colour, stroke_width=2.2, transform=move_to((-x, -y)))

@@ -1,0 +1,181 @@
+"""What a game supplies to be drawn, and how a card with a board and its caption is put together.
+
+A game draws in its own units, one cell being `CELL` wide and (0, 0) the middle of its board:
+
+    Drawing   what stays the same: the background, how each kind of piece looks, how each mark is stroked
+    Scene     what a position adds: which piece stands where, the path of every mark, the caption
+
+A still picture lays one scene on the background; an animation compares the scenes of a game.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from jaxgames.render.theme import Theme
+
+CELL = 20.0  # a cell's width in a drawing's units
+CARD = 400.0  # a card's width in a document's units, in which the caption is set
+PADDING = 14.0  # between a card's border and its board
+CAPTION = 40.0  # height of the caption
+GAP = 12.0  # between the cards of a grid
+FONTS = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, 'Noto Sans', 'DejaVu Sans', 'Liberation Sans', sans-serif"
+
+Place = tuple[float, float]  # (x, y) of the middle of a piece
+
+
+@dataclass(frozen=True)
+class Caption:
+    """A line below a board."""
+
+    look: str | None  # a piece drawn before the text
+    text: str
+    note: str = ""  # what stands at the right end, in a quieter colour
+    strong: bool = False  # whether the game is over
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a position adds to the background."""
+
+    caption: Caption
+    pieces: Mapping[Place, str] = field(default_factory=dict[Place, str])  # the look of what stands there
+    marks: Mapping[str, str] = field(default_factory=dict[str, str])  # path data (`d`) of the marks shown
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What every position of one env has in common, in one theme."""
+
+    name: str  # begins the ids in the document, so that two pictures may stand on one page
+    theme: Theme
+    width: float  # of what is drawn, in units; (0, 0) is in the middle
+    height: float
+    background: Element
+    looks: Mapping[str, Element]  # every kind of piece, drawn around (0, 0); the first lie at the bottom
+    under: Mapping[str, Mapping[str, str]]  # attributes of the marks' paths below the pieces, bottom first
+    over: Mapping[str, Mapping[str, str]]  # and above them
+    scene: Callable[[Any, Sequence[str]], Scene]  # of a state and the texts of the moves of its last turn
+
+    @property
+    def scale(self) -> float:
+        return (CARD - 2 * PADDING) / self.width
+
+    @property
+    def card_height(self) -> float:
+        return round(self.height * self.scale + PADDING + CAPTION, 1)
+
+
+def number(value: float) -> str:
+    """A coordinate to a hundredth, as short as can be."""
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+def node(tag: str, *children: Element, **attributes: float | str) -> Element:
+    """An element; `stroke_width=2` is the attribute `stroke-width`."""
+    named = {
+        name.replace("_", "-"): value if isinstance(value, str) else number(value) for name, value in attributes.items()
+    }
+    element = Element(tag, named)
+    element.extend(children)
+    return element
+
+
+def text_node(content: str, **attributes: float | str) -> Element:
+    element = node("text", **attributes)
+    element.text = content
+    return element
+
+
+def move_to(place: Place) -> str:
+    return f"translate({number(place[0])},{number(place[1])})"
+
+
+def piece(drawing: Drawing, look: str, place: Place) -> Element:
+    return node("use", href=f"#{_name(drawing, look)}", transform=move_to(place))
+
+
+def mark(attributes: Mapping[str, str], path: str) -> Element:
+    return Element("path", {"fill": "none", **attributes, "d": path})
+
+
+def caption_line(drawing: Drawing, caption: Caption, y: float = 0) -> Element:
+    """One caption, `CAPTION` high, the top of it at `y`."""
+    theme, baseline = drawing.theme, y + CAPTION / 2 + 3
+    line = node("g")
+    left = PADDING + 4
+    if caption.look is not None:
+        dot = piece(drawing, caption.look, (left + 7, baseline - 5))
+        dot.set("transform", dot.attrib["transform"] + " scale(.85)")
+        line.append(dot)
+        left += 22
+    line.append(text_node(caption.text, x=left, y=baseline, font_weight="600" if caption.strong else "400"))
+    if caption.note:
+        line.append(text_node(caption.note, x=CARD - PADDING - 4, y=baseline, text_anchor="end", fill=theme.muted))
+    return line
+
+
+def still(drawing: Drawing, scene: Scene) -> Element:
+    """The card of one position."""
+
+    def marks(layer: Mapping[str, Mapping[str, str]]) -> list[Element]:
+        return [mark(attributes, scene.marks[name]) for name, attributes in layer.items() if name in scene.marks]
+
+    order = list(drawing.looks)
+    standing = sorted(scene.pieces.items(), key=lambda item: order.index(item[1]))
+    pieces = [piece(drawing, look, place) for place, look in standing]
+    return card(drawing, [*marks(drawing.under), *pieces, *marks(drawing.over)], caption_line(drawing, scene.caption))
+
+
+def card(drawing: Drawing, on_board: Sequence[Element], caption: Element) -> Element:
+    """A board on its paper; the top left corner is (0, 0)."""
+    theme = drawing.theme
+    paper = node(
+        "rect",
+        x=0.5,
+        y=0.5,
+        width=CARD - 1,
+        height=drawing.card_height - 1,
+        rx=12,
+        fill=theme.paper,
+        stroke=theme.border,
+    )
+    middle = (CARD / 2, PADDING + drawing.height * drawing.scale / 2)
+    background = node("use", href=f"#{_name(drawing, 'background')}")
+    board = node("g", background, *on_board, transform=f"{move_to(middle)} scale({drawing.scale:.4f})")
+    below = node("g", caption, transform=move_to((0, drawing.card_height - CAPTION)), fill=theme.ink)
+    return node("g", paper, board, below)
+
+
+def document(drawing: Drawing, cards: Sequence[Element], columns: int, width: float, label: str) -> str:
+    """A grid of cards as one SVG, each of them `width` pixels wide."""
+    rows = -(-len(cards) // columns)
+    total = (columns * (CARD + GAP) - GAP, rows * (drawing.card_height + GAP) - GAP)
+    definitions = node("defs")
+    for name, element in {"background": drawing.background, **drawing.looks}.items():
+        definitions.append(node("g", element, id=_name(drawing, name)))
+    root = node(
+        "svg",
+        definitions,
+        xmlns="http://www.w3.org/2000/svg",
+        width=round(total[0] * width / CARD),
+        height=round(total[1] * width / CARD),
+        viewBox=f"0 0 {number(total[0])} {number(total[1])}",
+        role="img",
+        aria_label=label,
+        font_family=FONTS,
+        font_size=14,
+    )
+    for index, element in enumerate(cards):
+        corner = (index % columns * (CARD + GAP), index // columns * (drawing.card_height + GAP))
+        if len(cards) > 1:
+            element.set("transform", move_to(corner))
+        root.append(element)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _name(drawing: Drawing, name: str) -> str:
+    return f"{drawing.name}-{drawing.theme.name}-{name}"

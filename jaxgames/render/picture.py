@@ -1,0 +1,97 @@
+"""A picture that shows itself in a notebook and saves itself to a file."""
+
+import base64
+import io
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+SUFFIXES = (".svg", ".png", ".gif")
+_COLOURS = 255  # of a GIF
+
+
+class Picture:
+    """A drawn board, a grid of boards or an animated game; made by `svg` and `animate`.
+
+    `picture.svg` is the text of the SVG document. As the last value of a notebook cell a picture shows itself.
+    """
+
+    def __init__(self, svg: str, frames: Callable[[], Iterator[str]], seconds: Sequence[float], paper: str) -> None:
+        self.svg = svg
+        self.seconds = tuple(seconds)  # that every frame is seen
+        self.paper = paper  # what a GIF, which knows no half-transparent colours, lies on
+        self._frames = frames  # the frames as still SVG documents, drawn only when they are needed
+
+    @property
+    def num_frames(self) -> int:
+        """1 for a still picture."""
+        return len(self.seconds)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the picture; the suffix of `path` decides how.
+
+        `.svg` moves if the picture does and needs nothing; `.png` is a still, of the last frame of an
+        animation; `.gif` moves frame by frame. The latter two need `pip install "jaxgames[render]"`.
+
+        Raises:
+          ValueError: any other suffix.
+          ImportError: `.png` or `.gif` without what they need.
+        """
+        path = Path(path)
+        suffix = path.suffix.lower()
+        if suffix == ".svg":
+            path.write_text(self.svg, encoding="utf-8")
+        elif suffix == ".png":
+            path.write_bytes(_rasterise(self.svg))
+        elif suffix == ".gif":
+            path.write_bytes(_gif(self._frames(), self.seconds, self.paper))
+        else:
+            raise ValueError(f"the file's suffix must be one of {', '.join(SUFFIXES)}, not {suffix!r} in {str(path)!r}")
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def _repr_html_(self) -> str:
+        """As an image of its own, which runs, and keeps its ids from those of other pictures on the page."""
+        data = base64.b64encode(self.svg.encode()).decode()
+        return f'<img src="data:image/svg+xml;base64,{data}" style="max-width:100%" alt="board">'
+
+    def __repr__(self) -> str:
+        return f"Picture({len(self.svg)} characters of SVG, {self.num_frames} frames, {sum(self.seconds):g} s)"
+
+
+def _rasterise(svg: str) -> bytes:
+    """The PNG of a still SVG, in its own size."""
+    try:
+        import resvg_py
+    except ImportError as error:
+        raise _missing("resvg_py") from error
+    return resvg_py.svg_to_bytes(svg_string=svg)
+
+
+def _gif(frames: Iterator[str], seconds: Sequence[float], paper: str) -> bytes:
+    """One GIF in an endless loop. All frames share one palette, so that nothing flickers."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise _missing("pillow") from error
+    images: list[Any] = []
+    for frame in frames:
+        image = Image.open(io.BytesIO(_rasterise(frame)))
+        opaque = Image.new("RGB", image.size, paper)
+        opaque.paste(image, mask=image.getchannel("A"))
+        images.append(opaque)
+    sample = Image.new("RGB", (images[0].width, 3 * images[0].height))
+    for row, index in enumerate((0, len(images) // 2, -1)):
+        sample.paste(images[index], (0, row * images[0].height))
+    palette = sample.quantize(_COLOURS, dither=Image.Dither.NONE)
+    first, *others = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+    out = io.BytesIO()
+    milliseconds = [round(1000 * duration) for duration in seconds]
+    first.save(out, "GIF", save_all=True, append_images=others, duration=milliseconds, loop=0)
+    return out.getvalue()
+
+
+def _missing(package: str) -> ImportError:
+    return ImportError(f'PNG and GIF files need {package}: pip install "jaxgames[render]" (SVG needs nothing)')
