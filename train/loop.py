@@ -1,0 +1,218 @@
+"""The host's side of a training run: the command line, progress, evaluations, checkpoints, stopping and going on.
+
+python -m train.ppo --env "chinese_checkers(size=2, num_players=6)" --run-dir runs/first
+python -m train.ppo --run-dir runs/first --resume
+"""
+
+import dataclasses
+import functools
+import json
+import signal
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import jax
+import tyro
+from tqdm import tqdm
+
+from train import play
+from train.ppo import Config, Learner, Runner
+from train.run import Run, scalars
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run is watched and kept; nothing here changes what is learnt."""
+
+    run_dir: Path | None = None
+    """The run's folder; runs/<time> if not given."""
+    resume: bool = False
+    """Go on with the run in the folder, if there is one; of its settings only --total-steps may be given anew."""
+    checkpoint_every: int = 10
+    """Iterations from one checkpoint to the next."""
+    evaluate_every: int = 5
+    """Iterations from one evaluation to the next; 0 for none."""
+    evaluation_games: int = 100
+    """Games of one seat, drawn at random, against uniformly random opponents."""
+    temperature: float = 1.0
+    """Of the actions in evaluations: 1 draws from the policy, 0 plays its likeliest action."""
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("checkpoint_every", 1),
+            ("evaluate_every", 0),
+            ("evaluation_games", 1),
+            ("temperature", 0),
+        ):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
+
+
+@dataclass(frozen=True)
+class Arguments:
+    config: tyro.conf.OmitArgPrefixes[Config] = field(default_factory=Config)
+    settings: tyro.conf.OmitArgPrefixes[Settings] = field(default_factory=Settings)
+
+
+def main() -> None:
+    """The command `python -m train.ppo`."""
+    try:
+        arguments = parse(sys.argv[1:])
+        run = open_run(arguments)
+    except (ValueError, OSError) as error:
+        sys.exit(f"train.ppo: {error}")
+    result = train(run, arguments.settings)
+    print(json.dumps(result))
+    sys.exit(0 if result["finished"] else 130)
+
+
+def parse(words: list[str]) -> Arguments:
+    """The command line; what is left out has the stored run's settings with --resume, else the defaults."""
+    parser = functools.partial(
+        tyro.cli, Arguments, prog="python -m train.ppo", description="Train a policy by self-play with PPO.", args=words
+    )
+    arguments = parser()
+    folder = arguments.settings.run_dir
+    if arguments.settings.resume and folder is None:
+        raise ValueError("--resume needs the --run-dir to go on with")
+    if arguments.settings.resume and folder is not None and (folder / "config.json").exists():
+        return parser(default=Arguments(config=Run.open(folder).config))
+    return arguments
+
+
+def open_run(arguments: Arguments) -> Run:
+    """The folder to write to: a new one, or with `resume` the one that stands."""
+    config, settings = arguments.config, arguments.settings
+    folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
+    if not (settings.resume and (folder / "config.json").exists()):
+        return Run.create(folder, config)
+    run = Run.open(folder)
+    changed = [f.name for f in dataclasses.fields(Config) if getattr(config, f.name) != getattr(run.config, f.name)]
+    if set(changed) - {"total_steps"}:
+        raise ValueError(f"{folder} was begun with other settings: {', '.join(changed)}; only total_steps may change")
+    return run.extended(config.total_steps) if changed else run
+
+
+def train(run: Run, settings: Settings) -> dict[str, Any]:
+    """Trains to the end of the run, or until Ctrl-C or SIGTERM, and returns the result that is stored with it."""
+    config, learner = run.config, Learner(run.config)
+    say(f"{config.env}, {config.sharing}: {config.num_iterations} iterations of {config.steps_per_iteration:,} steps")
+    say(f"run folder {run.folder}; compiling ...")
+    begin = time.monotonic()
+    runner = run.restore()
+    if runner is None:
+        runner = jax.jit(learner.init)(jax.random.key(config.seed))
+    first = int(runner.iteration)
+    run.drop_rows_after(first)
+    iterate = jax.jit(learner.iterate, donate_argnums=0).lower(runner).compile()
+    say(f"compiled in {time.monotonic() - begin:.1f} s" + (f", going on after iteration {first}" if first else ""))
+
+    row: dict[str, float] = {}
+    begin, spent = time.monotonic(), 0.0  # `spent` is the time in iterations, without evaluations
+    with stop_signal() as stopped, progress_bar(config, first) as bar:
+        for iteration in range(first + 1, config.num_iterations + 1):
+            started = time.monotonic()
+            runner, metrics = iterate(runner)
+            row = {"iteration": iteration, "steps": iteration * config.steps_per_iteration, **scalars(metrics)}
+            spent += time.monotonic() - started
+            row["steps_per_second"] = (iteration - first) * config.steps_per_iteration / spent
+            last = iteration == config.num_iterations
+            if settings.evaluate_every and (iteration % settings.evaluate_every == 0 or last):
+                row |= evaluation(learner, settings, runner, iteration)
+                bar.write(describe(row), file=sys.stderr)
+            run.log(row)
+            if last or stopped or iteration % settings.checkpoint_every == 0:
+                run.save(runner)
+            bar.update(config.steps_per_iteration)
+            if stopped:
+                break
+    iteration = int(runner.iteration)
+    result: dict[str, Any] = {
+        "run_dir": str(run.folder),
+        "env": config.env,
+        "sharing": config.sharing,
+        "seed": config.seed,
+        "steps": iteration * config.steps_per_iteration,
+        "finished": iteration >= config.num_iterations,
+        "seconds": round(time.monotonic() - begin, 1),
+        "steps_per_second": round((iteration - first) * config.steps_per_iteration / spent) if spent else None,
+    }
+    result |= {name: row[name] for name in ("win_rate", "mean_turns") if name in row}
+    if result["finished"]:
+        run.finish(result)
+    else:
+        say(f"stopped; go on with: python -m train.ppo --run-dir {run.folder} --resume")
+    run.close()
+    return result
+
+
+def evaluation(learner: Learner, settings: Settings, runner: Runner, iteration: int) -> dict[str, float]:
+    """`train.play.summary` of games against random opponents; the games are the same whenever they are played."""
+    key = jax.random.fold_in(jax.random.key(learner.config.seed), iteration)
+    outcome = _evaluate(learner, settings.evaluation_games, settings.temperature, runner.params, key)
+    return scalars(outcome)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _evaluate(learner: Learner, num_games: int, temperature: float, params: Any, key: jax.Array) -> dict[str, Any]:
+    return play.against_random(learner.env, learner.policy, params, key, num_games, temperature=temperature)
+
+
+def describe(row: dict[str, float]) -> str:
+    """An evaluation on one line."""
+    return (
+        f"{row['steps']:>12,.0f} steps   win rate {row['win_rate']:.3f}   turns to win {row['mean_turns']:5.1f}   "
+        f"entropy {row['entropy']:.2f}   {row['steps_per_second']:,.0f} steps/s"
+    )
+
+
+def progress_bar(config: Config, done: int) -> "tqdm[Any]":
+    """Steps, speed and time left on a terminal; silent elsewhere."""
+    per = config.steps_per_iteration
+    return tqdm(
+        total=config.num_iterations * per,
+        initial=done * per,
+        unit=" steps",
+        unit_scale=True,
+        disable=None,
+        smoothing=0.1,
+    )
+
+
+def say(text: str) -> None:
+    """A line for the person who waits; standard output is kept for the result."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Stop:
+    """True once somebody asked the run to stop."""
+
+    asked = False
+
+    def __bool__(self) -> bool:
+        return self.asked
+
+
+@contextmanager
+def stop_signal() -> Generator[Stop]:
+    """Turns the first Ctrl-C or SIGTERM into a flag, so that a run ends between two iterations; a second one kills."""
+    stop = Stop()
+
+    def ask(signum: int, frame: object) -> None:
+        stop.asked = True
+        say("stopping after this iteration ...")
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,96 @@
+"""Plays runs against each other: each pilots the same number of seats, at random places in every game.
+
+    python -m train.match runs/shared runs/shared_encoder runs/independent --games 1000
+
+The last line on standard output is JSON: games, seats_each, truncated_rate, and for every run its wins, win_rate and
+mean_turns. Seats that no run pilots are played by uniformly random players.
+"""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import jax
+import jax.numpy as jnp
+import tyro
+
+from train import evaluate, play
+from train.ppo import Learner
+from train.run import Run, scalars
+
+
+@dataclass(frozen=True)
+class Arguments:
+    run_dirs: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """The folders of two or more runs of train.ppo on the same game."""
+    games: int = 1000
+    seats_each: int | None = None
+    """Seats of each run; two where they fit, else one, if not given."""
+    temperature: float = 1.0
+    """1 draws from the policies, less sharpens them, 0 plays their likeliest actions."""
+    seed: int = 0
+
+
+def main() -> None:
+    """The command `python -m train.match`."""
+    arguments = tyro.cli(Arguments, prog="python -m train.match", description="Play runs against each other.")
+    try:
+        result = match(arguments)
+    except (ValueError, OSError) as error:
+        sys.exit(f"train.match: {error}")
+    print(json.dumps(result))
+
+
+def match(arguments: Arguments) -> dict[str, Any]:
+    """The result as the command prints it."""
+    runs = [Run.open(folder) for folder in arguments.run_dirs]
+    learners = [Learner(run.config) for run in runs]
+    evaluate.check(arguments.games, arguments.temperature)
+    if len(runs) < 2:
+        raise ValueError(f"expected the folders of two or more runs, not {len(runs)}")
+    env = learners[0].env
+    for learner, folder in zip(learners, arguments.run_dirs, strict=True):
+        if learner.env != env:
+            raise ValueError(f"the runs must share a game: {folder} plays {learner.env}, {arguments.run_dirs[0]} {env}")
+    fitting = env.num_players // len(runs)
+    seats_each = arguments.seats_each if arguments.seats_each is not None else min(2, fitting)
+    if not 1 <= seats_each <= fitting:
+        raise ValueError(f"{len(runs)} runs on {env.num_players} seats: seats_each must be from 1 to {fitting}")
+
+    key, places_key = jax.random.split(jax.random.key(arguments.seed))
+    pilots = places(places_key, arguments.games, env.num_players, len(runs), seats_each)
+    games = evaluate.watch(
+        env,
+        tuple(learner.policy for learner in learners),
+        [run.params() for run in runs],
+        pilots,
+        key,
+        arguments.temperature,
+    )
+    return {
+        "games": arguments.games,
+        "seats_each": seats_each,
+        "truncated_rate": float(games.boards.truncated.mean()),
+        "runs": [standing(games, pilots, number, str(folder)) for number, folder in enumerate(arguments.run_dirs)],
+    }
+
+
+def places(key: jax.Array, num_games: int, num_players: int, num_runs: int, seats_each: int) -> jax.Array:
+    """int32[games, num_players], the run that pilots a seat, shuffled in every game; RANDOM where none does."""
+    seat = jnp.arange(num_players)
+    pilots = jnp.where(seat < num_runs * seats_each, seat // seats_each, play.RANDOM)
+    return jax.vmap(lambda key: jax.random.permutation(key, pilots))(jax.random.split(key, num_games))
+
+
+def standing(games: play.Games, pilots: jax.Array, number: int, name: str) -> dict[str, Any]:
+    """How one run did."""
+    wins = int((games.won & (pilots == number)).sum())
+    numbers = scalars(play.summary(games, pilots, number))
+    del numbers["truncated_rate"]  # the games', not the run's
+    return {"run": name, "wins": wins, **evaluate.rounded(numbers)}
+
+
+if __name__ == "__main__":
+    main()

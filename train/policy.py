@@ -1,0 +1,146 @@
+"""Policies of n seats: a network, and how the seats share its parameters.
+
+    shared          one encoder, one policy head, one value head for all seats
+    shared_encoder  one encoder, a policy head and a value head a seat
+    independent     an encoder and both heads a seat
+
+A batch holds boards whose movers differ. What a seat has for itself is stacked along a leading axis, and
+`apply_by_seat` runs every row through its own seat's parameters once, instead of through all of them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames import Env
+
+Params = Any
+Sharing = Literal["shared", "shared_encoder", "independent"]
+
+
+class Encoder(nn.Module):
+    """bool[B, *observation_shape] -> float32[B, hidden[-1]].
+
+    Inputs off the support are constant: to leave them out changes nothing but the time it takes.
+    """
+
+    hidden: tuple[int, ...]
+    support: tuple[int, ...]  # of the flattened observation
+
+    @nn.compact
+    def __call__(self, observation: jax.Array) -> jax.Array:
+        flat = observation.reshape(observation.shape[0], -1)
+        x = flat.at[:, np.array(self.support)].get(mode="promise_in_bounds").astype(jnp.float32)
+        for width in self.hidden:
+            x = nn.tanh(nn.Dense(width, kernel_init=nn.initializers.orthogonal(np.sqrt(2)))(x))
+        return x
+
+
+class Heads(nn.Module):
+    """float32[B, features] -> logits float32[B, num_actions], values float32[B]."""
+
+    num_actions: int
+
+    @nn.compact
+    def __call__(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
+        logits = nn.Dense(self.num_actions, kernel_init=nn.initializers.orthogonal(0.01))(features)
+        value = nn.Dense(1, kernel_init=nn.initializers.orthogonal(0.01))(features)
+        return logits, value[:, 0]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The network of a game and its sharing; static under jit, the parameters are a pytree beside it."""
+
+    observation_shape: tuple[int, ...]
+    support: tuple[int, ...]  # where a flattened observation can be True
+    num_actions: int
+    num_players: int
+    sharing: Sharing
+    hidden: tuple[int, ...]
+
+    @classmethod
+    def of(cls, env: Env[Any], sharing: Sharing, hidden: tuple[int, ...]) -> "Policy":
+        support = tuple(np.flatnonzero(env.observation_support).tolist())
+        return cls(env.observation_shape, support, env.num_actions, env.num_players, sharing, hidden)
+
+    def init(self, key: jax.Array) -> Params:
+        """{"encoder", "heads"}; what is a seat's own has a leading axis of num_players."""
+        encoder_key, heads_key = jax.random.split(key)
+        observation = jnp.zeros((1, *self.observation_shape), jnp.bool_)
+        features = jnp.zeros((1, self.hidden[-1]), jnp.float32)
+
+        def a_seat(init: Callable[..., Params], key: jax.Array, x: jax.Array) -> Params:
+            return jax.vmap(lambda key: init(key, x))(jax.random.split(key, self.num_players))
+
+        return {
+            "encoder": a_seat(self._encoder.init, encoder_key, observation)
+            if self.sharing == "independent"
+            else self._encoder.init(encoder_key, observation),
+            "heads": self._heads.init(heads_key, features)
+            if self.sharing == "shared"
+            else a_seat(self._heads.init, heads_key, features),
+        }
+
+    def apply(self, params: Params, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Logits float32[B, num_actions] and values float32[B] of bool[B, *observation_shape] seen by int32[B]."""
+
+        def whole(params: Params, x: jax.Array) -> Any:
+            return self._heads.apply(params["heads"], self._encoder.apply(params["encoder"], x))
+
+        if self.sharing == "shared":
+            return whole(params, observation)
+        if self.sharing == "independent":
+            return apply_by_seat(whole, params, observation, seat)
+        features = cast(jax.Array, self._encoder.apply(params["encoder"], observation))
+        return apply_by_seat(self._heads.apply, params["heads"], features, seat)
+
+    @property
+    def _encoder(self) -> Encoder:
+        return Encoder(self.hidden, self.support)
+
+    @property
+    def _heads(self) -> Heads:
+        return Heads(self.num_actions)
+
+
+def apply_by_seat(apply: Callable[..., Any], params: Params, rows: jax.Array, seat: jax.Array) -> Any:
+    """`apply(params of seat[i], rows[i])` for every row i, each row computed once.
+
+    Rows are laid out in tiles that hold one seat each, so that all is one batched product over tiles. At most one
+    tile a seat is not full: B / tile + num_players tiles are enough, whatever the seats.
+
+    Args:
+      apply: (params of one seat, [tile, ...]) -> pytree of [tile, ...].
+      params: pytree whose leaves have a leading axis of num_players.
+      rows: [B, ...].
+      seat: int32[B].
+
+    Returns:
+      Pytree of [B, ...].
+    """
+    num_rows, num_seats = rows.shape[0], jax.tree.leaves(params)[0].shape[0]
+    tile = tile_size(num_rows, num_seats)
+    num_tiles = num_rows // tile + num_seats
+
+    of_seat = seat[:, None] == jnp.arange(num_seats)  # bool[B, num_seats]
+    rank = jnp.cumsum(of_seat, axis=0)[jnp.arange(num_rows), seat] - 1  # among the rows of the same seat
+    tiles = -(-of_seat.sum(0) // tile)  # of each seat
+    first_tile = jnp.cumsum(tiles) - tiles
+    slot = first_tile[seat] * tile + rank
+    seat_of_tile = (jnp.arange(num_tiles)[:, None] >= jnp.cumsum(tiles)).sum(1).clip(max=num_seats - 1)
+
+    row_of_slot = jnp.zeros(num_tiles * tile, jnp.int32).at[slot].set(jnp.arange(num_rows), unique_indices=True)
+    tiled = rows[row_of_slot].reshape(num_tiles, tile, *rows.shape[1:])
+    out = jax.vmap(apply)(jax.tree.map(lambda leaf: leaf[seat_of_tile], params), tiled)
+    return jax.tree.map(lambda leaf: leaf.reshape(num_tiles * tile, *leaf.shape[2:])[slot], out)
+
+
+def tile_size(num_rows: int, num_seats: int) -> int:
+    """Rows a tile: large enough to repay the copy of a seat's parameters, small enough to waste little."""
+    return int(np.clip(num_rows // (2 * num_seats), 1, 64))

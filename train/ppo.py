@@ -1,0 +1,318 @@
+"""PPO by self-play: one policy plays every seat of thousands of boards and learns from all of them.
+
+    runner = learner.init(key)
+    runner, metrics = learner.iterate(runner)       # collect, advantages, update: one program, under one jit
+
+`Learner.iterate` is pure, so seeds are a `jax.vmap` of it, and a run goes on from a stored `Runner` to the same bits.
+
+    python -m train.ppo --env "chinese_checkers(size=2, num_players=6)" --run-dir runs/first
+
+Source: Schulman et al., Proximal Policy Optimization Algorithms, 2017, arXiv:1707.06347.
+"""
+
+import functools
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import distrax
+import jax
+import jax.numpy as jnp
+import optax
+
+import jaxgames
+from jaxgames.wrappers import AutoResetState
+from train.advantages import per_seat_advantages
+from train.policy import Params, Policy, Sharing
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of a run; they are stored in its folder."""
+
+    env: str = "chinese_checkers(size=2, num_players=6)"
+    """The game, with its parameters."""
+    sharing: Sharing = "shared"
+    """What the seats share: everything, the encoder, or nothing."""
+    total_steps: int = 400_000
+    """Environment steps of the whole run, rounded up to whole iterations; a submove of any seat is a step."""
+    seed: int = 0
+    num_boards: int = 20
+    """Boards played at once."""
+    rollout_length: int = 200
+    """Steps of each board in an iteration."""
+    epochs: int = 10
+    """Passes over an iteration's steps."""
+    minibatches: int = 4
+    """Parts that a pass is cut into, a gradient step each."""
+    learning_rate: float = 1e-3
+    anneal: bool = True
+    """Whether the learning rate falls linearly to zero over the run."""
+    discount: float = 0.99
+    """Gamma, per decision of a seat."""
+    trace_decay: float = 0.95
+    """Lambda of the advantage estimate."""
+    clip: float = 0.2
+    """How far the probability of an action may move from the old one before its gradient is cut."""
+    value_weight: float = 0.5
+    entropy_weight: float = 0.01
+    max_grad_norm: float = 0.5
+    hidden: tuple[int, ...] = (64, 64)
+    """Widths of the encoder's layers."""
+
+    def __post_init__(self) -> None:
+        jaxgames.make(self.env)
+        positive = ("total_steps", "num_boards", "rollout_length", "epochs", "minibatches", "learning_rate")
+        for name in positive:
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
+        for name in ("discount", "trace_decay"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
+        if self.minibatches > self.steps_per_iteration:
+            raise ValueError(f"minibatches must be at most num_boards * rollout_length = {self.steps_per_iteration}")
+
+    @property
+    def steps_per_iteration(self) -> int:
+        return self.num_boards * self.rollout_length
+
+    @property
+    def num_iterations(self) -> int:
+        return -(-self.total_steps // self.steps_per_iteration)
+
+
+class Runner(NamedTuple):
+    """All that a run is between two iterations."""
+
+    params: Params
+    opt_state: Any  # optax's
+    boards: AutoResetState[Any]  # [num_boards]
+    tally: "Tally"  # [num_boards]
+    key: jax.Array
+    iteration: jax.Array  # int32[]
+
+
+class Tally(NamedTuple):
+    """What the games in progress have come to so far."""
+
+    length: jax.Array  # int32[], steps
+    returns: jax.Array  # float32[num_players]
+
+
+class Transition(NamedTuple):
+    """One step of one board."""
+
+    observation: jax.Array  # bool[*observation_shape]
+    mask: jax.Array  # bool[num_actions]
+    seat: jax.Array  # int32[], the mover
+    action: jax.Array  # int32[]
+    log_prob: Any  # float32[]
+    value: jax.Array  # float32[]
+    rewards: jax.Array  # float32[num_players], scaled
+    terminated: jax.Array  # bool[]
+    truncated: jax.Array  # bool[]
+    final: jaxgames.State  # the board that the step led to, before any restart
+    tally: Tally  # of the game that the step belongs to, the step included
+
+
+@dataclass(frozen=True)
+class Learner:
+    """The pure functions of a run; static under jit."""
+
+    config: Config
+    env: jaxgames.Env[Any] = field(init=False)
+    policy: Policy = field(init=False)
+
+    def __post_init__(self) -> None:
+        env = jaxgames.make(self.config.env)
+        object.__setattr__(self, "env", env)
+        policy = Policy.of(env, self.config.sharing, self.config.hidden)
+        object.__setattr__(self, "policy", policy)
+
+    def init(self, key: jax.Array) -> Runner:
+        c = self.config
+        key, params_key, boards_key = jax.random.split(key, 3)
+        params = self.policy.init(params_key)
+        boards = jax.vmap(jaxgames.auto_reset(self.env).init)(jax.random.split(boards_key, c.num_boards))
+        tally = Tally(jnp.zeros(c.num_boards, jnp.int32), jnp.zeros((c.num_boards, self.env.num_players), jnp.float32))
+        return Runner(params, self._optimizer.init(params), boards, tally, key, jnp.int32(0))
+
+    def iterate(self, runner: Runner) -> tuple[Runner, dict[str, jax.Array]]:
+        """One iteration: the runner after it, and metrics (float32[] each) reduced on the device."""
+        c = self.config
+        runner, steps = self._collect(runner)  # [rollout_length, num_boards]
+        bootstrap = self._bootstrap(runner, steps)
+        advantages = jax.vmap(
+            functools.partial(per_seat_advantages, discount=c.discount, trace_decay=c.trace_decay),
+            in_axes=1,
+            out_axes=1,
+        )(steps.rewards, steps.value, steps.seat, steps.terminated, steps.truncated, bootstrap)
+        metrics = self._rollout_metrics(steps)
+        batch = (steps._replace(final=None, tally=None), advantages)  # type: ignore[arg-type]  # the update needs neither
+        batch = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
+        runner, update_metrics = self._update(runner, *batch)
+        return runner._replace(iteration=runner.iteration + 1), metrics | update_metrics
+
+    # -- collect -----------------------------------------------------------------------------------
+
+    def _collect(self, runner: Runner) -> tuple[Runner, Transition]:
+        env = jaxgames.auto_reset(self.env)
+
+        def step(carry: tuple[AutoResetState[Any], Tally], key: jax.Array):
+            boards, tally = carry
+            action_key, step_key = jax.random.split(key)
+            observation = jax.vmap(env.observe)(boards)
+            mask = jax.vmap(env.legal_action_mask)(boards)
+            seat = boards.current_player
+            logits, value = self.policy.apply(runner.params, observation, seat)
+            action, log_prob = distribution(logits, mask).sample_and_log_prob(seed=action_key)
+            boards = jax.vmap(env.step)(boards, action, jax.random.split(step_key, self.config.num_boards))
+            tally = Tally(tally.length + 1, tally.returns + boards.rewards)
+            transition = Transition(
+                observation=observation,
+                mask=mask,
+                seat=seat,
+                action=action,
+                log_prob=log_prob,
+                value=value,
+                rewards=boards.rewards * self._reward_scale,
+                terminated=boards.terminated,
+                truncated=boards.truncated,
+                final=boards.final,
+                tally=tally,
+            )
+            live = ~(boards.terminated | boards.truncated)
+            tally = Tally(tally.length * live, tally.returns * live[:, None])
+            return (boards, tally), transition
+
+        key, subkey = jax.random.split(runner.key)
+        keys = jax.random.split(subkey, self.config.rollout_length)
+        (boards, tally), steps = jax.lax.scan(step, (runner.boards, runner.tally), keys)
+        return runner._replace(boards=boards, tally=tally, key=key), steps
+
+    # -- advantages --------------------------------------------------------------------------------
+
+    def _bootstrap(self, runner: Runner, steps: Transition) -> jax.Array:
+        """float32[rollout_length, num_boards, num_players], every seat's value where a game was cut off.
+
+        Truncations are few, so the boards that were truncated are gathered and valued in chunks, as many as it takes.
+        """
+        shape = steps.truncated.shape
+        boards = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), steps.final)
+        cut_off = steps.truncated.at[-1].set(~steps.terminated[-1]).reshape(-1)
+        chunk = self.config.num_boards
+        order = jnp.argsort(~cut_off, stable=True)  # those cut off first
+        seats = jnp.arange(self.env.num_players, dtype=jnp.int32)
+
+        def value_chunk(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            begin, values = carry
+            rows = jax.lax.dynamic_slice(order, (begin,), (chunk,))
+            some = jax.tree.map(lambda x: x[rows], boards)
+            views = jax.vmap(lambda board: jax.vmap(lambda seat: self.env.observe(board, seat))(seats))(some)
+            _, of_seats = self.policy.apply(
+                runner.params, views.reshape(-1, *self.env.observation_shape), jnp.tile(seats, chunk)
+            )
+            return begin + chunk, values.at[rows].set(of_seats.reshape(chunk, -1))
+
+        values = jnp.zeros((cut_off.size, self.env.num_players), jnp.float32)
+        num_cut_off = cut_off.sum(dtype=jnp.int32)
+        _, values = jax.lax.while_loop(lambda carry: carry[0] < num_cut_off, value_chunk, (jnp.int32(0), values))
+        return values.reshape(*shape, -1)
+
+    # -- update ------------------------------------------------------------------------------------
+
+    def _update(self, runner: Runner, steps: Transition, advantages: jax.Array) -> tuple[Runner, dict[str, jax.Array]]:
+        c = self.config
+        optimizer = self._optimizer
+        targets = advantages + steps.value
+        size = c.steps_per_iteration // c.minibatches
+
+        def epoch(carry: tuple[Params, Any], key: jax.Array) -> Any:
+            order = jax.random.permutation(key, c.steps_per_iteration)
+            order = order[: size * c.minibatches].reshape(c.minibatches, size)
+            return jax.lax.scan(minibatch, carry, order)
+
+        def minibatch(carry: tuple[Params, Any], rows: jax.Array) -> Any:
+            params, opt_state = carry
+            part = jax.tree.map(lambda x: x[rows], (steps, advantages, targets))
+            gradient, metrics = jax.grad(self._loss, has_aux=True)(params, *part)
+            updates, opt_state = optimizer.update(gradient, opt_state, params)
+            return (optax.apply_updates(params, updates), opt_state), metrics
+
+        key, subkey = jax.random.split(runner.key)
+        (params, opt_state), metrics = jax.lax.scan(
+            epoch, (runner.params, runner.opt_state), jax.random.split(subkey, c.epochs)
+        )
+        metrics = jax.tree.map(jnp.mean, metrics)
+        metrics["explained_variance"] = 1 - jnp.var(advantages) / (jnp.var(targets) + 1e-8)
+        return runner._replace(params=params, opt_state=opt_state, key=key), metrics
+
+    def _loss(
+        self, params: Params, steps: Transition, advantages: jax.Array, targets: jax.Array
+    ) -> tuple[jax.Array, dict[str, jax.Array]]:
+        c = self.config
+        logits, value = self.policy.apply(params, steps.observation, steps.seat)
+        actions = distribution(logits, steps.mask)
+        log_ratio = actions.log_prob(steps.action) - steps.log_prob
+        ratio = jnp.exp(log_ratio)
+        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+        policy_loss = -jnp.minimum(ratio * advantages, jnp.clip(ratio, 1 - c.clip, 1 + c.clip) * advantages).mean()
+        value_loss = 0.5 * jnp.square(value - targets).mean()
+        entropy = actions.entropy().mean()
+        loss = policy_loss + c.value_weight * value_loss - c.entropy_weight * entropy
+        return loss, {
+            "policy_loss": policy_loss,
+            "value_loss": value_loss,
+            "entropy": entropy,
+            "kl": (ratio - 1 - log_ratio).mean(),
+            "clipped": (jnp.abs(ratio - 1) > c.clip).mean(dtype=jnp.float32),
+        }
+
+    @property
+    def _optimizer(self) -> optax.GradientTransformation:
+        c = self.config
+        rate = (
+            optax.linear_schedule(c.learning_rate, 0.0, c.num_iterations * c.epochs * c.minibatches)
+            if c.anneal
+            else c.learning_rate
+        )
+        optimizer = optax.chain(optax.clip_by_global_norm(c.max_grad_norm), optax.adam(rate, eps=1e-5))
+        if c.sharing == "independent":  # each seat's gradient is clipped by its own norm
+            init, update = jax.vmap(optimizer.init), jax.vmap(optimizer.update)
+            return optax.GradientTransformation(init, update)  # type: ignore[arg-type]  # vmap hides the signature
+        return optimizer
+
+    @property
+    def _reward_scale(self) -> float:
+        """Brings rewards to the size of 1, whatever the game pays, so that one set of weights fits all games."""
+        return 1.0 / max(abs(bound) for bound in self.env.reward_range)
+
+    def _rollout_metrics(self, steps: Transition) -> dict[str, jax.Array]:
+        """Over the games that ended in the rollout; NaN where none did."""
+        ended = steps.terminated | steps.truncated
+        games = ended.sum(dtype=jnp.float32)
+        return {
+            "games": games,
+            "game_length": (steps.tally.length * ended).sum() / games,
+            "truncated_rate": steps.truncated.sum() / games,
+            **{
+                f"return_seat_{seat}": (steps.tally.returns[..., seat] * ended).sum() / games
+                for seat in range(self.env.num_players)
+            },
+        }
+
+
+def train(config: Config, key: jax.Array) -> tuple[Runner, dict[str, jax.Array]]:
+    """A whole run from a key: the last runner, and metrics with a leading axis of iterations. Put it under jit."""
+    learner = Learner(config)
+    return jax.lax.scan(lambda runner, _: learner.iterate(runner), learner.init(key), length=config.num_iterations)
+
+
+def distribution(logits: jax.Array, mask: jax.Array) -> distrax.Categorical:
+    """The policy over legal actions; an illegal one has probability exactly 0 and adds nothing to the entropy."""
+    return distrax.Categorical(logits=jnp.where(mask, logits, jnp.finfo(jnp.float32).min))
+
+
+if __name__ == "__main__":
+    from train.loop import main
+
+    main()
