@@ -8,6 +8,7 @@ from jaxgames.registry import list_games as list_games
 from jaxgames.registry import make as make
 from jaxgames.registry import register as register
 from jaxgames.sampling import random_action as random_action
+from jaxgames.sampling import sample_action as sample_action
 from jaxgames.wrappers import auto_reset as auto_reset
 
 __version__ = "0.1.0"

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 
 @jax.tree_util.register_dataclass
@@ -63,6 +64,11 @@ class Env(abc.ABC, Generic[S]):
     @abc.abstractmethod
     def observation_shape(self) -> tuple[int, ...]:
         """Shape of `observe`, a bool array."""
+
+    @property
+    def observation_support(self) -> np.ndarray:
+        """bool[*observation_shape], where an observation can be True: a network may leave the rest out."""
+        return np.ones(self.observation_shape, np.bool_)
 
     @property
     @abc.abstractmethod

@@ -1,4 +1,4 @@
-"""Uniformly random legal actions: one random number and prefix sums, no noise over all actions."""
+"""Actions drawn with one random number and prefix sums: no noise over all actions."""
 
 import math
 
@@ -8,23 +8,33 @@ import numpy as np
 
 
 def random_action(key: jax.Array, mask: jax.Array) -> jax.Array:
-    """int32[], an action drawn uniformly from those that `mask` (bool[num_actions]) allows; 0 if it allows none.
+    """int32[], an action drawn uniformly from those that `mask` (bool[num_actions]) allows; 0 if it allows none."""
+    return sample_action(key, mask)
 
-    The number k of the action among the legal ones is drawn first; then the block that holds it is found from
-    the blocks' counts, and the action inside the block. Blocks of the square root of num_actions keep both sums short.
+
+def sample_action(key: jax.Array, weights: jax.Array) -> jax.Array:
+    """int32[], an action drawn in proportion to `weights` (float or bool [num_actions]); 0 if all are 0.
+
+    An action of weight 0 is never drawn, however the sums are rounded. The weights are cut into blocks: first the
+    block is found from the blocks' sums, then the place in it. Blocks of the square root of num_actions keep both
+    sums short.
     """
-    width = max(1, math.isqrt(mask.shape[-1]))
-    blocks = -(-mask.shape[-1] // width)
-    mask = jnp.pad(mask, (0, blocks * width - mask.shape[-1])).reshape(blocks, width)
+    size = weights.shape[-1]
+    width = max(1, math.isqrt(size))
+    blocks = -(-size // width)
+    weights = jnp.pad(weights.astype(jnp.float32), (0, blocks * width - size)).reshape(blocks, width)
+    sums = weights.sum(-1)
+    upto = _prefix_sums(sums)
+    point = jax.random.uniform(key) * upto[-1]
+    block = _place(sums, upto, point)
+    inside = weights[block]
+    return block * width + _place(inside, _prefix_sums(inside), point - (upto[block] - sums[block]))
 
-    upto = _prefix_sums(mask.sum(-1, dtype=jnp.float32))  # exact in float32 below 2**24 actions
-    k = jnp.floor(jax.random.uniform(key) * upto[-1])  # may round up to the total itself: held back below
-    k = jnp.minimum(k, upto[-1] - 1)
-    block = jnp.minimum((upto <= k).sum(dtype=jnp.int32), blocks - 1)
-    inside = mask[block].astype(jnp.float32)
-    skipped = upto[block] - inside.sum()
-    place = (_prefix_sums(inside) <= k - skipped).sum(dtype=jnp.int32)
-    return jnp.where(upto[-1] > 0, block * width + place, 0)
+
+def _place(weights: jax.Array, upto: jax.Array, point: jax.Array) -> jax.Array:
+    """int32[], the first place whose prefix sum lies beyond `point`; the heaviest where rounding hits a weight of 0."""
+    place = jnp.minimum((upto <= point).sum(dtype=jnp.int32), weights.size - 1)
+    return jnp.where(weights[place] > 0, place, weights.argmax().astype(jnp.int32))
 
 
 def _prefix_sums(x: jax.Array) -> jax.Array:

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxgames.env import Env, State
 
@@ -50,6 +51,10 @@ class AutoReset(Env[AutoResetState[S]], Generic[S]):
     @property
     def observation_shape(self) -> tuple[int, ...]:
         return self.unwrapped.observation_shape
+
+    @property
+    def observation_support(self) -> np.ndarray:
+        return self.unwrapped.observation_support
 
     @property
     def max_steps(self) -> None:

@@ -37,7 +37,7 @@ class Settings:
     checkpoint_every: int = 10
     """Iterations from one checkpoint to the next."""
     evaluate_every: int = 5
-    """Iterations from one evaluation to the next; 0 for none."""
+    """Iterations from one evaluation to the next, after iterations 1, 2, 4, ... at the start; 0 for none."""
     evaluation_games: int = 100
     """Games of one seat, drawn at random, against uniformly random opponents."""
     temperature: float = 1.0
@@ -52,6 +52,12 @@ class Settings:
         ):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
+
+    def evaluates(self, iteration: int) -> bool:
+        """Whether an evaluation follows `iteration`."""
+        every = self.evaluate_every
+        doubling = iteration < every and iteration.bit_count() == 1
+        return every > 0 and (doubling or iteration % every == 0)
 
 
 @dataclass(frozen=True)
@@ -123,9 +129,9 @@ def train(run: Run, settings: Settings) -> dict[str, Any]:
             spent += time.monotonic() - started
             row["steps_per_second"] = (iteration - first) * config.steps_per_iteration / spent
             last = iteration == config.num_iterations
-            if settings.evaluate_every and (iteration % settings.evaluate_every == 0 or last):
+            if settings.evaluates(iteration) or (last and settings.evaluate_every):
                 row |= evaluation(learner, settings, runner, iteration)
-                bar.write(describe(row), file=sys.stderr)
+                bar.write(describe(row, config), file=sys.stderr)
             run.log(row)
             if last or stopped or iteration % settings.checkpoint_every == 0:
                 run.save(runner)
@@ -164,11 +170,12 @@ def _evaluate(learner: Learner, num_games: int, temperature: float, params: Any,
     return play.against_random(learner.env, learner.policy, params, key, num_games, temperature=temperature)
 
 
-def describe(row: dict[str, float]) -> str:
+def describe(row: dict[str, float], config: Config) -> str:
     """An evaluation on one line."""
+    left = (config.num_iterations * config.steps_per_iteration - row["steps"]) / row["steps_per_second"]
     return (
         f"{row['steps']:>12,.0f} steps   win rate {row['win_rate']:.3f}   turns to win {row['mean_turns']:5.1f}   "
-        f"entropy {row['entropy']:.2f}   {row['steps_per_second']:,.0f} steps/s"
+        f"{row['steps_per_second']:,.0f} steps/s   {left:.0f} s left"
     )
 
 

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 import jaxgames
 from train.policy import Params, Policy
+from train.ppo import distribution, sample
 
 RANDOM = -1  # the pilot that plays uniformly random legal actions
 
@@ -53,8 +54,8 @@ def advance(
     key: jax.Array,
     *,
     temperature: float = 1.0,
-) -> Games:
-    """One step of every game that is not over.
+) -> tuple[Games, jax.Array]:
+    """One step of every game that is not over, and the actions played (int32[games]).
 
     Args:
       policies, params: the pilots that think.
@@ -72,24 +73,27 @@ def advance(
         pilot = jnp.take_along_axis(pilots, mover[:, None], axis=1)[:, 0]
         for number, policy in enumerate(policies):
             logits, _ = policy.apply(params[number], observation, mover)
-            logits = jnp.where(mask, logits, -jnp.inf)
-            chosen = (
-                jax.random.categorical(policy_keys[number], logits / temperature)
-                if temperature > 0
-                else logits.argmax(-1)
-            )
+            chosen = choose(policy_keys[number], logits, mask, temperature)
             action = jnp.where(pilot == number, chosen, action)
     boards = jax.vmap(env.step)(boards, action, jax.random.split(step_key, num_games))
     live = ~games.over
     begins = live & (mover != games.last_mover)
     is_mover = jnp.arange(env.num_players) == mover[:, None]
-    return Games(
+    after = Games(
         boards=boards,
         returns=games.returns + boards.rewards,  # a finished board pays zero
         turns=games.turns + (is_mover & begins[:, None]),
         length=games.length + live,
         last_mover=jnp.where(live, mover, games.last_mover),
     )
+    return after, action
+
+
+def choose(key: jax.Array, logits: jax.Array, mask: jax.Array, temperature: float) -> jax.Array:
+    """int32[B], legal actions."""
+    if temperature == 0:
+        return jnp.where(mask, logits, -jnp.inf).argmax(-1)
+    return sample(key, distribution(logits / temperature, mask))
 
 
 def play(
@@ -112,9 +116,31 @@ def play(
     def body(carry: tuple[Games, jax.Array, jax.Array]) -> tuple[Games, jax.Array, jax.Array]:
         games, key, step = carry
         key, subkey = jax.random.split(key)
-        return advance(env, policies, params, pilots, games, subkey, temperature=temperature), key, step + 1
+        games, _ = advance(env, policies, params, pilots, games, subkey, temperature=temperature)
+        return games, key, step + 1
 
     return jax.lax.while_loop(go_on, body, (games, key, jnp.int32(0)))[0]
+
+
+def record(
+    env: jaxgames.Env[Any],
+    policies: Sequence[Policy],
+    params: Sequence[Params],
+    pilots: jax.Array,
+    games: Games,
+    key: jax.Array,
+    num_steps: int,
+    *,
+    temperature: float = 1.0,
+) -> tuple[Games, jaxgames.State, jax.Array]:
+    """`num_steps` steps, kept: the games after them, the boards before each step, the actions (leading axis: steps)."""
+
+    def body(games: Games, key: jax.Array) -> tuple[Games, tuple[jaxgames.State, jax.Array]]:
+        after, action = advance(env, policies, params, pilots, games, key, temperature=temperature)
+        return after, (games.boards, action)
+
+    games, (boards, actions) = jax.lax.scan(body, games, jax.random.split(key, num_steps))
+    return games, boards, actions
 
 
 def against_random(

@@ -125,7 +125,7 @@ def apply_by_seat(apply: Callable[..., Any], params: Params, rows: jax.Array, se
       Pytree of [B, ...].
     """
     num_rows, num_seats = rows.shape[0], jax.tree.leaves(params)[0].shape[0]
-    tile = tile_size(num_rows, num_seats)
+    tile = tile_size(num_rows)
     num_tiles = num_rows // tile + num_seats
 
     of_seat = seat[:, None] == jnp.arange(num_seats)  # bool[B, num_seats]
@@ -141,6 +141,6 @@ def apply_by_seat(apply: Callable[..., Any], params: Params, rows: jax.Array, se
     return jax.tree.map(lambda leaf: leaf.reshape(num_tiles * tile, *leaf.shape[2:])[slot], out)
 
 
-def tile_size(num_rows: int, num_seats: int) -> int:
-    """Rows a tile: large enough to repay the copy of a seat's parameters, small enough to waste little."""
-    return int(np.clip(num_rows // (2 * num_seats), 1, 64))
+def tile_size(num_rows: int) -> int:
+    """Rows a tile: enough to repay copying a seat's parameters, few enough to waste little (benchmarks.sharing)."""
+    return int(np.clip(num_rows // 16, 16, 128))

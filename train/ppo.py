@@ -42,19 +42,19 @@ class Config:
     """Steps of each board in an iteration."""
     epochs: int = 10
     """Passes over an iteration's steps."""
-    minibatches: int = 4
+    minibatches: int = 16
     """Parts that a pass is cut into, a gradient step each."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-4
     anneal: bool = True
     """Whether the learning rate falls linearly to zero over the run."""
     discount: float = 0.99
     """Gamma, per decision of a seat."""
-    trace_decay: float = 0.95
+    trace_decay: float = 0.8
     """Lambda of the advantage estimate."""
-    clip: float = 0.2
+    clip: float = 0.3
     """How far the probability of an action may move from the old one before its gradient is cut."""
     value_weight: float = 0.5
-    entropy_weight: float = 0.01
+    entropy_weight: float = 0.1
     max_grad_norm: float = 0.5
     hidden: tuple[int, ...] = (64, 64)
     """Widths of the encoder's layers."""
@@ -164,7 +164,8 @@ class Learner:
             mask = jax.vmap(env.legal_action_mask)(boards)
             seat = boards.current_player
             logits, value = self.policy.apply(runner.params, observation, seat)
-            action, log_prob = distribution(logits, mask).sample_and_log_prob(seed=action_key)
+            choice = distribution(logits, mask)
+            action = sample(action_key, choice)
             boards = jax.vmap(env.step)(boards, action, jax.random.split(step_key, self.config.num_boards))
             tally = Tally(tally.length + 1, tally.returns + boards.rewards)
             transition = Transition(
@@ -172,7 +173,7 @@ class Learner:
                 mask=mask,
                 seat=seat,
                 action=action,
-                log_prob=log_prob,
+                log_prob=choice.log_prob(action),
                 value=value,
                 rewards=boards.rewards * self._reward_scale,
                 terminated=boards.terminated,
@@ -247,7 +248,11 @@ class Learner:
         return runner._replace(params=params, opt_state=opt_state, key=key), metrics
 
     def _loss(
-        self, params: Params, steps: Transition, advantages: jax.Array, targets: jax.Array
+        self,
+        params: Params,
+        steps: Transition,
+        advantages: jax.Array,
+        targets: jax.Array,
     ) -> tuple[jax.Array, dict[str, jax.Array]]:
         c = self.config
         logits, value = self.policy.apply(params, steps.observation, steps.seat)
@@ -305,6 +310,12 @@ def train(config: Config, key: jax.Array) -> tuple[Runner, dict[str, jax.Array]]
     """A whole run from a key: the last runner, and metrics with a leading axis of iterations. Put it under jit."""
     learner = Learner(config)
     return jax.lax.scan(lambda runner, _: learner.iterate(runner), learner.init(key), length=config.num_iterations)
+
+
+def sample(key: jax.Array, actions: distrax.Categorical) -> jax.Array:
+    """int32[B], an action for each of a batch of boards."""
+    probabilities = jnp.asarray(actions.probs)
+    return jax.vmap(jaxgames.sample_action)(jax.random.split(key, probabilities.shape[0]), probabilities)
 
 
 def distribution(logits: jax.Array, mask: jax.Array) -> distrax.Categorical:

@@ -104,7 +104,7 @@ def tables(size: int) -> Tables:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, kw_only=True)
 class ChineseCheckersState(State):
-    """One board: a byte a cell and at most 42 more."""
+    """One board: a byte a cell and at most 38 more."""
 
     board: (
         jax.Array
@@ -171,6 +171,11 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     def observation_shape(self) -> tuple[int, int, int]:
         side = 4 * self.size + 1
         return (side, side, self.num_players + 2)
+
+    @property
+    def observation_support(self) -> np.ndarray:
+        on_star = tables(self.size).grid < self.num_cells
+        return np.broadcast_to(on_star[..., None], self.observation_shape)
 
     @property
     def max_steps(self) -> int:

@@ -1,0 +1,80 @@
+"""From nothing to an agent that beats five random opponents, and a picture of it doing so: `make demo`.
+
+Trains Chinese Checkers for six on the small star by self-play, all seats sharing one network, then plays 1,000 games
+against five uniformly random opponents and ends with their summary as a line of JSON.
+"""
+
+import sys
+import time
+
+BEGIN = time.monotonic()
+print("Chinese Checkers for six, from nothing, by self-play; starting JAX ...", file=sys.stderr, flush=True)
+
+import json  # noqa: E402  # the line above shows at once, the imports take seconds
+import shutil  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+import jax  # noqa: E402
+import numpy as np  # noqa: E402
+
+from jaxgames import render  # noqa: E402
+from train import evaluate, loop, play, plot  # noqa: E402
+from train.policy import Params  # noqa: E402
+from train.ppo import Config, Learner  # noqa: E402
+from train.run import Run  # noqa: E402
+
+FOLDER = Path("runs/demo")
+TEMPERATURE = 0.0  # in play: the likeliest move; 1 would draw from the policy as it was trained, exploration included
+
+
+def main() -> None:
+    config = Config(
+        env="chinese_checkers(size=2, num_players=6)",
+        total_steps=1_500_000,
+        num_boards=128,
+        rollout_length=64,
+        epochs=3,
+        minibatches=16,
+        learning_rate=5e-4,
+        trace_decay=0.8,
+        clip=0.3,
+        entropy_weight=0.2,
+        hidden=(128, 128),
+    )
+    settings = loop.Settings(run_dir=FOLDER, evaluate_every=20, temperature=TEMPERATURE, checkpoint_every=50)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    run = Run.create(FOLDER, config)
+    if not loop.train(run, settings)["finished"]:
+        sys.exit(130)
+    loop.say(f"learning curve  {plot.learning_curve(run)}")
+    loop.say(f"animated game   {animate(run)}  (open it in a browser)")
+    loop.say("1,000 games against five random opponents ...")
+    result = evaluate.evaluate(evaluate.Arguments(FOLDER, games=1000, temperature=TEMPERATURE))
+    loop.say(f"{time.monotonic() - BEGIN:.0f} seconds in all")
+    print(json.dumps(result))
+
+
+def animate(run: Run) -> Path:
+    """Plays a few games against random opponents and writes the shortest one that was won as an animated SVG."""
+    learner = Learner(run.config)
+    env, num_games, num_steps = learner.env, 32, 300
+    pilots = play.one_seat(jax.random.key(0), num_games, env.num_players, seat=0)
+
+    @jax.jit
+    def record(params: Params) -> Any:
+        start_key, key = jax.random.split(jax.random.key(1))
+        games = play.start(env, start_key, num_games)
+        return play.record(env, [learner.policy], [params], pilots, games, key, num_steps, temperature=TEMPERATURE)
+
+    games, boards, actions = jax.device_get(record(run.params()))
+    shortest = np.where(games.won[:, 0], games.length, num_steps).argmin()
+    states = jax.tree.map(lambda x: x[:, shortest], boards)
+    picture = render.animate(env, states, actions[:-1, shortest], seconds_per_step=0.4)
+    path = run.folder / "game.svg"
+    picture.save(path)
+    return path
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""Three ways of sharing parameters between six seats, at the budget of Gu & Adhikari 2024 (arXiv:2405.18733).
+
+    python -m examples.parameter_sharing --output runs/parameter_sharing
+
+As in the paper: Chinese Checkers with N = 2 and six players, PPO by self-play, 100 iterations of 4,000 environment
+steps, an encoder of 64-64 with a policy and a value head, and after every iteration 30 games of the sampled policy in
+seat 0 against five uniformly random opponents, cut off after 150 rounds. Unlike there, five seeds instead of one: the
+seeds are one `jax.vmap`, and the table shows their median and range.
+"""
+
+import functools
+import json
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import matplotlib as mpl
+import numpy as np
+import tyro
+from matplotlib.figure import Figure
+from tqdm import tqdm
+
+import jaxgames
+from train import play
+from train.policy import Sharing
+from train.ppo import Config, Learner
+
+mpl.use("Agg")
+
+MODES: tuple[Sharing, ...] = ("shared", "shared_encoder", "independent")
+MEASURES = ("steps to 0.9", "steps to 0.9 five times", "steps to 1.0", "turns to win")
+# Of the published logs: first evaluation at 0.9, at the first of five in a row at 0.9, at 1.0; mean turns to win of
+# the last ten evaluations.
+PAPER = {
+    "shared": (48_000, 48_000, 52_000, 20.7),
+    "shared_encoder": (60_000, 60_000, 76_000, 26.3),
+    "independent": (172_000, 200_000, 200_000, 47.2),
+}
+EVALUATION_ENV = "chinese_checkers(size=2, num_players=6, max_rounds=150)"
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/parameter_sharing")
+    """The folder for results.json and the picture."""
+    modes: tuple[Sharing, ...] = MODES
+    seeds: int = 5
+    games: int = 30
+    """Of an evaluation; the paper's 30."""
+    iterations: int = 100
+    entropy_weight: float = 0.03
+    learning_rate: float = 3e-4
+    epochs: int = 10
+
+
+def main() -> None:
+    arguments = tyro.cli(Arguments, prog="python -m examples.parameter_sharing", description=__doc__)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    results = {mode: train(mode, arguments) for mode in arguments.modes}
+    (arguments.output / "results.json").write_text(json.dumps(results) + "\n")
+    print(table(results))
+    draw(results, arguments.output / "parameter_sharing.png")
+    print(json.dumps({mode: {name: list(reached(r)[name]) for name in MEASURES} for mode, r in results.items()}))
+
+
+def train(mode: Sharing, arguments: Arguments) -> dict[str, Any]:
+    """All seeds of one mode: steps [iterations], win_rate and mean_turns [seeds][iterations], seconds."""
+    config = Config(
+        env="chinese_checkers(size=2, num_players=6)",
+        sharing=mode,
+        total_steps=4000 * arguments.iterations,
+        num_boards=20,
+        rollout_length=200,
+        epochs=arguments.epochs,
+        minibatches=16,
+        learning_rate=arguments.learning_rate,
+        entropy_weight=arguments.entropy_weight,
+        trace_decay=0.8,
+        clip=0.3,
+        hidden=(64, 64),
+    )
+    learner, env = Learner(config), jaxgames.make(EVALUATION_ENV)
+
+    @functools.partial(jax.jit, donate_argnums=0)
+    @jax.vmap
+    def iterate(runner: Any) -> Any:
+        runner, _ = learner.iterate(runner)
+        key = jax.random.fold_in(runner.key, 0)
+        return runner, play.against_random(env, learner.policy, runner.params, key, arguments.games, seat=0)
+
+    begin = time.monotonic()
+    runners = jax.jit(jax.vmap(learner.init))(jax.random.split(jax.random.key(0), arguments.seeds))
+    print(f"{mode}: {arguments.seeds} seeds at once; compiling ...", file=sys.stderr, flush=True)
+    rows: list[dict[str, Any]] = []
+    with tqdm(total=arguments.iterations, unit=" iterations", disable=None) as bar:
+        for iteration in range(1, arguments.iterations + 1):
+            runners, outcome = iterate(runners)
+            rows.append(jax.device_get(outcome))
+            bar.update()
+            if iteration % 10 == 0:
+                rates = " ".join(f"{rate:.2f}" for rate in rows[-1]["win_rate"])
+                turns = " ".join(f"{turn:.1f}" for turn in rows[-1]["mean_turns"])
+                spent = time.monotonic() - begin
+                bar.write(
+                    f"{4000 * iteration:>9,} steps  win rates {rates}  turns {turns}  {spent:.0f} s", file=sys.stderr
+                )
+    return {
+        "steps": [config.steps_per_iteration * (i + 1) for i in range(arguments.iterations)],
+        "win_rate": np.array([row["win_rate"] for row in rows]).T.round(4).tolist(),
+        "mean_turns": [
+            [None if np.isnan(turns) else round(float(turns), 3) for turns in seed]
+            for seed in np.array([row["mean_turns"] for row in rows]).T
+        ],
+        "seconds": round(time.monotonic() - begin, 1),
+    }
+
+
+def reached(result: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
+    """Median, lowest and highest over seeds of every measure; infinite where it was not reached."""
+    steps = result["steps"]
+    values: dict[str, list[float]] = {name: [] for name in MEASURES}
+    for rates, turns in zip(result["win_rate"], result["mean_turns"], strict=True):
+        high = [rate >= 0.9 for rate in rates]
+        in_a_row = [all(high[i : i + 5]) and i + 5 <= len(high) for i in range(len(high))]
+        full = [rate >= 1.0 for rate in rates]
+        for name, flags in zip(MEASURES, (high, in_a_row, full), strict=False):
+            values[name].append(float(steps[flags.index(True)]) if any(flags) else float("inf"))
+        values["turns to win"].append(float(np.mean([turn for turn in turns[-10:] if turn is not None])))
+    return {name: (float(np.median(v)), min(v), max(v)) for name, v in values.items()}
+
+
+def table(results: dict[str, Any]) -> str:
+    """Ours, the median of the seeds and their range, beside the paper's single run, in Markdown."""
+    lines = ["| sharing | measure | ours, median (range) | paper | ahead |", "|---|---|---|---|---|"]
+    for mode, result in results.items():
+        for name, theirs in zip(MEASURES, PAPER[mode], strict=True):
+            ours, low, high = reached(result)[name]
+            form = "{:.1f} ({:.1f}-{:.1f})" if name == "turns to win" else "{:,.0f} ({:,.0f}-{:,.0f})"
+            ahead = "yes" if ours < theirs else "no"
+            lines.append(f"| {mode} | {name} | {form.format(ours, low, high)} | {theirs:,} | {ahead} |")
+    return "\n".join(lines)
+
+
+def draw(results: dict[str, Any], path: Path) -> None:
+    """Win rate and turns to win against steps: median of the seeds, range shaded, the paper's figures dotted."""
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for number, (mode, result) in enumerate(results.items()):
+        colour, steps = f"C{number}", np.array(result["steps"])
+        for axes, name in ((left, "win_rate"), (right, "mean_turns")):
+            seeds = np.array(result[name], dtype=float)
+            shown = ~np.isnan(seeds).any(0)
+            axes.plot(steps[shown], np.median(seeds[:, shown], axis=0), color=colour, label=mode)
+            axes.fill_between(
+                steps[shown], seeds[:, shown].min(0), seeds[:, shown].max(0), color=colour, alpha=0.2, lw=0
+            )
+        left.axvline(PAPER[mode][0], color=colour, linestyle=":")
+        right.axhline(PAPER[mode][3], color=colour, linestyle=":")
+    left.set(xlabel="environment steps", ylabel="win rate", title="dotted: the paper's steps to 0.9")
+    right.set(
+        xlabel="environment steps",
+        ylabel="turns to win",
+        ylim=(0, 120),
+        title="dotted: the paper's last ten evaluations",
+    )
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+    right.legend()
+    figure.savefig(path, dpi=150)
+
+
+if __name__ == "__main__":
+    main()
