@@ -21,7 +21,7 @@ import jaxgames
 from train import play
 from train.policy import Params, Policy
 from train.ppo import Learner
-from train.run import Run, scalars
+from train.run import Run, rounded, scalars
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,6 @@ def _slice(
     temperature: float,
 ) -> play.Games:
     return play.play(env, policies, params, pilots, games, key, temperature=temperature, max_steps=100)
-
-
-def rounded(numbers: dict[str, float]) -> dict[str, float | None]:
-    """To four decimals, as they are printed; NaN, which JSON has not, becomes null."""
-    return {name: None if value != value else round(value, 4) for name, value in numbers.items()}
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from tqdm import tqdm
 
 from train import play
 from train.ppo import Config, Learner, Runner
-from train.run import Run, scalars
+from train.run import Run, rounded, scalars
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class Settings:
     run_dir: Path | None = None
     """The run's folder; runs/<time> if not given."""
     resume: bool = False
-    """Go on with the run in the folder, if there is one; of its settings only --total-steps may be given anew."""
+    """Go on with the run in the folder, if there is one. Of what shapes learning only --total-steps may be given anew,
+    and larger; with --anneal the learning rate then follows the longer run."""
     checkpoint_every: int = 10
     """Iterations from one checkpoint to the next."""
     evaluate_every: int = 5
@@ -73,7 +74,10 @@ def main() -> None:
         run = open_run(arguments)
     except (ValueError, OSError) as error:
         sys.exit(f"train.ppo: {error}")
-    result = train(run, arguments.settings)
+    try:
+        result = train(run, arguments.settings)
+    except KeyboardInterrupt:  # before the first iteration, or a second time
+        sys.exit(130)
     print(json.dumps(result))
     sys.exit(0 if result["finished"] else 130)
 
@@ -102,6 +106,8 @@ def open_run(arguments: Arguments) -> Run:
     changed = [f.name for f in dataclasses.fields(Config) if getattr(config, f.name) != getattr(run.config, f.name)]
     if set(changed) - {"total_steps"}:
         raise ValueError(f"{folder} was begun with other settings: {', '.join(changed)}; only total_steps may change")
+    if config.total_steps < run.config.total_steps:
+        raise ValueError(f"total_steps can only grow: {folder} was begun with {run.config.total_steps}")
     return run.extended(config.total_steps) if changed else run
 
 
@@ -115,6 +121,11 @@ def train(run: Run, settings: Settings) -> dict[str, Any]:
     if runner is None:
         runner = jax.jit(learner.init)(jax.random.key(config.seed))
     first = int(runner.iteration)
+    stored = run.result()
+    if first >= config.num_iterations and stored is not None:
+        say("the run is finished already; a larger --total-steps goes on with it")
+        run.close()
+        return stored
     run.drop_rows_after(first)
     iterate = jax.jit(learner.iterate, donate_argnums=0).lower(runner).compile()
     say(f"compiled in {time.monotonic() - begin:.1f} s" + (f", going on after iteration {first}" if first else ""))
@@ -149,7 +160,7 @@ def train(run: Run, settings: Settings) -> dict[str, Any]:
         "seconds": round(time.monotonic() - begin, 1),
         "steps_per_second": round((iteration - first) * config.steps_per_iteration / spent) if spent else None,
     }
-    result |= {name: row[name] for name in ("win_rate", "mean_turns") if name in row}
+    result |= rounded({name: row[name] for name in ("win_rate", "mean_turns") if name in row})
     if result["finished"]:
         run.finish(result)
     else:

@@ -18,7 +18,7 @@ import tyro
 
 from train import evaluate, play
 from train.ppo import Learner
-from train.run import Run, scalars
+from train.run import Run, rounded, scalars
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def match(arguments: Arguments) -> dict[str, Any]:
     return {
         "games": arguments.games,
         "seats_each": seats_each,
-        "truncated_rate": float(games.boards.truncated.mean()),
+        **rounded({"truncated_rate": float(games.boards.truncated.mean())}),
         "runs": [standing(games, pilots, number, str(folder)) for number, folder in enumerate(arguments.run_dirs)],
     }
 
@@ -89,7 +89,7 @@ def standing(games: play.Games, pilots: jax.Array, number: int, name: str) -> di
     wins = int((games.won & (pilots == number)).sum())
     numbers = scalars(play.summary(games, pilots, number))
     del numbers["truncated_rate"]  # the games', not the run's
-    return {"run": name, "wins": wins, **evaluate.rounded(numbers)}
+    return {"run": name, "wins": wins, **rounded(numbers)}
 
 
 if __name__ == "__main__":

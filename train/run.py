@@ -96,6 +96,11 @@ class Run:
         lines = path.read_text().splitlines(keepends=True) if path.exists() else []
         return [json.loads(line) for line in lines if line.endswith("\n")]
 
+    def result(self) -> dict[str, Any] | None:
+        """The line that the run ended with, None before its end."""
+        path = self.folder / "result.json"
+        return json.loads(path.read_text()) if path.exists() else None
+
     def drop_rows_after(self, iteration: int) -> None:
         """Forgets the metrics of iterations that are about to be done again."""
         kept = [row for row in self.rows() if row["iteration"] <= iteration]
@@ -134,5 +139,12 @@ def _write(path: Path, text: str) -> None:
 
 
 def scalars(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """Metrics on the host."""
-    return {name: float(np.asarray(value)) for name, value in jax.device_get(dict(metrics)).items()}
+    """Metrics on the host, in their order."""
+    return {
+        name: float(np.asarray(value)) for name, value in zip(metrics, jax.device_get([*metrics.values()]), strict=True)
+    }
+
+
+def rounded(numbers: Mapping[str, float]) -> dict[str, float | None]:
+    """To four decimals, as they are printed; NaN, which JSON has not, becomes null."""
+    return {name: round(value, 4) if math.isfinite(value) else None for name, value in numbers.items()}

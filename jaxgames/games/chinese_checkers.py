@@ -1,26 +1,6 @@
-r"""Chinese Checkers on the star board, for 2, 3, 4 or 6 seats.
+"""Chinese Checkers on the star board, for 2, 3, 4 or 6 seats.
 
-The board of size N is a hexagon of side N + 1 with a triangle of N(N+1)/2 cells on each of its edges.
-Cells are numbered row by row from the top; N = 1 and, with its triangles, N = 2:
-
-          0                     0             triangle 0
-         / \                   1 2
-    1 - 2 - 3 - 4         3 4 5 6 7 8 9       triangles 5 and 1 left and right
-     \ / \ / \ /           10 . . . . 15
-      5 - 6 - 7             16 . 18 . 20      the centre is (0, 0)
-     / \ / \ / \           21 . . . . 26
-    8 - 9 -10 -11         27 28 . . . 32 33   triangles 4 and 2
-         \ /                   34 35
-          12                    36            triangle 3
-
-(drawn schematically: every row of the true board is shifted by half a cell against the next).
-Axial coordinates (q, r), r growing downwards; directions
-
-        2   1
-         \ /
-      3 - * - 0       0 (+1, 0)  1 (+1, -1)  2 (0, -1)  3 (-1, 0)  4 (-1, +1)  5 (0, +1)
-         / \
-        4   5
+The board, its cells and directions: `jaxgames/games/star_board.py`.
 
 The board is kept in the mover's frame, turned so that the mover's home is on top and the goal at the
 bottom: one network plays every seat, and turning the board at the end of a turn is one permutation that is
@@ -31,74 +11,22 @@ Rules, rewards and notation: sections "Rules" and "Notation" of docs/games/chine
 """
 
 import dataclasses
-import functools
 import itertools
 import re
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.env import Env, State, check_choice, check_int
+from jaxgames.games.star_board import tables
 
-DIRECTIONS = ((1, 0), (1, -1), (0, -1), (-1, 0), (-1, 1), (0, 1))
 TRIANGLES = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}  # of each seat, clockwise
 REWARDS = ("sparse", "goal", "movement", "positive_sum", "win_loss")
 EMPTY = -1  # on the board; -2 - k is an empty cell that this turn's hop number k left
 OUTSIDE = 127  # beyond the edge of the star: neither empty nor anybody's peg
-
-
-class Tables(NamedTuple):
-    """Geometry of the board of one size. Index `cells` stands for every place outside of the star."""
-
-    axial: np.ndarray  # int[cells, 2], (q, r) of a cell
-    neighbour: np.ndarray  # int[cells + 1, 6], the cell next to a cell
-    beyond: np.ndarray  # int[cells + 1, 6], where a hop lands; outside if the cell hopped over is
-    rotated: np.ndarray  # int[6, cells], the cell where a cell comes to when the board turns k times
-    start: np.ndarray  # int[cells], the triangle that a cell belongs to, -1 in the hexagon
-    grid: np.ndarray  # int[4N+1, 4N+1], the cell at [q + 2N, r + 2N]
-
-
-@functools.lru_cache
-def tables(size: int) -> Tables:
-    n = size
-    span = range(-2 * n, 2 * n + 1)
-
-    def on_star(q: int, r: int) -> bool:
-        s = -q - r
-        return max(q, r, s) <= n or min(q, r, s) >= -n  # two large triangles make the star
-
-    axial = [(q, r) for r in span for q in span if on_star(q, r)]
-    index = {place: cell for cell, place in enumerate(axial)}
-    outside = len(axial)
-
-    def go(cell: int, direction: int, distance: int) -> int:
-        (q, r), (dq, dr) = axial[cell], DIRECTIONS[direction]
-        return index.get((q + distance * dq, r + distance * dr), outside)
-
-    neighbour = np.full((outside + 1, 6), outside)
-    beyond = np.full((outside + 1, 6), outside)
-    for cell in range(outside):
-        for direction in range(6):
-            neighbour[cell, direction] = go(cell, direction, 1)
-            if neighbour[cell, direction] != outside:
-                beyond[cell, direction] = go(cell, direction, 2)
-
-    turned = np.array([index[-r, q + r] for q, r in axial])
-    rotated = [np.arange(outside)]
-    for _ in range(5):
-        rotated.append(turned[rotated[-1]])
-
-    start = np.full(outside, -1)
-    for triangle in range(6):
-        start[[rotated[triangle][cell] for cell, (_, r) in enumerate(axial) if r < -n]] = triangle
-
-    grid = np.full((4 * n + 1, 4 * n + 1), outside)
-    for cell, (q, r) in enumerate(axial):
-        grid[q + 2 * n, r + 2 * n] = cell
-    return Tables(np.array(axial), neighbour, beyond, np.array(rotated), start, grid)
 
 
 @jax.tree_util.register_dataclass
@@ -219,8 +147,8 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     def init(self, key: jax.Array | None = None) -> ChineseCheckersState:
         """The start; nothing is random, `key` is ignored."""
         triangles = np.array(TRIANGLES[self.num_players])
-        start = tables(self.size).start
-        board = np.where(np.isin(start, triangles), np.searchsorted(triangles, start), EMPTY)
+        home = tables(self.size).triangle
+        board = np.where(np.isin(home, triangles), np.searchsorted(triangles, home), EMPTY)
         return ChineseCheckersState(
             current_player=jnp.int32(0),
             rewards=jnp.zeros(self.num_players, jnp.float32),
@@ -396,7 +324,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
 
         last_mover = mover if path else (mover - 1) % self.num_players
         goal = (TRIANGLES[self.num_players][last_mover] + 3) % 6
-        won = bool((content[t.start == goal] == last_mover).all())
+        won = bool((content[t.triangle == goal] == last_mover).all())
         return dataclasses.replace(
             self.init(),
             current_player=jnp.int32(mover),

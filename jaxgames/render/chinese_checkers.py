@@ -12,7 +12,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from jaxgames.games.chinese_checkers import DIRECTIONS, TRIANGLES, ChineseCheckers, ChineseCheckersState, tables
+from jaxgames.games.chinese_checkers import TRIANGLES, ChineseCheckers, ChineseCheckersState
+from jaxgames.games.star_board import DIRECTIONS, tables
 from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, move_to, node, number
 from jaxgames.render.theme import Theme
 
@@ -67,7 +68,7 @@ def _scene(env: ChineseCheckers, state: ChineseCheckersState, moves: Sequence[st
         what = "may hop on" if chain else "to move"
         caption = Caption(f"seat{seat}", f"seat {seat} {what} · round {rounds}")
         pieces[_tip(env.size, home)] = f"home{seat}"
-    elif all(content[cell] == str(last_mover) for cell in np.flatnonzero(tables(env.size).start == goal)):
+    elif all(content[cell] == str(last_mover) for cell in np.flatnonzero(tables(env.size).triangle == goal)):
         caption = Caption(f"seat{last_mover}", f"seat {last_mover} wins · round {rounds}", strong=True)
         pieces[_tip(env.size, goal)] = f"goal{last_mover}"
     else:

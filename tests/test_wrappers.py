@@ -1,0 +1,280 @@
+"""`auto_reset`: a board starts anew in the very step that finishes it, and nothing of that step is lost."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import Env, State, auto_reset
+from jaxgames.wrappers import AutoResetState
+
+GAME = jaxgames.make("chinese_checkers", size=1, num_players=2, max_rounds=5, reward="sparse")
+ENV = auto_reset(GAME)
+BOARDS, STEPS = 16, 100
+
+init = jax.jit(ENV.init)
+observe = jax.jit(GAME.observe)
+mask_of = jax.jit(GAME.legal_action_mask)
+step = jax.jit(ENV.step)
+game_step = jax.jit(GAME.step)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two pytrees hold the same values."""
+    return jax.tree.all(jax.tree.map(lambda x, y: x.dtype == y.dtype and bool(np.all(x == y)), *jax.device_get((a, b))))
+
+
+@jax.jit
+def rollout(key: jax.Array) -> tuple[AutoResetState[Any], AutoResetState[Any], jax.Array, jax.Array, jax.Array]:
+    """Random play: states before and after each step, masks, actions, fresh boards; leaves [STEPS, BOARDS, ...]."""
+
+    def body(states: AutoResetState[Any], key: jax.Array) -> Any:
+        action_key, step_key = jax.random.split(key)
+        mask = jax.vmap(ENV.legal_action_mask)(states)
+        action = jax.vmap(jaxgames.random_action)(jax.random.split(action_key, BOARDS), mask)
+        after = jax.vmap(ENV.step)(states, action, jax.random.split(step_key, BOARDS))
+        expected = jax.vmap(GAME.step)(states.board, action)
+        return after, (states, after, mask, action, expected)
+
+    begin = jax.vmap(ENV.init)(jax.random.split(key, BOARDS))
+    return jax.lax.scan(body, begin, jax.random.split(key, STEPS))[1]
+
+
+@pytest.fixture(scope="module")
+def played() -> Any:
+    return jax.device_get(rollout(jax.random.key(0)))
+
+
+# -- along random games: under vmap, scan and jit ------------------------------------------------------------
+
+
+def test_a_finished_board_starts_anew_in_the_same_step(played: Any) -> None:
+    _, after, *_ = played
+    finished = np.asarray(after.final.terminated | after.final.truncated)
+    assert after.terminated.any()  # the rollout holds both ends of a game
+    assert after.truncated.any()
+    start = GAME.init(jax.random.key(0))
+    restarted = jax.tree.map(lambda x: x[finished], after.board)
+    assert same(restarted, jax.tree.map(lambda x: np.broadcast_to(x, (finished.sum(), *x.shape)), start))
+
+
+def test_an_unfinished_board_is_as_the_game_left_it(played: Any) -> None:
+    _, after, _, _, expected = played
+    unfinished = np.asarray(~(expected.terminated | expected.truncated))
+    assert same(*(jax.tree.map(lambda x: x[unfinished], board) for board in (after.board, expected)))
+
+
+def test_final_is_the_board_that_the_game_came_to(played: Any) -> None:
+    _, after, _, _, expected = played
+    assert same(after.final, expected)
+
+
+def test_rewards_and_flags_are_those_of_the_step_that_finished(played: Any) -> None:
+    _, after, _, _, expected = played
+    for name in ("rewards", "terminated", "truncated"):
+        np.testing.assert_array_equal(getattr(after, name), getattr(expected, name))
+    assert (after.rewards[after.terminated].max(-1) == 5).all()  # the win is paid, not wiped by the restart
+
+
+def test_the_mover_is_that_of_the_live_board(played: Any) -> None:
+    _, after, *_ = played
+    np.testing.assert_array_equal(after.current_player, after.board.current_player)
+
+
+def test_every_board_is_live_and_the_mask_never_empty(played: Any) -> None:
+    before, after, mask, _, _ = played
+    assert mask.any(-1).all()
+    assert not (before.board.terminated | before.board.truncated).any()
+    assert not (after.board.terminated | after.board.truncated).any()
+
+
+# -- one board -----------------------------------------------------------------------------------------------
+
+# Seat 0 stands next to its goal, the one cell at the bottom; seat 1 in the middle.
+BEFORE_THE_WIN = "./..../.1./..0./. 0 - 3"
+
+
+def test_the_finished_board_can_be_observed() -> None:
+    state = ENV.from_string(BEFORE_THE_WIN)
+    action = jnp.int32(ENV.action_from_string(state, "10->12"))
+    after = step(state, action)
+    finished = game_step(state.board, action)
+    assert bool(after.terminated)
+    for seat in range(2):
+        np.testing.assert_array_equal(observe(after.final, seat), observe(finished, seat))
+        assert (observe(after.final, seat) != observe(after.board, seat)).any()
+
+
+def test_an_illegal_action_is_penalised_and_starts_anew() -> None:
+    state = init(jax.random.key(0))
+    after = step(state, jnp.int32(GAME.num_actions))
+    assert after.rewards.tolist() == [-1, 1]
+    assert bool(after.terminated)
+    assert mask_of(after.board).any()
+    assert same(after.board, state.board)
+    assert same(after.final.board, state.board.board)  # the position stays
+
+
+def test_a_new_game_pays_from_zero() -> None:
+    """What finished the old game is not paid again by the first step of the new one."""
+    after = step(step(init(jax.random.key(0)), jnp.int32(-1)), jnp.int32(0 * 6 + 4))
+    assert after.rewards.tolist() == [0, 0]
+    assert not after.terminated
+    assert int(after.current_player) == 1
+
+
+def test_the_key_is_optional_without_chance() -> None:
+    state, action = init(jax.random.key(0)), jnp.int32(4)
+    assert same(step(state, action), step(state, action, jax.random.key(7)))
+
+
+def test_init_is_a_live_board_on_both_sides() -> None:
+    state = init(jax.random.key(0))
+    assert same(state.board, GAME.init(jax.random.key(0)))
+    assert same(state.final, state.board)
+    assert not state.terminated
+    assert not state.truncated
+    assert state.rewards.tolist() == [0, 0]
+
+
+# -- what passes through -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["id", "num_players", "num_actions", "observation_shape", "reward_range", "zero_sum"])
+def test_what_the_game_says_of_itself_passes_through(name: str) -> None:
+    assert getattr(ENV, name) == getattr(GAME, name)
+
+
+def test_the_needed_key_and_the_support_pass_through() -> None:
+    assert not ENV.needs_key
+    assert auto_reset(Dice()).needs_key
+    np.testing.assert_array_equal(ENV.observation_support, GAME.observation_support)
+
+
+def test_play_never_ends() -> None:
+    assert GAME.max_steps is not None
+    assert ENV.max_steps is None
+
+
+def test_texts_are_those_of_the_live_board() -> None:
+    state = ENV.from_string(BEFORE_THE_WIN)
+    assert ENV.to_string(state) == BEFORE_THE_WIN
+    win = ENV.action_from_string(state, "10->12")
+    assert ENV.action_to_string(state, win) == "10->12"
+    after = step(state, jnp.int32(win))
+    assert ENV.to_string(after) == GAME.to_string(GAME.init(jax.random.key(0)))
+    assert GAME.to_string(after.final).startswith("./..../.1./..../0 ")
+    with pytest.raises(ValueError, match="four fields"):
+        ENV.from_string("nothing")
+
+
+def test_mask_and_views_are_those_of_the_live_board() -> None:
+    state = ENV.from_string(BEFORE_THE_WIN)
+    np.testing.assert_array_equal(jax.jit(ENV.legal_action_mask)(state), mask_of(state.board))
+    for seat in (None, 0, 1):
+        np.testing.assert_array_equal(jax.jit(ENV.observe)(state, seat), observe(state.board, seat))
+
+
+def test_a_wrapped_env_is_a_value() -> None:
+    """Equal to one of an equal game, so that a jit that holds it static compiles once."""
+    again = auto_reset(jaxgames.make(str(GAME)))
+    assert again == ENV
+    assert hash(again) == hash(ENV)
+    assert str(ENV) == f"auto_reset({GAME})"
+
+
+# -- games of chance -----------------------------------------------------------------------------------------
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True, kw_only=True)
+class DiceState(State):
+    face: jax.Array  # int32[], 0..999
+
+
+@dataclass(frozen=True)
+class Dice(Env[DiceState]):
+    """A die of a thousand faces, thrown by `init` and by action 0; action 1 ends the game."""
+
+    id: ClassVar[str] = "dice"
+    needs_key: ClassVar[bool] = True
+    num_players: int = 2
+
+    @property
+    def num_actions(self) -> int:
+        return 2
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        return (1,)
+
+    @property
+    def max_steps(self) -> None:
+        return None
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        return (-1.0, 1.0)
+
+    @property
+    def zero_sum(self) -> bool:
+        return True
+
+    def init(self, key: jax.Array) -> DiceState:
+        no = jnp.bool_(False)
+        face = jax.random.randint(key, (), 0, 1000)
+        return DiceState(current_player=jnp.int32(0), rewards=jnp.zeros(2), terminated=no, truncated=no, face=face)
+
+    def observe(self, state: DiceState, player: jax.Array | int | None = None) -> jax.Array:
+        return state.face[None] % 2 == 0
+
+    def _step(self, state: DiceState, action: jax.Array, key: jax.Array | None) -> DiceState:
+        assert key is not None
+        face = jnp.where(action == 0, jax.random.randint(key, (), 0, 1000), state.face)
+        return dataclasses.replace(state, face=face, terminated=action == 1)
+
+    def _legal_action_mask(self, state: DiceState) -> jax.Array:
+        return jnp.ones(2, jnp.bool_)
+
+    def action_to_string(self, state: DiceState, action: int) -> str:
+        return str(action)
+
+    def action_from_string(self, state: DiceState, text: str) -> int:
+        return int(text)
+
+    def to_string(self, state: DiceState) -> str:
+        return str(state.face)
+
+    def from_string(self, text: str) -> DiceState:
+        return dataclasses.replace(self.init(jax.random.key(0)), face=jnp.int32(text))
+
+
+def test_a_game_of_chance_wants_its_key() -> None:
+    env = auto_reset(Dice())
+    with pytest.raises(ValueError, match=r"dice is a game of chance: step\(state, action, key\) needs the key"):
+        env.step(env.init(jax.random.key(0)), jnp.int32(0))
+
+
+def test_chance_is_drawn_from_the_key() -> None:
+    env = auto_reset(Dice())
+    state = env.init(jax.random.key(0))
+    dice_step = jax.jit(jax.vmap(env.step, in_axes=(None, None, 0)))
+    for action in (0, 1):  # a throw in the game; the throw that begins the next one
+        keys = jax.random.split(jax.random.key(action), 8)
+        faces = dice_step(state, jnp.int32(action), keys).board.face
+        assert len(set(faces.tolist())) > 1
+        np.testing.assert_array_equal(faces, dice_step(state, jnp.int32(action), keys).board.face)
+
+
+def test_final_of_a_game_of_chance_is_the_old_board() -> None:
+    env = auto_reset(Dice())
+    state = env.init(jax.random.key(0))
+    after = env.step(state, jnp.int32(1), jax.random.key(1))
+    assert int(after.final.face) == int(state.board.face)
+    assert bool(after.terminated)
+    assert not after.board.terminated
