@@ -15,31 +15,37 @@ help:
 	@echo "make bench     steps per second of the games"
 	@echo "make clean     remove .venv, caches and the demo's run"
 
-# Installed again whenever the dependencies change. A half-made .venv has no stamp and is mended.
-$(VENV)/installed: pyproject.toml
-	@echo "making $(VENV) and installing what is needed, once (a minute or two) ..."
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
-	@$(PYTHON) -m venv $(VENV)
+# Each stamp says what is installed, and is made again when pyproject.toml changes; a half-made .venv has none.
+$(VENV)/for-demo: pyproject.toml
+	@echo "making $(VENV) and installing JAX and what training needs, once (a minute or two) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
+	@$(PYTHON) -m venv $(VENV) || { echo "python needs its venv module: on Debian, apt install python3-venv"; exit 1; }
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable ".[train,render]"
+	@touch $@
+
+$(VENV)/for-tests: $(VENV)/for-demo
+	@echo "installing what the tests need, once ..."
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $@
 
-demo: $(VENV)/installed
+demo: $(VENV)/for-demo
 	@$(RUN) -m examples.demo
 
-test: $(VENV)/installed
+test: $(VENV)/for-tests
 	$(RUN) -m pytest -n $(JOBS) -m "not slow"
 
-test-all: $(VENV)/installed
+test-all: $(VENV)/for-tests
 	$(RUN) -m pytest -n $(JOBS)
 
-check: $(VENV)/installed
+check: $(VENV)/for-tests
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/pyright
 
-bench: $(VENV)/installed
+bench: $(VENV)/for-demo
 	$(RUN) -m benchmarks.throughput --env "chinese_checkers(size=2, num_players=6)"
 	$(RUN) -m benchmarks.throughput --env "chinese_checkers(size=4, num_players=6)"
+	$(RUN) -m benchmarks.sharing
 
 clean:
 	rm -rf $(VENV) .jax_cache .pytest_cache .ruff_cache .hypothesis runs/demo

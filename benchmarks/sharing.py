@@ -2,7 +2,7 @@
 
     python -m benchmarks.sharing
 
-    tiles       train.policy.apply_by_seat: rows laid out in tiles of one seat, one batched product over tiles
+    chosen      train.policy.apply_by_seat: rows in tiles of one seat, one batched product over tiles; few rows: all
     all         every seat's network on every row, then the right one is picked
     gathered    every row with a copy of its seat's parameters
 
@@ -46,7 +46,7 @@ def gathered(apply: Apply, params: Params, rows: jax.Array, seat: jax.Array) -> 
     return jax.tree.map(lambda leaf: leaf[:, 0], jax.vmap(apply)(own, rows[:, None]))
 
 
-WAYS = {"tiles": apply_by_seat, "all": all_networks, "gathered": gathered}
+WAYS = {"chosen": apply_by_seat, "all": all_networks, "gathered": gathered}
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ import tyro
 
 import jaxgames
 from jaxgames.wrappers import AutoResetState
-from train.policy import Policy
+from train.policy import Params, Policy
 from train.ppo import Config, Learner, distribution, sample
 
 COLUMNS = ("step", "no restart", "random play", "policy", "ppo")
@@ -76,6 +76,8 @@ def main() -> None:
 def measure(arguments: Arguments) -> dict[str, Any]:
     """Prints the table as it grows and returns all figures."""
     env = jaxgames.make(arguments.env)
+    if min(*arguments.batch_sizes, arguments.repeats, arguments.steps) < 1:
+        raise ValueError("batch sizes, repeats and steps must be positive")
     unknown = set(arguments.columns) - set(COLUMNS)
     if unknown:
         raise ValueError(f"columns must be among {', '.join(COLUMNS)}, not {', '.join(unknown)}")
@@ -136,11 +138,13 @@ def recorded_actions(env: jaxgames.Env[Any], batch: int, length: int) -> jax.Arr
     @jax.jit
     def record(key: jax.Array) -> jax.Array:
         def body(boards: Any, key: jax.Array) -> Any:
+            action_key, step_key = jax.random.split(key)
             mask = jax.vmap(playing.legal_action_mask)(boards)
-            action = jax.vmap(jaxgames.random_action)(jax.random.split(key, batch), mask)
-            return jax.vmap(playing.step)(boards, action, jax.random.split(key, batch)), action
+            action = jax.vmap(jaxgames.random_action)(jax.random.split(action_key, batch), mask)
+            return jax.vmap(playing.step)(boards, action, jax.random.split(step_key, batch)), action
 
-        boards = jax.vmap(playing.init)(jax.random.split(key, batch))
+        init_key, key = jax.random.split(key)
+        boards = jax.vmap(playing.init)(jax.random.split(init_key, batch))
         return jax.lax.scan(body, boards, jax.random.split(key, length))[1]
 
     return record(jax.random.key(0))
@@ -149,10 +153,10 @@ def recorded_actions(env: jaxgames.Env[Any], batch: int, length: int) -> jax.Arr
 def random_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int) -> Figure:
     """`random play`."""
 
-    def choose(key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> jax.Array:
+    def choose(params: None, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> jax.Array:
         return jax.vmap(jaxgames.random_action)(jax.random.split(key, batch), mask)
 
-    return _play(env, batch, length, repeats, choose)
+    return _play(env, batch, length, repeats, choose, None)
 
 
 def policy_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int) -> Figure:
@@ -160,22 +164,24 @@ def policy_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int) -
     policy = Policy.of(env, "shared", Config().hidden)
     params = policy.init(jax.random.key(0))
 
-    def choose(key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
+    def choose(params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
         logits, _ = policy.apply(params, observation, seat)
         return sample(key, distribution(logits, mask))
 
-    return _play(env, batch, length, repeats, choose)
+    return _play(env, batch, length, repeats, choose, params)
 
 
-def _play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, choose: Callable[..., jax.Array]) -> Figure:
+def _play(
+    env: jaxgames.Env[Any], batch: int, length: int, repeats: int, choose: Callable[..., jax.Array], params: Params
+) -> Figure:
     playing = jaxgames.auto_reset(env)
 
-    def program(key: jax.Array, boards: AutoResetState[Any]) -> Any:
+    def program(key: jax.Array, boards: AutoResetState[Any], params: Params) -> Any:
         def body(carry: Any, key: jax.Array) -> Any:
             boards, observation, checksum = carry
             action_key, step_key = jax.random.split(key)
             mask = jax.vmap(playing.legal_action_mask)(boards)
-            action = choose(action_key, observation, mask, boards.current_player)
+            action = choose(params, action_key, observation, mask, boards.current_player)
             checksum += observation.sum(dtype=jnp.float32) + boards.rewards.sum()
             boards = jax.vmap(playing.step)(boards, action, jax.random.split(step_key, batch))
             return (boards, jax.vmap(playing.observe)(boards), checksum), None
@@ -184,7 +190,7 @@ def _play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, choose:
         return jax.lax.scan(body, begin, jax.random.split(key, length))[0]
 
     boards = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), batch))
-    return timed(program, (boards,), batch * length, repeats)
+    return timed(program, (boards, params), batch * length, repeats)
 
 
 def ppo(env: jaxgames.Env[Any], batch: int, length: int, repeats: int) -> Figure:

@@ -25,7 +25,6 @@ from train.ppo import Config, Learner  # noqa: E402
 from train.run import Run  # noqa: E402
 
 FOLDER = Path("runs/demo")
-TEMPERATURE = 0.0  # in play: the likeliest move; 1 would draw from the policy as it was trained, exploration included
 
 
 def main() -> None:
@@ -41,8 +40,9 @@ def main() -> None:
         clip=0.3,
         entropy_weight=0.2,
         hidden=(128, 128),
+        temperature=0.0,  # the likeliest move in play: the policy itself goes on exploring
     )
-    settings = loop.Settings(run_dir=FOLDER, evaluate_every=20, temperature=TEMPERATURE, checkpoint_every=50)
+    settings = loop.Settings(run_dir=FOLDER, evaluate_every=20, checkpoint_every=50)
     shutil.rmtree(FOLDER, ignore_errors=True)
     run = Run.create(FOLDER, config)
     if not loop.train(run, settings)["finished"]:
@@ -50,7 +50,7 @@ def main() -> None:
     loop.say(f"learning curve  {plot.learning_curve(run)}")
     loop.say(f"animated game   {animate(run)}  (open it in a browser)")
     loop.say("1,000 games against five random opponents ...")
-    result = evaluate.evaluate(evaluate.Arguments(FOLDER, games=1000, temperature=TEMPERATURE))
+    result = evaluate.evaluate(evaluate.Arguments(FOLDER, games=1000))
     loop.say(f"{time.monotonic() - BEGIN:.0f} seconds in all")
     print(json.dumps(result))
 
@@ -65,7 +65,9 @@ def animate(run: Run) -> Path:
     def record(params: Params) -> Any:
         start_key, key = jax.random.split(jax.random.key(1))
         games = play.start(env, start_key, num_games)
-        return play.record(env, [learner.policy], [params], pilots, games, key, num_steps, temperature=TEMPERATURE)
+        return play.record(
+            env, [learner.policy], [params], pilots, games, key, num_steps, temperature=run.config.temperature
+        )
 
     games, boards, actions = jax.device_get(record(run.params()))
     shortest = np.where(games.won[:, 0], games.length, num_steps).argmin()

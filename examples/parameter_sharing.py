@@ -1,4 +1,4 @@
-"""Three ways of sharing parameters between six seats, at the budget of Gu & Adhikari 2024 (arXiv:2405.18733).
+"""Three ways of sharing parameters between six seats, at the budget of Adhikari & Gu 2024 (arXiv:2405.18733).
 
     python -m examples.parameter_sharing --output runs/parameter_sharing
 
@@ -63,7 +63,7 @@ def main() -> None:
     (arguments.output / "results.json").write_text(json.dumps(results) + "\n")
     print(table(results))
     draw(results, arguments.output / "parameter_sharing.png")
-    print(json.dumps({mode: {name: list(reached(r)[name]) for name in MEASURES} for mode, r in results.items()}))
+    print(json.dumps({mode: {name: finite(reached(r)[name]) for name in MEASURES} for mode, r in results.items()}))
 
 
 def train(mode: Sharing, arguments: Arguments) -> dict[str, Any]:
@@ -88,8 +88,9 @@ def train(mode: Sharing, arguments: Arguments) -> dict[str, Any]:
     @jax.vmap
     def iterate(runner: Any) -> Any:
         runner, _ = learner.iterate(runner)
-        key = jax.random.fold_in(runner.key, 0)
-        return runner, play.against_random(env, learner.policy, runner.params, key, arguments.games, seat=0)
+        key, evaluation_key = jax.random.split(runner.key)
+        outcome = play.against_random(env, learner.policy, runner.params, evaluation_key, arguments.games, seat=0)
+        return runner._replace(key=key), outcome
 
     begin = time.monotonic()
     runners = jax.jit(jax.vmap(learner.init))(jax.random.split(jax.random.key(0), arguments.seeds))
@@ -128,8 +129,14 @@ def reached(result: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
         full = [rate >= 1.0 for rate in rates]
         for name, flags in zip(MEASURES, (high, in_a_row, full), strict=False):
             values[name].append(float(steps[flags.index(True)]) if any(flags) else float("inf"))
-        values["turns to win"].append(float(np.mean([turn for turn in turns[-10:] if turn is not None])))
+        won = [turn for turn in turns[-10:] if turn is not None]
+        values["turns to win"].append(float(np.mean(won)) if won else float("inf"))
     return {name: (float(np.median(v)), min(v), max(v)) for name, v in values.items()}
+
+
+def finite(numbers: tuple[float, ...]) -> list[float | None]:
+    """For JSON, which has no infinity: null stands for what was not reached."""
+    return [number if np.isfinite(number) else None for number in numbers]
 
 
 def table(results: dict[str, Any]) -> str:

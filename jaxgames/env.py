@@ -162,12 +162,19 @@ class Env(abc.ABC, Generic[S]):
         return f"{self.id}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in fields if f.init)})"
 
 
-def check_int(name: str, value: object, low: int, high: int) -> None:
-    """Raises ParameterError unless `value` is an integer from `low` to `high`."""
+def check_int(name: str, value: object, low: int, high: int, also: str = "") -> None:
+    """Raises ParameterError unless `value` is an integer from `low` to `high`; `also` names what else is allowed."""
+    allowed = f"{name} must be an integer from {low} to {high}{also}"
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ParameterTypeError(f"{name} must be an integer from {low} to {high}, not {value!r}")
+        raise ParameterTypeError(f"{allowed}, not {value!r}")
     if not low <= value <= high:
-        raise ParameterError(f"{name} must be an integer from {low} to {high}, not {value}")
+        raise ParameterError(f"{allowed}, not {value}")
+
+
+def check_text(text: object) -> None:
+    """Raises ValueError unless `text` is a string."""
+    if not isinstance(text, str):
+        raise ValueError(f"expected a text, not {text!r}")
 
 
 def check_choice(name: str, value: object, allowed: Collection[object]) -> None:

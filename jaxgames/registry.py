@@ -31,7 +31,7 @@ def register(id: str, constructor: Callable[..., Env[Any]]) -> None:
     _constructors[id] = constructor
 
 
-def make(id: str, **parameters: Any) -> Env[Any]:
+def make(id: str, /, **parameters: Any) -> Env[Any]:
     """The env of a game.
 
     Args:
@@ -82,6 +82,6 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
             continue
         try:
             parameters[keyword.arg] = ast.literal_eval(keyword.value)
-        except ValueError:
+        except (ValueError, TypeError):
             raise ParameterError(f"the value of {keyword.arg!r} in {text!r} must be a literal") from None
     return call.func.id, parameters

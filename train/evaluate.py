@@ -33,8 +33,8 @@ class Arguments:
     games: int = 1000
     seat: int | None = None
     """The seat of the trained policy; drawn for each game if not given."""
-    temperature: float = 1.0
-    """1 draws from the policy, less sharpens it, 0 plays its likeliest action."""
+    temperature: float | None = None
+    """1 draws from the policy, less sharpens it, 0 plays its likeliest action; the run's own setting if not given."""
     seed: int = 0
 
 
@@ -45,6 +45,8 @@ def main() -> None:
     )
     try:
         result = evaluate(arguments)
+    except KeyboardInterrupt:
+        sys.exit(130)
     except (ValueError, OSError) as error:
         sys.exit(f"train.evaluate: {error}")
     print(json.dumps(result))
@@ -55,12 +57,13 @@ def evaluate(arguments: Arguments) -> dict[str, Any]:
     run = Run.open(arguments.run_dir)
     learner = Learner(run.config)
     env = learner.env
-    check(arguments.games, arguments.temperature)
+    temperature = run.config.temperature if arguments.temperature is None else arguments.temperature
+    check(arguments.games, temperature)
     if arguments.seat is not None and not 0 <= arguments.seat < env.num_players:
         raise ValueError(f"seat must be from 0 to {env.num_players - 1}, not {arguments.seat}")
     key, seat_key = jax.random.split(jax.random.key(arguments.seed))
     pilots = play.one_seat(seat_key, arguments.games, env.num_players, arguments.seat)
-    games = watch(env, (learner.policy,), [run.params()], pilots, key, arguments.temperature)
+    games = watch(env, (learner.policy,), [run.params()], pilots, key, temperature)
     return {"games": arguments.games, **rounded(scalars(play.summary(games, pilots)))}
 
 

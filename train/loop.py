@@ -18,12 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 import tyro
 from tqdm import tqdm
 
 from train import play
 from train.ppo import Config, Learner, Runner
 from train.run import Run, rounded, scalars
+
+EVALUATION = 2**31 - 1  # the seed of evaluation games: their keys are no run's
 
 
 @dataclass(frozen=True)
@@ -41,15 +44,15 @@ class Settings:
     """Iterations from one evaluation to the next, after iterations 1, 2, 4, ... at the start; 0 for none."""
     evaluation_games: int = 100
     """Games of one seat, drawn at random, against uniformly random opponents."""
-    temperature: float = 1.0
-    """Of the actions in evaluations: 1 draws from the policy, 0 plays its likeliest action."""
+    devices: int = 1
+    """Devices that the boards are spread over; each has a copy of the parameters."""
 
     def __post_init__(self) -> None:
         for name, least in (
             ("checkpoint_every", 1),
             ("evaluate_every", 0),
             ("evaluation_games", 1),
-            ("temperature", 0),
+            ("devices", 1),
         ):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
@@ -76,6 +79,8 @@ def main() -> None:
         sys.exit(f"train.ppo: {error}")
     try:
         result = train(run, arguments.settings)
+    except ValueError as error:
+        sys.exit(f"train.ppo: {error}")
     except KeyboardInterrupt:  # before the first iteration, or a second time
         sys.exit(130)
     print(json.dumps(result))
@@ -120,6 +125,7 @@ def train(run: Run, settings: Settings) -> dict[str, Any]:
     runner = run.restore()
     if runner is None:
         runner = jax.jit(learner.init)(jax.random.key(config.seed))
+    runner = spread(runner, settings.devices)
     first = int(runner.iteration)
     stored = run.result()
     if first >= config.num_iterations and stored is not None:
@@ -142,12 +148,14 @@ def train(run: Run, settings: Settings) -> dict[str, Any]:
             last = iteration == config.num_iterations
             if settings.evaluates(iteration) or (last and settings.evaluate_every):
                 row |= evaluation(learner, settings, runner, iteration)
+                bar.set_postfix(win_rate=f"{row['win_rate']:.3f}", turns=f"{row['mean_turns']:.1f}")
                 bar.write(describe(row, config), file=sys.stderr)
             run.log(row)
-            if last or stopped or iteration % settings.checkpoint_every == 0:
+            stopping = bool(stopped)  # looked at once: whoever stops here has saved
+            if last or stopping or iteration % settings.checkpoint_every == 0:
                 run.save(runner)
             bar.update(config.steps_per_iteration)
-            if stopped:
+            if stopping:
                 break
     iteration = int(runner.iteration)
     result: dict[str, Any] = {
@@ -171,14 +179,27 @@ def train(run: Run, settings: Settings) -> dict[str, Any]:
 
 def evaluation(learner: Learner, settings: Settings, runner: Runner, iteration: int) -> dict[str, float]:
     """`train.play.summary` of games against random opponents; the games are the same whenever they are played."""
-    key = jax.random.fold_in(jax.random.key(learner.config.seed), iteration)
-    outcome = _evaluate(learner, settings.evaluation_games, settings.temperature, runner.params, key)
-    return scalars(outcome)
+    key = jax.random.fold_in(jax.random.key(EVALUATION), iteration)
+    return scalars(_evaluate(learner, settings.evaluation_games, runner.params, key))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _evaluate(learner: Learner, num_games: int, temperature: float, params: Any, key: jax.Array) -> dict[str, Any]:
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _evaluate(learner: Learner, num_games: int, params: Any, key: jax.Array) -> dict[str, Any]:
+    temperature = learner.config.temperature
     return play.against_random(learner.env, learner.policy, params, key, num_games, temperature=temperature)
+
+
+def spread(runner: Runner, devices: int) -> Runner:
+    """Boards over the first `devices` devices, all else a copy on each; the compiler divides the work accordingly."""
+    if devices > len(jax.devices()):
+        raise ValueError(f"devices must be at most {len(jax.devices())}, the devices that JAX sees, not {devices}")
+    if runner.tally.length.size % devices:
+        raise ValueError(f"num_boards must be a multiple of devices = {devices}, not {runner.tally.length.size}")
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:devices]), ("boards",))
+    divided = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("boards"))
+    copied = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    boards, tally = jax.device_put((runner.boards, runner.tally), divided)
+    return jax.device_put(runner, copied)._replace(boards=boards, tally=tally)
 
 
 def describe(row: dict[str, float], config: Config) -> str:

@@ -28,8 +28,8 @@ class Arguments:
     games: int = 1000
     seats_each: int | None = None
     """Seats of each run; two where they fit, else one, if not given."""
-    temperature: float = 1.0
-    """1 draws from the policies, less sharpens them, 0 plays their likeliest actions."""
+    temperature: float | None = None
+    """1 draws from the policies, 0 plays their likeliest actions; the first run's own setting if not given."""
     seed: int = 0
 
 
@@ -38,6 +38,8 @@ def main() -> None:
     arguments = tyro.cli(Arguments, prog="python -m train.match", description="Play runs against each other.")
     try:
         result = match(arguments)
+    except KeyboardInterrupt:
+        sys.exit(130)
     except (ValueError, OSError) as error:
         sys.exit(f"train.match: {error}")
     print(json.dumps(result))
@@ -47,14 +49,17 @@ def match(arguments: Arguments) -> dict[str, Any]:
     """The result as the command prints it."""
     runs = [Run.open(folder) for folder in arguments.run_dirs]
     learners = [Learner(run.config) for run in runs]
-    evaluate.check(arguments.games, arguments.temperature)
     if len(runs) < 2:
         raise ValueError(f"expected the folders of two or more runs, not {len(runs)}")
+    temperature = runs[0].config.temperature if arguments.temperature is None else arguments.temperature
+    evaluate.check(arguments.games, temperature)
     env = learners[0].env
     for learner, folder in zip(learners, arguments.run_dirs, strict=True):
         if learner.env != env:
             raise ValueError(f"the runs must share a game: {folder} plays {learner.env}, {arguments.run_dirs[0]} {env}")
     fitting = env.num_players // len(runs)
+    if fitting < 1:
+        raise ValueError(f"at most {env.num_players} runs fit on the seats of {env}, not {len(runs)}")
     seats_each = arguments.seats_each if arguments.seats_each is not None else min(2, fitting)
     if not 1 <= seats_each <= fitting:
         raise ValueError(f"{len(runs)} runs on {env.num_players} seats: seats_each must be from 1 to {fitting}")
@@ -67,7 +72,7 @@ def match(arguments: Arguments) -> dict[str, Any]:
         [run.params() for run in runs],
         pilots,
         key,
-        arguments.temperature,
+        temperature,
     )
     return {
         "games": arguments.games,

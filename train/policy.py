@@ -20,6 +20,7 @@ import numpy as np
 from jaxgames import Env
 
 Params = Any
+FEW_ROWS = 128
 Sharing = Literal["shared", "shared_encoder", "independent"]
 
 
@@ -113,7 +114,8 @@ def apply_by_seat(apply: Callable[..., Any], params: Params, rows: jax.Array, se
     """`apply(params of seat[i], rows[i])` for every row i, each row computed once.
 
     Rows are laid out in tiles that hold one seat each, so that all is one batched product over tiles. At most one
-    tile a seat is not full: B / tile + num_players tiles are enough, whatever the seats.
+    tile a seat is not full: B / tile + num_players tiles are enough, whatever the seats. Only where rows are few does
+    a copy of a seat's parameters for each tile cost more than running all networks on all rows (benchmarks/sharing.py).
 
     Args:
       apply: (params of one seat, [tile, ...]) -> pytree of [tile, ...].
@@ -125,7 +127,10 @@ def apply_by_seat(apply: Callable[..., Any], params: Params, rows: jax.Array, se
       Pytree of [B, ...].
     """
     num_rows, num_seats = rows.shape[0], jax.tree.leaves(params)[0].shape[0]
-    tile = tile_size(num_rows)
+    if num_rows < FEW_ROWS:
+        of_all = jax.vmap(apply, in_axes=(0, None))(params, rows)
+        return jax.tree.map(lambda leaf: leaf[seat, jnp.arange(num_rows)], of_all)
+    tile = int(np.clip(num_rows // 16, 16, 128))
     num_tiles = num_rows // tile + num_seats
 
     of_seat = seat[:, None] == jnp.arange(num_seats)  # bool[B, num_seats]
@@ -139,8 +144,3 @@ def apply_by_seat(apply: Callable[..., Any], params: Params, rows: jax.Array, se
     tiled = rows[row_of_slot].reshape(num_tiles, tile, *rows.shape[1:])
     out = jax.vmap(apply)(jax.tree.map(lambda leaf: leaf[seat_of_tile], params), tiled)
     return jax.tree.map(lambda leaf: leaf.reshape(num_tiles * tile, *leaf.shape[2:])[slot], out)
-
-
-def tile_size(num_rows: int) -> int:
-    """Rows a tile: enough to repay copying a seat's parameters, few enough to waste little (benchmarks.sharing)."""
-    return int(np.clip(num_rows // 16, 16, 128))

@@ -12,7 +12,7 @@ Source: Schulman et al., Proximal Policy Optimization Algorithms, 2017, arXiv:17
 
 import functools
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import distrax
 import jax
@@ -58,13 +58,22 @@ class Config:
     max_grad_norm: float = 0.5
     hidden: tuple[int, ...] = (64, 64)
     """Widths of the encoder's layers."""
+    temperature: float = 1.0
+    """Of the policy when it plays after training: 1 draws from it, less sharpens it, 0 plays its likeliest action."""
 
     def __post_init__(self) -> None:
         jaxgames.make(self.env)
-        positive = ("total_steps", "num_boards", "rollout_length", "epochs", "minibatches", "learning_rate")
-        for name in positive:
+        if self.sharing not in get_args(Sharing):
+            raise ValueError(f"sharing must be one of {', '.join(get_args(Sharing))}, not {self.sharing!r}")
+        if not self.hidden or min(self.hidden) < 1:
+            raise ValueError(f"hidden must be one or more positive widths, not {self.hidden}")
+        counts = ("total_steps", "num_boards", "rollout_length", "epochs", "minibatches")
+        for name in (*counts, "learning_rate", "clip", "max_grad_norm"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
+        for name in ("value_weight", "entropy_weight", "temperature"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
         for name in ("discount", "trace_decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name)}")

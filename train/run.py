@@ -58,13 +58,17 @@ class Run:
             stored: dict[str, Any] = json.loads((folder / "config.json").read_text())
         except FileNotFoundError:
             raise FileNotFoundError(f"{folder} holds no run: expected a folder that train.ppo wrote") from None
-        stored["hidden"] = tuple(stored["hidden"])
+        unknown = stored.keys() - {f.name for f in dataclasses.fields(Config)}
+        if unknown:
+            raise ValueError(f"{folder / 'config.json'} has settings that are not known: {', '.join(unknown)}")
+        stored["hidden"] = tuple(stored.get("hidden", Config.hidden))
         return cls(folder, Config(**stored))
 
     def extended(self, total_steps: int) -> "Run":
         """The same run with another length."""
         config = dataclasses.replace(self.config, total_steps=total_steps)
         _write(self.folder / "config.json", json.dumps(dataclasses.asdict(config), indent=2) + "\n")
+        (self.folder / "result.json").unlink(missing_ok=True)
         return Run(self.folder, config)
 
     def save(self, runner: Runner) -> None:
@@ -79,7 +83,11 @@ class Run:
         iteration = self._checkpoints.latest_step()
         if iteration is None:
             return None
-        like = jax.eval_shape(lambda: _storable(Learner(self.config).init(jax.random.key(0))))
+        here = jax.sharding.SingleDeviceSharding(jax.devices()[0])  # wherever it was written
+        like = jax.tree.map(
+            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=here),
+            jax.eval_shape(lambda: _storable(Learner(self.config).init(jax.random.key(0)))),
+        )
         runner = cast(Runner, self._checkpoints.restore(iteration, args=ocp.args.StandardRestore(like)))
         return runner._replace(key=jax.random.wrap_key_data(runner.key))
 

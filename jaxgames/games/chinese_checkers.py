@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import Env, State, check_choice, check_int
+from jaxgames.env import Env, State, check_choice, check_int, check_text
 from jaxgames.games.star_board import tables
 
 TRIANGLES = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}  # of each seat, clockwise
@@ -32,7 +32,7 @@ OUTSIDE = 127  # beyond the edge of the star: neither empty nor anybody's peg
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, kw_only=True)
 class ChineseCheckersState(State):
-    """One board: a byte a cell and at most 38 more."""
+    """One board: a byte a cell and at most 37 more."""
 
     board: (
         jax.Array
@@ -59,7 +59,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     is occupied; the last action ends the turn.
     Observation: bool[4N+1, 4N+1, num_players + 2] at [q + 2N, r + 2N] in the viewer's frame: own pegs, the others'
     clockwise, cells hopped from in this turn, where the last hop landed.
-    Source: Gu & Adhikari, arXiv:2405.18733, and its public environment.
+    Source: Adhikari & Gu, arXiv:2405.18733, and its public environment.
     """
 
     id: ClassVar[str] = "chinese_checkers"
@@ -74,7 +74,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         check_choice("reward", self.reward, REWARDS)
         if self.max_rounds is None:
             object.__setattr__(self, "max_rounds", {1: 200, 2: 200, 3: 500}.get(self.size, 1000))
-        check_int("max_rounds", self.max_rounds, 1, 1_000_000)
+        check_int("max_rounds", self.max_rounds, 1, 1_000_000, " or None")
 
     # -- plain values ------------------------------------------------------------------------------
 
@@ -115,8 +115,8 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     @property
     def reward_range(self) -> tuple[float, float]:
         lose, win = self._loss_and_win
-        goal, movement = self._bonuses
-        return min(-1.0, lose), round(win + goal + movement, 3)
+        goal, movement = np.array(self._bonuses, np.float32)  # as they are added up on the device
+        return min(-1.0, lose), float(np.float32(win) + (goal + movement))
 
     @property
     def zero_sum(self) -> bool:
@@ -263,6 +263,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     def action_from_string(self, state: ChineseCheckersState, text: str) -> int:
         """The action that a text names, legal or not. Raises ValueError for a text that names none here."""
         t = tables(self.size)
+        check_text(text)
         if text == "end":
             return self.end_turn
         found = re.fullmatch(r"([0-9]{1,9})(->|=>)([0-9]{1,9})", text)
@@ -304,6 +305,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         filled its goal, `truncated` whether `max_rounds` rounds have been played.
         """
         t = tables(self.size)
+        check_text(text)
         fields = text.split()
         if len(fields) != 4:
             raise ValueError(f"expected 'rows seat chain round', four fields, not {len(fields)} in {text!r}")

@@ -267,7 +267,7 @@ def test_resume_wants_a_folder() -> None:
         (("--checkpoint-every", "0"), "checkpoint_every must be at least 1, not 0"),
         (("--evaluate-every", "-1"), "evaluate_every must be at least 0, not -1"),
         (("--evaluation-games", "0"), "evaluation_games must be at least 1, not 0"),
-        (("--temperature", "-1"), "temperature must be at least 0, not -1"),
+        (("--temperature", "-1"), "temperature must be 0 or more, not -1"),
         (("--sharing", "some"), "shared_encoder"),
         (("--total-steps", "many"), "total-steps"),
         (("--nonsense", "1"), "nonsense"),
