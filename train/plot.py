@@ -45,6 +45,7 @@ def learning_curve(run: Run) -> Path:
     )
     axes.plot([row["steps"] for row in rows], [row["win_rate"] for row in rows], color="C0", marker="o", markersize=3)
     axes.yaxis.label.set_color("C0")
+    axes.set_xscale("log")
     axes.grid(alpha=0.3)
     won = [row for row in rows if row["mean_turns"] is not None]
     right = axes.twinx()

@@ -219,6 +219,36 @@ def test_a_longer_run_goes_on_from_a_shorter_one(
     assert rows(tmp_path / "grown") == rows(whole)
 
 
+def test_a_finished_run_keeps_its_result(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (whole / "result.json").read_text()
+    assert call(loop.main, "--run-dir", str(whole), "--resume") == 0
+    assert capsys.readouterr().out == before == (whole / "result.json").read_text()
+
+
+def test_a_run_cannot_be_made_shorter(whole: Path) -> None:
+    before = (whole / "config.json").read_text()
+    message = call(loop.main, "--run-dir", str(whole), "--resume", "--total-steps", "32")
+    assert "can only grow" in message
+    assert (whole / "config.json").read_text() == before
+
+
+def test_a_run_spread_over_devices_learns_the_same_and_is_read_on_one(tmp_path: Path, short: Config) -> None:
+    """Two devices made of one processor; sums are taken in another order there, hence the tolerance."""
+    folder = tmp_path / "spread"
+    command = [sys.executable, "-m", "train.ppo", *words(short, SETTINGS, folder), "--devices", "2"]
+    environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=100)
+    run_in(tmp_path / "one", short)
+    spread, one = (jax.tree.leaves(words_of(folder).params) for folder in (folder, tmp_path / "one"))
+    for a, b in zip(spread, one, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+def test_more_devices_than_there_are_is_refused(tmp_path: Path, short: Config) -> None:
+    message = call(loop.main, *words(short, SETTINGS, tmp_path / "run"), "--devices", "3")
+    assert "devices must be at most 1" in message
+
+
 def test_a_folder_that_holds_a_run_is_refused(whole: Path) -> None:
     before = words_of(whole)
     message = call(loop.main, *words(CONFIG, SETTINGS, whole))
