@@ -59,8 +59,10 @@ class Arguments:
 def main() -> None:
     arguments = tyro.cli(Arguments, prog="python -m examples.parameter_sharing", description=__doc__)
     arguments.output.mkdir(parents=True, exist_ok=True)
-    results = {mode: train(mode, arguments) for mode in arguments.modes}
-    (arguments.output / "results.json").write_text(json.dumps(results) + "\n")
+    results: dict[str, Any] = {}
+    for mode in arguments.modes:
+        results[mode] = train(mode, arguments)
+        (arguments.output / "results.json").write_text(json.dumps(results) + "\n")  # a stop loses one mode at most
     print(table(results))
     draw(results, arguments.output / "parameter_sharing.png")
     print(json.dumps({mode: {name: finite(reached(r)[name]) for name in MEASURES} for mode, r in results.items()}))

@@ -73,19 +73,22 @@ class Policy:
     def init(self, key: jax.Array) -> Params:
         """{"encoder", "heads"}; what is a seat's own has a leading axis of num_players."""
         encoder_key, heads_key = jax.random.split(key)
-        observation = jnp.zeros((1, *self.observation_shape), jnp.bool_)
-        features = jnp.zeros((1, self.hidden[-1]), jnp.float32)
 
-        def a_seat(init: Callable[..., Params], key: jax.Array, x: jax.Array) -> Params:
-            return jax.vmap(lambda key: init(key, x))(jax.random.split(key, self.num_players))
+        # One matrix at a time, whatever is vmapped: some thirty QR factorisations at once hang jaxlib 0.10 on a CPU.
+        @jax.custom_batching.sequential_vmap
+        def encoder(key: jax.Array) -> Params:
+            return self._encoder.init(key, jnp.zeros((1, *self.observation_shape), jnp.bool_))
+
+        @jax.custom_batching.sequential_vmap
+        def heads(key: jax.Array) -> Params:
+            return self._heads.init(key, jnp.zeros((1, self.hidden[-1]), jnp.float32))
+
+        def a_seat(init: Callable[[jax.Array], Params], key: jax.Array) -> Params:
+            return jax.vmap(init)(jax.random.split(key, self.num_players))
 
         return {
-            "encoder": a_seat(self._encoder.init, encoder_key, observation)
-            if self.sharing == "independent"
-            else self._encoder.init(encoder_key, observation),
-            "heads": self._heads.init(heads_key, features)
-            if self.sharing == "shared"
-            else a_seat(self._heads.init, heads_key, features),
+            "encoder": a_seat(encoder, encoder_key) if self.sharing == "independent" else encoder(encoder_key),
+            "heads": heads(heads_key) if self.sharing == "shared" else a_seat(heads, heads_key),
         }
 
     def apply(self, params: Params, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
