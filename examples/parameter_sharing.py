@@ -158,7 +158,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
     figure = Figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     for number, (mode, result) in enumerate(results.items()):
-        colour, steps = f"C{number}", np.array(result["steps"])
+        colour, steps = f"C{number}", np.array(result["steps"]) / 1000
         for axes, name in ((left, "win_rate"), (right, "mean_turns")):
             seeds = np.array(result[name], dtype=float)
             shown = ~np.isnan(seeds).any(0)
@@ -166,11 +166,11 @@ def draw(results: dict[str, Any], path: Path) -> None:
             axes.fill_between(
                 steps[shown], seeds[:, shown].min(0), seeds[:, shown].max(0), color=colour, alpha=0.2, lw=0
             )
-        left.axvline(PAPER[mode][0], color=colour, linestyle=":")
+        left.axvline(PAPER[mode][0] / 1000, color=colour, linestyle=":")
         right.axhline(PAPER[mode][3], color=colour, linestyle=":")
-    left.set(xlabel="environment steps", ylabel="win rate", title="dotted: the paper's steps to 0.9")
+    left.set(xlabel="thousand environment steps", ylabel="win rate", title="dotted: the paper's steps to 0.9")
     right.set(
-        xlabel="environment steps",
+        xlabel="thousand environment steps",
         ylabel="turns to win",
         ylim=(0, 120),
         title="dotted: the paper's last ten evaluations",
