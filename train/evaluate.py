@@ -91,8 +91,8 @@ def watch(
         while over < num_games:
             key, subkey = jax.random.split(key)
             games = _slice(env, policies, params, pilots, games, subkey, temperature)
-            bar.update(int(games.over.sum()) - over)
-            over = int(games.over.sum())
+            before, over = over, int(games.over.sum())
+            bar.update(over - before)
     return games
 
 

@@ -156,7 +156,7 @@ class Learner:
             out_axes=1,
         )(steps.rewards, steps.value, steps.seat, steps.terminated, steps.truncated, bootstrap)
         metrics = self._rollout_metrics(steps)
-        batch = (steps._replace(final=None, tally=None), advantages)  # type: ignore[arg-type]  # the update needs neither
+        batch = (steps._replace(final=None, tally=None), advantages)  # pyright: ignore[reportArgumentType]  # the update needs neither
         batch = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
         runner, update_metrics = self._update(runner, *batch)
         return runner._replace(iteration=runner.iteration + 1), metrics | update_metrics
@@ -292,7 +292,7 @@ class Learner:
         optimizer = optax.chain(optax.clip_by_global_norm(c.max_grad_norm), optax.adam(rate, eps=1e-5))
         if c.sharing == "independent":  # each seat's gradient is clipped by its own norm
             init, update = jax.vmap(optimizer.init), jax.vmap(optimizer.update)
-            return optax.GradientTransformation(init, update)  # type: ignore[arg-type]  # vmap hides the signature
+            return optax.GradientTransformation(init, update)  # pyright: ignore[reportArgumentType]  # vmap hides the signature
         return optimizer
 
     @property
