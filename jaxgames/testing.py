@@ -260,7 +260,7 @@ ILLEGAL = (
 
 
 def _check_step_and_mask_agree(programs: _Programs, boards: _Boards, game: int) -> None:
-    """What `step` holds to be legal on a live board is what the mask allows, for every action and one on either side."""
+    """What `step` holds to be legal on a live board is what the mask allows, for all actions and one on either side."""
     state = jax.tree.map(lambda leaf: leaf[game], boards.states)
     legal = np.asarray(programs.is_legal(state, np.arange(-1, programs.env.num_actions + 1, dtype=np.int32)))
     differ = np.flatnonzero(legal != np.pad(boards.mask[game], 1)) - 1

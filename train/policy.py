@@ -27,16 +27,24 @@ Sharing = Literal["shared", "shared_encoder", "independent"]
 class Encoder(nn.Module):
     """bool[B, *observation_shape] -> float32[B, hidden[-1]].
 
-    Inputs off the support are constant: to leave them out changes nothing but the time it takes.
+    Convolutions first, one for each entry of `channels`, over observations of shape [height, width, planes]. Without
+    them inputs off the support are left out: they are constant, and cost nothing but time.
     """
 
     hidden: tuple[int, ...]
+    channels: tuple[int, ...]
     support: tuple[int, ...]  # of the flattened observation
 
     @nn.compact
     def __call__(self, observation: jax.Array) -> jax.Array:
-        flat = observation.reshape(observation.shape[0], -1)
-        x = flat.at[:, np.array(self.support)].get(mode="promise_in_bounds").astype(jnp.float32)
+        if self.channels:
+            x = observation.astype(jnp.float32)
+            for width in self.channels:
+                x = nn.relu(nn.Conv(width, (3, 3), kernel_init=nn.initializers.orthogonal(np.sqrt(2)))(x))
+            x = x.reshape(x.shape[0], -1)
+        else:
+            flat = observation.reshape(observation.shape[0], -1)
+            x = flat.at[:, np.array(self.support)].get(mode="promise_in_bounds").astype(jnp.float32)
         for width in self.hidden:
             x = nn.tanh(nn.Dense(width, kernel_init=nn.initializers.orthogonal(np.sqrt(2)))(x))
         return x
@@ -64,11 +72,18 @@ class Policy:
     num_players: int
     sharing: Sharing
     hidden: tuple[int, ...]
+    channels: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, env: Env[Any], sharing: Sharing, hidden: tuple[int, ...]) -> "Policy":
+    def of(cls, env: Env[Any], sharing: Sharing, hidden: tuple[int, ...], channels: tuple[int, ...] = ()) -> "Policy":
+        """Raises ValueError where `channels` ask for convolutions and observations are not [height, width, planes]."""
+        if channels and len(env.observation_shape) != 3:
+            raise ValueError(
+                f"channels need observations of shape [height, width, planes], and those of {env} have shape "
+                f"{list(env.observation_shape)}: leave them empty"
+            )
         support = tuple(np.flatnonzero(env.observation_support).tolist())
-        return cls(env.observation_shape, support, env.num_actions, env.num_players, sharing, hidden)
+        return cls(env.observation_shape, support, env.num_actions, env.num_players, sharing, hidden, channels)
 
     def init(self, key: jax.Array) -> Params:
         """{"encoder", "heads"}; what is a seat's own has a leading axis of num_players."""
@@ -106,7 +121,7 @@ class Policy:
 
     @property
     def _encoder(self) -> Encoder:
-        return Encoder(self.hidden, self.support)
+        return Encoder(self.hidden, self.channels, self.support)
 
     @property
     def _heads(self) -> Heads:

@@ -61,7 +61,6 @@ class Run:
         unknown = stored.keys() - {f.name for f in dataclasses.fields(Config)}
         if unknown:
             raise ValueError(f"{folder / 'config.json'} has settings that are not known: {', '.join(unknown)}")
-        stored["hidden"] = tuple(stored.get("hidden", Config.hidden))
         return cls(folder, Config(**stored))
 
     def extended(self, total_steps: int) -> "Run":

@@ -102,7 +102,6 @@ def short() -> Config:
 
 def test_a_run_leaves_a_folder_that_tells_all(whole: Path) -> None:
     stored = json.loads((whole / "config.json").read_text())
-    stored["hidden"] = tuple(stored["hidden"])
     assert Config(**stored) == CONFIG == Run.open(whole).config
     assert {path.name for path in (whole / "checkpoints").iterdir()} == {str(ITERATIONS - 2), str(ITERATIONS)}
     events = list(whole.glob("events.out.tfevents.*"))
