@@ -6,9 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxgames.env import Env, ParameterError
+from jaxgames.games.checkers import Checkers
 from jaxgames.games.chinese_checkers import ChineseCheckers
 
-_constructors: dict[str, Callable[..., Env[Any]]] = {ChineseCheckers.id: ChineseCheckers}
+_constructors: dict[str, Callable[..., Env[Any]]] = {
+    Checkers.id: Checkers,
+    ChineseCheckers.id: ChineseCheckers,
+}
 
 
 def list_games() -> list[str]:
