@@ -21,6 +21,7 @@ from jaxgames import Env
 
 Params = Any
 FEW_ROWS = 128
+SMALL_BOARD = 64  # cells
 Sharing = Literal["shared", "shared_encoder", "independent"]
 
 
@@ -40,7 +41,7 @@ class Encoder(nn.Module):
         if self.channels:
             x = observation.astype(jnp.float32)
             for width in self.channels:
-                x = nn.relu(nn.Conv(width, (3, 3), kernel_init=nn.initializers.orthogonal(np.sqrt(2)))(x))
+                x = nn.relu(Convolution(width)(x))
             x = x.reshape(x.shape[0], -1)
         else:
             flat = observation.reshape(observation.shape[0], -1)
@@ -48,6 +49,38 @@ class Encoder(nn.Module):
         for width in self.hidden:
             x = nn.tanh(nn.Dense(width, kernel_init=nn.initializers.orthogonal(np.sqrt(2)))(x))
         return x
+
+
+class Convolution(nn.Module):
+    """float32[B, height, width, planes] -> float32[B, height, width, channels]: 3 x 3, zeros around the board.
+
+    The arithmetic of `flax.linen.Conv` as matrix products: XLA's own convolutions in a loop on a CPU are a hundred
+    times slower. A small board is one product with the whole board's matrix, mostly zeros; a large one is nine
+    products, each with the board shifted by one of the kernel's places.
+    """
+
+    channels: int
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        height, width, planes = x.shape[1:]
+        kernel = self.param("kernel", nn.initializers.orthogonal(np.sqrt(2)), (3, 3, planes, self.channels))
+        bias = self.param("bias", nn.initializers.zeros, (self.channels,))
+        if height * width <= SMALL_BOARD:
+            near = _neighbourhood(height, width)
+            matrix = jnp.einsum("ijab,ijkl->akbl", near, kernel).reshape(height * width * planes, -1)
+            return (x.reshape(x.shape[0], -1) @ matrix).reshape(-1, height, width, self.channels) + bias
+        around = jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+        shifted = [around[:, i : i + height, j : j + width] @ kernel[i, j] for i in range(3) for j in range(3)]
+        return sum(shifted[1:], shifted[0]) + bias
+
+
+def _neighbourhood(height: int, width: int) -> np.ndarray:
+    """float32[3, 3, cells, cells], 1 where the first cell is what place (i, j) of a kernel around the second sees."""
+    near = np.zeros((3, 3, height + 2, width + 2, height, width), np.float32)
+    for i, j, row, col in np.ndindex(3, 3, height, width):
+        near[i, j, row + i, col + j, row, col] = 1
+    return near[:, :, 1:-1, 1:-1].reshape(3, 3, height * width, height * width)
 
 
 class Heads(nn.Module):

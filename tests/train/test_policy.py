@@ -184,17 +184,20 @@ def convolved(x: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> np.ndarray
     return np.maximum(out, 0)
 
 
-def test_channels_are_convolutions_before_the_dense_layers() -> None:
+@pytest.mark.parametrize("small_board", [0, 25])
+def test_channels_are_convolutions_before_the_dense_layers(small_board: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In both ways of computing them; the board has 25 cells."""
+    monkeypatch.setattr("train.policy.SMALL_BOARD", small_board)
     policy = Policy.of(ENV, "shared", hidden=(6,), channels=(3, 2))
     params = jax.device_get(jax.jit(policy.init)(jax.random.key(0)))
     params = jax.tree.map(lambda leaf: leaf + np.linspace(0, 0.1, leaf.size).reshape(leaf.shape), params)
     observation, seat = batch(5)
     logits, value = jax.jit(policy.apply)(params, observation, seat)
     encoder, heads = params["encoder"]["params"], params["heads"]["params"]
-    assert set(encoder) == {"Conv_0", "Conv_1", "Dense_0"}
+    assert set(encoder) == {"Convolution_0", "Convolution_1", "Dense_0"}
     for row in range(5):
         x = np.asarray(observation[row], np.float64)
-        for conv in ("Conv_0", "Conv_1"):
+        for conv in ("Convolution_0", "Convolution_1"):
             x = convolved(x, encoder[conv]["kernel"], encoder[conv]["bias"])
         x = np.tanh(x.ravel() @ encoder["Dense_0"]["kernel"] + encoder["Dense_0"]["bias"])
         for found, head in ((logits[row], "Dense_0"), (value[row : row + 1], "Dense_1")):
