@@ -7,8 +7,12 @@ from typing import Any
 
 from jaxgames.env import Env, ParameterError
 from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 
-_constructors: dict[str, Callable[..., Env[Any]]] = {ChineseCheckers.id: ChineseCheckers}
+_constructors: dict[str, Callable[..., Env[Any]]] = {
+    ChineseCheckers.id: ChineseCheckers,
+    ChineseCheckersDiamond.id: ChineseCheckersDiamond,
+}
 
 
 def list_games() -> list[str]:
