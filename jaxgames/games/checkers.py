@@ -135,8 +135,7 @@ class Checkers(Env[CheckersState]):
         )
 
     def _legal_action_mask(self, state: CheckersState) -> jax.Array:
-        words = jnp.stack(_legal_origins(state))
-        return _bits(words, np.arange(32)[:, None]).reshape(128)
+        return _interleaved(_legal_origins(state))
 
     def _is_legal(self, state: CheckersState, action: jax.Array) -> jax.Array:
         origins = _choose(action % 4, _legal_origins(state))
@@ -188,8 +187,8 @@ class Checkers(Env[CheckersState]):
             is_mover = jnp.asarray(player, jnp.int32) == state.current_player
             own, opponents = jnp.where(is_mover, own, _turned(opponents)), jnp.where(is_mover, opponents, _turned(own))
             kings, jumper = (jnp.where(is_mover, word, _turned(word)) for word in (kings, jumper))
-        planes = jnp.stack([own & ~kings, own & kings, opponents & ~kings, opponents & kings, jumper])
-        return _bits(planes, np.arange(32).reshape(8, 4, 1))
+        planes = [own & ~kings, own & kings, opponents & ~kings, opponents & kings, jumper]
+        return _interleaved(planes).reshape(8, 4, 5)
 
     # -- notation ----------------------------------------------------------------------------------
 
@@ -353,9 +352,12 @@ def _turned(word: jax.Array) -> jax.Array:
     return word
 
 
-def _bits(words: jax.Array, index: np.ndarray) -> jax.Array:
-    """bool, the bits of words along the last axis at indices of any shape that broadcasts against them."""
-    return (words >> index.astype(np.uint32)) & np.uint32(1) != 0
+def _interleaved(words: Sequence[jax.Array]) -> jax.Array:
+    """bool[32 * len(words)], the bits of index 0 in every word, then those of index 1, and so on."""
+    square, place = np.divmod(np.arange(32 * len(words), dtype=np.uint32), np.uint32(len(words)))
+    # A union of masked words: XLA then computes each word once a board, and not once for each of its bits.
+    masks = [np.where(place == n, np.uint32(1) << square, np.uint32(0)) for n in range(len(words))]
+    return _union([word & mask for word, mask in zip(words, masks, strict=True)]) != 0
 
 
 def _indices(word: jax.Array | np.uint32) -> list[int]:
