@@ -7,8 +7,12 @@ from typing import Any
 
 from jaxgames.env import Env, ParameterError
 from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
 
-_constructors: dict[str, Callable[..., Env[Any]]] = {ChineseCheckers.id: ChineseCheckers}
+_constructors: dict[str, Callable[..., Env[Any]]] = {
+    ChineseCheckers.id: ChineseCheckers,
+    DotsAndBoxes.id: DotsAndBoxes,
+}
 
 
 def list_games() -> list[str]:
