@@ -1,0 +1,238 @@
+"""Dots and Boxes on rows x cols boxes, for two seats.
+
+Two seats in turn draw an edge between neighbouring dots. Who draws the fourth edge of a box owns the box and
+draws again; who owns more boxes when all edges are drawn wins. One `step` of the env is one edge.
+
+    *-0-*-1-*-2-*       rows = 2, cols = 3: the edges, horizontal ones first, row by row,
+    9  10  11  12       and (rows + 1) * cols + rows * (cols + 1) = 17 of them;
+    *-3-*-4-*-5-*       box (r, c), the number r * cols + c, lies between
+   13  14  15  16         h(r, c) above, h(r + 1, c) below,
+    *-6-*-7-*-8-*         v(r, c) to the left, v(r, c + 1) to the right
+
+Rules, rewards and notation: docs/games/dots_and_boxes.md.
+"""
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.env import Env, State, check_choice, check_int, check_text
+
+REWARDS = ("win_loss", "margin", "boxes")
+NOBODY = -1
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True, kw_only=True)
+class DotsAndBoxesState(State):
+    """One board: a byte an edge, a byte a box and 14 more."""
+
+    edges: jax.Array  # bool[num_edges], whether the edge is drawn
+    owner: jax.Array  # int8[num_boxes], the seat that took the box, or NOBODY
+
+
+@dataclass(frozen=True)
+class DotsAndBoxes(Env[DotsAndBoxesState]):
+    """Dots and Boxes.
+
+    Args:
+      rows: of boxes, 1..16.
+      cols: boxes in a row, 1..16.
+      reward: "win_loss": at the end +1 to who owns more boxes and -1 to the other, 0 to both in a draw. "margin": at
+        the end one's own boxes less the other's. "boxes": +1 for each box as it is taken, -1 to the other.
+
+    Action: the edge to draw; h(r, c) is r * cols + c, v(r, c) is (rows + 1) * cols + r * (cols + 1) + c.
+    Observation: bool[2 * rows + 1, 2 * cols + 1, 3], the grid on which dots, edges and boxes are drawn: the edge is
+    drawn, the box is the viewer's, the box is the other seat's.
+    Source: Berlekamp, The Dots and Boxes Game, 2000. A draw, on boards with an even number of boxes, is a draw.
+    """
+
+    id: ClassVar[str] = "dots_and_boxes"
+    num_players: int = dataclasses.field(init=False, default=2)
+    rows: int = 5
+    cols: int = 5
+    reward: str = "win_loss"
+
+    def __post_init__(self) -> None:
+        check_int("rows", self.rows, 1, 16)
+        check_int("cols", self.cols, 1, 16)
+        check_choice("reward", self.reward, REWARDS)
+
+    # -- plain values ------------------------------------------------------------------------------
+
+    @property
+    def num_horizontal(self) -> int:
+        """Edges h(r, c): the first vertical edge has this number."""
+        return (self.rows + 1) * self.cols
+
+    @property
+    def num_edges(self) -> int:
+        return self.num_horizontal + self.rows * (self.cols + 1)
+
+    @property
+    def num_boxes(self) -> int:
+        return self.rows * self.cols
+
+    @property
+    def num_actions(self) -> int:
+        return self.num_edges
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        return (2 * self.rows + 1, 2 * self.cols + 1, 3)
+
+    @property
+    def observation_support(self) -> np.ndarray:
+        row, col = np.indices(self.observation_shape[:2]) % 2
+        return np.stack([row != col, row & col == 1, row & col == 1], axis=-1)
+
+    @property
+    def max_steps(self) -> int:
+        return self.num_edges
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        highest = {"win_loss": 1, "margin": self.num_boxes, "boxes": min(2, self.num_boxes)}[self.reward]
+        return float(-highest), float(highest)
+
+    @property
+    def zero_sum(self) -> bool:
+        return True
+
+    # -- rules -------------------------------------------------------------------------------------
+
+    def init(self, key: jax.Array | None = None) -> DotsAndBoxesState:
+        """The empty board; nothing is random, `key` is ignored."""
+        return DotsAndBoxesState(
+            current_player=jnp.int32(0),
+            rewards=jnp.zeros(2, jnp.float32),
+            terminated=jnp.bool_(False),
+            truncated=jnp.bool_(False),
+            edges=jnp.zeros(self.num_edges, jnp.bool_),
+            owner=jnp.full(self.num_boxes, NOBODY, jnp.int8),
+        )
+
+    def _legal_action_mask(self, state: DotsAndBoxesState) -> jax.Array:
+        return ~state.edges
+
+    def _is_legal(self, state: DotsAndBoxesState, action: jax.Array) -> jax.Array:
+        return ((np.arange(self.num_edges) == action) & ~state.edges).any()
+
+    def _step(self, state: DotsAndBoxesState, action: jax.Array, key: jax.Array | None) -> DotsAndBoxesState:
+        edges = state.edges | (np.arange(self.num_edges) == action)
+        taken = self._complete(edges) & (state.owner == NOBODY)
+        owner = jnp.where(taken, state.current_player.astype(jnp.int8), state.owner)
+        boxes = taken.sum(dtype=jnp.int32)
+        over = edges.all()
+        if self.reward == "boxes":
+            for_seat_0 = jnp.where(state.current_player == 0, boxes, -boxes)
+        else:
+            margin = jnp.where(owner == 0, 1, jnp.where(owner == 1, -1, 0)).sum(dtype=jnp.int32)
+            for_seat_0 = jnp.where(over, margin if self.reward == "margin" else jnp.sign(margin), 0)
+        return DotsAndBoxesState(
+            current_player=jnp.where(boxes > 0, state.current_player, 1 - state.current_player),
+            rewards=jnp.stack([for_seat_0, -for_seat_0]).astype(jnp.float32),
+            terminated=over,
+            truncated=jnp.bool_(False),
+            edges=edges,
+            owner=owner,
+        )
+
+    def _complete(self, edges: jax.Array) -> jax.Array:
+        """bool[num_boxes], whether all four edges of the box are drawn."""
+        horizontal, vertical = self._split(edges)
+        return (horizontal[:-1] & horizontal[1:] & vertical[:, :-1] & vertical[:, 1:]).ravel()
+
+    def _split(self, edges: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """The horizontal edges, [rows + 1, cols], and the vertical ones, [rows, cols + 1]."""
+        horizontal = edges[: self.num_horizontal].reshape(self.rows + 1, self.cols)
+        return horizontal, edges[self.num_horizontal :].reshape(self.rows, self.cols + 1)
+
+    # -- observation -------------------------------------------------------------------------------
+
+    def observe(self, state: DotsAndBoxesState, player: jax.Array | int | None = None) -> jax.Array:
+        viewer = state.current_player if player is None else jnp.asarray(player, jnp.int32)
+        horizontal, vertical = self._split(state.edges)
+        owner = state.owner.reshape(self.rows, self.cols)
+        drawn = _spread(horizontal, 0, 1) | _spread(vertical, 1, 0)
+        boxes = [_spread(owner == seat, 1, 1) for seat in (viewer, 1 - viewer)]
+        return jnp.stack([drawn, *boxes], axis=-1)
+
+    # -- notation ----------------------------------------------------------------------------------
+
+    def action_to_string(self, state: DotsAndBoxesState, action: int) -> str:
+        """`h(r,c)` or `v(r,c)`."""
+        action = int(action)
+        if not 0 <= action < self.num_actions:
+            raise ValueError(f"expected an action from 0 to {self.num_actions - 1}, not {action}")
+        if action < self.num_horizontal:
+            row, col = divmod(action, self.cols)
+            return f"h({row},{col})"
+        row, col = divmod(action - self.num_horizontal, self.cols + 1)
+        return f"v({row},{col})"
+
+    def action_from_string(self, state: DotsAndBoxesState, text: str) -> int:
+        """The edge that a text names, drawn or not. Raises ValueError for a text that names none."""
+        check_text(text)
+        found = re.fullmatch(r"([hv])\(([0-9]{1,9}),([0-9]{1,9})\)", text)
+        if not found:
+            raise ValueError(f"expected an edge 'h(r,c)' or 'v(r,c)' such as 'h(0,1)', not {text!r}")
+        kind, row, col = found[1], int(found[2]), int(found[3])
+        rows, cols = (self.rows + 1, self.cols) if kind == "h" else (self.rows, self.cols + 1)
+        for name, value, bound in (("row", row, rows), ("column", col, cols)):
+            if value >= bound:
+                raise ValueError(f"expected a {name} from 0 to {bound - 1} of {kind}(r,c), not {value} in {text!r}")
+        return (0 if kind == "h" else self.num_horizontal) + row * cols + col
+
+    def to_string(self, state: DotsAndBoxesState) -> str:
+        """A bit an edge, `.` or the owner of every box row by row, the seat to move."""
+        edges = "".join("01"[drawn] for drawn in np.asarray(state.edges).astype(int).tolist())
+        owners = "".join("01."[owner] for owner in np.asarray(state.owner).tolist())
+        return f"{edges} {owners} {int(state.current_player)}"
+
+    def from_string(self, text: str) -> DotsAndBoxesState:
+        """Any set of drawn edges with any owners of the boxes that are complete; see `to_string`.
+
+        `terminated` says whether all edges are drawn.
+        """
+        check_text(text)
+        fields = text.split()
+        if len(fields) != 3:
+            raise ValueError(f"expected 'edges boxes seat', three fields, not {len(fields)} in {text!r}")
+        bits, owners, seat = fields
+        for name, field, size, allowed in (
+            ("edge", bits, self.num_edges, "01"),
+            ("box", owners, self.num_boxes, ".01"),
+        ):
+            if len(field) != size:
+                raise ValueError(f"expected {size} characters, one for each {name}, not {len(field)} in {field!r}")
+            for letter in field:
+                if letter not in allowed:
+                    names = ", ".join(map(repr, allowed))
+                    raise ValueError(f"expected one of {names} for each {name}, not {letter!r} in {field!r}")
+        if seat not in ("0", "1"):
+            raise ValueError(f"expected a seat to move from 0 to 1, not {seat!r}")
+        edges = np.array([bit == "1" for bit in bits])
+        owner = np.array([".01".index(letter) - 1 for letter in owners], np.int8)
+        complete = np.asarray(self._complete(jnp.asarray(edges)))
+        for box in np.flatnonzero(complete != (owner != NOBODY)).tolist():
+            where = f"box ({box // self.cols},{box % self.cols})"
+            wrong = "is complete and must have an owner" if complete[box] else "lacks an edge and must have no owner"
+            raise ValueError(f"expected owners that fit the edges: {where} {wrong}, not {owners[box]!r} in {owners!r}")
+        return dataclasses.replace(
+            self.init(),
+            current_player=jnp.int32(int(seat)),
+            terminated=jnp.bool_(edges.all()),
+            edges=jnp.asarray(edges),
+            owner=jnp.asarray(owner),
+        )
+
+
+def _spread(cells: jax.Array, row: int, col: int) -> jax.Array:
+    """The cells at every second place of a grid of Falses, from (row, col) on to as far from its other end."""
+    return jax.lax.pad(cells, jnp.bool_(False), [(row, row, 1), (col, col, 1)])
