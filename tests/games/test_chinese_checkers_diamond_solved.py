@@ -169,13 +169,12 @@ def test_four_of_the_six_first_moves_win_on_4_x_4() -> None:
 
 
 def test_the_shortest_game_on_4_x_4_has_three_plies() -> None:
-    """If both help: the loser leaves a piece in its home, which counts for the winner."""
+    """If both help: the loser leaves one cell of its home, and its other two pieces there count for the winner."""
     game = solved(4, 3)
-    source, target = game.edges
-    reached, plies = np.arange(len(game.value)) == the_start(game), 1
-    while not game.wins[reached].any():
-        reached, plies = np.isin(np.arange(len(reached)), target[reached[source]]), plies + 1
-    assert plies == 3
+    reached = [np.array([the_start(game)])]
+    for _ in range(2):
+        reached.append(np.unique(game.edges[1][np.isin(game.edges[0], reached[-1])]))
+    assert [bool(game.wins[states].any()) for states in reached] == [False, False, True]
 
 
 @pytest.mark.parametrize(("size", "pieces"), BOARDS)
