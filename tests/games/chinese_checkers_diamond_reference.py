@@ -147,7 +147,9 @@ class Reference:
         return ">".join(str(row * self.size + col) for row, col in cells)
 
     def to_string(self, position: Position) -> str:
-        rows = ["".join(str(position.pieces.get((row, col), ".")) for col in range(self.size)) for row in range(self.size)]
+        rows = [
+            "".join(str(position.pieces.get((row, col), ".")) for col in range(self.size)) for row in range(self.size)
+        ]
         return f"{'/'.join(rows)} {position.seat} {position.ply}"
 
     def from_string(self, text: str) -> Position:
