@@ -7,8 +7,12 @@ from typing import Any
 
 from jaxgames.env import Env, ParameterError
 from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.games.minichess import Minichess
 
-_constructors: dict[str, Callable[..., Env[Any]]] = {ChineseCheckers.id: ChineseCheckers}
+_constructors: dict[str, Callable[..., Env[Any]]] = {
+    ChineseCheckers.id: ChineseCheckers,
+    Minichess.id: Minichess,
+}
 
 
 def list_games() -> list[str]:
