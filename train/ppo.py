@@ -163,7 +163,7 @@ class Learner:
         )(steps.rewards, steps.value, steps.seat, steps.terminated, steps.truncated, bootstrap)
         metrics = self._rollout_metrics(steps)
         batch = (steps._replace(final=None, tally=None), advantages)  # pyright: ignore[reportArgumentType]  # the update needs neither
-        batch = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
+        batch = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), batch)
         runner, update_metrics = self._update(runner, *batch)
         return runner._replace(iteration=runner.iteration + 1), metrics | update_metrics
 
@@ -213,7 +213,7 @@ class Learner:
         Truncations are few, so the boards that were truncated are gathered and valued in chunks, as many as it takes.
         """
         shape = steps.truncated.shape
-        boards = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), steps.final)
+        boards = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), steps.final)
         cut_off = steps.truncated.at[-1].set(~steps.terminated[-1]).reshape(-1)
         chunk = self.config.num_boards
         order = jnp.argsort(~cut_off, stable=True)  # those cut off first
