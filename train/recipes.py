@@ -10,8 +10,23 @@ from typing import Any
 import jaxgames
 from train.ppo import Config
 
+GRID: dict[str, Any] = {
+    "channels": (16, 16),
+    "hidden": (128,),
+    "num_boards": 256,
+    "rollout_length": 64,
+    "epochs": 3,
+    "learning_rate": 5e-4,
+    "trace_decay": 0.9,
+    "entropy_weight": 0.02,
+    "temperature": 0.0,
+}
 RECIPES: dict[str, dict[str, Any]] = {
+    "checkers": GRID | {"total_steps": 2_000_000},
     "chinese_checkers": {},
+    "chinese_checkers_diamond": GRID | {"total_steps": 500_000},
+    "dots_and_boxes": GRID | {"total_steps": 1_500_000},
+    "minichess": GRID | {"total_steps": 1_500_000},
 }
 
 
