@@ -14,12 +14,9 @@ import numpy as np
 
 from jaxgames.games.chinese_checkers import TRIANGLES, ChineseCheckers, ChineseCheckersState
 from jaxgames.games.star_board import DIRECTIONS, tables
-from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, move_to, node, number
+from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, move_to, node
+from jaxgames.render.pegs import LAST_MOVE, PEG, RIM, ROW, at, holes, lines, path, peg, rounded
 from jaxgames.render.theme import Theme
-
-ROW = CELL * math.sqrt(3) / 2  # from one row to the next
-PEG, HOLE = 8.3, 3.9  # radii
-RIM = 13.0  # from the outermost cells to the board's edge
 
 
 def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
@@ -30,10 +27,9 @@ def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
         looks[f"home{seat}"] = _outline(n, triangle, theme.seats[seat])
         looks[f"goal{seat}"] = _outline(n, (triangle + 3) % 6, theme.seats[seat])
     for seat in range(env.num_players):
-        looks[f"seat{seat}"] = _peg(theme, theme.seats[seat])
+        looks[f"seat{seat}"] = peg(theme, theme.seats[seat])
     line = {"stroke": theme.ink, "stroke-width": "2", "stroke-linecap": "round", "stroke-linejoin": "round"}
     dots = {"stroke": theme.ink, "stroke-linecap": "round", "stroke-width": "6"}
-    wide = {"stroke-linecap": "round", "stroke-linejoin": "round", "stroke-width": "19.4"}
     return Drawing(
         name=f"star{n}p{env.num_players}",
         theme=theme,
@@ -41,7 +37,7 @@ def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
         height=2 * (2 * n * ROW + RIM + 9),
         background=_board(env, theme),
         looks=looks,
-        under={"last": {**wide, "stroke": theme.ink, "stroke-opacity": ".22"}},
+        under={"last": {**LAST_MOVE, "stroke": theme.ink}},
         over={
             "casing": {**line, "stroke": theme.hole, "stroke-width": "4.4", "stroke-opacity": ".9"},
             "chain": line,
@@ -76,11 +72,11 @@ def _scene(env: ChineseCheckers, state: ChineseCheckersState, moves: Sequence[st
 
     marks: dict[str, str] = {}
     if trail := _trail(env, moves):
-        marks["last"] = _path([places[cell] for cell in (trail[-2:] if chain else trail)])
+        marks["last"] = path([places[cell] for cell in (trail[-2:] if chain else trail)])
     if chain:
         stops = [places[cell] for cell in chain]
         marks["casing"] = marks["chain"] = _arrow(stops)
-        marks["stops"] = "".join(f"M{_at(place)}h0" for place in stops[:-1])
+        marks["stops"] = "".join(f"M{at(place)}h0" for place in stops[:-1])
     return Scene(caption, pieces, marks)
 
 
@@ -103,18 +99,10 @@ def _trail(env: ChineseCheckers, moves: Sequence[str]) -> list[int]:
 # -- geometry --------------------------------------------------------------------------------------
 
 
-def _at(place: Place) -> str:
-    return f"{number(place[0])},{number(place[1])}"
-
-
 @functools.lru_cache
 def _places(size: int) -> list[Place]:
     """(x, y) of the middle of every cell."""
     return [(round(CELL * (q + r / 2), 2), round(ROW * r, 2)) for q, r in tables(size).axial.tolist()]
-
-
-def _path(places: Sequence[Place]) -> str:
-    return "M" + "L".join(map(_at, places))
 
 
 def _arrow(places: Sequence[Place]) -> str:
@@ -126,25 +114,11 @@ def _arrow(places: Sequence[Place]) -> str:
         return x - distance * math.cos(heading + turn), y - distance * math.sin(heading + turn)
 
     tip = behind(PEG + 1.2)
-    return f"{_path([*places[:-1], tip])}{_path([behind(PEG + 6, 0.27), tip, behind(PEG + 6, -0.27)])}"
+    return f"{path([*places[:-1], tip])}{path([behind(PEG + 6, 0.27), tip, behind(PEG + 6, -0.27)])}"
 
 
 def _polar(distance: float, degrees: float) -> Place:
     return distance * math.cos(math.radians(degrees)), distance * math.sin(math.radians(degrees))
-
-
-def _rounded(corners: Sequence[Place], radius: float) -> str:
-    """A closed path along the corners, each cut `radius` before it and rounded."""
-    parts: list[str] = []
-    for before, corner, after in zip([corners[-1], *corners[:-1]], corners, [*corners[1:], corners[0]], strict=True):
-        near = [_towards(corner, other, radius) for other in (before, after)]
-        parts.append(f"{_at(near[0])}Q{_at(corner)} {_at(near[1])}")
-    return f"M{'L'.join(parts)}Z"
-
-
-def _towards(place: Place, other: Place, distance: float) -> Place:
-    share = distance / math.dist(place, other)
-    return place[0] + share * (other[0] - place[0]), place[1] + share * (other[1] - place[1])
 
 
 def _triangle(size: int, triangle: int) -> str:
@@ -153,7 +127,7 @@ def _triangle(size: int, triangle: int) -> str:
     x, y = _polar((size + 1 + (size - 1) / 3) * ROW, pointing)
     reach = (size - 1) * CELL / math.sqrt(3) + ROW
     corners = [_polar(reach, pointing + turn) for turn in (0, 120, 240)]
-    return _rounded([(x + dx, y + dy) for dx, dy in corners], 9)
+    return rounded([(x + dx, y + dy) for dx, dy in corners], 9)
 
 
 def _tip(size: int, triangle: int) -> Place:
@@ -170,43 +144,25 @@ def _board(env: ChineseCheckers, theme: Theme) -> Element:
     n, places = env.size, _places(env.size)
     inside = n * ROW + RIM  # from the middle to the sides of the two large triangles that make the star
     star = [_polar(2 * inside if k % 2 == 0 else inside / math.cos(math.pi / 6), 30 * k - 90) for k in range(12)]
-    board = node("path", d=_rounded(star, 12), fill=theme.board, stroke=theme.edge, stroke_width=1.2)
+    board = node("path", d=rounded(star, 12), fill=theme.board, stroke=theme.edge, stroke_width=1.2)
     homes = [
         node("path", d=_triangle(n, triangle), fill=theme.seats[seat], fill_opacity=".24")
         for seat, triangle in enumerate(TRIANGLES[env.num_players])
     ]
-    lines = node("path", d=_lines(n), stroke=theme.line, stroke_width=1.1, stroke_linecap="round")
-    holes = node("g", fill=theme.hole, stroke=theme.rim, stroke_width=0.9)
-    holes.extend(node("circle", cx=x, cy=y, r=HOLE) for x, y in places)
-    return node("g", board, *homes, lines, holes)
+    return node("g", board, *homes, lines(_lines(n), theme), holes(places, theme))
 
 
-def _lines(size: int) -> str:
+def _lines(size: int) -> list[list[Place]]:
     """Every row of cells in three directions as one stroke."""
     t, places = tables(size), _places(size)
-    strokes: list[str] = []
+    strokes: list[list[Place]] = []
     for direction in (0, 1, 5):
         dq, dr = DIRECTIONS[direction]
         by_line: dict[int, list[int]] = {}
         for cell, (q, r) in enumerate(t.axial.tolist()):
             by_line.setdefault(q * dr - r * dq, []).append(cell)
-        strokes += [_path([places[cells[0]], places[cells[-1]]]) for cells in by_line.values()]
-    return "".join(strokes)
-
-
-def _peg(theme: Theme, colour: str) -> Element:
-    body = node("circle", r=PEG, fill=colour, stroke=theme.outline, stroke_width=0.9)
-    shine = node(
-        "ellipse",
-        cx=-2.6,
-        cy=-3.2,
-        rx=3.1,
-        ry=2.2,
-        fill="#ffffff",
-        fill_opacity=".32",
-        transform="rotate(-38 -2.6 -3.2)",
-    )
-    return node("g", body, shine)
+        strokes += [[places[cells[0]], places[cells[-1]]] for cells in by_line.values()]
+    return strokes
 
 
 def _outline(size: int, triangle: int, colour: str) -> Element:

@@ -39,6 +39,7 @@ class Reference:
     def __init__(self, size: int, pieces: int, tip_lock: bool = False, max_plies: int = 200) -> None:
         self.size, self.tip_lock, self.max_plies = size, tip_lock, max_plies
         self.cells = [(row, col) for row in range(size) for col in range(size)]
+        self.board = set(self.cells)
         corner = sorted(self.cells, key=sum)[:pieces]
         self.home = [set(corner), {self.turned(cell) for cell in corner}]
 
@@ -71,13 +72,13 @@ class Reference:
         others = set(pieces) - {origin}  # the piece has been lifted
         row, col = origin
         reached = {(row + down, col + right) for down, right in NEIGHBOURS}
-        reached = {cell for cell in reached if cell in self.cells and cell not in others}
+        reached = {cell for cell in reached if cell in self.board and cell not in others}
         seen, waiting = {origin}, [origin]
         while waiting:
             row, col = waiting.pop()
             for down, right in NEIGHBOURS:
                 over, landing = (row + down, col + right), (row + 2 * down, col + 2 * right)
-                if over in others and landing in self.cells and landing not in others and landing not in seen:
+                if over in others and landing in self.board and landing not in others and landing not in seen:
                     seen.add(landing)
                     waiting.append(landing)
         return (reached | seen) - {origin}

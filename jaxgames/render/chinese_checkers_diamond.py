@@ -1,0 +1,149 @@
+"""The diamond: seat 0's corner on top, every row shifted by half a cell against the next.
+
+Cell (row, col) stands at x = CELL (col - row) / 2, y = ROW (row + col - (n - 1)), its number below it. All that is
+drawn is read from the text of a position (`env.to_string`) and from the text of the last move.
+"""
+
+import functools
+import re
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element
+
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
+from jaxgames.games.diamond_board import DIRECTIONS, corner
+from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, move_to, node, text_node
+from jaxgames.render.pegs import LAST_MOVE, RIM, ROW, holes, lines, path, peg, rounded
+from jaxgames.render.theme import Theme
+
+NUMBER_BELOW, NUMBER_SIZE = 12.8, 3.8  # in the gap between a peg and the two below it
+
+
+def drawing(env: ChineseCheckersDiamond, theme: Theme) -> Drawing:
+    """The diamond of one size and its homes."""
+    n = env.size
+    looks: dict[str, Element] = {}
+    for seat in (0, 1):
+        looks[f"home{seat}"] = _outline(env, seat, theme.seats[seat])
+        looks[f"goal{seat}"] = _outline(env, 1 - seat, theme.seats[seat])
+    for seat in (0, 1):
+        looks[f"seat{seat}"] = peg(theme, theme.seats[seat])
+    height = 2 * ((n - 1) * ROW + 2 * RIM)
+    return Drawing(
+        name=f"diamond{n}k{env.pieces}",
+        theme=theme,
+        width=max(0.8 * height, (n - 1) * CELL + 4 * RIM),
+        height=height,
+        background=_board(env, theme),
+        looks=looks,
+        under={"last": {**LAST_MOVE, "stroke": theme.ink}},
+        over={},
+        scene=functools.partial(_scene, env),
+    )
+
+
+# -- one position ----------------------------------------------------------------------------------
+
+
+def _scene(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, moves: Sequence[str]) -> Scene:
+    rows, seat_text, ply = env.to_string(state).split()
+    content, seat, places = rows.replace("/", ""), int(seat_text), _places(env.size)
+    pieces = {place: f"seat{owner}" for place, owner in zip(places, content, strict=True) if owner != "."}
+    last_mover = 1 - seat
+    goal = {content[place] for place in _home(env, seat)}
+    if state.truncated:
+        caption = Caption(None, f"no winner after {ply} plies", strong=True)
+    elif not state.terminated:
+        caption = Caption(f"seat{seat}", f"seat {seat} to move · ply {ply}")
+        pieces[_tip(env.size, seat)] = f"home{seat}"
+    elif str(last_mover) in goal and "." not in goal:
+        caption = Caption(f"seat{last_mover}", f"seat {last_mover} wins · ply {ply}", strong=True)
+        pieces[_tip(env.size, seat)] = f"goal{last_mover}"
+    else:
+        caption = Caption(f"seat{seat}", f"illegal move by seat {seat}", strong=True)
+    marks = {"last": path([places[cell] for cell in _trail(env, content, moves[-1])])} if moves else {}
+    return Scene(caption, pieces, marks)
+
+
+def _trail(env: ChineseCheckersDiamond, content: str, move: str) -> list[int]:
+    """The cells that the last piece to move came through, on a shortest way where there are several."""
+    n = env.size
+    found = re.fullmatch(r"(\d+)>(\d+)", move)
+    if not found or any(int(cell) >= env.num_cells for cell in found.groups()):
+        raise ValueError(f"expected a move '0>8' between cells below {env.num_cells}, not {move!r}")
+    origin, target = map(int, found.groups())
+    occupied = {divmod(cell, n) for cell, owner in enumerate(content) if owner != "." and cell != target}
+    trails = {divmod(origin, n): [origin]}
+    for row, col in (waiting := list(trails)):
+        for down, right in DIRECTIONS:
+            over, landing = (row + down, col + right), (row + 2 * down, col + 2 * right)
+            on_board = all(0 <= x < n for x in landing)
+            if on_board and over in occupied and landing not in occupied and landing not in trails:
+                trails[landing] = [*trails[row, col], landing[0] * n + landing[1]]
+                waiting.append(landing)
+    return trails.get(divmod(target, n), [origin, target])
+
+
+# -- geometry --------------------------------------------------------------------------------------
+
+
+@functools.lru_cache
+def _places(size: int) -> list[Place]:
+    """(x, y) of the middle of every cell."""
+    return [
+        (round(CELL * (col - row) / 2, 2), round(ROW * (row + col - (size - 1)), 2))
+        for row in range(size)
+        for col in range(size)
+    ]
+
+
+def _home(env: ChineseCheckersDiamond, seat: int) -> list[int]:
+    """The absolute cells of a seat's home."""
+    assert env.pieces is not None  # settled by the env
+    cells = corner(env.size, env.pieces)
+    return [env.num_cells - 1 - cell if seat == 1 else cell for cell in cells]
+
+
+def _triangle(env: ChineseCheckersDiamond, seat: int) -> str:
+    """The outline of a home, half a row away from the cells before it, and wide enough for the number of the tip."""
+    rows = max(cell // env.size for cell in _home(env, 0))
+    up = 1 if seat == 0 else -1
+    top, base = -(env.size - 1) * ROW - 1.25 * ROW, (rows - (env.size - 1)) * ROW + ROW / 2
+    half = (base - top) * CELL / 2 / ROW
+    return rounded([(0, up * top), (up * half, up * base), (-up * half, up * base)], 9 if rows else 7)
+
+
+def _tip(size: int, seat: int) -> Place:
+    """The tip of the board at a home; no cell is there."""
+    return 0, round((-1 if seat == 0 else 1) * ((size - 1) * ROW + 2 * RIM), 2)
+
+
+# -- what is drawn ---------------------------------------------------------------------------------
+
+
+def _board(env: ChineseCheckersDiamond, theme: Theme) -> Element:
+    """The diamond, the homes in their owners' colours, the lines between neighbours, the holes and their numbers."""
+    n, places = env.size, _places(env.size)
+    (_, top), (_, bottom), side = _tip(n, 0), _tip(n, 1), (n - 1) * CELL / 2 + RIM / ROW * CELL
+    board = node(
+        "path",
+        d=rounded([(0, top), (side, 0), (0, bottom), (-side, 0)], 12),
+        fill=theme.board,
+        stroke=theme.edge,
+        stroke_width=1.2,
+    )
+    homes = [node("path", d=_triangle(env, seat), fill=theme.seats[seat], fill_opacity=".24") for seat in (0, 1)]
+    strokes: list[list[Place]] = []
+    for i in range(n):
+        strokes += [[places[i * n], places[i * n + n - 1]], [places[i], places[n * n - n + i]]]
+    for line in range(1, 2 * n - 2):
+        left, right = min(line, n - 1), max(0, line - (n - 1))
+        strokes.append([places[left * n + line - left], places[right * n + line - right]])
+    numbers = node("g", fill=theme.muted, font_size=NUMBER_SIZE, text_anchor="middle")
+    numbers.extend(text_node(str(cell), x=x, y=y + NUMBER_BELOW) for cell, (x, y) in enumerate(places))
+    return node("g", board, *homes, lines(strokes, theme), holes(places, theme), numbers)
+
+
+def _outline(env: ChineseCheckersDiamond, seat: int, colour: str) -> Element:
+    x, y = _tip(env.size, seat)
+    shape = _triangle(env, seat)
+    return node("path", d=shape, fill="none", stroke=colour, stroke_width=2.2, transform=move_to((-x, -y)))

@@ -1,0 +1,61 @@
+"""Boards of holes with pegs, the holes on triangles: what all of them draw alike."""
+
+import math
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element
+
+from jaxgames.render.drawing import CELL, Place, node, number
+from jaxgames.render.theme import Theme
+
+ROW = CELL * math.sqrt(3) / 2  # from one row to the next
+PEG, HOLE = 8.3, 3.9  # radii
+RIM = 13.0  # from the outermost cells to the board's edge
+LAST_MOVE = {"stroke-linecap": "round", "stroke-linejoin": "round", "stroke-width": "19.4", "stroke-opacity": ".22"}
+
+
+def at(place: Place) -> str:
+    return f"{number(place[0])},{number(place[1])}"
+
+
+def path(places: Sequence[Place]) -> str:
+    return "M" + "L".join(map(at, places))
+
+
+def rounded(corners: Sequence[Place], radius: float) -> str:
+    """A closed path along the corners, each cut `radius` before it and rounded."""
+    parts: list[str] = []
+    for before, corner, after in zip([corners[-1], *corners[:-1]], corners, [*corners[1:], corners[0]], strict=True):
+        near = [_towards(corner, other, radius) for other in (before, after)]
+        parts.append(f"{at(near[0])}Q{at(corner)} {at(near[1])}")
+    return f"M{'L'.join(parts)}Z"
+
+
+def _towards(place: Place, other: Place, distance: float) -> Place:
+    share = distance / math.dist(place, other)
+    return place[0] + share * (other[0] - place[0]), place[1] + share * (other[1] - place[1])
+
+
+def lines(strokes: Sequence[Sequence[Place]], theme: Theme) -> Element:
+    """The lines between neighbouring holes."""
+    return node("path", d="".join(map(path, strokes)), stroke=theme.line, stroke_width=1.1, stroke_linecap="round")
+
+
+def holes(places: Sequence[Place], theme: Theme) -> Element:
+    group = node("g", fill=theme.hole, stroke=theme.rim, stroke_width=0.9)
+    group.extend(node("circle", cx=x, cy=y, r=HOLE) for x, y in places)
+    return group
+
+
+def peg(theme: Theme, colour: str) -> Element:
+    body = node("circle", r=PEG, fill=colour, stroke=theme.outline, stroke_width=0.9)
+    shine = node(
+        "ellipse",
+        cx=-2.6,
+        cy=-3.2,
+        rx=3.1,
+        ry=2.2,
+        fill="#ffffff",
+        fill_opacity=".32",
+        transform="rotate(-38 -2.6 -3.2)",
+    )
+    return node("g", body, shine)
