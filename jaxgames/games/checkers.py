@@ -229,10 +229,8 @@ class Checkers(Env[CheckersState]):
             raise ValueError(f"expected a square {distance} {found[1]}, not {found[3]} in {text!r}")
         if bool(near & np.uint32(state.opponents)) != is_jump:
             between = _pdn(_indices(near)[0], seat)
-            problem = (
-                f"no opponent on {between} to jump over" if is_jump else "an opponent there: only a jump 'x' goes on"
-            )
-            raise ValueError(f"{text!r} names no move here: {problem}")
+            problem = "there is no opponent on" if is_jump else "only a jump 'x' goes over the opponent on"
+            raise ValueError(f"{text!r} names no move here: {problem} {between}")
         return 4 * index + direction
 
     def to_string(self, state: CheckersState) -> str:

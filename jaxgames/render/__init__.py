@@ -22,6 +22,7 @@ import jax
 import numpy as np
 
 from jaxgames.env import Env
+from jaxgames.render import animation, checkers, chinese_checkers
 from jaxgames.render import animation, chinese_checkers, chinese_checkers_diamond
 from jaxgames.render.drawing import CARD, Drawing, Scene, document, still
 from jaxgames.render.picture import Picture as Picture
@@ -29,6 +30,7 @@ from jaxgames.render.theme import THEMES, Theme
 from jaxgames.wrappers import AutoReset
 
 _DRAWINGS: dict[str, Callable[[Any, Theme], Drawing]] = {
+    "checkers": checkers.drawing,
     "chinese_checkers": chinese_checkers.drawing,
     "chinese_checkers_diamond": chinese_checkers_diamond.drawing,
 }

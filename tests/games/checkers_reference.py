@@ -62,6 +62,17 @@ def seen(square: Square, seat: int) -> Square:
     return square if seat == 1 else (7 - square[0], 7 - square[1])
 
 
+def other_side(text: str) -> str:
+    """The same position with the board turned by 180 degrees and the colours changed."""
+
+    def turned(side: str) -> str:
+        numbers = [(33 - int(square.lstrip("K")), square) for square in side.split(",") if square]
+        return ",".join(f"{'K' * square.startswith('K')}{number}" for number, square in sorted(numbers))
+
+    turn, white, black = text.split(":")
+    return f"{'BW'['WB'.index(turn)]}:W{turned(black[1:])}:B{turned(white[1:])}"
+
+
 class Reference:
     """The rules for one set of parameters."""
 
