@@ -182,7 +182,7 @@ def compare_boards(env: Env[Any], state: Any, theirs: Any) -> None:
 @pytest.mark.parametrize("margin", [False, True])
 @pytest.mark.parametrize(("rows", "cols"), SIZES)
 def test_open_spiel_agrees_on_whole_games(rows: int, cols: int, margin: bool) -> None:
-    """Legal moves, the board, who moves and what is paid at the end: 240 games and more."""
+    """Legal moves, the board, who moves and what is paid at the end: more than 400 games."""
     games = 4 if rows * cols > 50 else 20
     record = played(rows, cols, games, illegal=0.0, seed=7 + margin)
     for game in range(games):
