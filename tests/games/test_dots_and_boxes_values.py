@@ -55,7 +55,7 @@ def values(rows: int, cols: int) -> np.ndarray:
 
         def of_set(edge_set: jax.Array) -> jax.Array:
             state = board(edge_set)
-            after = jax.vmap(env.step, in_axes=(None, 0))(state, all_edges)
+            after = jax.vmap(env.step, in_axes=(None, 0))(state, jnp.asarray(all_edges))
             following = (after.edges.astype(jnp.int32) << all_edges).sum(-1)
             to_go = jnp.where(after.terminated, 0, known[following]).astype(jnp.int32)
             worth = after.rewards[:, 0].astype(jnp.int32) + jnp.where(after.current_player == 0, to_go, -to_go)
