@@ -32,8 +32,9 @@ import tyro
 
 import jaxgames
 from jaxgames.wrappers import AutoResetState
-from train.policy import Params, Policy
-from train.ppo import Config, Learner, distribution, sample
+from train.policy import Params
+from train.ppo import Learner, distribution, sample
+from train.recipes import recipe
 
 COLUMNS = ("step", "no restart", "random play", "policy", "ppo")
 
@@ -160,8 +161,8 @@ def random_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int) -
 
 
 def policy_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int) -> Figure:
-    """`policy`, with the network of train.ppo's defaults."""
-    policy = Policy.of(env, "shared", Config().hidden)
+    """`policy`, with the network of the game's recipe."""
+    policy = Learner(recipe(str(env))).policy
     params = policy.init(jax.random.key(0))
 
     def choose(params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
@@ -194,11 +195,10 @@ def _play(
 
 
 def ppo(env: jaxgames.Env[Any], batch: int, length: int, repeats: int) -> Figure:
-    """`ppo`, with train.ppo's defaults but for the number of boards and the length of a rollout."""
-    defaults = Config()
-    length = max(8, defaults.steps_per_iteration // batch)
-    config = dataclasses.replace(defaults, env=str(env), num_boards=batch, rollout_length=length)
-    learner = Learner(config)
+    """`ppo`, with the game's recipe but for the number of boards and the length of a rollout."""
+    config = recipe(str(env))
+    length = max(8, config.steps_per_iteration // batch)
+    learner = Learner(dataclasses.replace(config, num_boards=batch, rollout_length=length))
     runner = jax.jit(learner.init)(jax.random.key(0))
     return timed(lambda key, runner: learner.iterate(runner._replace(key=key)), (runner,), batch * length, repeats)
 

@@ -1,6 +1,7 @@
 """Board games as vectorised JAX environments."""
 
 from jaxgames import render as render
+from jaxgames import testing as testing
 from jaxgames.env import Env as Env
 from jaxgames.env import ParameterError as ParameterError
 from jaxgames.env import ParameterTypeError as ParameterTypeError

@@ -6,12 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxgames.env import Env, ParameterError
+from jaxgames.games.checkers import Checkers
 from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from jaxgames.games.minichess import Minichess
 
 _constructors: dict[str, Callable[..., Env[Any]]] = {
+    Checkers.id: Checkers,
     ChineseCheckers.id: ChineseCheckers,
+    ChineseCheckersDiamond.id: ChineseCheckersDiamond,
     DotsAndBoxes.id: DotsAndBoxes,
+    Minichess.id: Minichess,
 }
 
 

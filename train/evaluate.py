@@ -2,8 +2,8 @@
 
     python -m train.evaluate runs/first --opponents random --games 1000
 
-The last line on standard output is JSON: games, win_rate, truncated_rate, mean_turns (turns that the trained seat
-took, the last one included, over the games it won), mean_reward.
+The last line on standard output is JSON: games, win_rate, draw_rate, truncated_rate, mean_turns (turns that the
+trained seat took, the last one included, over the games it won), mean_reward.
 """
 
 import functools

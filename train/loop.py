@@ -4,6 +4,7 @@ python -m train.ppo --env "chinese_checkers(size=2, num_players=6)" --run-dir ru
 python -m train.ppo --run-dir runs/first --resume
 """
 
+import argparse
 import dataclasses
 import functools
 import json
@@ -24,6 +25,7 @@ from tqdm import tqdm
 
 from train import play
 from train.ppo import Config, Learner, Runner
+from train.recipes import recipe
 from train.run import Run, rounded, scalars
 
 EVALUATION = 2**31 - 1  # the seed of evaluation games: their keys are no run's
@@ -88,17 +90,20 @@ def main() -> None:
 
 
 def parse(words: list[str]) -> Arguments:
-    """The command line; what is left out has the stored run's settings with --resume, else the defaults."""
+    """The command line; what is left out has the stored run's settings with --resume, else the game's recipe."""
     parser = functools.partial(
         tyro.cli, Arguments, prog="python -m train.ppo", description="Train a policy by self-play with PPO.", args=words
     )
-    arguments = parser()
-    folder = arguments.settings.run_dir
-    if arguments.settings.resume and folder is None:
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)  # the default of all else depends on these
+    first.add_argument("--env", nargs="?", default=Config.env, const=Config.env)
+    first.add_argument("--run-dir", "--run_dir", nargs="?", type=Path)
+    first.add_argument("--resume", action="store_true")
+    known, _ = first.parse_known_args(words)
+    if known.resume and known.run_dir is None:
         raise ValueError("--resume needs the --run-dir to go on with")
-    if arguments.settings.resume and folder is not None and (folder / "config.json").exists():
-        return parser(default=Arguments(config=Run.open(folder).config))
-    return arguments
+    if known.resume and (known.run_dir / "config.json").exists():
+        return parser(default=Arguments(config=Run.open(known.run_dir).config))
+    return parser(default=Arguments(config=recipe(known.env)))
 
 
 def open_run(arguments: Arguments) -> Run:

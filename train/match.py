@@ -2,8 +2,8 @@
 
     python -m train.match runs/shared runs/shared_encoder runs/independent --games 1000
 
-The last line on standard output is JSON: games, seats_each, truncated_rate, and for every run its wins, win_rate and
-mean_turns. Seats that no run pilots are played by uniformly random players.
+The last line on standard output is JSON: games, seats_each, draw_rate, truncated_rate, and for every run its wins,
+win_rate, mean_turns and mean_reward. Seats that no run pilots are played by uniformly random players.
 """
 
 import json
@@ -28,8 +28,8 @@ class Arguments:
     games: int = 1000
     seats_each: int | None = None
     """Seats of each run; two where they fit, else one, if not given."""
-    temperature: float | None = None
-    """1 draws from the policies, 0 plays their likeliest actions; the first run's own setting if not given."""
+    temperature: float = 1.0
+    """1 draws from the policies; with 0, their likeliest actions, all games with the same seats are alike."""
     seed: int = 0
 
 
@@ -51,8 +51,7 @@ def match(arguments: Arguments) -> dict[str, Any]:
     learners = [Learner(run.config) for run in runs]
     if len(runs) < 2:
         raise ValueError(f"expected the folders of two or more runs, not {len(runs)}")
-    temperature = runs[0].config.temperature if arguments.temperature is None else arguments.temperature
-    evaluate.check(arguments.games, temperature)
+    evaluate.check(arguments.games, arguments.temperature)
     env = learners[0].env
     for learner, folder in zip(learners, arguments.run_dirs, strict=True):
         if learner.env != env:
@@ -72,12 +71,12 @@ def match(arguments: Arguments) -> dict[str, Any]:
         [run.params() for run in runs],
         pilots,
         key,
-        temperature,
+        arguments.temperature,
     )
     return {
         "games": arguments.games,
         "seats_each": seats_each,
-        **rounded({"truncated_rate": float(games.boards.truncated.mean())}),
+        **rounded({"draw_rate": float(games.drawn.mean()), "truncated_rate": float(games.boards.truncated.mean())}),
         "runs": [standing(games, pilots, number, str(folder)) for number, folder in enumerate(arguments.run_dirs)],
     }
 
@@ -93,7 +92,7 @@ def standing(games: play.Games, pilots: jax.Array, number: int, name: str) -> di
     """How one run did."""
     wins = int((games.won & (pilots == number)).sum())
     numbers = scalars(play.summary(games, pilots, number))
-    del numbers["truncated_rate"]  # the games', not the run's
+    del numbers["draw_rate"], numbers["truncated_rate"]  # the games', not the run's
     return {"run": name, "wins": wins, **rounded(numbers)}
 
 

@@ -33,6 +33,11 @@ class Games(NamedTuple):
         alone = (self.returns == best).sum(-1, keepdims=True) == 1
         return self.boards.terminated[:, None] & (self.returns == best) & alone
 
+    @property
+    def drawn(self) -> jax.Array:
+        """bool[games]: the rules ended the game and nobody won it."""
+        return self.boards.terminated & ~self.won.any(-1)
+
 
 def start(env: jaxgames.Env[Any], key: jax.Array, num_games: int) -> Games:
     seats = (num_games, env.num_players)
@@ -175,6 +180,7 @@ def summary(games: Games, pilots: jax.Array, pilot: int = 0) -> dict[str, jax.Ar
     won = games.won & theirs
     return {
         "win_rate": won.any(-1).mean(dtype=jnp.float32),
+        "draw_rate": games.drawn.mean(dtype=jnp.float32),
         "truncated_rate": games.boards.truncated.mean(dtype=jnp.float32),
         "mean_turns": (games.turns * won).sum() / won.sum(dtype=jnp.float32),
         "mean_reward": (games.returns * theirs).sum() / theirs.sum(dtype=jnp.float32),

@@ -21,25 +21,66 @@ from jaxgames import Env
 
 Params = Any
 FEW_ROWS = 128
+SMALL_BOARD = 64  # cells
 Sharing = Literal["shared", "shared_encoder", "independent"]
 
 
 class Encoder(nn.Module):
     """bool[B, *observation_shape] -> float32[B, hidden[-1]].
 
-    Inputs off the support are constant: to leave them out changes nothing but the time it takes.
+    Convolutions first, one for each entry of `channels`, over observations of shape [height, width, planes]. Without
+    them inputs off the support are left out: they are constant, and cost nothing but time.
     """
 
     hidden: tuple[int, ...]
+    channels: tuple[int, ...]
     support: tuple[int, ...]  # of the flattened observation
 
     @nn.compact
     def __call__(self, observation: jax.Array) -> jax.Array:
-        flat = observation.reshape(observation.shape[0], -1)
-        x = flat.at[:, np.array(self.support)].get(mode="promise_in_bounds").astype(jnp.float32)
+        if self.channels:
+            x = observation.astype(jnp.float32)
+            for width in self.channels:
+                x = nn.relu(Convolution(width)(x))
+            x = x.reshape(x.shape[0], -1)
+        else:
+            flat = observation.reshape(observation.shape[0], -1)
+            x = flat.at[:, np.array(self.support)].get(mode="promise_in_bounds").astype(jnp.float32)
         for width in self.hidden:
             x = nn.tanh(nn.Dense(width, kernel_init=nn.initializers.orthogonal(np.sqrt(2)))(x))
         return x
+
+
+class Convolution(nn.Module):
+    """float32[B, height, width, planes] -> float32[B, height, width, channels]: 3 x 3, zeros around the board.
+
+    The arithmetic of `flax.linen.Conv` as matrix products: XLA's own convolutions in a loop on a CPU are a hundred
+    times slower. A small board is one product with the whole board's matrix, mostly zeros; a large one is nine
+    products, each with the board shifted by one of the kernel's places.
+    """
+
+    channels: int
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        height, width, planes = x.shape[1:]
+        kernel = self.param("kernel", nn.initializers.orthogonal(np.sqrt(2)), (3, 3, planes, self.channels))
+        bias = self.param("bias", nn.initializers.zeros, (self.channels,))
+        if height * width <= SMALL_BOARD:
+            near = _neighbourhood(height, width)
+            matrix = jnp.einsum("ijab,ijkl->akbl", near, kernel).reshape(height * width * planes, -1)
+            return (x.reshape(x.shape[0], -1) @ matrix).reshape(-1, height, width, self.channels) + bias
+        around = jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+        shifted = [around[:, i : i + height, j : j + width] @ kernel[i, j] for i in range(3) for j in range(3)]
+        return sum(shifted[1:], shifted[0]) + bias
+
+
+def _neighbourhood(height: int, width: int) -> np.ndarray:
+    """float32[3, 3, cells, cells], 1 where the first cell is what place (i, j) of a kernel around the second sees."""
+    near = np.zeros((3, 3, height + 2, width + 2, height, width), np.float32)
+    for i, j, row, col in np.ndindex(3, 3, height, width):
+        near[i, j, row + i, col + j, row, col] = 1
+    return near[:, :, 1:-1, 1:-1].reshape(3, 3, height * width, height * width)
 
 
 class Heads(nn.Module):
@@ -64,11 +105,18 @@ class Policy:
     num_players: int
     sharing: Sharing
     hidden: tuple[int, ...]
+    channels: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, env: Env[Any], sharing: Sharing, hidden: tuple[int, ...]) -> "Policy":
+    def of(cls, env: Env[Any], sharing: Sharing, hidden: tuple[int, ...], channels: tuple[int, ...] = ()) -> "Policy":
+        """Raises ValueError where `channels` ask for convolutions and observations are not [height, width, planes]."""
+        if channels and len(env.observation_shape) != 3:
+            raise ValueError(
+                f"channels need observations of shape [height, width, planes], and those of {env} have shape "
+                f"{list(env.observation_shape)}: leave them empty"
+            )
         support = tuple(np.flatnonzero(env.observation_support).tolist())
-        return cls(env.observation_shape, support, env.num_actions, env.num_players, sharing, hidden)
+        return cls(env.observation_shape, support, env.num_actions, env.num_players, sharing, hidden, channels)
 
     def init(self, key: jax.Array) -> Params:
         """{"encoder", "heads"}; what is a seat's own has a leading axis of num_players."""
@@ -106,7 +154,7 @@ class Policy:
 
     @property
     def _encoder(self) -> Encoder:
-        return Encoder(self.hidden, self.support)
+        return Encoder(self.hidden, self.channels, self.support)
 
     @property
     def _heads(self) -> Heads:

@@ -56,17 +56,23 @@ class Config:
     value_weight: float = 0.5
     entropy_weight: float = 0.1
     max_grad_norm: float = 0.5
+    channels: tuple[int, ...] = ()
+    """Channels of the encoder's 3 x 3 convolutions, for boards that are grids; none if empty."""
     hidden: tuple[int, ...] = (64, 64)
-    """Widths of the encoder's layers."""
+    """Widths of the encoder's dense layers, behind the convolutions."""
     temperature: float = 1.0
     """Of the policy when it plays after training: 1 draws from it, less sharpens it, 0 plays its likeliest action."""
 
     def __post_init__(self) -> None:
+        for name in ("channels", "hidden"):  # lists where the settings come from JSON
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         jaxgames.make(self.env)
         if self.sharing not in get_args(Sharing):
             raise ValueError(f"sharing must be one of {', '.join(get_args(Sharing))}, not {self.sharing!r}")
         if not self.hidden or min(self.hidden) < 1:
             raise ValueError(f"hidden must be one or more positive widths, not {self.hidden}")
+        if any(width < 1 for width in self.channels):
+            raise ValueError(f"channels must be positive numbers, not {self.channels}")
         counts = ("total_steps", "num_boards", "rollout_length", "epochs", "minibatches")
         for name in (*counts, "learning_rate", "clip", "max_grad_norm"):
             if not getattr(self, name) > 0:
@@ -134,7 +140,7 @@ class Learner:
     def __post_init__(self) -> None:
         env = jaxgames.make(self.config.env)
         object.__setattr__(self, "env", env)
-        policy = Policy.of(env, self.config.sharing, self.config.hidden)
+        policy = Policy.of(env, self.config.sharing, self.config.hidden, self.config.channels)
         object.__setattr__(self, "policy", policy)
 
     def init(self, key: jax.Array) -> Runner:
@@ -157,7 +163,7 @@ class Learner:
         )(steps.rewards, steps.value, steps.seat, steps.terminated, steps.truncated, bootstrap)
         metrics = self._rollout_metrics(steps)
         batch = (steps._replace(final=None, tally=None), advantages)  # pyright: ignore[reportArgumentType]  # the update needs neither
-        batch = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
+        batch = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), batch)
         runner, update_metrics = self._update(runner, *batch)
         return runner._replace(iteration=runner.iteration + 1), metrics | update_metrics
 
@@ -207,7 +213,7 @@ class Learner:
         Truncations are few, so the boards that were truncated are gathered and valued in chunks, as many as it takes.
         """
         shape = steps.truncated.shape
-        boards = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), steps.final)
+        boards = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), steps.final)
         cut_off = steps.truncated.at[-1].set(~steps.terminated[-1]).reshape(-1)
         chunk = self.config.num_boards
         order = jnp.argsort(~cut_off, stable=True)  # those cut off first

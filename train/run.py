@@ -14,11 +14,12 @@ import json
 import logging
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import orbax.checkpoint as ocp
 from tensorboardX import SummaryWriter
@@ -61,7 +62,6 @@ class Run:
         unknown = stored.keys() - {f.name for f in dataclasses.fields(Config)}
         if unknown:
             raise ValueError(f"{folder / 'config.json'} has settings that are not known: {', '.join(unknown)}")
-        stored["hidden"] = tuple(stored.get("hidden", Config.hidden))
         return cls(folder, Config(**stored))
 
     def extended(self, total_steps: int) -> "Run":
@@ -84,12 +84,14 @@ class Run:
         if iteration is None:
             return None
         here = jax.sharding.SingleDeviceSharding(jax.devices()[0])  # wherever it was written
+        whole = jax.eval_shape(Learner(self.config).init, jax.eval_shape(lambda: jax.random.key(0)))
         like = jax.tree.map(
             lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=here),
-            jax.eval_shape(lambda: _storable(Learner(self.config).init(jax.random.key(0)))),
+            jax.eval_shape(_storable, whole),
         )
-        runner = cast(Runner, self._checkpoints.restore(iteration, args=ocp.args.StandardRestore(like)))
-        return runner._replace(key=jax.random.wrap_key_data(runner.key))
+        stored = iter(jax.tree.leaves(self._checkpoints.restore(iteration, args=ocp.args.StandardRestore(like))))
+        leaves, structure = jax.tree.flatten(whole)
+        return jax.tree.unflatten(structure, [_restored(leaf, stored) for leaf in leaves])
 
     def params(self) -> Any:
         """The parameters of the last checkpoint. Raises FileNotFoundError before the first."""
@@ -135,8 +137,21 @@ class Run:
 
 
 def _storable(runner: Runner) -> Runner:
-    """A random key is stored as its words."""
-    return runner._replace(key=jax.random.key_data(runner.key))
+    """What orbax can write: random keys as their words, and nothing in the place of an empty array."""
+
+    def plain(leaf: jax.Array) -> jax.Array | None:
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return jax.random.key_data(leaf)
+        return leaf if leaf.size else None
+
+    return jax.tree.map(plain, runner)
+
+
+def _restored(leaf: jax.ShapeDtypeStruct, stored: Iterator[jax.Array]) -> jax.Array:
+    """The next leaf of a runner from the leaves of its `_storable`."""
+    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        return jax.random.wrap_key_data(next(stored))
+    return next(stored) if leaf.size else jnp.zeros(leaf.shape, leaf.dtype)
 
 
 def _write(path: Path, text: str) -> None:

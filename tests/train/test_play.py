@@ -130,6 +130,7 @@ def test_a_summary_is_that_of_the_games_played_again(
     turns = [row["turns"][seat] for row, seat, win in zip(counted, seats, won, strict=True) if win]
     expected = {
         "win_rate": np.mean(won),  # the truncated games among them
+        "draw_rate": 0,  # a terminated game has its winner here
         "truncated_rate": np.mean([row["truncated"] for row in counted]),
         "mean_turns": np.mean(turns),
         "mean_reward": np.mean([row["returns"][seat] for row, seat in zip(counted, seats, strict=True)]),
@@ -198,8 +199,7 @@ def test_a_win_is_the_strictly_highest_return_of_a_terminated_game() -> None:
 def test_truncated_and_drawn_games_count_as_games() -> None:
     games = ended((True, [5, 1]), (True, [2, 2]), (False, [5, 1]), (True, [-1, 0]))
     found = play.summary(games, jnp.array([[0, RANDOM]] * 4))
-    assert found["win_rate"] == 1 / 4
-    assert found["truncated_rate"] == 1 / 4
+    assert found["win_rate"] == found["draw_rate"] == found["truncated_rate"] == 1 / 4
     assert found["mean_turns"] == 1  # the won game's, not the others' 3, 5, 7
     assert found["mean_reward"] == (5 + 2 + 5 - 1) / 4
 
@@ -333,12 +333,12 @@ def refused(command: Any, words: list[str], monkeypatch: pytest.MonkeyPatch) -> 
     return end.value.code
 
 
-def test_evaluate_prints_its_five_numbers(
+def test_evaluate_prints_its_numbers(
     runs: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call(evaluate, [str(runs[0]), "--opponents", "random", "--games", "100"], monkeypatch)
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert set(result) == {"games", "win_rate", "truncated_rate", "mean_turns", "mean_reward"}
+    assert set(result) == {"games", "win_rate", "draw_rate", "truncated_rate", "mean_turns", "mean_reward"}
     assert result["games"] == 100
     # an untrained policy is as good as the random player it meets
     assert abs(result["win_rate"] - (1 - result["truncated_rate"]) / 2) < 0.25

@@ -174,6 +174,42 @@ def test_apply_is_the_network_row_by_row(sharing: Sharing) -> None:
         np.testing.assert_allclose(value[row], expected_value, rtol=1e-4, atol=1e-5)
 
 
+def convolved(x: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """A 3 x 3 convolution over a grid that is surrounded by zeros, cell by cell, and what of it is positive."""
+    height, width, _ = x.shape
+    around = np.pad(x, ((1, 1), (1, 1), (0, 0)))
+    out = np.zeros((height, width, kernel.shape[-1]))
+    for row, col in np.ndindex(height, width):
+        out[row, col] = np.einsum("ijk,ijkl->l", around[row : row + 3, col : col + 3], kernel) + bias
+    return np.maximum(out, 0)
+
+
+@pytest.mark.parametrize("small_board", [0, 25])
+def test_channels_are_convolutions_before_the_dense_layers(small_board: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In both ways of computing them; the board has 25 cells."""
+    monkeypatch.setattr("train.policy.SMALL_BOARD", small_board)
+    policy = Policy.of(ENV, "shared", hidden=(6,), channels=(3, 2))
+    params = jax.device_get(jax.jit(policy.init)(jax.random.key(0)))
+    params = jax.tree.map(lambda leaf: leaf + np.linspace(0, 0.1, leaf.size).reshape(leaf.shape), params)
+    observation, seat = batch(5)
+    logits, value = jax.jit(policy.apply)(params, observation, seat)
+    encoder, heads = params["encoder"]["params"], params["heads"]["params"]
+    assert set(encoder) == {"Convolution_0", "Convolution_1", "Dense_0"}
+    for row in range(5):
+        x = np.asarray(observation[row], np.float64)
+        for conv in ("Convolution_0", "Convolution_1"):
+            x = convolved(x, encoder[conv]["kernel"], encoder[conv]["bias"])
+        x = np.tanh(x.ravel() @ encoder["Dense_0"]["kernel"] + encoder["Dense_0"]["bias"])
+        for found, head in ((logits[row], "Dense_0"), (value[row : row + 1], "Dense_1")):
+            np.testing.assert_allclose(found, x @ heads[head]["kernel"] + heads[head]["bias"], rtol=1e-3, atol=1e-4)
+
+
+def test_channels_are_refused_where_there_is_no_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(ENV), "observation_shape", (12,))
+    with pytest.raises(ValueError, match=r"channels need observations of shape \[height, width, planes\].*\[12\]"):
+        Policy.of(ENV, "shared", (6,), channels=(3,))
+
+
 def test_shared_treats_all_seats_alike() -> None:
     observation, _ = batch(24)
     outputs = [APPLY["shared"](PARAMS["shared"], observation, np.full(24, seat)) for seat in range(SEATS)]

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import jaxgames
+from train.advantages import per_seat_advantages
 from train.policy import Sharing
 from train.ppo import Config, Learner, Runner, Transition, distribution, train
 
@@ -205,6 +206,28 @@ def test_the_target_of_a_games_last_move_tells_how_the_game_ended(
     paid, follows = (np.take_along_axis(np.asarray(x), mover, -1)[..., 0] for x in (steps.rewards, final_values))
     for ended, expected in ((steps.terminated, paid), (steps.truncated, paid + CONFIG.discount * follows)):
         np.testing.assert_allclose(targets[ended], expected[np.asarray(ended)], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("game", ["dots_and_boxes(rows=1, cols=3)", "chinese_checkers_diamond(size=3, pieces=1)"])
+def test_in_a_zero_sum_game_every_decision_of_the_loser_carries_the_loss(game: str) -> None:
+    """Also where the game ends on the opponent's move. Undiscounted and with values of 0 an advantage is the return."""
+    learner = Learner(dataclasses.replace(CONFIG, env=game, rollout_length=40))
+    _, steps = jax.device_get(jax.jit(learner._collect)(jax.jit(learner.init)(key(0))))
+    nothing = np.zeros_like(steps.rewards)
+    advantages = jax.vmap(per_seat_advantages, in_axes=(1, 1, 1, 1, 1, 1, None, None), out_axes=1)(
+        steps.rewards, nothing[..., 0], steps.seat, steps.terminated, steps.truncated, nothing, 1.0, 1.0
+    )
+    by_opponent = 0
+    for board in range(CONFIG.num_boards):
+        begin = 0
+        for end in np.flatnonzero(steps.terminated[:, board]):
+            movers = steps.seat[begin : end + 1, board]
+            result = steps.rewards[end, board]
+            assert sorted(result) == [-1, 1]
+            np.testing.assert_array_equal(advantages[begin : end + 1, board], result[movers])
+            by_opponent += result[movers[-1]] == 1
+            begin = end + 1
+    assert by_opponent > CONFIG.num_boards
 
 
 def test_the_value_loss_falls_on_the_same_steps(collected: Collected) -> None:

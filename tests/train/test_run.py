@@ -11,13 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import chex
 import jax
 import numpy as np
 import pytest
 
 from train import evaluate, loop, match
 from train.loop import Settings
-from train.ppo import Config
+from train.ppo import Config, Learner
 from train.run import Run
 
 ROOT = Path(__file__).parents[2]
@@ -102,7 +103,6 @@ def short() -> Config:
 
 def test_a_run_leaves_a_folder_that_tells_all(whole: Path) -> None:
     stored = json.loads((whole / "config.json").read_text())
-    stored["hidden"] = tuple(stored["hidden"])
     assert Config(**stored) == CONFIG == Run.open(whole).config
     assert {path.name for path in (whole / "checkpoints").iterdir()} == {str(ITERATIONS - 2), str(ITERATIONS)}
     events = list(whole.glob("events.out.tfevents.*"))
@@ -334,3 +334,18 @@ def test_every_command_is_a_module(module: str) -> None:
         )
         assert done.returncode == status
         assert "Traceback" not in done.stderr
+
+
+def test_a_checkpoint_holds_boards_with_empty_arrays(tmp_path: Path) -> None:
+    """Which orbax refuses: a game without repetitions has a history of size 0."""
+    config = dataclasses.replace(CONFIG, env="minichess(rules=king_capture)", sharing="shared")
+    runner = jax.jit(Learner(config).init)(jax.random.key(0))
+    assert any(leaf.size == 0 for leaf in jax.tree.leaves(runner.boards))
+    run = Run.create(tmp_path / "run", config)
+    run.save(runner)
+    restored = run.restore()
+    run.close()
+    assert restored is not None
+    chex.assert_trees_all_equal_shapes_and_dtypes(restored, runner)
+    words = [runner._replace(key=jax.random.key_data(runner.key)) for runner in (restored, runner)]
+    chex.assert_trees_all_equal(*words)

@@ -1,0 +1,94 @@
+"""Every game from nothing against random opponents: how far each recipe of `train/recipes.py` comes, and in how long.
+
+    python -m examples.all_games --output runs/all_games
+
+Trains each game with `train.ppo`'s defaults, then plays 10,000 whole games of the trained policy against uniformly
+random opponents, and ends with the table of docs/training.md and a line of JSON. A run that was stopped goes on where
+it was.
+"""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tyro
+
+from train import evaluate, loop
+from train.recipes import recipe
+
+
+class Task(NamedTuple):
+    """A game, the seat of the trained policy (None: drawn for each game), and the win rate that is asked for."""
+
+    env: str
+    seat: int | None
+    target: float | None
+
+
+TASKS = {
+    "minichess_king_capture": Task("minichess(rules='king_capture', reward='material')", 0, 0.97),
+    "minichess": Task("minichess", None, None),
+    "dots_and_boxes": Task("dots_and_boxes(rows=3, cols=3)", None, 0.95),
+    "checkers": Task("checkers", None, 0.95),
+    "chinese_checkers_diamond": Task("chinese_checkers_diamond(size=5, pieces=6)", None, 0.99),
+    "chinese_checkers": Task("chinese_checkers(size=2, num_players=6)", None, None),
+}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/all_games")
+    """The folder of the runs, one a game."""
+    tasks: tuple[str, ...] = tuple(TASKS)
+    """Which of them; all if not given."""
+    games: int = 10_000
+    """Played by each trained policy."""
+    seed: int = 0
+    total_steps: int | None = None
+    """Of each run; the recipe's if not given."""
+
+
+def main() -> None:
+    """The command `python -m examples.all_games`."""
+    arguments = tyro.cli(Arguments, prog="python -m examples.all_games", description=__doc__)
+    unknown = set(arguments.tasks) - set(TASKS)
+    if unknown:
+        sys.exit(f"examples.all_games: tasks must be among {', '.join(TASKS)}, not {', '.join(unknown)}")
+    results: dict[str, dict[str, Any]] = {}
+    for name in arguments.tasks:
+        results[name] = train_and_play(name, arguments)
+        loop.say(f"{name}: win rate {results[name]['win_rate']:.4f}")
+    print(table(results))
+    print(json.dumps(results))
+
+
+def train_and_play(name: str, arguments: Arguments) -> dict[str, Any]:
+    """What `train.ppo` and `train.evaluate` say of one game."""
+    task = TASKS[name]
+    changes = {} if arguments.total_steps is None else {"total_steps": arguments.total_steps}
+    config = recipe(task.env, seed=arguments.seed, **changes)
+    settings = loop.Settings(run_dir=arguments.output / name, resume=True, evaluate_every=20)
+    run = loop.open_run(loop.Arguments(config, settings))
+    trained = loop.train(run, settings)
+    if not trained["finished"]:
+        sys.exit(130)
+    played = evaluate.evaluate(evaluate.Arguments(run.folder, games=arguments.games, seat=task.seat))
+    return {name: trained[name] for name in ("env", "steps", "seconds")} | played
+
+
+def table(results: dict[str, dict[str, Any]]) -> str:
+    """In Markdown, a line a game."""
+    lines = ["| game | seat | steps | seconds | win rate | asked for | mean reward |", "|---|---|---|---|---|---|---|"]
+    for name, result in results.items():
+        _, seat, target = TASKS[name]
+        lines.append(
+            f"| `{result['env']}` | {'any' if seat is None else seat} | {result['steps']:,} | {result['seconds']:.0f} "
+            f"| {result['win_rate']:.4f} | {'' if target is None else target} | {result['mean_reward']:.3f} |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,333 @@
+"""Chinese Checkers for two on the diamond: n x n cells, the homes in two opposite corners.
+
+The board, its cells and the bits that stand for them: `jaxgames/games/diamond_board.py`.
+
+The board is kept in the mover's frame, turned by 180 degrees for seat 1, so that the mover's home is the corner
+at cell 0 and the goal the opposite one. A turn is one action: a step to an empty neighbour, or a whole chain of
+hops, of which only where it begins and ends is named.
+
+Where chains lead: hops within one word of bits make a graph of at most 25 cells, with an edge from a cell over an
+occupied neighbour to an empty cell two away. `_moves` takes its transitive closure by Warshall's algorithm, one
+pass for each cell through which a chain may go on: exact on every board, with no loop that depends on it. That
+the hopping piece has left its own cell changes nothing: nothing in its word can hop over that cell, and a chain
+that comes back there has gained nothing.
+
+Rules and notation: sections "Rules" and "Notation" of docs/games/chinese_checkers_diamond.md.
+"""
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.env import Env, ParameterError, State, check_choice, check_int, check_text
+from jaxgames.games.diamond_board import (
+    PASS_BIT,
+    STEP_BITS,
+    beside,
+    cell_set,
+    corner,
+    members,
+    shifted,
+    tables,
+    turned,
+    within_words,
+)
+
+PIECES = (1, 3, 6, 10)  # full triangles: the cells with row + col <= 0, 1, 2, 3
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True, kw_only=True)
+class ChineseCheckersDiamondState(State):
+    """One board: a bit a cell and side, in four words each, and 18 bytes more."""
+
+    pieces: jax.Array  # uint8, 16 or 32[2, 2, 2], mover's frame: the mover's cells and the opponent's as sets of bits
+    ply: jax.Array  # int32[], turns played, passes included
+
+
+@dataclass(frozen=True)
+class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
+    """Two-player Chinese Checkers on an n x n diamond with k pieces a side.
+
+    Args:
+      size: n = 2..9.
+      pieces: k = 1, 3, 6 or 10, as far as both homes fit: 1 on every board, 3 from n = 3, 6 from n = 4, 10 from
+        n = 5. If None, 6 or the most that fit.
+      tip_lock: only for 6 pieces. Also forbids positions in which the tip of a home, cell (0, 0), is empty while
+        its owner's pieces stand on the four cells (0, 1), (1, 0), (0, 2), (2, 0) next to it.
+      max_plies: turns after which the game is truncated.
+
+    Action: from * n * n + to, cells in the mover's frame; a step or a whole chain of hops. Who has no move passes by
+    action 0, which is legal in that case only.
+    Observation: bool[n, n, 2] in the viewer's frame: own pieces, the opponent's.
+    Reward: 1 to the winner, -1 to the other.
+    Source: Sturtevant, On Strongly Solving Chinese Checkers, 2019; Ahmad, Sturtevant & Bowling.
+    """
+
+    id: ClassVar[str] = "chinese_checkers_diamond"
+    num_players: int = dataclasses.field(default=2, init=False)
+    size: int = 7
+    pieces: int | None = None
+    tip_lock: bool = False
+    max_plies: int = 200
+
+    def __post_init__(self) -> None:
+        check_int("size", self.size, 2, 9)
+        # The homes are the rows of the diamond up to the triangle's last, and must not meet in the middle.
+        fitting = [k for row, k in enumerate(PIECES) if row <= self.size - 2]
+        if self.pieces is None:
+            object.__setattr__(self, "pieces", [k for k in fitting if k <= 6][-1])
+        if self.pieces in PIECES and self.pieces not in fitting:
+            allowed = ", ".join(map(str, fitting))
+            raise ParameterError(
+                f"pieces must be one of {allowed} for size={self.size}, where both homes fit, not {self.pieces}"
+            )
+        check_choice("pieces", self.pieces, PIECES)
+        check_choice("tip_lock", self.tip_lock, (False, True))
+        if self.tip_lock and self.pieces != 6:
+            raise ParameterError(f"tip_lock=True is a rule for pieces=6 only, not for pieces={self.pieces}")
+        check_int("max_plies", self.max_plies, 1, 1_000_000)
+
+    # -- plain values ------------------------------------------------------------------------------
+
+    @property
+    def num_cells(self) -> int:
+        return self.size * self.size
+
+    @property
+    def num_actions(self) -> int:
+        return self.num_cells**2
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        return (self.size, self.size, 2)
+
+    @property
+    def max_steps(self) -> int:
+        return self.max_plies
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        return -1.0, 1.0
+
+    @property
+    def zero_sum(self) -> bool:
+        return True
+
+    @property
+    def _home(self) -> np.ndarray:
+        """uint32[2, 2], the mover's home, which is the opponent's goal."""
+        assert self.pieces is not None  # settled in __post_init__
+        return cell_set(self.size, corner(self.size, self.pieces))
+
+    @property
+    def _goal(self) -> np.ndarray:
+        assert self.pieces is not None  # settled in __post_init__
+        return cell_set(self.size, [self.num_cells - 1 - cell for cell in corner(self.size, self.pieces)])
+
+    @property
+    def _dtype(self) -> np.dtype[np.unsignedinteger]:
+        """The smallest words that hold a set of cells."""
+        return np.min_scalar_type((1 << tables(self.size).bits) - 1)
+
+    # -- rules -------------------------------------------------------------------------------------
+
+    def init(self, key: jax.Array | None = None) -> ChineseCheckersDiamondState:
+        """The start; nothing is random, `key` is ignored."""
+        return ChineseCheckersDiamondState(
+            current_player=jnp.int32(0),
+            rewards=jnp.zeros(2, jnp.float32),
+            terminated=jnp.bool_(False),
+            truncated=jnp.bool_(False),
+            pieces=jnp.asarray(np.array([self._home, self._goal]).astype(self._dtype)),
+            ply=jnp.int32(0),
+        )
+
+    def _legal_action_mask(self, state: ChineseCheckersDiamondState) -> jax.Array:
+        return ((self._moves(state)[:, None] & tables(self.size).move) != 0).ravel()
+
+    def _is_legal(self, state: ChineseCheckersDiamondState, action: jax.Array) -> jax.Array:
+        origin, target = jnp.divmod(jnp.clip(action, 0, self.num_actions - 1), self.num_cells)
+        bit = jnp.asarray(tables(self.size).move)[origin, target]
+        return (action >= 0) & (action < self.num_actions) & ((self._moves(state)[origin] & bit) != 0)
+
+    def _moves(self, state: ChineseCheckersDiamondState) -> jax.Array:
+        """uint32[cells], the legal moves from each cell: bits of the cells that hops reach, of steps, of the pass."""
+        n, t = self.size, tables(self.size)
+        own, other = state.pieces.astype(jnp.uint32)
+        occupied, empty = own | other, ~(own | other) & t.all
+
+        reached = jnp.zeros((2, 2, t.bits), jnp.uint32)  # from the cell of each bit; first by one hop
+        for direction, hop in enumerate(t.hop.tolist()):
+            landing = shifted(beside(n, occupied, direction) & t.far[direction], hop) & empty
+            target = np.arange(t.bits) + hop
+            target_bit = np.where((target >= 0) & (target < t.bits), 1 << np.clip(target, 0, 31), 0)
+            reached |= landing[..., None] & target_bit.astype(np.uint32)
+        for stop in range(t.bits):  # then also by way of this cell
+            reached = jnp.where((reached & np.uint32(1 << stop)) != 0, reached | reached[..., stop : stop + 1], reached)
+
+        forbidden = self._forbidden(own, other)
+        for origins, targets in forbidden:
+            reached &= ~jnp.where(within_words(n, origins) != 0, targets[..., None], 0)
+        for direction in range(6):
+            free = beside(n, empty, direction)
+            for origins, targets in forbidden:
+                free &= ~(beside(n, targets, direction) & origins)
+            reached |= within_words(n, free) << np.uint32(STEP_BITS + direction)
+
+        reached = jnp.where(within_words(n, own) != 0, reached, 0).ravel()
+        moves = reached.at[t.word * t.bits + t.bit].get(mode="promise_in_bounds")
+        may_pass = (np.arange(self.num_cells) == 0) & ~(moves != 0).any()
+        return moves | jnp.where(may_pass, np.uint32(1 << PASS_BIT), 0)
+
+    def _forbidden(self, own: jax.Array, other: jax.Array) -> list[tuple[jax.Array, jax.Array]]:
+        """Pairs of sets of cells: no piece may go from the first to the second, though the way is free."""
+        home, everywhere = jnp.asarray(self._home), jnp.asarray(tables(self.size).all)
+        occupied = own | other
+        # The last hole of the mover's home, if an opponent sits there: filling it would make the opponent win.
+        hole = home & ~occupied
+        fills = ((home & other) != 0).any() & (_count(hole) == 1)
+        forbidden = [(everywhere & ~home, jnp.where(fills, hole, 0))]
+        if self.tip_lock:
+            tip, fence = (jnp.asarray(cell_set(self.size, cells)) for cells in self._tip_and_fence)
+            missing = fence & ~own
+            locks = jnp.where(_count(missing) == 0, everywhere, jnp.where(_count(missing) == 1, missing, 0))
+            # The tip is empty afterwards if it was, or if it is left; from within the fence no lock is closed.
+            forbidden.append((jnp.where((occupied & tip != 0).any(), tip, everywhere & ~fence), locks))
+            # An opponent's locked tip can neither be entered nor left: it stays forbidden whatever the mover does.
+            tip, fence = turned(self.size, tip), turned(self.size, fence)
+            locked = (fence & ~other == 0).all() & (occupied & tip == 0).all()
+            forbidden.append((everywhere, jnp.where(locked, everywhere, 0)))
+        return forbidden
+
+    @property
+    def _tip_and_fence(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The tip of the mover's home, and the four cells (0, 1), (1, 0), (0, 2), (2, 0) that can lock it."""
+        return (0,), (1, self.size, 2, 2 * self.size)
+
+    def _step(
+        self, state: ChineseCheckersDiamondState, action: jax.Array, key: jax.Array | None
+    ) -> ChineseCheckersDiamondState:
+        origin, target = jnp.divmod(jnp.clip(action, 0, self.num_actions - 1), self.num_cells)
+        own, other = state.pieces.astype(jnp.uint32)
+        own = jnp.where(origin == target, own, own & ~self._single(origin) | self._single(target))
+        won = self._has_won(own, other)
+        ply = state.ply + 1
+        is_mover = np.arange(2) == state.current_player
+        return ChineseCheckersDiamondState(
+            current_player=1 - state.current_player,
+            rewards=jnp.where(won, jnp.where(is_mover, 1.0, -1.0), 0.0).astype(jnp.float32),
+            terminated=won,
+            truncated=~won & (ply >= self.max_plies),
+            pieces=turned(self.size, jnp.stack([other, own])).astype(self._dtype),
+            ply=ply,
+        )
+
+    def _single(self, cell: jax.Array) -> jax.Array:
+        """uint32[2, 2], the set of one cell."""
+        row, col = jnp.divmod(cell, self.size)
+        parity = np.arange(2)
+        here = (row % 2 == parity)[:, None] & (col % 2 == parity)
+        bit = row // 2 * ((self.size + 1) // 2) + col // 2
+        return jnp.where(here, np.uint32(1) << bit.astype(jnp.uint32), 0)
+
+    def _has_won(self, own: jax.Array, other: jax.Array) -> jax.Array:
+        """bool[], whether the mover's goal is full and one of its pieces is there."""
+        goal = self._goal
+        return (((own | other) & goal) == goal).all() & ((own & goal) != 0).any()
+
+    # -- observation -------------------------------------------------------------------------------
+
+    def observe(self, state: ChineseCheckersDiamondState, player: jax.Array | int | None = None) -> jax.Array:
+        pieces = state.pieces
+        if player is not None:
+            opposite = turned(self.size, pieces.astype(jnp.uint32)[::-1]).astype(self._dtype)
+            pieces = jnp.where(jnp.asarray(player, jnp.int32) == state.current_player, pieces, opposite)
+        return jnp.moveaxis(members(self.size, pieces), 0, -1).reshape(self.observation_shape)
+
+    # -- notation ----------------------------------------------------------------------------------
+
+    def action_to_string(self, state: ChineseCheckersDiamondState, action: int) -> str:
+        """`0>8` in absolute cells, legal or not; the pass is a move from the tip of the own home to itself."""
+        action = int(action)
+        if not 0 <= action < self.num_actions:
+            raise ValueError(f"expected an action from 0 to {self.num_actions - 1}, not {action}")
+        origin, target = (self._absolute(state, cell) for cell in divmod(action, self.num_cells))
+        return f"{origin}>{target}"
+
+    def action_from_string(self, state: ChineseCheckersDiamondState, text: str) -> int:
+        """The action that a text names, legal or not. Raises ValueError for a text that names none."""
+        check_text(text)
+        found = re.fullmatch(r"([0-9]{1,9})>([0-9]{1,9})", text)
+        if not found:
+            raise ValueError(f"expected a move '0>8' from cell to cell, not {text!r}")
+        for number in found.groups():
+            if int(number) >= self.num_cells:
+                raise ValueError(f"expected cells from 0 to {self.num_cells - 1}, not {number} in {text!r}")
+        origin, target = (self._absolute(state, int(cell)) for cell in found.groups())
+        return origin * self.num_cells + target
+
+    def _absolute(self, state: ChineseCheckersDiamondState, cell: int) -> int:
+        """The absolute cell of one in the mover's frame, and the other way round."""
+        return self.num_cells - 1 - cell if int(state.current_player) == 1 else cell
+
+    def to_string(self, state: ChineseCheckersDiamondState) -> str:
+        """Rows joined by `/` of `.`, `0` and `1`, the seat to move, the number of turns played."""
+        mover = int(state.current_player)
+        own, other = np.asarray(members(self.size, jnp.asarray(state.pieces)))
+        content = np.where(own, str(mover), np.where(other, str(1 - mover), "."))
+        rows = (content if mover == 0 else content[::-1]).reshape(self.size, self.size)
+        return f"{'/'.join(''.join(row) for row in rows)} {mover} {int(state.ply)}"
+
+    def from_string(self, text: str) -> ChineseCheckersDiamondState:
+        """Any placement of pieces, any number of them a side; see `to_string`.
+
+        `terminated` says whether the last mover (the seat that is not to move) has won, `truncated` whether
+        `max_plies` turns have been played.
+        """
+        check_text(text)
+        fields = text.split()
+        if len(fields) != 3:
+            raise ValueError(f"expected 'rows seat ply', three fields, not {len(fields)} in {text!r}")
+        rows, seat, ply = fields
+        if seat not in ("0", "1"):
+            raise ValueError(f"expected a seat to move, 0 or 1, not {seat!r}")
+        if not re.fullmatch(r"[0-9]{1,9}", ply):
+            raise ValueError(f"expected the number of turns played, not {ply!r}")
+        content = self._parse_rows(rows)
+        cells = [[i for i, letter in enumerate(content) if letter == owner] for owner in ("0", "1")]
+        if seat == "1":
+            cells = [[self.num_cells - 1 - cell for cell in side] for side in reversed(cells)]
+        pieces = jnp.asarray(np.array([cell_set(self.size, side) for side in cells]))
+        won = bool(self._has_won(*turned(self.size, pieces[::-1])))
+        return dataclasses.replace(
+            self.init(),
+            current_player=jnp.int32(int(seat)),
+            terminated=jnp.bool_(won),
+            truncated=jnp.bool_(not won and int(ply) >= self.max_plies),
+            pieces=pieces.astype(self._dtype),
+            ply=jnp.int32(int(ply)),
+        )
+
+    def _parse_rows(self, text: str) -> str:
+        """The letters of all absolute cells."""
+        rows = text.split("/")
+        if len(rows) != self.size:
+            raise ValueError(f"expected {self.size} rows joined by '/', not {len(rows)} in {text!r}")
+        for number, row in enumerate(rows):
+            if len(row) != self.size:
+                raise ValueError(f"expected {self.size} cells in row {number}, not {len(row)} in {row!r}")
+        for letter in "".join(rows):
+            if letter not in ".01":
+                raise ValueError(f"expected '.', '0' or '1' on every cell, not {letter!r} in {text!r}")
+        return "".join(rows)
+
+
+def _count(cells: jax.Array) -> jax.Array:
+    """int32[], how many cells a set has."""
+    return jax.lax.population_count(cells).sum().astype(jnp.int32)

@@ -1,0 +1,132 @@
+r"""Geometry of the diamond board, and sets of its cells as bits.
+
+n x n cells are numbered row by row, cell = row * n + col, and the six neighbours of a cell are (row, col) away by
+(0, +-1), (+-1, 0), (+1, -1), (-1, +1). Drawn with the home of seat 0 on top, this is the diamond; here n = 4:
+
+             0
+           4 - 1                  3   2          numbers of the directions
+         8 - 5 - 2                 \ /
+      12 - 9 - 6 - 3            4 - * - 1        0 (0, +1)   1 (-1, +1)   2 (-1, 0)
+        13 -10 - 7                 / \           3 (0, -1)   4 (+1, -1)   5 (+1, 0)
+          14 -11                  5   0
+            15
+
+A set of cells is four words of bits, uint32[2, 2]. The word [row % 2, col % 2] holds the cells of these parities,
+cell (row, col) in bit (row // 2) * width + col // 2, where width = (n + 1) // 2: at most 25 bits. A hop goes two
+cells far, so it stays within one word, and the cell that it goes over is in another word.
+"""
+
+import functools
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+DIRECTIONS = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))
+STEP_BITS = 25  # a move to the neighbour in direction d is bit STEP_BITS + d, behind the cells that hops reach
+PASS_BIT = 31
+
+
+class Tables(NamedTuple):
+    """Geometry of the board of one size; sets of cells are uint32[2, 2]."""
+
+    bits: int  # in a word; some belong to no cell where n is odd
+    word: np.ndarray  # int[cells], where the word of a cell is in a set raveled
+    bit: np.ndarray  # int[cells], the number of its bit
+    single: np.ndarray  # uint32[cells, 2, 2], the set of one cell
+    all: np.ndarray  # the set of all cells
+    near: np.ndarray  # uint32[6, 2, 2], the cells with a neighbour in each direction
+    far: np.ndarray  # uint32[6, 2, 2], the cells with a cell two away in each direction
+    shift: np.ndarray  # int[6, 2, 2], how many bits behind its own a cell's neighbour in each direction is
+    hop: np.ndarray  # int[6], the same for the cell two away
+    move: np.ndarray  # uint32[cells, cells], the bit that means a move from a cell to a cell, 0 where none ever leads
+
+
+@functools.lru_cache
+def tables(size: int) -> Tables:
+    n, width = size, (size + 1) // 2
+    places = [(row, col) for row in range(n) for col in range(n)]
+    word = np.array([row % 2 * 2 + col % 2 for row, col in places])
+    bit = np.array([row // 2 * width + col // 2 for row, col in places])
+    single = np.zeros((n * n, 4), np.uint32)
+    single[np.arange(n * n), word] = 1 << bit
+
+    def cells_with(distance: int, direction: tuple[int, int]) -> np.ndarray:
+        on_board = [all(0 <= x + distance * dx < n for x, dx in zip(place, direction, strict=True)) for place in places]
+        return single[on_board].sum(0, dtype=np.uint32).reshape(2, 2)
+
+    parity = np.arange(2)
+    shift = [width * ((parity[:, None] + row) // 2) + (parity + col) // 2 for row, col in DIRECTIONS]
+    move = np.where(word[:, None] == word, 1 << bit, 0)
+    np.fill_diagonal(move, 0)
+    for cell, (row, col) in enumerate(places):
+        for number, (down, right) in enumerate(DIRECTIONS):
+            if (row + down, col + right) in places:
+                move[cell, (row + down) * n + col + right] = 1 << (STEP_BITS + number)
+    move[0, 0] = 1 << PASS_BIT
+    return Tables(
+        bits=width * width,
+        word=word,
+        bit=bit,
+        single=single.reshape(-1, 2, 2),
+        all=single.sum(0, dtype=np.uint32).reshape(2, 2),
+        near=np.array([cells_with(1, direction) for direction in DIRECTIONS]),
+        far=np.array([cells_with(2, direction) for direction in DIRECTIONS]),
+        shift=np.array(shift),
+        hop=np.array([width * row + col for row, col in DIRECTIONS]),
+        move=move.astype(np.uint32),
+    )
+
+
+def cell_set(size: int, cells: Iterable[int]) -> np.ndarray:
+    """uint32[2, 2], the set of some cells."""
+    return tables(size).single[list(cells)].sum(0, dtype=np.uint32)
+
+
+@functools.lru_cache
+def corner(size: int, pieces: int) -> tuple[int, ...]:
+    """The home of seat 0: the cells with the smallest row + col, which are a whole triangle for 1, 3, 6, 10 of them."""
+    return tuple(sorted(range(size * size), key=lambda cell: cell // size + cell % size)[:pieces])
+
+
+# -- sets on the device ------------------------------------------------------------------------------
+
+
+def shifted(words: jax.Array, places: int | np.ndarray) -> jax.Array:
+    """Words with every bit `places` further up, or down where that is negative."""
+    up = np.maximum(places, 0).astype(np.uint32)
+    down = np.maximum(-np.asarray(places), 0).astype(np.uint32)
+    return (words << up) >> down
+
+
+def beside(size: int, cells: jax.Array, direction: int) -> jax.Array:
+    """uint32[2, 2], the cells whose neighbour in a direction is one of `cells`."""
+    t = tables(size)
+    odd = [axis for axis, step in enumerate(DIRECTIONS[direction]) if step % 2]
+    return shifted(jnp.flip(cells, odd), -t.shift[direction]) & t.near[direction]
+
+
+def turned(size: int, cells: jax.Array) -> jax.Array:
+    """uint32[..., 2, 2], the set when the board is turned by 180 degrees: cell becomes size * size - 1 - cell."""
+    for places, low in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF), (16, 0x0000FFFF)):
+        mask = np.uint32(low)
+        cells = ((cells >> np.uint32(places)) & mask) | ((cells & mask) << np.uint32(places))
+    unused = 32 - tables(size).bits
+    if size % 2 == 0:  # the parities change, and all bits of a word belong to cells
+        return jnp.flip(cells, (-2, -1)) >> np.uint32(unused)
+    parity = np.arange(2)
+    return cells >> (unused + (size + 1) // 2 * parity[:, None] + parity).astype(np.uint32)
+
+
+def members(size: int, cells: jax.Array) -> jax.Array:
+    """bool[..., cells] of uint[..., 2, 2], which cells are in the set."""
+    t = tables(size)
+    words = cells.reshape(*cells.shape[:-2], 4)
+    return ((words.at[..., t.word].get(mode="promise_in_bounds") >> t.bit.astype(words.dtype)) & 1) != 0
+
+
+def within_words(size: int, cells: jax.Array) -> jax.Array:
+    """uint32[2, 2, bits], 1 where the cell of each bit is in the set."""
+    return (cells[..., None] >> np.arange(tables(size).bits, dtype=np.uint32)) & np.uint32(1)

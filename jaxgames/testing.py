@@ -1,0 +1,333 @@
+"""A conformance check for games, yours included: does an env keep what `jaxgames.env` promises?
+
+    from jaxgames.testing import check_env
+
+    check_env(MyGame(size=3))
+
+It plays random games, batched, and asks about every board on the way; it knows nothing of the rules. Whether a
+game is *right* another engine has to say.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.env import Env, State, check_int
+from jaxgames.registry import list_games, make
+
+NOTATION_EVERY, SINGLY_EVERY = 5, 50  # steps: these checks go board by board
+
+
+def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0) -> None:
+    """Plays `games` random games for up to `steps` steps each and checks that `env` keeps the contract.
+
+    Checked are: an env that is hashable, static under jit and known by its text; shapes and dtypes; a mask that is
+    never empty on a live board; rewards, seats and lengths within what the env states; the price of an illegal
+    action, out of range included; finished boards that stay as they are; the view of every seat; text that reads
+    back what it was written from and refuses nonsense; `vmap` that equals a loop; one trace for each function.
+
+    Args:
+      env: the game; an `auto_reset` env is none, check what is inside.
+      games: how many boards are played at once.
+      steps: how many steps are played at most; a game may end before.
+      seed: of the random play.
+
+    Raises:
+      AssertionError: the env breaks the contract; the message says where.
+      ParameterError: `games` or `steps` is not positive.
+    """
+    check_int("games", games, 1, 2**20)
+    check_int("steps", steps, 1, 2**20)
+    _check_values(env)
+    _check_shapes(env)
+    programs, rng = _Programs(env), np.random.default_rng(seed)
+    for number, boards in enumerate(_random_play(programs, games, steps, rng)):
+        _check_boards(env, boards)
+        _check_illegal_actions(programs, boards, rng)
+        if number % NOTATION_EVERY == 0:
+            _check_notation(programs, boards)
+            _check_step_and_mask_agree(programs, boards, number % games)
+        if number % SINGLY_EVERY == 0:
+            _check_singly(programs, boards, rng)
+    _check_wrong_texts(env)
+    for function, traces in programs.traces.items():
+        _require(traces == 2, f"{function} must be traced once alone and once under vmap, not {traces} times in all")
+
+
+# -- before a device is touched ------------------------------------------------------------------------
+
+
+def _check_values(env: Any) -> None:
+    """Plain Python values within reason, and an env that can be a static argument and a text."""
+    _require(isinstance(env, Env), f"expected a subclass of jaxgames.Env, not {type(env).__name__}")
+    _require(isinstance(env.id, str) and env.id.isidentifier(), f"id must be a Python identifier, not {env.id!r}")
+    for name, least in (("num_players", 2), ("num_actions", 1)):
+        value = getattr(env, name)
+        _require(type(value) is int and value >= least, f"{name} must be an int of at least {least}, not {value!r}")
+    shape = env.observation_shape
+    sound = isinstance(shape, tuple) and all(type(size) is int and size > 0 for size in shape)
+    _require(sound, f"observation_shape must be a tuple of positive ints, not {shape!r}")
+    support = env.observation_support
+    sound = isinstance(support, np.ndarray) and support.dtype == np.bool_ and support.shape == shape
+    _require(sound, f"observation_support must be a numpy bool{list(shape)}")
+    limit = env.max_steps
+    _require(limit is None or (type(limit) is int and limit > 0), f"max_steps must be None or positive, not {limit!r}")
+    low, high = env.reward_range
+    sound = type(low) is float and type(high) is float and low <= -1 and high >= 1 / (env.num_players - 1)
+    _require(sound, f"reward_range must be two floats that hold what an illegal action pays, not {env.reward_range!r}")
+    _require(type(env.zero_sum) is bool, f"zero_sum must be a bool, not {env.zero_sum!r}")
+    try:
+        hash(env)
+    except TypeError:
+        raise AssertionError(f"an env must be hashable to be static under jax.jit, which {env} is not") from None
+    if env.id in list_games():
+        twin = make(str(env))
+        same = twin == env and hash(twin) == hash(env)
+        _require(same, f"make({str(env)!r}) must give an equal env with an equal hash, not {twin}")
+
+
+def _check_shapes(env: Env[Any]) -> None:
+    """What `init`, `step`, the mask and the view return, read off without running them."""
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    action = jax.ShapeDtypeStruct((), jnp.int32)
+    begin = jax.eval_shape(env.init, key)
+    _require(isinstance(begin, State), f"init must return a jaxgames.State, not {type(begin).__name__}")
+    after = jax.eval_shape(lambda *arguments: _step(env, *arguments), begin, action, key)
+    expected = {
+        "current_player": ((), jnp.int32),
+        "rewards": ((env.num_players,), jnp.float32),
+        "terminated": ((), jnp.bool_),
+        "truncated": ((), jnp.bool_),
+    }
+    for where, state in (("init", begin), ("step", after)):
+        for name, (shape, dtype) in expected.items():
+            leaf = getattr(state, name)
+            found = f"{leaf.dtype}{list(leaf.shape)}"
+            same = leaf.shape == shape and leaf.dtype == dtype
+            _require(same, f"{where}: {name} must be {jnp.dtype(dtype)}{list(shape)}, not {found}")
+    same = jax.tree.structure(begin) == jax.tree.structure(after)
+    _require(same, "step must return a state of the structure that init returns")
+    for (path, old), new in zip(jax.tree_util.tree_leaves_with_path(begin), jax.tree.leaves(after), strict=True):
+        same = (old.shape, old.dtype, old.weak_type) == (new.shape, new.dtype, new.weak_type)
+        _require(same, f"step must keep shapes and dtypes, but {jax.tree_util.keystr(path)} goes from {old} to {new}")
+    views = {
+        "legal_action_mask(state)": (jax.eval_shape(env.legal_action_mask, begin), (env.num_actions,)),
+        "observe(state)": (jax.eval_shape(env.observe, begin), env.observation_shape),
+        "observe(state, player)": (jax.eval_shape(env.observe, begin, action), env.observation_shape),
+    }
+    for name, (leaf, shape) in views.items():
+        found = f"{leaf.dtype}{list(leaf.shape)}"
+        same = leaf.shape == shape and leaf.dtype == jnp.bool_
+        _require(same, f"{name} must be bool{list(shape)}, not {found}")
+
+
+# -- random games --------------------------------------------------------------------------------------
+
+
+class _Programs:
+    """The env's functions, compiled for one board and for a batch, and how often each was traced."""
+
+    def __init__(self, env: Env[Any]) -> None:
+        self.env = env
+        self.traces = {"step": 0, "legal_action_mask and observe": 0}
+        self.step_one, self.look_one = jax.jit(self._step), jax.jit(self._look)
+        self.step, self.look = jax.jit(jax.vmap(self._step)), jax.jit(jax.vmap(self._look))
+        self.is_legal = jax.jit(jax.vmap(env._is_legal, (None, 0)))  # pyright: ignore[reportPrivateUsage]  # what `step` asks
+
+    def _step(self, state: Any, action: jax.Array, key: jax.Array) -> Any:
+        self.traces["step"] += 1
+        return _step(self.env, state, action, key)
+
+    def _look(self, state: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+        self.traces["legal_action_mask and observe"] += 1
+        seats = jnp.arange(self.env.num_players, dtype=jnp.int32)
+        of_seats = jax.vmap(self.env.observe, in_axes=(None, 0))(state, seats)
+        return self.env.legal_action_mask(state), self.env.observe(state), of_seats
+
+
+@dataclass(frozen=True)
+class _Boards:
+    """A batch of boards in play and what the env says of them, on the host; all has a leading axis of games."""
+
+    states: Any
+    mask: np.ndarray  # bool[games, num_actions]
+    view: np.ndarray  # bool[games, *observation_shape], the mover's
+    of_seats: np.ndarray  # bool[games, num_players, *observation_shape]
+    length: np.ndarray  # int[games], steps played
+    keys: jax.Array  # [games], for the next step
+    over: np.ndarray = field(init=False)  # bool[games]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "over", self.states.terminated | self.states.truncated)
+
+
+def _random_play(programs: _Programs, games: int, steps: int, rng: np.random.Generator) -> Iterator[_Boards]:
+    """The boards before each of `steps` random legal steps and after the last one; ends when all games are over."""
+    env, key = programs.env, jax.random.key(int(rng.integers(2**31)))
+    states = jax.jit(jax.vmap(env.init))(jax.random.split(key, games))
+    length = np.zeros(games, np.int64)
+    for number in range(steps + 1):
+        keys = jax.random.split(jax.random.fold_in(key, number), games)
+        mask, view, of_seats = map(np.asarray, programs.look(states))
+        boards = _Boards(_host(states), mask, view, of_seats, length, keys)
+        yield boards
+        if boards.over.all():
+            return
+        length = length + ~boards.over
+        states = programs.step(states, _drawn(rng, boards.mask), keys)
+
+
+def _step(env: Env[Any], state: Any, action: Any, key: Any) -> Any:
+    return env.step(state, action, key) if env.needs_key else env.step(state, action)
+
+
+def _drawn(rng: np.random.Generator, mask: np.ndarray) -> np.ndarray:
+    """int32[games], an action of each mask; 0 where there is none."""
+    return np.where(mask, rng.random(mask.shape), -1).argmax(-1).astype(np.int32)
+
+
+def _host(tree: Any) -> Any:
+    """The same pytree in numpy, but for PRNG keys."""
+    return jax.tree.map(lambda leaf: leaf if _is_key(leaf) else np.asarray(leaf), tree)
+
+
+def _is_key(leaf: Any) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _assert_same(found: Any, expected: Any, message: str) -> None:
+    """Raises AssertionError with the message and where they differ, unless two pytrees are equal up to rounding."""
+    data = [jax.tree.map(lambda x: jax.random.key_data(x) if _is_key(x) else x, tree) for tree in (found, expected)]
+    chex.assert_trees_all_close(*data, rtol=1e-6, custom_message=message)
+
+
+# -- what holds on every board -------------------------------------------------------------------------
+
+
+def _check_boards(env: Env[Any], boards: _Boards) -> None:
+    """Seats, flags, rewards, masks and views of boards that legal play has led to."""
+    s, games = boards.states, np.arange(len(boards.length))
+    _require(((s.current_player >= 0) & (s.current_player < env.num_players)).all(), "current_player must be a seat")
+    _require(not (s.terminated & s.truncated).any(), "terminated and truncated must not be set together")
+    _require(boards.mask[~boards.over].any(-1).all(), "the mask of a live board must not be empty")
+    _require(not boards.mask[boards.over].any(), "the mask of a finished board must be all False")
+    low, high = env.reward_range
+    inside = ((s.rewards >= low) & (s.rewards <= high)).all()
+    _require(inside, f"rewards must lie in reward_range {env.reward_range}, not {s.rewards.min()} to {s.rewards.max()}")
+    if env.zero_sum:
+        sums = s.rewards.sum(-1)
+        _require(bool(np.allclose(sums, 0, atol=1e-5)), f"zero_sum is stated, but a step paid {sums.max()} in all")
+    if env.max_steps is not None:
+        late = (boards.length > env.max_steps) | (~boards.over & (boards.length >= env.max_steps))
+        _require(not late.any(), f"a game must be over after max_steps = {env.max_steps} steps")
+    of_mover = boards.of_seats[games, s.current_player]
+    _require((boards.view == of_mover).all(), "observe(state) must equal observe(state, current_player)")
+    seen = boards.of_seats.any((0, 1))
+    _require(not (seen & ~env.observation_support).any(), "an observation must be False off the observation_support")
+
+
+def _check_illegal_actions(programs: _Programs, boards: _Boards, rng: np.random.Generator) -> None:
+    """An illegal action ends a live board and is fined; a finished board stays as it is, whatever is played."""
+    env, before = programs.env, boards.states
+    games = np.arange(len(boards.length))
+    actions = _drawn(rng, ~boards.mask)
+    beyond = rng.choice([-1, -(2**31), env.num_actions, 2**31 - 1], len(games))
+    actions = np.where(boards.mask[games, actions] | (rng.random(len(games)) < 0.2), beyond, actions).astype(np.int32)
+    after = programs.step(before, actions, boards.keys)
+    mask = np.asarray(programs.look(after)[0])
+
+    fine = np.full((len(games), env.num_players), 1 / (env.num_players - 1), np.float32)
+    fine[games, before.current_player] = -1
+    expected = dataclasses.replace(
+        before,
+        rewards=np.where(boards.over[:, None], np.float32(0), fine),
+        terminated=before.terminated | ~boards.over,
+    )
+    _assert_same(after, expected, ILLEGAL)
+    _require(not mask.any(), "the mask must be all False after an illegal action")
+
+
+ILLEGAL = (
+    "an illegal action must end a live board, pay -1 to the mover and 1 / (num_players - 1) to the others and leave "
+    "the rest as it was; on a finished board any action must change nothing and pay zero"
+)
+
+
+def _check_step_and_mask_agree(programs: _Programs, boards: _Boards, game: int) -> None:
+    """What `step` holds to be legal on a live board is what the mask allows, for all actions and one on either side."""
+    state = jax.tree.map(lambda leaf: leaf[game], boards.states)
+    legal = np.asarray(programs.is_legal(state, np.arange(-1, programs.env.num_actions + 1, dtype=np.int32)))
+    differ = np.flatnonzero(legal != np.pad(boards.mask[game], 1)) - 1
+    _require(boards.over[game] or differ.size == 0, f"step and legal_action_mask must agree, not differ on {differ}")
+
+
+def _check_singly(programs: _Programs, boards: _Boards, rng: np.random.Generator) -> None:
+    """What a batch gives is what one board alone gives, for the first few boards of the batch."""
+    actions = _drawn(rng, boards.mask)
+    after = programs.step(boards.states, actions, boards.keys)
+    views = programs.look(boards.states)
+    for game in range(min(4, len(actions))):
+        state = jax.tree.map(lambda leaf, game=game: leaf[game], boards.states)
+        alone = programs.step_one(state, actions[game], boards.keys[game]), programs.look_one(state)
+        of_batch = jax.tree.map(lambda leaf, game=game: leaf[game], (after, views))
+        message = "a board of a batch under vmap must be what it is alone"
+        _assert_same(alone, of_batch, message)
+
+
+# -- notation ------------------------------------------------------------------------------------------
+
+
+def _check_notation(programs: _Programs, boards: _Boards) -> None:
+    """Legal actions and live positions read back from their texts; one board shows all of its legal actions."""
+    env = programs.env
+    states = [jax.tree.map(lambda leaf, game=game: leaf[game], boards.states) for game in range(len(boards.length))]
+    for game, (state, mask) in enumerate(zip(states, boards.mask, strict=True)):
+        legal = np.flatnonzero(mask)[: None if game == 0 else 2].tolist()
+        texts = [env.action_to_string(state, action) for action in legal]
+        _require(len(set(texts)) == len(texts), f"legal actions must have texts of their own, not {texts}")
+        back = [env.action_from_string(state, text) for text in texts]
+        _require(back == legal, f"action_from_string must give {legal} for {texts}, not {back}")
+
+    texts = [env.to_string(state) for state in states]
+    read = [env.from_string(text) for text in texts]
+    for text, state, over in zip(texts, read, boards.over, strict=True):
+        _require("\n" not in text, f"the text of a position must be one line, not {text!r}")
+        again = env.to_string(state)
+        _require(over or again == text, f"from_string must read back what to_string wrote: {text!r}, not {again!r}")
+    alike = "from_string must give a state of the shapes and dtypes that init gives"
+    chex.assert_trees_all_equal_shapes_and_dtypes(states[0], *read, custom_message=alike)
+    together = jax.tree.map(lambda *leaves: jnp.stack(leaves), *read)
+    mask = np.asarray(programs.look(together)[0])
+    same = (mask == boards.mask).all(-1) & (together.current_player == boards.states.current_player)
+    for text, sound in zip(texts, np.asarray(same | boards.over), strict=True):
+        _require(bool(sound), f"{text!r} must read back with the seat to move and the legal actions that it had")
+
+
+def _check_wrong_texts(env: Env[Any]) -> None:
+    """Texts and actions that mean nothing are refused with ValueError."""
+    state = _host(env.init(jax.random.key(0)))
+    wrong = {
+        "from_string('no such position')": lambda: env.from_string("no such position"),
+        "action_from_string(state, 'no such move')": lambda: env.action_from_string(state, "no such move"),
+        "action_to_string(state, -1)": lambda: env.action_to_string(state, -1),
+        "action_to_string(state, num_actions)": lambda: env.action_to_string(state, env.num_actions),
+    }
+    for call, ask in wrong.items():
+        try:
+            answer = ask()
+        except ValueError as error:
+            _require(str(error) != "", f"{call} must say what was expected")
+        else:
+            raise AssertionError(f"{env}: {call} must raise ValueError, not give {answer!r}")
+
+
+def _require(condition: Any, message: str) -> None:
+    """Raises AssertionError with the message unless the condition holds."""
+    if not condition:
+        raise AssertionError(message)
