@@ -120,9 +120,6 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
     def _legal_action_mask(self, state: DotsAndBoxesState) -> jax.Array:
         return ~state.edges
 
-    def _is_legal(self, state: DotsAndBoxesState, action: jax.Array) -> jax.Array:
-        return ((np.arange(self.num_edges) == action) & ~state.edges).any()
-
     def _step(self, state: DotsAndBoxesState, action: jax.Array, key: jax.Array | None) -> DotsAndBoxesState:
         edges = state.edges | (np.arange(self.num_edges) == action)
         taken = self._complete(edges) & (state.owner == NOBODY)

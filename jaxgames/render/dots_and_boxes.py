@@ -1,0 +1,167 @@
+"""The dots, the edges between them and the boxes, with the rows and columns of the dots numbered.
+
+Dots are a cell apart; h(r, c) goes right from dot (r, c), v(r, c) down.
+Taken boxes are tiles in their owners' colours. Who drew an edge is not part of a position: drawn edges are alike,
+but for those of the last turn.
+"""
+
+import functools
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
+from jaxgames.render.drawing import CARD, CELL, PADDING, Caption, Drawing, Place, Scene, node, number, text_node
+from jaxgames.render.theme import Theme
+
+DOT, TILE = 2.3, 7.0  # radius of a dot, half the side of a taken box
+RIM = 9.0  # from the outermost dots to the board's edge on the right and below
+LABEL = 11.0  # size of the numbers, in pixels of a card
+
+
+def drawing(env: DotsAndBoxes, theme: Theme) -> Drawing:
+    """The board of one size; one that is high and narrow has free space at its sides."""
+    edge = {"stroke": theme.ink, "stroke-width": "2.6", "stroke-linecap": "round"}
+    last = {"stroke-width": "5.8", "stroke-linecap": "round"}
+    return Drawing(
+        name=f"boxes{env.rows}x{env.cols}",
+        theme=theme,
+        width=_width(env) + RIM + _margin(env),
+        height=env.rows * CELL + RIM + _margin(env),
+        background=_board(env, theme),
+        looks={f"seat{seat}": _tile(theme, theme.seats[seat]) for seat in range(2)},
+        under={f"last{seat}": {**last, "stroke": theme.seats[seat]} for seat in range(2)},
+        over={"drawn": edge},
+        scene=functools.partial(_scene, env),
+    )
+
+
+# -- one position ----------------------------------------------------------------------------------
+
+
+def _scene(env: DotsAndBoxes, state: DotsAndBoxesState, moves: Sequence[str]) -> Scene:
+    edges, owner, mover = np.asarray(state.edges), np.asarray(state.owner), int(state.current_player)
+    turn = [env.action_from_string(state, text) for text in moves]
+    pieces = {_middle(env, box): f"seat{owner[box]}" for box in np.flatnonzero(owner >= 0).tolist()}
+    boxes = [int((owner == seat).sum()) for seat in range(2)]
+    score = f"{boxes[0]} : {boxes[1]}"
+    illegal = bool(state.terminated) and not edges.all()
+    if illegal:
+        caption = Caption(f"seat{mover}", f"illegal move by seat {mover}", strong=True)
+    elif not state.terminated:
+        caption = Caption(f"seat{mover}", f"seat {mover} to move · {score}")
+    elif boxes[0] == boxes[1]:
+        caption = Caption(None, f"a draw · {score}", strong=True)
+    else:
+        winner = int(boxes[1] > boxes[0])
+        caption = Caption(f"seat{winner}", f"seat {winner} wins · {score}", strong=True)
+
+    marks = {"drawn": _lines(env, np.flatnonzero(edges).tolist())} if edges.any() else {}
+    if turn and not illegal:
+        marks[f"last{_drawer(env, state, turn[-1])}"] = _lines(env, turn)
+    return Scene(caption, pieces, marks)
+
+
+def _drawer(env: DotsAndBoxes, state: DotsAndBoxesState, edge: int) -> int:
+    """Who drew the last edge: the owner of a box that it completed, else the seat that is not to move."""
+    owners = [int(state.owner[box]) for box in range(env.num_boxes) if edge in _around(env, box)]
+    return next((owner for owner in owners if owner >= 0), 1 - int(state.current_player))
+
+
+# -- geometry --------------------------------------------------------------------------------------
+
+
+def _width(env: DotsAndBoxes) -> float:
+    """Of the board without its rim: as wide as high at least, and three boxes, so that none is drawn too large."""
+    return CELL * max(env.rows, env.cols, 3)
+
+
+def _label(env: DotsAndBoxes) -> float:
+    """Size of the numbers in units, the same on the card for boards of most sizes."""
+    return min(8.0, LABEL * (_width(env) + 1.5 * CELL) / (CARD - 2 * PADDING))
+
+
+def _margin(env: DotsAndBoxes) -> float:
+    """From the outermost dots to the board's edge on the left and on top, where the numbers are."""
+    return 6 + 2 * _label(env)
+
+
+def _dot(env: DotsAndBoxes, row: int, col: int) -> Place:
+    shift = (_margin(env) - RIM) / 2  # the margins are part of the board, whose middle is (0, 0)
+    return round(CELL * (col - env.cols / 2) + shift, 2), round(CELL * (row - env.rows / 2) + shift, 2)
+
+
+def _middle(env: DotsAndBoxes, box: int) -> Place:
+    x, y = _dot(env, *divmod(box, env.cols))
+    return x + CELL / 2, y + CELL / 2
+
+
+def _around(env: DotsAndBoxes, box: int) -> tuple[int, int, int, int]:
+    """The edges of a box: above, below, left, right."""
+    row, col = divmod(box, env.cols)
+    left = env.num_horizontal + row * (env.cols + 1) + col
+    return box, box + env.cols, left, left + 1
+
+
+def _lines(env: DotsAndBoxes, edges: Sequence[int]) -> str:
+    """Path data of edges, each from the rim of a dot to that of the next."""
+    gap = DOT + 1.9
+    length = number(CELL - 2 * gap)
+    strokes: list[str] = []
+    for edge in edges:
+        if edge < env.num_horizontal:
+            x, y = _dot(env, *divmod(edge, env.cols))
+            strokes.append(f"M{number(x + gap)},{number(y)}h{length}")
+        else:
+            x, y = _dot(env, *divmod(edge - env.num_horizontal, env.cols + 1))
+            strokes.append(f"M{number(x)},{number(y + gap)}v{length}")
+    return "".join(strokes)
+
+
+# -- what is drawn ---------------------------------------------------------------------------------
+
+
+def _board(env: DotsAndBoxes, theme: Theme) -> Element:
+    """The board, a faint line for every edge, the dots, and the numbers of their rows and columns."""
+    label, margin = _label(env), _margin(env)
+    left, top = _dot(env, 0, 0)
+    board = node(
+        "rect",
+        x=left - margin + 1,
+        y=top - margin + 1,
+        width=env.cols * CELL + margin + RIM - 2,
+        height=env.rows * CELL + margin + RIM - 2,
+        rx=6,
+        fill=theme.board,
+        stroke=theme.edge,
+        stroke_width=1.2,
+    )
+    faint = _lines(env, range(env.num_edges))
+    lines = node("path", d=faint, fill="none", stroke=theme.line, stroke_width=1, stroke_linecap="round")
+    dots = node("g", fill=theme.ink)
+    numbers = node("g", fill=theme.muted, font_size=label, text_anchor="middle")
+    for row in range(env.rows + 1):
+        for col in range(env.cols + 1):
+            x, y = _dot(env, row, col)
+            dots.append(node("circle", cx=x, cy=y, r=DOT))
+    away, baseline = 3 + label, 0.35 * label
+    for row in range(env.rows + 1):
+        numbers.append(text_node(str(row), x=left - away, y=_dot(env, row, 0)[1] + baseline))
+    for col in range(env.cols + 1):
+        numbers.append(text_node(str(col), x=_dot(env, 0, col)[0], y=top - away + baseline))
+    return node("g", board, lines, dots, numbers)
+
+
+def _tile(theme: Theme, colour: str) -> Element:
+    return node(
+        "rect",
+        x=-TILE,
+        y=-TILE,
+        width=2 * TILE,
+        height=2 * TILE,
+        rx=2,
+        fill=colour,
+        stroke=theme.outline,
+        stroke_width=0.7,
+    )
