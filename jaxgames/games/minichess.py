@@ -173,7 +173,7 @@ class Minichess(Env[MinichessState]):
         fits = plane >= 9
         if self.promotion == "all":
             fits |= (position.pawns & origin) != 0
-        return (action >= 0) & (action < self.num_actions) & fits & ((cells & target) != 0)
+        return _computed_once((action >= 0) & (action < self.num_actions) & fits & ((cells & target) != 0))
 
     def _step(self, state: MinichessState, action: jax.Array, key: jax.Array | None) -> MinichessState:
         before = state.position
@@ -189,14 +189,12 @@ class Minichess(Env[MinichessState]):
             occurred, history = _remembered(history, after, quiet)
         won, over = self._ended(after, quiet, occurred)
 
-        if self.reward == "win_loss":
-            paid = won.astype(jnp.int32)
-        else:
-            paid = _material(moved_on) - _material(before)
+        material = self.reward == "material"
+        paid = _material(moved_on) - _material(before) if material else won.astype(jnp.int32)
         paid = jnp.where(np.arange(2) == state.current_player, paid, -paid).astype(jnp.float32)
         return MinichessState(
             current_player=ply % 2,
-            rewards=paid if self.reward == "win_loss" else paid / np.float32(1000),
+            rewards=paid / np.float32(1000) if material else paid,
             terminated=over,
             truncated=~over & (ply >= self.max_steps),
             position=after,
@@ -209,7 +207,7 @@ class Minichess(Env[MinichessState]):
     def _ended(self, position: Position, quiet: jax.Array, occurred: jax.Array) -> tuple[jax.Array, jax.Array]:
         """bool[], bool[]: whether the last mover has won, and whether the game is over."""
         freedom = self._freedom(position)
-        stuck = reach(position, freedom, np.uint32(BOARD), self.double_step) == 0
+        stuck = _computed_once(reach(position, freedom, jnp.uint32(BOARD), self.double_step) == 0)
         if self._king_capture:
             won = (position.kings & position.own) == 0
             return won, won | stuck
@@ -331,10 +329,15 @@ SEEN = CELL_SET.reshape(5, 5).T[::-1]  # uint32[5, 5], [5 - rank, file]
 
 
 def _decoded(action: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """uint32[], uint32[], int32[]: the cell that an action leaves, the one it leads to (none off the board), its plane."""
+    """uint32[], uint32[], int32[]: the cell that an action leaves, where it leads (no cell off the board), its plane."""
     action = jnp.clip(action, 0, 25 * NUM_PLANES - 1)
     target = jnp.asarray(TARGET_SET.ravel()).at[action].get(mode="promise_in_bounds")
     return jnp.uint32(1) << (action // NUM_PLANES).astype(jnp.uint32), target, action % NUM_PLANES
+
+
+def _computed_once(value: jax.Array) -> jax.Array:
+    """The same value. Without this, XLA computes it again in the loop of every leaf of the state that it decides on."""
+    return jax.lax.optimization_barrier(value)
 
 
 def _remembered(history: jax.Array, position: Position, quiet: jax.Array) -> tuple[jax.Array, jax.Array]:
