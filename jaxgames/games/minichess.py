@@ -337,7 +337,7 @@ def _decoded(action: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 def _computed_once(value: jax.Array) -> jax.Array:
     """The same value. Without this, XLA computes it again in the loop of every leaf of the state that it decides on."""
-    return jax.lax.optimization_barrier(value)
+    return jnp.sqrt(value.astype(jnp.float32)) > 0.5
 
 
 def _remembered(history: jax.Array, position: Position, quiet: jax.Array) -> tuple[jax.Array, jax.Array]:
