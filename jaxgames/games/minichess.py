@@ -1,6 +1,6 @@
 """Chess on 5 x 5 cells, for two seats: seat 0 is White and moves first.
 
-How the pieces move, and the numbers of the actions: `jaxgames/games/minichess_moves.py`.
+How the pieces move, and the numbers of the actions: `jaxgames/games/minichess_board.py`.
 
 The position is kept as the mover sees it, ranks mirrored and colours swapped for Black: one network plays both
 seats. Under standard rules a board also remembers 64 bits of every position since the last capture or pawn move;
@@ -20,16 +20,22 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.env import Env, State, check_choice, check_int, check_text
-from jaxgames.games.minichess_moves import (
+from jaxgames.games.minichess_board import (
     BOARD,
     CELL_SET,
-    DARK,
+    KING,
     NUM_PLANES,
+    PAWN,
+    QUEEN,
     TARGET,
     TARGET_SET,
+    VALUES,
     Freedom,
     Position,
+    cannot_mate,
+    hashed,
     legal,
+    material,
     moved,
     pseudo_legal,
     reach,
@@ -41,13 +47,8 @@ BOARDS = {
     "mallet": "rbkqb/ppppp/5/PPPPP/RNKQN",
 }
 MAX_PLIES = {"standard": 256, "king_capture": 200}
-LETTERS = "PNBRQK"
-VALUES = (100, 280, 320, 479, 929, 60_000)  # of the pieces in the order of LETTERS
-QUEEN = 4
+LETTERS = "PNBRQK"  # of the pieces, in the order of `Position.pieces`
 QUIET_LIMIT = 100  # plies without a capture or a pawn's move that make a draw
-
-# Random odd numbers for the hash of a position: two words, made from four.
-MULTIPLIERS = np.random.default_rng(5).integers(0, 1 << 31, (5, 2)).astype(np.uint32) * np.uint32(2) + np.uint32(1)
 
 
 @jax.tree_util.register_dataclass
@@ -77,7 +78,7 @@ class Minichess(Env[MinichessState]):
       promotion: what a pawn may become on its last rank: "all" or "queen".
       max_plies: plies after which the game is truncated; 256 under standard rules and 200 under "king_capture" if None.
 
-    Action: from * 49 + plane in the mover's view, see `minichess_moves`; 1225 of them.
+    Action: from * 49 + plane in the mover's view, see `minichess_board`; 1225 of them.
     Observation: bool[5, 5, 15] at [5 - rank, file] in the viewer's view: the viewer's P, N, B, R, Q, K, the
     opponent's, the mover is Black, the position occurred before, and twice before.
     Source: the actions are those of Pgx's gardner_chess.
@@ -121,8 +122,8 @@ class Minichess(Env[MinichessState]):
     def reward_range(self) -> tuple[float, float]:
         if self.reward == "win_loss":
             return -1.0, 1.0
-        prize = VALUES[-1] if self._king_capture else VALUES[QUEEN]  # taken by a pawn that becomes a queen
-        most = float(np.float32(prize + VALUES[QUEEN] - VALUES[0]) / np.float32(1000))
+        prize = VALUES[KING] if self._king_capture else VALUES[QUEEN]  # taken by a pawn that becomes a queen
+        most = float(np.float32(prize + VALUES[QUEEN] - VALUES[PAWN]) / np.float32(1000))
         return -most, most
 
     @property
@@ -151,7 +152,7 @@ class Minichess(Env[MinichessState]):
             ply=ply,
             quiet=quiet,
             occurred=jnp.int8(0),
-            history=jnp.where(plies == quiet, _hash(position)[:, None], jnp.uint32(0)),
+            history=jnp.where(plies == quiet, hashed(position)[:, None], jnp.uint32(0)),
         )
 
     def _freedom(self, position: Position) -> Freedom:
@@ -159,7 +160,7 @@ class Minichess(Env[MinichessState]):
 
     def _legal_action_mask(self, state: MinichessState) -> jax.Array:
         position = state.position
-        cells = reach(position, self._freedom(position), CELL_SET, self.double_step)[:, None]
+        cells = reach(position, self._freedom(position), jnp.asarray(CELL_SET), self.double_step)[:, None]
         from_pawns = jnp.where(((CELL_SET & position.pawns) != 0)[:, None], cells, 0)
         if self.promotion == "queen":
             from_pawns = jnp.zeros_like(from_pawns)
@@ -173,7 +174,7 @@ class Minichess(Env[MinichessState]):
         fits = plane >= 9
         if self.promotion == "all":
             fits |= (position.pawns & origin) != 0
-        return (action >= 0) & (action < self.num_actions) & fits & ((cells & target) != 0)
+        return _computed_once((action >= 0) & (action < self.num_actions) & fits & ((cells & target) != 0))
 
     def _step(self, state: MinichessState, action: jax.Array, key: jax.Array | None) -> MinichessState:
         before = state.position
@@ -189,14 +190,12 @@ class Minichess(Env[MinichessState]):
             occurred, history = _remembered(history, after, quiet)
         won, over = self._ended(after, quiet, occurred)
 
-        if self.reward == "win_loss":
-            paid = won.astype(jnp.int32)
-        else:
-            paid = _material(moved_on) - _material(before)
+        in_material = self.reward == "material"
+        paid = material(moved_on) - material(before) if in_material else won.astype(jnp.int32)
         paid = jnp.where(np.arange(2) == state.current_player, paid, -paid).astype(jnp.float32)
         return MinichessState(
             current_player=ply % 2,
-            rewards=paid if self.reward == "win_loss" else paid / np.float32(1000),
+            rewards=paid / np.float32(1000) if in_material else paid,
             terminated=over,
             truncated=~over & (ply >= self.max_steps),
             position=after,
@@ -209,11 +208,11 @@ class Minichess(Env[MinichessState]):
     def _ended(self, position: Position, quiet: jax.Array, occurred: jax.Array) -> tuple[jax.Array, jax.Array]:
         """bool[], bool[]: whether the last mover has won, and whether the game is over."""
         freedom = self._freedom(position)
-        stuck = reach(position, freedom, np.uint32(BOARD), self.double_step) == 0
+        stuck = _computed_once(reach(position, freedom, jnp.uint32(BOARD), self.double_step) == 0)
         if self._king_capture:
             won = (position.kings & position.own) == 0
             return won, won | stuck
-        draw = (quiet >= QUIET_LIMIT) | (occurred >= 2) | _cannot_mate(position)
+        draw = (quiet >= QUIET_LIMIT) | (occurred >= 2) | cannot_mate(position)
         return stuck & (freedom.checkers != 0), stuck | draw
 
     # -- observation -------------------------------------------------------------------------------
@@ -314,15 +313,14 @@ class Minichess(Env[MinichessState]):
         if side == "b":
             content = -content.reshape(5, 5)[:, ::-1].ravel()
         ply = 2 * (int(move) - 1) + (side == "b")
-        return _read(self, _position(content), jnp.int32(ply), jnp.int32(int(quiet)))
+        return self._read(_position(content), jnp.int32(ply), jnp.int32(int(quiet)))
 
-
-@functools.partial(jax.jit, static_argnums=0)
-def _read(env: Minichess, position: Position, ply: jax.Array, quiet: jax.Array) -> MinichessState:
-    """The state of a position that was read, with what the last move ended."""
-    state = env._state(position, ply, quiet)
-    _, over = env._ended(position, quiet, state.occurred)
-    return dataclasses.replace(state, terminated=over, truncated=~over & (ply >= env.max_steps))
+    @functools.partial(jax.jit, static_argnums=0)
+    def _read(self, position: Position, ply: jax.Array, quiet: jax.Array) -> MinichessState:
+        """The state of a position that was read, with what the last move ended."""
+        state = self._state(position, ply, quiet)
+        _, over = self._ended(position, quiet, state.occurred)
+        return dataclasses.replace(state, terminated=over, truncated=~over & (ply >= self.max_steps))
 
 
 # -- positions ---------------------------------------------------------------------------------------------
@@ -331,53 +329,24 @@ SEEN = CELL_SET.reshape(5, 5).T[::-1]  # uint32[5, 5], [5 - rank, file]
 
 
 def _decoded(action: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """uint32[], uint32[], int32[]: the cell that an action leaves, the one it leads to (none off the board), its plane."""
+    """uint32[], uint32[], int32[]: the cell that an action leaves, where it leads (0 off the board), its plane."""
     action = jnp.clip(action, 0, 25 * NUM_PLANES - 1)
     target = jnp.asarray(TARGET_SET.ravel()).at[action].get(mode="promise_in_bounds")
     return jnp.uint32(1) << (action // NUM_PLANES).astype(jnp.uint32), target, action % NUM_PLANES
 
 
+def _computed_once(value: jax.Array) -> jax.Array:
+    """The same bool. XLA would work it out again for every leaf of the state that it decides on, but no root twice."""
+    return jnp.sqrt(value.astype(jnp.float32)) > 0.5
+
+
 def _remembered(history: jax.Array, position: Position, quiet: jax.Array) -> tuple[jax.Array, jax.Array]:
     """int8[], uint32[2, 100]: how often the position occurred before, and the history with it."""
-    now, plies = _hash(position), np.arange(QUIET_LIMIT)
+    now, plies = hashed(position), np.arange(QUIET_LIMIT)
     same = (history[0] == now[0]) & (history[1] == now[1])
     same &= (plies < quiet) & ((quiet - plies) % 2 == 0)  # the same side to move
     history = jnp.where(plies < quiet, history, jnp.where(plies == quiet, now[:, None], 0))
     return same.sum(dtype=jnp.int8), history
-
-
-def _hash(position: Position) -> jax.Array:
-    """uint32[2], different for different positions but for one pair in 2**64."""
-    pawns, knights, bishops, rooks, queens, kings = position.pieces
-    words = (position.own, pawns | bishops | queens, knights | bishops | kings, rooks | queens | kings)  # all there is
-    halves: list[jax.Array] = []
-    for half in range(2):
-        mixed = jnp.uint32(0)
-        for word, multiplier in zip((*words, jnp.uint32(0)), MULTIPLIERS[:, half], strict=True):
-            mixed = (mixed ^ word) * multiplier
-            mixed = mixed ^ (mixed >> 15)
-        halves.append(mixed)
-    return jnp.stack(halves)
-
-
-def _cannot_mate(position: Position) -> jax.Array:
-    """bool[]: bare kings, a single minor piece, or bishops on one colour only."""
-    minors = position.knights | position.bishops
-    one_minor = (minors & (minors - 1)) == 0
-    one_color = ((position.bishops & DARK) == 0) | ((position.bishops & ~jnp.uint32(DARK)) == 0)
-    heavy = (position.pawns | position.rooks | position.queens) != 0
-    return ~heavy & (one_minor | ((position.knights == 0) & one_color))
-
-
-def _material(position: Position) -> jax.Array:
-    """int32[], the mover's material less the opponent's."""
-    balance = jnp.int32(0)
-    for cells, value in zip(position.pieces, VALUES, strict=True):
-        own, theirs = (
-            jax.lax.population_count(side).astype(jnp.int32) for side in (cells & position.own, cells & ~position.own)
-        )
-        balance += value * (own - theirs)
-    return balance
 
 
 def _position(content: np.ndarray) -> Position:

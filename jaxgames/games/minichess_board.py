@@ -28,6 +28,8 @@ BOARD = (1 << 25) - 1
 RANK = [sum(1 << (5 * file + rank) for file in range(5)) for rank in range(5)]
 DARK = sum(1 << cell for cell in range(0, 25, 2))  # the colour of a1
 NUM_PLANES = 49
+PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = range(6)
+VALUES = (100, 280, 320, 479, 929, 60_000)  # of these, in thousandths of the unit of rewards
 
 Direction = tuple[int, int]  # files to the right, ranks up
 UP, UP_RIGHT, UP_LEFT = (0, 1), (1, 1), (-1, 1)
@@ -58,6 +60,9 @@ def _targets() -> np.ndarray:
 TARGET = _targets()
 TARGET_SET = np.where(TARGET < 0, 0, 1 << np.maximum(TARGET, 0)).astype(np.uint32)
 CELL_SET = (1 << np.arange(25)).astype(np.uint32)
+
+# Random odd numbers for the hash of a position: two words, made from four.
+MULTIPLIERS = np.random.default_rng(5).integers(0, 1 << 31, (5, 2)).astype(np.uint32) * np.uint32(2) + np.uint32(1)
 
 
 # -- sets of cells -----------------------------------------------------------------------------------------
@@ -202,7 +207,7 @@ def legal(position: Position) -> Freedom:
     )
 
 
-def reach(position: Position, freedom: Freedom, cells: jax.Array | np.ndarray, double_step: bool) -> jax.Array:
+def reach(position: Position, freedom: Freedom, cells: jax.Array, double_step: bool) -> jax.Array:
     """The cells that the mover's pieces on `cells` (uint32, any shape) may go to, in one set."""
     out = jumps(cells & position.knights & freedom.jumpers)
     for directions, kind in ((STRAIGHT, position.rooks), (DIAGONAL, position.bishops)):
@@ -231,3 +236,40 @@ def moved(position: Position, origin: jax.Array, target: jax.Array, promotion: j
         arrives = jnp.where(promotes, promotion == kind, (cells & origin) != 0)
         pieces.append(cells & ~(origin | target) | jnp.where(arrives, target, 0))
     return Position(position.own & ~origin | target, *pieces)
+
+
+# -- questions about a position ---------------------------------------------------------------------------
+
+
+def hashed(position: Position) -> jax.Array:
+    """uint32[2], different for different positions but for one pair in 2**64."""
+    pawns, knights, bishops, rooks, queens, kings = position.pieces
+    words = (position.own, pawns | bishops | queens, knights | bishops | kings, rooks | queens | kings)  # all there is
+    halves: list[jax.Array] = []
+    for half in range(2):
+        mixed = jnp.uint32(0)
+        for word, multiplier in zip((*words, jnp.uint32(0)), MULTIPLIERS[:, half], strict=True):
+            mixed = (mixed ^ word) * multiplier
+            mixed = mixed ^ (mixed >> 15)
+        halves.append(mixed)
+    return jnp.stack(halves)
+
+
+def cannot_mate(position: Position) -> jax.Array:
+    """bool[]: bare kings, a single minor piece, or bishops on one colour only."""
+    minors = position.knights | position.bishops
+    one_minor = (minors & (minors - 1)) == 0
+    one_color = ((position.bishops & DARK) == 0) | ((position.bishops & ~jnp.uint32(DARK)) == 0)
+    heavy = (position.pawns | position.rooks | position.queens) != 0
+    return ~heavy & (one_minor | ((position.knights == 0) & one_color))
+
+
+def material(position: Position) -> jax.Array:
+    """int32[], the mover's material less the opponent's."""
+    balance = jnp.int32(0)
+    for cells, value in zip(position.pieces, VALUES, strict=True):
+        own, theirs = (
+            jax.lax.population_count(side).astype(jnp.int32) for side in (cells & position.own, cells & ~position.own)
+        )
+        balance += value * (own - theirs)
+    return balance
