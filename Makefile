@@ -5,15 +5,16 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 JOBS ?= 2
 
-.PHONY: help demo test test-all check bench clean
+.PHONY: help demo test test-all check docs bench clean
 
 help:
 	@echo "make demo      train an agent from nothing and watch it play (about a minute)"
 	@echo "make test      the fast tests (under ten minutes)"
 	@echo "make test-all  all tests"
 	@echo "make check     lint and types"
+	@echo "make docs      the site of the docs, in site/"
 	@echo "make bench     steps per second of the games"
-	@echo "make clean     remove .venv, caches and the demo's run"
+	@echo "make clean     remove .venv, caches, the site and the demo's run"
 
 # Each stamp says what is installed, and is made again when pyproject.toml changes; a half-made .venv has none.
 $(VENV)/for-demo: pyproject.toml
@@ -26,6 +27,11 @@ $(VENV)/for-demo: pyproject.toml
 $(VENV)/for-tests: $(VENV)/for-demo
 	@echo "installing what the tests need, once ..."
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@touch $@
+
+$(VENV)/for-docs: $(VENV)/for-demo
+	@echo "installing what builds the site, once ..."
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	@touch $@
 
 demo: $(VENV)/for-demo
@@ -42,10 +48,13 @@ check: $(VENV)/for-tests
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/pyright
 
+docs: $(VENV)/for-docs
+	$(RUN) -m zensical build --clean --strict
+
 bench: $(VENV)/for-demo
 	$(RUN) -m benchmarks.throughput --env "chinese_checkers(size=2, num_players=6)"
 	$(RUN) -m benchmarks.throughput --env "chinese_checkers(size=4, num_players=6)"
 	$(RUN) -m benchmarks.sharing
 
 clean:
-	rm -rf $(VENV) .jax_cache .pytest_cache .ruff_cache .hypothesis runs/demo
+	rm -rf $(VENV) .jax_cache .pytest_cache .ruff_cache .hypothesis .cache site runs/demo

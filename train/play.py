@@ -63,7 +63,8 @@ def advance(
     """One step of every game that is not over, and the actions played (int32[games]).
 
     Args:
-      policies, params: the pilots that think.
+      policies: of the pilots that think.
+      params: of the same pilots.
       pilots: int32[games, num_players], which of them plays a seat, or RANDOM.
       temperature: 1 draws from their distributions, less sharpens them, 0 plays the likeliest action.
     """
