@@ -48,6 +48,7 @@ BOARDS = {
 }
 MAX_PLIES = {"standard": 256, "king_capture": 200}
 LETTERS = "PNBRQK"  # of the pieces, in the order of `Position.pieces`
+THOUSANDTH = np.float32(0.001)  # a product: XLA may round a quotient differently
 QUIET_LIMIT = 100  # plies without a capture or a pawn's move that make a draw
 
 
@@ -85,7 +86,7 @@ class Minichess(Env[MinichessState]):
     """
 
     id: ClassVar[str] = "minichess"
-    num_players: int = dataclasses.field(default=2, init=False)
+    num_players: int = dataclasses.field(default=2, init=False, repr=False)
     board: str = "gardner"
     rules: str = "standard"
     reward: str = "win_loss"
@@ -123,7 +124,7 @@ class Minichess(Env[MinichessState]):
         if self.reward == "win_loss":
             return -1.0, 1.0
         prize = VALUES[KING] if self._king_capture else VALUES[QUEEN]  # taken by a pawn that becomes a queen
-        most = float(np.float32(prize + VALUES[QUEEN] - VALUES[PAWN]) / np.float32(1000))
+        most = float(np.float32(prize + VALUES[QUEEN] - VALUES[PAWN]) * THOUSANDTH)
         return -most, most
 
     @property
@@ -195,7 +196,7 @@ class Minichess(Env[MinichessState]):
         paid = jnp.where(np.arange(2) == state.current_player, paid, -paid).astype(jnp.float32)
         return MinichessState(
             current_player=ply % 2,
-            rewards=paid / np.float32(1000) if in_material else paid,
+            rewards=paid * THOUSANDTH if in_material else paid,
             terminated=over,
             truncated=~over & (ply >= self.max_steps),
             position=after,
