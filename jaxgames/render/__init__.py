@@ -22,13 +22,16 @@ import jax
 import numpy as np
 
 from jaxgames.env import Env
-from jaxgames.render import animation, chinese_checkers
+from jaxgames.render import animation, chinese_checkers, minichess
 from jaxgames.render.drawing import CARD, Drawing, Scene, document, still
 from jaxgames.render.picture import Picture as Picture
 from jaxgames.render.theme import THEMES, Theme
 from jaxgames.wrappers import AutoReset
 
-_DRAWINGS: dict[str, Callable[[Any, Theme], Drawing]] = {"chinese_checkers": chinese_checkers.drawing}
+_DRAWINGS: dict[str, Callable[[Any, Theme], Drawing]] = {
+    "chinese_checkers": chinese_checkers.drawing,
+    "minichess": minichess.drawing,
+}
 
 
 def svg(
