@@ -96,9 +96,9 @@ def test_boards_and_who_moves(name: str, rows: str, rules: str) -> None:
 STANDARD, KING_CAPTURE = {}, {"rules": "king_capture"}
 QUICK = {"rules": "king_capture", "double_step": True, "promotion": "queen"}
 PERFT = [
-    (START, STANDARD, [7, 53, 506, 4775, 52512]),
-    (START, KING_CAPTURE, [7, 53, 510, 5000, 58557]),
-    (START, QUICK, [7, 53, 521, 5183, 60437]),
+    (START, STANDARD, [7, 53, 506, 4775, 52512, 572874]),
+    (START, KING_CAPTURE, [7, 53, 510, 5000, 58557, 691906]),
+    (START, QUICK, [7, 53, 521, 5183, 60437, 706302]),
     ("k4/P4/K4/5/5 w - - 0 1", STANDARD, [3, 4, 25, 115]),
     ("k4/P4/K4/5/5 w - - 0 1", KING_CAPTURE, [4, 12, 120, 593]),
     ("1n1bk/P1P1P/5/p1p1p/1N1BK w - - 0 1", STANDARD, [31, 741, 14052, 242851]),
@@ -171,7 +171,7 @@ def _going_on(states: Any, decided: np.ndarray) -> Any:
 def test_perft(text: str, parameters: dict[str, Any], leaves: list[int]) -> None:
     """As many games of each length as Fairy-Stockfish counts, and for a captured king as are known."""
     env = game(max_plies=1_000_000, **parameters)
-    depth = max(depth for depth, count in enumerate(leaves, 1) if count < 6000)
+    depth = max(depth for depth, count in enumerate(leaves, 1) if count < 20_000)
     assert perft(env, text, depth)[0] == leaves[:depth]
 
 
@@ -182,15 +182,18 @@ def test_deep_perft(text: str, parameters: dict[str, Any], leaves: list[int]) ->
     assert perft(env, text, len(leaves))[0] == leaves
 
 
-@pytest.mark.parametrize(("parameters", "wins"), [(KING_CAPTURE, [0, 0, 0, 4]), (QUICK, [0, 0, 0, 4])])
+WINS = [(KING_CAPTURE, [0, 0, 0, 4, 398, 6600]), (QUICK, [0, 0, 0, 4, 223, 4106])]
+
+
+@pytest.mark.parametrize(("parameters", "wins"), WINS)
 def test_perft_of_captured_kings(parameters: dict[str, Any], wins: list[int]) -> None:
-    assert perft(game(max_plies=1_000_000, **parameters), START, 4)[1] == wins
+    assert perft(game(max_plies=1_000_000, **parameters), START, 5)[1] == wins[:5]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("parameters", "wins"), [(KING_CAPTURE, 398), (QUICK, 223)])
-def test_deep_perft_of_captured_kings(parameters: dict[str, Any], wins: int) -> None:
-    assert perft(game(max_plies=1_000_000, **parameters), START, 5)[1][4] == wins
+@pytest.mark.parametrize(("parameters", "wins"), WINS)
+def test_deep_perft_of_captured_kings(parameters: dict[str, Any], wins: list[int]) -> None:
+    assert perft(game(max_plies=1_000_000, **parameters), START, 6)[1] == wins
 
 
 def test_check_must_be_answered() -> None:
