@@ -175,9 +175,8 @@ def legal(position: Position) -> Freedom:
     # A pinned piece is the first that the king sees in a direction and that a slider sees from the other end.
     attacked = jumps(enemy & position.knights) | neighbours(enemy & position.kings)
     attacked |= _union([step(enemy & position.pawns, side) for side in ((-1, -1), (1, -1))])
-    checkers = (
-        jumps(king) & position.knights | _union([step(king, side) for side in (UP_LEFT, UP_RIGHT)]) & position.pawns
-    )
+    pawn_cells = step(king, UP_LEFT) | step(king, UP_RIGHT)
+    checkers = jumps(king) & position.knights | pawn_cells & position.pawns | neighbours(king) & position.kings
     checkers &= enemy
     between = jnp.uint32(0)
     pinned: dict[Direction, jax.Array] = {}

@@ -23,6 +23,7 @@ import numpy as np
 
 from jaxgames.env import Env
 from jaxgames.render import animation, checkers, chinese_checkers, chinese_checkers_diamond, dots_and_boxes
+from jaxgames.render import animation, chinese_checkers, minichess
 from jaxgames.render.drawing import CARD, Drawing, Scene, document, still
 from jaxgames.render.picture import Picture as Picture
 from jaxgames.render.theme import THEMES, Theme
@@ -33,6 +34,7 @@ _DRAWINGS: dict[str, Callable[[Any, Theme], Drawing]] = {
     "chinese_checkers": chinese_checkers.drawing,
     "chinese_checkers_diamond": chinese_checkers_diamond.drawing,
     "dots_and_boxes": dots_and_boxes.drawing,
+    "minichess": minichess.drawing,
 }
 
 

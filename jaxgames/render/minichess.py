@@ -1,0 +1,170 @@
+"""5 x 5 chess: the board from White's side, pieces as silhouettes drawn here, the last move and a check marked.
+
+A piece is drawn around (0, 0) in a cell of `CELL` units and stands on the line y = 7. Its outline is one path; a second
+one holds the strokes inside. White is filled with the paper's light, Black with dark, in both themes.
+"""
+
+import functools
+import re
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element
+
+import jax
+import jax.numpy as jnp
+
+from jaxgames.games.minichess import QUIET_LIMIT, Minichess, MinichessState
+from jaxgames.games.minichess_board import BOARD, cannot_mate, legal, pseudo_legal, reach
+from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, node, number, text_node
+from jaxgames.render.theme import Theme
+
+HALF = 2.5 * CELL  # from the middle to the board's edge
+MARGIN = 3.0  # for the frame
+
+BASE = "M-6,7L-6,5.6Q-6,4.4 -4.8,4.4L4.8,4.4Q6,4.4 6,5.6L6,7Z"  # what every large piece stands on
+OUTLINES = {
+    "p": "M-4.8,7L-4.8,6Q-4.8,4.6 -3.4,4.2Q-1.7,2.6 -1.5,0L-2.6,0Q-3,-.9 -1.9,-1.3A3.2,3.2 0 1 1 1.9,-1.3"
+    "Q3,-.9 2.6,0L1.5,0Q1.7,2.6 3.4,4.2Q4.8,4.6 4.8,6L4.8,7Z",
+    "n": f"M-4.6,4.4Q-4.4,1.4 -1.2,-.9Q-.6,-1.4 -1,-1.8Q-2.6,-1.4 -3.6,-.3Q-4.6,.9 -5.6,0Q-6.4,-.8 -5.5,-2.2"
+    f"L-3.4,-5.6Q-2.6,-6.8 -1.4,-7L-1,-8.6L.6,-7.2Q6,-5.4 5,4.4Z{BASE}",
+    "b": "M-3.4,4.4Q-2.2,3.4 -2,2.2L-2.8,2.2L-2.8,1.2L-2.2,1Q-4.2,-.8 -3.8,-2.8Q-3.4,-4.6 -.9,-6.3"
+    f"A1.3,1.3 0 1 1 .9,-6.3Q3.4,-4.6 3.8,-2.8Q4.2,-.8 2.2,1L2.8,1.2L2.8,2.2L2,2.2Q2.2,3.4 3.4,4.4Z{BASE}",
+    "r": f"M-4,4.4Q-3.2,3 -3.1,-2.6L-4.6,-3.6L-4.6,-7L-2.6,-7L-2.6,-5.5L-1,-5.5L-1,-7L1,-7L1,-5.5L2.6,-5.5L2.6,-7"
+    f"L4.6,-7L4.6,-3.6L3.1,-2.6Q3.2,3 4,4.4Z{BASE}",
+    "q": "M-3.8,4.4Q-3.2,2.2 -5.6,-3.6A1.1,1.1 0 1 1 -4.3,-4.2L-2.3,-1.6L-2.6,-5.6A1.1,1.1 0 1 1 -1.3,-5.9L0,-2.2"
+    f"L1.3,-5.9A1.1,1.1 0 1 1 2.6,-5.6L2.3,-1.6L4.3,-4.2A1.1,1.1 0 1 1 5.6,-3.6Q3.2,2.2 3.8,4.4Z{BASE}",
+    "k": "M-4,4.4Q-3.6,2.8 -5.2,.4Q-6.6,-2 -5.2,-3.6Q-3.4,-5.2 -.9,-3.4L-.9,-5.3L-2.4,-5.3L-2.4,-7L-.9,-7L-.9,-8.5"
+    f"L.9,-8.5L.9,-7L2.4,-7L2.4,-5.3L.9,-5.3L.9,-3.4Q3.4,-5.2 5.2,-3.6Q6.6,-2 5.2,.4Q3.6,2.8 4,4.4Z{BASE}",
+}
+INSIDES = {
+    "n": "M-2.9,-4.3h.01M2.4,-4.6Q3.4,-1.6 3,1.6",
+    "b": "M0,-4.2L0,-1M-1.5,-2.6L1.5,-2.6M-2,2.2L2,2.2",
+    "r": "M-3.1,-2.6L3.1,-2.6M-3.4,2.6L3.4,2.6",
+    "q": "M-3.4,2.4L3.4,2.4",
+    "k": "M0,-3L0,.6M-3.6,2.6Q0,1.4 3.6,2.6",
+}
+
+
+def drawing(env: Minichess, theme: Theme) -> Drawing:
+    """The board and the pieces of both colours."""
+    light, dark = _squares(theme)
+    looks: dict[str, Element] = {}
+    for white in (True, False):
+        for kind, outline in OUTLINES.items():
+            looks[kind.upper() if white else f"black-{kind}"] = _piece(theme, kind, outline, white)
+    highlight = {"fill": "#e3b505", "fill-opacity": ".42"}
+    return Drawing(
+        name="minichess",
+        theme=theme,
+        width=2 * (HALF + MARGIN),
+        height=2 * (HALF + MARGIN),
+        background=_board(theme, light, dark),
+        looks=looks,
+        under={"last": highlight, "check": {"fill": "#d1321f", "fill-opacity": ".62"}},
+        over={},
+        scene=functools.partial(_scene, env),
+    )
+
+
+# -- one position ----------------------------------------------------------------------------------
+
+
+def _scene(env: Minichess, state: MinichessState, moves: Sequence[str]) -> Scene:
+    rows, side, *_, number_of_move = env.to_string(state).split()
+    cells = [letter for row in rows.split("/") for letter in re.sub("[1-5]", lambda gap: "." * int(gap[0]), row)]
+    standing = {_place(i % 5, 4 - i // 5): letter for i, letter in enumerate(cells) if letter != "."}
+    pieces = {place: letter if letter.isupper() else f"black-{letter}" for place, letter in standing.items()}
+    marks: dict[str, str] = {}
+    if moves:
+        marks["last"] = "".join(map(_square, _ends(moves[-1])))
+    king = "K" if side == "w" else "k"
+    check, ending = _course(env, state)
+    if check:
+        marks["check"] = "".join(_square(place) for place, letter in standing.items() if letter == king)
+    return Scene(_caption(state, side, check, ending, number_of_move), pieces, marks)
+
+
+def _course(env: Minichess, state: MinichessState) -> tuple[bool, str]:
+    """Whether the mover is in check, and what has ended the game, if the rules did."""
+    position = jax.tree.map(jnp.asarray, state.position)
+    freedom = legal(position)
+    check = bool(freedom.checkers != 0)
+    if env.rules == "king_capture":
+        stuck = not reach(position, pseudo_legal(position), jnp.uint32(BOARD), env.double_step)
+        lost = not position.kings & position.own
+        return check, "king captured" if lost else "no move" if stuck else ""
+    stuck = not reach(position, freedom, jnp.uint32(BOARD), env.double_step)
+    if stuck:
+        return check, "checkmate" if check else "stalemate"
+    if state.quiet >= QUIET_LIMIT:
+        return check, f"{QUIET_LIMIT} plies without a capture or a pawn's move"
+    if state.occurred >= 2:
+        return check, "third occurrence"
+    return check, "too little to mate" if cannot_mate(position) else ""
+
+
+def _caption(state: MinichessState, side: str, check: bool, ending: str, move: str) -> Caption:
+    """Who is to move, or how the game has ended."""
+    mover, other = ("White", "Black") if side == "w" else ("Black", "White")
+    look = {"White": "K", "Black": "black-k"}
+    if state.truncated:
+        return Caption(None, f"no winner after {int(state.ply)} plies", strong=True)
+    if not state.terminated:
+        return Caption(look[mover], f"{mover} to move{', in check' if check else ''} · move {move}")
+    if not ending:
+        return Caption(look[mover], f"illegal move by {mover}", strong=True)
+    if ending in ("checkmate", "king captured"):
+        return Caption(look[other], f"{other} wins: {ending}", strong=True)
+    return Caption(None, f"draw: {ending}", strong=True)
+
+
+def _ends(move: str) -> list[Place]:
+    """Where a move came from and went to."""
+    if not re.fullmatch(r"([a-e][1-5]){2}[qrbn]?", move):
+        raise ValueError(f"expected a move such as 'a2a3' or 'd4d5q', not {move!r}")
+    return [_place("abcde".index(move[i]), int(move[i + 1]) - 1) for i in (0, 2)]
+
+
+# -- geometry --------------------------------------------------------------------------------------
+
+
+def _place(file: int, rank: int) -> Place:
+    """The middle of a square, a1 at the bottom left."""
+    return CELL * (file - 2), CELL * (2 - rank)
+
+
+def _square(place: Place) -> str:
+    x, y = place
+    return f"M{number(x - CELL / 2)},{number(y - CELL / 2)}h{number(CELL)}v{number(CELL)}h{number(-CELL)}Z"
+
+
+# -- what is drawn ---------------------------------------------------------------------------------
+
+
+def _squares(theme: Theme) -> tuple[str, str]:
+    """Light and dark squares."""
+    return ("#efe6d5", "#b7a183") if theme.name == "light" else ("#7d8797", "#4b5565")
+
+
+def _board(theme: Theme, light: str, dark: str) -> Element:
+    """The squares, a1 dark, with the letters of the files and the numbers of the ranks in their corners."""
+    edge = 2 * (HALF + MARGIN) - 2
+    frame = node("rect", x=-edge / 2, y=-edge / 2, width=edge, height=edge, rx=2.4, fill=theme.edge)
+    all_light = node("rect", x=-HALF, y=-HALF, width=2 * HALF, height=2 * HALF, fill=light)
+    squares = [_square(_place(file, rank)) for file in range(5) for rank in range(5) if (file + rank) % 2 == 0]
+    names = node("g", font_size=3.7, font_weight="600", text_anchor="middle")
+    for i in range(5):
+        color = light if i % 2 == 0 else dark
+        names.append(text_node("abcde"[i], x=CELL * (i - 2) + 8.6, y=HALF - 1, fill=color))
+        names.append(text_node(str(i + 1), x=-HALF + 1.8, y=CELL * (2 - i) - 6, fill=color))
+    return node("g", frame, all_light, node("path", d="".join(squares), fill=dark), names)
+
+
+def _piece(theme: Theme, kind: str, outline: str, white: bool) -> Element:
+    """A black piece has a light outline where the squares are dark."""
+    black_line = "#0f0e0c" if theme.name == "light" else "#b9c2cf"
+    fill, line, inside = ("#fdfaf3", "#2b2721", "#2b2721") if white else ("#2f2b27", black_line, "#d9d2c5")
+    body = node("path", d=outline, fill=fill, stroke=line, stroke_width=0.8, stroke_linejoin="round")
+    if kind not in INSIDES:
+        return node("g", body)
+    strokes = node("path", d=INSIDES[kind], fill="none", stroke=inside, stroke_width=0.8, stroke_linecap="round")
+    return node("g", body, strokes)
