@@ -48,11 +48,7 @@ BOARDS = {
 }
 MAX_PLIES = {"standard": 256, "king_capture": 200}
 LETTERS = "PNBRQK"  # of the pieces, in the order of `Position.pieces`
-<<<<<<< HEAD
-MATERIAL_UNIT = np.float32(0.001)  # a factor: XLA turns a division into one, and rounds otherwise than numpy
-=======
 THOUSANDTH = np.float32(0.001)  # a product: XLA may round a quotient differently
->>>>>>> minichess
 QUIET_LIMIT = 100  # plies without a capture or a pawn's move that make a draw
 
 
@@ -128,11 +124,7 @@ class Minichess(Env[MinichessState]):
         if self.reward == "win_loss":
             return -1.0, 1.0
         prize = VALUES[KING] if self._king_capture else VALUES[QUEEN]  # taken by a pawn that becomes a queen
-<<<<<<< HEAD
-        most = float(np.float32(prize + VALUES[QUEEN] - VALUES[PAWN]) * MATERIAL_UNIT)
-=======
         most = float(np.float32(prize + VALUES[QUEEN] - VALUES[PAWN]) * THOUSANDTH)
->>>>>>> minichess
         return -most, most
 
     @property
@@ -204,11 +196,7 @@ class Minichess(Env[MinichessState]):
         paid = jnp.where(np.arange(2) == state.current_player, paid, -paid).astype(jnp.float32)
         return MinichessState(
             current_player=ply % 2,
-<<<<<<< HEAD
-            rewards=paid * MATERIAL_UNIT if in_material else paid,
-=======
             rewards=paid * THOUSANDTH if in_material else paid,
->>>>>>> minichess
             terminated=over,
             truncated=~over & (ply >= self.max_steps),
             position=after,

@@ -22,8 +22,7 @@ import jax
 import numpy as np
 
 from jaxgames.env import Env
-from jaxgames.render import animation, checkers, chinese_checkers, chinese_checkers_diamond, dots_and_boxes
-from jaxgames.render import animation, chinese_checkers, minichess
+from jaxgames.render import animation, checkers, chinese_checkers, chinese_checkers_diamond, dots_and_boxes, minichess
 from jaxgames.render.drawing import CARD, Drawing, Scene, document, still
 from jaxgames.render.picture import Picture as Picture
 from jaxgames.render.theme import THEMES, Theme
