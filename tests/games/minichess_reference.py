@@ -19,12 +19,11 @@ KNIGHT = [(1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1)
 VALUES = {"p": 100, "n": 280, "b": 320, "r": 479, "q": 929, "k": 60000}
 
 # Planes of the actions by how far a move goes: (files, ranks) seen by the mover.
-PLANES: dict[tuple[int, int], int] = {}
-for first, (files, ranks) in [(9, (0, 1)), (17, (1, 0)), (25, (1, 1)), (33, (1, -1))]:
-    for plane, far in enumerate([-4, -3, -2, -1, 1, 2, 3, 4], first):
-        PLANES[files * far, ranks * far] = plane
+FAR = [-4, -3, -2, -1, 1, 2, 3, 4]
+LINES = [(9, (0, 1)), (17, (1, 0)), (25, (1, 1)), (33, (1, -1))]
 JUMPS = [(-2, -1), (-2, 1), (-1, -2), (-1, 2), (2, -1), (2, 1), (1, -2), (1, 2)]
-PLANES |= {jump: plane for plane, jump in enumerate(JUMPS, 41)}
+PLANES = {(files * far, ranks * far): first + i for first, (files, ranks) in LINES for i, far in enumerate(FAR)}
+PLANES.update({jump: plane for plane, jump in enumerate(JUMPS, 41)})
 UNDERPROMOTION_TO = {0: 0, 1: 1, -1: 2}  # by files to the right
 
 
