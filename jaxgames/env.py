@@ -34,6 +34,9 @@ class State:
 S = TypeVar("S", bound=State)
 
 
+MAX_LIMIT = 1_000_000  # the largest limit on plies or rounds that a game takes
+
+
 class ParameterError(ValueError):
     """A game or a parameter that `make` refuses; the message names what is allowed."""
 
@@ -104,6 +107,7 @@ class Env(abc.ABC, Generic[S]):
         1 / (num_players - 1), and the position stays. A finished board stays as it is and pays zero.
         `key` is needed only by games with chance.
         """
+        action = jnp.asarray(action, jnp.int32)  # a Python integer too, or a narrower type
         live = ~(state.terminated | state.truncated)
         legal = self._is_legal(state, action)
         after = jax.tree.map(lambda new, old: jnp.where(live & legal, new, old), self._step(state, action, key), state)

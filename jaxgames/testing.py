@@ -9,7 +9,7 @@ game is *right* another engine has to say.
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,8 +29,10 @@ def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0
 
     Checked are: an env that is hashable, static under jit and known by its text; shapes and dtypes; a mask that is
     never empty on a live board; rewards, seats and lengths within what the env states; the price of an illegal
-    action, out of range included; finished boards that stay as they are; the view of every seat; text that reads
-    back what it was written from and refuses nonsense; `vmap` that equals a loop; one trace for each function.
+    action, out of range included; finished boards that stay as they are; views that stay on the support, the mover's
+    equal to that of its seat; text that reads back what it was written from and refuses nonsense; `vmap` that equals
+    a loop; one trace for each function. What `steps` random steps do not come to is not checked: raise it for a long
+    game.
 
     Args:
       env: the game; an `auto_reset` env is none, check what is inside.
@@ -46,6 +48,7 @@ def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0
     check_int("steps", steps, 1, 2**20)
     _check_values(env)
     _check_shapes(env)
+    _check_start(env)
     programs, rng = _Programs(env), np.random.default_rng(seed)
     for number, boards in enumerate(_random_play(programs, games, steps, rng)):
         _check_boards(env, boards)
@@ -125,6 +128,18 @@ def _check_shapes(env: Env[Any]) -> None:
         found = f"{leaf.dtype}{list(leaf.shape)}"
         same = leaf.shape == shape and leaf.dtype == jnp.bool_
         _require(same, f"{name} must be bool{list(shape)}, not {found}")
+
+
+def _check_start(env: Env[Any]) -> None:
+    """A new board is live and has paid nothing; outside of `jit` a step takes an action as a Python integer."""
+    key = jax.random.key(0)
+    state = env.init(key)
+    live = not (bool(state.terminated) or bool(state.truncated) or np.any(state.rewards))
+    _require(live, "init must give a live board with rewards of 0")
+    action = int(np.flatnonzero(env.legal_action_mask(state))[0])
+    calls = {"step(state, action, key)": (action, key)} | ({} if env.needs_key else {"step(state, action)": (action,)})
+    for name, arguments in calls.items():
+        _called(f"{name} outside of jit, action an int,", env.step, state, *arguments)
 
 
 # -- random games --------------------------------------------------------------------------------------
@@ -251,6 +266,9 @@ def _check_illegal_actions(programs: _Programs, boards: _Boards, rng: np.random.
     )
     _assert_same(after, expected, ILLEGAL)
     _require(not mask.any(), "the mask must be all False after an illegal action")
+    again = programs.step(after, _drawn(rng, ~mask), boards.keys)
+    unpaid = dataclasses.replace(expected, rewards=np.zeros_like(fine))
+    _assert_same(again, unpaid, "a finished board must stay as it is and pay zero, whatever is played on it")
 
 
 ILLEGAL = (
@@ -289,19 +307,24 @@ def _check_notation(programs: _Programs, boards: _Boards) -> None:
     states = [jax.tree.map(lambda leaf, game=game: leaf[game], boards.states) for game in range(len(boards.length))]
     for game, (state, mask) in enumerate(zip(states, boards.mask, strict=True)):
         legal = np.flatnonzero(mask)[: None if game == 0 else 2].tolist()
-        texts = [env.action_to_string(state, action) for action in legal]
+        texts = [_called("action_to_string", env.action_to_string, state, action) for action in legal]
+        _require(all(isinstance(text, str) for text in texts), f"action_to_string must give texts, not {texts}")
         _require(len(set(texts)) == len(texts), f"legal actions must have texts of their own, not {texts}")
-        back = [env.action_from_string(state, text) for text in texts]
+        back = [_called(f"action_from_string of {text!r}", env.action_from_string, state, text) for text in texts]
         _require(back == legal, f"action_from_string must give {legal} for {texts}, not {back}")
 
-    texts = [env.to_string(state) for state in states]
-    read = [env.from_string(text) for text in texts]
+    texts = [_called("to_string", env.to_string, state) for state in states]
+    _require(all(isinstance(text, str) for text in texts), f"to_string must give a text, not {texts[0]!r}")
+    read = [_called(f"from_string of {text!r}", env.from_string, text) for text in texts]
     for text, state, over in zip(texts, read, boards.over, strict=True):
         _require("\n" not in text, f"the text of a position must be one line, not {text!r}")
         again = env.to_string(state)
         _require(over or again == text, f"from_string must read back what to_string wrote: {text!r}, not {again!r}")
     alike = "from_string must give a state of the shapes and dtypes that init gives"
     chex.assert_trees_all_equal_shapes_and_dtypes(states[0], *read, custom_message=alike)
+    decided = boards.states.terminated & boards.states.rewards.any(-1)
+    for text, state, over in zip(texts, read, decided, strict=True):
+        _require(state.terminated or not over, f"from_string must see that the game is won in {text!r}")
     together = jax.tree.map(lambda *leaves: jnp.stack(leaves), *read)
     mask = np.asarray(programs.look(together)[0])
     same = (mask == boards.mask).all(-1) & (together.current_player == boards.states.current_player)
@@ -325,6 +348,14 @@ def _check_wrong_texts(env: Env[Any]) -> None:
             _require(str(error) != "", f"{call} must say what was expected")
         else:
             raise AssertionError(f"{env}: {call} must raise ValueError, not give {answer!r}")
+
+
+def _called(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a call gives that must not fail."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        raise AssertionError(f"{name} must not fail, but raised {type(error).__name__}: {error}") from error
 
 
 def _require(condition: Any, message: str) -> None:

@@ -174,6 +174,26 @@ def text_of_half(self: Sticks, state: Any) -> str:
     return f"{int(state.left) // 2} {int(state.current_player)}"
 
 
+def unconverted(self: Sticks, state: Any, action: Any, key: jax.Array | None = None) -> Any:
+    return Env_step(self, state, action.astype(jnp.int32), key)
+
+
+def paid_again(self: Sticks, state: Any, action: jax.Array, key: jax.Array | None = None) -> Any:
+    new = Env_step(self, state, action, key)
+    return dataclasses.replace(new, rewards=new.rewards + jnp.where(state.terminated, state.rewards, 0))
+
+
+def revived(self: Sticks, state: Any, action: jax.Array, key: jax.Array | None = None) -> Any:
+    new = Env_step(self, state, action, key)
+    return dataclasses.replace(new, terminated=new.terminated & ~(state.terminated & (state.left > 0)))
+
+
+def no_sticks(self: Sticks, text: str) -> Any:
+    if text[0] == "0":
+        raise ValueError("expected sticks")
+    return Sticks.from_string(self, text)
+
+
 def text_without_the_seat(self: Sticks, state: Any) -> str:
     return f"{int(state.left)} 0"
 
@@ -224,13 +244,33 @@ DEFECTS: dict[str, tuple[dict[str, Any], str]] = {
         "observe(state) must equal observe(state, current_player)",
     ),
     "seen off the support": ({"observation_support": np.zeros((7, 4), bool)}, "False off the observation_support"),
-    "finished boards go on": ({"step": unfrozen}, "on a finished board any action must change nothing"),
+    "finished boards go on": ({"step": unfrozen}, "a finished board must stay as it is"),
     "actions out of range are free": ({"step": unfined}, "an illegal action must end a live board"),
     "an illegal action moves": ({"step": moved_by_illegal}, "an illegal action must end a live board"),
     "step knows other rules": (
         {"_is_legal": lambda self, state, action: (action == 0) & (state.left > 0)},
         "step and legal_action_mask must agree",
     ),
+    "a new board pays": (
+        {"init": lambda self, key: dataclasses.replace(self.at(7, 0), rewards=jnp.ones(3))},
+        "init must give a live board with rewards of 0",
+    ),
+    "a Python integer is no action": (
+        {"_is_legal": lambda self, state, action: action.astype(jnp.int32) < state.left, "step": unconverted},
+        "step(state, action, key) outside of jit, action an int, must not fail, but raised AttributeError",
+    ),
+    "a finished board pays": ({"step": paid_again}, "a finished board"),
+    "a forfeited board comes alive": ({"step": revived}, "a finished board must stay as it is"),
+    "a won position reads as live": (
+        {
+            "from_string": lambda self, text: dataclasses.replace(
+                Sticks.from_string(self, text), terminated=jnp.bool_(0)
+            )
+        },
+        "from_string must see that the game is won in '0 ",
+    ),
+    "a finished position is refused": ({"from_string": no_sticks}, "from_string of '0 "),
+    "texts are bytes": ({"to_string": lambda self, state: b"7 0"}, "to_string must give a text"),
     "a batch differs": (
         {"_step": after(lambda old, new: {"left": only_alone(new.left)})},
         "a board of a batch under vmap must be what it is alone",

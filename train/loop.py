@@ -94,11 +94,15 @@ def parse(words: list[str]) -> Arguments:
     parser = functools.partial(
         tyro.cli, Arguments, prog="python -m train.ppo", description="Train a policy by self-play with PPO.", args=words
     )
-    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)  # the default of all else depends on these
+    # The default of all else depends on these three; what is wrong with them the whole parser says.
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     first.add_argument("--env", nargs="?", default=Config.env, const=Config.env)
     first.add_argument("--run-dir", "--run_dir", nargs="?", type=Path)
     first.add_argument("--resume", action="store_true")
-    known, _ = first.parse_known_args(words)
+    try:
+        known, _ = first.parse_known_args(words)
+    except argparse.ArgumentError:
+        return parser()
     if known.resume and known.run_dir is None:
         raise ValueError("--resume needs the --run-dir to go on with")
     if known.resume and (known.run_dir / "config.json").exists():

@@ -25,16 +25,16 @@ import dataclasses
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import Env, State, check_choice, check_int, check_text
+from jaxgames.env import MAX_LIMIT, Env, State, check_choice, check_int, check_text
+from jaxgames.games.bits import W, reversed_bits, union
 
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}  # plies without progress that make a draw
-LIMIT = 1_000_000  # of max_plies
 KING_ROW = np.uint32(0x0000000F)  # row 0, where the mover's men are crowned
 NAMES = ("up-right", "down-right", "down-left", "up-left")  # of the directions; men go by 0 and 3 only
 
@@ -46,8 +46,6 @@ _STEPS = (
     ((np.uint32(0x0F0F0F0F), 4), (np.uint32(0xE0E0E0E0), 3)),
     ((np.uint32(0x0F0F0F0F), -4), (np.uint32(0xE0E0E0E0), -5)),
 )
-
-W = TypeVar("W", jax.Array, np.uint32)  # a word: 32 squares, on the device or on the host
 
 
 @jax.tree_util.register_dataclass
@@ -89,7 +87,7 @@ class Checkers(Env[CheckersState]):
     def __post_init__(self) -> None:
         check_choice("draw_rule", self.draw_rule, QUIET_LIMIT)
         if self.max_plies is not None:
-            check_int("max_plies", self.max_plies, 1, LIMIT, " or None")
+            check_int("max_plies", self.max_plies, 1, MAX_LIMIT, " or None")
 
     # -- plain values ------------------------------------------------------------------------------
 
@@ -153,12 +151,15 @@ class Checkers(Env[CheckersState]):
         own, opponents = (state.own & ~square) | to, state.opponents & ~captured
         kings = state.kings & ~(square | captured) | jnp.where(was_man & ~is_crowned, 0, to)
         _, onward = _moves(own, opponents, kings, to)
-        goes_on = is_jump & ~is_crowned & (_union(onward) != 0)
+        goes_on = is_jump & ~is_crowned & (union(onward) != 0)
 
-        own, opponents = jnp.where(goes_on, own, _turned(opponents)), jnp.where(goes_on, opponents, _turned(own))
-        kings = jnp.where(goes_on, kings, _turned(kings))
+        own, opponents = (
+            jnp.where(goes_on, own, reversed_bits(opponents)),
+            jnp.where(goes_on, opponents, reversed_bits(own)),
+        )
+        kings = jnp.where(goes_on, kings, reversed_bits(kings))
         steps, jumps = _moves(own, opponents, kings, own)
-        stuck = _union([*steps, *jumps]) == 0
+        stuck = union([*steps, *jumps]) == 0
 
         progress = is_jump | was_man if self.draw_rule == "wcdf" else is_jump
         quiet = jnp.where(progress, 0, state.quiet + 1)
@@ -185,8 +186,11 @@ class Checkers(Env[CheckersState]):
         own, opponents, kings, jumper = state.own, state.opponents, state.kings, state.jumper
         if player is not None:
             is_mover = jnp.asarray(player, jnp.int32) == state.current_player
-            own, opponents = jnp.where(is_mover, own, _turned(opponents)), jnp.where(is_mover, opponents, _turned(own))
-            kings, jumper = (jnp.where(is_mover, word, _turned(word)) for word in (kings, jumper))
+            own, opponents = (
+                jnp.where(is_mover, own, reversed_bits(opponents)),
+                jnp.where(is_mover, opponents, reversed_bits(own)),
+            )
+            kings, jumper = (jnp.where(is_mover, word, reversed_bits(word)) for word in (kings, jumper))
         planes = [own & ~kings, own & kings, opponents & ~kings, opponents & kings, jumper]
         return _interleaved(planes).reshape(8, 4, 5)
 
@@ -275,13 +279,13 @@ class Checkers(Env[CheckersState]):
             if not found or not 1 <= int(found[1]) <= 32:
                 raise ValueError(f"expected the piece that must go on, such as 'J15', not {fields[3]!r} in {text!r}")
             jumper = np.uint32(1 << _index(int(found[1]), seat)) & own
-            if not _union(_moves(own, opponents, np.uint32(kings), jumper)[1]):
+            if not union(_moves(own, opponents, np.uint32(kings), jumper)[1]):
                 raise ValueError(f"expected a piece of the side to move that can jump, not {fields[3]!r} in {text!r}")
         steps, jumps = _moves(own, opponents, np.uint32(kings), own)
         return dataclasses.replace(
             self.init(),
             current_player=jnp.int32(seat),
-            terminated=jnp.bool_(not _union([*steps, *jumps])),
+            terminated=jnp.bool_(not union([*steps, *jumps])),
             own=jnp.asarray(own),
             opponents=jnp.asarray(opponents),
             kings=jnp.asarray(np.uint32(kings)),
@@ -315,18 +319,11 @@ def _moves(own: W, opponents: W, kings: W, movers: W) -> tuple[list[W], list[W]]
     return steps, jumps
 
 
-def _union(words: Sequence[W]) -> W:
-    first, *others = words
-    for word in others:
-        first = first | word
-    return first
-
-
 def _legal_origins(state: CheckersState) -> list[jax.Array]:
     """Four words, the squares that the mover may start from in each direction. Who can jump, must."""
     movers = jnp.where(state.jumper != 0, state.jumper, state.own)
     steps, jumps = _moves(state.own, state.opponents, state.kings, movers)
-    must_jump = _union(jumps) != 0
+    must_jump = union(jumps) != 0
     return [jnp.where(must_jump, jump, step) for step, jump in zip(steps, jumps, strict=True)]
 
 
@@ -343,19 +340,12 @@ def _choose(direction: jax.Array, words: Sequence[jax.Array]) -> jax.Array:
     )
 
 
-def _turned(word: jax.Array) -> jax.Array:
-    """The word with its bits in reverse: the board turned by 180 degrees."""
-    for by, mask in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF), (16, 0x0000FFFF)):
-        word = (word >> np.uint32(by) & np.uint32(mask)) | ((word & np.uint32(mask)) << np.uint32(by))
-    return word
-
-
 def _interleaved(words: Sequence[jax.Array]) -> jax.Array:
     """bool[32 * len(words)], the bits of index 0 in every word, then those of index 1, and so on."""
     square, place = np.divmod(np.arange(32 * len(words), dtype=np.uint32), np.uint32(len(words)))
     # A union of masked words: XLA then computes each word once a board, and not once for each of its bits.
     masks = [np.where(place == n, np.uint32(1) << square, np.uint32(0)) for n in range(len(words))]
-    return _union([word & mask for word, mask in zip(words, masks, strict=True)]) != 0
+    return union([word & mask for word, mask in zip(words, masks, strict=True)]) != 0
 
 
 def _indices(word: jax.Array | np.uint32) -> list[int]:

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import Env, State, check_choice, check_int, check_text
+from jaxgames.env import MAX_LIMIT, Env, State, check_choice, check_int, check_text
 from jaxgames.games.star_board import tables
 
 TRIANGLES = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}  # of each seat, clockwise
@@ -74,7 +74,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         check_choice("reward", self.reward, REWARDS)
         if self.max_rounds is None:
             object.__setattr__(self, "max_rounds", {1: 200, 2: 200, 3: 500}.get(self.size, 1000))
-        check_int("max_rounds", self.max_rounds, 1, 1_000_000, " or None")
+        check_int("max_rounds", self.max_rounds, 1, MAX_LIMIT, " or None")
 
     # -- plain values ------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import Env, ParameterError, State, check_choice, check_int, check_text
+from jaxgames.env import MAX_LIMIT, Env, ParameterError, State, check_choice, check_int, check_text
 from jaxgames.games.diamond_board import (
     PASS_BIT,
     STEP_BITS,
@@ -91,7 +91,7 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         check_choice("tip_lock", self.tip_lock, (False, True))
         if self.tip_lock and self.pieces != 6:
             raise ParameterError(f"tip_lock=True is a rule for pieces=6 only, not for pieces={self.pieces}")
-        check_int("max_plies", self.max_plies, 1, 1_000_000)
+        check_int("max_plies", self.max_plies, 1, MAX_LIMIT)
 
     # -- plain values ------------------------------------------------------------------------------
 

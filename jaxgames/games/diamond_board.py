@@ -24,6 +24,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames.games.bits import reversed_bits
+
 DIRECTIONS = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))
 STEP_BITS = 25  # a move to the neighbour in direction d is bit STEP_BITS + d, behind the cells that hops reach
 PASS_BIT = 31
@@ -110,9 +112,7 @@ def beside(size: int, cells: jax.Array, direction: int) -> jax.Array:
 
 def turned(size: int, cells: jax.Array) -> jax.Array:
     """uint32[..., 2, 2], the set when the board is turned by 180 degrees: cell becomes size * size - 1 - cell."""
-    for places, low in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF), (16, 0x0000FFFF)):
-        mask = np.uint32(low)
-        cells = ((cells >> np.uint32(places)) & mask) | ((cells & mask) << np.uint32(places))
+    cells = reversed_bits(cells)
     unused = 32 - tables(size).bits
     if size % 2 == 0:  # the parities change, and all bits of a word belong to cells
         return jnp.flip(cells, (-2, -1)) >> np.uint32(unused)

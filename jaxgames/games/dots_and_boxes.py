@@ -53,7 +53,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
     """
 
     id: ClassVar[str] = "dots_and_boxes"
-    num_players: int = dataclasses.field(init=False, default=2)
+    num_players: int = dataclasses.field(default=2, init=False)
     rows: int = 5
     cols: int = 5
     reward: str = "win_loss"

@@ -24,6 +24,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames.games.bits import union
+
 BOARD = (1 << 25) - 1
 RANK = [sum(1 << (5 * file + rank) for file in range(5)) for rank in range(5)]
 DARK = sum(1 << cell for cell in range(0, 25, 2))  # the colour of a1
@@ -95,7 +97,7 @@ def slide(cells: jax.Array, empty: jax.Array, direction: Direction) -> jax.Array
 
 
 def jumps(cells: jax.Array) -> jax.Array:
-    return _union([step(cells, jump) for jump in JUMPS])
+    return union([step(cells, jump) for jump in JUMPS])
 
 
 def neighbours(cells: jax.Array) -> jax.Array:
@@ -107,13 +109,6 @@ def mirrored(cells: jax.Array) -> jax.Array:
     """The same cells seen by the other side: rank 1 becomes rank 5."""
     one, two, three, four, five = (cells & rank for rank in RANK)
     return (one << 4) | (two << 2) | three | (four >> 2) | (five >> 4)
-
-
-def _union(sets: list[jax.Array]) -> jax.Array:
-    union = sets[0]
-    for cells in sets[1:]:
-        union = union | cells
-    return union
 
 
 # -- positions ---------------------------------------------------------------------------------------------
@@ -139,7 +134,7 @@ class Position:
 
     @property
     def occupied(self) -> jax.Array:
-        return _union(list(self.pieces))
+        return union(list(self.pieces))
 
     def turned(self) -> "Position":
         """The same position seen by the opponent."""
@@ -174,7 +169,7 @@ def legal(position: Position) -> Freedom:
 
     # A pinned piece is the first that the king sees in a direction and that a slider sees from the other end.
     attacked = jumps(enemy & position.knights) | neighbours(enemy & position.kings)
-    attacked |= _union([step(enemy & position.pawns, side) for side in ((-1, -1), (1, -1))])
+    attacked |= union([step(enemy & position.pawns, side) for side in ((-1, -1), (1, -1))])
     pawn_cells = step(king, UP_LEFT) | step(king, UP_RIGHT)
     checkers = jumps(king) & position.knights | pawn_cells & position.pawns | neighbours(king) & position.kings
     checkers &= enemy
@@ -189,7 +184,7 @@ def legal(position: Position) -> Freedom:
             checkers |= seen & sliders
             between |= jnp.where((seen & sliders) != 0, seen, 0)
             pinned[files, ranks] = seen & own & attacks
-    all_pinned = _union(list(pinned.values()))
+    all_pinned = union(list(pinned.values()))
     walkers = {
         (files, ranks): own & (~all_pinned | pinned[files, ranks] | pinned[-files, -ranks]) for files, ranks in pinned
     }

@@ -204,12 +204,12 @@ def test_bare_boards_come_again_and_stay_quiet(reward: str) -> None:
 
 
 def random_fen(rng: np.random.Generator, kings: bool) -> str:
-    """Any number of any pieces anywhere; one king a side if `kings`."""
+    """Any number of any pieces anywhere; at most one king a side if `kings`."""
     cells = np.where(
         rng.random(25) < rng.random(), rng.choice(list("PNBRQpnbrqPp" if kings else "PNBRQKpnbrqk"), 25), "1"
     )
     if kings:
-        cells[rng.choice(25, 2, replace=False)] = ["K", "k"]
+        cells[rng.choice(25, 2, replace=False)] = [king if rng.random() < 0.9 else "1" for king in "Kk"]
     rows = "/".join("".join(row) for row in cells.reshape(5, 5))
     for gap in (5, 4, 3, 2):
         rows = rows.replace("1" * gap, str(gap))
@@ -349,7 +349,10 @@ def play_beside_pyffish(games: int, share: float, seed: int) -> Counter[str]:
             stuck = not pyffish.legal_moves("gardner", START, moves[i])
             mate = stuck and pyffish.gives_check("gardner", START, moves[i])
             mover = states.current_player[i]
-            assert states.rewards[i].tolist() == ([-1, 1] if mover == 0 else [1, -1]) if mate else [0, 0]
+            result = ([-1, 1] if mover == 0 else [1, -1]) if mate else [0, 0]
+            assert states.rewards[i].tolist() == result
+            assert states.terminated[i]
+            assert not states.truncated[i]
             dead = pyffish.has_insufficient_material("gardner", START, moves[i]) == (True, True)
             drawn, value = pyffish.is_optional_game_end("gardner", START, moves[i])
             assert stuck or dead or (drawn and value == 0)
