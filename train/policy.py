@@ -54,9 +54,9 @@ class Encoder(nn.Module):
 class Convolution(nn.Module):
     """float32[B, height, width, planes] -> float32[B, height, width, channels]: 3 x 3, zeros around the board.
 
-    The arithmetic of `flax.linen.Conv` as matrix products: XLA's own convolutions in a loop on a CPU are a hundred
-    times slower. A small board is one product with the whole board's matrix, mostly zeros; a large one is nine
-    products, each with the board shifted by one of the kernel's places.
+    The arithmetic of `flax.linen.Conv` as matrix products, because the gradient of XLA's own convolutions crawls in a
+    loop on a CPU (benchmarks/convolutions.py). A small board is one product with the whole board's matrix, mostly zeros;
+    a large one is nine products, each with the board shifted by one of the kernel's places.
     """
 
     channels: int

@@ -10,7 +10,7 @@ from typing import Any
 import jaxgames
 from train.ppo import Config
 
-GRID: dict[str, Any] = {
+GRID: dict[str, Any] = {  # what the boards that are grids have in common
     "channels": (16, 16),
     "hidden": (128,),
     "num_boards": 256,
