@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import jaxgames
+from examples.all_games import TASKS
 
 ROOT = Path(__file__).parents[1]
 README, DOCS = ROOT / "README.md", ROOT / "docs"
@@ -63,6 +64,12 @@ def test_every_page_is_in_the_nav_and_every_entry_is_a_page() -> None:
     assert nav
     entries = re.findall(r"- [^:]+: (\S+)$", nav[1], re.MULTILINE)
     assert sorted(entries) == sorted(str(page.relative_to(DOCS)) for page in PAGES)
+
+
+def test_the_training_page_has_a_line_for_every_task() -> None:
+    lines = (DOCS / "training.md").read_text().splitlines()
+    for task in TASKS.values():
+        assert any(line.startswith(f"| `{task.env}` |") for line in lines), task.env
 
 
 def test_every_game_has_its_page() -> None:

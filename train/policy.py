@@ -55,8 +55,8 @@ class Convolution(nn.Module):
     """float32[B, height, width, planes] -> float32[B, height, width, channels]: 3 x 3, zeros around the board.
 
     The arithmetic of `flax.linen.Conv` as matrix products, because the gradient of XLA's own convolutions crawls in a
-    loop on a CPU (benchmarks/convolutions.py). A small board is one product with the whole board's matrix, mostly zeros;
-    a large one is nine products, each with the board shifted by one of the kernel's places.
+    loop on a CPU (benchmarks/convolutions.py). A small board is one product with the whole board's matrix, mostly
+    zeros; a large one is nine products, each with the board shifted by one of the kernel's places.
     """
 
     channels: int

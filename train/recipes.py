@@ -26,7 +26,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "chinese_checkers": {},
     "chinese_checkers_diamond": GRID | {"total_steps": 500_000},
     "dots_and_boxes": GRID | {"total_steps": 1_500_000},
-    "minichess": GRID | {"total_steps": 1_500_000},
+    "minichess": GRID | {"total_steps": 2_500_000, "learning_rate": 1e-3, "trace_decay": 0.95, "discount": 0.995},
 }
 
 
