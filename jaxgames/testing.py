@@ -288,6 +288,7 @@ def _check_step_and_mask_agree(programs: _Programs, boards: _Boards, game: int) 
 def _check_singly(programs: _Programs, boards: _Boards, rng: np.random.Generator) -> None:
     """What a batch gives is what one board alone gives, for the first few boards of the batch."""
     actions = _drawn(rng, boards.mask)
+    actions[1::2] = rng.integers(-1, programs.env.num_actions + 1, actions[1::2].shape)  # legal or not
     after = programs.step(boards.states, actions, boards.keys)
     views = programs.look(boards.states)
     for game in range(min(4, len(actions))):

@@ -688,58 +688,6 @@ def test_one_action_is_judged_as_the_mask_judges_it() -> None:
     np.testing.assert_array_equal(fined, live & ~mask)
 
 
-def test_vmap_is_a_loop() -> None:
-    """A batch of boards at different stages, finished ones and illegal actions among them, goes as each one alone."""
-    env = game(5, 6, tip_lock=True)
-    step, mask = compiled(env)
-    state, boards = env.init(jax.random.key(0)), []
-    for _ in range(12):
-        boards.append(state)
-        state = play(env, state, max(legal(env, state)))
-    boards.append(step(state, jnp.int32(-1)))
-    actions = [int(np.flatnonzero(mask(board))[-1]) for board in boards[:-2]] + [env.num_actions, 0]
-    batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *boards)
-
-    def everything(state: Any, action: jax.Array) -> Any:
-        after = env.step(state, action)
-        return after, env.legal_action_mask(after), env.observe(after), env.observe(after, 1)
-
-    together = jax.jit(jax.vmap(everything))(batch, jnp.array(actions, jnp.int32))
-    alone = jax.jit(everything)
-    for i, (board, action) in enumerate(zip(boards, actions, strict=True)):
-        chex.assert_trees_all_equal(jax.tree.map(lambda leaf, i=i: leaf[i], together), alone(board, jnp.int32(action)))
-
-
-def test_every_function_is_traced_once() -> None:
-    """Once for all states, actions, seats and envs that are equal: also when the state comes from text."""
-    functions = {
-        "init": lambda env, key: env.init(key),
-        "step": lambda env, state, action: env.step(state, action),
-        "mask": lambda env, state: env.legal_action_mask(state),
-        "observe": lambda env, state: env.observe(state),
-        "observe for a seat": lambda env, state, seat: env.observe(state, seat),
-    }
-    chex.clear_trace_counter()
-    once = {name: jax.jit(chex.assert_max_traces(f, n=1), static_argnums=0) for name, f in functions.items()}
-    for text in ("chinese_checkers_diamond(size=4)", "chinese_checkers_diamond(size=4, pieces=6)"):
-        equal_env = jaxgames.make(text)
-        state = once["init"](equal_env, jax.random.key(0))
-        for action in (2, 3 * 16 + 7, 255, 3):
-            state = once["step"](equal_env, state, jnp.int32(action))
-            once["mask"](equal_env, state)
-            once["observe"](equal_env, state)
-            once["observe for a seat"](equal_env, state, jnp.int32(action % 2))
-            state = equal_env.from_string(equal_env.to_string(state))
-
-
-def test_a_key_changes_nothing() -> None:
-    """`init` and `step` take one as every game does; nothing is random here."""
-    env = game(4, 3)
-    state, step = env.init(jax.random.key(0)), jax.jit(env.step)
-    chex.assert_trees_all_equal(state, env.init(jax.random.key(1)))
-    chex.assert_trees_all_equal(step(state, jnp.int32(8), jax.random.key(2)), step(state, jnp.int32(8)))
-
-
 # -- notation ------------------------------------------------------------------------------------------------
 
 

@@ -432,57 +432,6 @@ def test_rewards_that_are_refused(value: Any) -> None:
         jaxgames.make("dots_and_boxes", num_players=2)
 
 
-def test_vmap_is_a_loop() -> None:
-    """A batch of boards at different stages, finished ones and illegal actions among them, goes as each one alone."""
-    env = game(reward="boxes")
-    step, mask = compiled(env)
-    state, boards = env.init(jax.random.key(0)), []
-    while not state.terminated:
-        boards.append(state)
-        state = play(env, state, max(legal(env, state)))
-    boards += [state, step(boards[3], jnp.int32(-1))]
-    actions = [int(np.flatnonzero(mask(board))[0]) for board in boards[:-3]] + [env.num_actions, 0, 3]
-    batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *boards)
-
-    def everything(state: Any, action: jax.Array) -> Any:
-        after = env.step(state, action)
-        return after, env.legal_action_mask(after), env.observe(after), env.observe(after, 1)
-
-    together = jax.jit(jax.vmap(everything))(batch, jnp.array(actions, jnp.int32))
-    alone = jax.jit(everything)
-    for i, (board, action) in enumerate(zip(boards, actions, strict=True)):
-        chex.assert_trees_all_equal(jax.tree.map(lambda leaf, i=i: leaf[i], together), alone(board, jnp.int32(action)))
-
-
-def test_every_function_is_traced_once() -> None:
-    """Once for all states, actions, seats and envs that are equal: also when the state comes from text."""
-    functions = {
-        "init": lambda env, key: env.init(key),
-        "step": lambda env, state, action: env.step(state, action),
-        "mask": lambda env, state: env.legal_action_mask(state),
-        "observe": lambda env, state: env.observe(state),
-        "observe for a seat": lambda env, state, seat: env.observe(state, seat),
-    }
-    chex.clear_trace_counter()
-    once = {name: jax.jit(chex.assert_max_traces(f, n=1), static_argnums=0) for name, f in functions.items()}
-    for equal_env in (jaxgames.make("dots_and_boxes", rows=1), jaxgames.make("dots_and_boxes(rows=1)")):
-        state = once["init"](equal_env, jax.random.key(0))
-        for action in (2, 10, 7, 3, 3):
-            state = once["step"](equal_env, state, jnp.int32(action))
-            once["mask"](equal_env, state)
-            once["observe"](equal_env, state)
-            once["observe for a seat"](equal_env, state, jnp.int32(action % 2))
-            state = equal_env.from_string(equal_env.to_string(state))
-
-
-def test_a_key_changes_nothing() -> None:
-    """`init` and `step` take one as every game does; nothing is random here."""
-    env = game()
-    state, step = env.init(jax.random.key(0)), jax.jit(env.step)
-    chex.assert_trees_all_equal(state, env.init(jax.random.key(1)))
-    chex.assert_trees_all_equal(step(state, jnp.int32(6), jax.random.key(2)), step(state, jnp.int32(6)))
-
-
 # -- notation -----------------------------------------------------------------------------------------------
 
 

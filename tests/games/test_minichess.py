@@ -788,58 +788,6 @@ def test_plain_properties_and_a_lean_state(rules: str, most: int) -> None:
         assert (flag.shape, flag.dtype) == ((), jnp.bool_)
 
 
-def test_vmap_is_a_loop() -> None:
-    """A batch of boards at different stages, finished ones and illegal actions among them, goes as each one alone."""
-    env = game()
-    step, mask = compiled(env)
-    state, boards = env.init(jax.random.key(0)), []
-    for turn in range(12):
-        boards.append(state)
-        state = play(env, state, sorted(legal(env, state))[turn * 7 % len(legal(env, state))])
-    boards += [step(state, jnp.int32(-1)), play(env, read(env, MATE), "e1e5")]
-    actions = [int(np.flatnonzero(mask(board))[-1]) for board in boards[:-3]] + [1225, 0, 7]
-    batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *boards)
-
-    def everything(state: Any, action: jax.Array) -> Any:
-        after = env.step(state, action)
-        return after, env.legal_action_mask(after), env.observe(after), env.observe(after, 1)
-
-    together = jax.jit(jax.vmap(everything))(batch, jnp.array(actions, jnp.int32))
-    alone = jax.jit(everything)
-    for i, (board, action) in enumerate(zip(boards, actions, strict=True)):
-        chex.assert_trees_all_equal(jax.tree.map(lambda leaf, i=i: leaf[i], together), alone(board, jnp.int32(action)))
-
-
-def test_every_function_is_traced_once() -> None:
-    """Once for all states, actions, seats and envs that are equal: also when the state comes from text."""
-    functions = {
-        "init": lambda env, key: env.init(key),
-        "step": lambda env, state, action: env.step(state, action),
-        "mask": lambda env, state: env.legal_action_mask(state),
-        "observe": lambda env, state: env.observe(state),
-        "observe for a seat": lambda env, state, seat: env.observe(state, seat),
-    }
-    chex.clear_trace_counter()
-    once = {name: jax.jit(chex.assert_max_traces(f, n=1), static_argnums=0) for name, f in functions.items()}
-    for equal_env in (jaxgames.make("minichess", max_plies=256), jaxgames.make("minichess(rules='standard')")):
-        state = once["init"](equal_env, jax.random.key(0))
-        for move in ("b1c3", "d4c3", "b2c3"):
-            action = equal_env.action_from_string(state, move)
-            state = once["step"](equal_env, state, jnp.int32(action))
-            once["mask"](equal_env, state)
-            once["observe"](equal_env, state)
-            once["observe for a seat"](equal_env, state, jnp.int32(action % 2))
-            state = equal_env.from_string(equal_env.to_string(state))
-
-
-def test_a_key_changes_nothing() -> None:
-    """`init` and `step` take one as every game does; nothing is random here."""
-    state, step = game().init(jax.random.key(0)), jax.jit(game().step)
-    chex.assert_trees_all_equal(state, game().init(jax.random.key(1)))
-    action = jnp.int32(game().action_from_string(state, "a2a3"))
-    chex.assert_trees_all_equal(step(state, action, jax.random.key(2)), step(state, action))
-
-
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
