@@ -376,6 +376,69 @@ def test_pyffish_agrees_on_every_position_of_whole_games() -> None:
     assert ends["asked"] >= 7_000
 
 
+# Fairy-Stockfish knows no rule of this name, but pieces whose loss loses: a king that is a common piece of that kind.
+pyffish.load_variant_config("""
+[kingcapture:gardner]
+king = -
+commoner = k
+extinctionValue = loss
+extinctionPieceTypes = k
+stalemateValue = draw
+nMoveRule = 0
+nFoldRule = 0
+""")
+
+
+def play_king_capture_beside_pyffish(games: int, share: float, seed: int) -> Counter[str]:
+    """The same under the rules of king capture, to which Fairy-Stockfish has no draw but for want of a move."""
+    rng = np.random.default_rng(seed)
+    env = jaxgames.make("minichess", rules="king_capture", max_plies=1000)
+    look, step = compiled(env)
+    states = batch([env.init(jax.random.key(0))] * games)
+    moves: list[list[str]] = [[] for _ in range(games)]
+    ends: Counter[str] = Counter()
+    live = np.ones(games, bool)
+    while live.any():
+        masks = jax.device_get(look(states)[0])
+        for i in np.flatnonzero(live & (rng.random(games) < share)):
+            state = board(states, i)
+            legal = {env.action_to_string(state, int(action)) for action in np.flatnonzero(masks[i])}
+            assert legal == set(pyffish.legal_moves("kingcapture", START, moves[i]))
+            assert env.to_string(state) == pyffish.get_fen("kingcapture", START, moves[i])
+            ends["asked"] += 1
+        actions = at_random(rng, masks)
+        for i in np.flatnonzero(live):
+            moves[i].append(env.action_to_string(board(states, i), int(actions[i])))
+        states = jax.device_get(step(states, actions))
+        for i in np.flatnonzero(live & (states.terminated | states.truncated)):
+            live[i] = False
+            assert not pyffish.legal_moves("kingcapture", START, moves[i])
+            captured, value = pyffish.is_immediate_game_end("kingcapture", START, moves[i])
+            assert captured == (value < 0)
+            mover = states.current_player[i]
+            result = ([-1, 1] if mover == 0 else [1, -1]) if captured else [0, 0]
+            assert states.rewards[i].tolist() == result
+            assert states.terminated[i]
+            assert not states.truncated[i]
+            ends["captured" if captured else "stalemate"] += 1
+    return ends
+
+
+def test_pyffish_agrees_on_games_of_king_capture() -> None:
+    """Every tenth position of 200 games, and every end."""
+    ends = play_king_capture_beside_pyffish(games=200, share=0.1, seed=0)
+    assert ends["asked"] >= 500
+    assert ends["captured"] >= 190
+
+
+@pytest.mark.slow
+def test_pyffish_agrees_on_ten_thousand_games_of_king_capture() -> None:
+    """Every twentieth position, and every end."""
+    ends = play_king_capture_beside_pyffish(games=10_000, share=0.05, seed=1)
+    assert ends["captured"] >= 9_900
+    assert ends["captured"] + ends["stalemate"] == 10_000
+
+
 # -- counts known from elsewhere ----------------------------------------------------------------------------
 
 
