@@ -54,7 +54,7 @@ docs: $(VENV)/for-docs
 bench: $(VENV)/for-demo
 	$(RUN) -m benchmarks.throughput --env "chinese_checkers(size=2, num_players=6)"
 	$(RUN) -m benchmarks.throughput --env "chinese_checkers(size=4, num_players=6)"
-	for game in "chinese_checkers_diamond" "minichess" "minichess(rules=king_capture)" "dots_and_boxes" "checkers"; do \
+	for game in "chinese_checkers_diamond(size=4, pieces=3)" "chinese_checkers_diamond" "minichess" "minichess(rules=king_capture)" "dots_and_boxes" "checkers"; do \
 	    $(RUN) -m benchmarks.throughput --env "$$game" --batch-sizes 1024 --columns "random play" step || exit 1; done
 	$(RUN) -m benchmarks.sharing
 	$(RUN) -m benchmarks.convolutions
