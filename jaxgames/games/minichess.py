@@ -34,6 +34,7 @@ from jaxgames.games.minichess_board import (
     Position,
     cannot_mate,
     hashed,
+    in_thousands,
     legal,
     material,
     moved,
@@ -48,7 +49,6 @@ BOARDS = {
 }
 MAX_PLIES = {"standard": 256, "king_capture": 200}
 LETTERS = "PNBRQK"  # of the pieces, in the order of `Position.pieces`
-THOUSANDTHS = (np.arange(1000) / 1000).astype(np.float32)
 QUIET_LIMIT = 100  # plies without a capture or a pawn's move that make a draw
 
 
@@ -193,7 +193,7 @@ class Minichess(Env[MinichessState]):
 
         in_material = self.reward == "material"
         paid = material(moved_on) - material(before) if in_material else won.astype(jnp.int32)
-        paid = _in_thousands(paid) if in_material else paid.astype(jnp.float32)
+        paid = in_thousands(paid) if in_material else paid.astype(jnp.float32)
         return MinichessState(
             current_player=ply % 2,
             rewards=jnp.where(np.arange(2) == state.current_player, paid, -paid),
@@ -339,12 +339,6 @@ def _decoded(action: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
 def _computed_once(value: jax.Array) -> jax.Array:
     """The same bool. XLA would work it out again for every leaf of the state that it decides on, but no root twice."""
     return jnp.sqrt(value.astype(jnp.float32)) > 0.5
-
-
-def _in_thousands(amount: jax.Array) -> jax.Array:
-    """float32[], int32[] / 1000 as numpy rounds it: XLA makes a division by a constant a product, and rounds twice."""
-    whole, rest = jnp.divmod(jnp.abs(amount), 1000)
-    return jnp.sign(amount) * (whole + jnp.asarray(THOUSANDTHS)[rest])
 
 
 def _remembered(history: jax.Array, position: Position, quiet: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -31,6 +31,7 @@ RANK = [sum(1 << (5 * file + rank) for file in range(5)) for rank in range(5)]
 DARK = sum(1 << cell for cell in range(0, 25, 2))  # the colour of a1
 NUM_PLANES = 49
 PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = range(6)
+THOUSANDTHS = (np.arange(1000) / 1000).astype(np.float32)
 VALUES = (100, 280, 320, 479, 929, 60_000)  # of these, in thousandths of the unit of rewards
 
 Direction = tuple[int, int]  # files to the right, ranks up
@@ -267,3 +268,9 @@ def material(position: Position) -> jax.Array:
         )
         balance += value * (own - theirs)
     return balance
+
+
+def in_thousands(amount: jax.Array) -> jax.Array:
+    """float32[], int32[] / 1000 as numpy rounds it: XLA makes a division by a constant a product, and rounds twice."""
+    whole, rest = jnp.divmod(jnp.abs(amount), 1000)
+    return jnp.sign(amount) * (whole + jnp.asarray(THOUSANDTHS)[rest])
