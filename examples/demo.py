@@ -3,6 +3,7 @@
 Trains Chinese Checkers for six on the small star by self-play, all seats sharing one network, then plays 1,000 games
 against five uniformly random opponents and ends with their summary as a line of JSON.
 """
+# ruff: noqa: E402  # the first line shows at once: the imports below it take seconds
 
 import sys
 import time
@@ -10,19 +11,19 @@ import time
 BEGIN = time.monotonic()
 print("Chinese Checkers for six, from nothing, by self-play; starting JAX ...", file=sys.stderr, flush=True)
 
-import json  # noqa: E402  # the line above shows at once, the imports take seconds
-import shutil  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
+import json
+import shutil
+from pathlib import Path
+from typing import Any
 
-import jax  # noqa: E402
-import numpy as np  # noqa: E402
+import jax
+import numpy as np
 
-from jaxgames import render  # noqa: E402
-from train import evaluate, loop, play, plot  # noqa: E402
-from train.policy import Params  # noqa: E402
-from train.ppo import Config, Learner  # noqa: E402
-from train.run import Run  # noqa: E402
+from jaxgames import render
+from train import evaluate, loop, play, plot
+from train.policy import Params
+from train.ppo import Config, Learner
+from train.run import Run
 
 FOLDER = Path("runs/demo")
 

@@ -181,6 +181,14 @@ def check_text(text: object) -> None:
         raise ValueError(f"expected a text, not {text!r}")
 
 
+def check_action(action: int, num_actions: int) -> int:
+    """The action as a plain int. Raises ValueError unless it is from 0 to num_actions - 1."""
+    action = int(action)
+    if not 0 <= action < num_actions:
+        raise ValueError(f"expected an action from 0 to {num_actions - 1}, not {action}")
+    return action
+
+
 def check_choice(name: str, value: object, allowed: Collection[object]) -> None:
     """Raises ParameterError unless `value` is one of `allowed` and of its type."""
     types = {type(choice) for choice in allowed}

@@ -31,7 +31,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import MAX_LIMIT, Env, State, check_choice, check_int, check_text
+from jaxgames.env import MAX_LIMIT, Env, State, check_action, check_choice, check_int, check_text
 from jaxgames.games.bits import W, reversed_bits, union
 
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}  # plies without progress that make a draw
@@ -198,9 +198,7 @@ class Checkers(Env[CheckersState]):
 
     def action_to_string(self, state: CheckersState, action: int) -> str:
         """`11-15` a step, `15x22` a jump, in PDN numbers."""
-        action = int(action)
-        if not 0 <= action < 128:
-            raise ValueError(f"expected an action from 0 to 127, not {action}")
+        action = check_action(action, self.num_actions)
         index, direction = divmod(action, 4)
         near = _step_from(np.uint32(1 << index), direction)
         is_jump = bool(near & np.uint32(state.opponents))

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import MAX_LIMIT, Env, State, check_choice, check_int, check_text
+from jaxgames.env import MAX_LIMIT, Env, State, check_action, check_choice, check_int, check_text
 from jaxgames.games.star_board import tables
 
 TRIANGLES = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}  # of each seat, clockwise
@@ -244,9 +244,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     def action_to_string(self, state: ChineseCheckersState, action: int) -> str:
         """`3->14` a step, `3=>16` a hop, `end`, in absolute cells."""
         t = tables(self.size)
-        action = int(action)
-        if not 0 <= action < self.num_actions:
-            raise ValueError(f"expected an action from 0 to {self.num_actions - 1}, not {action}")
+        action = check_action(action, self.num_actions)
         if action == self.end_turn:
             return "end"
         cell, direction = divmod(action, 6)

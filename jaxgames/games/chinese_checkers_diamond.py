@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import MAX_LIMIT, Env, ParameterError, State, check_choice, check_int, check_text
+from jaxgames.env import MAX_LIMIT, Env, ParameterError, State, check_action, check_choice, check_int, check_text
 from jaxgames.games.diamond_board import (
     PASS_BIT,
     STEP_BITS,
@@ -254,9 +254,7 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
 
     def action_to_string(self, state: ChineseCheckersDiamondState, action: int) -> str:
         """`0>8` in absolute cells, legal or not; the pass is a move from the tip of the own home to itself."""
-        action = int(action)
-        if not 0 <= action < self.num_actions:
-            raise ValueError(f"expected an action from 0 to {self.num_actions - 1}, not {action}")
+        action = check_action(action, self.num_actions)
         origin, target = (self._absolute(state, cell) for cell in divmod(action, self.num_cells))
         return f"{origin}>{target}"
 

@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import Env, State, check_choice, check_int, check_text
+from jaxgames.env import Env, State, check_action, check_choice, check_int, check_text
 
 REWARDS = ("win_loss", "margin", "boxes")
 NOBODY = -1
@@ -164,9 +164,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
 
     def action_to_string(self, state: DotsAndBoxesState, action: int) -> str:
         """`h(r,c)` or `v(r,c)`."""
-        action = int(action)
-        if not 0 <= action < self.num_actions:
-            raise ValueError(f"expected an action from 0 to {self.num_actions - 1}, not {action}")
+        action = check_action(action, self.num_actions)
         if action < self.num_horizontal:
             row, col = divmod(action, self.cols)
             return f"h({row},{col})"

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import MAX_LIMIT, Env, State, check_choice, check_int, check_text
+from jaxgames.env import MAX_LIMIT, Env, State, check_action, check_choice, check_int, check_text
 from jaxgames.games.minichess_board import (
     BOARD,
     CELL_SET,
@@ -233,9 +233,7 @@ class Minichess(Env[MinichessState]):
 
     def action_to_string(self, state: MinichessState, action: int) -> str:
         """UCI: `a2a3`, and `d4d5q` for a pawn that becomes a queen."""
-        action = int(action)
-        if not 0 <= action < self.num_actions:
-            raise ValueError(f"expected an action from 0 to {self.num_actions - 1}, not {action}")
+        action = check_action(action, self.num_actions)
         cell, plane = divmod(action, NUM_PLANES)
         to, black = int(TARGET[cell, plane]), int(state.current_player)
         if to < 0:

@@ -18,7 +18,6 @@ Whole games beside other engines are in `test_checkers_games.py`.
 import dataclasses
 import functools
 import re
-from collections.abc import Callable
 from typing import Any
 
 import chex
@@ -29,6 +28,7 @@ import pytest
 from checkers_reference import Reference, other_side
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, legal, play
 
 import jaxgames
 from jaxgames import Env
@@ -40,11 +40,6 @@ DRAW_RULES = ["wcdf", "openspiel"]
 @functools.cache
 def game(**parameters: Any) -> Env[Any]:
     return jaxgames.make("checkers", **parameters)
-
-
-@functools.cache
-def compiled(env: Env[Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    return jax.jit(lambda state, action: env.step(state, action)), jax.jit(env.legal_action_mask)
 
 
 def written(picture: str, seat: int = 0, onward: int | None = None) -> str:
@@ -64,28 +59,6 @@ def written(picture: str, seat: int = 0, onward: int | None = None) -> str:
 def read(env: Env[Any], picture: str, seat: int = 0, onward: int | None = None) -> Any:
     return env.from_string(written(picture, seat, onward))
 
-
-def legal(env: Env[Any], state: Any) -> set[str]:
-    """The legal plies in notation."""
-    _, mask = compiled(env)
-    return {env.action_to_string(state, int(action)) for action in np.flatnonzero(mask(state))}
-
-
-def play(env: Env[Any], state: Any, *plies: str) -> Any:
-    """The state after legal plies in notation."""
-    step, _ = compiled(env)
-    for ply in plies:
-        assert ply in legal(env, state)
-        state = step(state, jnp.int32(env.action_from_string(state, ply)))
-    return state
-
-
-def is_over(state: Any) -> tuple[bool, bool]:
-    """Whether the rules ended the game, and whether the limit did."""
-    return bool(state.terminated), bool(state.truncated)
-
-
-LIVE, TERMINATED, TRUNCATED = (False, False), (True, False), (False, True)
 
 # -- the board and the pieces -------------------------------------------------------------------------------
 

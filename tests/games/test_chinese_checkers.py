@@ -17,7 +17,6 @@ Seat 0 starts on the top triangle and wants to fill 34, 35, 36. Whole games besi
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import chex
@@ -28,6 +27,7 @@ import pytest
 from chinese_checkers_reference import Reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, legal, play
 
 import jaxgames
 from jaxgames import Env
@@ -41,11 +41,6 @@ def game(**parameters: Any) -> Env[Any]:
     return jaxgames.make("chinese_checkers", **{"size": 2, "num_players": 2} | parameters)
 
 
-@functools.cache
-def compiled(env: Env[Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    return jax.jit(lambda state, action: env.step(state, action)), jax.jit(env.legal_action_mask)
-
-
 def written(picture: str, seat: int = 0, chain: str = "-", rounds: int = 0) -> str:
     """The text of a drawn position."""
     rows = "/".join("".join(row.split()) for row in picture.strip().splitlines())
@@ -54,29 +49,6 @@ def written(picture: str, seat: int = 0, chain: str = "-", rounds: int = 0) -> s
 
 def read(env: Env[Any], picture: str, seat: int = 0, chain: str = "-", rounds: int = 0) -> Any:
     return env.from_string(written(picture, seat, chain, rounds))
-
-
-def legal(env: Env[Any], state: Any) -> set[str]:
-    """The legal submoves in notation."""
-    _, mask = compiled(env)
-    return {env.action_to_string(state, int(action)) for action in np.flatnonzero(mask(state))}
-
-
-def play(env: Env[Any], state: Any, *submoves: str) -> Any:
-    """The state after legal submoves in notation."""
-    step, _ = compiled(env)
-    for submove in submoves:
-        assert submove in legal(env, state)
-        state = step(state, jnp.int32(env.action_from_string(state, submove)))
-    return state
-
-
-def is_over(state: Any) -> tuple[bool, bool]:
-    """Whether the rules ended the game, and whether the limit did."""
-    return bool(state.terminated), bool(state.truncated)
-
-
-LIVE, TERMINATED, TRUNCATED = (False, False), (True, False), (False, True)
 
 
 # -- the board and the seats --------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ Seat 0 starts in the corner of 0 and wants to fill the corner of 24. Whole games
 
 import functools
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import chex
@@ -25,6 +24,7 @@ import pytest
 from chinese_checkers_diamond_reference import Reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, legal, play
 
 import jaxgames
 from jaxgames import Env
@@ -39,11 +39,6 @@ def game(size: int = 5, pieces: int = 3, **parameters: Any) -> Env[Any]:
     return jaxgames.make("chinese_checkers_diamond", size=size, pieces=pieces, **parameters)
 
 
-@functools.cache
-def compiled(env: Env[Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    return jax.jit(lambda state, action: env.step(state, action)), jax.jit(env.legal_action_mask)
-
-
 def written(picture: str, seat: int = 0, ply: int = 0) -> str:
     """The text of a drawn position."""
     return f"{'/'.join(''.join(row.split()) for row in picture.strip().splitlines())} {seat} {ply}"
@@ -53,32 +48,13 @@ def read(env: Env[Any], picture: str, seat: int = 0, ply: int = 0) -> Any:
     return env.from_string(written(picture, seat, ply))
 
 
-def legal(env: Env[Any], state: Any, origin: int | None = None) -> set[str]:
-    """The legal moves in notation, of one piece or of all."""
-    _, mask = compiled(env)
-    texts = {env.action_to_string(state, int(action)) for action in np.flatnonzero(mask(state))}
-    return {text for text in texts if origin is None or text.startswith(f"{origin}>")}
+def legal_from(env: Env[Any], state: Any, origin: int) -> set[str]:
+    """The legal moves of one piece in notation."""
+    return {text for text in legal(env, state) if text.startswith(f"{origin}>")}
 
 
 def moves(origin: int, *targets: int) -> set[str]:
     return {f"{origin}>{target}" for target in targets}
-
-
-def play(env: Env[Any], state: Any, *texts: str) -> Any:
-    """The state after legal moves in notation."""
-    step, _ = compiled(env)
-    for text in texts:
-        assert text in legal(env, state)
-        state = step(state, jnp.int32(env.action_from_string(state, text)))
-    return state
-
-
-def is_over(state: Any) -> tuple[bool, bool]:
-    """Whether the rules ended the game, and whether the limit did."""
-    return bool(state.terminated), bool(state.truncated)
-
-
-LIVE, TERMINATED, TRUNCATED = (False, False), (True, False), (False, True)
 
 
 # -- the board and the seats --------------------------------------------------------------------------------
@@ -168,9 +144,9 @@ def test_a_step_stays_on_the_board_and_goes_to_an_empty_cell() -> None:
         0 . . . .
     """
     state = read(env, picture)
-    assert legal(env, state, 4) == moves(4, 3, 8, 9)
-    assert legal(env, state, 20) == moves(20, 15, 16, 21)
-    assert legal(env, state, 14) == moves(14, 9, 18, 12, 24)  # two steps and a hop over each 1
+    assert legal_from(env, state, 4) == moves(4, 3, 8, 9)
+    assert legal_from(env, state, 20) == moves(20, 15, 16, 21)
+    assert legal_from(env, state, 14) == moves(14, 9, 18, 12, 24)  # two steps and a hop over each 1
     corner = """
         . . . . .
         . . . . .
@@ -196,7 +172,7 @@ def test_a_hop_goes_over_any_piece_but_only_one_to_the_empty_cell_behind() -> No
         . 1 . . .
         1 . . . .
     """
-    assert legal(env, read(env, picture), 12) == moves(12, 2, 10, 8, 17)
+    assert legal_from(env, read(env, picture), 12) == moves(12, 2, 10, 8, 17)
 
 
 CHAIN = """
@@ -212,9 +188,9 @@ def test_a_whole_chain_is_one_action_and_may_end_anywhere() -> None:
     """20 over 21 to 22, or a step. With a piece on 17 the chain goes on over it to 12, and from there to 2 or 10."""
     env = game()
     state = read(env, CHAIN)
-    assert legal(env, state, 20) == moves(20, 15, 16, 22)
+    assert legal_from(env, state, 20) == moves(20, 15, 16, 22)
     longer = read(env, CHAIN.replace(". . . . 0", ". . 0 . ."))
-    assert legal(env, longer, 20) == moves(20, 15, 16, 22, 12, 2, 10)
+    assert legal_from(env, longer, 20) == moves(20, 15, 16, 22, 12, 2, 10)
     after = play(env, longer, "20>2")
     picture = """
         . . 0 . .
@@ -236,8 +212,8 @@ def test_a_chain_goes_round_corners_but_a_step_neither_begins_nor_ends_it() -> N
         . . . . .
         . . . . .
     """
-    assert legal(env, read(env, picture), 5) == moves(5, 0, 1, 6, 10)
-    assert legal(env, read(env, picture), 11) == moves(11, 6, 7, 10, 12, 15, 16)
+    assert legal_from(env, read(env, picture), 5) == moves(5, 0, 1, 6, 10)
+    assert legal_from(env, read(env, picture), 11) == moves(11, 6, 7, 10, 12, 15, 16)
 
 
 def test_a_chain_in_a_ring_passes_over_its_own_origin() -> None:
@@ -250,7 +226,7 @@ def test_a_chain_in_a_ring_passes_over_its_own_origin() -> None:
         . . . . .
         . . . . .
     """
-    assert legal(env, read(env, picture), 6) == moves(6, 1, 2, 5, 10, 8, 16)
+    assert legal_from(env, read(env, picture), 6) == moves(6, 1, 2, 5, 10, 8, 16)
 
 
 def test_a_piece_does_not_hop_over_its_own_lifted_self() -> None:
@@ -264,8 +240,8 @@ def test_a_piece_does_not_hop_over_its_own_lifted_self() -> None:
         . . . . .
     """
     state = read(env, picture)
-    assert legal(env, state, 3) == moves(3, 1, 4, 7, 8)
-    assert legal(env, state, 2) == moves(2, 1, 4, 6, 7)
+    assert legal_from(env, state, 3) == moves(3, 1, 4, 7, 8)
+    assert legal_from(env, state, 2) == moves(2, 1, 4, 6, 7)
 
 
 def snake(size: int) -> tuple[list[str], list[int]]:
@@ -290,7 +266,7 @@ def test_the_longest_chain_there_is(size: int) -> None:
 
     def hops(content: list[str]) -> set[str]:
         rows = "/".join("".join(content[begin : begin + size]) for begin in range(0, size**2, size))
-        return legal(env, env.from_string(f"{rows} 0 0"), 0) & moves(0, *visited)
+        return legal_from(env, env.from_string(f"{rows} 0 0"), 0) & moves(0, *visited)
 
     assert len(visited) == ((size + 1) // 2) ** 2
     assert hops(content) == moves(0, *visited[1:])
@@ -420,7 +396,7 @@ HOLE = """
 def test_nobody_fills_its_own_home_around_an_opponent() -> None:
     """10>5 would make seat 1 win. From within the home the hole only moves, and two holes are not yet filled."""
     env = game()
-    assert legal(env, read(env, HOLE), 10) == moves(10, 11, 15, 6)
+    assert legal_from(env, read(env, HOLE), 10) == moves(10, 11, 15, 6)
     assert "1>5" in legal(env, read(env, HOLE))
     assert "10>5" in legal(env, read(env, HOLE.replace("1 0", "0 0")))
     assert "10>5" in legal(env, read(env, HOLE.replace("1 0", "1 .")))
@@ -436,8 +412,8 @@ def test_it_does_not_matter_how_the_home_would_be_filled() -> None:
         . . . . .
         . . . . .
     """
-    assert legal(env, read(env, picture), 10) == moves(10, 11, 15, 6, 2)
-    assert moves(10, 0, 2) < legal(env, read(env, picture.replace("1 .", "0 .", 1)), 10)
+    assert legal_from(env, read(env, picture), 10) == moves(10, 11, 15, 6, 2)
+    assert moves(10, 0, 2) < legal_from(env, read(env, picture.replace("1 .", "0 .", 1)), 10)
 
 
 def test_who_could_only_fill_its_home_passes() -> None:
@@ -489,8 +465,8 @@ def test_a_chain_may_stop_on_the_way_to_a_lock_and_go_on_behind_it() -> None:
     """20 hops over 15 to 10, where it would lock the tip, and on over 11 to 12 or over 5 into the tip itself."""
     text = ".00../0..../.1.../1..../0.... 0 0"
     env = game(5, 6, tip_lock=True)
-    assert legal(env, env.from_string(text), 20) == moves(20, 16, 21, 12, 0)
-    assert legal(game(5, 6), env.from_string(text), 20) == moves(20, 16, 21, 12, 0, 10)
+    assert legal_from(env, env.from_string(text), 20) == moves(20, 16, 21, 12, 0)
+    assert legal_from(game(5, 6), env.from_string(text), 20) == moves(20, 16, 21, 12, 0, 10)
 
 
 def test_whom_a_locked_tip_of_the_opponent_leaves_no_move_passes() -> None:

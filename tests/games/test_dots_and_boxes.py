@@ -14,7 +14,6 @@ Whole games beside other engines are in `test_dots_and_boxes_games.py`, solved b
 
 import functools
 import textwrap
-from collections.abc import Callable
 from typing import Any
 
 import chex
@@ -24,6 +23,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from positions import LIVE, TERMINATED, compiled, is_over, legal, play
 
 import jaxgames
 from jaxgames import Env, ParameterError, ParameterTypeError
@@ -35,11 +35,6 @@ SIZES = [(1, 1), (1, 2), (2, 1), (2, 3), (3, 3), (5, 5), (1, 16), (16, 1), (9, 1
 @functools.cache
 def game(rows: int = 2, cols: int = 3, reward: str = "win_loss") -> Env[Any]:
     return jaxgames.make("dots_and_boxes", rows=rows, cols=cols, reward=reward)
-
-
-@functools.cache
-def compiled(env: Env[Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    return jax.jit(lambda state, action: env.step(state, action)), jax.jit(env.legal_action_mask)
 
 
 def written(picture: str, seat: int = 0) -> str:
@@ -56,29 +51,6 @@ def written(picture: str, seat: int = 0) -> str:
 
 def read(env: Env[Any], picture: str, seat: int = 0) -> Any:
     return env.from_string(written(picture, seat))
-
-
-def legal(env: Env[Any], state: Any) -> set[str]:
-    """The edges that may be drawn, in notation."""
-    _, mask = compiled(env)
-    return {env.action_to_string(state, int(action)) for action in np.flatnonzero(mask(state))}
-
-
-def play(env: Env[Any], state: Any, *edges: str) -> Any:
-    """The state after legal edges in notation."""
-    step, _ = compiled(env)
-    for edge in edges:
-        assert edge in legal(env, state)
-        state = step(state, jnp.int32(env.action_from_string(state, edge)))
-    return state
-
-
-def is_over(state: Any) -> tuple[bool, bool]:
-    """Whether the rules ended the game, and whether a limit did (there is none)."""
-    return bool(state.terminated), bool(state.truncated)
-
-
-LIVE, TERMINATED = (False, False), (True, False)
 
 
 # -- the board ----------------------------------------------------------------------------------------------

@@ -18,23 +18,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from minichess_reference import Reference, from_fen, number, uci
+from positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, legal, play
 
 import jaxgames
 from jaxgames import Env
 from jaxgames.games.minichess_board import Position, hashed
 
 START = "rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1"
-LIVE, TERMINATED, TRUNCATED = (False, False), (True, False), (False, True)
 
 
 @functools.cache
 def game(**parameters: Any) -> Env[Any]:
     return jaxgames.make("minichess", **parameters)
-
-
-@functools.cache
-def compiled(env: Env[Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    return jax.jit(lambda state, action: env.step(state, action)), jax.jit(env.legal_action_mask)
 
 
 def written(picture: str, side: str = "w", quiet: int = 0, move: int = 1) -> str:
@@ -47,26 +42,6 @@ def written(picture: str, side: str = "w", quiet: int = 0, move: int = 1) -> str
 
 def read(env: Env[Any], picture: str, side: str = "w", quiet: int = 0, move: int = 1) -> Any:
     return env.from_string(written(picture, side, quiet, move))
-
-
-def legal(env: Env[Any], state: Any) -> set[str]:
-    """The legal moves in notation."""
-    return {env.action_to_string(state, int(action)) for action in np.flatnonzero(compiled(env)[1](state))}
-
-
-def play(env: Env[Any], state: Any, *moves: str) -> Any:
-    """The state after legal moves in notation."""
-    step, mask = compiled(env)
-    for move in moves:
-        action = env.action_from_string(state, move)
-        assert mask(state)[action], move
-        state = step(state, jnp.int32(action))
-    return state
-
-
-def is_over(state: Any) -> tuple[bool, bool]:
-    """Whether the rules ended the game, and whether the limit did."""
-    return bool(state.terminated), bool(state.truncated)
 
 
 # -- the start and the moves ----------------------------------------------------------------------------------

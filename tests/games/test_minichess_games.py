@@ -321,61 +321,6 @@ def test_pgx_agrees_on_ten_thousand_games() -> None:
 # -- Fairy-Stockfish --------------------------------------------------------------------------------------
 
 
-def play_beside_pyffish(games: int, share: float, seed: int) -> Counter[str]:
-    """Plays whole games and asks pyffish about a share of the positions, and about every end."""
-    rng = np.random.default_rng(seed)
-    env = jaxgames.make("minichess", max_plies=1000)
-    look, step = compiled(env)
-    states = batch([env.init(jax.random.key(0))] * games)
-    moves: list[list[str]] = [[] for _ in range(games)]
-    ends: Counter[str] = Counter()
-    live = np.ones(games, bool)
-    while live.any():
-        masks = jax.device_get(look(states)[0])
-        for i in np.flatnonzero(live & (rng.random(games) < share)):
-            state = board(states, i)
-            legal = {env.action_to_string(state, int(action)) for action in np.flatnonzero(masks[i])}
-            assert legal == set(pyffish.legal_moves("gardner", START, moves[i]))
-            ours, theirs = env.to_string(state).split(), pyffish.get_fen("gardner", START, moves[i]).split()
-            assert ours == theirs
-            assert not pyffish.is_optional_game_end("gardner", START, moves[i])[0]
-            ends["asked"] += 1
-        actions = at_random(rng, masks)
-        for i in np.flatnonzero(live):
-            moves[i].append(env.action_to_string(board(states, i), int(actions[i])))
-        states = jax.device_get(step(states, actions))
-        for i in np.flatnonzero(live & (states.terminated | states.truncated)):
-            live[i] = False
-            stuck = not pyffish.legal_moves("gardner", START, moves[i])
-            mate = stuck and pyffish.gives_check("gardner", START, moves[i])
-            mover = states.current_player[i]
-            result = ([-1, 1] if mover == 0 else [1, -1]) if mate else [0, 0]
-            assert states.rewards[i].tolist() == result
-            assert states.terminated[i]
-            assert not states.truncated[i]
-            dead = pyffish.has_insufficient_material("gardner", START, moves[i]) == (True, True)
-            drawn, value = pyffish.is_optional_game_end("gardner", START, moves[i])
-            assert stuck or dead or (drawn and value == 0)
-            ends["mate" if mate else "stalemate" if stuck else "dead" if dead else "drawn"] += 1
-    return ends
-
-
-def test_pyffish_agrees_on_a_sample_of_positions_and_on_ends() -> None:
-    ends = play_beside_pyffish(games=60, share=0.12, seed=0)
-    assert ends["asked"] >= 300
-    assert ends["mate"] >= 8
-    assert ends["stalemate"]
-    assert ends["dead"]
-    assert ends["drawn"]
-
-
-@pytest.mark.slow
-def test_pyffish_agrees_on_every_position_of_whole_games() -> None:
-    """As many games as a minute allows."""
-    ends = play_beside_pyffish(games=100, share=1.0, seed=1)
-    assert ends["asked"] >= 7_000
-
-
 # Fairy-Stockfish knows no rule of this name, but pieces whose loss loses: a king that is a common piece of that kind.
 pyffish.load_variant_config("""
 [kingcapture:gardner]
@@ -387,12 +332,13 @@ stalemateValue = draw
 nMoveRule = 0
 nFoldRule = 0
 """)
+VARIANTS = {"standard": "gardner", "king_capture": "kingcapture"}
 
 
-def play_king_capture_beside_pyffish(games: int, share: float, seed: int) -> Counter[str]:
-    """The same under the rules of king capture, to which Fairy-Stockfish has no draw but for want of a move."""
+def play_beside_pyffish(rules: str, games: int, share: float, seed: int) -> Counter[str]:
+    """Plays whole games and asks pyffish about a share of the positions, and about every end."""
     rng = np.random.default_rng(seed)
-    env = jaxgames.make("minichess", rules="king_capture", max_plies=1000)
+    env, variant = jaxgames.make("minichess", rules=rules, max_plies=1000), VARIANTS[rules]
     look, step = compiled(env)
     states = batch([env.init(jax.random.key(0))] * games)
     moves: list[list[str]] = [[] for _ in range(games)]
@@ -403,8 +349,9 @@ def play_king_capture_beside_pyffish(games: int, share: float, seed: int) -> Cou
         for i in np.flatnonzero(live & (rng.random(games) < share)):
             state = board(states, i)
             legal = {env.action_to_string(state, int(action)) for action in np.flatnonzero(masks[i])}
-            assert legal == set(pyffish.legal_moves("kingcapture", START, moves[i]))
-            assert env.to_string(state) == pyffish.get_fen("kingcapture", START, moves[i])
+            assert legal == set(pyffish.legal_moves(variant, START, moves[i]))
+            assert env.to_string(state) == pyffish.get_fen(variant, START, moves[i])
+            assert not pyffish.is_optional_game_end(variant, START, moves[i])[0]
             ends["asked"] += 1
         actions = at_random(rng, masks)
         for i in np.flatnonzero(live):
@@ -412,21 +359,53 @@ def play_king_capture_beside_pyffish(games: int, share: float, seed: int) -> Cou
         states = jax.device_get(step(states, actions))
         for i in np.flatnonzero(live & (states.terminated | states.truncated)):
             live[i] = False
-            assert not pyffish.legal_moves("kingcapture", START, moves[i])
-            captured, value = pyffish.is_immediate_game_end("kingcapture", START, moves[i])
-            assert captured == (value < 0)
-            mover = states.current_player[i]
-            result = ([-1, 1] if mover == 0 else [1, -1]) if captured else [0, 0]
+            how = end_of_king_capture(moves[i]) if rules == "king_capture" else end_of_standard(moves[i])
+            winner = 1 - states.current_player[i]
+            result = [1 if seat == winner else -1 for seat in range(2)] if how in ("mate", "captured") else [0, 0]
             assert states.rewards[i].tolist() == result
             assert states.terminated[i]
             assert not states.truncated[i]
-            ends["captured" if captured else "stalemate"] += 1
+            ends[how] += 1
     return ends
+
+
+def end_of_standard(moves: list[str]) -> str:
+    """How a game has ended that pyffish holds to be over, too."""
+    stuck = not pyffish.legal_moves("gardner", START, moves)
+    mate = stuck and pyffish.gives_check("gardner", START, moves)
+    dead = pyffish.has_insufficient_material("gardner", START, moves) == (True, True)
+    drawn, value = pyffish.is_optional_game_end("gardner", START, moves)
+    assert stuck or dead or (drawn and value == 0)
+    return "mate" if mate else "stalemate" if stuck else "dead" if dead else "drawn"
+
+
+def end_of_king_capture(moves: list[str]) -> str:
+    """The same; there is no draw but for want of a move."""
+    assert not pyffish.legal_moves("kingcapture", START, moves)
+    captured, value = pyffish.is_immediate_game_end("kingcapture", START, moves)
+    assert captured == (value < 0)
+    return "captured" if captured else "stalemate"
+
+
+def test_pyffish_agrees_on_a_sample_of_positions_and_on_ends() -> None:
+    ends = play_beside_pyffish("standard", games=60, share=0.12, seed=0)
+    assert ends["asked"] >= 300
+    assert ends["mate"] >= 8
+    assert ends["stalemate"]
+    assert ends["dead"]
+    assert ends["drawn"]
+
+
+@pytest.mark.slow
+def test_pyffish_agrees_on_every_position_of_whole_games() -> None:
+    """As many games as a minute allows."""
+    ends = play_beside_pyffish("standard", games=100, share=1.0, seed=1)
+    assert ends["asked"] >= 7_000
 
 
 def test_pyffish_agrees_on_games_of_king_capture() -> None:
     """Every tenth position of 200 games, and every end."""
-    ends = play_king_capture_beside_pyffish(games=200, share=0.1, seed=0)
+    ends = play_beside_pyffish("king_capture", games=200, share=0.1, seed=0)
     assert ends["asked"] >= 500
     assert ends["captured"] >= 190
 
@@ -434,7 +413,7 @@ def test_pyffish_agrees_on_games_of_king_capture() -> None:
 @pytest.mark.slow
 def test_pyffish_agrees_on_ten_thousand_games_of_king_capture() -> None:
     """Every twentieth position, and every end."""
-    ends = play_king_capture_beside_pyffish(games=10_000, share=0.05, seed=1)
+    ends = play_beside_pyffish("king_capture", games=10_000, share=0.05, seed=1)
     assert ends["captured"] >= 9_900
     assert ends["captured"] + ends["stalemate"] == 10_000
 
