@@ -1,13 +1,15 @@
-"""`random_action`: always legal, every legal action equally likely."""
+"""`random_action`: always legal, every legal action equally likely; `sample_action`: as likely as its weight."""
+
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames import random_action
+from jaxgames import random_action, sample_action
 
-SIZES = (1, 2, 3, 223, 727)  # up to the whole square 15**2 less two, and the action space of the traditional board
+SIZES = (1, 2, 3, 31, 32, 33, 223, 727)  # around a word, and action spaces of the star game
 
 draw = jax.jit(jax.vmap(random_action))
 
@@ -54,8 +56,9 @@ def test_the_choice_is_uniform(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 223])
-def test_equal_parts_of_the_unit_interval_belong_to_the_legal_actions_in_order(
-    size: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("draw_one", [random_action, sample_action])
+def test_equal_parts_of_the_unit_interval_belong_to_the_legal_actions(
+    draw_one: Callable[[jax.Array, jax.Array], jax.Array], size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exactly uniform, if the one random number is; also at both ends of its range."""
 
@@ -67,13 +70,35 @@ def test_equal_parts_of_the_unit_interval_belong_to_the_legal_actions_in_order(
     mask = jnp.zeros(size, jnp.bool_).at[legal].set(True)
     middles = (np.arange(len(legal)) + 0.5) / len(legal)
     numbers = jnp.asarray([0.0, *middles, 1 - 2**-24], jnp.float32)
-    actions = jax.jit(jax.vmap(lambda number: random_action(number, mask)))(numbers)
-    np.testing.assert_array_equal(actions, [legal[0], *legal, legal[-1]])
+    first, *inner, last = np.asarray(jax.jit(jax.vmap(lambda number: draw_one(number, mask)))(numbers)).tolist()
+    assert sorted(inner) == legal.tolist()
+    assert (first, last) == (inner[0], inner[-1])
+
+
+@pytest.mark.parametrize("size", [1, 3, 223, 727])
+def test_actions_are_drawn_in_proportion_to_their_weights(size: int) -> None:
+    """Chi-square of 20,000 draws, as above."""
+    weights = np.random.default_rng(size).random(size) * (np.arange(size) % 3 != 1)
+    actions = np.asarray(jax.jit(jax.vmap(sample_action, in_axes=(0, None)))(keys(6, 20_000), jnp.asarray(weights)))
+    possible = weights > 0
+    counts = np.bincount(actions, minlength=size)
+    assert counts[~possible].sum() == 0
+    expected = (20_000 * weights / weights.sum())[possible]
+    freedom = possible.sum() - 1
+    variance = 2 * freedom + (1 / expected).sum()  # of the statistic, whose terms with few expected draws vary more
+    assert ((counts[possible] - expected) ** 2 / expected).sum() < freedom + 5 * np.sqrt(variance) + 1e-9
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_without_a_legal_action_it_is_0(size: int) -> None:
-    assert draw(keys(4, 5), jnp.zeros((5, size), jnp.bool_)).tolist() == [0] * 5
+    none = jnp.zeros((5, size), jnp.bool_)
+    assert draw(keys(4, 5), none).tolist() == [0] * 5
+    assert jax.vmap(sample_action)(keys(4, 5), none).tolist() == [0] * 5
+
+
+def test_a_very_large_action_space() -> None:
+    """Beyond the sizes whose prefix sums are a product."""
+    np.testing.assert_array_equal(draw(keys(7, 20), jnp.eye(20, 10_000, 9_979, dtype=jnp.bool_)), 9_979 + np.arange(20))
 
 
 def test_a_batch_draws_what_its_rows_draw() -> None:

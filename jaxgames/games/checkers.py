@@ -31,8 +31,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames.bits import W, reversed_bits, union
 from jaxgames.env import MAX_LIMIT, Env, State, check_action, check_choice, check_int, check_text
-from jaxgames.games.bits import W, reversed_bits, union
 
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}  # plies without progress that make a draw
 KING_ROW = np.uint32(0x0000000F)  # row 0, where the mover's men are crowned

@@ -11,6 +11,7 @@ Rules, rewards and notation: sections "Rules" and "Notation" of docs/games/chine
 """
 
 import dataclasses
+import functools
 import itertools
 import re
 from dataclasses import dataclass
@@ -21,12 +22,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.env import MAX_LIMIT, Env, State, check_action, check_choice, check_int, check_text
-from jaxgames.games.star_board import tables
+from jaxgames.games.star_board import cell_sets, facing, members, tables
 
 TRIANGLES = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}  # of each seat, clockwise
 REWARDS = ("sparse", "goal", "movement", "positive_sum", "win_loss")
 EMPTY = -1  # on the board; -2 - k is an empty cell that this turn's hop number k left
-OUTSIDE = 127  # beyond the edge of the star: neither empty nor anybody's peg
 
 
 @jax.tree_util.register_dataclass
@@ -34,9 +34,7 @@ OUTSIDE = 127  # beyond the edge of the star: neither empty nor anybody's peg
 class ChineseCheckersState(State):
     """One board: a byte a cell and at most 37 more."""
 
-    board: (
-        jax.Array
-    )  # int8[cells], mover's frame: how many seats clockwise from the mover the peg's owner sits, or EMPTY, or -2 - k
+    board: jax.Array  # int8[cells], mover's frame: the owner's seat, counted clockwise from the mover, EMPTY, or -2 - k
     peg: jax.Array  # int16[], the cell of the peg that hops in this turn, -1 before the first hop
     hops: jax.Array  # int8[], hops in this turn
     round: jax.Array  # int32[], full rounds played
@@ -161,21 +159,31 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         )
 
     def _legal_action_mask(self, state: ChineseCheckersState) -> jax.Array:
+        words = self._moves(state)
+        return jnp.append(members(self.size, words), _may_end(state, words))
+
+    def _is_legal(self, state: ChineseCheckersState, action: jax.Array) -> jax.Array:
         t = tables(self.size)
-        board = _with_outside(state.board)
-        origin = np.repeat(np.arange(self.num_cells), 6)
-        near, far = _take(board, t.neighbour[:-1].ravel()), _take(board, t.beyond[:-1].ravel())
+        words = self._moves(state)
+        cell, direction = jnp.clip(action, 0, self.end_turn - 1) // 6, action % 6
+        word, place = words[direction, jnp.asarray(t.row)[cell]], jnp.asarray(t.place, jnp.uint32)[cell]
+        legal = jnp.where(action == self.end_turn, _may_end(state, words), ((word >> place) & 1) != 0)
+        return (action >= 0) & (action <= self.end_turn) & legal
+
+    def _moves(self, state: ChineseCheckersState) -> jax.Array:
+        """uint32[6, rows], for each direction the cells whose peg may go there."""
         chain = state.peg >= 0
-        mine = (_take(board, origin) == 0) & (~chain | (origin == state.peg))
-        moves = mine & (((near == EMPTY) & ~chain) | ((near >= 0) & (far == EMPTY)))
-        return jnp.append(moves, chain | ~moves.any())
+        mine = jnp.where(chain, np.arange(self.num_cells) == state.peg, state.board == 0)
+        mine, pegs, empty = cell_sets(self.size, (mine, state.board >= 0, state.board == EMPTY))
+        free = jnp.where(chain, jnp.uint32(0), empty)  # for a step
+        beside, beyond = (functools.partial(facing, self.size, distance=distance) for distance in (1, 2))
+        return jnp.stack([mine & (beside(free, d) | (beside(pegs, d) & beyond(empty, d))) for d in range(6)])
 
     def _step(self, state: ChineseCheckersState, action: jax.Array, key: jax.Array | None) -> ChineseCheckersState:
         t = tables(self.size)
         cell, direction = jnp.clip(action, 0, self.end_turn) // 6, action % 6  # cell is outside to end the turn
-        board = _with_outside(state.board)
         near = jnp.asarray(t.neighbour)[cell, direction]
-        is_hop = (board[near] >= 0) & (cell < self.num_cells)
+        is_hop = (near < self.num_cells) & (state.board[near] >= 0)
         to = jnp.where(is_hop, jnp.asarray(t.beyond)[cell, direction], near)
 
         cells = np.arange(self.num_cells)
@@ -189,8 +197,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         goal_bonus, movement_bonus = self._bonuses
         bonus = jnp.where(cell < self.num_cells, goal_bonus * into_goal + movement_bonus * down, 0.0)
 
-        lose, win = self._loss_and_win
-        is_mover = np.arange(self.num_players) == state.current_player
+        (lose, win), is_mover = self._loss_and_win, np.arange(self.num_players) == state.current_player
         rewards = jnp.where(won, jnp.where(is_mover, win, lose), 0.0) + jnp.where(is_mover, bonus, 0.0)
 
         next_player = (state.current_player + 1) % self.num_players
@@ -221,12 +228,13 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         board, peg = state.board, state.peg
         if player is not None:
             board, peg = self._seen_by(state, jnp.asarray(player, jnp.int32))
-        grid = tables(self.size).grid
-        content = _take(_with_outside(board), grid)[..., None]
-        pegs = content == np.arange(self.num_players, dtype=np.int8)
-        left = content < EMPTY
-        landed = (grid == peg)[..., None] & (peg >= 0)
-        return jnp.concatenate([pegs, left, landed], axis=-1)
+        pegs = board[:, None] == np.arange(self.num_players, dtype=np.int8)
+        left = (board < EMPTY)[:, None]
+        landed = (np.arange(self.num_cells) == peg)[:, None]
+        of_cells = jnp.concatenate([pegs, left, landed], axis=-1)
+        off_star = jnp.zeros((1, self.num_players + 2), jnp.bool_)
+        # rows of planes, gathered after they are made: the other way round XLA gathers for every plane anew
+        return _take(jnp.concatenate([of_cells, off_star]), tables(self.size).grid)
 
     def _seen_by(self, state: ChineseCheckersState, player: jax.Array) -> tuple[jax.Array, jax.Array]:
         """The board and the hopping peg's cell in a seat's own frame."""
@@ -342,8 +350,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     @property
     def _rows(self) -> list[tuple[int, int]]:
         """First cell of every row and the one behind its last."""
-        lengths = np.unique(tables(self.size).axial[:, 1], return_counts=True)[1]
-        ends = np.cumsum(lengths).tolist()
+        ends = np.cumsum(tables(self.size).lengths).tolist()
         return list(zip([0, *ends[:-1]], ends, strict=True))
 
     def _parse_rows(self, text: str) -> np.ndarray:
@@ -383,9 +390,9 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         return path
 
 
-def _with_outside(board: jax.Array) -> jax.Array:
-    """int8[cells + 1], the board and behind it what stands outside of the star."""
-    return jnp.append(board, jnp.int8(OUTSIDE))
+def _may_end(state: ChineseCheckersState, words: jax.Array) -> jax.Array:
+    """bool[], whether the mover may end the turn: in a chain, or without a move."""
+    return (state.peg >= 0) | (words == 0).all()
 
 
 def _take(board: jax.Array, cells: np.ndarray) -> jax.Array:

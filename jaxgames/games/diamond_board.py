@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.games.bits import reversed_bits
+from jaxgames.bits import reversed_bits
 
 DIRECTIONS = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))
 STEP_BITS = 25  # a move to the neighbour in direction d is bit STEP_BITS + d, behind the cells that hops reach

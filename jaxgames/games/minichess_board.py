@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.games.bits import union
+from jaxgames.bits import union
 
 BOARD = (1 << 25) - 1
 RANK = [sum(1 << (5 * file + rank) for file in range(5)) for rank in range(5)]

@@ -1,4 +1,4 @@
-r"""Geometry of the star board of Chinese Checkers.
+r"""Geometry of the star board of Chinese Checkers, and sets of its cells as bits.
 
 The board of size N is a hexagon of side N + 1 with a triangle of N(N+1)/2 cells on each of its edges.
 Cells are numbered row by row from the top; N = 1 and, with its triangles, N = 2:
@@ -21,13 +21,21 @@ Axial coordinates (q, r), r growing downwards; directions
       3 - * - 0       0 (+1, 0)  1 (+1, -1)  2 (0, -1)  3 (-1, 0)  4 (-1, +1)  5 (0, +1)
          / \
         4   5
+
+A set of cells is a word of bits a row, uint32[rows], the i-th cell of a row from the left in bit i. The neighbours of a
+row's cells are in one row, so that going in a direction is another row's word, shifted.
 """
 
 import functools
 from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+from jaxgames.bits import union
+
+UNROLLED = 12  # cells
 DIRECTIONS = ((1, 0), (1, -1), (0, -1), (-1, 0), (-1, 1), (0, 1))
 
 
@@ -40,6 +48,10 @@ class Tables(NamedTuple):
     rotated: np.ndarray  # int[6, cells], the cell where a cell comes to when the board turns k times
     triangle: np.ndarray  # int[cells], the triangle that a cell belongs to, -1 in the hexagon
     grid: np.ndarray  # int[4N+1, 4N+1], the cell at [q + 2N, r + 2N]
+    row: np.ndarray  # int[cells], the row of a cell, from the top
+    place: np.ndarray  # int[cells], its place in the row, from the left
+    lengths: np.ndarray  # int[rows], cells in a row
+    shift: np.ndarray  # int[2, 6, rows], by how much the place of a cell changes one and two cells on in a direction
 
 
 @functools.lru_cache
@@ -79,4 +91,62 @@ def tables(size: int) -> Tables:
     grid = np.full((4 * n + 1, 4 * n + 1), outside)
     for cell, (q, r) in enumerate(axial):
         grid[q + 2 * n, r + 2 * n] = cell
-    return Tables(np.array(axial), neighbour, beyond, np.array(rotated), triangle, grid)
+
+    row = np.array([r + 2 * n for _, r in axial])
+    lengths = np.bincount(row)
+    first = np.cumsum(lengths) - lengths  # of every row
+    first_q = np.array([axial[cell][0] for cell in first])
+    shift = np.zeros((2, 6, len(lengths)), np.int64)
+    for distance, direction in np.ndindex(2, 6):
+        dq, dr = (distance + 1) * np.array(DIRECTIONS[direction])
+        there = np.clip(np.arange(len(lengths)) + dr, 0, len(lengths) - 1)
+        shift[distance, direction] = dq + first_q - first_q[there]
+    place = np.arange(outside) - first[row]
+    return Tables(np.array(axial), neighbour, beyond, np.array(rotated), triangle, grid, row, place, lengths, shift)
+
+
+# -- sets on the device ------------------------------------------------------------------------------
+
+
+def cell_sets(size: int, cells: tuple[jax.Array, jax.Array, jax.Array]) -> list[jax.Array]:
+    """uint32[rows] each, three sets of cells from bool[cells] each.
+
+    One product with powers of two packs them: 8 cells of a row from each set make the 24 bits that a float adds
+    exactly.
+    """
+    t = tables(size)
+    parts = -(-int(t.lengths.max()) // 8)
+    powers = np.zeros((len(t.row), parts, len(t.lengths)), np.float32)
+    powers[np.arange(len(t.row)), t.place // 8, t.row] = 2.0 ** (t.place % 8)
+    of_cells = sum(jnp.where(held, np.float32(256**number), 0) for number, held in enumerate(cells))
+    packed = jnp.dot(of_cells, powers.reshape(len(t.row), -1), precision=jax.lax.Precision.HIGHEST)
+    words = packed.astype(jnp.uint32).reshape(parts, -1)
+    return [
+        union([((words[part] >> np.uint32(8 * number)) & 255) << np.uint32(8 * part) for part in range(parts)])
+        for number in range(len(cells))
+    ]
+
+
+def facing(size: int, cells: jax.Array, direction: int, distance: int) -> jax.Array:
+    """uint32[rows], the cells from which one of `cells` is 1 or 2 away in a direction.
+
+    Bits beyond the end of a row may be set: they belong to no cell.
+    """
+    down = distance * DIRECTIONS[direction][1]
+    none = jnp.zeros(abs(down), jnp.uint32)
+    words = jnp.concatenate([none, cells[:down]] if down < 0 else [cells[down:], none])
+    shift = tables(size).shift[distance - 1, direction]
+    return (words >> np.maximum(shift, 0).astype(np.uint32)) << np.maximum(-shift, 0).astype(np.uint32)
+
+
+def members(size: int, cells: jax.Array) -> jax.Array:
+    """bool[cells * sets] of uint32[sets, rows]: whether a cell is in a set, all sets of the first cell in front.
+
+    A row or part of one at a time: XLA finds the cell of a bit by division where it does not unroll the loop.
+    """
+    parts = [
+        ((cells[:, row] >> places[:, None]) & 1) != 0
+        for row, length in enumerate(tables(size).lengths.tolist())
+        for places in np.array_split(np.arange(length, dtype=np.uint32), -(-length // UNROLLED))
+    ]
+    return jnp.concatenate([part.reshape(-1) for part in parts])

@@ -1,4 +1,4 @@
-"""Sets as bits of unsigned words: what the games on bitboards share."""
+"""Sets as bits of unsigned words: what the games on bitboards and the drawing of actions share."""
 
 from collections.abc import Sequence
 from typing import TypeVar
