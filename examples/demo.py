@@ -23,26 +23,14 @@ from jaxgames import render
 from train import evaluate, loop, play, plot
 from train.policy import Params
 from train.ppo import Config, Learner
+from train.recipes import DEMO
 from train.run import Run
 
 FOLDER = Path("runs/demo")
 
 
 def main() -> None:
-    config = Config(
-        env="chinese_checkers(size=2, num_players=6)",
-        total_steps=1_500_000,
-        num_boards=128,
-        rollout_length=64,
-        epochs=3,
-        minibatches=16,
-        learning_rate=5e-4,
-        trace_decay=0.8,
-        clip=0.3,
-        entropy_weight=0.2,
-        hidden=(128, 128),
-        temperature=0.0,  # the likeliest move in play: the policy itself goes on exploring
-    )
+    config = Config(**DEMO)
     settings = loop.Settings(run_dir=FOLDER, evaluate_every=20, checkpoint_every=50)
     shutil.rmtree(FOLDER, ignore_errors=True)
     run = Run.create(FOLDER, config)

@@ -19,14 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 import tyro
 from tqdm import tqdm
 
-from train import play
+from train import devices, play, processes
 from train.ppo import Config, Learner, Runner
 from train.recipes import recipe
-from train.run import Run, rounded, scalars
+from train.run import Follower, Run, rounded, scalars
 
 EVALUATION = 2**31 - 1  # the seed of evaluation games: their keys are no run's
 
@@ -47,17 +46,29 @@ class Settings:
     evaluation_games: int = 100
     """Games of one seat, drawn at random, against uniformly random opponents."""
     devices: int = 1
-    """Devices that the boards are spread over; each has a copy of the parameters."""
+    """Devices of each process that the boards are spread over, 0 for all; each has a copy of the parameters."""
+    processes: int = 1
+    """Processes that the run is spread over. Each is started with the same command, but for its --process-id, and
+    process 0's holds; it alone needs the folder."""
+    process_id: int = 0
+    """Which of the processes this is."""
+    coordinator: str | None = None
+    """HOST:PORT where the processes find each other: of process 0, any free port."""
+    join_timeout: int = 300
+    """Seconds that processes wait for each other at the start."""
 
     def __post_init__(self) -> None:
         for name, least in (
             ("checkpoint_every", 1),
             ("evaluate_every", 0),
             ("evaluation_games", 1),
-            ("devices", 1),
+            ("devices", 0),
+            ("processes", 1),
+            ("join_timeout", 1),
         ):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
+        processes.check(self.coordinator, self.processes, self.process_id)
 
     def evaluates(self, iteration: int) -> bool:
         """Whether an evaluation follows `iteration`."""
@@ -76,16 +87,20 @@ def main() -> None:
     """The command `python -m train.ppo`."""
     try:
         arguments = parse(sys.argv[1:])
-        run = open_run(arguments)
-    except (ValueError, OSError) as error:
-        sys.exit(f"train.ppo: {error}")
-    try:
-        result = train(run, arguments.settings)
-    except ValueError as error:
-        sys.exit(f"train.ppo: {error}")
-    except KeyboardInterrupt:  # before the first iteration, or a second time
+        run, settings = open_together(arguments)
+        result = train(run, settings)
+        leads = processes.leads()
+        processes.leave()
+    except KeyboardInterrupt as error:  # before the first iteration, or a second time
+        processes.abandon(error, 130)
         sys.exit(130)
-    print(json.dumps(result))
+    except Exception as error:
+        processes.abandon(error)
+        if isinstance(error, (ValueError, OSError)):
+            sys.exit(f"train.ppo: {error}")
+        raise
+    if leads:
+        print(json.dumps(result))
     sys.exit(0 if result["finished"] else 130)
 
 
@@ -110,6 +125,29 @@ def parse(words: list[str]) -> Arguments:
     return parser(default=Arguments(config=recipe(known.env)))
 
 
+def open_together(arguments: Arguments) -> tuple[Run, Settings]:
+    """The run as each process has it, and process 0's settings. What is wrong there is raised in every process."""
+    settings = arguments.settings
+    if settings.coordinator is not None:
+        processes.join(settings.coordinator, settings.processes, settings.process_id, settings.join_timeout)
+    run, note = None, None
+    try:
+        if processes.leads():
+            devices.mesh_for(arguments.config, settings.devices)  # refused before there is a folder
+            run = open_run(arguments)
+            kept = dataclasses.asdict(settings) | {"run_dir": str(run.folder)}
+            note = {"config": dataclasses.asdict(run.config), "settings": kept}
+    except (ValueError, OSError) as error:
+        note = {"error": str(error)}
+    note = processes.told(note)
+    if "error" in note:
+        processes.leave()
+        raise ValueError(note["error"])
+    folder = Path(note["settings"]["run_dir"])
+    run = run or Follower(folder, Config(**note["config"]))
+    return run, Settings(**note["settings"] | {"run_dir": folder, "process_id": settings.process_id})
+
+
 def open_run(arguments: Arguments) -> Run:
     """The folder to write to: a new one, or with `resume` the one that stands."""
     config, settings = arguments.config, arguments.settings
@@ -128,21 +166,26 @@ def open_run(arguments: Arguments) -> Run:
 def train(run: Run, settings: Settings) -> dict[str, Any]:
     """Trains to the end of the run, or until Ctrl-C or SIGTERM, and returns the result that is stored with it."""
     config, learner = run.config, Learner(run.config)
+    mesh = devices.mesh_for(config, settings.devices)
+    go_on = f"python -m train.ppo --run-dir {run.folder} --resume"
     say(f"{config.env}, {config.sharing}: {config.num_iterations} iterations of {config.steps_per_iteration:,} steps")
-    say(f"run folder {run.folder}; compiling ...")
+    say(f"run folder {run.folder}; {mesh.size} devices, {settings.processes} processes; compiling ...")
     begin = time.monotonic()
     runner = run.restore()
     if runner is None:
         runner = jax.jit(learner.init)(jax.random.key(config.seed))
-    runner = spread(runner, settings.devices)
+    runner = devices.spread(runner, mesh)
     first = int(runner.iteration)
-    stored = run.result()
+    processes.would_say(lost_after(first, go_on))
+    stored = processes.told(run.result())
     if first >= config.num_iterations and stored is not None:
         say("the run is finished already; a larger --total-steps goes on with it")
         run.close()
         return stored
     run.drop_rows_after(first)
-    iterate = jax.jit(learner.iterate, donate_argnums=0).lower(runner).compile()
+    placed = devices.shardings(mesh, Runner), jax.sharding.NamedSharding(mesh, devices.COPIED)
+    with jax.set_mesh(mesh):
+        iterate = jax.jit(learner.iterate, donate_argnums=0, out_shardings=placed).lower(runner).compile()
     say(f"compiled in {time.monotonic() - begin:.1f} s" + (f", going on after iteration {first}" if first else ""))
 
     row: dict[str, float] = {}
@@ -155,14 +198,15 @@ def train(run: Run, settings: Settings) -> dict[str, Any]:
             spent += time.monotonic() - started
             row["steps_per_second"] = (iteration - first) * config.steps_per_iteration / spent
             last = iteration == config.num_iterations
-            if settings.evaluates(iteration) or (last and settings.evaluate_every):
+            processes.would_say(lost_after(iteration, go_on))
+            if processes.leads() and (settings.evaluates(iteration) or (last and settings.evaluate_every)):
                 row |= evaluation(learner, settings, runner, iteration)
                 bar.set_postfix(win_rate=f"{row['win_rate']:.3f}", turns=f"{row['mean_turns']:.1f}")
                 bar.write(describe(row, config), file=sys.stderr)
             run.log(row)
-            stopping = bool(stopped)  # looked at once: whoever stops here has saved
+            stopping = processes.any_says(bool(stopped))  # asked once: whoever stops here has saved
             if last or stopping or iteration % settings.checkpoint_every == 0:
-                run.save(runner)
+                run.save(devices.gathered(runner))
             bar.update(config.steps_per_iteration)
             if stopping:
                 break
@@ -181,34 +225,29 @@ def train(run: Run, settings: Settings) -> dict[str, Any]:
     if result["finished"]:
         run.finish(result)
     else:
-        say(f"stopped; go on with: python -m train.ppo --run-dir {run.folder} --resume")
+        say(f"stopped; go on with: {go_on}")
     run.close()
     return result
+
+
+def lost_after(iteration: int, go_on: str) -> str:
+    """The last words of a process of many."""
+    return (
+        f"train.ppo: a process of the run was lost after iteration {iteration}; go on from the last checkpoint with: "
+        f"{go_on} (fewer --devices or --processes will do)"
+    )
 
 
 def evaluation(learner: Learner, settings: Settings, runner: Runner, iteration: int) -> dict[str, float]:
     """`train.play.summary` of games against random opponents; the games are the same whenever they are played."""
     key = jax.random.fold_in(jax.random.key(EVALUATION), iteration)
-    return scalars(_evaluate(learner, settings.evaluation_games, runner.params, key))
+    return scalars(_evaluate(learner, settings.evaluation_games, devices.here(runner.params), key))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _evaluate(learner: Learner, num_games: int, params: Any, key: jax.Array) -> dict[str, Any]:
     temperature = learner.config.temperature
     return play.against_random(learner.env, learner.policy, params, key, num_games, temperature=temperature)
-
-
-def spread(runner: Runner, devices: int) -> Runner:
-    """Boards over the first `devices` devices, all else a copy on each; the compiler divides the work accordingly."""
-    if devices > len(jax.devices()):
-        raise ValueError(f"devices must be at most {len(jax.devices())}, the devices that JAX sees, not {devices}")
-    if runner.tally.length.size % devices:
-        raise ValueError(f"num_boards must be a multiple of devices = {devices}, not {runner.tally.length.size}")
-    mesh = jax.sharding.Mesh(np.array(jax.devices()[:devices]), ("boards",))
-    divided = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("boards"))
-    copied = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
-    boards, tally = jax.device_put((runner.boards, runner.tally), divided)
-    return jax.device_put(runner, copied)._replace(boards=boards, tally=tally)
 
 
 def describe(row: dict[str, float], config: Config) -> str:
@@ -228,14 +267,15 @@ def progress_bar(config: Config, done: int) -> "tqdm[Any]":
         initial=done * per,
         unit=" steps",
         unit_scale=True,
-        disable=None,
+        disable=None if processes.leads() else True,
         smoothing=0.1,
     )
 
 
 def say(text: str) -> None:
     """A line for the person who waits; standard output is kept for the result."""
-    print(text, file=sys.stderr, flush=True)
+    if processes.leads():
+        print(text, file=sys.stderr, flush=True)
 
 
 class Stop:
@@ -254,7 +294,7 @@ def stop_signal() -> Generator[Stop]:
 
     def ask(signum: int, frame: object) -> None:
         stop.asked = True
-        say("stopping after this iteration ...")
+        print("stopping after this iteration ...", file=sys.stderr, flush=True)  # also where another process leads
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -8,6 +8,7 @@ A batch holds boards whose movers differ. What a seat has for itself is stacked 
 `apply_by_seat` runs every row through its own seat's parameters once, instead of through all of them.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -18,10 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env
+from train.devices import COPIED, DIVIDED, on_each_device
 
 Params = Any
 FEW_ROWS = 128
-SMALL_BOARD = 64  # cells
 Sharing = Literal["shared", "shared_encoder", "independent"]
 
 
@@ -54,9 +55,10 @@ class Encoder(nn.Module):
 class Convolution(nn.Module):
     """float32[B, height, width, planes] -> float32[B, height, width, channels]: 3 x 3, zeros around the board.
 
-    The arithmetic of `flax.linen.Conv` as matrix products, because the gradient of XLA's own convolutions crawls in a
-    loop on a CPU (benchmarks/convolutions.py). A small board is one product with the whole board's matrix, mostly
-    zeros; a large one is nine products, each with the board shifted by one of the kernel's places.
+    The arithmetic of `flax.linen.Conv` as one matrix product, because the gradient of XLA's own convolutions crawls in
+    a loop on a CPU (benchmarks/convolutions.py). A row of the board comes from the three rows around it, laid side by
+    side, times one matrix that holds the kernel at every column. Its zeros cost width / 3 times the arithmetic, and
+    still less than nine thin products, or one product with a matrix over all cells.
     """
 
     channels: int
@@ -66,21 +68,15 @@ class Convolution(nn.Module):
         height, width, planes = x.shape[1:]
         kernel = self.param("kernel", nn.initializers.orthogonal(np.sqrt(2)), (3, 3, planes, self.channels))
         bias = self.param("bias", nn.initializers.zeros, (self.channels,))
-        if height * width <= SMALL_BOARD:
-            near = _neighbourhood(height, width)
-            matrix = jnp.einsum("ijab,ijkl->akbl", near, kernel).reshape(height * width * planes, -1)
-            return (x.reshape(x.shape[0], -1) @ matrix).reshape(-1, height, width, self.channels) + bias
-        around = jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
-        shifted = [around[:, i : i + height, j : j + width] @ kernel[i, j] for i in range(3) for j in range(3)]
-        return sum(shifted[1:], shifted[0]) + bias
+        matrix = jnp.einsum("jab,ijkl->iakbl", _columns(width), kernel).reshape(3 * width * planes, -1)
+        around = jnp.pad(x.reshape(-1, height, width * planes), ((0, 0), (1, 1), (0, 0)))
+        rows = jnp.concatenate([around[:, i : i + height] for i in range(3)], axis=-1)
+        return (rows.reshape(-1, 3 * width * planes) @ matrix).reshape(-1, height, width, self.channels) + bias
 
 
-def _neighbourhood(height: int, width: int) -> np.ndarray:
-    """float32[3, 3, cells, cells], 1 where the first cell is what place (i, j) of a kernel around the second sees."""
-    near = np.zeros((3, 3, height + 2, width + 2, height, width), np.float32)
-    for i, j, row, col in np.ndindex(3, 3, height, width):
-        near[i, j, row + i, col + j, row, col] = 1
-    return near[:, :, 1:-1, 1:-1].reshape(3, 3, height * width, height * width)
+def _columns(width: int) -> np.ndarray:
+    """float32[3, width, width], 1 where the first column is what column j of a kernel around the second one sees."""
+    return np.stack([np.eye(width, width, 1 - j, dtype=np.float32) for j in range(3)])
 
 
 class Heads(nn.Module):
@@ -145,12 +141,15 @@ class Policy:
         def whole(params: Params, x: jax.Array) -> Any:
             return self._heads.apply(params["heads"], self._encoder.apply(params["encoder"], x))
 
+        def by_seat(apply: Callable[..., Any]) -> Callable[..., Any]:
+            return on_each_device(functools.partial(apply_by_seat, apply), COPIED, DIVIDED, DIVIDED, out=DIVIDED)
+
         if self.sharing == "shared":
             return whole(params, observation)
         if self.sharing == "independent":
-            return apply_by_seat(whole, params, observation, seat)
+            return by_seat(whole)(params, observation, seat)
         features = cast(jax.Array, self._encoder.apply(params["encoder"], observation))
-        return apply_by_seat(self._heads.apply, params["heads"], features, seat)
+        return by_seat(self._heads.apply)(params["heads"], features, seat)
 
     @property
     def _encoder(self) -> Encoder:

@@ -11,10 +11,10 @@ Source: Schulman et al., Proximal Policy Optimization Algorithms, 2017, arXiv:17
 """
 
 import functools
+import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, get_args
 
-import distrax
 import jax
 import jax.numpy as jnp
 import optax
@@ -22,6 +22,8 @@ import optax
 import jaxgames
 from jaxgames.wrappers import AutoResetState
 from train.advantages import per_seat_advantages
+from train.choice import draw, log_prob_and_entropy
+from train.devices import BY_BOARD, COPIED, on_each_device
 from train.policy import Params, Policy, Sharing
 
 
@@ -91,6 +93,10 @@ class Config:
         return self.num_boards * self.rollout_length
 
     @property
+    def minibatch_size(self) -> int:
+        return self.steps_per_iteration // self.minibatches
+
+    @property
     def num_iterations(self) -> int:
         return -(-self.total_steps // self.steps_per_iteration)
 
@@ -120,7 +126,7 @@ class Transition(NamedTuple):
     mask: jax.Array  # bool[num_actions]
     seat: jax.Array  # int32[], the mover
     action: jax.Array  # int32[]
-    log_prob: Any  # float32[]
+    log_prob: jax.Array  # float32[]
     value: jax.Array  # float32[]
     rewards: jax.Array  # float32[num_players], scaled
     terminated: jax.Array  # bool[]
@@ -155,16 +161,15 @@ class Learner:
         """One iteration: the runner after it, and metrics (float32[] each) reduced on the device."""
         c = self.config
         runner, steps = self._collect(runner)  # [rollout_length, num_boards]
-        bootstrap = self._bootstrap(runner, steps)
+        bootstrap = on_each_device(self._bootstrap, COPIED, BY_BOARD, out=BY_BOARD)(runner.params, steps)
         advantages = jax.vmap(
             functools.partial(per_seat_advantages, discount=c.discount, trace_decay=c.trace_decay),
             in_axes=1,
             out_axes=1,
         )(steps.rewards, steps.value, steps.seat, steps.terminated, steps.truncated, bootstrap)
         metrics = self._rollout_metrics(steps)
-        batch = (steps._replace(final=None, tally=None), advantages)  # pyright: ignore[reportArgumentType]  # the update needs neither
-        batch = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), batch)
-        runner, update_metrics = self._update(runner, *batch)
+        steps = steps._replace(final=None, tally=None)  # pyright: ignore[reportArgumentType]  # the update needs neither
+        runner, update_metrics = self._update(runner, steps, advantages)
         return runner._replace(iteration=runner.iteration + 1), metrics | update_metrics
 
     # -- collect -----------------------------------------------------------------------------------
@@ -179,8 +184,7 @@ class Learner:
             mask = jax.vmap(env.legal_action_mask)(boards)
             seat = boards.current_player
             logits, value = self.policy.apply(runner.params, observation, seat)
-            choice = distribution(logits, mask)
-            action = sample(action_key, choice)
+            action, log_prob = draw(action_key, logits, mask)
             boards = jax.vmap(env.step)(boards, action, jax.random.split(step_key, self.config.num_boards))
             tally = Tally(tally.length + 1, tally.returns + boards.rewards)
             transition = Transition(
@@ -188,7 +192,7 @@ class Learner:
                 mask=mask,
                 seat=seat,
                 action=action,
-                log_prob=choice.log_prob(action),
+                log_prob=log_prob,
                 value=value,
                 rewards=boards.rewards * self._reward_scale,
                 terminated=boards.terminated,
@@ -207,7 +211,7 @@ class Learner:
 
     # -- advantages --------------------------------------------------------------------------------
 
-    def _bootstrap(self, runner: Runner, steps: Transition) -> jax.Array:
+    def _bootstrap(self, params: Params, steps: Transition) -> jax.Array:
         """float32[rollout_length, num_boards, num_players], every seat's value where a game was cut off.
 
         Truncations are few, so the boards that were truncated are gathered and valued in chunks, as many as it takes.
@@ -215,7 +219,7 @@ class Learner:
         shape = steps.truncated.shape
         boards = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), steps.final)
         cut_off = steps.truncated.at[-1].set(~steps.terminated[-1]).reshape(-1)
-        chunk = self.config.num_boards
+        chunk = shape[1]
         order = jnp.argsort(~cut_off, stable=True)  # those cut off first
         seats = jnp.arange(self.env.num_players, dtype=jnp.int32)
 
@@ -225,7 +229,7 @@ class Learner:
             some = jax.tree.map(lambda x: x[rows], boards)
             views = jax.vmap(lambda board: jax.vmap(lambda seat: self.env.observe(board, seat))(seats))(some)
             _, of_seats = self.policy.apply(
-                runner.params, views.reshape(-1, *self.env.observation_shape), jnp.tile(seats, chunk)
+                params, views.reshape(-1, *self.env.observation_shape), jnp.tile(seats, chunk)
             )
             return begin + chunk, values.at[rows].set(of_seats.reshape(chunk, -1))
 
@@ -237,30 +241,44 @@ class Learner:
     # -- update ------------------------------------------------------------------------------------
 
     def _update(self, runner: Runner, steps: Transition, advantages: jax.Array) -> tuple[Runner, dict[str, jax.Array]]:
-        c = self.config
+        """Steps and advantages are [rollout_length, num_boards]."""
         optimizer = self._optimizer
         targets = advantages + steps.value
-        size = c.steps_per_iteration // c.minibatches
+        batch = self._grouped((steps, advantages, targets))
 
         def epoch(carry: tuple[Params, Any], key: jax.Array) -> Any:
-            order = jax.random.permutation(key, c.steps_per_iteration)
-            order = order[: size * c.minibatches].reshape(c.minibatches, size)
-            return jax.lax.scan(minibatch, carry, order)
+            return jax.lax.scan(minibatch, carry, self._order(key))
 
         def minibatch(carry: tuple[Params, Any], rows: jax.Array) -> Any:
             params, opt_state = carry
-            part = jax.tree.map(lambda x: x[rows], (steps, advantages, targets))
-            gradient, metrics = jax.grad(self._loss, has_aux=True)(params, *part)
+            gradient, metrics = jax.grad(self._loss, has_aux=True)(params, *rows_of_groups(batch, rows))
             updates, opt_state = optimizer.update(gradient, opt_state, params)
             return (optax.apply_updates(params, updates), opt_state), metrics
 
         key, subkey = jax.random.split(runner.key)
         (params, opt_state), metrics = jax.lax.scan(
-            epoch, (runner.params, runner.opt_state), jax.random.split(subkey, c.epochs)
+            epoch, (runner.params, runner.opt_state), jax.random.split(subkey, self.config.epochs)
         )
         metrics = jax.tree.map(jnp.mean, metrics)
         metrics["explained_variance"] = 1 - jnp.var(advantages) / (jnp.var(targets) + 1e-8)
         return runner._replace(params=params, opt_state=opt_state, key=key), metrics
+
+    @property
+    def _groups(self) -> int:
+        """Boards are shuffled in groups, as many as divide both the boards and a minibatch: every group gives the same
+        number of steps to each minibatch. Where groups lie on different devices no step has to leave its device."""
+        return math.gcd(self.config.num_boards, self.config.minibatch_size)
+
+    def _grouped(self, steps: Any) -> Any:
+        """Leaves [rollout_length, num_boards, ...] as [groups, steps of a group, ...]."""
+        return jax.tree.map(lambda x: x.swapaxes(0, 1).reshape(self._groups, -1, *x.shape[2:]), steps)
+
+    def _order(self, key: jax.Array) -> jax.Array:
+        """int32[minibatches, groups, steps of a group in a minibatch], places in their groups, shuffled."""
+        c, groups = self.config, self._groups
+        length, part = c.steps_per_iteration // groups, c.minibatch_size // groups
+        order = jax.vmap(lambda key: jax.random.permutation(key, length))(jax.random.split(key, groups))
+        return order[:, : c.minibatches * part].reshape(groups, c.minibatches, part).swapaxes(0, 1)
 
     def _loss(
         self,
@@ -271,13 +289,13 @@ class Learner:
     ) -> tuple[jax.Array, dict[str, jax.Array]]:
         c = self.config
         logits, value = self.policy.apply(params, steps.observation, steps.seat)
-        actions = distribution(logits, steps.mask)
-        log_ratio = actions.log_prob(steps.action) - steps.log_prob
+        log_prob, entropy = log_prob_and_entropy(logits, steps.mask, steps.action)
+        log_ratio = log_prob - steps.log_prob
         ratio = jnp.exp(log_ratio)
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         policy_loss = -jnp.minimum(ratio * advantages, jnp.clip(ratio, 1 - c.clip, 1 + c.clip) * advantages).mean()
         value_loss = 0.5 * jnp.square(value - targets).mean()
-        entropy = actions.entropy().mean()
+        entropy = entropy.mean()
         loss = policy_loss + c.value_weight * value_loss - c.entropy_weight * entropy
         return loss, {
             "policy_loss": policy_loss,
@@ -327,15 +345,13 @@ def train(config: Config, key: jax.Array) -> tuple[Runner, dict[str, jax.Array]]
     return jax.lax.scan(lambda runner, _: learner.iterate(runner), learner.init(key), length=config.num_iterations)
 
 
-def sample(key: jax.Array, actions: distrax.Categorical) -> jax.Array:
-    """int32[B], an action for each of a batch of boards."""
-    probabilities = jnp.asarray(actions.probs)
-    return jax.vmap(jaxgames.sample_action)(jax.random.split(key, probabilities.shape[0]), probabilities)
+def rows_of_groups(batch: Any, rows: jax.Array) -> Any:
+    """Leaves [groups, n, ...] as [groups * k, ...], of each group the rows int32[groups, k]."""
 
+    def chosen(x: jax.Array) -> jax.Array:
+        return jax.vmap(lambda x, rows: x[rows])(x, rows).reshape(rows.size, *x.shape[2:])
 
-def distribution(logits: jax.Array, mask: jax.Array) -> distrax.Categorical:
-    """The policy over legal actions; an illegal one has probability exactly 0 and adds nothing to the entropy."""
-    return distrax.Categorical(logits=jnp.where(mask, logits, jnp.finfo(jnp.float32).min))
+    return jax.tree.map(chosen, batch)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,21 @@ RECIPES: dict[str, dict[str, Any]] = {
     "minichess": GRID | {"total_steps": 2_500_000, "learning_rate": 1e-3, "trace_decay": 0.95, "discount": 0.995},
 }
 
+DEMO: dict[str, Any] = {  # what examples/demo.py trains: longer and wider than the game's line, for a player that wins
+    "env": "chinese_checkers(size=2, num_players=6)",
+    "total_steps": 1_500_000,
+    "num_boards": 128,
+    "rollout_length": 64,
+    "epochs": 3,
+    "minibatches": 16,
+    "learning_rate": 5e-4,
+    "trace_decay": 0.8,
+    "clip": 0.3,
+    "entropy_weight": 0.2,
+    "hidden": (128, 128),
+    "temperature": 0.0,  # the likeliest move in play: the policy itself goes on exploring
+}
+
 
 def recipe(env: str, **changes: Any) -> Config:
     """The settings for a game: those of its line in the table, with `changes`.

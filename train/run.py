@@ -10,6 +10,7 @@ what came after its last checkpoint; metrics of later iterations are dropped whe
 """
 
 import dataclasses
+import functools
 import json
 import logging
 import math
@@ -35,11 +36,18 @@ class Run:
     def __init__(self, folder: Path, config: Config) -> None:
         self.folder = folder
         self.config = config
-        self._checkpoints = ocp.CheckpointManager(
-            (folder / "checkpoints").absolute(),
-            options=ocp.CheckpointManagerOptions(max_to_keep=2, enable_async_checkpointing=False),
-        )
         self._board: SummaryWriter | None = None
+
+    @functools.cached_property
+    def _checkpoints(self) -> ocp.CheckpointManager:
+        """Made when it is used: it asks JAX for its processes, and they may not have found each other yet."""
+        checkpoints = (self.folder / "checkpoints").absolute()
+        checkpoints.mkdir(parents=True, exist_ok=True)
+        alone = ocp.options.MultiprocessingOptions(active_processes={0}, barrier_sync_key_prefix="run")
+        options = ocp.CheckpointManagerOptions(
+            max_to_keep=2, enable_async_checkpointing=False, create=False, multiprocessing_options=alone
+        )
+        return ocp.CheckpointManager(checkpoints, options=options)
 
     @classmethod
     def create(cls, folder: Path, config: Config) -> "Run":
@@ -75,7 +83,7 @@ class Run:
         """Writes a checkpoint, unless the runner's iteration has one."""
         iteration = int(runner.iteration)
         if iteration != self._checkpoints.latest_step():
-            self._checkpoints.save(iteration, args=ocp.args.StandardSave(_storable(runner)))
+            self._checkpoints.save(iteration, args=ocp.args.StandardSave(jax.device_get(_storable(runner))))
             self._checkpoints.wait_until_finished()
 
     def restore(self) -> Runner | None:
@@ -134,6 +142,29 @@ class Run:
         self._checkpoints.close()
         if self._board is not None:
             self._board.close()
+
+
+class Follower(Run):
+    """The run in a process that does not lead: the folder is process 0's, and what `train.loop.train` asks of it here
+    does nothing. Nothing else may be asked of it."""
+
+    def __init__(self, folder: Path, config: Config) -> None:
+        self.folder = folder
+        self.config = config
+
+    def save(self, runner: Runner) -> None: ...
+
+    def restore(self) -> None: ...
+
+    def result(self) -> None: ...
+
+    def drop_rows_after(self, iteration: int) -> None: ...
+
+    def log(self, row: Mapping[str, float]) -> None: ...
+
+    def finish(self, result: Mapping[str, Any]) -> None: ...
+
+    def close(self) -> None: ...
 
 
 def _storable(runner: Runner) -> Runner:

@@ -2,13 +2,14 @@
 
 from typing import Any, get_args
 
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxgames
-from train.policy import Policy, Sharing, apply_by_seat
+from train.policy import Convolution, Policy, Sharing, apply_by_seat
 
 SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
 SEATS = 3
@@ -184,10 +185,7 @@ def convolved(x: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> np.ndarray
     return np.maximum(out, 0)
 
 
-@pytest.mark.parametrize("small_board", [0, 25])
-def test_channels_are_convolutions_before_the_dense_layers(small_board: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In both ways of computing them; the board has 25 cells."""
-    monkeypatch.setattr("train.policy.SMALL_BOARD", small_board)
+def test_channels_are_convolutions_before_the_dense_layers() -> None:
     policy = Policy.of(ENV, "shared", hidden=(6,), channels=(3, 2))
     params = jax.device_get(jax.jit(policy.init)(jax.random.key(0)))
     params = jax.tree.map(lambda leaf: leaf + np.linspace(0, 0.1, leaf.size).reshape(leaf.shape), params)
@@ -253,3 +251,17 @@ def test_many_seeds_of_many_seats_are_initialised_as_one_by_one() -> None:
     together = jax.jit(jax.vmap(policy.init))(keys)
     alone = jax.jit(policy.init)(keys[4])
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a[4], b, atol=1e-6), together, alone)
+
+
+@pytest.mark.parametrize("board", [(1, 1), (2, 5), (8, 4), (11, 3)])
+def test_a_convolution_is_flaxs_forward_and_back(board: tuple[int, int]) -> None:
+    """Boards that are no squares included: rows and columns are treated differently."""
+    ours, theirs = Convolution(6), nn.Conv(6, (3, 3))
+    x = jax.random.normal(jax.random.key(0), (5, *board, 3))
+    params = jax.tree.map(lambda leaf: leaf + 0.1, ours.init(jax.random.key(1), x))
+
+    def loss(layer: nn.Module, params: Any, x: jax.Array) -> Any:
+        return jnp.sin(jnp.asarray(layer.apply(params, x))).sum()
+
+    found, expected = (jax.value_and_grad(loss, argnums=(1, 2))(layer, params, x) for layer in (ours, theirs))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4), found, expected)

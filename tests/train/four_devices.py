@@ -1,0 +1,51 @@
+"""A program that test_devices.py runs with four devices made of one processor: a process has its devices for life.
+
+    python four_devices.py CONFIG FOLDER ITERATIONS
+
+What it found goes to FOLDER: found.json, and last.npz with the leaves of the last runner.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from train import devices
+from train.ppo import Config, Learner, Runner
+
+COLLECTIVE = re.compile(r" = (\S+|\(.*?\)) (all-\w+|collective-\w+|reduce-scatter|ragged-\S+?)(?:-start)?\(")
+SHAPE = re.compile(r"(\w+?)(\d+)?\[([\d,]*)\]")
+
+
+def main(config: Config, folder: Path, iterations: int) -> None:
+    learner = Learner(config)
+    mesh = devices.mesh_for(config, 4)
+    runner = devices.spread(jax.jit(learner.init)(jax.random.key(config.seed)), mesh)
+    placed = devices.shardings(mesh, Runner), jax.sharding.NamedSharding(mesh, devices.COPIED)
+    with jax.set_mesh(mesh):
+        iterate = jax.jit(learner.iterate, out_shardings=placed).lower(runner).compile()
+    for _ in range(iterations):
+        runner, metrics = iterate(runner)
+        jax.block_until_ready(metrics)
+    boards = [leaf.addressable_shards for leaf in jax.tree.leaves((runner.boards, runner.tally))]
+    found = {
+        "boards_of_devices": sorted({shard.data.shape[0] for shards in boards for shard in shards}),
+        "devices_of_boards": sorted({len({shard.device for shard in shards}) for shards in boards}),
+        "collectives": sorted({(name, numbers(shape)) for shape, name in COLLECTIVE.findall(iterate.as_text() or "")}),
+    }
+    (folder / "found.json").write_text(json.dumps(found))
+    whole = devices.gathered(runner)
+    leaves = jax.tree.leaves(jax.device_get(whole._replace(key=jax.random.key_data(whole.key))))
+    np.savez(folder / "last.npz", *leaves)
+
+
+def numbers(shape: str) -> int:
+    """How many there are in an HLO shape or a tuple of them, such as (f32[8,2], pred[])."""
+    return sum(int(np.prod([int(n) for n in dims.split(",") if n])) for _, _, dims in SHAPE.findall(shape))
+
+
+if __name__ == "__main__":
+    main(Config(**json.loads(sys.argv[1])), Path(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,272 @@
+"""A run over four devices, and over two processes, learns what it learns on one; and what happens when one is lost."""
+
+import dataclasses
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from train import devices, loop
+from train.loop import Settings
+from train.policy import Sharing
+from train.ppo import Config, Learner
+from train.run import Run
+
+ROOT = Path(__file__).parents[2]
+CONFIG = Config(
+    env="chinese_checkers(size=1, num_players=2, max_rounds=5)",
+    sharing="shared",
+    total_steps=4 * 16 * 8,
+    num_boards=16,
+    rollout_length=8,
+    epochs=2,
+    minibatches=2,
+    hidden=(8,),
+    anneal=False,
+    seed=3,
+)
+LONG = dataclasses.replace(CONFIG, total_steps=100 * 16 * 8)  # too long to end before a signal
+SETTINGS = Settings(checkpoint_every=2, evaluate_every=2, evaluation_games=8)
+UNSEEN = Settings(checkpoint_every=2, evaluate_every=0)
+
+
+def close(a: Any, b: Any) -> None:
+    """Up to the order in which sums are taken."""
+    np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Of a process of its own."""
+    paths = {"PYTHONPATH": str(ROOT), "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".jax_cache")}
+    return os.environ | paths | {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1"} | more
+
+
+def leaves(runner: Any) -> list[np.ndarray]:
+    return jax.tree.leaves(jax.device_get(runner._replace(key=jax.random.key_data(runner.key))))
+
+
+def stored(folder: Path) -> Any:
+    """The runner of the last checkpoint."""
+    run = Run.open(folder)
+    runner = run.restore()
+    run.close()
+    assert runner is not None
+    return runner
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    """The lines of metrics.jsonl, without what a clock says."""
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    return [{name: value for name, value in json.loads(line).items() if "second" not in name} for line in lines]
+
+
+# -- four devices ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sharing", ["shared", "independent", pytest.param("shared_encoder", marks=pytest.mark.slow)])
+def test_four_devices_learn_what_one_learns_and_only_sums_travel(sharing: Sharing, tmp_path: Path) -> None:
+    config = dataclasses.replace(CONFIG, sharing=sharing, rollout_length=64)  # rows enough for tiles of a seat on each
+    iterations = 3
+    words = [json.dumps(dataclasses.asdict(config)), str(tmp_path), str(iterations)]
+    program = [sys.executable, str(Path(__file__).with_name("four_devices.py")), *words]
+    flags = environment(XLA_FLAGS="--xla_force_host_platform_device_count=4")
+    done = subprocess.run(program, env=flags, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["boards_of_devices"] == [config.num_boards // 4]
+    assert found["devices_of_boards"] == [4]
+    learner = Learner(config)
+    runner = jax.jit(learner.init)(jax.random.key(config.seed))
+    num_parameters = sum(leaf.size for leaf in jax.tree.leaves(runner.params))
+    assert {name for name, _ in found["collectives"]} == {"all-reduce"}  # no rows are brought together
+    largest = max(numbers for _, numbers in found["collectives"])
+    assert num_parameters <= largest <= num_parameters + 10  # a gradient, and some means
+
+    iterate = jax.jit(learner.iterate)
+    for _ in range(iterations):
+        runner, _ = iterate(runner)
+    last = np.load(tmp_path / "last.npz").values()
+    for a, b in zip(leaves(runner), last, strict=True):
+        assert a.dtype == b.dtype
+        close(a, b)
+
+
+def test_boards_or_steps_that_cannot_be_divided_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="devices must be at most 1, the devices that JAX sees, not 2"):
+        devices.mesh_for(CONFIG, 2)
+    assert devices.mesh_for(CONFIG, 0).size == 1
+    monkeypatch.setattr(jax, "devices", lambda: jax.local_devices() * 4)
+    with pytest.raises(ValueError, match="num_boards must be a multiple of the run's 4 devices, not 14"):
+        devices.mesh_for(dataclasses.replace(CONFIG, num_boards=14), 4)
+    with pytest.raises(ValueError, match="the steps of a minibatch must be a multiple of the run's 4 devices, not 25"):
+        devices.mesh_for(dataclasses.replace(CONFIG, minibatches=5), 4)
+
+
+# -- two processes ---------------------------------------------------------------------------------------------
+
+
+def words(config: Config, settings: Settings, folder: Path) -> list[str]:
+    """The command line of a run."""
+    names = ("env", "sharing", "total_steps", "num_boards", "rollout_length", "epochs", "minibatches", "seed")
+    watched = ("checkpoint_every", "evaluate_every", "evaluation_games")
+    values = [(name, getattr(config, name)) for name in names] + [(name, getattr(settings, name)) for name in watched]
+    options = [word for name, value in values for word in (f"--{name.replace('_', '-')}", str(value))]
+    return [*options, "--hidden", *map(str, config.hidden), "--no-anneal", "--run-dir", str(folder)]
+
+
+class Pair:
+    """Two processes of one run on this machine."""
+
+    def __init__(self, *options: str, join_timeout: int = 100) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            where = f"127.0.0.1:{free.getsockname()[1]}"
+        together = ["--coordinator", where, "--processes", "2", "--join-timeout", str(join_timeout), "--process-id"]
+        self.processes = [
+            subprocess.Popen(
+                [sys.executable, "-m", "train.ppo", *options, *together, str(number)],
+                cwd=ROOT,
+                env=environment(),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for number in range(2)
+        ]
+
+    def signalled(self, folder: Path, which: int, number: signal.Signals) -> None:
+        """Sends a signal to one of them once there is a checkpoint and a later iteration that is in none."""
+        deadline = time.monotonic() + 100
+        metrics = folder / "metrics.jsonl"
+        while not (metrics.exists() and metrics.read_text().count("\n") > 6):
+            if any(process.poll() is not None for process in self.processes) or time.monotonic() > deadline:
+                for process in self.processes:
+                    process.kill()
+                pytest.fail(f"no run to interrupt: {[process.communicate() for process in self.processes]}")
+            time.sleep(0.002)
+        self.processes[which].send_signal(number)
+
+    def ended(self, timeout: float = 100) -> list[tuple[int, str, str]]:
+        """Exit status, standard output and standard error of each."""
+        deadline = time.monotonic() + timeout
+        ends: list[tuple[int, str, str]] = []
+        try:
+            for process in self.processes:
+                out, err = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
+                ends.append((process.returncode, out, err))
+        finally:
+            for process in self.processes:
+                process.kill()
+        return ends
+
+
+@pytest.mark.parametrize("begun", [0, pytest.param(2, marks=pytest.mark.slow)])
+def test_two_processes_learn_what_one_learns(begun: int, tmp_path: Path) -> None:
+    """From the start or what one has begun. Process 0 prints the result; its metrics are those of one process."""
+    options = words(CONFIG, SETTINGS, tmp_path / "two")
+    if begun:
+        short = dataclasses.replace(CONFIG, total_steps=begun * CONFIG.steps_per_iteration)
+        loop.train(Run.create(tmp_path / "two", short), SETTINGS)
+        options.append("--resume")
+    (status, out, err), (other_status, other_out, other_err) = Pair(*options).ended()
+    assert status == 0, err
+    assert other_status == 0, other_err
+    assert other_out == ""
+    result = json.loads(out)  # one line of JSON and nothing else
+    one = loop.train(Run.create(tmp_path / "one", CONFIG), SETTINGS)
+    assert {name for name in one if one[name] != result[name]} <= {"run_dir", "seconds", "steps_per_second"}
+    for a, b in zip(leaves(stored(tmp_path / "one")), leaves(stored(tmp_path / "two")), strict=True):
+        close(a, b)
+    for row, other in zip(rows(tmp_path / "one"), rows(tmp_path / "two"), strict=True):
+        assert row.keys() == other.keys()
+        numbers = [[np.nan if value is None else value for value in line.values()] for line in (row, other)]
+        np.testing.assert_allclose(*numbers, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("victim", [1, pytest.param(0, marks=pytest.mark.slow)])
+def test_a_lost_process_ends_the_run_which_goes_on_with_one(
+    victim: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    pair = Pair(*words(LONG, UNSEEN, folder))
+    pair.signalled(folder, victim, signal.SIGKILL)
+    ends = pair.ended(60)
+    assert ends[victim][0] == -signal.SIGKILL
+    status, out, err = ends[1 - victim]
+    assert status != 0
+    assert out == ""
+    assert "a process of the run was lost after iteration" in err.splitlines()[-1]
+    assert f"--run-dir {folder} --resume" in err.splitlines()[-1]
+
+    done = int(stored(folder).iteration)
+    assert 6 <= done < LONG.num_iterations
+    assert loop.train(Run.open(folder), UNSEEN)["finished"]
+    assert f"going on after iteration {done}" in capfd.readouterr().err
+    assert int(stored(folder).iteration) == LONG.num_iterations
+    assert [row["iteration"] for row in rows(folder)] == list(range(1, LONG.num_iterations + 1))
+
+
+def test_a_signal_to_one_process_stops_both_with_a_checkpoint(tmp_path: Path) -> None:
+    """In the same iteration, and nothing is lost."""
+    folder = tmp_path / "run"
+    pair = Pair(*words(LONG, UNSEEN, folder))
+    pair.signalled(folder, 1, signal.SIGTERM)
+    (status, out, err), (other_status, _, other_err) = pair.ended()
+    assert (status, other_status) == (130, 130), err + other_err
+    assert "stopping after this iteration" in other_err
+    assert f"go on with: python -m train.ppo --run-dir {folder} --resume" in err
+    assert "lost" not in err + other_err
+    done = int(stored(folder).iteration)
+    assert done < LONG.num_iterations
+    assert json.loads(out)["steps"] == done * LONG.steps_per_iteration
+    assert [row["iteration"] for row in rows(folder)] == list(range(1, done + 1))
+
+
+@pytest.mark.slow
+def test_what_process_0_refuses_ends_all(tmp_path: Path) -> None:
+    Run.create(tmp_path / "run", CONFIG).close()
+    for status, out, err in Pair(*words(CONFIG, SETTINGS, tmp_path / "run")).ended():
+        assert (status, out) == (1, "")
+        assert f"{tmp_path / 'run'} holds a run already: add --resume" in err
+        assert "lost" not in err
+
+
+def test_a_process_that_finds_no_other_says_so(tmp_path: Path) -> None:
+    pair = Pair(*words(CONFIG, SETTINGS, tmp_path / "run"), join_timeout=2)
+    pair.processes[0].kill()
+    status, _, err = pair.ended(60)[1]
+    assert status != 0
+    assert "process 1 did not find the other 1 within 2 s" in err.splitlines()[-1]
+    assert "at 127.0.0.1:" in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"devices": -1}, "devices must be at least 0, not -1"),
+        ({"processes": 0}, "processes must be at least 1, not 0"),
+        ({"processes": 2}, "2 processes need a coordinator: HOST:PORT"),
+        (
+            {"processes": 2, "process_id": 2, "coordinator": "a:1"},
+            "process_id must be from 0 to processes - 1 = 1, not 2",
+        ),
+        ({"process_id": -1}, "process_id must be from 0 to processes - 1 = 0, not -1"),
+        ({"coordinator": "localhost:9000"}, "a coordinator needs processes = 2 or more"),
+        ({"processes": 2, "coordinator": "localhost"}, "must be HOST:PORT, such as 10.0.0.1:9000, not 'localhost'"),
+        ({"processes": 2, "coordinator": "localhost:99999"}, "must be HOST:PORT"),
+        ({"join_timeout": 0}, "join_timeout must be at least 1, not 0"),
+    ],
+)
+def test_wrong_flags_are_refused_with_what_is_allowed(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Settings(**options)
