@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 JOBS ?= 2
+BENCH := runs/bench
+json_of = throughput_$$(echo "$(1)" | tr -cs 'a-z0-9\n' _ | sed 's/_$$//').json
 
 .PHONY: help demo test test-all check docs bench clean
 
@@ -13,7 +15,7 @@ help:
 	@echo "make test-all  all tests"
 	@echo "make check     lint and types"
 	@echo "make docs      the site of the docs, in site/"
-	@echo "make bench     steps per second of the games"
+	@echo "make bench     how fast: the games, peers beside them, what has become slow (half an hour)"
 	@echo "make clean     remove .venv, caches, the site and the demo's run"
 
 # Each stamp says what is installed, and is made again when pyproject.toml changes; a half-made .venv has none.
@@ -51,13 +53,21 @@ check: $(VENV)/for-tests
 docs: $(VENV)/for-docs
 	$(RUN) -m zensical build --clean --strict
 
-bench: $(VENV)/for-demo
-	$(RUN) -m benchmarks.throughput --env "chinese_checkers(size=2, num_players=6)"
-	$(RUN) -m benchmarks.throughput --env "chinese_checkers(size=4, num_players=6)"
+# Half an hour: every benchmark's JSON in $(BENCH), named in the last line. Fails if a game has become slow.
+bench: $(VENV)/for-tests
+	@mkdir -p $(BENCH)
+	for game in "chinese_checkers(size=2, num_players=6)" "chinese_checkers(size=4, num_players=6)"; do \
+	    $(RUN) -m benchmarks.throughput --env "$$game" --output $(BENCH)/$(call json_of,$$game) || exit 1; done
 	for game in "chinese_checkers_diamond(size=4, pieces=3)" "chinese_checkers_diamond" "minichess" "minichess(rules=king_capture)" "dots_and_boxes" "checkers"; do \
-	    $(RUN) -m benchmarks.throughput --env "$$game" --batch-sizes 1024 --columns "random play" step || exit 1; done
-	$(RUN) -m benchmarks.sharing
-	$(RUN) -m benchmarks.convolutions
+	    $(RUN) -m benchmarks.throughput --env "$$game" --batch-sizes 1024 --columns "random play" step --output $(BENCH)/$(call json_of,$$game) || exit 1; done
+	$(RUN) -m benchmarks.peers --output $(BENCH)/peers.json
+	$(RUN) -m benchmarks.sweep --output $(BENCH)/sweep.json --pictures $(BENCH)
+	$(RUN) -m benchmarks.training --output $(BENCH)/training.json > /dev/null
+	$(RUN) -m benchmarks.scaling --virtual-devices --output $(BENCH)/scaling.json > /dev/null
+	$(RUN) -m benchmarks.sharing > $(BENCH)/sharing.json
+	$(RUN) -m benchmarks.convolutions > $(BENCH)/convolutions.json
+	@$(RUN) -m benchmarks.baseline --output $(BENCH)/baseline.json > /dev/null; status=$$?; \
+	    echo "figures:" $(BENCH)/*.json; exit $$status
 
 clean:
 	rm -rf $(VENV) .jax_cache .pytest_cache .ruff_cache .hypothesis .cache site runs/demo

@@ -10,11 +10,20 @@ The columns, each with restarts of finished boards, a step being one submove of 
     policy         random play's work, with the action drawn from the policy network
     ppo            whole iterations of train.ppo: collect, advantages, update
 
-Every step has random keys of its own; what a step computes is read by the next one, so that nothing is optimised
-away; each figure is the median of repeats of one compiled program after a warm-up, with the spread beside it.
+Every step has random keys of its own. Observation and mask are written out whole and carried to the next step, which
+reads an element of each at a place that depends on its action, so that nothing is optimised away. Each figure is the
+median of repeats of one compiled program after a warm-up, with the spread beside it.
+
+    python -m benchmarks.throughput --devices 2 --batch-sizes 1024 8192
+
+spreads the boards over devices, each with a loop of its own that never waits for the others. On a CPU devices are
+virtual, and one a core is the way to use all cores: within one device the threads share out single operations, which
+are too short for that.
 """
 
+import contextlib
 import dataclasses
+import functools
 import json
 import os
 import platform
@@ -29,13 +38,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import tyro
+from jax.sharding import PartitionSpec
 
 import jaxgames
-from jaxgames.wrappers import AutoResetState
+from train.choice import draw
 from train.policy import Params
-from train.ppo import Learner, distribution, sample
+from train.ppo import Learner
 from train.recipes import recipe
 
+ROWS, COPIED = PartitionSpec("boards"), PartitionSpec()  # divided along the first axis, or the same on every device
 COLUMNS = ("step", "no restart", "random play", "policy", "ppo")
 
 
@@ -50,6 +61,8 @@ class Arguments:
     steps: int = 200_000
     """Steps over all boards that one timed call makes, about."""
     repeats: int = 5
+    devices: int = 1
+    """How many devices the boards are spread over; on a CPU at most one a core."""
     output: Path | None = None
     """A file for the JSON, which is printed in any case."""
 
@@ -60,6 +73,7 @@ class Figure(NamedTuple):
     steps_per_second: float  # median of the repeats
     spread: float  # (fastest - slowest) / median
     compile_seconds: float
+    memory_bytes: int  # of the program: what it is given, what it returns, and what it needs meanwhile
 
 
 def main() -> None:
@@ -69,8 +83,7 @@ def main() -> None:
         result = measure(arguments)
     except ValueError as error:
         sys.exit(f"benchmarks.throughput: {error}")
-    if arguments.output is not None:
-        arguments.output.write_text(json.dumps(result, indent=2) + "\n")
+    keep(result, arguments.output)
     print(json.dumps(result))
 
 
@@ -82,6 +95,12 @@ def measure(arguments: Arguments) -> dict[str, Any]:
     unknown = set(arguments.columns) - set(COLUMNS)
     if unknown:
         raise ValueError(f"columns must be among {', '.join(COLUMNS)}, not {', '.join(unknown)}")
+    if arguments.devices > 1 and "ppo" in arguments.columns:
+        raise ValueError("ppo is measured on one device: name the other columns, or leave devices at 1")
+    provide(arguments.devices)
+    uneven = [batch for batch in arguments.batch_sizes if batch % arguments.devices]
+    if uneven:
+        raise ValueError(f"batch sizes must be multiples of devices = {arguments.devices}, not {uneven[0]}")
     say(f"{env}: {env.state_bytes} bytes a board; median steps per second (spread), compile time")
     say("   boards " + "".join(f"{column:>32}" for column in arguments.columns))
     rows: list[dict[str, Any]] = []
@@ -90,13 +109,50 @@ def measure(arguments: Arguments) -> dict[str, Any]:
         print(f"{batch:>9,} ", end="", file=sys.stderr, flush=True)
         row: dict[str, Any] = {"boards": batch}
         for column in arguments.columns:
-            figure = MEASURES[column](env, batch, length, arguments.repeats)
+            figure = MEASURES[column](env, batch, length, arguments.repeats, arguments.devices)
             row[column] = figure._asdict()
             cell = f"{figure.steps_per_second:,.0f} ({figure.spread:.0%}) {figure.compile_seconds:.1f} s"
             print(f"{cell:>32}", end="", file=sys.stderr, flush=True)
         say("")
         rows.append(row)
-    return {"env": str(env), "bytes_per_board": env.state_bytes, "rows": rows, **where()}
+    spread_over = {"devices_used": arguments.devices}
+    return {"env": str(env), "bytes_per_board": env.state_bytes, "rows": rows, **spread_over, **where()}
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def provide(devices: int) -> None:
+    """Makes sure that JAX has so many devices, virtual ones on a CPU if it has not started, or raises ValueError."""
+    if devices < 1:
+        raise ValueError(f"devices must be positive, not {devices}")
+    if devices > 1:
+        with contextlib.suppress(RuntimeError):  # JAX has started: there is what there is
+            jax.config.update("jax_num_cpu_devices", min(devices, cores()))
+    if devices > jax.device_count():
+        raise ValueError(f"devices must be at most {jax.device_count()}, the devices that there are, not {devices}")
+
+
+def over_devices(
+    program: Callable[..., Any], arguments: tuple[Any, ...], divided: tuple[PartitionSpec, ...], devices: int
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """`program(key, *arguments)` on each of the devices, with a key and a share of the boards of its own.
+
+    `divided` says along which axis of each argument the boards lie. The devices' outputs come one behind the other.
+    """
+    if devices == 1:
+        return program, arguments
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:devices]), ("boards",))
+
+    def share(key: jax.Array, *arguments: Any) -> Any:
+        own = jax.random.fold_in(key, jax.lax.axis_index("boards"))
+        return jax.tree.map(jnp.atleast_1d, program(own, *arguments))
+
+    everywhere = jax.shard_map(share, mesh=mesh, in_specs=(COPIED, *divided), out_specs=ROWS, check_vma=False)
+    shards = tuple(jax.sharding.NamedSharding(mesh, spec) for spec in divided)
+    return everywhere, tuple(jax.device_put(part, shard) for part, shard in zip(arguments, shards, strict=True))
 
 
 def timed(program: Callable[..., Any], arguments: tuple[Any, ...], steps: int, repeats: int) -> Figure:
@@ -112,24 +168,29 @@ def timed(program: Callable[..., Any], arguments: tuple[Any, ...], steps: int, r
         jax.block_until_ready(compiled(key, *arguments))
         speeds.append(steps / (time.perf_counter() - begin))
     median = float(np.median(speeds))
-    return Figure(median, (max(speeds) - min(speeds)) / median, compile_seconds)
+    memory: Any = compiled.memory_analysis()
+    memory_bytes = memory.argument_size_in_bytes + memory.output_size_in_bytes + memory.temp_size_in_bytes
+    return Figure(median, (max(speeds) - min(speeds)) / median, compile_seconds, memory_bytes)
 
 
-def step_alone(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, *, restart: bool = True) -> Figure:
+def step_alone(
+    env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1, *, restart: bool = True
+) -> Figure:
     """`step`, or `no restart`."""
     actions = recorded_actions(env, batch, length)
     playing = jaxgames.auto_reset(env) if restart else env
+    own = batch // devices
 
     def replay(key: jax.Array, actions: jax.Array) -> Any:
         def body(carry: tuple[Any, jax.Array], step: tuple[jax.Array, jax.Array]) -> Any:
             boards, paid = carry
-            boards = jax.vmap(playing.step)(boards, step[1], jax.random.split(step[0], batch))
+            boards = jax.vmap(playing.step)(boards, step[1], jax.random.split(step[0], own))
             return (boards, paid + boards.rewards.sum()), None
 
-        begin = (jax.vmap(playing.init)(jax.random.split(key, batch)), jnp.float32(0))
+        begin = (jax.vmap(playing.init)(jax.random.split(key, own)), jnp.float32(0))
         return jax.lax.scan(body, begin, (jax.random.split(key, length), actions))[0]
 
-    return timed(replay, (actions,), batch * length, repeats)
+    return timed(*over_devices(replay, (actions,), (PartitionSpec(None, "boards"),), devices), batch * length, repeats)
 
 
 def recorded_actions(env: jaxgames.Env[Any], batch: int, length: int) -> jax.Array:
@@ -151,51 +212,78 @@ def recorded_actions(env: jaxgames.Env[Any], batch: int, length: int) -> jax.Arr
     return record(jax.random.key(0))
 
 
-def random_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int) -> Figure:
+def random_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Figure:
     """`random play`."""
-
-    def choose(params: None, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> jax.Array:
-        return jax.vmap(jaxgames.random_action)(jax.random.split(key, batch), mask)
-
-    return _play(env, batch, length, repeats, choose, None)
+    return play(env, batch, length, repeats, at_random, None, devices)
 
 
-def policy_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int) -> Figure:
+def policy_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Figure:
     """`policy`, with the network of the game's recipe."""
     policy = Learner(recipe(str(env))).policy
-    params = policy.init(jax.random.key(0))
 
     def choose(params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
         logits, _ = policy.apply(params, observation, seat)
-        return sample(key, distribution(logits, mask))
+        return draw(key, logits, mask)[0], 0.0
 
-    return _play(env, batch, length, repeats, choose, params)
+    return play(env, batch, length, repeats, choose, policy.init(jax.random.key(0)), devices)
 
 
-def _play(
-    env: jaxgames.Env[Any], batch: int, length: int, repeats: int, choose: Callable[..., jax.Array], params: Params
+def play(
+    env: jaxgames.Env[Any],
+    batch: int,
+    length: int,
+    repeats: int,
+    choose: Callable[..., Any],
+    params: Params,
+    devices: int = 1,
 ) -> Figure:
+    """`play_loop` from the start, timed."""
     playing = jaxgames.auto_reset(env)
-
-    def program(key: jax.Array, boards: AutoResetState[Any], params: Params) -> Any:
-        def body(carry: Any, key: jax.Array) -> Any:
-            boards, observation, checksum = carry
-            action_key, step_key = jax.random.split(key)
-            mask = jax.vmap(playing.legal_action_mask)(boards)
-            action = choose(params, action_key, observation, mask, boards.current_player)
-            checksum += observation.sum(dtype=jnp.float32) + boards.rewards.sum()
-            boards = jax.vmap(playing.step)(boards, action, jax.random.split(step_key, batch))
-            return (boards, jax.vmap(playing.observe)(boards), checksum), None
-
-        begin = (boards, jax.vmap(playing.observe)(boards), jnp.float32(0))
-        return jax.lax.scan(body, begin, jax.random.split(key, length))[0]
-
     boards = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), batch))
-    return timed(program, (boards, params), batch * length, repeats)
+    loop = play_loop(playing, batch // devices, length, choose)
+    return timed(*over_devices(loop, (boards, params), (ROWS, COPIED), devices), batch * length, repeats)
 
 
-def ppo(env: jaxgames.Env[Any], batch: int, length: int, repeats: int) -> Figure:
-    """`ppo`, with the game's recipe but for the number of boards and the length of a rollout."""
+def at_random(params: None, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
+    """int32[batch], uniformly random legal actions, and nothing else to be read."""
+    return jax.vmap(jaxgames.random_action)(jax.random.split(key, len(mask)), mask), 0.0
+
+
+def play_loop(playing: Any, batch: int, length: int, choose: Callable[..., Any]) -> Callable[..., Any]:
+    """`program(key, boards, params)`: `length` steps of `batch` boards; returns the boards and what was written out.
+
+    `playing` restarts finished boards: `jaxgames.auto_reset` of a game, or anything with the same functions.
+    `choose(params, key, observation, mask, seat)` gives the actions, and a number that is read too.
+    """
+
+    def program(key: jax.Array, boards: Any, params: Params) -> Any:
+        def look(boards: Any) -> tuple[jax.Array, jax.Array]:
+            return jax.vmap(playing.observe)(boards), jax.vmap(playing.legal_action_mask)(boards)
+
+        def body(carry: Any, key: jax.Array) -> Any:
+            boards, written, checksum = carry
+            action_key, step_key = jax.random.split(key)
+            observation, mask = look(boards)
+            action, read = choose(params, action_key, observation, mask, boards.current_player)
+            checksum += sum(element(array, action) for array in written) + boards.rewards.sum() + read
+            boards = jax.vmap(playing.step)(boards, action, jax.random.split(step_key, batch))
+            return (boards, (observation, mask), checksum), None
+
+        nothing = jax.tree.map(lambda shape: jnp.zeros(shape.shape, shape.dtype), jax.eval_shape(look, boards))
+        return jax.lax.scan(body, (boards, nothing, jnp.float32(0)), jax.random.split(key, length))[0]
+
+    return program
+
+
+def element(array: jax.Array, place: jax.Array) -> jax.Array:
+    """float32[], the sum of one element a board: who reads an array at a computed place has it written out whole."""
+    flat = array.reshape(len(array), -1)
+    return flat[jnp.arange(len(flat)), place % flat.shape[1]].sum(dtype=jnp.float32)
+
+
+def ppo(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Figure:
+    """`ppo`, with the game's recipe but for the number of boards and the length of a rollout; on one device."""
+    assert devices == 1
     config = recipe(str(env))
     length = max(8, config.steps_per_iteration // batch)
     learner = Learner(dataclasses.replace(config, num_boards=batch, rollout_length=length))
@@ -203,9 +291,9 @@ def ppo(env: jaxgames.Env[Any], batch: int, length: int, repeats: int) -> Figure
     return timed(lambda key, runner: learner.iterate(runner._replace(key=key)), (runner,), batch * length, repeats)
 
 
-MEASURES: dict[str, Callable[[jaxgames.Env[Any], int, int, int], Figure]] = {
+MEASURES: dict[str, Callable[[jaxgames.Env[Any], int, int, int, int], Figure]] = {
     "step": step_alone,
-    "no restart": lambda env, batch, length, repeats: step_alone(env, batch, length, repeats, restart=False),
+    "no restart": functools.partial(step_alone, restart=False),
     "random play": random_play,
     "policy": policy_play,
     "ppo": ppo,
@@ -227,6 +315,13 @@ def where() -> dict[str, Any]:
         "processor": processor,
         "cores": os.cpu_count(),
     }
+
+
+def keep(result: dict[str, Any], output: Path | None) -> None:
+    """Writes the JSON of a benchmark to a file, if one is asked for."""
+    if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(json.dumps(result, indent=2) + "\n")
 
 
 def say(text: str) -> None:

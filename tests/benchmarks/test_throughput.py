@@ -1,11 +1,15 @@
 """The benchmark measures what its columns say; how fast is not a test's business."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import jax
 import pytest
 
-from benchmarks.throughput import COLUMNS, MEASURES, Arguments, measure, recorded_actions
+from benchmarks.throughput import COLUMNS, MEASURES, Arguments, cores, measure, recorded_actions
 from jaxgames import auto_reset, make
 
 ENV = "chinese_checkers(size=1, num_players=2, max_rounds=3)"
@@ -33,12 +37,35 @@ def test_recorded_actions_are_legal_when_replayed() -> None:
         boards = step(boards, action)
 
 
+@pytest.mark.skipif(cores() < 2, reason="needs two cores")
+def test_boards_are_spread_over_devices() -> None:
+    """In a process of its own: virtual devices must be asked for before JAX starts."""
+    words = ["--env", ENV, "--devices", "2", "--batch-sizes", "2", "--steps", "16", "--repeats", "1", "--columns"]
+    command = [sys.executable, "-m", "benchmarks.throughput", *words]
+
+    def run(*columns: str) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+        root = Path(__file__).parents[2]
+        return subprocess.run([*command, *columns], cwd=root, env=environment, capture_output=True, text=True)
+
+    done = run("step", "random play")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["devices_used"] == len(result["devices"]) == 2
+    assert all(result["rows"][0][column]["steps_per_second"] > 0 for column in ("step", "random play"))
+    refused = run("step", "--batch-sizes", "3")
+    assert "batch sizes must be multiples of devices = 2, not 3" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (Arguments(env=ENV, columns=("steps",)), "columns must be among step"),
         (Arguments(env=ENV, batch_sizes=(0,)), "must be positive"),
         (Arguments(env="chess"), "the games are"),
+        (Arguments(env=ENV, columns=("step",), devices=0), "devices must be positive"),
+        (Arguments(env=ENV, columns=("step",), devices=1000), "devices must be at most"),
+        (Arguments(env=ENV, devices=2), "ppo is measured on one device"),
     ],
 )
 def test_bad_input_is_refused_with_what_is_allowed(arguments: Arguments, message: str) -> None:

@@ -1,0 +1,93 @@
+"""The training benchmark's programs compute what its parts say; how fast is not a test's business."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+import pytest
+
+from benchmarks import training
+from train.ppo import Config, Learner
+
+CONFIG = Config(
+    env="dots_and_boxes(rows=1, cols=1)", num_boards=4, rollout_length=4, epochs=2, minibatches=2, hidden=(5,)
+)
+
+
+def test_every_part_is_measured_and_drawn(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(training, "config", lambda game, setting: CONFIG)
+    picture, output = tmp_path / "parts.svg", tmp_path / "parts.json"
+    words = ["--games", "demo", "--repeats", "1", "--picture", str(picture), "--output", str(output)]
+    monkeypatch.setattr("sys.argv", ["training", *words])
+    training.main()
+    printed = capsys.readouterr()
+    result = json.loads(printed.out.splitlines()[-1])
+    assert result == json.loads(output.read_text())
+    (row,) = result["rows"]
+    assert tuple(row["parts"]) == training.PARTS
+    assert sum(row["parts"].values()) == pytest.approx(1e6 / row["ppo"])  # the parts are the iteration
+    assert row["products"] > 0
+    assert row["parts"]["play"] == pytest.approx(1e6 / row["random_play"])
+    header, rule, line = (text for text in printed.err.splitlines() if text.startswith("|"))
+    assert header.count("|") == rule.count("|") == line.count("|")
+    assert picture.read_text().count("<svg") == 1
+
+
+@pytest.mark.parametrize("game", training.GAMES)
+def test_every_setting_of_every_game_is_one(game: str) -> None:
+    for setting, changes in training.SETTINGS.items():
+        config = training.config(game, setting)
+        assert all(getattr(config, name) == value for name, value in changes.items())
+
+
+def test_an_unknown_game_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["training", "--games", "chess"])
+    with pytest.raises(SystemExit, match=r"benchmarks.training: .*the games are"):
+        training.main()
+
+
+def test_the_epochs_that_are_timed_learn_what_an_update_learns() -> None:
+    """With the loss's gradient and the optimiser they give the parameters of Learner._update."""
+    learner = Learner(CONFIG)
+    runner, given = collected(learner)
+    update: Any = jax.jit(learner._update)  # pyright: ignore[reportPrivateUsage]  # whose loops the benchmark repeats
+    after, _ = update(runner, *given[:2])
+    gradient = jax.grad(learner._loss, has_aux=True)  # pyright: ignore[reportPrivateUsage]
+    program = training.epochs(learner, gradient, learner._optimizer)  # pyright: ignore[reportPrivateUsage]
+    batch = learner._grouped(given)  # pyright: ignore[reportPrivateUsage]
+    _, subkey = jax.random.split(runner.key)
+    params, *_ = jax.jit(program)(subkey, (runner.params, runner.opt_state), batch)
+    assert jax.tree.all(jax.tree.map(lambda a, b: jnp.allclose(a, b, rtol=1e-5, atol=1e-6), params, after.params))
+    assert not jax.tree.all(jax.tree.map(jnp.array_equal, params, runner.params))
+
+
+def test_epochs_without_a_gradient_leave_the_parameters_and_write_the_minibatches_out() -> None:
+    learner = Learner(CONFIG)
+    runner, given = collected(learner)
+    batch = learner._grouped(given)  # pyright: ignore[reportPrivateUsage]
+    plain = optax.scale(-1e-9)
+    start = (runner.params, plain.init(runner.params))
+    params, _, part, _ = jax.jit(training.epochs(learner, training.nothing, plain))(jax.random.key(0), start, batch)
+    assert jax.tree.all(jax.tree.map(jnp.array_equal, params, runner.params))
+    assert jax.tree.map(jnp.shape, part) == jax.tree.map(lambda x: (CONFIG.minibatch_size, *x.shape[2:]), given)
+
+
+def test_the_bare_products_are_those_of_the_network() -> None:
+    """Forward one for each layer; back two more for each but the first, whose input asks for no gradient."""
+    learner = Learner(CONFIG)
+    runner, given = collected(learner)
+    batch = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), given)
+    forward = jax.make_jaxpr(learner.policy.apply)(runner.params, batch[0].observation, batch[0].seat)
+    back = jax.make_jaxpr(training.through_the_network(learner))(runner.params, *batch)
+    assert len(list(training.dot_generals(forward.jaxpr))) == 3  # hidden layer, logits, value
+    assert len(list(training.dot_generals(back.jaxpr))) == 3 * 3 - 1
+
+
+def collected(learner: Learner) -> tuple[Any, Any]:
+    runner, metrics = jax.jit(training.Collector(CONFIG).iterate)(jax.jit(learner.init)(jax.random.key(0)))
+    return runner, metrics["given"]
