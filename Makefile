@@ -11,8 +11,8 @@ json_of = throughput_$$(echo "$(1)" | tr -cs 'a-z0-9\n' _ | sed 's/_$$//').json
 
 help:
 	@echo "make demo      train an agent from nothing and watch it play (about a minute)"
-	@echo "make test      the fast tests (under ten minutes)"
-	@echo "make test-all  all tests"
+	@echo "make test      the fast tests, compiled without optimisation (under ten minutes)"
+	@echo "make test-all  all tests, compiled as for users"
 	@echo "make check     lint and types"
 	@echo "make docs      the site of the docs, in site/"
 	@echo "make bench     how fast: the games, peers beside them, what has become slow (half an hour)"
@@ -40,7 +40,7 @@ demo: $(VENV)/for-demo
 	@$(RUN) -m examples.demo
 
 test: $(VENV)/for-tests
-	$(RUN) -m pytest -n $(JOBS) -m "not slow"
+	$(RUN) -m pytest -n $(JOBS) -m "not slow" --quick
 
 test-all: $(VENV)/for-tests
 	$(RUN) -m pytest -n $(JOBS)
@@ -61,8 +61,8 @@ bench: $(VENV)/for-tests
 	for game in "chinese_checkers_diamond(size=4, pieces=3)" "chinese_checkers_diamond" "minichess" "minichess(rules=king_capture)" "dots_and_boxes" "checkers"; do \
 	    $(RUN) -m benchmarks.throughput --env "$$game" --batch-sizes 1024 --columns "random play" step --output $(BENCH)/$(call json_of,$$game) || exit 1; done
 	$(RUN) -m benchmarks.peers --output $(BENCH)/peers.json
-	$(RUN) -m benchmarks.sweep --output $(BENCH)/sweep.json --pictures $(BENCH)
-	$(RUN) -m benchmarks.training --output $(BENCH)/training.json > /dev/null
+	$(RUN) -m benchmarks.sweep --one-core --output $(BENCH)/sweep.json --pictures $(BENCH) > /dev/null
+	$(RUN) -m benchmarks.training --output $(BENCH)/training.json --picture $(BENCH)/ppo_breakdown.svg > /dev/null
 	$(RUN) -m benchmarks.scaling --virtual-devices --output $(BENCH)/scaling.json > /dev/null
 	$(RUN) -m benchmarks.sharing > $(BENCH)/sharing.json
 	$(RUN) -m benchmarks.convolutions > $(BENCH)/convolutions.json

@@ -95,7 +95,7 @@ class Arguments:
     rounds: int = 5
     seconds: float = 1.5
     """Of a side's turn."""
-    boards: tuple[int, ...] = (256, 1024, 4096)
+    boards: tuple[int, ...] = (128, 1024, 4096)
     """Batch sizes to try for ours, on each device."""
     pgx_boards: tuple[int, ...] = (256, 2048)
     """Batch sizes to try for Pgx, over all devices."""
