@@ -3,9 +3,27 @@
 import os
 from pathlib import Path
 
+import pytest
+
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # before jax is imported
 
 import jax
 
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".jax_cache"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+
+QUICK = ["--xla_backend_optimization_level=0"]
+if jax.__version_info__ < (0, 11):  # later ones have no such flag, and XLA ends a process with a flag that it lacks
+    QUICK.append("--xla_cpu_use_fusion_emitters=false")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--quick", action="store_true", help="have XLA compile slower programs in a third of the time, in children too"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    flags = os.environ.get("XLA_FLAGS", "")
+    if config.getoption("--quick") and QUICK[0] not in flags:
+        os.environ["XLA_FLAGS"] = " ".join([flags, *QUICK]).strip()  # before any test module has JAX start

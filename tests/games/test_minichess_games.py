@@ -251,7 +251,8 @@ def pgx_compiled() -> tuple[Callable[..., Any], Callable[..., Any], Callable[...
         view = state.observation[..., np.array([*range(12), 112, 13])] > 0
         return Seen(state.legal_action_mask, view, state.terminated, state.rewards, state._step_count)
 
-    return jax.jit(jax.vmap(start)), jax.jit(jax.vmap(look)), jax.jit(jax.vmap(env.step))
+    step = jax.jit(jax.vmap(env.step), compiler_options={"xla_backend_optimization_level": 3})  # long to run, if not
+    return jax.jit(jax.vmap(start)), jax.jit(jax.vmap(look)), step
 
 
 @jax.jit

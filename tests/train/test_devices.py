@@ -78,8 +78,9 @@ def test_four_devices_learn_what_one_learns_and_only_sums_travel(sharing: Sharin
     iterations = 3
     words = [json.dumps(dataclasses.asdict(config)), str(tmp_path), str(iterations)]
     program = [sys.executable, str(Path(__file__).with_name("four_devices.py")), *words]
-    flags = environment(XLA_FLAGS="--xla_force_host_platform_device_count=4")
-    done = subprocess.run(program, env=flags, capture_output=True, text=True, timeout=200, check=False)
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
+    four = environment(XLA_FLAGS=flags)
+    done = subprocess.run(program, env=four, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
 
     found = json.loads((tmp_path / "found.json").read_text())

@@ -236,7 +236,8 @@ def test_a_run_spread_over_devices_learns_the_same_and_is_read_on_one(tmp_path: 
     """Two devices made of one processor; sums are taken in another order there, hence the tolerance."""
     folder = tmp_path / "spread"
     command = [sys.executable, "-m", "train.ppo", *words(short, SETTINGS, folder), "--devices", "2"]
-    environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
+    environment = os.environ | {"XLA_FLAGS": flags}
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=100)
     run_in(tmp_path / "one", short)
     spread, one = (jax.tree.leaves(words_of(folder).params) for folder in (folder, tmp_path / "one"))
