@@ -2,7 +2,8 @@
 
     python four_devices.py CONFIG FOLDER ITERATIONS
 
-What it found goes to FOLDER: found.json, and last.npz with the leaves of the last runner.
+What it found goes to FOLDER: found.json, last.npz with the leaves of the last runner, and metrics.npz with the metrics
+of all iterations.
 """
 
 import json
@@ -27,9 +28,10 @@ def main(config: Config, folder: Path, iterations: int) -> None:
     placed = devices.shardings(mesh, Runner), jax.sharding.NamedSharding(mesh, devices.COPIED)
     with jax.set_mesh(mesh):
         iterate = jax.jit(learner.iterate, out_shardings=placed).lower(runner).compile()
+    metrics: list[dict[str, np.ndarray]] = []
     for _ in range(iterations):
-        runner, metrics = iterate(runner)
-        jax.block_until_ready(metrics)
+        runner, told = iterate(runner)
+        metrics.append(jax.device_get(told))
     boards = [leaf.addressable_shards for leaf in jax.tree.leaves((runner.boards, runner.tally))]
     found = {
         "boards_of_devices": sorted({shard.data.shape[0] for shards in boards for shard in shards}),
@@ -40,6 +42,7 @@ def main(config: Config, folder: Path, iterations: int) -> None:
     whole = devices.gathered(runner)
     leaves = jax.tree.leaves(jax.device_get(whole._replace(key=jax.random.key_data(whole.key))))
     np.savez(folder / "last.npz", *leaves)
+    np.savez(folder / "metrics.npz", **{name: np.array([told[name] for told in metrics]) for name in metrics[0]})
 
 
 def numbers(shape: str) -> int:

@@ -94,8 +94,12 @@ def test_four_devices_learn_what_one_learns_and_only_sums_travel(sharing: Sharin
     assert num_parameters <= largest <= num_parameters + 10  # a gradient, and some means
 
     iterate = jax.jit(learner.iterate)
-    for _ in range(iterations):
-        runner, _ = iterate(runner)
+    told_by_four = dict(np.load(tmp_path / "metrics.npz"))
+    for iteration in range(iterations):
+        runner, told = iterate(runner)
+        assert told.keys() == told_by_four.keys()
+        for name, number in told.items():
+            np.testing.assert_allclose(told_by_four[name][iteration], number, rtol=1e-3, atol=1e-5, err_msg=name)
     last = np.load(tmp_path / "last.npz").values()
     for a, b in zip(leaves(runner), last, strict=True):
         assert a.dtype == b.dtype
