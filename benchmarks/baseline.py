@@ -29,21 +29,12 @@ import tyro
 
 import jaxgames
 from benchmarks.contestant import rollout
-from benchmarks.throughput import keep, say, where
+from benchmarks.throughput import GAMES, Playing, keep, say, where
 
 BOARDS = 1024
 LOSS = 0.25  # of its ratio, that a game may lose
 ATTEMPTS = 3
 FILE = Path(__file__).with_name("baseline.json")
-GAMES = (
-    "checkers",
-    "chinese_checkers(size=2)",
-    "chinese_checkers(size=4)",
-    "chinese_checkers_diamond",
-    "dots_and_boxes",
-    "minichess",
-    "minichess(rules=king_capture)",
-)
 
 
 @dataclass(frozen=True)
@@ -91,11 +82,17 @@ def run(arguments: Arguments) -> tuple[dict[str, Any], list[str]]:
     if min(arguments.rounds, arguments.length) < 1:
         raise ValueError("rounds and length must be positive")
     envs = {game: jaxgames.make(game) for game in arguments.games}
-    recorded: dict[str, float] = {} if arguments.write else recorded_ratios(arguments.file, arguments.games)
+    stored = stored_ratios(arguments.file) if arguments.file.exists() or not arguments.write else {}
+    dropped, missing = stored.keys() - envs.keys(), envs.keys() - stored.keys()
+    if arguments.write and dropped:
+        raise ValueError(f"{arguments.file} would lose {', '.join(dropped)}: write all games, or another --file")
+    if not arguments.write and missing:
+        raise ValueError(f"{arguments.file} has {', '.join(stored)}, not {', '.join(missing)}: renew it with --write")
+    recorded = {} if arguments.write else stored
     reference, lost = reference_loop(arguments.length), list[str]()
     ratios: dict[str, float] = {}
     for game, env in envs.items():
-        play = rollout(jaxgames.auto_reset(env), BOARDS, arguments.length)
+        play = rollout(Playing(env), BOARDS, arguments.length)
         ratio = measure(play, reference, arguments.rounds)
         if not arguments.write:
             for _ in range(ATTEMPTS - 1):
@@ -113,13 +110,11 @@ def run(arguments: Arguments) -> tuple[dict[str, Any], list[str]]:
     return {"ratios": ratios, "reference_steps_per_cpu_second": round(speed), "date": date, **where()}, lost
 
 
-def recorded_ratios(file: Path, games: tuple[str, ...]) -> dict[str, float]:
-    """What the file says. Raises ValueError if a game is not in it."""
-    ratios: dict[str, float] = json.loads(file.read_text())["ratios"]
-    missing = [game for game in games if game not in ratios]
-    if missing:
-        have = ", ".join(ratios)
-        raise ValueError(f"{file} has {have}, not {', '.join(missing)}: renew it with --write, or name others")
+def stored_ratios(file: Path) -> dict[str, float]:
+    """What the file says. Raises ValueError or OSError if it says nothing."""
+    ratios = json.loads(file.read_text()).get("ratios")
+    if not ratios:
+        raise ValueError(f"{file} holds no ratios: name another --file, or remove it and --write it anew")
     return ratios
 
 

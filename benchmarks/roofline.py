@@ -25,17 +25,9 @@ import numpy as np
 import tyro
 
 import jaxgames
-from benchmarks.throughput import Figure, at_random, keep, play_loop, ppo, random_play, say, where
+from benchmarks.contestant import LEAST
+from benchmarks.throughput import GAMES, Figure, Playing, at_random, keep, play_loop, ppo, random_play, say, where
 
-GAMES = (
-    "chinese_checkers(size=2, num_players=6)",
-    "chinese_checkers(size=4, num_players=6)",
-    "chinese_checkers_diamond",
-    "minichess",
-    "minichess(rules=king_capture)",
-    "dots_and_boxes",
-    "checkers",
-)
 COLUMNS = {"random play": random_play, "ppo": ppo}
 
 
@@ -48,7 +40,7 @@ class Arguments:
     columns: tuple[str, ...] = tuple(COLUMNS)
     """What to measure: random play, ppo or both."""
     steps: int = 20_000_000
-    """Steps over all boards that one timed call of random play makes, about."""
+    """Steps over all boards that one timed call of random play makes, about; at least LEAST of each board."""
     repeats: int = 5
     copied_bytes: int = 1 << 30
     """Size of the array whose copy measures the memory's bandwidth."""
@@ -84,7 +76,7 @@ def measure(arguments: Arguments) -> dict[str, Any]:
         least = least_bytes(env)
         for column in arguments.columns:
             for batch in arguments.batch_sizes:
-                length = max(8, min(1000, arguments.steps // batch))
+                length = max(LEAST, min(1000, arguments.steps // batch))
                 row: dict[str, Any] = {"game": str(env), "column": column, "boards": batch, "least_bytes": least}
                 try:
                     figure = COLUMNS[column](env, batch, length, arguments.repeats)
@@ -141,7 +133,7 @@ def least_bytes(env: jaxgames.Env[Any]) -> int:
 
 def counted_bytes(env: jaxgames.Env[Any], batch: int) -> float:
     """Bytes that a step of one board moves in the compiled loop of random play, as XLA counts them."""
-    playing = jaxgames.auto_reset(env)
+    playing = Playing(env)
     boards = jax.eval_shape(jax.vmap(playing.init), jax.eval_shape(lambda: jax.random.split(jax.random.key(0), batch)))
     key = jax.eval_shape(lambda: jax.random.key(0))
     once = jax.jit(play_loop(playing, batch, 1, at_random)).lower(key, boards, None).compile()

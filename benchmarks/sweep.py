@@ -28,11 +28,10 @@ from matplotlib.figure import Figure as Picture
 
 import jaxgames
 from benchmarks.baseline import keep_to_one_core
-from benchmarks.contestant import rollout
-from benchmarks.throughput import keep, provide, say, where
+from benchmarks.contestant import LEAST, rollout
+from benchmarks.throughput import Playing, keep, provide, say, where
 
 mpl.use("Agg")
-LEAST = 32  # steps of each board in a call: it begins with new memory, which must not count
 STAR = "chinese_checkers(size={}, num_players=6, max_rounds=200)"
 GAMES = {
     "checkers": "checkers",
@@ -90,6 +89,8 @@ def measure(arguments: Arguments) -> dict[str, Any]:
     unknown = set(arguments.games) - set(GAMES)
     if unknown:
         raise ValueError(f"games must be among {'; '.join(GAMES)}, not {', '.join(unknown)}")
+    if not (arguments.games and arguments.batch_sizes and arguments.boards):
+        raise ValueError("games, batch sizes and boards must each name at least one")
     if min(*arguments.batch_sizes, *arguments.boards, arguments.steps, arguments.repeats) < 1:
         raise ValueError("batch sizes, boards, steps and repeats must be positive")
     if len(set(arguments.sizes)) < 2 or not set(arguments.sizes) <= set(range(1, 9)):
@@ -133,7 +134,7 @@ def timed_rows(points: list[tuple[str, str, int]], arguments: Arguments) -> Iter
     clock = time.process_time if arguments.one_core else time.perf_counter
     for done, (name, env, batch) in enumerate(points):
         length = max(LEAST, min(1000, arguments.steps // batch))
-        work = rollout(jaxgames.auto_reset(jaxgames.make(env)), batch, length, arguments.devices)
+        work = rollout(Playing(jaxgames.make(env)), batch, length, arguments.devices)
         speeds = sorted(clocked_speed(work, clock) for _ in range(arguments.repeats))
         median = float(np.median(speeds))
         spread = (speeds[-1] - speeds[0]) / median

@@ -41,12 +41,22 @@ import tyro
 from jax.sharding import PartitionSpec
 
 import jaxgames
+from benchmarks.contestant import LEAST
 from train.choice import draw
 from train.policy import Params
 from train.ppo import Learner
 from train.recipes import recipe
 
 ROWS, COPIED = PartitionSpec("boards"), PartitionSpec()  # divided along the first axis, or the same on every device
+GAMES = (
+    "checkers",
+    "chinese_checkers(size=2)",
+    "chinese_checkers(size=4)",
+    "chinese_checkers_diamond",
+    "dots_and_boxes",
+    "minichess",
+    "minichess(rules=king_capture)",
+)  # every game, for the benchmarks that measure them all
 COLUMNS = ("step", "no restart", "random play", "policy", "ppo")
 
 
@@ -59,7 +69,7 @@ class Arguments:
     columns: tuple[str, ...] = COLUMNS
     """Which columns to measure."""
     steps: int = 200_000
-    """Steps over all boards that one timed call makes, about."""
+    """Steps over all boards that one timed call makes, about; at least LEAST of each board."""
     repeats: int = 5
     devices: int = 1
     """How many devices the boards are spread over; on a CPU at most one a core."""
@@ -105,7 +115,7 @@ def measure(arguments: Arguments) -> dict[str, Any]:
     say("   boards " + "".join(f"{column:>32}" for column in arguments.columns))
     rows: list[dict[str, Any]] = []
     for batch in arguments.batch_sizes:
-        length = max(8, min(1000, arguments.steps // batch))
+        length = max(LEAST, min(1000, arguments.steps // batch))
         print(f"{batch:>9,} ", end="", file=sys.stderr, flush=True)
         row: dict[str, Any] = {"boards": batch}
         for column in arguments.columns:
@@ -173,12 +183,26 @@ def timed(program: Callable[..., Any], arguments: tuple[Any, ...], steps: int, r
     return Figure(median, (max(speeds) - min(speeds)) / median, compile_seconds, memory_bytes)
 
 
+class Playing:
+    """A game whose boards begin anew where they end. The ended ones are not kept: nothing here reads them."""
+
+    def __init__(self, env: jaxgames.Env[Any]) -> None:
+        self._env = jaxgames.auto_reset(env)
+        self.observe, self.legal_action_mask = self._env.observe, self._env.legal_action_mask
+
+    def init(self, key: jax.Array) -> Any:
+        return dataclasses.replace(self._env.init(key), final=None)
+
+    def step(self, state: Any, action: jax.Array, key: jax.Array) -> Any:
+        return dataclasses.replace(self._env.step(state, action, key), final=None)
+
+
 def step_alone(
     env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1, *, restart: bool = True
 ) -> Figure:
     """`step`, or `no restart`."""
     actions = recorded_actions(env, batch, length)
-    playing = jaxgames.auto_reset(env) if restart else env
+    playing = Playing(env) if restart else env
     own = batch // devices
 
     def replay(key: jax.Array, actions: jax.Array) -> Any:
@@ -187,7 +211,8 @@ def step_alone(
             boards = jax.vmap(playing.step)(boards, step[1], jax.random.split(step[0], own))
             return (boards, paid + boards.rewards.sum()), None
 
-        begin = (jax.vmap(playing.init)(jax.random.split(key, own)), jnp.float32(0))
+        init_key, key = jax.random.split(key)
+        begin = (jax.vmap(playing.init)(jax.random.split(init_key, own)), jnp.float32(0))
         return jax.lax.scan(body, begin, (jax.random.split(key, length), actions))[0]
 
     return timed(*over_devices(replay, (actions,), (PartitionSpec(None, "boards"),), devices), batch * length, repeats)
@@ -195,7 +220,7 @@ def step_alone(
 
 def recorded_actions(env: jaxgames.Env[Any], batch: int, length: int) -> jax.Array:
     """int32[length, batch], random legal play with restarts, from the start; games without chance replay it legally."""
-    playing = jaxgames.auto_reset(env)
+    playing = Playing(env)
 
     @jax.jit
     def record(key: jax.Array) -> jax.Array:
@@ -238,7 +263,7 @@ def play(
     devices: int = 1,
 ) -> Figure:
     """`play_loop` from the start, timed."""
-    playing = jaxgames.auto_reset(env)
+    playing = Playing(env)
     boards = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), batch))
     loop = play_loop(playing, batch // devices, length, choose)
     return timed(*over_devices(loop, (boards, params), (ROWS, COPIED), devices), batch * length, repeats)
@@ -252,7 +277,7 @@ def at_random(params: None, key: jax.Array, observation: jax.Array, mask: jax.Ar
 def play_loop(playing: Any, batch: int, length: int, choose: Callable[..., Any]) -> Callable[..., Any]:
     """`program(key, boards, params)`: `length` steps of `batch` boards; returns the boards and what was written out.
 
-    `playing` restarts finished boards: `jaxgames.auto_reset` of a game, or anything with the same functions.
+    `playing` restarts finished boards: `Playing`, or anything with the same functions.
     `choose(params, key, observation, mask, seat)` gives the actions, and a number that is read too.
     """
 

@@ -82,17 +82,20 @@ class Arguments:
 def main() -> None:
     """The command `python -m benchmarks.training`."""
     arguments = tyro.cli(Arguments, prog="python -m benchmarks.training", description=__doc__)
+    try:
+        if arguments.repeats < 1:
+            raise ValueError(f"repeats must be positive, not {arguments.repeats}")
+        configs = {game: config(game, arguments.setting) for game in arguments.games}
+    except ValueError as error:
+        sys.exit(f"benchmarks.training: {error}")
     say("| game | ppo, steps/s | random play, steps/s | ratio | products | " + " | ".join(PARTS) + " |")
     say("|" + "---|" * (5 + len(PARTS)))
     rows: list[dict[str, Any]] = []
-    try:
-        for game in arguments.games:
-            rows.append(measure(config(game, arguments.setting), arguments.repeats, game))
-            say(line(rows[-1]))
-    except ValueError as error:
-        sys.exit(f"benchmarks.training: {error}")
     result = {"setting": arguments.setting, "rows": rows, **where()}
-    keep(result, arguments.output)
+    for game, settings in configs.items():
+        rows.append(measure(settings, arguments.repeats, game))
+        say(line(rows[-1]))
+        keep(result, arguments.output)  # what is measured stays, should the rest fail
     if arguments.picture is not None:
         draw_bars(rows, arguments.picture)
     print(json.dumps(result))
@@ -253,7 +256,7 @@ def bare_products(function: Callable[..., Any], arguments: tuple[Any, ...], repe
 
 
 def dot_generals(jaxpr: Any) -> Iterator[Any]:
-    """The equations of a traced function, and of those it calls, that are matrix products of floats."""
+    """The equations of a traced function, and of those it calls, that are matrix products."""
     for equation in jaxpr.eqns:
         if equation.primitive.name == "dot_general":
             yield equation

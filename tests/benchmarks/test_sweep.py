@@ -55,6 +55,7 @@ def test_cells_are_counted_as_the_game_has_them(size: int) -> None:
     [
         (Arguments(games=("chess",)), "games must be among checkers; .*not chess"),
         (Arguments(batch_sizes=(0,)), "must be positive"),
+        (Arguments(boards=()), "must each name at least one"),
         (Arguments(sizes=(2,)), "two or more different ones from 1 to 8"),
         (Arguments(sizes=(2, 9)), "two or more different ones from 1 to 8"),
         (Arguments(devices=0), "devices must be positive"),

@@ -5,26 +5,73 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
-from benchmarks.throughput import COLUMNS, MEASURES, Arguments, cores, measure, recorded_actions
+from benchmarks.throughput import (
+    COLUMNS,
+    Arguments,
+    Playing,
+    at_random,
+    cores,
+    element,
+    measure,
+    play_loop,
+    recorded_actions,
+)
 from jaxgames import auto_reset, make
 
 ENV = "chinese_checkers(size=1, num_players=2, max_rounds=3)"
 
 
 def test_every_column_is_measured_and_fits_into_json() -> None:
-    result = measure(Arguments(env=ENV, batch_sizes=(2,), columns=("step", "random play"), steps=16, repeats=2))
+    result = measure(Arguments(env=ENV, batch_sizes=(2,), steps=16, repeats=2))
     stored = json.loads(json.dumps(result))
     assert stored["env"] == str(make(ENV))
     assert stored["bytes_per_board"] == make(ENV).state_bytes
     (row,) = stored["rows"]
     assert row["boards"] == 2
-    assert all(row[column]["steps_per_second"] > 0 for column in ("step", "random play"))
+    assert all(row[column]["steps_per_second"] > 0 for column in COLUMNS)
     assert {"jax", "processor", "cores", "devices"} <= stored.keys()
-    assert set(COLUMNS) == set(MEASURES)
+
+
+def test_the_loop_plays_what_single_steps_play_and_reads_what_it_wrote() -> None:
+    """With the keys that it draws; the last mask and view are of the boards before the last step."""
+    env, batch, length = make(ENV), 4, 40
+    restarting, playing = auto_reset(env), Playing(env)
+    key, begin = jax.random.key(7), jax.random.split(jax.random.key(0), batch)
+    loop = jax.jit(play_loop(playing, batch, length, at_random))
+    boards, (view, mask), checksum = loop(key, jax.vmap(playing.init)(begin), None)
+
+    @jax.jit
+    def single(boards: Any, key: jax.Array) -> Any:
+        action_key, step_key = jax.random.split(key)
+        written = jax.vmap(restarting.observe)(boards), jax.vmap(restarting.legal_action_mask)(boards)
+        action, _ = at_random(None, action_key, *written, boards.current_player)
+        after = jax.vmap(restarting.step)(boards, action, jax.random.split(step_key, batch))
+        read = sum((element(array, action) for array in written), start=jnp.float32(0))
+        return after, written, read, boards.rewards.sum()
+
+    written: Any = ()
+    expected = jax.vmap(restarting.init)(begin)
+    reads: list[float] = []
+    paid, ends = 0.0, 0
+    for step_key in jax.random.split(key, length):
+        expected, written, read, rewards = single(expected, step_key)
+        reads.append(float(read))
+        paid += float(rewards)
+        ends += int((expected.terminated | expected.truncated).sum())
+    assert ends > batch
+    jax.tree.map(np.testing.assert_array_equal, boards.board, expected.board)
+    np.testing.assert_array_equal(boards.rewards, expected.rewards)
+    np.testing.assert_array_equal(view, written[0])
+    np.testing.assert_array_equal(mask, written[1])
+    assert sum(reads) > length  # a legal action and more in each
+    assert float(checksum) == pytest.approx(paid + sum(reads[:-1]), rel=1e-4)  # what is written last nobody reads
 
 
 def test_recorded_actions_are_legal_when_replayed() -> None:
@@ -55,6 +102,28 @@ def test_boards_are_spread_over_devices() -> None:
     assert all(result["rows"][0][column]["steps_per_second"] > 0 for column in ("step", "random play"))
     refused = run("step", "--batch-sizes", "3")
     assert "batch sizes must be multiples of devices = 2, not 3" in refused.stderr
+
+
+@pytest.mark.skipif(cores() < 2, reason="needs two cores")
+def test_every_device_plays_games_of_its_own() -> None:
+    """From the same positions, with keys of its own."""
+    program = f"""
+import jax
+from benchmarks.throughput import COPIED, ROWS, Playing, at_random, over_devices, play_loop, provide
+from jaxgames import make
+
+provide(2)
+playing = Playing(make({ENV!r}))
+boards = jax.vmap(playing.init)(jax.random.split(jax.random.key(0), 6))
+loop = play_loop(playing, 3, 5, at_random)
+spread, arguments = over_devices(loop, (boards, None), (ROWS, COPIED), 2)
+ended, *_ = jax.jit(spread)(jax.random.key(1), *arguments)
+assert len(ended.rewards.sharding.device_set) == 2
+assert (ended.board.board[:3] != ended.board.board[3:]).any()
+"""
+    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", program], cwd=root, env=environment, check=True)
 
 
 @pytest.mark.parametrize(

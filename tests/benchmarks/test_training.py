@@ -45,9 +45,19 @@ def test_every_setting_of_every_game_is_one(game: str) -> None:
         assert all(getattr(config, name) == value for name, value in changes.items())
 
 
-def test_an_unknown_game_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["training", "--games", "chess"])
-    with pytest.raises(SystemExit, match=r"benchmarks.training: .*the games are"):
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--games", "demo", "chess"], r"benchmarks.training: .*the games are"),
+        (["--repeats", "0"], "benchmarks.training: repeats must be positive, not 0"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_measured(
+    words: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "measure", pytest.fail)
+    monkeypatch.setattr("sys.argv", ["training", *words])
+    with pytest.raises(SystemExit, match=message):
         training.main()
 
 
