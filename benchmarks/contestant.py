@@ -211,9 +211,14 @@ def open_spiel_loop(game: Any, mask_list: bool, tensor_list: bool, mask_array: b
 
 
 def star_loop(binary: str, size: int) -> Ready:
+    process = subprocess.Popen([binary, str(size)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
     def play(seconds: float) -> float:
-        done = subprocess.run([binary, str(size), str(seconds)], check=True, capture_output=True, text=True)
-        return float(done.stdout.split()[0])
+        assert process.stdin is not None
+        assert process.stdout is not None
+        print(seconds, "seconds", file=process.stdin, flush=True)
+        speed, _ = process.stdout.readline().split()
+        return float(speed)
 
     return play, {}
 
