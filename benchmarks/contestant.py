@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+LEAST = 32  # steps of each board in a call: it begins with new memory, which must not count
 ASKING = {
     "methods": "legal_actions_mask() and observation_tensor(), Python lists",
     "buffer": "mask and observation in numpy arrays, written by its Observer",
@@ -63,7 +64,7 @@ def clocked(work: Callable[[], int]) -> Play:
 def jax_loop(
     library: str, game: str, boards: list[int], devices: list[int], steps: int, tuning_seconds: float
 ) -> Ready:
-    """The best of all pairs of `boards` and `devices`; `steps` over all boards in one call, about."""
+    """The best pair of `boards` and `devices`; about `steps` over all boards in one call, at least LEAST of each."""
     import jax
 
     from benchmarks.throughput import provide
@@ -77,7 +78,7 @@ def jax_loop(
     best: tuple[float, Play, int, int] | None = None
     for number in devices:
         for batch in boards:
-            play = clocked(rollout(playing, batch, max(8, min(1000, steps // batch)), number))
+            play = clocked(rollout(playing, batch, max(LEAST, min(1000, steps // batch)), number))
             speed = max(play(tuning_seconds) for _ in range(3))
             tried.append({"boards": batch, "devices": number, "steps_per_second": round(speed)})
             if best is None or speed > best[0]:

@@ -16,7 +16,7 @@ import pytest
 
 import jaxgames
 from benchmarks import contestant, peers
-from benchmarks.contestant import ASKING, KINDS, clocked, open_spiel_loop, pgx_env
+from benchmarks.contestant import ASKING, KINDS, LEAST, clocked, jax_loop, open_spiel_loop, pgx_env
 from benchmarks.peers import CONTESTS, PACKAGES, Arguments, Contest, Peer, Stopped, Team, lacking, markdown, measure
 from benchmarks.throughput import cores
 
@@ -102,6 +102,21 @@ def test_a_turn_is_clocked_over_all_its_calls(monkeypatch: pytest.MonkeyPatch) -
     now = itertools.count()  # a second a look at the clock
     monkeypatch.setattr(contestant.time, "perf_counter", lambda: float(next(now)))
     assert clocked(lambda: 7)(3.0) == pytest.approx(7.0)
+
+
+@pytest.mark.parametrize(("library", "game"), [("jaxgames", "dots_and_boxes"), ("pgx", "tic_tac_toe")])
+def test_new_memory_counts_for_no_library(library: str, game: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths: dict[int, int] = {}
+
+    def rollout(_: Any, batch: int, length: int, devices: int) -> Any:
+        lengths[batch] = length
+        return lambda: batch * length * devices
+
+    monkeypatch.setattr(contestant, "rollout", rollout)
+    monkeypatch.setattr(contestant, "compile_time", lambda *_: 0.0)
+    monkeypatch.setattr(jax.config, "update", lambda *_: None)  # of this process
+    jax_loop(library, game, [1, 256, 4096], [1], 8_192, 0.0)
+    assert lengths == {1: 1000, 256: LEAST, 4096: LEAST}
 
 
 def test_pgx_is_asked_for_what_ours_is() -> None:
