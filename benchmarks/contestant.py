@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+LEAST = 32  # steps of each board in a call: it begins with new memory, which must not count
 ASKING = {
     "methods": "legal_actions_mask() and observation_tensor(), Python lists",
     "buffer": "mask and observation in numpy arrays, written by its Observer",
@@ -64,7 +65,7 @@ def clocked(work: Callable[[], int]) -> Play:
 def jax_loop(
     library: str, game: str, boards: list[int], devices: list[int], steps: int, tuning_seconds: float
 ) -> Ready:
-    """The best of all pairs of `boards` and `devices`; `steps` over all boards in one call, about."""
+    """The best pair of `boards` and `devices`; about `steps` over all boards in one call, at least LEAST of each."""
     import jax
 
     from benchmarks.throughput import provide
@@ -78,7 +79,7 @@ def jax_loop(
     best: tuple[float, Play, int, int] | None = None
     for number in devices:
         for batch in boards:
-            play = clocked(rollout(playing, batch, max(8, min(1000, steps // batch)), number))
+            play = clocked(rollout(playing, batch, max(LEAST, min(1000, steps // batch)), number))
             speed = max(play(tuning_seconds) for _ in range(3))
             tried.append({"boards": batch, "devices": number, "steps_per_second": round(speed)})
             if best is None or speed > best[0]:
@@ -213,9 +214,14 @@ def open_spiel_loop(game: Any, mask_list: bool, tensor_list: bool, mask_array: b
 
 
 def star_loop(binary: str, size: int) -> Ready:
+    process = subprocess.Popen([binary, str(size)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
     def play(seconds: float) -> float:
-        done = subprocess.run([binary, str(size), str(seconds)], check=True, capture_output=True, text=True)
-        return float(done.stdout.split()[0])
+        assert process.stdin is not None
+        assert process.stdout is not None
+        print(seconds, "seconds", file=process.stdin, flush=True)
+        speed, _ = process.stdout.readline().split()
+        return float(speed)
 
     return play, {}
 

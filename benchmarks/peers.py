@@ -2,7 +2,8 @@
 
     python -m benchmarks.peers
 
-needs what `pip install "jaxgames[dev]"` installs, and g++; a row whose peer is missing says so and the rest goes on.
+needs what `pip install "jaxgames[dev]"` installs, and g++; a row whose peer is missing or fails says so and the rest
+goes on.
 
 Every side plays uniformly random legal actions, has the legal mask and the observation of the mover written out at
 every step, and begins a new game where one ends. Each is at its best:
@@ -13,11 +14,13 @@ every step, and begins a new game where one ends. Each is at its best:
                   asks for the legal actions only, which is less work
     C++           benchmarks/star_loop.cpp, a process a core
 
-The sides take turns, ours first, for so many seconds a turn: what slows the machine for a while slows both. A ratio is
-the median over the rounds, with the least and the most of them; where it is below 1 the peer is faster. Compile time
-is that of a batched, jitted step with mask and observation at 1,024 boards, without restarts and without any cache.
+The sides take turns, ours first, for so many seconds a turn, or for one call where that takes longer: what slows the
+machine for a while slows both. A ratio is the median over the rounds, with the least and the most of them; where it is
+below 1 the peer is faster. Compile time is that of a batched, jitted step with mask and observation at 1,024 boards,
+without restarts and without any cache.
 """
 
+import contextlib
 import dataclasses
 import datetime
 import importlib.metadata
@@ -31,11 +34,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jax
 import tyro
 
 from benchmarks.contestant import ASKING
@@ -98,7 +101,7 @@ class Arguments:
     boards: tuple[int, ...] = (128, 1024, 4096)
     """Batch sizes to try for ours, on each device."""
     pgx_boards: tuple[int, ...] = (256, 2048)
-    """Batch sizes to try for Pgx, over all devices."""
+    """Batch sizes to try for Pgx, over all devices, each rounded up to a multiple of the cores."""
     output: Path | None = None
     """A file for the JSON."""
 
@@ -106,6 +109,7 @@ class Arguments:
 def main() -> None:
     """The command `python -m benchmarks.peers`."""
     arguments = tyro.cli(Arguments, prog="python -m benchmarks.peers", description="Compare with the peers.")
+    jax.config.update("jax_platforms", "cpu")  # as for the sides, so that `where` names what they ran on
     try:
         result = measure(arguments)
     except ValueError as error:
@@ -123,9 +127,6 @@ def measure(arguments: Arguments) -> dict[str, Any]:
         raise ValueError(f"games must be among {', '.join(CONTESTS)}, not {', '.join(unknown)}")
     if min(arguments.rounds, arguments.seconds, *arguments.boards, *arguments.pgx_boards) <= 0:
         raise ValueError("rounds, seconds and numbers of boards must be positive")
-    uneven = [boards for boards in arguments.pgx_boards if boards % cores()]
-    if uneven:
-        raise ValueError(f"pgx_boards must be multiples of the {cores()} cores, not {uneven[0]}")
     rows: list[dict[str, Any]] = []
     failed: list[str] = []
     progress = Progress(arguments)
@@ -157,23 +158,33 @@ def compare(contest: Contest, arguments: Arguments, folder: Path, progress: "Pro
     ours = Peer("jaxgames", {"kind": "jax", "library": "jaxgames", "game": contest.game})
     missing = {peer.name: lacking(peer) for peer in contest.peers}
     sides = [ours, *(peer for peer in contest.peers if missing[peer.name] is None)]
-    with ExitStack() as stack:
+
+    def fail(name: str, error: Stopped) -> None:
+        if name == ours.name:
+            raise error
+        say(f"{contest.game}: {name}: {error}")
+        missing[name] = "failed"
+
+    with contextlib.ExitStack() as stack:
         teams: dict[str, Team] = {}
         for side in sides:
             progress.say(f"{contest.game}: {side.name} gets ready")
-            team = Team(completed(side, arguments, folder), copies=1 if side.words["kind"] == "jax" else cores())
             try:
+                team = Team(completed(side, arguments, folder), copies=1 if side.words["kind"] == "jax" else cores())
                 teams[side.name] = stack.enter_context(team)
-            except Stopped:
-                if side is ours:
-                    raise
-                missing[side.name] = "failed"
+            except Stopped as error:
+                fail(side.name, error)
             progress.done(preparation(side, arguments))
         speeds: dict[str, list[float]] = {name: [] for name in teams}
         for turn in range(arguments.rounds):
             progress.say(f"{contest.game}: round {turn + 1} of {arguments.rounds}")
             for name, team in teams.items():
-                speeds[name].append(team.play(arguments.seconds))
+                if missing.get(name) is None:
+                    try:
+                        speeds[name].append(team.play(arguments.seconds))
+                    except Stopped as error:
+                        team.end()
+                        fail(name, error)
             progress.done(len(teams) * arguments.seconds)
     own = {"game": contest.game, "ours": figures(teams[ours.name].facts, speeds[ours.name])}
     rows: list[dict[str, Any]] = []
@@ -195,7 +206,7 @@ def figures(facts: dict[str, Any], speeds: list[float]) -> dict[str, Any]:
 
 
 class Stopped(RuntimeError):
-    """A process of a side has ended by itself."""
+    """A process of a side has ended by itself, or could not be built."""
 
 
 class Team:
@@ -216,11 +227,14 @@ class Team:
         try:
             self.facts = [answer(process) for process in self.processes][-1]  # ready when all are
         except BaseException:
-            self.__exit__()
+            self.end()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
         for process in self.processes:
             process.kill()
             process.communicate()
@@ -229,15 +243,15 @@ class Team:
         """Steps per second over all processes."""
         for process in self.processes:
             assert process.stdin is not None
-            process.stdin.write(f"{seconds}\n")
-            process.stdin.flush()
+            with contextlib.suppress(BrokenPipeError):  # it has ended, and does not answer
+                print(seconds, file=process.stdin, flush=True)
         return sum(answer(process) for process in self.processes)
 
 
 def answer(process: subprocess.Popen[str]) -> Any:
     assert process.stdout is not None
     line = process.stdout.readline()
-    if not line:
+    if not line.endswith("\n"):
         raise Stopped(f"a side stopped with exit status {process.wait()}: what it wrote is above")
     return json.loads(line)
 
@@ -251,7 +265,8 @@ def completed(side: Peer, arguments: Arguments, folder: Path) -> dict[str, Any]:
     if words["kind"] == "jax":
         own = words["library"] == "jaxgames"
         words["devices"] = sorted({1, cores()})
-        words["boards"] = [n * cores() for n in arguments.boards] if own else list(arguments.pgx_boards)
+        shares = arguments.boards if own else (-(-n // cores()) for n in arguments.pgx_boards)  # of one device
+        words["boards"] = [n * cores() for n in dict.fromkeys(shares)]
         words["steps"] = 200_000 if own else 8_192
     return words
 
@@ -261,7 +276,9 @@ def compiled_loop(folder: Path) -> Path:
     binary = folder / "star_loop"
     if not binary.exists():
         source = Path(__file__).with_name("star_loop.cpp")
-        subprocess.run(["g++", "-O3", "-march=native", "-o", binary, source], check=True)
+        done = subprocess.run(["g++", "-O3", "-march=native", "-o", binary, source])
+        if done.returncode != 0:
+            raise Stopped(f"g++ stopped with exit status {done.returncode}: what it wrote is above")
     return binary
 
 
@@ -283,7 +300,7 @@ def version(package: str) -> str | None:
 def compiler_version() -> str | None:
     if shutil.which("g++") is None:
         return None
-    return subprocess.run(["g++", "-dumpfullversion"], check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(["g++", "-dumpfullversion"], capture_output=True, text=True).stdout.strip() or None
 
 
 # -- what is shown ----------------------------------------------------------------------------------------

@@ -1,8 +1,10 @@
 // The star board of Chinese Checkers, six seats, uniformly random legal play, 200 rounds at most, written by hand for
 // one core: what a compiled loop makes of the same work. The full legal mask (six directions a cell and the end of the
 // turn) and the observation are written out at every submove.
-//   g++ -O3 -march=native -o star_loop star_loop.cpp && ./star_loop 4 1.5
-// plays on a star of size 4 for 1.5 seconds and prints steps per second and the mean number of legal actions.
+//   g++ -O3 -march=native -o star_loop star_loop.cpp && echo 1.5 seconds | ./star_loop 4
+// plays on a star of size 4 and answers each line of stdin, "S seconds" or "N steps", with steps per second and the
+// mean number of legal actions. It makes whole ten thousands of steps, always from the same random numbers, and goes on
+// where it stopped.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -45,73 +47,80 @@ struct Star {  // axial cells (q, r) in a padded square of side G + 4, in the mo
   }
 };
 
-static void play(int N, double seconds) {
+static bool play(int N) {  // false: a line that it cannot read
   const Star star(N);
   const int G = star.G, W = star.W, CELLS = star.cells.size(), END = 6 * CELLS;
   std::vector<uint8_t> board = star.start, turned(W * W), visited(W * W), mask(END + 1), obs(G * G * 8);
   std::vector<int> legal(END + 1);  // 6 * (index of the cell) + direction
   int last = -1, turns = 0;         // last: where the peg stands that hops in this turn
-  long steps = 0, choices = 0, checksum = 0;
-  double spent = 0;
-  auto begin = std::chrono::steady_clock::now();
-  do {
-    for (int i = 0; i < 10000; i++, steps++) {
-      std::memset(mask.data(), 0, mask.size());
-      int n = 0;
-      for (int k = 0; k < CELLS; k++) {
-        int c = star.cells[k];
-        if (board[c] != 0 || (last >= 0 && c != last)) continue;
-        for (int d = 0; d < 6; d++) {
-          int a = c + star.offset[d], b = a + star.offset[d];
-          bool step = board[a] == EMPTY && last < 0;
-          if (step || (board[a] < 6 && board[b] == EMPTY && !visited[b])) {
-            mask[6 * k + d] = 1;
-            legal[n++] = 6 * k + d;
+  long checksum = 0;
+  double amount;
+  char unit[8];
+  int read;
+  while ((read = std::scanf("%lf %7s", &amount, unit)) == 2) {
+    bool timed = !std::strcmp(unit, "seconds");
+    if (!timed && std::strcmp(unit, "steps")) return false;
+    long steps = 0, choices = 0;
+    double spent = 0;
+    auto begin = std::chrono::steady_clock::now();
+    do {
+      for (int i = 0; i < 10000; i++, steps++) {
+        std::memset(mask.data(), 0, mask.size());
+        int n = 0;
+        for (int k = 0; k < CELLS; k++) {
+          int c = star.cells[k];
+          if (board[c] != 0 || (last >= 0 && c != last)) continue;
+          for (int d = 0; d < 6; d++) {
+            int a = c + star.offset[d], b = a + star.offset[d];
+            bool step = board[a] == EMPTY && last < 0;
+            if (step || (board[a] < 6 && board[b] == EMPTY && !visited[b])) {
+              mask[6 * k + d] = 1;
+              legal[n++] = 6 * k + d;
+            }
           }
         }
-      }
-      if (last >= 0 || n == 0) { mask[END] = 1; legal[n++] = END; }
-      choices += n;
-      std::memset(obs.data(), 0, obs.size());
-      for (int c : star.cells) {
-        int at = ((c / W - 2) * G + c % W - 2) * 8;
-        if (board[c] < 6) obs[at + board[c]] = 1;
-        obs[at + 6] = visited[c]; obs[at + 7] = c == last;
-      }
-      checksum += obs[random_u32() % obs.size()] + mask[random_u32() % mask.size()];
+        if (last >= 0 || n == 0) { mask[END] = 1; legal[n++] = END; }
+        choices += n;
+        std::memset(obs.data(), 0, obs.size());
+        for (int c : star.cells) {
+          int at = ((c / W - 2) * G + c % W - 2) * 8;
+          if (board[c] < 6) obs[at + board[c]] = 1;
+          obs[at + 6] = visited[c]; obs[at + 7] = c == last;
+        }
+        checksum += obs[random_u32() % obs.size()] + mask[random_u32() % mask.size()];
 
-      int action = legal[random_u32() % n];
-      bool end_turn = true;
-      if (action != END) {
-        int c = star.cells[action / 6], near = c + star.offset[action % 6], hop = board[near] < 6;
-        int to = hop ? near + star.offset[action % 6] : near;
-        board[c] = EMPTY; board[to] = 0;
-        if (hop) { visited[c] = 1; last = to; end_turn = false; }
+        int action = legal[random_u32() % n];
+        bool end_turn = true;
+        if (action != END) {
+          int c = star.cells[action / 6], near = c + star.offset[action % 6], hop = board[near] < 6;
+          int to = hop ? near + star.offset[action % 6] : near;
+          board[c] = EMPTY; board[to] = 0;
+          if (hop) { visited[c] = 1; last = to; end_turn = false; }
+        }
+        bool won = true;
+        for (int c : star.cells) if (star.goal[c] && board[c] != 0) { won = false; break; }
+        if (end_turn) {
+          std::memset(visited.data(), 0, visited.size()); last = -1; turns++;
+          std::memset(turned.data(), OUTSIDE, turned.size());
+          for (int c : star.cells) { uint8_t v = board[star.rotated[c]]; turned[c] = v < 6 ? (v + 5) % 6 : v; }
+          std::swap(board, turned);
+        }
+        if (won || turns >= 6 * 200) {
+          board = star.start; std::memset(visited.data(), 0, visited.size()); last = -1; turns = 0;
+        }
       }
-      bool won = true;
-      for (int c : star.cells) if (star.goal[c] && board[c] != 0) { won = false; break; }
-      if (end_turn) {
-        std::memset(visited.data(), 0, visited.size()); last = -1; turns++;
-        std::memset(turned.data(), OUTSIDE, turned.size());
-        for (int c : star.cells) { uint8_t v = board[star.rotated[c]]; turned[c] = v < 6 ? (v + 5) % 6 : v; }
-        std::swap(board, turned);
-      }
-      if (won || turns >= 6 * 200) {
-        board = star.start; std::memset(visited.data(), 0, visited.size()); last = -1; turns = 0;
-      }
-    }
-    spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  } while (spent < seconds);
+      spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    } while ((timed ? spent : steps) < amount);
+    std::printf("%.0f %.4f\n", steps / spent, double(choices) / steps);
+    std::fflush(stdout);
+  }
   if (checksum < 0) std::puts("");
-  std::printf("%.0f %.4f\n", steps / spent, double(choices) / steps);
+  return read == EOF;
 }
 
 int main(int count, char** words) {
-  int size = count == 3 ? atoi(words[1]) : 0;
-  double seconds = count == 3 ? atof(words[2]) : 0;
-  if (size < 1 || size > 8 || seconds <= 0) {
-    std::fprintf(stderr, "usage: star_loop SIZE SECONDS, a size from 1 to 8 and a positive number of seconds\n");
-    return 2;
-  }
-  play(size, seconds);
+  int size = count == 2 ? atoi(words[1]) : 0;
+  if (size >= 1 && size <= 8 && play(size)) return 0;
+  std::fprintf(stderr, "usage: echo 1.5 seconds | star_loop SIZE, a size from 1 to 8; or 20000 steps\n");
+  return 2;
 }
