@@ -26,7 +26,6 @@ ASKING = {
     "buffer": "mask and observation in numpy arrays, written by its Observer",
     "legal": "legal actions only: no mask, no observation",
 }  # of OpenSpiel at every step, besides legal_actions() to choose from
-LEAST = 32  # steps of each board in a call: it begins with new memory, which must not count
 Play = Callable[[float], float]  # plays for so many seconds, returns steps per second
 Ready = tuple[Play, dict[str, Any]]  # and what is to be known
 
