@@ -71,7 +71,11 @@ def main() -> None:
     if TASK in os.environ:
         stored = json.loads(os.environ[TASK])
         config = Config(**stored.pop("config"))
-        work(Task(config, **stored))
+        try:
+            work(Task(config, **stored))
+        except (Exception, KeyboardInterrupt) as error:
+            processes.abandon(error)
+            raise
         return
     arguments = tyro.cli(Arguments, prog="python -m benchmarks.scaling", description="Measure how PPO scales.")
     try:
@@ -163,7 +167,7 @@ def work(task: Task) -> None:
     if task.cores:
         os.sched_setaffinity(0, task.cores)
     if task.coordinator is not None:
-        processes.join(task.coordinator, task.processes, task.process_id, timeout=300)
+        processes.join("benchmarks.scaling", task.coordinator, task.processes, task.process_id, timeout=300)
     learner = Learner(task.config)
     mesh = devices.mesh_for(task.config, task.devices)
     runner = devices.spread(jax.jit(learner.init)(jax.random.key(0)), mesh)

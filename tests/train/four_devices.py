@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -42,7 +43,8 @@ def main(config: Config, folder: Path, iterations: int) -> None:
     whole = devices.gathered(runner)
     leaves = jax.tree.leaves(jax.device_get(whole._replace(key=jax.random.key_data(whole.key))))
     np.savez(folder / "last.npz", *leaves)
-    np.savez(folder / "metrics.npz", **{name: np.array([told[name] for told in metrics]) for name in metrics[0]})
+    named: dict[str, Any] = {name: np.array([told[name] for told in metrics]) for name in metrics[0]}
+    np.savez(folder / "metrics.npz", **named)
 
 
 def numbers(shape: str) -> int:
