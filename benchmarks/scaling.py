@@ -19,6 +19,7 @@ import os
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from train import devices, processes
 from train.ppo import Config, Learner
 from train.recipes import recipe
 
+SCALINGS = ("strong", "weak")
 OVER = ("devices", "processes")
 TASK = "JAXGAMES_SCALING_TASK"  # the environment variable that makes a worker of this module
 
@@ -71,7 +73,11 @@ def main() -> None:
     if TASK in os.environ:
         stored = json.loads(os.environ[TASK])
         config = Config(**stored.pop("config"))
-        work(Task(config, **stored))
+        try:
+            work(Task(config, **stored))
+        except (Exception, KeyboardInterrupt) as error:
+            processes.abandon(error)
+            raise
         return
     arguments = tyro.cli(Arguments, prog="python -m benchmarks.scaling", description="Measure how PPO scales.")
     try:
@@ -90,6 +96,9 @@ def measure(arguments: Arguments) -> dict[str, Any]:
         raise ValueError(f"over must be among {', '.join(OVER)}, not {', '.join(arguments.over)}")
     if arguments.virtual_devices and not hasattr(os, "sched_getaffinity"):
         raise ValueError("virtual devices need cores of their own, which only Linux gives them")
+    for scaling in SCALINGS:
+        for count in arguments.counts:
+            devices.check(config_of(arguments, scaling, count), count)
     say(f"{arguments.env}, rollouts of {arguments.rollout_length} steps")
     say("scaling    over        count   boards   cores   steps a second (spread)   efficiency")
     cores = sorted(os.sched_getaffinity(0)) if arguments.virtual_devices else []
@@ -101,7 +110,7 @@ def measure(arguments: Arguments) -> dict[str, Any]:
     counts = [count for count in arguments.counts[1:] if count <= there]
     if len(counts) < len(arguments.counts) - 1:
         say(f"JAX sees {there} of the {max(arguments.counts)} devices: lines with more are left out")
-    for scaling in ("strong", "weak"):
+    for scaling in SCALINGS:
         for over in arguments.over:
             rows += [line(arguments, scaling, over, count, cores[:count], one)[0] for count in counts]
     return {"env": arguments.env, "rollout_length": arguments.rollout_length, "rows": rows, **machine}
@@ -111,8 +120,7 @@ def line(
     arguments: Arguments, scaling: str, over: str, count: int, cores: list[int], one: dict[str, Any] | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """A line of the table, and where it was measured; `one` is the line of one device."""
-    boards = arguments.boards * (count if scaling == "weak" else 1)
-    config = recipe(arguments.env, num_boards=boards, rollout_length=arguments.rollout_length)
+    config = config_of(arguments, scaling, count)
     together = count if over == "processes" else 1
     task = Task(
         config=config,
@@ -125,13 +133,19 @@ def line(
     )
     found = workers(task, arguments.virtual_devices)
     machine: dict[str, Any] = found.pop("where")
-    speed = found["steps_per_second"]
+    boards, speed = config.num_boards, found["steps_per_second"]
     efficiency = speed / (count * one["steps_per_second"]) if one else 1.0
     row = {"scaling": scaling, "over": over, "count": count, "boards": boards, "cores": len(cores) or machine["cores"]}
     row |= found | {"efficiency": efficiency}
     cell = f"{speed:,.0f} ({found['spread']:.0%})"
     say(f"{scaling:<10} {over:<10} {count:>6} {boards:>8,} {row['cores']:>7} {cell:>25} {efficiency:>12.2f}")
     return row, machine
+
+
+def config_of(arguments: Arguments, scaling: str, count: int) -> Config:
+    """The settings of a line."""
+    boards = arguments.boards * (count if scaling == "weak" else 1)
+    return recipe(arguments.env, num_boards=boards, rollout_length=arguments.rollout_length)
 
 
 def workers(task: Task, virtual: bool) -> dict[str, Any]:
@@ -151,11 +165,16 @@ def workers(task: Task, virtual: bool) -> dict[str, Any]:
         running.append(
             subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         )
-    ends = [(worker, *worker.communicate()) for worker in running]
-    for worker, _, err in ends:
-        if worker.returncode:
-            raise ValueError(f"{task.processes} processes of {task.devices} devices: {err.strip().splitlines()[-1:]}")
-    return json.loads(ends[0][1].splitlines()[-1])
+    with ThreadPoolExecutor(len(running)) as readers:  # of all at once: a worker with a full pipe would wait
+        ends = list(readers.map(subprocess.Popen[str].communicate, running))
+    failed = [
+        f"process {number}: {(err.strip().splitlines() or [f'exit status {worker.returncode}'])[-1]}"
+        for number, (worker, (_, err)) in enumerate(zip(running, ends, strict=True))
+        if worker.returncode
+    ]
+    if failed:
+        raise ValueError(f"{task.processes} processes of {task.devices} devices: {'; '.join(failed)}")
+    return json.loads(ends[0][0].splitlines()[-1])
 
 
 def work(task: Task) -> None:
@@ -163,7 +182,7 @@ def work(task: Task) -> None:
     if task.cores:
         os.sched_setaffinity(0, task.cores)
     if task.coordinator is not None:
-        processes.join(task.coordinator, task.processes, task.process_id, timeout=300)
+        processes.join("benchmarks.scaling", task.coordinator, task.processes, task.process_id, timeout=300)
     learner = Learner(task.config)
     mesh = devices.mesh_for(task.config, task.devices)
     runner = devices.spread(jax.jit(learner.init)(jax.random.key(0)), mesh)

@@ -26,17 +26,19 @@ BY_BOARD = PartitionSpec(None, "boards")  # [rollout_length, num_boards]
 
 def mesh_for(config: "Config", devices: int) -> Mesh:
     """The first `devices` devices of every process, all for 0; raises ValueError where a run cannot be so divided."""
-    of_process: dict[int, list[Any]] = {}
-    for device in jax.devices():
-        of_process.setdefault(device.process_index, []).append(device)
-    fewest = min(len(own) for own in of_process.values())
-    if devices > fewest:
-        raise ValueError(f"devices must be at most {fewest}, the devices that JAX sees, not {devices}")
-    chosen = [device for own in of_process.values() for device in own[: devices or fewest]]
-    for name, count in (("num_boards", config.num_boards), ("the steps of a minibatch", config.minibatch_size)):
-        if count % len(chosen):
-            raise ValueError(f"{name} must be a multiple of the run's {len(chosen)} devices, not {count}")
+    of_process = [jax.local_devices(process) for process in range(jax.process_count())]  # as many of each
+    if devices > len(of_process[0]):
+        raise ValueError(f"devices must be at most {len(of_process[0])}, the devices that JAX sees, not {devices}")
+    chosen = [device for own in of_process for device in own[: devices or None]]
+    check(config, len(chosen))
     return Mesh(np.array(chosen), ("boards",))
+
+
+def check(config: "Config", devices: int) -> None:
+    """Raises ValueError unless the run can be divided over so many devices."""
+    for name, count in (("num_boards", config.num_boards), ("the steps of a minibatch", config.minibatch_size)):
+        if count % devices:
+            raise ValueError(f"{name} must be a multiple of the run's {devices} devices, not {count}")
 
 
 def shardings(mesh: Mesh, like: type["Runner"]) -> "Runner":

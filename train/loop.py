@@ -129,7 +129,9 @@ def open_together(arguments: Arguments) -> tuple[Run, Settings]:
     """The run as each process has it, and process 0's settings. What is wrong there is raised in every process."""
     settings = arguments.settings
     if settings.coordinator is not None:
-        processes.join(settings.coordinator, settings.processes, settings.process_id, settings.join_timeout)
+        processes.join(
+            "train.ppo", settings.coordinator, settings.processes, settings.process_id, settings.join_timeout
+        )
     run, note = None, None
     try:
         if processes.leads():
@@ -168,6 +170,7 @@ def train(run: Run, settings: Settings) -> dict[str, Any]:
     config, learner = run.config, Learner(run.config)
     mesh = devices.mesh_for(config, settings.devices)
     go_on = f"python -m train.ppo --run-dir {run.folder} --resume"
+    processes.would_say(f"a process of the run was lost before an iteration; go on with: {go_on}")
     say(f"{config.env}, {config.sharing}: {config.num_iterations} iterations of {config.steps_per_iteration:,} steps")
     say(f"run folder {run.folder}; {mesh.size} devices, {settings.processes} processes; compiling ...")
     begin = time.monotonic()
@@ -233,8 +236,8 @@ def train(run: Run, settings: Settings) -> dict[str, Any]:
 def lost_after(iteration: int, go_on: str) -> str:
     """The last words of a process of many."""
     return (
-        f"train.ppo: a process of the run was lost after iteration {iteration}; go on from the last checkpoint with: "
-        f"{go_on} (fewer --devices or --processes will do)"
+        f"a process of the run was lost after iteration {iteration}; go on from the last checkpoint with: {go_on} "
+        "(fewer --devices or --processes will do)"
     )
 
 

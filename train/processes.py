@@ -9,14 +9,18 @@ to the same collectives in the same order: what decides about them is asked here
 
 When a process is lost the others cannot go on. Either a collective raises, or JAX's runtime aborts the process from a
 thread of its own, where no Python can speak. A companion process holds the last words (`would_say`) and says them.
+A process that fails by itself says its own error instead.
 """
 
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import traceback
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +30,11 @@ from jax.experimental import multihost_utils
 
 LOST_AFTER = 30  # seconds without a sign of life from a process; a broken connection is noticed at once
 NOTE = 1 << 16  # bytes that process 0 can tell at once
+# How an error of JAX, of whatever type, begins that may come of the loss of another process: with another status.
+OF_OTHERS = re.compile("(?!RESOURCE_EXHAUSTED|INVALID_ARGUMENT|UNKNOWN: Failed to start)[A-Z_]+: ")
 
 _companion: subprocess.Popen[str] | None = None  # of a process of many
+_program = ""  # that the process runs; its messages begin with it
 _stdout = 1  # a copy of it
 
 
@@ -45,9 +52,13 @@ def check(coordinator: str | None, processes: int, process_id: int) -> None:
             raise ValueError(f"coordinator must be HOST:PORT, such as 10.0.0.1:9000, not {coordinator!r}")
 
 
-def join(coordinator: str, processes: int, process_id: int, timeout: int) -> None:
-    """Waits until all processes of the run are there; aborts after `timeout` seconds. Before any use of JAX."""
-    global _companion, _stdout
+def join(program: str, coordinator: str, processes: int, process_id: int, timeout: int) -> None:
+    """Waits until all processes of the run are there; aborts after `timeout` seconds. Before any use of JAX.
+
+    Raises ValueError, in every process, where one sees fewer devices than another.
+    """
+    global _companion, _program, _stdout
+    _program = program
     _companion = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("last_words.py"))],
         stdin=subprocess.PIPE,
@@ -56,7 +67,7 @@ def join(coordinator: str, processes: int, process_id: int, timeout: int) -> Non
         start_new_session=True,  # Ctrl-C on the terminal is not meant for it
     )
     would_say(
-        f"train.ppo: process {process_id} did not find the other {processes - 1} within {timeout} s: "
+        f"process {process_id} did not find the other {processes - 1} within {timeout} s: "
         f"has each been started, and can it reach process 0 at {coordinator}?"
     )
     sys.stdout.flush()
@@ -66,6 +77,20 @@ def join(coordinator: str, processes: int, process_id: int, timeout: int) -> Non
     jax.distributed.initialize(
         coordinator, processes, process_id, initialization_timeout=timeout, heartbeat_timeout_seconds=LOST_AFTER
     )
+    would_say("a process of the run was lost")
+    try:
+        check_devices([device.process_index for device in jax.devices()])
+    except ValueError:
+        leave()
+        raise
+
+
+def check_devices(process_of_device: Sequence[int]) -> None:
+    """Raises ValueError unless as many devices belong to each process."""
+    counts = sorted(Counter(process_of_device).items())
+    if len({count for _, count in counts}) > 1:
+        seen = ", ".join(f"process {process} sees {count}" for process, count in counts)
+        raise ValueError(f"every process must see as many devices, but {seen}; CUDA_VISIBLE_DEVICES can hide GPUs")
 
 
 def leave() -> None:
@@ -81,13 +106,18 @@ def leave() -> None:
 
 
 def abandon(error: BaseException, status: int = 1) -> None:
-    """Ends this process at once without waiting for the others, which cannot go on; nothing for a single process."""
+    """Ends this process at once without waiting for the others, which cannot go on; nothing for a single process.
+
+    The error is the last that it says, unless it may come of the loss of another process: then the last words are.
+    """
     if _companion is None:
         return
     if isinstance(error, (ValueError, OSError, jax.errors.JaxRuntimeError)):
-        print(f"train.ppo: {error}", file=sys.stderr)
+        print(f"{_program}: {error}", file=sys.stderr)
     elif not isinstance(error, KeyboardInterrupt):
         traceback.print_exception(error)
+    if not OF_OTHERS.match(str(error)):
+        would_say("")
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
@@ -114,8 +144,8 @@ def any_says(flag: bool) -> bool:
 
 
 def would_say(text: str) -> None:
-    """Sets the last words: what is said on standard error if this process ends before `leave`, however it ends."""
+    """Sets the last words: what is said on standard error if this process ends before `leave`; nothing if empty."""
     if _companion is not None and _companion.stdin is not None:
         with contextlib.suppress(BrokenPipeError):  # without its companion a process ends in silence, but only then
-            _companion.stdin.write(text + "\n")
+            _companion.stdin.write((f"{_program}: {text}" if text else "") + "\n")
             _companion.stdin.flush()

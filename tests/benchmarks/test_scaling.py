@@ -3,12 +3,15 @@
 import dataclasses
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.scaling import Arguments, measure
+from benchmarks import scaling
+from benchmarks.scaling import Arguments, Task, measure, workers
+from train.recipes import recipe
 
 TINY = Arguments(
     env="chinese_checkers(size=1, num_players=2)", boards=8, rollout_length=4, repeats=1, virtual_devices=True
@@ -51,8 +54,56 @@ def test_every_line_is_measured() -> None:
         ({"repeats": 0}, "repeats be positive"),
         ({"over": ("hosts",)}, "over must be among devices, processes, not hosts"),
         ({"env": "chess"}, "the games are"),
+        ({"counts": (1, 2, 3)}, "num_boards must be a multiple of the run's 3 devices, not 8"),
+        ({"counts": (1, 4)}, "the steps of a minibatch must be a multiple of the run's 4 devices, not 2"),
     ],
 )
-def test_bad_input_is_refused_with_what_is_allowed(changes: dict[str, Any], message: str) -> None:
+def test_bad_input_is_refused_with_what_is_allowed(
+    changes: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is measured."""
+    monkeypatch.delattr(scaling, "workers")
     with pytest.raises(ValueError, match=message):
         measure(dataclasses.replace(TINY, **changes))
+
+
+PAIR = Task(
+    config=recipe(TINY.env, num_boards=9, rollout_length=4),
+    devices=1,
+    processes=2,
+    process_id=0,
+    coordinator=None,
+    cores=[],
+    repeats=1,
+)
+
+
+def test_an_error_of_the_workers_is_told() -> None:
+    pair = dataclasses.replace(PAIR, coordinator=f"127.0.0.1:{scaling.free_port()}")
+    with pytest.raises(ValueError, match="num_boards must be a multiple of the run's 2 devices, not 9"):
+        workers(pair, virtual=True)
+
+
+WORKER = """#!{}
+import json, os, sys, time
+from pathlib import Path
+
+said = Path("{}")
+if json.loads(os.environ["JAXGAMES_SCALING_TASK"])["process_id"] == 1:
+    sys.stderr.write(1_000_000 * ".")
+    said.touch()
+begin = time.monotonic()
+while not said.exists():
+    if time.monotonic() > begin + 60:
+        sys.exit("the other worker could not speak")
+    time.sleep(0.01)
+print("{{}}")
+"""
+
+
+def test_a_worker_that_says_much_need_not_wait_for_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = tmp_path / "worker"
+    worker.write_text(WORKER.format(sys.executable, tmp_path / "said"))
+    worker.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(worker))
+    assert workers(PAIR, virtual=True) == {}

@@ -1,5 +1,6 @@
 """A run over four devices, and over two processes, learns what it learns on one; and what happens when one is lost."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -15,7 +16,7 @@ import jax
 import numpy as np
 import pytest
 
-from train import devices, loop
+from train import devices, loop, processes
 from train.loop import Settings
 from train.policy import Sharing
 from train.ppo import Config, Learner
@@ -34,9 +35,10 @@ CONFIG = Config(
     anneal=False,
     seed=3,
 )
-LONG = dataclasses.replace(CONFIG, total_steps=100 * 16 * 8)  # too long to end before a signal
+ENDLESS = dataclasses.replace(CONFIG, total_steps=10**6 * 16 * 8)  # until a signal comes
 SETTINGS = Settings(checkpoint_every=2, evaluate_every=2, evaluation_games=8)
 UNSEEN = Settings(checkpoint_every=2, evaluate_every=0)
+HANGS = 300  # seconds after which a test that waits gives up
 
 
 def close(a: Any, b: Any) -> None:
@@ -110,7 +112,8 @@ def test_boards_or_steps_that_cannot_be_divided_are_refused(monkeypatch: pytest.
     with pytest.raises(ValueError, match="devices must be at most 1, the devices that JAX sees, not 2"):
         devices.mesh_for(CONFIG, 2)
     assert devices.mesh_for(CONFIG, 0).size == 1
-    monkeypatch.setattr(jax, "devices", lambda: jax.local_devices() * 4)
+    four = jax.local_devices() * 4
+    monkeypatch.setattr(jax, "local_devices", lambda process: four)
     with pytest.raises(ValueError, match="num_boards must be a multiple of the run's 4 devices, not 14"):
         devices.mesh_for(dataclasses.replace(CONFIG, num_boards=14), 4)
     with pytest.raises(ValueError, match="the steps of a minibatch must be a multiple of the run's 4 devices, not 25"):
@@ -130,9 +133,9 @@ def words(config: Config, settings: Settings, folder: Path) -> list[str]:
 
 
 class Pair:
-    """Two processes of one run on this machine."""
+    """Two processes of one run on this machine, or only those `started`."""
 
-    def __init__(self, *options: str, join_timeout: int = 100) -> None:
+    def __init__(self, *options: str, started: tuple[int, ...] = (0, 1), join_timeout: int = HANGS) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             where = f"127.0.0.1:{free.getsockname()[1]}"
@@ -146,12 +149,12 @@ class Pair:
                 stderr=subprocess.PIPE,
                 text=True,
             )
-            for number in range(2)
+            for number in started
         ]
 
     def signalled(self, folder: Path, which: int, number: signal.Signals) -> None:
         """Sends a signal to one of them once there is a checkpoint and a later iteration that is in none."""
-        deadline = time.monotonic() + 100
+        deadline = time.monotonic() + HANGS
         metrics = folder / "metrics.jsonl"
         while not (metrics.exists() and metrics.read_text().count("\n") > 6):
             if any(process.poll() is not None for process in self.processes) or time.monotonic() > deadline:
@@ -161,9 +164,9 @@ class Pair:
             time.sleep(0.002)
         self.processes[which].send_signal(number)
 
-    def ended(self, timeout: float = 100) -> list[tuple[int, str, str]]:
+    def ended(self) -> list[tuple[int, str, str]]:
         """Exit status, standard output and standard error of each."""
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + HANGS
         ends: list[tuple[int, str, str]] = []
         try:
             for process in self.processes:
@@ -198,14 +201,25 @@ def test_two_processes_learn_what_one_learns(begun: int, tmp_path: Path) -> None
         np.testing.assert_allclose(*numbers, rtol=1e-3, atol=1e-5)
 
 
+class StopAfter:
+    """A `train.loop.Stop` for a run that does so many iterations: it is asked after each."""
+
+    def __init__(self, iterations: int) -> None:
+        self.left = iterations
+
+    def __bool__(self) -> bool:
+        self.left -= 1
+        return self.left <= 0
+
+
 @pytest.mark.parametrize("victim", [1, pytest.param(0, marks=pytest.mark.slow)])
 def test_a_lost_process_ends_the_run_which_goes_on_with_one(
-    victim: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    victim: int, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "run"
-    pair = Pair(*words(LONG, UNSEEN, folder))
+    pair = Pair(*words(ENDLESS, UNSEEN, folder))
     pair.signalled(folder, victim, signal.SIGKILL)
-    ends = pair.ended(60)
+    ends = pair.ended()
     assert ends[victim][0] == -signal.SIGKILL
     status, out, err = ends[1 - victim]
     assert status != 0
@@ -214,17 +228,18 @@ def test_a_lost_process_ends_the_run_which_goes_on_with_one(
     assert f"--run-dir {folder} --resume" in err.splitlines()[-1]
 
     done = int(stored(folder).iteration)
-    assert 6 <= done < LONG.num_iterations
-    assert loop.train(Run.open(folder), UNSEEN)["finished"]
+    assert done >= 6
+    monkeypatch.setattr(loop, "stop_signal", lambda: contextlib.nullcontext(StopAfter(3)))
+    loop.train(Run.open(folder), UNSEEN)
     assert f"going on after iteration {done}" in capfd.readouterr().err
-    assert int(stored(folder).iteration) == LONG.num_iterations
-    assert [row["iteration"] for row in rows(folder)] == list(range(1, LONG.num_iterations + 1))
+    assert int(stored(folder).iteration) == done + 3
+    assert [row["iteration"] for row in rows(folder)] == list(range(1, done + 4))
 
 
 def test_a_signal_to_one_process_stops_both_with_a_checkpoint(tmp_path: Path) -> None:
     """In the same iteration, and nothing is lost."""
     folder = tmp_path / "run"
-    pair = Pair(*words(LONG, UNSEEN, folder))
+    pair = Pair(*words(ENDLESS, UNSEEN, folder))
     pair.signalled(folder, 1, signal.SIGTERM)
     (status, out, err), (other_status, _, other_err) = pair.ended()
     assert (status, other_status) == (130, 130), err + other_err
@@ -232,8 +247,7 @@ def test_a_signal_to_one_process_stops_both_with_a_checkpoint(tmp_path: Path) ->
     assert f"go on with: python -m train.ppo --run-dir {folder} --resume" in err
     assert "lost" not in err + other_err
     done = int(stored(folder).iteration)
-    assert done < LONG.num_iterations
-    assert json.loads(out)["steps"] == done * LONG.steps_per_iteration
+    assert json.loads(out)["steps"] == done * ENDLESS.steps_per_iteration
     assert [row["iteration"] for row in rows(folder)] == list(range(1, done + 1))
 
 
@@ -247,12 +261,60 @@ def test_what_process_0_refuses_ends_all(tmp_path: Path) -> None:
 
 
 def test_a_process_that_finds_no_other_says_so(tmp_path: Path) -> None:
-    pair = Pair(*words(CONFIG, SETTINGS, tmp_path / "run"), join_timeout=2)
-    pair.processes[0].kill()
-    status, _, err = pair.ended(60)[1]
+    ((status, _, err),) = Pair(*words(CONFIG, SETTINGS, tmp_path / "run"), started=(1,), join_timeout=2).ended()
     assert status != 0
     assert "process 1 did not find the other 1 within 2 s" in err.splitlines()[-1]
     assert "at 127.0.0.1:" in err.splitlines()[-1]
+
+
+FAILS = """
+import sys
+import jax
+from train import processes
+
+jax.distributed.initialize = lambda *args, **options: None
+processes.join("train.ppo", "127.0.0.1:9000", 2, 1, timeout=9)
+processes.abandon(eval(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "last"),
+    [
+        ("ValueError('an error of its own')", "train.ppo: an error of its own"),
+        ("KeyboardInterrupt()", ""),
+        ("jax.errors.JaxRuntimeError('RESOURCE_EXHAUSTED: 9 GB')", "train.ppo: RESOURCE_EXHAUSTED: 9 GB"),
+        ("ValueError('UNKNOWN: Gloo AllGather failed')", "train.ppo: a process of the run was lost"),
+    ],
+)
+def test_the_last_line_is_the_true_cause(error: str, last: str) -> None:
+    """Its own error, or that another was lost where the error may come of that."""
+    child = [sys.executable, "-c", FAILS, error]
+    done = subprocess.run(child, env=environment(), capture_output=True, text=True, timeout=HANGS, check=False)
+    assert done.returncode == 1
+    assert (done.stderr.splitlines() or [""])[-1] == last
+
+
+@pytest.mark.slow
+def test_a_checkpoint_that_cannot_be_read_is_the_last_line(tmp_path: Path) -> None:
+    """In the process that reads it; the other says how to go on."""
+    folder = tmp_path / "run"
+    short = dataclasses.replace(CONFIG, total_steps=2 * CONFIG.steps_per_iteration)
+    loop.train(Run.create(folder, short), UNSEEN)
+    for part in (folder / "checkpoints" / "2").rglob("*"):
+        if part.is_file():
+            part.write_bytes(b"")
+    (status, _, err), (other_status, _, other_err) = Pair(*words(CONFIG, UNSEEN, folder), "--resume").ended()
+    assert status != 0
+    assert other_status != 0
+    assert "lost" not in err
+    assert "a process of the run was lost before an iteration; go on with" in other_err.splitlines()[-1]
+
+
+def test_processes_with_unequal_devices_are_refused() -> None:
+    processes.check_devices([0, 0, 1, 1])
+    with pytest.raises(ValueError, match="every process must see as many devices, but process 0 sees 1, process 1 se"):
+        processes.check_devices([0, 1, 1, 1])
 
 
 @pytest.mark.parametrize(
