@@ -42,7 +42,7 @@ import jax
 import tyro
 
 from benchmarks.contestant import ASKING
-from benchmarks.throughput import cores, keep, say, where
+from benchmarks.throughput import cores, keep, measured, say, where
 
 ROOT = Path(__file__).parents[1]
 PUBLISHED = "As published, on one core: PettingZoo Chinese Checkers makes 250 steps a second at N = 2 and 97 at N = 4."
@@ -110,10 +110,7 @@ def main() -> None:
     """The command `python -m benchmarks.peers`."""
     arguments = tyro.cli(Arguments, prog="python -m benchmarks.peers", description="Compare with the peers.")
     jax.config.update("jax_platforms", "cpu")  # as for the sides, so that `where` names what they ran on
-    try:
-        result = measure(arguments)
-    except ValueError as error:
-        sys.exit(f"benchmarks.peers: {error}")
+    result = measured("peers", measure, arguments)
     keep(result, arguments.output)
     print(markdown(result))
     if result["failed"]:

@@ -13,7 +13,6 @@ Meant for an accelerator, and runs on whatever JAX finds. A batch that does not 
 """
 
 import json
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +25,19 @@ import tyro
 
 import jaxgames
 from benchmarks.contestant import LEAST
-from benchmarks.throughput import GAMES, Figure, Playing, at_random, keep, play_loop, ppo, random_play, say, where
+from benchmarks.throughput import (
+    GAMES,
+    Figure,
+    Playing,
+    at_random,
+    keep,
+    measured,
+    play_loop,
+    ppo,
+    random_play,
+    say,
+    where,
+)
 
 COLUMNS = {"random play": random_play, "ppo": ppo}
 
@@ -51,10 +62,7 @@ class Arguments:
 def main() -> None:
     """The command `python -m benchmarks.roofline`."""
     arguments = tyro.cli(Arguments, prog="python -m benchmarks.roofline", description="Speed beside memory bandwidth.")
-    try:
-        result = measure(arguments)
-    except ValueError as error:
-        sys.exit(f"benchmarks.roofline: {error}")
+    result = measured("roofline", measure, arguments)
     print(json.dumps(result))
 
 

@@ -27,7 +27,7 @@ from typing import Any
 import jax
 import tyro
 
-from benchmarks.throughput import keep, say, timed, where
+from benchmarks.throughput import keep, measured, say, timed, where
 from train import devices, processes
 from train.ppo import Config, Learner
 from train.recipes import recipe
@@ -80,10 +80,7 @@ def main() -> None:
             raise
         return
     arguments = tyro.cli(Arguments, prog="python -m benchmarks.scaling", description="Measure how PPO scales.")
-    try:
-        result = measure(arguments)
-    except ValueError as error:
-        sys.exit(f"benchmarks.scaling: {error}")
+    result = measured("scaling", measure, arguments)
     keep(result, arguments.output)
     print(json.dumps(result))
 

@@ -14,7 +14,6 @@ shows what a step costs, without how well two cores share it and without what el
 
 import datetime
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from matplotlib.figure import Figure as Picture
 import jaxgames
 from benchmarks.baseline import keep_to_one_core
 from benchmarks.contestant import LEAST, rollout
-from benchmarks.throughput import Playing, keep, provide, say, where
+from benchmarks.throughput import Playing, keep, measured, provide, say, where
 
 mpl.use("Agg")
 STAR = "chinese_checkers(size={}, num_players=6, max_rounds=200)"
@@ -72,10 +71,7 @@ def main() -> None:
     arguments = tyro.cli(Arguments, prog="python -m benchmarks.sweep", description="Speed by batch and by board.")
     if arguments.one_core:
         keep_to_one_core()
-    try:
-        result = measure(arguments)
-    except ValueError as error:
-        sys.exit(f"benchmarks.sweep: {error}")
+    result = measured("sweep", measure, arguments)
     keep(result, arguments.output)
     if arguments.pictures is not None:
         arguments.pictures.mkdir(parents=True, exist_ok=True)

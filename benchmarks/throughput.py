@@ -89,10 +89,7 @@ class Figure(NamedTuple):
 def main() -> None:
     """The command `python -m benchmarks.throughput`."""
     arguments = tyro.cli(Arguments, prog="python -m benchmarks.throughput", description="Measure steps per second.")
-    try:
-        result = measure(arguments)
-    except ValueError as error:
-        sys.exit(f"benchmarks.throughput: {error}")
+    result = measured("throughput", measure, arguments)
     keep(result, arguments.output)
     print(json.dumps(result))
 
@@ -353,6 +350,14 @@ def where() -> dict[str, Any]:
         "processor": processor,
         "cores": os.cpu_count(),
     }
+
+
+def measured(program: str, measure: Callable[[Any], dict[str, Any]], arguments: Any) -> dict[str, Any]:
+    """`measure(arguments)`; where it raises ValueError the program ends with that message."""
+    try:
+        return measure(arguments)
+    except ValueError as error:
+        sys.exit(f"benchmarks.{program}: {error}")
 
 
 def keep(result: dict[str, Any], output: Path | None) -> None:

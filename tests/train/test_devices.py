@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from stored_runs import last_of, rows, words
 
 from train import devices, loop, processes
 from train.loop import Settings
@@ -54,21 +55,6 @@ def environment(**more: str) -> dict[str, str]:
 
 def leaves(runner: Any) -> list[np.ndarray]:
     return jax.tree.leaves(jax.device_get(runner._replace(key=jax.random.key_data(runner.key))))
-
-
-def stored(folder: Path) -> Any:
-    """The runner of the last checkpoint."""
-    run = Run.open(folder)
-    runner = run.restore()
-    run.close()
-    assert runner is not None
-    return runner
-
-
-def rows(folder: Path) -> list[dict[str, Any]]:
-    """The lines of metrics.jsonl, without what a clock says."""
-    lines = (folder / "metrics.jsonl").read_text().splitlines()
-    return [{name: value for name, value in json.loads(line).items() if "second" not in name} for line in lines]
 
 
 # -- four devices ----------------------------------------------------------------------------------------------
@@ -121,15 +107,6 @@ def test_boards_or_steps_that_cannot_be_divided_are_refused(monkeypatch: pytest.
 
 
 # -- two processes ---------------------------------------------------------------------------------------------
-
-
-def words(config: Config, settings: Settings, folder: Path) -> list[str]:
-    """The command line of a run."""
-    names = ("env", "sharing", "total_steps", "num_boards", "rollout_length", "epochs", "minibatches", "seed")
-    watched = ("checkpoint_every", "evaluate_every", "evaluation_games")
-    values = [(name, getattr(config, name)) for name in names] + [(name, getattr(settings, name)) for name in watched]
-    options = [word for name, value in values for word in (f"--{name.replace('_', '-')}", str(value))]
-    return [*options, "--hidden", *map(str, config.hidden), "--no-anneal", "--run-dir", str(folder)]
 
 
 class Pair:
@@ -193,7 +170,8 @@ def test_two_processes_learn_what_one_learns(begun: int, tmp_path: Path) -> None
     result = json.loads(out)  # one line of JSON and nothing else
     one = loop.train(Run.create(tmp_path / "one", CONFIG), SETTINGS)
     assert {name for name in one if one[name] != result[name]} <= {"run_dir", "seconds", "steps_per_second"}
-    for a, b in zip(leaves(stored(tmp_path / "one")), leaves(stored(tmp_path / "two")), strict=True):
+    of_one, of_two = (jax.tree.leaves(last_of(tmp_path / name)) for name in ("one", "two"))
+    for a, b in zip(of_one, of_two, strict=True):
         close(a, b)
     for row, other in zip(rows(tmp_path / "one"), rows(tmp_path / "two"), strict=True):
         assert row.keys() == other.keys()
@@ -227,12 +205,12 @@ def test_a_lost_process_ends_the_run_which_goes_on_with_one(
     assert "a process of the run was lost after iteration" in err.splitlines()[-1]
     assert f"--run-dir {folder} --resume" in err.splitlines()[-1]
 
-    done = int(stored(folder).iteration)
+    done = int(last_of(folder).iteration)
     assert done >= 6
     monkeypatch.setattr(loop, "stop_signal", lambda: contextlib.nullcontext(StopAfter(3)))
     loop.train(Run.open(folder), UNSEEN)
     assert f"going on after iteration {done}" in capfd.readouterr().err
-    assert int(stored(folder).iteration) == done + 3
+    assert int(last_of(folder).iteration) == done + 3
     assert [row["iteration"] for row in rows(folder)] == list(range(1, done + 4))
 
 
@@ -246,7 +224,7 @@ def test_a_signal_to_one_process_stops_both_with_a_checkpoint(tmp_path: Path) ->
     assert "stopping after this iteration" in other_err
     assert f"go on with: python -m train.ppo --run-dir {folder} --resume" in err
     assert "lost" not in err + other_err
-    done = int(stored(folder).iteration)
+    done = int(last_of(folder).iteration)
     assert json.loads(out)["steps"] == done * ENDLESS.steps_per_iteration
     assert [row["iteration"] for row in rows(folder)] == list(range(1, done + 1))
 

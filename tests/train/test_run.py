@@ -15,6 +15,7 @@ import chex
 import jax
 import numpy as np
 import pytest
+from stored_runs import last_of, rows, words
 
 from train import evaluate, loop, match
 from train.loop import Settings
@@ -38,41 +39,14 @@ CONFIG = Config(
 SETTINGS = Settings(checkpoint_every=2, evaluate_every=5, evaluation_games=8)
 
 
-def words(config: Config, settings: Settings, folder: Path) -> list[str]:
-    """The command line of a run."""
-    given = [
-        *("env", "sharing", "total_steps", "num_boards", "rollout_length", "epochs", "minibatches", "seed"),
-        *("checkpoint_every", "evaluate_every", "evaluation_games"),
-    ]
-    values = dataclasses.asdict(config) | dataclasses.asdict(settings)
-    options = [word for name in given for word in (f"--{name.replace('_', '-')}", str(values[name]))]
-    hidden = [str(width) for width in config.hidden]
-    return [*options, "--hidden", *hidden, "--anneal" if config.anneal else "--no-anneal", "--run-dir", str(folder)]
-
-
 def run_in(folder: Path, config: Config = CONFIG, settings: Settings = SETTINGS) -> dict[str, Any]:
     return loop.train(Run.create(folder, config), settings)
 
 
-def words_of(folder: Path) -> Any:
-    """Everything in the last checkpoint, as plain arrays."""
-    run = Run.open(folder)
-    runner = run.restore()
-    run.close()
-    assert runner is not None
-    return jax.device_get(runner._replace(key=jax.random.key_data(runner.key)))
-
-
 def same(first: Path, second: Path) -> bool:
     """Whether the last checkpoints agree bit for bit: parameters, optimizer, boards, key."""
-    a, b = (jax.tree.leaves(words_of(folder)) for folder in (first, second))
+    a, b = (jax.tree.leaves(last_of(folder)) for folder in (first, second))
     return len(a) == len(b) and all(x.dtype == y.dtype and np.array_equal(x, y) for x, y in zip(a, b, strict=True))
-
-
-def rows(folder: Path) -> list[dict[str, Any]]:
-    """The lines of metrics.jsonl, without what a clock says."""
-    lines = (folder / "metrics.jsonl").read_text().splitlines()
-    return [{name: value for name, value in json.loads(line).items() if "second" not in name} for line in lines]
 
 
 def call(command: Callable[[], None], *words: str) -> Any:
@@ -182,7 +156,7 @@ def test_ctrl_c_ends_with_a_checkpoint_and_goes_on_to_the_same_bits(
     assert "Traceback" not in stopped.stderr
     result = json.loads(stopped.stdout.splitlines()[-1])
     assert not result["finished"]
-    done = int(words_of(folder).iteration)
+    done = int(last_of(folder).iteration)
     assert result["steps"] == done * CONFIG.steps_per_iteration
     assert [row["iteration"] for row in rows(folder)] == list(range(1, done + 1))  # nothing is lost
     assert go_on(folder, capsys)["finished"]
@@ -240,7 +214,7 @@ def test_a_run_spread_over_devices_learns_the_same_and_is_read_on_one(tmp_path: 
     environment = os.environ | {"XLA_FLAGS": flags}
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=100)
     run_in(tmp_path / "one", short)
-    spread, one = (jax.tree.leaves(words_of(folder).params) for folder in (folder, tmp_path / "one"))
+    spread, one = (jax.tree.leaves(last_of(folder).params) for folder in (folder, tmp_path / "one"))
     for a, b in zip(spread, one, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
@@ -251,10 +225,10 @@ def test_more_devices_than_there_are_is_refused(tmp_path: Path, short: Config) -
 
 
 def test_a_folder_that_holds_a_run_is_refused(whole: Path) -> None:
-    before = words_of(whole)
+    before = last_of(whole)
     message = call(loop.main, *words(CONFIG, SETTINGS, whole))
     assert f"{whole} holds a run already: add --resume" in message
-    jax.tree.map(np.testing.assert_array_equal, words_of(whole), before)
+    jax.tree.map(np.testing.assert_array_equal, last_of(whole), before)
 
 
 def test_other_settings_are_refused_by_name(whole: Path) -> None:
