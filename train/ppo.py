@@ -165,7 +165,6 @@ class PPO:
 
     name: ClassVar[str] = "ppo"
     config_type: ClassVar[type[Config]] = Config
-    config_for = staticmethod(config_for)
 
     config: Config
     env: jaxgames.Env[Any] = field(init=False)
@@ -380,4 +379,4 @@ def train(config: Config, key: jax.Array) -> tuple[TrainState, Metrics]:
 
 
 if __name__ == "__main__":
-    cli.main(PPO)
+    cli.main(PPO, config_for)

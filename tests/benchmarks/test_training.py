@@ -11,7 +11,7 @@ import optax
 import pytest
 
 from benchmarks import training
-from train.ppo import PPO, Config, make_optimizer, update
+from train.ppo import PPO, Config, make_optimizer, ppo_loss, update
 
 CONFIG = Config(
     env="dots_and_boxes(rows=1, cols=1)",
@@ -73,7 +73,7 @@ def test_the_epochs_that_are_timed_learn_what_an_update_learns() -> None:
     train_state, given = collected(learner)
     step: Any = jax.jit(functools.partial(update, CONFIG, learner.policy))
     after, _ = step(train_state, *given[:2])
-    gradient = jax.grad(learner._loss, has_aux=True)  # pyright: ignore[reportPrivateUsage]
+    gradient = jax.grad(functools.partial(ppo_loss, CONFIG, learner.policy), has_aux=True)
     program = training.epochs(learner, gradient, make_optimizer(CONFIG))
     batch = training.group(CONFIG, given)
     _, subkey = jax.random.split(train_state.key)

@@ -6,10 +6,11 @@ A learner is a frozen dataclass with one field, its settings, and pure functions
     train_state = learner.init(key)
     train_state, metrics = learner.iterate(train_state)
 
-`train/ppo.py` ends with `cli.main(PPO)`, which gives it a command line, a run folder, evaluations and many devices.
+`train/ppo.py` ends with `cli.main(PPO, config_for)`, which adds a command line, a run folder, evaluations and many
+devices.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 import jax
@@ -48,7 +49,6 @@ class Learner(Protocol):
 
     name: ClassVar[str]  # the module train.<name>, which is its command
     config_type: ClassVar[type[Any]]
-    config_for: ClassVar[Callable[..., Any]]  # (env, **changes) -> default settings for a game
 
     def __init__(self, config: Any) -> None: ...
 
