@@ -209,7 +209,12 @@ def evaluate(
 
 
 def one_seat(key: jax.Array, num_games: int, num_players: int, seat: int | None = None) -> jax.Array:
-    """int32[games, num_players]: agent 0 on `seat`, or on a seat drawn for each game if None; agent 1 on the others."""
+    """int32[games, num_players]: agent 0 on `seat`, or on a seat drawn for each game if None; agent 1 on the others.
+
+    Raises ValueError for a seat that the game does not have.
+    """
+    if seat is not None and not 0 <= seat < num_players:
+        raise ValueError(f"seat must be from 0 to {num_players - 1}, not {seat}")
     its_seat = jax.random.randint(key, (num_games,), 0, num_players) if seat is None else jnp.full(num_games, seat)
     return jnp.where(jnp.arange(num_players) == its_seat[:, None], 0, 1)
 
