@@ -1,6 +1,6 @@
 """Chinese Checkers on the star board, for 2, 3, 4 or 6 seats.
 
-The board, its cells and directions: `jaxgames/games/star_board.py`.
+The board, its cells and directions: `jaxgames/games/chinese_checkers_board.py`.
 
 The board is kept in the mover's frame, turned so that the mover's home is on top and the goal at the
 bottom: one network plays every seat, and turning the board at the end of a turn is one permutation that is
@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.env import MAX_LIMIT, Env, State, check_action, check_choice, check_int, check_text
-from jaxgames.games.star_board import cell_sets, facing, members, tables
+from jaxgames.games.chinese_checkers_board import cell_sets, facing, members, tables
 
 TRIANGLES = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}  # of each seat, clockwise
 REWARDS = ("sparse", "goal", "movement", "positive_sum", "win_loss")

@@ -1,6 +1,6 @@
 """Chinese Checkers for two on the diamond: n x n cells, the homes in two opposite corners.
 
-The board, its cells and the bits that stand for them: `jaxgames/games/diamond_board.py`.
+The board, its cells and the bits that stand for them: `jaxgames/games/chinese_checkers_diamond_board.py`.
 
 The board is kept in the mover's frame, turned by 180 degrees for seat 1, so that the mover's home is the corner
 at cell 0 and the goal the opposite one. A turn is one action: a step to an empty neighbour, or a whole chain of
@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.env import MAX_LIMIT, Env, ParameterError, State, check_action, check_choice, check_int, check_text
-from jaxgames.games.diamond_board import (
+from jaxgames.games.chinese_checkers_diamond_board import (
     PASS_BIT,
     STEP_BITS,
     beside,
