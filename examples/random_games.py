@@ -22,7 +22,9 @@ class Arguments:
     theme: str = "light"
     """Colours of the picture: light or dark."""
     output: Path | None = None
-    """The picture, an SVG or GIF file; none if not given."""
+    """The picture, an SVG, PNG or GIF file; none if not given."""
+    step: int | None = None
+    """The step whose board the picture shows; the whole game, animated, if not given."""
 
 
 def main() -> None:
@@ -34,8 +36,12 @@ def main() -> None:
         print(f"{number:3}. seat {int(state.current_player)} plays {env.action_to_string(state, action)}")
     print(env.to_string(states[-1]))
     if arguments.output is not None:
+        if arguments.step is None:
+            picture = jaxgames.render.animate(env, states, actions, theme=arguments.theme)
+        else:
+            picture = jaxgames.render.svg(env, states[arguments.step], theme=arguments.theme)
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        jaxgames.render.animate(env, states, actions, theme=arguments.theme).save(arguments.output)
+        picture.save(arguments.output)
 
 
 def random_game(env: jaxgames.Env[Any], key: jax.Array) -> tuple[list[Any], list[int]]:
