@@ -89,7 +89,7 @@ def test_random_is_an_agent_by_name() -> None:
 
 @pytest.mark.parametrize("text", ["rndom", "", "random()", "runs/first"])
 def test_unknown_agent_is_refused_with_the_names_that_there_are(text: str) -> None:
-    with pytest.raises(ValueError, match=f"unknown agent '.*'; the agents are .*random") as refused:
+    with pytest.raises(ValueError, match=r"unknown agent '.*'; the agents are .*random") as refused:
         agents.make(text, STICKS)
     assert repr(text) in str(refused.value)
 

@@ -1,11 +1,10 @@
 """Results of games between agents: steps, turns, returns and winners, against games counted in plain Python."""
 
-import itertools
+import dataclasses
 from functools import cache
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -13,47 +12,18 @@ import jaxgames
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
 from jaxgames.arena import Games
-from tests.helpers.scripted_agents import Preferring, Taker
+from tests.helpers.scripted_agents import Preferring
 from tests.helpers.sticks import Sticks
 
-STICKS = Sticks()  # 7 sticks; three seats take 1, 2 or 3 in turn; the seat that takes the last one wins 2, the others pay 1
+STICKS = (
+    Sticks()
+)  # 7 sticks; three seats take 1, 2 or 3 in turn; the seat that takes the last one wins 2, the others pay 1
 KEY = jax.random.key(0)
 
 
 STAR = jaxgames.make("chinese_checkers", size=1, num_players=3, max_rounds=20)  # one peg per seat, hops are possible
 BOXES = jaxgames.make("dots_and_boxes", rows=2, cols=2)  # an even number of boxes: draws are possible
 MATERIAL = jaxgames.make("minichess", reward="material")
-ONE, TWO, THREE = (Taker(jnp.int32(sticks)) for sticks in (1, 2, 3))
-
-
-# -- counting: games of sticks against a loop in plain Python --------------------------------------------------------
-
-
-def reference(takes: tuple[int, ...]) -> dict[str, Any]:
-    """A game of sticks in which seat s takes takes[s] sticks, or all that are left."""
-    left, length, turns = 7, 0, [0, 0, 0]
-    while left:
-        seat = length % 3
-        left -= min(takes[seat], left)
-        length, turns[seat] = length + 1, turns[seat] + 1
-    return {
-        "winner": seat,
-        "length": length,
-        "turns": turns,
-        "returns": [2 if other == seat else -1 for other in range(3)],
-    }
-
-
-def test_each_seat_is_played_by_its_agent_and_every_game_is_counted() -> None:
-    """All 27 ways to seat three agents, as 27 games at once."""
-    agent_of_seat = np.array(list(itertools.product(range(3), repeat=3)))
-    games = arena.play(STICKS, (ONE, TWO, THREE), jnp.asarray(agent_of_seat), KEY)
-    expected = [reference(tuple(1 + agents)) for agents in agent_of_seat]
-    for name in ("length", "turns", "returns"):
-        np.testing.assert_array_equal(getattr(games, name), [game[name] for game in expected])
-    won = np.asarray(arena.winners(STICKS, games))
-    assert [np.flatnonzero(row).tolist() for row in won] == [[game["winner"]] for game in expected]
-    assert {game["winner"] for game in expected} == {0, 1, 2}
 
 
 # -- counting: random games played again, one board at a time --------------------------------------------------------
@@ -62,15 +32,13 @@ def test_each_seat_is_played_by_its_agent_and_every_game_is_counted() -> None:
 @cache
 def recorded(env: Any, num_games: int, num_steps: int) -> tuple[Games, np.ndarray]:
     """Games of random agents, and the actions int32[steps, games]."""
-    agent_of_seat = jnp.zeros((num_games, env.num_players), jnp.int32)
+    agent_of_seat = np.zeros((num_games, env.num_players), np.int32)
 
     def run(key: jax.Array) -> Any:
-        return arena.record(
-            env, (RandomAgent(env),), agent_of_seat, arena.start(env, key, num_games), key, num_steps
-        )
+        return arena.record(env, (RandomAgent(env),), agent_of_seat, arena.start(env, key, num_games), key, num_steps)
 
-    games, _, actions = jax.jit(run)(KEY)
-    return games, np.asarray(actions)
+    games, _, actions = jax.device_get(jax.jit(run)(KEY))
+    return games, actions
 
 
 @cache
@@ -138,7 +106,7 @@ def test_summary_is_that_of_the_games_played_again(which: Any) -> None:
         "mean_reward": np.mean([row["returns"][seat] for row, seat in zip(rows, seats, strict=True)]),
     }
     agent_of_seat = np.where(np.arange(env.num_players) == seats[:, None], 0, 1)
-    found = arena.summary(env, recorded(*which)[0], jnp.asarray(agent_of_seat))
+    found = arena.summary(env, recorded(*which)[0], np.asarray(agent_of_seat))
     assert set(found) == set(expected)
     for name, value in expected.items():
         np.testing.assert_allclose(found[name], value, rtol=1e-4)
@@ -150,44 +118,53 @@ def test_summary_is_that_of_the_games_played_again(which: Any) -> None:
 advance: Any = jax.jit(arena.advance, static_argnums=0)
 
 
-def steps_from(env: Any, position: str, moves: list[str], num_steps: int) -> Games:
-    """One game from a position, after steps in which every seat plays the first of these moves that is legal."""
-    state = env.from_string(position)
-    preference = np.zeros(env.num_actions)
+def steps_from(position: str, moves: list[str], num_steps: int) -> Games:
+    """One game of boxes from a position, after steps in which every seat plays the first of these moves it may."""
+    state = BOXES.from_string(position)
+    preference = np.zeros(BOXES.num_actions, np.float32)
     for place, move in enumerate(moves):
-        preference[env.action_from_string(state, move)] = len(moves) - place
-    games = arena.start(env, KEY, 1)._replace(boards=jax.tree.map(lambda x: x[None], state))
-    agent_of_seat = jnp.zeros((1, env.num_players), jnp.int32)
+        preference[BOXES.action_from_string(state, move)] = len(moves) - place
+    games, agent_of_seat = one_game(BOXES, state), np.zeros((1, 2), np.int32)
     for _ in range(num_steps):
-        games, _ = advance(env, (Preferring(env, jnp.asarray(preference)),), agent_of_seat, games, KEY)
-    return games
+        games, _ = advance(BOXES, (Preferring(BOXES, preference),), agent_of_seat, games, KEY)
+    return jax.device_get(games)
 
 
-# Seat 0 at the top can hop over the peg of seat 1; seat 2 is far away.
-CHAIN = "0/.1../.../...2/. 0 - 0"
+def one_game(env: Any, state: Any) -> Games:
+    """A game in which no step is counted yet, on this board."""
+    seats = np.zeros((1, env.num_players))
+    return Games(
+        boards=jax.tree.map(lambda x: np.asarray(x)[None], state),
+        returns=seats.astype(np.float32),
+        turns=seats.astype(np.int32),
+        length=np.zeros(1, np.int32),
+        last_mover=np.full(1, -1, np.int32),
+        forfeited=np.zeros(1, np.bool_),
+    )
 
 
-def test_chain_and_its_end_are_one_turn() -> None:
-    games = steps_from(STAR, CHAIN, ["0=>5", "end"], 2)
-    assert (games.turns.tolist(), games.length.tolist()) == ([[1, 0, 0]], [2])
+def test_row_of_boxes_is_one_turn() -> None:
+    """Each of v(0,1) and v(0,2) completes a box, so that the same seat moves again, and h(2,0) none."""
+    position, moves = "111100100000 .... 0", ["v(0,1)", "v(0,2)", "h(2,0)", "h(2,1)"]
+    games = steps_from(position, moves, 3)
+    assert (games.turns.tolist(), games.length.tolist()) == ([[1, 0]], [3])
     assert games.boards.current_player.tolist() == [1]
-    games = steps_from(STAR, CHAIN, ["0=>5", "end"], 3)
-    assert (games.turns.tolist(), games.length.tolist()) == ([[1, 1, 0]], [3])
+    games = steps_from(position, moves, 4)
+    assert (games.turns.tolist(), games.length.tolist()) == ([[1, 1]], [4])
 
 
 def test_winning_turn_counts() -> None:
-    games = steps_from(STAR, "./...1/.../.02./. 0 - 3", ["9->12"], 1)
-    assert arena.winners(STAR, games).tolist() == [[True, False, False]]
-    assert games.turns.tolist() == [[1, 0, 0]]
-    assert arena.summary(STAR, games, jnp.array([[0, 1, 1]]))["mean_turns"] == 1
+    games = steps_from("111111111110 001. 0", ["v(1,2)"], 1)
+    assert arena.winners(BOXES, games).tolist() == [[True, False]]
+    assert games.turns.tolist() == [[1, 0]]
+    assert arena.summary(BOXES, games, np.array([[0, 1]]))["mean_turns"] == 1
 
 
 def test_mate_wins_where_rewards_count_material_only() -> None:
-    """The mating move captures nothing, so both returns are 0."""
-    games = steps_from(MATERIAL, "4k/5/3QK/5/5 w - - 0 1", ["d3d4"], 1)
-    assert games.over.all()
-    assert games.returns.tolist() == [[0, 0]]
-    found = arena.summary(MATERIAL, games, jnp.array([[0, 1]]))
+    """The mating move captured nothing, so both returns are 0."""
+    mated = one_game(MATERIAL, MATERIAL.from_string("4k/3Q1/4K/5/5 b - - 1 1"))
+    assert mated.over.all()
+    found = arena.summary(MATERIAL, mated, np.array([[0, 1]]))
     assert (found["win_rate"], found["draw_rate"], found["mean_reward"]) == (1, 0, 0)
 
 
@@ -200,16 +177,14 @@ def ended(*games: tuple[int | str, list[float]]) -> Games:
     def board(how: int | str) -> Any:
         if isinstance(how, int):
             return STICKS.at(0, (how + 1) % 3)  # the seat before the mover has taken the last stick
-        state = STICKS.at(3, 0)
-        flags = {"terminated": jnp.bool_(how != "truncated"), "truncated": jnp.bool_(how == "truncated")}
-        return type(state)(**(vars(state) | flags))
+        truncated = how == "truncated"
+        return dataclasses.replace(STICKS.at(3, 0), terminated=np.bool_(not truncated), truncated=np.bool_(truncated))
 
-    boards = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(board(how) for how, _ in games))
-    returns = jnp.array([returns for _, returns in games], jnp.float32)
-    turns = jnp.arange(1, returns.size + 1).reshape(returns.shape)
-    forfeited = jnp.array([how == "forfeit" for how, _ in games])
-    count = len(games)
-    return Games(boards, returns, turns, jnp.full(count, 9), jnp.zeros(count, jnp.int32), forfeited)
+    boards = jax.tree.map(lambda *leaves: np.stack(leaves), *(board(how) for how, _ in games))
+    returns = np.array([returns for _, returns in games], np.float32)
+    turns = np.arange(1, returns.size + 1).reshape(returns.shape)
+    forfeited = np.array([how == "forfeit" for how, _ in games])
+    return Games(boards, returns, turns, np.full(len(games), 9), np.zeros(len(games), np.int32), forfeited)
 
 
 FIVE_ENDS = ended(
@@ -227,18 +202,18 @@ def test_drawn_game_has_no_winner_and_is_neither_truncated_nor_forfeited() -> No
 
 
 def test_every_game_counts_in_every_rate() -> None:
-    found = arena.summary(STICKS, FIVE_ENDS, jnp.array([[0, 1, 1]] * 5))
+    found = arena.summary(STICKS, FIVE_ENDS, np.array([[0, 1, 1]] * 5))
     assert found["win_rate"] == found["draw_rate"] == found["truncated_rate"] == np.float32(1 / 5)
     assert found["mean_turns"] == 1  # of the first game; in the fourth another agent won
     assert found["mean_reward"] == (5 + 2 + 5 + 9 - 1) / 5
 
 
 def test_mean_turns_is_nan_without_a_win() -> None:
-    assert np.isnan(arena.summary(STICKS, ended(("truncated", [5, 1, 0])), jnp.array([[0, 1, 1]]))["mean_turns"])
+    assert np.isnan(arena.summary(STICKS, ended(("truncated", [5, 1, 0])), np.array([[0, 1, 1]]))["mean_turns"])
 
 
 def test_agent_on_several_seats_wins_with_any_of_them() -> None:
-    games, agent_of_seat = ended((0, [5, 1, 0]), (2, [0, 1, 5]), (1, [0, 5, 1])), jnp.array([[0, 1, 0]] * 3)
+    games, agent_of_seat = ended((0, [5, 1, 0]), (2, [0, 1, 5]), (1, [0, 5, 1])), np.array([[0, 1, 0]] * 3)
     found = arena.summary(STICKS, games, agent_of_seat)
     np.testing.assert_allclose(found["win_rate"], 2 / 3, rtol=1e-6)
     assert found["mean_turns"] == (1 + 6) / 2

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol
 import jax
 
 import jaxgames
+from jaxgames.agents import Agent
 
 
 class Config(Protocol):
@@ -56,8 +57,6 @@ class Learner(Protocol):
     def config(self) -> Config: ...
     @property
     def env(self) -> jaxgames.Env[Any]: ...
-    @property
-    def policy(self) -> Any: ...
 
     @property
     def summary(self) -> Mapping[str, Any]:
@@ -72,6 +71,10 @@ class Learner(Protocol):
     @property
     def partition_specs(self) -> Any:
         """PartitionSpecs of `train.ops.sharding` for a train state, or a prefix of it."""
+        ...
+
+    def agent(self, params: Any, temperature: float | None = None) -> Agent:
+        """The player with these parameters: a pytree, on the device. The default temperature is that of the settings."""
         ...
 
     def init(self, key: jax.Array) -> Any:
