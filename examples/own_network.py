@@ -29,7 +29,8 @@ class Network(nn.Module):
         return nn.Dense(ENV.num_actions)(nn.relu(nn.Dense(128)(x)))
 
 
-network, optimizer = Network(), optax.adam(1e-2)
+network: Any = Network()
+optimizer = optax.adam(1e-2)
 
 
 def play(params: Any, key: jax.Array) -> Any:
@@ -45,7 +46,7 @@ def play(params: Any, key: jax.Array) -> Any:
         return boards, (observation, mask, action, is_network, reward)
 
     boards = jax.vmap(ENV.init)(jax.random.split(key, NUM_ENVS))
-    return jax.lax.scan(step, boards, jax.random.split(key, ENV.max_steps))[1]
+    return jax.lax.scan(step, boards, jax.random.split(key, ENV.num_actions))[1]  # every edge is drawn once
 
 
 def loss(params: Any, steps: Any) -> jax.Array:

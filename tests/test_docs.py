@@ -111,6 +111,17 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+@pytest.mark.parametrize("page", [README, ROOT / "CHANGELOG.md", *PAGES], ids=name)
+def test_files_and_commands_of_a_page_are_there(page: Path) -> None:
+    """Paths in backticks, and the modules of `python -m`; except what a run or a build writes."""
+    text = page.read_text()
+    for path in re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", text):
+        written = path.startswith(("runs/", "site/", "checkpoints/"))
+        assert written or (ROOT / path).exists(), f"{name(page)} names {path}"
+    for module in re.findall(r"python -m ((?:train|benchmarks|examples)\.[\w.]+)", text):
+        assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), f"{name(page)} runs {module}"
+
+
 # -- games, learners, studies: one name finds every file -----------------------------------------------------------
 
 
