@@ -241,7 +241,6 @@ def drawn(env: Env[Any], games: Games) -> jax.Array:
     return games.boards.terminated & ~winners(env, games).any(-1) & ~games.forfeited
 
 
-@functools.partial(jax.jit, static_argnums=0)
 def summary(env: Env[Any], games: Games, agent_of_seat: jax.Array, number: int = 0) -> dict[str, jax.Array]:
     """Returns the results of one agent over all its seats, float32[] each, NaN where there is nothing to average.
 
