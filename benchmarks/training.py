@@ -2,40 +2,37 @@
 
     python -m benchmarks.training --games demo checkers --picture docs/pictures/ppo_breakdown.svg
 
-A line a game, with the settings of its recipe (`demo`: those of examples/demo.py) or with more boards at once:
-environment steps per second of whole iterations, of random play with as many boards, and what an iteration consists of,
-in microseconds per environment step.
+One row per game, with the settings of its recipe (`demo`: those of examples/demo.py) or with more boards at once:
+environment steps per second of whole iterations, of random play with equally many boards, and the parts of an
+iteration, in microseconds per environment step.
 
 Parts of one compiled program cannot be timed from outside, and the compiler fuses across their borders. So programs
-are timed that each do a little more than the one before, in loops of the same shapes, and a part is the difference:
+are timed that each do a little more than the one before, in loops of the same shapes. A part is a difference:
 
     play        random play: mask, observation, a uniformly random action, step, restart
-    forward     random play that asks the network about every board, less random play
-    draw        play with actions drawn from the policy, with their log-probabilities, less the one before
-    store       Learner._collect, less the one before: everything written out, the running tally
-    advantages  Learner.iterate without its update, less Learner._collect: bootstrap values, advantages, metrics
+    forward     random play that runs the network on every board, minus random play
+    sample      play with actions sampled from the policy, with their log-probabilities, minus the program before
+    store       Learner._collect (writes out all transitions, counts episodes), minus the program before
+    advantages  Learner.iterate without its update, minus Learner._collect: bootstrap values, advantages, metrics
     network     epochs over stored steps that run the network forward and backward, from a gradient as simple as its
-                outputs, less epochs that only gather their minibatches
-    loss        epochs with the gradient of Learner._loss (probabilities and entropies of masked actions), less the one
-                before
-    optimiser   the same with the optimiser, less the one before
-    shuffle     Learner._update, less the three above: permutations, gathered minibatches, metrics
-    rest        Learner.iterate, less all of the above
+                outputs, minus epochs that only gather their minibatches
+    loss        epochs with the gradient of Learner._loss (probabilities and entropies of masked actions), minus the
+                program before
+    optimiser   the same with the optimiser, minus the program before
+    shuffle     Learner._update minus the three parts above: permutations, gathered minibatches, metrics
+    rest        Learner.iterate minus all of the above
 
-`products` are the matrix products of `forward` and `network` alone: every dot_general of their programs, on random
-arrays of the same shapes and nothing between them. What a network of this shape must cost, if all else were free.
+`products` is the time of the network's bare matrix products: every dot_general of the programs `forward` and `network`,
+on random arrays of the same shapes, and nothing between them. It is a lower bound for a network of this shape.
 
-Minibatches are written out whole in the epochs that are compared, which costs them all the same. A difference of
-medians can come out below zero by noise, and where the compiler fuses better than a prefix of the program lets it; it
-is given as it is, and drawn as zero. Each program reads or carries on whatever it computes, so that nothing is
-optimised away.
+The compared epochs write out whole minibatches, at the same cost to each. A difference of medians can be negative: by
+noise, or where the compiler fuses the larger program better. The table shows it as it is, the picture as zero. Each
+program reads or carries on all that it computes, so that nothing is optimised away.
 """
 # pyright: reportPrivateUsage=false
 # (the parts of an iteration are its private functions)
 
 import dataclasses
-import json
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -45,20 +42,19 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import optax
-import tyro
 from jax.extend.core import jaxprs_in_params
 from matplotlib.figure import Figure
 
 import jaxgames
-from benchmarks.sweep import save
-from benchmarks.throughput import element, keep, play, random_play, say, timed, where
+from benchmarks import harness
+from benchmarks.random_play import measure_play, measure_random_play, probe
 from train.choice import draw
 from train.policy import Params
 from train.ppo import Config, Learner, Runner, Transition, rows_of_groups
 from train.recipes import DEMO, RECIPES, recipe
 
 GAMES = ("demo", *sorted(RECIPES))
-PARTS = ("play", "forward", "draw", "store", "advantages", "network", "loss", "optimiser", "shuffle", "rest")
+PARTS = ("play", "forward", "sample", "store", "advantages", "network", "loss", "optimiser", "shuffle", "rest")
 COLOURS = ("#7fb069", "#2f6690", "#c9ada7", "#9a8c98", "#6d6875", "#16425b", "#ca3c25", "#a663cc", "#e6aa68", "#bbbbbb")
 SETTINGS: dict[str, dict[str, Any]] = {
     "recipe": {},
@@ -66,53 +62,56 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
+HEADER = ("game", "ppo, steps/s", "random play, steps/s", "ratio", "products", *PARTS)
+
+
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(harness.BenchmarkArguments):
     games: tuple[str, ...] = GAMES
-    """A line each: ids or games with parameters, and `demo`."""
+    """Rows of the table: games with their parameters, and `demo`."""
     setting: Literal["recipe", "large"] = "recipe"
     """The boards, rollout and minibatches of the game's recipe, or 2,048 boards with minibatches of 1,024."""
     repeats: int = 5
-    output: Path | None = None
-    """A file for the JSON, which is printed in any case."""
     picture: Path | None = None
-    """A file for the stacked bars, such as breakdown.svg."""
+    """A file for the stacked bars, such as ppo_breakdown.svg."""
 
 
 def main() -> None:
     """The command `python -m benchmarks.training`."""
-    arguments = tyro.cli(Arguments, prog="python -m benchmarks.training", description=__doc__)
-    try:
-        if arguments.repeats < 1:
-            raise ValueError(f"repeats must be positive, not {arguments.repeats}")
-        configs = {game: config(game, arguments.setting) for game in arguments.games}
-    except ValueError as error:
-        sys.exit(f"benchmarks.training: {error}")
-    say("| game | ppo, steps/s | random play, steps/s | ratio | products | " + " | ".join(PARTS) + " |")
-    say("|" + "---|" * (5 + len(PARTS)))
-    rows: list[dict[str, Any]] = []
-    result = {"setting": arguments.setting, "rows": rows, **where()}
-    for game, settings in configs.items():
-        rows.append(measure(settings, arguments.repeats, game))
-        say(line(rows[-1]))
-        keep(result, arguments.output)  # what is measured stays, should the rest fail
+    arguments = harness.parse_arguments("training", Arguments)
+    result = harness.run_command("training", arguments, measure_training)
     if arguments.picture is not None:
-        draw_bars(rows, arguments.picture)
-    print(json.dumps(result))
+        harness.save_picture(draw_bars(result["rows"]), arguments.picture)
 
 
-def config(game: str, setting: str) -> Config:
+def measure_training(arguments: Arguments) -> dict[str, Any]:
+    """Measures all games; the JSON is written after every row, so that a later failure loses nothing."""
+    if arguments.repeats < 1:
+        raise ValueError(f"repeats must be positive, not {arguments.repeats}")
+    configs = {game: config_of(game, arguments.setting) for game in arguments.games}
+    progress = harness.Progress(len(configs), "game")
+    rows: list[dict[str, Any]] = []
+    result = {"setting": arguments.setting, "rows": rows, **harness.stamp()}
+    for game, config in configs.items():
+        rows.append(measure_parts(config, arguments.repeats, game))
+        harness.write_json("training", arguments, result)
+        progress.finish(f"{game}: {rows[-1]['ppo']:,.0f} steps/s")
+    harness.log(harness.markdown_table(HEADER, map(cells, rows)))
+    return result
+
+
+def config_of(game: str, setting: str) -> Config:
+    """The settings of a row."""
     base = Config(**DEMO) if game == "demo" else recipe(game)
     return dataclasses.replace(base, **SETTINGS[setting])
 
 
-def line(row: dict[str, Any]) -> str:
-    """A row of the Markdown table; a part with its share of the iteration."""
+def cells(row: dict[str, Any]) -> list[str]:
+    """A row of the table as text; a part with its share of the iteration."""
     whole = sum(row["parts"].values())
     parts = [f"{row['parts'][name]:.2f} ({row['parts'][name] / whole:.0%})" for name in PARTS]
-    ratio = row["ppo"] / row["random_play"]
-    cells = [f"{row['ppo']:,.0f}", f"{row['random_play']:,.0f}", f"{ratio:.3f}", f"{row['products'] / whole:.0%}"]
-    return "| " + " | ".join([row["game"], *cells, *parts]) + " |"
+    ratio, products = f"{row['ppo'] / row['random_play']:.3f}", f"{row['products'] / whole:.0%}"
+    return [row["game"], f"{row['ppo']:,.0f}", f"{row['random_play']:,.0f}", ratio, products, *parts]
 
 
 class Collector(Learner):
@@ -122,14 +121,14 @@ class Collector(Learner):
         return runner, {"given": (steps, advantages, advantages + steps.value)}
 
 
-def measure(config: Config, repeats: int, game: str) -> dict[str, Any]:
-    """Steps per second of training and of random play, and microseconds a step of every part."""
+def measure_parts(config: Config, repeats: int, game: str) -> dict[str, Any]:
+    """Steps per second of training and of random play, and microseconds per step of every part."""
     learner, collector = Learner(config), Collector(config)
     runner = jax.jit(learner.init)(jax.random.key(0))
     policy, steps = learner.policy, config.steps_per_iteration
 
     def spent(program: Callable[..., Any], *arguments: Any) -> float:
-        return 1e6 / timed(program, arguments, steps, repeats).steps_per_second
+        return 1e6 / harness.time_program(program, arguments, steps, repeats).steps_per_second
 
     def from_key(iteration: Callable[[Runner], Any]) -> Callable[..., Any]:
         return lambda key, runner: iteration(runner._replace(key=key))
@@ -140,7 +139,7 @@ def measure(config: Config, repeats: int, game: str) -> dict[str, Any]:
         """A random action, whatever the network says of the board."""
         action = jax.vmap(jaxgames.random_action)(jax.random.split(key, len(seat)), mask)
         logits, value = policy.apply(params, observation, seat)
-        return action, element(logits, action) + value.sum()
+        return action, probe(logits, action) + value.sum()
 
     def drawn(
         params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array
@@ -150,8 +149,10 @@ def measure(config: Config, repeats: int, game: str) -> dict[str, Any]:
         return action, log_prob.sum() + value.sum()
 
     rollout = (config.num_boards, config.rollout_length, repeats)
-    playing = [1e6 / random_play(learner.env, *rollout).steps_per_second]
-    playing += [1e6 / play(learner.env, *rollout, choose, runner.params).steps_per_second for choose in (seen, drawn)]
+    playing = [1e6 / measure_random_play(learner.env, *rollout).steps_per_second]
+    playing += [
+        1e6 / measure_play(learner.env, *rollout, choose, runner.params).steps_per_second for choose in (seen, drawn)
+    ]
     playing.append(spent(from_key(learner._collect), runner))
     playing.append(spent(from_key(collector.iterate), runner))
 
@@ -198,7 +199,7 @@ def epochs(
 
         def minibatch(carry: Any, rows: jax.Array) -> Any:
             params, opt_state, before, checksum = carry
-            checksum += sum(element(leaf, rows.reshape(-1)) for leaf in jax.tree.leaves(before))
+            checksum += sum(probe(leaf, rows.reshape(-1)) for leaf in jax.tree.leaves(before))
             part = rows_of_groups(batch, rows)
             change, _ = gradient(params, *part)
             if change is not None:
@@ -252,7 +253,7 @@ def bare_products(function: Callable[..., Any], arguments: tuple[Any, ...], repe
         places = jax.random.randint(key, (times,), 0, 1 << 30)
         return jax.lax.scan(lambda before, place: (once(pairs, before, place), None), start, places)[0]
 
-    return 1e6 / timed(program, (pairs,), times * rows, repeats).steps_per_second
+    return 1e6 / harness.time_program(program, (pairs,), times * rows, repeats).steps_per_second
 
 
 def dot_generals(jaxpr: Any) -> Iterator[Any]:
@@ -267,27 +268,23 @@ def dot_generals(jaxpr: Any) -> Iterator[Any]:
 # -- picture ---------------------------------------------------------------------------------------------------
 
 
-def draw_bars(rows: list[dict[str, Any]], path: Path) -> None:
-    """Writes one bar a game, as wide as an iteration, cut into its parts; a line marks the bare products."""
+def draw_bars(rows: list[dict[str, Any]]) -> Figure:
+    """One bar per game, divided into the parts of an iteration; a line marks the bare products."""
     figure = Figure(figsize=(9, 0.6 * len(rows) + 1.6), layout="constrained")
     axes: Any = figure.subplots()
     names = [row["game"] for row in rows]
-    begin = [0.0] * len(rows)
+    totals = [sum(max(0.0, size) for size in row["parts"].values()) for row in rows]
+    start = [0.0] * len(rows)
     for part, colour in zip(PARTS, COLOURS, strict=True):
-        sizes = [max(0.0, row["parts"][part]) for row in rows]
-        shares = [100 * size / whole for size, whole in zip(sizes, map(_total, rows), strict=True)]
-        axes.barh(names, shares, left=begin, color=colour, label=part)
-        begin = [left + share for left, share in zip(begin, shares, strict=True)]
-    products = [100 * row["products"] / _total(row) for row in rows]
+        shares = [100 * max(0.0, row["parts"][part]) / total for row, total in zip(rows, totals, strict=True)]
+        axes.barh(names, shares, left=start, color=colour, label=part)
+        start = [left + share for left, share in zip(start, shares, strict=True)]
+    products = [100 * row["products"] / total for row, total in zip(rows, totals, strict=True)]
     axes.plot(products, names, linestyle="", marker="|", markersize=24, color="black", label="bare products")
     axes.invert_yaxis()
     axes.set(xlim=(0, 100), xlabel="% of a PPO iteration")
     figure.legend(loc="outside lower center", ncols=6, frameon=False, markerscale=0.4)
-    save(figure, path)
-
-
-def _total(row: dict[str, Any]) -> float:
-    return sum(max(0.0, size) for size in row["parts"].values())
+    return figure
 
 
 if __name__ == "__main__":

@@ -14,10 +14,10 @@ import jax
 import jax.numpy as jnp
 import pyspiel
 import pytest
+from benchmarks.contestant import ASKING, KINDS, LEAST, clocked, jax_loop, open_spiel_loop, pgx_env
 
 import jaxgames
 from benchmarks import contestant, peers
-from benchmarks.contestant import ASKING, KINDS, LEAST, clocked, jax_loop, open_spiel_loop, pgx_env
 from benchmarks.peers import CONTESTS, PACKAGES, Arguments, Contest, Peer, Stopped, Team, lacking, markdown, measure
 from benchmarks.throughput import cores
 

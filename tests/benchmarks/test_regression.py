@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.baseline import FILE, Arguments, has_lost, run
 
 import jaxgames
 from benchmarks import baseline
-from benchmarks.baseline import FILE, Arguments, has_lost, run
 from benchmarks.throughput import GAMES
 
 ROOT = Path(__file__).parents[2]
