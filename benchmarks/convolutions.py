@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 import jaxgames
 from benchmarks import harness
-from train.policy import Convolution
+from train.models.networks import Convolution
 
 
 @dataclass(frozen=True)

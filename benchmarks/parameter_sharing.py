@@ -2,8 +2,8 @@
 
     python -m benchmarks.parameter_sharing
 
-    tiles      train.policy.apply_by_seat: rows in tiles of one seat each, one batched product over the tiles; with few
-               rows, every network on every row
+    tiles      train.models.policy.apply_by_seat: rows in tiles of one seat each, one batched product over the tiles;
+               with few rows, every network on every row
     all        every seat's network on every row; then the right output is picked
     gathered   every row with a copy of its seat's parameters
 
@@ -21,7 +21,7 @@ import jax.numpy as jnp
 
 import jaxgames
 from benchmarks import harness
-from train.policy import Params, Policy, apply_by_seat
+from train.models.policy import Params, Policy, apply_by_seat
 from train.ppo import Config
 
 Apply = Callable[..., Any]
@@ -59,7 +59,7 @@ def measure_parameter_sharing(arguments: Arguments) -> dict[str, Any]:
     if min(*arguments.rows, arguments.repeats) < 1:
         raise ValueError("rows and repeats must be positive")
     env = jaxgames.make("chinese_checkers(size=2, num_players=6)")
-    policy = Policy.of(env, "shared", Config().hidden)
+    policy = Policy.of(env, "shared", Config().hidden_sizes)
     params = jax.vmap(policy.init)(jax.random.split(jax.random.key(0), env.num_players))
 
     def apply(params: Params, rows: jax.Array) -> Any:

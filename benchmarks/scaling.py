@@ -26,9 +26,9 @@ from typing import Any
 import jax
 
 from benchmarks import harness
-from train import devices, processes
-from train.ppo import Config, Learner
-from train.recipes import recipe
+from train.driver import processes
+from train.ops import sharding
+from train.ppo import PPO, Config, config_for
 
 SCALINGS = ("strong", "weak")
 OVER = ("devices", "processes")
@@ -89,7 +89,7 @@ def measure_scaling(arguments: Arguments) -> dict[str, Any]:
         raise ValueError("--virtual-devices works only on Linux, where a process can be kept to some cores")
     for scaling in SCALINGS:
         for count in arguments.counts:
-            devices.check(config_of(arguments, scaling, count), count)
+            sharding.check_divisible(PPO(config_of(arguments, scaling, count)).divisible, count)
     cores = sorted(os.sched_getaffinity(0)) if arguments.virtual_devices else []
     rows_of_one = 1 + (len(cores) > 1)
     progress = harness.Progress(rows_of_one + len(SCALINGS) * len(arguments.over) * (len(arguments.counts) - 1))
@@ -137,7 +137,7 @@ def measure_row(
     found = run_workers(task, arguments.virtual_devices)
     machine: dict[str, Any] = found.pop("stamp")
     efficiency = found["steps_per_second"] / (count * one["steps_per_second"]) if one else 1.0
-    row = {"scaling": scaling, "over": over, "count": count, "boards": config.num_boards}
+    row = {"scaling": scaling, "over": over, "count": count, "boards": config.num_envs}
     return row | {"cores": len(cores) or machine["cores"]} | found | {"efficiency": efficiency}, machine
 
 
@@ -151,7 +151,7 @@ def cells(row: dict[str, Any]) -> list[str]:
 def config_of(arguments: Arguments, scaling: str, count: int) -> Config:
     """The settings of a row."""
     boards = arguments.boards * (count if scaling == "weak" else 1)
-    return recipe(arguments.env, num_boards=boards, rollout_length=arguments.rollout_length)
+    return config_for(arguments.env, num_envs=boards, rollout_length=arguments.rollout_length)
 
 
 def run_workers(task: Task, virtual: bool) -> dict[str, Any]:
@@ -188,12 +188,12 @@ def run_worker(task: Task) -> None:
         os.sched_setaffinity(0, task.cores)
     if task.coordinator is not None:
         processes.join("benchmarks.scaling", task.coordinator, task.processes, task.process_id, timeout=300)
-    learner = Learner(task.config)
-    mesh = devices.mesh_for(task.config, task.devices)
-    runner = devices.spread(jax.jit(learner.init)(jax.random.key(0)), mesh)
+    learner = PPO(task.config)
+    mesh = sharding.mesh_for(task.devices, learner.divisible)
+    train_state = sharding.shard(jax.jit(learner.init)(jax.random.key(0)), mesh, learner.partition_specs)
     with jax.set_mesh(mesh):
-        figure = harness.time_iterations(learner, runner, task.config.steps_per_iteration, task.repeats)
-    is_leader, machine = processes.leads(), harness.stamp()
+        figure = harness.time_iterations(learner, train_state, task.config.steps_per_iteration, task.repeats)
+    is_leader, machine = processes.is_leader(), harness.stamp()
     processes.leave()
     if is_leader:
         print(json.dumps(figure._asdict() | {"stamp": machine}))

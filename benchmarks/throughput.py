@@ -33,10 +33,9 @@ import jaxgames
 from benchmarks import harness, random_play
 from benchmarks.harness import Figure
 from benchmarks.random_play import measure_random_play
-from train.choice import draw
-from train.policy import Params
-from train.ppo import Learner
-from train.recipes import recipe
+from train.models.policy import Params
+from train.ops.masked_categorical import sample_and_log_prob
+from train.ppo import PPO, config_for
 
 
 def main() -> None:
@@ -68,11 +67,11 @@ def measure_step(
 
 def measure_policy_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Figure:
     """Times `policy`, with the network of the game's recipe."""
-    policy = Learner(recipe(str(env))).policy
+    policy = PPO(config_for(str(env))).policy
 
     def choose(params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
         logits, _ = policy.apply(params, observation, seat)
-        return draw(key, logits, mask)[0], 0.0
+        return sample_and_log_prob(key, logits, mask)[0], 0.0
 
     return random_play.measure_play(env, batch, length, repeats, choose, policy.init(jax.random.key(0)), devices)
 
@@ -80,9 +79,9 @@ def measure_policy_play(env: jaxgames.Env[Any], batch: int, length: int, repeats
 def measure_ppo(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Figure:
     """Times `ppo`, on one device: the game's recipe with `batch` boards and about as many steps per iteration."""
     assert devices == 1
-    config = recipe(str(env))
+    config = config_for(str(env))
     length = max(8, config.steps_per_iteration // batch)
-    learner = Learner(dataclasses.replace(config, num_boards=batch, rollout_length=length))
+    learner = PPO(dataclasses.replace(config, num_envs=batch, rollout_length=length))
     return harness.time_iterations(learner, jax.jit(learner.init)(jax.random.key(0)), batch * length, repeats)
 
 

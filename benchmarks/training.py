@@ -12,15 +12,15 @@ are timed that each do a little more than the one before, in loops of the same s
     play        random play: mask, observation, a uniformly random action, step, restart
     forward     random play that runs the network on every board, minus random play
     sample      play with actions sampled from the policy, with their log-probabilities, minus the program before
-    store       Learner._collect (writes out all transitions, counts episodes), minus the program before
-    advantages  Learner.iterate without its update, minus Learner._collect: bootstrap values, advantages, metrics
+    store       train.ppo.collect (writes out all transitions, counts episodes), minus the program before
+    advantages  PPO.iterate without its update, minus train.ppo.collect: bootstrap values, advantages, metrics
     network     epochs over stored steps that run the network forward and backward, from a gradient as simple as its
                 outputs, minus epochs that only gather their minibatches
-    loss        epochs with the gradient of Learner._loss (probabilities and entropies of masked actions), minus the
-                program before
+    loss        epochs with the gradient of train.ppo.ppo_loss (probabilities and entropies of masked actions), minus
+                the program before
     optimiser   the same with the optimiser, minus the program before
-    shuffle     Learner._update minus the three parts above: permutations, gathered minibatches, metrics
-    rest        Learner.iterate minus all of the above
+    shuffle     train.ppo.update minus the three parts above: permutations, gathered minibatches, metrics
+    rest        PPO.iterate minus all of the above
 
 `products` is the time of the network's bare matrix products: every dot_general of the programs `forward` and `network`,
 on random arrays of the same shapes, and nothing between them. It is a lower bound for a network of this shape.
@@ -29,10 +29,9 @@ The compared epochs write out whole minibatches, at the same cost to each. A dif
 noise, or where the compiler fuses the larger program better. The table shows it as it is, the picture as zero. Each
 program reads or carries on all that it computes, so that nothing is optimised away.
 """
-# pyright: reportPrivateUsage=false
-# (the parts of an iteration are its private functions)
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -45,20 +44,20 @@ import optax
 from jax.extend.core import jaxprs_in_params
 from matplotlib.figure import Figure
 
-import jaxgames
-from benchmarks import harness
-from benchmarks.random_play import measure_play, measure_random_play, probe
-from train.choice import draw
-from train.policy import Params
-from train.ppo import Config, Learner, Runner, Transition, rows_of_groups
-from train.recipes import DEMO, RECIPES, recipe
+from benchmarks import harness, random_play
+from train import ppo
+from train.models.policy import Params, Policy
+from train.ops.masked_categorical import sample_and_log_prob
+from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
+from train.ppo import PPO, Config, TrainState, Transition
+from train.recipes import DEMO, RECIPES
 
 GAMES = ("demo", *sorted(RECIPES))
 PARTS = ("play", "forward", "sample", "store", "advantages", "network", "loss", "optimiser", "shuffle", "rest")
 COLOURS = ("#7fb069", "#2f6690", "#c9ada7", "#9a8c98", "#6d6875", "#16425b", "#ca3c25", "#a663cc", "#e6aa68", "#bbbbbb")
 SETTINGS: dict[str, dict[str, Any]] = {
     "recipe": {},
-    "large": {"num_boards": 2048, "rollout_length": 32, "minibatches": 64},
+    "large": {"num_envs": 2048, "rollout_length": 32, "num_minibatches": 64},
 }
 
 
@@ -102,7 +101,7 @@ def measure_training(arguments: Arguments) -> dict[str, Any]:
 
 def config_of(game: str, setting: str) -> Config:
     """The settings of a row."""
-    base = Config(**DEMO) if game == "demo" else recipe(game)
+    base = Config(**DEMO) if game == "demo" else ppo.config_for(game)
     return dataclasses.replace(base, **SETTINGS[setting])
 
 
@@ -114,116 +113,131 @@ def cells(row: dict[str, Any]) -> list[str]:
     return [row["game"], f"{row['ppo']:,.0f}", f"{row['random_play']:,.0f}", ratio, products, *parts]
 
 
-class Collector(Learner):
-    """A learner whose iteration ends before the update, with what the update would have been given."""
-
-    def _update(self, runner: Runner, steps: Transition, advantages: jax.Array) -> tuple[Runner, dict[str, Any]]:
-        return runner, {"given": (steps, advantages, advantages + steps.value)}
-
-
 def measure_parts(config: Config, repeats: int, game: str) -> dict[str, Any]:
     """Steps per second of training and of random play, and microseconds per step of every part."""
-    learner, collector = Learner(config), Collector(config)
-    runner = jax.jit(learner.init)(jax.random.key(0))
-    policy, steps = learner.policy, config.steps_per_iteration
+    learner = PPO(config)
+    env, policy, steps = learner.env, learner.policy, config.steps_per_iteration
+    train_state = jax.jit(learner.init)(jax.random.key(0))
+    params = train_state.params
 
-    def spent(program: Callable[..., Any], *arguments: Any) -> float:
+    def microseconds(program: Callable[..., Any], *arguments: Any) -> float:
         return 1e6 / harness.time_program(program, arguments, steps, repeats).steps_per_second
 
-    def from_key(iteration: Callable[[Runner], Any]) -> Callable[..., Any]:
-        return lambda key, runner: iteration(runner._replace(key=key))
+    def microseconds_from(function: Callable[..., Any], *arguments: Any) -> float:
+        """Of a function of a train state, with a new key in each repeat."""
+        return microseconds(lambda key, state, *rest: function(state._replace(key=key), *rest), train_state, *arguments)
 
-    def seen(
-        params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array
-    ) -> tuple[jax.Array, jax.Array]:
-        """A random action, whatever the network says of the board."""
-        action = jax.vmap(jaxgames.random_action)(jax.random.split(key, len(seat)), mask)
+    def evaluate(params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
+        """A random action; the network's outputs only go into the checksum."""
+        action, _ = random_play.at_random(None, key, observation, mask, seat)
         logits, value = policy.apply(params, observation, seat)
-        return action, probe(logits, action) + value.sum()
+        return action, random_play.probe(logits, action) + value.sum()
 
-    def drawn(
-        params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array
-    ) -> tuple[jax.Array, jax.Array]:
+    def sample(params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
         logits, value = policy.apply(params, observation, seat)
-        action, log_prob = draw(key, logits, mask)
+        action, log_prob = sample_and_log_prob(key, logits, mask)
         return action, log_prob.sum() + value.sum()
 
-    rollout = (config.num_boards, config.rollout_length, repeats)
-    playing = [1e6 / measure_random_play(learner.env, *rollout).steps_per_second]
-    playing += [
-        1e6 / measure_play(learner.env, *rollout, choose, runner.params).steps_per_second for choose in (seen, drawn)
+    rollout = (config.num_envs, config.rollout_length, repeats)
+    playing = [
+        1e6 / random_play.measure_play(env, *rollout, choose, params).steps_per_second
+        for choose in (random_play.at_random, evaluate, sample)
     ]
-    playing.append(spent(from_key(learner._collect), runner))
-    playing.append(spent(from_key(collector.iterate), runner))
+    playing.append(microseconds_from(functools.partial(ppo.collect, config, env, policy)))
+    playing.append(microseconds_from(functools.partial(collect_for_update, learner)))
 
-    given = jax.jit(collector.iterate)(runner)[1]["given"]
-    batch = learner._grouped(given)
-    state, plain = runner.opt_state, optax.scale(-1e-9)
-    learning: list[float] = []
-    for gradient, optimizer, opt_state in (
-        (nothing, plain, plain.init(runner.params)),
-        (through_the_network(learner), plain, plain.init(runner.params)),
-        (jax.grad(learner._loss, has_aux=True), plain, plain.init(runner.params)),
-        (jax.grad(learner._loss, has_aux=True), learner._optimizer, state),
-    ):
-        learning.append(spent(epochs(learner, gradient, optimizer), (runner.params, opt_state), batch))
-    updating = spent(lambda key, runner, *batch: learner._update(runner._replace(key=key), *batch), runner, *given[:2])
-    whole = spent(from_key(learner.iterate), runner)
+    given, _ = jax.jit(functools.partial(collect_for_update, learner))(train_state)
+    batch = group_minibatches(config, given)
+    gradient = jax.grad(functools.partial(ppo.ppo_loss, config, policy), has_aux=True)
+    plain = optax.scale(-1e-9)
+    learning = [
+        microseconds(make_epochs(config, change, optimizer), (params, optimizer.init(params)), batch)
+        for change, optimizer in (
+            (no_gradient, plain),
+            (network_gradient(policy), plain),
+            (gradient, plain),
+            (gradient, ppo.make_optimizer(config)),
+        )
+    ]
+    updating = microseconds_from(functools.partial(ppo.update, config, policy), *given[:2])
+    whole = microseconds_from(learner.iterate)
 
     parts = [after - before for series in ([0.0, *playing], learning) for before, after in pairwise(series)]
     parts += [updating - sum(parts[len(playing) :]), whole - playing[-1] - updating]
-    part = rows_of_groups(batch, learner._order(jax.random.key(0))[0])
-    board = part[0].observation[: config.num_boards], part[0].seat[: config.num_boards]
+    minibatch = take_rows(batch, minibatch_rows(config, jax.random.key(0))[0])
+    boards = minibatch[0].observation[: config.num_envs], minibatch[0].seat[: config.num_envs]
     return {
         "game": game,
         "env": config.env,
         "ppo": 1e6 / whole,
         "random_play": 1e6 / playing[0],
-        "products": bare_products(policy.apply, (runner.params, *board), repeats)
-        + config.epochs * bare_products(through_the_network(learner), (runner.params, *part), repeats),
+        "products": measure_products(policy.apply, (params, *boards), repeats)
+        + config.update_epochs * measure_products(network_gradient(policy), (params, *minibatch), repeats),
         "parts": dict(zip(PARTS, parts, strict=True)),
-        "boards": config.num_boards,
+        "boards": config.num_envs,
         "rollout_length": config.rollout_length,
     }
 
 
-def epochs(
-    learner: Learner, gradient: Callable[..., Any], optimizer: optax.GradientTransformation
+def collect_for_update(
+    learner: PPO, train_state: TrainState
+) -> tuple[tuple[Transition, jax.Array, jax.Array], tuple[TrainState, ppo.Metrics]]:
+    """An iteration that ends before the update: its steps, advantages and targets; then the state and the metrics."""
+    parts = learner.config, learner.env, learner.policy
+    train_state, steps = ppo.collect(*parts, train_state)
+    advantages = ppo.estimate_advantages(*parts, train_state.params, steps)
+    metrics = ppo.episode_metrics(learner.env, steps)
+    steps = steps._replace(next_state=None, episode_stats=None)  # pyright: ignore[reportArgumentType]  # as in the update
+    return (steps, advantages, advantages + steps.value), (train_state, metrics)
+
+
+def group_minibatches(config: Config, given: Any) -> Any:
+    """The batch as `train.ppo.update` groups it."""
+    return group_boards(given, num_groups(config.num_envs, config.minibatch_size))
+
+
+def minibatch_rows(config: Config, key: jax.Array) -> jax.Array:
+    """The rows of the minibatches of an epoch, as `train.ppo.update` shuffles them."""
+    groups = num_groups(config.num_envs, config.minibatch_size)
+    return shuffle(key, groups, config.steps_per_iteration // groups, config.num_minibatches, config.minibatch_size)
+
+
+def make_epochs(
+    config: Config, gradient: Callable[..., Any], optimizer: optax.GradientTransformation
 ) -> Callable[..., Any]:
-    """The loops of `Learner._update` around any gradient; each minibatch is written out whole."""
-    config = learner.config
+    """The loops of `train.ppo.update` around any gradient; each minibatch is written out whole."""
 
     def program(key: jax.Array, learnt: tuple[Params, Any], batch: Any) -> Any:
         def epoch(carry: Any, key: jax.Array) -> Any:
-            return jax.lax.scan(minibatch, carry, learner._order(key))
+            return jax.lax.scan(gradient_step, carry, minibatch_rows(config, key))
 
-        def minibatch(carry: Any, rows: jax.Array) -> Any:
+        def gradient_step(carry: Any, rows: jax.Array) -> Any:
             params, opt_state, before, checksum = carry
-            checksum += sum(probe(leaf, rows.reshape(-1)) for leaf in jax.tree.leaves(before))
-            part = rows_of_groups(batch, rows)
-            change, _ = gradient(params, *part)
+            checksum += sum(random_play.probe(leaf, rows.reshape(-1)) for leaf in jax.tree.leaves(before))
+            minibatch = take_rows(batch, rows)
+            change, _ = gradient(params, *minibatch)
             if change is not None:
                 change, opt_state = optimizer.update(change, opt_state, params)
                 params = optax.apply_updates(params, change)
-            return (params, opt_state, part, checksum), None
+            return (params, opt_state, minibatch, checksum), None
 
-        blank = jax.tree.map(jnp.zeros_like, rows_of_groups(batch, learner._order(key)[0]))
+        blank = jax.tree.map(jnp.zeros_like, take_rows(batch, minibatch_rows(config, key)[0]))
         start = (*learnt, blank, jnp.float32(0))
-        return jax.lax.scan(epoch, start, jax.random.split(key, config.epochs))[0]
+        return jax.lax.scan(epoch, start, jax.random.split(key, config.update_epochs))[0]
 
     return program
 
 
-def nothing(params: Params, *part: Any) -> tuple[None, None]:
-    """A gradient that is not there."""
+def no_gradient(params: Params, *minibatch: Any) -> tuple[None, None]:
+    """Stands for a gradient in epochs that only gather their minibatches."""
     return None, None
 
 
-def through_the_network(learner: Learner) -> Callable[..., Any]:
-    """The gradient of the squares of logits and values: what comes back through the network is what went out of it."""
+def network_gradient(policy: Policy) -> Callable[..., Any]:
+    """The gradient of half the squares of logits and values: the network's outputs are propagated back through it."""
 
     def squares(params: Params, steps: Transition, advantages: jax.Array, targets: jax.Array) -> tuple[jax.Array, None]:
-        logits, value = learner.policy.apply(params, steps.observation, steps.seat)
+        logits, value = policy.apply(params, steps.observation, steps.seat)
         return 0.5 * (jnp.square(logits).sum() + jnp.square(value).sum()), None
 
     return jax.grad(squares, has_aux=True)
@@ -232,8 +246,8 @@ def through_the_network(learner: Learner) -> Callable[..., Any]:
 # -- bare matrix products --------------------------------------------------------------------------------------
 
 
-def bare_products(function: Callable[..., Any], arguments: tuple[Any, ...], repeats: int) -> float:
-    """Microseconds for each row of the last of `arguments` in the matrix products of `function`, and nothing else."""
+def measure_products(function: Callable[..., Any], arguments: tuple[Any, ...], repeats: int) -> float:
+    """Microseconds per row of the last of `arguments` for the matrix products of `function` and nothing else."""
     products = list(dot_generals(jax.make_jaxpr(function)(*arguments).jaxpr))
     rows, times = len(jax.tree.leaves(arguments[-1])[0]), 10
     keys = iter(jax.random.split(jax.random.key(0), 2 * len(products)))
@@ -241,7 +255,7 @@ def bare_products(function: Callable[..., Any], arguments: tuple[Any, ...], repe
 
     def program(key: jax.Array, pairs: list[list[jax.Array]]) -> Any:
         def once(pairs: list[list[jax.Array]], before: list[jax.Array], place: jax.Array) -> list[jax.Array]:
-            """The smaller factor hangs on the result before, so that no product is the same twice."""
+            """The smaller factor depends on the last result, so that no product is computed only once."""
             results: list[jax.Array] = []
             for product, (left, right), last in zip(products, pairs, before, strict=True):
                 hint = 1e-9 * last.reshape(-1)[place % last.size]
@@ -257,7 +271,7 @@ def bare_products(function: Callable[..., Any], arguments: tuple[Any, ...], repe
 
 
 def dot_generals(jaxpr: Any) -> Iterator[Any]:
-    """The equations of a traced function, and of those it calls, that are matrix products."""
+    """The equations that are matrix products, of a traced function and of the functions that it calls."""
     for equation in jaxpr.eqns:
         if equation.primitive.name == "dot_general":
             yield equation

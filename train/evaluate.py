@@ -19,9 +19,10 @@ from tqdm import tqdm
 
 import jaxgames
 from train import play
-from train.policy import Params, Policy
-from train.ppo import Learner
-from train.run import Run, rounded, scalars
+from train.driver.metrics import rounded, to_floats
+from train.driver.run_folder import RunFolder
+from train.models.policy import Params, Policy
+from train.ppo import PPO
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ def main() -> None:
 
 def evaluate(arguments: Arguments) -> dict[str, Any]:
     """The result as the command prints it."""
-    run = Run.open(arguments.run_dir)
-    learner = Learner(run.config)
+    run = RunFolder.open(arguments.run_dir, PPO)
+    learner = run.learner
     env = learner.env
     temperature = run.config.temperature if arguments.temperature is None else arguments.temperature
     check(arguments.games, temperature)
@@ -64,7 +65,7 @@ def evaluate(arguments: Arguments) -> dict[str, Any]:
     key, seat_key = jax.random.split(jax.random.key(arguments.seed))
     pilots = play.one_seat(seat_key, arguments.games, env.num_players, arguments.seat)
     games = watch(env, (learner.policy,), [run.params()], pilots, key, temperature)
-    return {"games": arguments.games, **rounded(scalars(play.summary(games, pilots)))}
+    return {"games": arguments.games, **rounded(to_floats(play.summary(games, pilots)))}
 
 
 def check(games: int, temperature: float) -> None:

@@ -17,8 +17,9 @@ import jax.numpy as jnp
 import tyro
 
 from train import evaluate, play
-from train.ppo import Learner
-from train.run import Run, rounded, scalars
+from train.driver.metrics import rounded, to_floats
+from train.driver.run_folder import RunFolder
+from train.ppo import PPO
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ def main() -> None:
 
 def match(arguments: Arguments) -> dict[str, Any]:
     """The result as the command prints it."""
-    runs = [Run.open(folder) for folder in arguments.run_dirs]
-    learners = [Learner(run.config) for run in runs]
+    runs = [RunFolder.open(folder, PPO) for folder in arguments.run_dirs]
+    learners = [run.learner for run in runs]
     if len(runs) < 2:
         raise ValueError(f"expected the folders of two or more runs, not {len(runs)}")
     evaluate.check(arguments.games, arguments.temperature)
@@ -91,7 +92,7 @@ def places(key: jax.Array, num_games: int, num_players: int, num_runs: int, seat
 def standing(games: play.Games, pilots: jax.Array, number: int, name: str) -> dict[str, Any]:
     """How one run did."""
     wins = int((games.won & (pilots == number)).sum())
-    numbers = scalars(play.summary(games, pilots, number))
+    numbers = to_floats(play.summary(games, pilots, number))
     del numbers["draw_rate"], numbers["truncated_rate"]  # the games', not the run's
     return {"run": name, "wins": wins, **rounded(numbers)}
 

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 
 import jaxgames
-from train.choice import draw
-from train.policy import Params, Policy
+from train.models.policy import Params, Policy
+from train.ops.masked_categorical import sample_and_log_prob
 
 RANDOM = -1  # the pilot that plays uniformly random legal actions
 
@@ -99,7 +99,7 @@ def choose(key: jax.Array, logits: jax.Array, mask: jax.Array, temperature: floa
     """int32[B], legal actions."""
     if temperature == 0:
         return jnp.where(mask, logits, -jnp.inf).argmax(-1)
-    return draw(key, logits / temperature, mask)[0]
+    return sample_and_log_prob(key, logits / temperature, mask)[0]
 
 
 def play(

@@ -12,7 +12,8 @@ import matplotlib as mpl
 import tyro
 from matplotlib.figure import Figure
 
-from train.run import Run
+from train.driver.run_folder import RunFolder
+from train.ppo import PPO
 
 mpl.use("Agg")
 
@@ -27,13 +28,13 @@ def main() -> None:
     """The command `python -m train.plot`."""
     arguments = tyro.cli(Arguments, prog="python -m train.plot", description="Draw a run's learning curve.")
     try:
-        run = Run.open(arguments.run_dir)
+        run = RunFolder.open(arguments.run_dir, PPO)
         print(learning_curve(run))
     except (ValueError, OSError) as error:
         sys.exit(f"train.plot: {error}")
 
 
-def learning_curve(run: Run) -> Path:
+def learning_curve(run: RunFolder) -> Path:
     """Writes learning_curve.png into the run's folder: win rate and turns to win against steps."""
     rows = [row for row in run.rows() if row.get("win_rate") is not None]
     if not rows:

@@ -19,8 +19,10 @@ TINY = Arguments(games=("dots_and_boxes(rows=1, cols=2)",), batch_sizes=(4,), st
 def test_every_column_is_measured_and_fits_into_json(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = Config(env=TINY.games[0], num_boards=4, rollout_length=8, epochs=1, minibatches=2, hidden=(5,))
-    monkeypatch.setattr(throughput, "recipe", lambda env: config)
+    config = Config(
+        env=TINY.games[0], num_envs=4, rollout_length=8, update_epochs=1, num_minibatches=2, hidden_sizes=(5,)
+    )
+    monkeypatch.setattr(throughput, "config_for", lambda env: config)
     stored = json.loads(json.dumps(measure_roofline(TINY)))
     play, ppo = stored["rows"]
     assert (play["column"], ppo["column"]) == ("random play", "ppo")

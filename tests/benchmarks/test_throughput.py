@@ -21,8 +21,8 @@ ENV = "dots_and_boxes(rows=1, cols=1)"
 def test_every_column_is_measured_and_fits_into_json(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tiny = Config(env=ENV, num_boards=2, rollout_length=8, epochs=1, minibatches=2, hidden=(5,))
-    monkeypatch.setattr(throughput, "recipe", lambda env: tiny)
+    tiny = Config(env=ENV, num_envs=2, rollout_length=8, update_epochs=1, num_minibatches=2, hidden_sizes=(5,))
+    monkeypatch.setattr(throughput, "config_for", lambda env: tiny)
     stored = json.loads(json.dumps(measure_throughput(Arguments(env=ENV, batch_sizes=(2,), steps=16, repeats=2))))
     assert stored["env"] == str(make(ENV))
     assert stored["bytes_per_board"] == make(ENV).state_bytes

@@ -12,10 +12,10 @@ import pytest
 import jaxgames
 from jaxgames import State
 from train import evaluate, match, play
+from train.driver.run_folder import RunFolder
+from train.models.policy import Policy
 from train.play import RANDOM, Games
-from train.policy import Policy
-from train.ppo import Config, Learner
-from train.run import Run
+from train.ppo import PPO, Config
 
 # One peg a seat: hops are possible, and random players often get home before the limit.
 ENV = jaxgames.make("chinese_checkers", size=1, num_players=3, max_rounds=20)
@@ -309,13 +309,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         players = 3 if folder.name == "other" else 2
         config = Config(
             env=f"chinese_checkers(size=1, num_players={players}, max_rounds=40)",
-            hidden=(8,),
-            num_boards=2,
+            hidden_sizes=(8,),
+            num_envs=2,
             rollout_length=4,
-            minibatches=1,
+            num_minibatches=1,
         )
-        run = Run.create(folder, config)
-        run.save(jax.jit(Learner(config).init)(jax.random.key(seed)))
+        run = RunFolder.create(folder, PPO(config))
+        run.save(jax.jit(PPO(config).init)(jax.random.key(seed)))
         run.close()
     return folders
 
@@ -396,5 +396,5 @@ def test_match_refuses(runs: list[Path], monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_run_without_a_checkpoint_is_named(tmp_path: Path, runs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    Run.create(tmp_path / "young", Run.open(runs[0]).config).close()
+    RunFolder.create(tmp_path / "young", RunFolder.open(runs[0], PPO).learner).close()
     assert "has no checkpoint yet" in refused(evaluate, [str(tmp_path / "young")], monkeypatch)

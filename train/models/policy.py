@@ -13,82 +13,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env
-from train.devices import COPIED, DIVIDED, on_each_device
+from train.models.networks import Encoder, Heads
+from train.ops.sharding import REPLICATED, SHARDED, on_each_device
 
 Params = Any
-FEW_ROWS = 128
+MIN_ROWS_FOR_TILES = 128
 Sharing = Literal["shared", "shared_encoder", "independent"]
-
-
-class Encoder(nn.Module):
-    """bool[B, *observation_shape] -> float32[B, hidden[-1]].
-
-    Convolutions first, one for each entry of `channels`, over observations of shape [height, width, planes]. Without
-    them inputs off the support are left out: they are constant, and cost nothing but time.
-    """
-
-    hidden: tuple[int, ...]
-    channels: tuple[int, ...]
-    support: tuple[int, ...]  # of the flattened observation
-
-    @nn.compact
-    def __call__(self, observation: jax.Array) -> jax.Array:
-        if self.channels:
-            x = observation.astype(jnp.float32)
-            for width in self.channels:
-                x = nn.relu(Convolution(width)(x))
-            x = x.reshape(x.shape[0], -1)
-        else:
-            flat = observation.reshape(observation.shape[0], -1)
-            x = flat.at[:, np.array(self.support)].get(mode="promise_in_bounds").astype(jnp.float32)
-        for width in self.hidden:
-            x = nn.tanh(nn.Dense(width, kernel_init=nn.initializers.orthogonal(np.sqrt(2)))(x))
-        return x
-
-
-class Convolution(nn.Module):
-    """float32[B, height, width, planes] -> float32[B, height, width, channels]: 3 x 3, zeros around the board.
-
-    The arithmetic of `flax.linen.Conv` as one matrix product, because the gradient of XLA's own convolutions crawls in
-    a loop on a CPU (benchmarks/convolutions.py). A row of the board comes from the three rows around it, laid side by
-    side, times one matrix that holds the kernel at every column. Its zeros cost width / 3 times the arithmetic, and
-    still less than nine thin products, or one product with a matrix over all cells.
-    """
-
-    channels: int
-
-    @nn.compact
-    def __call__(self, x: jax.Array) -> jax.Array:
-        height, width, planes = x.shape[1:]
-        kernel = self.param("kernel", nn.initializers.orthogonal(np.sqrt(2)), (3, 3, planes, self.channels))
-        bias = self.param("bias", nn.initializers.zeros, (self.channels,))
-        matrix = jnp.einsum("jab,ijkl->iakbl", _columns(width), kernel).reshape(3 * width * planes, -1)
-        around = jnp.pad(x.reshape(-1, height, width * planes), ((0, 0), (1, 1), (0, 0)))
-        rows = jnp.concatenate([around[:, i : i + height] for i in range(3)], axis=-1)
-        return (rows.reshape(-1, 3 * width * planes) @ matrix).reshape(-1, height, width, self.channels) + bias
-
-
-def _columns(width: int) -> np.ndarray:
-    """float32[3, width, width], 1 where the first column is what column j of a kernel around the second one sees."""
-    return np.stack([np.eye(width, width, 1 - j, dtype=np.float32) for j in range(3)])
-
-
-class Heads(nn.Module):
-    """float32[B, features] -> logits float32[B, num_actions], values float32[B]."""
-
-    num_actions: int
-
-    @nn.compact
-    def __call__(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
-        logits = nn.Dense(self.num_actions, kernel_init=nn.initializers.orthogonal(0.01))(features)
-        value = nn.Dense(1, kernel_init=nn.initializers.orthogonal(0.01))(features)
-        return logits, value[:, 0]
 
 
 @dataclass(frozen=True)
@@ -100,11 +35,13 @@ class Policy:
     num_actions: int
     num_players: int
     sharing: Sharing
-    hidden: tuple[int, ...]
+    hidden_sizes: tuple[int, ...]
     channels: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, env: Env[Any], sharing: Sharing, hidden: tuple[int, ...], channels: tuple[int, ...] = ()) -> "Policy":
+    def of(
+        cls, env: Env[Any], sharing: Sharing, hidden_sizes: tuple[int, ...], channels: tuple[int, ...] = ()
+    ) -> "Policy":
         """Raises ValueError where `channels` ask for convolutions and observations are not [height, width, planes]."""
         if channels and len(env.observation_shape) != 3:
             raise ValueError(
@@ -112,7 +49,7 @@ class Policy:
                 f"{list(env.observation_shape)}: leave them empty"
             )
         support = tuple(np.flatnonzero(env.observation_support).tolist())
-        return cls(env.observation_shape, support, env.num_actions, env.num_players, sharing, hidden, channels)
+        return cls(env.observation_shape, support, env.num_actions, env.num_players, sharing, hidden_sizes, channels)
 
     def init(self, key: jax.Array) -> Params:
         """{"encoder", "heads"}; what is a seat's own has a leading axis of num_players."""
@@ -125,7 +62,7 @@ class Policy:
 
         @jax.custom_batching.sequential_vmap
         def heads(key: jax.Array) -> Params:
-            return self._heads.init(key, jnp.zeros((1, self.hidden[-1]), jnp.float32))
+            return self._heads.init(key, jnp.zeros((1, self.hidden_sizes[-1]), jnp.float32))
 
         def a_seat(init: Callable[[jax.Array], Params], key: jax.Array) -> Params:
             return jax.vmap(init)(jax.random.split(key, self.num_players))
@@ -142,7 +79,7 @@ class Policy:
             return self._heads.apply(params["heads"], self._encoder.apply(params["encoder"], x))
 
         def by_seat(apply: Callable[..., Any]) -> Callable[..., Any]:
-            return on_each_device(functools.partial(apply_by_seat, apply), COPIED, DIVIDED, DIVIDED, out=DIVIDED)
+            return on_each_device(functools.partial(apply_by_seat, apply), REPLICATED, SHARDED, SHARDED, out=SHARDED)
 
         if self.sharing == "shared":
             return whole(params, observation)
@@ -153,7 +90,7 @@ class Policy:
 
     @property
     def _encoder(self) -> Encoder:
-        return Encoder(self.hidden, self.channels, self.support)
+        return Encoder(self.hidden_sizes, self.channels, self.support)
 
     @property
     def _heads(self) -> Heads:
@@ -177,7 +114,7 @@ def apply_by_seat(apply: Callable[..., Any], params: Params, rows: jax.Array, se
       Pytree of [B, ...].
     """
     num_rows, num_seats = rows.shape[0], jax.tree.leaves(params)[0].shape[0]
-    if num_rows < FEW_ROWS:
+    if num_rows < MIN_ROWS_FOR_TILES:
         of_all = jax.vmap(apply, in_axes=(0, None))(params, rows)
         return jax.tree.map(lambda leaf: leaf[seat, jnp.arange(num_rows)], of_all)
     tile = int(np.clip(num_rows // 16, 16, 128))

@@ -17,12 +17,14 @@ import numpy as np
 
 import jaxgames
 
-NEVER = np.float32(-1e30)  # log-probability of what cannot happen; finite, also times a weight, so that 0 times it is 0
+MASKED_LOGIT = np.float32(
+    -1e30
+)  # log-probability of what cannot happen; finite, also times a weight, so that 0 times it is 0
 
 Two = tuple[jax.Array, jax.Array]
 
 
-def draw(key: jax.Array, logits: jax.Array, mask: jax.Array) -> tuple[jax.Array, jax.Array]:
+def sample_and_log_prob(key: jax.Array, logits: jax.Array, mask: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Actions int32[B] of a batch of boards, drawn among the legal ones, and their log-probabilities float32[B]."""
     z = _shifted(logits, mask)
     weights = jnp.exp(z)
@@ -37,7 +39,7 @@ def log_prob_and_entropy(logits: jax.Array, mask: jax.Array, action: jax.Array) 
     Args:
       logits: float32[B, num_actions].
       mask: bool[B, num_actions]. An illegal action has probability exactly 0 and adds nothing to the entropy.
-      action: int32[B], whose log-probability is asked for; of an illegal one it is NEVER.
+      action: int32[B], whose log-probability is asked for; of an illegal one it is MASKED_LOGIT.
 
     Returns:
       Log-probabilities float32[B], entropies float32[B] in nats; 0 is the entropy of a row without a legal action.
@@ -58,7 +60,7 @@ def _backward(saved: tuple[jax.Array, ...], gradient: Two) -> tuple[jax.Array, N
     z, weights, action, total, log_total, entropy = (x[:, None] if x.ndim == 1 else x for x in saved)
     of_log_prob, of_entropy = (x[:, None] for x in gradient)
     by_all = -weights / total * (of_log_prob + of_entropy * (z - log_total + entropy))
-    by_itself = jnp.where((np.arange(z.shape[1]) == action) & (z > NEVER), of_log_prob, 0)
+    by_itself = jnp.where((np.arange(z.shape[1]) == action) & (z > MASKED_LOGIT), of_log_prob, 0)
     return by_all + by_itself, None, None
 
 
@@ -66,9 +68,9 @@ log_prob_and_entropy.defvjp(_forward, _backward)
 
 
 def _shifted(logits: jax.Array, mask: jax.Array) -> jax.Array:
-    """float32[B, num_actions], 0 for the likeliest legal action and NEVER for illegal ones."""
-    best = jnp.where(mask, logits, NEVER).max(-1, keepdims=True)
-    return jnp.where(mask, logits - best, NEVER)
+    """float32[B, num_actions], 0 for the likeliest legal action and MASKED_LOGIT for illegal ones."""
+    best = jnp.where(mask, logits, MASKED_LOGIT).max(-1, keepdims=True)
+    return jnp.where(mask, logits - best, MASKED_LOGIT)
 
 
 def _of(x: jax.Array, action: jax.Array) -> jax.Array:

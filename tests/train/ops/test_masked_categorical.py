@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from train.choice import NEVER, draw, log_prob_and_entropy
+from train.ops.masked_categorical import MASKED_LOGIT, log_prob_and_entropy, sample_and_log_prob
 
 ROWS, ACTIONS = 40, 37
 
@@ -84,7 +84,7 @@ def test_a_row_without_a_legal_action_stays_finite_and_teaches_nothing() -> None
     mask = jnp.array([[False, False], [True, False]])
     logits, action = jnp.array([[1.0, 2.0], [3.0, 4.0]]), jnp.array([1, 1])
     log_prob, entropy = log_prob_and_entropy(logits, mask, action)
-    assert log_prob.tolist() == [NEVER, NEVER]
+    assert log_prob.tolist() == [MASKED_LOGIT, MASKED_LOGIT]
     assert entropy.tolist() == [0, 0]
     gradient = jax.grad(lambda x: 50 * sum(y.sum() for y in log_prob_and_entropy(x, mask, action)))(logits)
     np.testing.assert_array_equal(gradient, [[0, 0], [-50, 0]])  # as of distrax: the softmax's part of log p
@@ -92,7 +92,7 @@ def test_a_row_without_a_legal_action_stays_finite_and_teaches_nothing() -> None
 
 def test_what_is_drawn_is_legal_and_has_the_log_probability_that_is_judged_later() -> None:
     logits, mask, _ = rows(2, 2.0)
-    action, log_prob = jax.jit(draw)(jax.random.key(0), logits, mask)
+    action, log_prob = jax.jit(sample_and_log_prob)(jax.random.key(0), logits, mask)
     assert np.asarray(mask)[np.arange(ROWS), action].all()
     np.testing.assert_allclose(log_prob, by_distrax(logits, mask, action)[0], rtol=1e-4, atol=3e-5)
     np.testing.assert_allclose(log_prob, log_prob_and_entropy(logits, mask, action)[0], rtol=1e-6, atol=1e-6)
@@ -101,7 +101,9 @@ def test_what_is_drawn_is_legal_and_has_the_log_probability_that_is_judged_later
 def test_actions_are_drawn_in_proportion_to_their_probabilities() -> None:
     draws = 20_000
     logits, mask = jnp.log(jnp.array([1.0, 5, 2, 3, 4])), jnp.array([True, False, True, True, True])
-    action, _ = jax.jit(draw)(jax.random.key(1), jnp.tile(logits, (draws, 1)), jnp.tile(mask, (draws, 1)))
+    action, _ = jax.jit(sample_and_log_prob)(
+        jax.random.key(1), jnp.tile(logits, (draws, 1)), jnp.tile(mask, (draws, 1))
+    )
     counts = np.bincount(action, minlength=5)
     expected = np.array([1, 0, 2, 3, 4]) / 10
     assert counts[1] == 0

@@ -7,30 +7,37 @@ from typing import Any
 
 import jax
 
-from train.loop import Settings
-from train.ppo import Config
-from train.run import Run
+from train.driver.loop import Settings
+from train.driver.run_folder import RunFolder
+from train.ppo import PPO, Config
 
 
 def words(config: Config, settings: Settings, folder: Path) -> list[str]:
     """The command line of a run."""
     given = [
-        *("env", "sharing", "total_steps", "num_boards", "rollout_length", "epochs", "minibatches", "seed"),
+        *("env", "sharing", "total_steps", "num_envs", "rollout_length", "update_epochs", "num_minibatches", "seed"),
         *("checkpoint_every", "evaluate_every", "evaluation_games"),
     ]
     values = dataclasses.asdict(config) | dataclasses.asdict(settings)
     options = [word for name in given for word in (f"--{name.replace('_', '-')}", str(values[name]))]
-    hidden = [str(width) for width in config.hidden]
-    return [*options, "--hidden", *hidden, "--anneal" if config.anneal else "--no-anneal", "--run-dir", str(folder)]
+    hidden = [str(width) for width in config.hidden_sizes]
+    return [
+        *options,
+        "--hidden-sizes",
+        *hidden,
+        "--anneal-lr" if config.anneal_lr else "--no-anneal-lr",
+        "--run-dir",
+        str(folder),
+    ]
 
 
 def last_of(folder: Path) -> Any:
     """Everything in the last checkpoint, as plain arrays."""
-    run = Run.open(folder)
-    runner = run.restore()
+    run = RunFolder.open(folder, PPO)
+    train_state = run.restore()
     run.close()
-    assert runner is not None
-    return jax.device_get(runner._replace(key=jax.random.key_data(runner.key)))
+    assert train_state is not None
+    return jax.device_get(train_state._replace(key=jax.random.key_data(train_state.key)))
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:

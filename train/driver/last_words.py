@@ -1,4 +1,4 @@
-"""Says the last line of standard input once nobody can write there any more: see `train.processes.would_say`."""
+"""Prints the last line of standard input once its other end is closed: see `set_exit_message` in processes.py."""
 
 import sys
 

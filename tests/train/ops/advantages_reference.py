@@ -10,8 +10,8 @@ def per_seat_advantages(
     terminated: np.ndarray,  # bool[T]
     truncated: np.ndarray,  # bool[T]
     bootstrap: np.ndarray,  # float[T, num_players]
-    discount: float,
-    trace_decay: float,
+    gamma: float,
+    gae_lambda: float,
 ) -> np.ndarray:
     """float[T], in O(T^2) steps of plain Python."""
     length = len(values)
@@ -29,6 +29,6 @@ def per_seat_advantages(
             if truncated[later] or later == length - 1:
                 next_value = bootstrap[later, seat]
                 break
-        delta = paid + discount * next_value - values[t]
-        advantages[t] = delta + discount * trace_decay * next_advantage
+        delta = paid + gamma * next_value - values[t]
+        advantages[t] = delta + gamma * gae_lambda * next_advantage
     return advantages

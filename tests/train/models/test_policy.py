@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 import jaxgames
-from train.policy import Convolution, Policy, Sharing, apply_by_seat
+from train.models.networks import Convolution
+from train.models.policy import Policy, Sharing, apply_by_seat
 
 SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
 SEATS = 3
 ENV = jaxgames.make("chinese_checkers", size=1, num_players=SEATS)
 SIZES = (1, 7, 24, 300)  # rows: one, no multiple of a tile, fewer and more than a full tile a seat
 
-POLICIES: dict[Sharing, Policy] = {sharing: Policy.of(ENV, sharing, hidden=(5, 6)) for sharing in SHARINGS}
+POLICIES: dict[Sharing, Policy] = {sharing: Policy.of(ENV, sharing, hidden_sizes=(5, 6)) for sharing in SHARINGS}
 INIT = {sharing: jax.jit(policy.init) for sharing, policy in POLICIES.items()}
 APPLY = {sharing: jax.jit(policy.apply) for sharing, policy in POLICIES.items()}
 PARAMS = {sharing: jax.device_get(init(jax.random.key(1))) for sharing, init in INIT.items()}
@@ -186,7 +187,7 @@ def convolved(x: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> np.ndarray
 
 
 def test_channels_are_convolutions_before_the_dense_layers() -> None:
-    policy = Policy.of(ENV, "shared", hidden=(6,), channels=(3, 2))
+    policy = Policy.of(ENV, "shared", hidden_sizes=(6,), channels=(3, 2))
     params = jax.device_get(jax.jit(policy.init)(jax.random.key(0)))
     params = jax.tree.map(lambda leaf: leaf + np.linspace(0, 0.1, leaf.size).reshape(leaf.shape), params)
     observation, seat = batch(5)

@@ -6,16 +6,16 @@ By hand gamma = lambda = 1/2 throughout, so that A_t = R_t + V_n(t) / 2 - V_t + 
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-import advantages_reference
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from train.advantages import per_seat_advantages
+from tests.train.ops import advantages_reference
+from train.ops.advantages import per_seat_advantages
 
 compiled = jax.jit(per_seat_advantages)
-HALF: Callable[..., jax.Array] = functools.partial(per_seat_advantages, discount=0.5, trace_decay=0.5)
+HALF: Callable[..., jax.Array] = functools.partial(per_seat_advantages, gamma=0.5, gae_lambda=0.5)
 UNREAD = 1e6  # a bootstrap value that must not show up anywhere
 
 
@@ -27,8 +27,8 @@ def estimate(
     terminated: Collection[int] = (),
     truncated: Collection[int] = (),
     bootstrap: Mapping[int, Sequence[float]] | None = None,
-    discount: float = 0.5,
-    trace_decay: float = 0.5,
+    gamma: float = 0.5,
+    gae_lambda: float = 0.5,
 ) -> list[float]:
     """Advantages; ends of games and bootstrap values are given by their step."""
     times = range(len(values))
@@ -42,8 +42,8 @@ def estimate(
         jnp.array([time in terminated for time in times]),
         jnp.array([time in truncated for time in times]),
         jnp.array(views, jnp.float32),
-        discount,
-        trace_decay,
+        gamma,
+        gae_lambda,
     ).tolist()
 
 
@@ -67,8 +67,8 @@ def test_a_seat_that_moves_twice_in_a_row_bootstraps_from_its_own_next_decision(
 
 
 def test_what_another_seats_move_pays_belongs_to_the_last_decision_before_it() -> None:
-    unpaid = estimate([[0, 0]] * 5, [0] * 5, [0, 0, 1, 1, 0], bootstrap={4: [0, 0]}, trace_decay=0)
-    paid = estimate([[0, 0]] * 3 + [[7, 0], [0, 0]], [0] * 5, [0, 0, 1, 1, 0], bootstrap={4: [0, 0]}, trace_decay=0)
+    unpaid = estimate([[0, 0]] * 5, [0] * 5, [0, 0, 1, 1, 0], bootstrap={4: [0, 0]}, gae_lambda=0)
+    paid = estimate([[0, 0]] * 3 + [[7, 0], [0, 0]], [0] * 5, [0, 0, 1, 1, 0], bootstrap={4: [0, 0]}, gae_lambda=0)
     assert unpaid == [0, 0, 0, 0, 0]
     assert paid == [0, 7, 0, 0, 0]  # seat 0 decided last at step 1
 
@@ -141,7 +141,7 @@ def test_a_seat_that_never_moves_changes_nothing() -> None:
 
 def test_lambda_0_is_the_one_step_error() -> None:
     advantages = estimate(
-        [[1, 0], [2, 3], [0, 4], [8, 16]], [10, 20, 30, 40], [0, 1, 0, 1], bootstrap={3: [4, 8]}, trace_decay=0
+        [[1, 0], [2, 3], [0, 4], [8, 16]], [10, 20, 30, 40], [0, 1, 0, 1], bootstrap={3: [4, 8]}, gae_lambda=0
     )
     assert advantages == [3 + 30 / 2 - 10, 7 + 40 / 2 - 20, 8 + 4 / 2 - 30, 16 + 8 / 2 - 40]
 
@@ -149,7 +149,7 @@ def test_lambda_0_is_the_one_step_error() -> None:
 def test_lambda_1_is_the_discounted_return_less_the_value() -> None:
     """Discounts count a seat's own decisions, not the steps of the game."""
     advantages = estimate(
-        [[1, 0], [2, 3], [0, 4], [8, 16]], [10, 20, 30, 40], [0, 1, 0, 1], bootstrap={3: [4, 8]}, trace_decay=1
+        [[1, 0], [2, 3], [0, 4], [8, 16]], [10, 20, 30, 40], [0, 1, 0, 1], bootstrap={3: [4, 8]}, gae_lambda=1
     )
     assert advantages == [3 + 8 / 2 + 4 / 4 - 10, 7 + 16 / 2 + 8 / 4 - 20, 8 + 4 / 2 - 30, 16 + 8 / 2 - 40]
 
@@ -174,7 +174,7 @@ def test_with_one_seat_it_is_plain_gae(decay: float) -> None:
         [0] * 20,
         terminated=np.flatnonzero(ended).tolist(),
         bootstrap={19: [0.7]},
-        trace_decay=decay,
+        gae_lambda=decay,
     )
     np.testing.assert_allclose(found, plain_gae(rewards, values, ended, 0.7, decay), rtol=1e-4, atol=1e-5)
 
@@ -193,9 +193,7 @@ def random_boards(seed: int, num_players: int) -> tuple[np.ndarray, ...]:
     return rewards, normal(size=steps), seats, end == 1, end == 2, bootstrap
 
 
-batched: Callable[..., jax.Array] = jax.jit(
-    jax.vmap(functools.partial(per_seat_advantages, discount=0.9, trace_decay=0.8))
-)
+batched: Callable[..., jax.Array] = jax.jit(jax.vmap(functools.partial(per_seat_advantages, gamma=0.9, gae_lambda=0.8)))
 
 
 @pytest.mark.parametrize("num_players", [1, 2, 3, 6])
@@ -204,7 +202,7 @@ def test_it_keeps_to_its_definition(num_players: int, seed: int) -> None:
     boards = random_boards(seed, num_players)
     found = batched(*(jnp.asarray(x) for x in boards))
     for board in range(16):
-        slow = advantages_reference.per_seat_advantages(*(x[board] for x in boards), discount=0.9, trace_decay=0.8)
+        slow = advantages_reference.per_seat_advantages(*(x[board] for x in boards), gamma=0.9, gae_lambda=0.8)
         np.testing.assert_allclose(found[board], slow, rtol=1e-4, atol=1e-5)
 
 

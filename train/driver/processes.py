@@ -8,7 +8,8 @@ see the folder. All of them run the same programs on arrays that lie divided ove
 to the same collectives in the same order: what decides about them is asked here.
 
 When a process is lost the others cannot go on. Either a collective raises, or JAX's runtime aborts the process from a
-thread of its own, where no Python can speak. A companion process holds the last words (`would_say`) and says them.
+thread of its own, where no Python can speak. A companion process holds the last words (`set_exit_message`)
+and says them.
 A process that fails by itself says its own error instead.
 """
 
@@ -28,17 +29,17 @@ import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
-LOST_AFTER = 30  # seconds without a sign of life from a process; a broken connection is noticed at once
-NOTE = 1 << 16  # bytes that process 0 can tell at once
+HEARTBEAT_TIMEOUT = 30  # seconds without a sign of life from a process; a broken connection is noticed at once
+MAX_MESSAGE_BYTES = 1 << 16  # bytes that process 0 can tell at once
 # How an error of JAX, of whatever type, begins that may come of the loss of another process: with another status.
-OF_OTHERS = re.compile("(?!RESOURCE_EXHAUSTED|INVALID_ARGUMENT|UNKNOWN: Failed to start)[A-Z_]+: ")
+PEER_FAILURE = re.compile("(?!RESOURCE_EXHAUSTED|INVALID_ARGUMENT|UNKNOWN: Failed to start)[A-Z_]+: ")
 
 _companion: subprocess.Popen[str] | None = None  # of a process of many
 _program = ""  # that the process runs; its messages begin with it
 _stdout = 1  # a copy of it
 
 
-def check(coordinator: str | None, processes: int, process_id: int) -> None:
+def check_rendezvous(coordinator: str | None, processes: int, process_id: int) -> None:
     """Raises ValueError unless all three fit together."""
     if not 0 <= process_id < processes:
         raise ValueError(f"process_id must be from 0 to processes - 1 = {processes - 1}, not {process_id}")
@@ -66,7 +67,7 @@ def join(program: str, coordinator: str, processes: int, process_id: int, timeou
         text=True,
         start_new_session=True,  # Ctrl-C on the terminal is not meant for it
     )
-    would_say(
+    set_exit_message(
         f"process {process_id} did not find the other {processes - 1} within {timeout} s: "
         f"has each been started, and can it reach process 0 at {coordinator}?"
     )
@@ -75,9 +76,9 @@ def join(program: str, coordinator: str, processes: int, process_id: int, timeou
     os.dup2(2, 1)  # gloo prints; standard output is kept for the result
     jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM
     jax.distributed.initialize(
-        coordinator, processes, process_id, initialization_timeout=timeout, heartbeat_timeout_seconds=LOST_AFTER
+        coordinator, processes, process_id, initialization_timeout=timeout, heartbeat_timeout_seconds=HEARTBEAT_TIMEOUT
     )
-    would_say("a process of the run was lost")
+    set_exit_message("a process of the run was lost")
     try:
         check_devices([device.process_index for device in jax.devices()])
     except ValueError:
@@ -98,7 +99,7 @@ def leave() -> None:
     global _companion
     if _companion is not None:
         jax.distributed.shutdown()
-        would_say("")
+        set_exit_message("")
         _companion.communicate()
         _companion = None
         sys.stdout.flush()
@@ -116,34 +117,34 @@ def abandon(error: BaseException, status: int = 1) -> None:
         print(f"{_program}: {error}", file=sys.stderr)
     elif not isinstance(error, KeyboardInterrupt):
         traceback.print_exception(error)
-    if not OF_OTHERS.match(str(error)):
-        would_say("")
+    if not PEER_FAILURE.match(str(error)):
+        set_exit_message("")
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
 
 
-def leads() -> bool:
+def is_leader() -> bool:
     """Whether this is process 0."""
     return jax.process_index() == 0
 
 
-def told(note: Any) -> Any:
+def broadcast_from_leader(note: Any) -> Any:
     """What process 0 calls this with, in every process; JSON."""
     words = json.dumps(note).encode()
-    if len(words) > NOTE:
-        raise ValueError(f"a note of {len(words)} bytes is longer than {NOTE}")
-    page = np.zeros(NOTE, np.uint8)
+    if len(words) > MAX_MESSAGE_BYTES:
+        raise ValueError(f"a note of {len(words)} bytes is longer than {MAX_MESSAGE_BYTES}")
+    page = np.zeros(MAX_MESSAGE_BYTES, np.uint8)
     page[: len(words)] = np.frombuffer(words, np.uint8)
     return json.loads(bytes(multihost_utils.broadcast_one_to_all(page)).rstrip(b"\0"))
 
 
-def any_says(flag: bool) -> bool:
+def any_process(flag: bool) -> bool:
     """Whether the flag is up in any process; the same answer in all."""
     return bool(multihost_utils.process_allgather(np.array(flag)).any())
 
 
-def would_say(text: str) -> None:
+def set_exit_message(text: str) -> None:
     """Sets the last words: what is said on standard error if this process ends before `leave`; nothing if empty."""
     if _companion is not None and _companion.stdin is not None:
         with contextlib.suppress(BrokenPipeError):  # without its companion a process ends in silence, but only then

@@ -15,32 +15,38 @@ import chex
 import jax
 import numpy as np
 import pytest
-from stored_runs import last_of, rows, words
 
-from train import evaluate, loop, match
-from train.loop import Settings
-from train.ppo import Config, Learner
-from train.run import Run
+from tests.helpers.stored_runs import last_of, rows, words
+from train import evaluate, match
+from train.driver import cli, loop
+from train.driver.loop import Settings
+from train.driver.run_folder import RunFolder
+from train.ppo import PPO, Config
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ITERATIONS = 40
 CONFIG = Config(
     env="chinese_checkers(size=1, num_players=2, max_rounds=5)",
     sharing="independent",  # the most that there is to store
     total_steps=ITERATIONS * 4 * 8,
-    num_boards=4,
+    num_envs=4,
     rollout_length=8,
-    epochs=2,
-    minibatches=2,
-    hidden=(8,),
-    anneal=False,
+    update_epochs=2,
+    num_minibatches=2,
+    hidden_sizes=(8,),
+    anneal_lr=False,
     seed=3,
 )
 SETTINGS = Settings(checkpoint_every=2, evaluate_every=5, evaluation_games=8)
 
 
+def ppo_main() -> None:
+    cli.main(PPO)
+
+
 def run_in(folder: Path, config: Config = CONFIG, settings: Settings = SETTINGS) -> dict[str, Any]:
-    return loop.train(Run.create(folder, config), settings)
+    run = RunFolder.create(folder, PPO(config))
+    return loop.run_training(run.learner, run, settings)
 
 
 def same(first: Path, second: Path) -> bool:
@@ -77,7 +83,8 @@ def short() -> Config:
 
 def test_a_run_leaves_a_folder_that_tells_all(whole: Path) -> None:
     stored = json.loads((whole / "config.json").read_text())
-    assert Config(**stored) == CONFIG == Run.open(whole).config
+    assert stored.pop("learner") == "ppo"
+    assert Config(**stored) == CONFIG == RunFolder.open(whole, PPO).config
     assert {path.name for path in (whole / "checkpoints").iterdir()} == {str(ITERATIONS - 2), str(ITERATIONS)}
     events = list(whole.glob("events.out.tfevents.*"))
     assert events
@@ -94,7 +101,15 @@ def test_a_line_of_metrics_is_an_iteration(whole: Path) -> None:
     assert [line["steps"] for line in lines] == [CONFIG.steps_per_iteration * line["iteration"] for line in lines]
     evaluated = [line["iteration"] for line in lines if "win_rate" in line]
     assert evaluated == [1, 2, 4, *range(5, ITERATIONS + 1, 5)]  # often at first
-    assert {"entropy", "value_loss", "policy_loss", "kl", "games", "return_seat_0", "return_seat_1"} <= set(lines[0])
+    assert {
+        "entropy",
+        "value_loss",
+        "policy_loss",
+        "approx_kl",
+        "num_episodes",
+        "episode_return/seat_0",
+        "episode_return/seat_1",
+    } <= set(lines[0])
 
 
 def test_the_same_settings_give_the_same_run(tmp_path: Path, short: Config, whole: Path) -> None:
@@ -130,7 +145,7 @@ def interrupted(folder: Path, number: signal.Signals) -> subprocess.CompletedPro
 def go_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     """The command with --resume, to its end; what it printed."""
     options = ("--evaluate-every", "5", "--evaluation-games", "8")  # how a run is watched is not stored with it
-    assert call(loop.main, "--run-dir", str(folder), "--resume", *options) == 0
+    assert call(ppo_main, "--run-dir", str(folder), "--resume", *options) == 0
     return json.loads(capsys.readouterr().out)  # one line of JSON and nothing else
 
 
@@ -165,10 +180,10 @@ def test_ctrl_c_ends_with_a_checkpoint_and_goes_on_to_the_same_bits(
 
 
 def test_metrics_after_the_last_checkpoint_are_forgotten(tmp_path: Path) -> None:
-    run = Run.create(tmp_path / "run", CONFIG)
+    run = RunFolder.create(tmp_path / "run", PPO(CONFIG))
     for iteration in (1, 2, 3):
         run.log({"iteration": iteration, "loss": float("nan") if iteration == 2 else 0.5})
-    run.drop_rows_after(2)
+    run.truncate_metrics(2)
     run.log({"iteration": 3, "loss": 0.25})
     run.close()
     assert rows(tmp_path / "run") == [
@@ -186,22 +201,22 @@ def test_a_longer_run_goes_on_from_a_shorter_one(
 ) -> None:
     run_in(tmp_path / "grown", short)
     options = words(CONFIG, SETTINGS, tmp_path / "grown")
-    assert call(loop.main, *options, "--resume") == 0
+    assert call(ppo_main, *options, "--resume") == 0
     assert json.loads(capsys.readouterr().out)["steps"] == CONFIG.total_steps
-    assert Run.open(tmp_path / "grown").config == CONFIG
+    assert RunFolder.open(tmp_path / "grown", PPO).config == CONFIG
     assert same(tmp_path / "grown", whole)
     assert rows(tmp_path / "grown") == rows(whole)
 
 
 def test_a_finished_run_keeps_its_result(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (whole / "result.json").read_text()
-    assert call(loop.main, "--run-dir", str(whole), "--resume") == 0
+    assert call(ppo_main, "--run-dir", str(whole), "--resume") == 0
     assert capsys.readouterr().out == before == (whole / "result.json").read_text()
 
 
 def test_a_run_cannot_be_made_shorter(whole: Path) -> None:
     before = (whole / "config.json").read_text()
-    message = call(loop.main, "--run-dir", str(whole), "--resume", "--total-steps", "32")
+    message = call(ppo_main, "--run-dir", str(whole), "--resume", "--total-steps", "32")
     assert "can only grow" in message
     assert (whole / "config.json").read_text() == before
 
@@ -220,29 +235,29 @@ def test_a_run_spread_over_devices_learns_the_same_and_is_read_on_one(tmp_path: 
 
 
 def test_more_devices_than_there_are_is_refused(tmp_path: Path, short: Config) -> None:
-    message = call(loop.main, *words(short, SETTINGS, tmp_path / "run"), "--devices", "3")
+    message = call(ppo_main, *words(short, SETTINGS, tmp_path / "run"), "--devices", "3")
     assert "devices must be at most 1" in message
 
 
 def test_a_folder_that_holds_a_run_is_refused(whole: Path) -> None:
     before = last_of(whole)
-    message = call(loop.main, *words(CONFIG, SETTINGS, whole))
+    message = call(ppo_main, *words(CONFIG, SETTINGS, whole))
     assert f"{whole} holds a run already: add --resume" in message
     jax.tree.map(np.testing.assert_array_equal, last_of(whole), before)
 
 
 def test_other_settings_are_refused_by_name(whole: Path) -> None:
-    message = call(loop.main, "--run-dir", str(whole), "--resume", "--learning-rate", "0.5", "--seed", "9")
+    message = call(ppo_main, "--run-dir", str(whole), "--resume", "--learning-rate", "0.5", "--seed", "9")
     assert "other settings" in message
     assert "learning_rate" in message
     assert "seed" in message
-    assert "num_boards" not in message
-    assert Run.open(whole).config == CONFIG
+    assert "num_envs" not in message
+    assert RunFolder.open(whole, PPO).config == CONFIG
 
 
 def test_resume_with_the_same_settings_written_out_is_taken(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A finished run has nothing left to do."""
-    assert call(loop.main, *words(CONFIG, SETTINGS, whole), "--resume") == 0
+    assert call(ppo_main, *words(CONFIG, SETTINGS, whole), "--resume") == 0
     assert json.loads(capsys.readouterr().out)["finished"]
     assert len(rows(whole)) == ITERATIONS
 
@@ -252,13 +267,13 @@ def test_resume_of_an_empty_folder_begins(
 ) -> None:
     """And another seed gives another run."""
     other = dataclasses.replace(short, seed=short.seed + 1)
-    assert call(loop.main, *words(other, SETTINGS, tmp_path / "new"), "--resume") == 0
+    assert call(ppo_main, *words(other, SETTINGS, tmp_path / "new"), "--resume") == 0
     assert json.loads(capsys.readouterr().out)["steps"] == short.total_steps
     assert rows(tmp_path / "new")[-1]["value_loss"] != rows(whole)[3]["value_loss"]
 
 
 def test_resume_wants_a_folder() -> None:
-    assert "--resume needs the --run-dir" in call(loop.main, "--resume")
+    assert "--resume needs the --run-dir" in call(ppo_main, "--resume")
 
 
 @pytest.mark.parametrize(
@@ -267,8 +282,8 @@ def test_resume_wants_a_folder() -> None:
         (("--env", "chess"), "chinese_checkers"),
         (("--env", "chinese_checkers(size=9)"), "size must be an integer from 1 to 8, not 9"),
         (("--env", "chinese_checkers(size=2"), "chinese_checkers"),
-        (("--num-boards", "0"), "num_boards must be positive, not 0"),
-        (("--discount", "2"), "discount must be from 0 to 1, not 2"),
+        (("--num-envs", "0"), "num_envs must be positive, not 0"),
+        (("--gamma", "2"), "gamma must be from 0 to 1, not 2"),
         (("--checkpoint-every", "0"), "checkpoint_every must be at least 1, not 0"),
         (("--evaluate-every", "-1"), "evaluate_every must be at least 0, not -1"),
         (("--evaluation-games", "0"), "evaluation_games must be at least 1, not 0"),
@@ -282,7 +297,7 @@ def test_a_wrong_value_is_refused_with_what_is_allowed(
     option: tuple[str, str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By a message and a status that is not 0, before a folder is made."""
-    code = call(loop.main, "--run-dir", str(tmp_path / "run"), *option)
+    code = call(ppo_main, "--run-dir", str(tmp_path / "run"), *option)
     assert code not in (0, None)
     said = f"{code} {capsys.readouterr().err}"
     assert message in said
@@ -292,7 +307,7 @@ def test_a_wrong_value_is_refused_with_what_is_allowed(
 
 @pytest.mark.parametrize(
     ("command", "option"),
-    [(loop.main, "--total-steps"), (evaluate.main, "--opponents"), (match.main, "--seats-each")],
+    [(ppo_main, "--total-steps"), (evaluate.main, "--opponents"), (match.main, "--seats-each")],
 )
 def test_help_tells_the_options(command: Callable[[], None], option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(command, "--help") == 0
@@ -302,7 +317,7 @@ def test_help_tells_the_options(command: Callable[[], None], option: str, capsys
 @pytest.mark.slow
 @pytest.mark.parametrize("module", ["train.ppo", "train.evaluate", "train.match"])
 def test_every_command_is_a_module(module: str) -> None:
-    """Run as people run it; above they are called."""
+    """RunFolder as people run it; above they are called."""
     for option, status in (("--help", 0), ("--nonsense", 2)):
         done = subprocess.run(
             [sys.executable, "-m", module, option], cwd=ROOT, capture_output=True, text=True, timeout=100, check=False
@@ -314,13 +329,13 @@ def test_every_command_is_a_module(module: str) -> None:
 def test_a_checkpoint_holds_boards_with_empty_arrays(tmp_path: Path) -> None:
     """Which orbax refuses: a game without repetitions has a history of size 0."""
     config = dataclasses.replace(CONFIG, env="minichess(rules=king_capture)", sharing="shared")
-    runner = jax.jit(Learner(config).init)(jax.random.key(0))
-    assert any(leaf.size == 0 for leaf in jax.tree.leaves(runner.boards))
-    run = Run.create(tmp_path / "run", config)
-    run.save(runner)
+    train_state = jax.jit(PPO(config).init)(jax.random.key(0))
+    assert any(leaf.size == 0 for leaf in jax.tree.leaves(train_state.boards))
+    run = RunFolder.create(tmp_path / "run", PPO(config))
+    run.save(train_state)
     restored = run.restore()
     run.close()
     assert restored is not None
-    chex.assert_trees_all_equal_shapes_and_dtypes(restored, runner)
-    words = [runner._replace(key=jax.random.key_data(runner.key)) for runner in (restored, runner)]
+    chex.assert_trees_all_equal_shapes_and_dtypes(restored, train_state)
+    words = [train_state._replace(key=jax.random.key_data(train_state.key)) for train_state in (restored, train_state)]
     chex.assert_trees_all_equal(*words)

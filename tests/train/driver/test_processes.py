@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -15,31 +16,36 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from stored_runs import last_of, rows, words
 
-from train import devices, loop, processes
-from train.loop import Settings
-from train.policy import Sharing
-from train.ppo import Config, Learner
-from train.run import Run
+from tests.helpers.stored_runs import last_of, rows, words
+from train.driver import loop, processes
+from train.driver.loop import Settings
+from train.driver.run_folder import RunFolder
+from train.models.policy import Sharing
+from train.ops import sharding
+from train.ppo import PPO, Config
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CONFIG = Config(
     env="chinese_checkers(size=1, num_players=2, max_rounds=5)",
     sharing="shared",
     total_steps=4 * 16 * 8,
-    num_boards=16,
+    num_envs=16,
     rollout_length=8,
-    epochs=2,
-    minibatches=2,
-    hidden=(8,),
-    anneal=False,
+    update_epochs=2,
+    num_minibatches=2,
+    hidden_sizes=(8,),
+    anneal_lr=False,
     seed=3,
 )
 ENDLESS = dataclasses.replace(CONFIG, total_steps=10**6 * 16 * 8)  # until a signal comes
 SETTINGS = Settings(checkpoint_every=2, evaluate_every=2, evaluation_games=8)
 UNSEEN = Settings(checkpoint_every=2, evaluate_every=0)
 HANGS = 300  # seconds after which a test that waits gives up
+
+
+def train_in(run: RunFolder, settings: Settings) -> dict[str, Any]:
+    return loop.run_training(run.learner, run, settings)
 
 
 def close(a: Any, b: Any) -> None:
@@ -53,8 +59,8 @@ def environment(**more: str) -> dict[str, str]:
     return os.environ | paths | {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1"} | more
 
 
-def leaves(runner: Any) -> list[np.ndarray]:
-    return jax.tree.leaves(jax.device_get(runner._replace(key=jax.random.key_data(runner.key))))
+def leaves(train_state: Any) -> list[np.ndarray]:
+    return jax.tree.leaves(jax.device_get(train_state._replace(key=jax.random.key_data(train_state.key))))
 
 
 # -- four devices ----------------------------------------------------------------------------------------------
@@ -65,18 +71,18 @@ def test_four_devices_learn_what_one_learns_and_only_sums_travel(sharing: Sharin
     config = dataclasses.replace(CONFIG, sharing=sharing, rollout_length=64)  # rows enough for tiles of a seat on each
     iterations = 3
     words = [json.dumps(dataclasses.asdict(config)), str(tmp_path), str(iterations)]
-    program = [sys.executable, str(Path(__file__).with_name("four_devices.py")), *words]
+    program = [sys.executable, str(ROOT / "tests/helpers/four_devices.py"), *words]
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
     four = environment(XLA_FLAGS=flags)
     done = subprocess.run(program, env=four, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
 
     found = json.loads((tmp_path / "found.json").read_text())
-    assert found["boards_of_devices"] == [config.num_boards // 4]
+    assert found["boards_of_devices"] == [config.num_envs // 4]
     assert found["devices_of_boards"] == [4]
-    learner = Learner(config)
-    runner = jax.jit(learner.init)(jax.random.key(config.seed))
-    num_parameters = sum(leaf.size for leaf in jax.tree.leaves(runner.params))
+    learner = PPO(config)
+    train_state = jax.jit(learner.init)(jax.random.key(config.seed))
+    num_parameters = sum(leaf.size for leaf in jax.tree.leaves(train_state.params))
     assert {name for name, _ in found["collectives"]} == {"all-reduce"}  # no rows are brought together
     largest = max(numbers for _, numbers in found["collectives"])
     assert num_parameters <= largest <= num_parameters + 10  # a gradient, and some means
@@ -84,26 +90,26 @@ def test_four_devices_learn_what_one_learns_and_only_sums_travel(sharing: Sharin
     iterate = jax.jit(learner.iterate)
     told_by_four = dict(np.load(tmp_path / "metrics.npz"))
     for iteration in range(iterations):
-        runner, told = iterate(runner)
+        train_state, told = iterate(train_state)
         assert told.keys() == told_by_four.keys()
         for name, number in told.items():
             np.testing.assert_allclose(told_by_four[name][iteration], number, rtol=1e-3, atol=1e-5, err_msg=name)
     last = np.load(tmp_path / "last.npz").values()
-    for a, b in zip(leaves(runner), last, strict=True):
+    for a, b in zip(leaves(train_state), last, strict=True):
         assert a.dtype == b.dtype
         close(a, b)
 
 
 def test_boards_or_steps_that_cannot_be_divided_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="devices must be at most 1, the devices that JAX sees, not 2"):
-        devices.mesh_for(CONFIG, 2)
-    assert devices.mesh_for(CONFIG, 0).size == 1
+        sharding.mesh_for(2, PPO(CONFIG).divisible)
+    assert sharding.mesh_for(0, PPO(CONFIG).divisible).size == 1
     four = jax.local_devices() * 4
     monkeypatch.setattr(jax, "local_devices", lambda process: four)
-    with pytest.raises(ValueError, match="num_boards must be a multiple of the run's 4 devices, not 14"):
-        devices.mesh_for(dataclasses.replace(CONFIG, num_boards=14), 4)
+    with pytest.raises(ValueError, match="num_envs must be a multiple of the run's 4 devices, not 14"):
+        sharding.mesh_for(4, PPO(dataclasses.replace(CONFIG, num_envs=14)).divisible)
     with pytest.raises(ValueError, match="the steps of a minibatch must be a multiple of the run's 4 devices, not 25"):
-        devices.mesh_for(dataclasses.replace(CONFIG, minibatches=5), 4)
+        sharding.mesh_for(4, PPO(dataclasses.replace(CONFIG, num_minibatches=5)).divisible)
 
 
 # -- two processes ---------------------------------------------------------------------------------------------
@@ -161,14 +167,14 @@ def test_two_processes_learn_what_one_learns(begun: int, tmp_path: Path) -> None
     options = words(CONFIG, SETTINGS, tmp_path / "two")
     if begun:
         short = dataclasses.replace(CONFIG, total_steps=begun * CONFIG.steps_per_iteration)
-        loop.train(Run.create(tmp_path / "two", short), SETTINGS)
+        train_in(RunFolder.create(tmp_path / "two", PPO(short)), SETTINGS)
         options.append("--resume")
     (status, out, err), (other_status, other_out, other_err) = Pair(*options).ended()
     assert status == 0, err
     assert other_status == 0, other_err
     assert other_out == ""
     result = json.loads(out)  # one line of JSON and nothing else
-    one = loop.train(Run.create(tmp_path / "one", CONFIG), SETTINGS)
+    one = train_in(RunFolder.create(tmp_path / "one", PPO(CONFIG)), SETTINGS)
     assert {name for name in one if one[name] != result[name]} <= {"run_dir", "seconds", "steps_per_second"}
     of_one, of_two = (jax.tree.leaves(last_of(tmp_path / name)) for name in ("one", "two"))
     for a, b in zip(of_one, of_two, strict=True):
@@ -179,13 +185,14 @@ def test_two_processes_learn_what_one_learns(begun: int, tmp_path: Path) -> None
         np.testing.assert_allclose(*numbers, rtol=1e-3, atol=1e-5)
 
 
-class StopAfter:
-    """A `train.loop.Stop` for a run that does so many iterations: it is asked after each."""
+class StopAfter(threading.Event):
+    """A stop signal after a number of iterations: the loop asks once after each."""
 
     def __init__(self, iterations: int) -> None:
+        super().__init__()
         self.left = iterations
 
-    def __bool__(self) -> bool:
+    def is_set(self) -> bool:
         self.left -= 1
         return self.left <= 0
 
@@ -208,8 +215,8 @@ def test_a_lost_process_ends_the_run_which_goes_on_with_one(
     done = int(last_of(folder).iteration)
     assert done >= 6
     monkeypatch.setattr(loop, "stop_signal", lambda: contextlib.nullcontext(StopAfter(3)))
-    loop.train(Run.open(folder), UNSEEN)
-    assert f"going on after iteration {done}" in capfd.readouterr().err
+    train_in(RunFolder.open(folder, PPO), UNSEEN)
+    assert f"resumed after iteration {done}" in capfd.readouterr().err
     assert int(last_of(folder).iteration) == done + 3
     assert [row["iteration"] for row in rows(folder)] == list(range(1, done + 4))
 
@@ -222,7 +229,7 @@ def test_a_signal_to_one_process_stops_both_with_a_checkpoint(tmp_path: Path) ->
     (status, out, err), (other_status, _, other_err) = pair.ended()
     assert (status, other_status) == (130, 130), err + other_err
     assert "stopping after this iteration" in other_err
-    assert f"go on with: python -m train.ppo --run-dir {folder} --resume" in err
+    assert f"continue with: python -m train.ppo --run-dir {folder} --resume" in err
     assert "lost" not in err + other_err
     done = int(last_of(folder).iteration)
     assert json.loads(out)["steps"] == done * ENDLESS.steps_per_iteration
@@ -231,7 +238,7 @@ def test_a_signal_to_one_process_stops_both_with_a_checkpoint(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_what_process_0_refuses_ends_all(tmp_path: Path) -> None:
-    Run.create(tmp_path / "run", CONFIG).close()
+    RunFolder.create(tmp_path / "run", PPO(CONFIG)).close()
     for status, out, err in Pair(*words(CONFIG, SETTINGS, tmp_path / "run")).ended():
         assert (status, out) == (1, "")
         assert f"{tmp_path / 'run'} holds a run already: add --resume" in err
@@ -248,7 +255,7 @@ def test_a_process_that_finds_no_other_says_so(tmp_path: Path) -> None:
 FAILS = """
 import sys
 import jax
-from train import processes
+from train.driver import processes
 
 jax.distributed.initialize = lambda *args, **options: None
 processes.join("train.ppo", "127.0.0.1:9000", 2, 1, timeout=9)
@@ -278,7 +285,7 @@ def test_a_checkpoint_that_cannot_be_read_is_the_last_line(tmp_path: Path) -> No
     """In the process that reads it; the other says how to go on."""
     folder = tmp_path / "run"
     short = dataclasses.replace(CONFIG, total_steps=2 * CONFIG.steps_per_iteration)
-    loop.train(Run.create(folder, short), UNSEEN)
+    train_in(RunFolder.create(folder, PPO(short)), UNSEEN)
     for part in (folder / "checkpoints" / "2").rglob("*"):
         if part.is_file():
             part.write_bytes(b"")
@@ -286,7 +293,7 @@ def test_a_checkpoint_that_cannot_be_read_is_the_last_line(tmp_path: Path) -> No
     assert status != 0
     assert other_status != 0
     assert "lost" not in err
-    assert "a process of the run was lost before an iteration; go on with" in other_err.splitlines()[-1]
+    assert "a process of the run was lost before an iteration; continue it with" in other_err.splitlines()[-1]
 
 
 def test_processes_with_unequal_devices_are_refused() -> None:

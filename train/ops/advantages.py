@@ -24,8 +24,8 @@ def per_seat_advantages(
     terminated: jax.Array,
     truncated: jax.Array,
     bootstrap: jax.Array,
-    discount: float,
-    trace_decay: float,
+    gamma: float,
+    gae_lambda: float,
 ) -> jax.Array:
     """Advantages of T consecutive decisions on one board that starts anew when a game ends.
 
@@ -37,8 +37,8 @@ def per_seat_advantages(
       truncated: bool[T], a limit cut the game off at step t.
       bootstrap: float32[T, num_players], every seat's value of the board that step t led to, before any restart;
         read where `truncated` and at T - 1.
-      discount: gamma, per decision of a seat.
-      trace_decay: lambda.
+      gamma: discount per decision of a seat.
+      gae_lambda: lambda of the estimate.
 
     Returns:
       float32[T]; add `values` for the targets of the value function.
@@ -53,8 +53,8 @@ def per_seat_advantages(
         paid = jnp.where(ended, 0.0, paid) + reward
         next_value = jnp.where(terminated, 0.0, jnp.where(truncated, bootstrap, next_value))
         next_advantage = jnp.where(ended, 0.0, next_advantage)
-        delta = paid[seat] + discount * next_value[seat] - value
-        advantage = delta + discount * trace_decay * next_advantage[seat]
+        delta = paid[seat] + gamma * next_value[seat] - value
+        advantage = delta + gamma * gae_lambda * next_advantage[seat]
         is_mover = jnp.arange(num_players) == seat
         carry = (
             jnp.where(is_mover, 0.0, paid),

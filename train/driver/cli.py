@@ -1,0 +1,149 @@
+"""The command line of a learner, `python -m train.<learner>`: settings of learning, and how the run is stored."""
+
+import dataclasses
+import json
+import sys
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import tyro
+
+from train.driver import loop, processes
+from train.driver.learner import Learner
+from train.driver.loop import Settings
+from train.driver.run_folder import NullRecorder, Recorder, RunFolder
+from train.ops import sharding
+
+ConfigT = TypeVar("ConfigT")
+
+
+@dataclass(frozen=True)
+class Arguments(Generic[ConfigT]):
+    config: tyro.conf.OmitArgPrefixes[ConfigT]
+    settings: tyro.conf.OmitArgPrefixes[Settings]
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """The flags that the defaults of all others depend on."""
+
+    env: str | None = None
+    run_dir: Path | None = None
+    resume: bool = False
+
+
+def main(learner_type: type[Learner]) -> None:
+    """The command `python -m train.<learner>`."""
+    program = f"train.{learner_type.name}"
+    try:
+        arguments = parse(learner_type, sys.argv[1:])
+        learner, recorder, settings = open_run(learner_type, arguments)
+        result = loop.run_training(learner, recorder, settings)
+        is_leader = processes.is_leader()
+        processes.leave()
+    except KeyboardInterrupt as error:  # before the first iteration, or a second time
+        processes.abandon(error, 130)
+        sys.exit(130)
+    except Exception as error:
+        processes.abandon(error)
+        if isinstance(error, (ValueError, OSError)):
+            sys.exit(f"{program}: {error}")
+        raise
+    if is_leader:
+        print(json.dumps(result))
+    sys.exit(0 if result["finished"] else 130)
+
+
+def parse(learner_type: type[Learner], arguments: list[str]) -> Arguments[Any]:
+    """The command line; flags that are left out have the stored run's values with --resume, else the game's recipe."""
+    import argparse
+
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    first.add_argument("--env", nargs="?")
+    first.add_argument("--run-dir", "--run_dir", nargs="?", type=Path)
+    first.add_argument("--resume", action="store_true")
+    default = learner_type.config_type()
+    try:
+        known, _ = first.parse_known_args(arguments)
+    except argparse.ArgumentError:
+        pass
+    else:
+        if known.resume and known.run_dir is None:
+            raise ValueError("--resume needs the --run-dir of the run to continue")
+        if known.resume and (known.run_dir / "config.json").exists():
+            default = RunFolder.open(known.run_dir, learner_type).config
+        else:
+            default = learner_type.config_for(known.env or learner_type.config_type.env)
+    return tyro.cli(
+        Arguments[learner_type.config_type],
+        prog=f"python -m train.{learner_type.name}",
+        description=(sys.modules[learner_type.__module__].__doc__ or "").partition("\n")[0],
+        args=arguments,
+        default=Arguments(default, Settings()),
+    )
+
+
+def open_run(learner_type: type[Learner], arguments: Arguments[Any]) -> tuple[Learner, Recorder, Settings]:
+    """The run as each process has it, with process 0's settings. Its errors are raised in every process."""
+    settings = arguments.settings
+    if settings.coordinator is not None:
+        processes.join(
+            f"train.{learner_type.name}",
+            settings.coordinator,
+            settings.processes,
+            settings.process_id,
+            settings.join_timeout,
+        )
+    if not processes.is_leader():
+        return receive_config(learner_type, settings)
+    return open_as_leader(learner_type, arguments)
+
+
+def open_as_leader(learner_type: type[Learner], arguments: Arguments[Any]) -> tuple[Learner, Recorder, Settings]:
+    """Opens or creates the folder, and sends the settings to the other processes."""
+    settings = arguments.settings
+    try:
+        learner = learner_type(arguments.config)
+        sharding.mesh_for(settings.devices, learner.divisible)  # refused before there is a folder
+        run = create_or_resume(learner, settings)
+    except (ValueError, OSError) as error:
+        processes.broadcast_from_leader({"error": str(error)})
+        processes.leave()
+        raise
+    settings = dataclasses.replace(settings, run_dir=run.folder)
+    sent = {
+        "config": dataclasses.asdict(run.config),
+        "settings": dataclasses.asdict(settings) | {"run_dir": str(run.folder)},
+    }
+    processes.broadcast_from_leader(sent)
+    return run.learner, run, settings
+
+
+def receive_config(learner_type: type[Learner], settings: Settings) -> tuple[Learner, Recorder, Settings]:
+    """The settings that process 0 sent. Raises ValueError with its error, where it had one."""
+    sent = processes.broadcast_from_leader(None)
+    if "error" in sent:
+        processes.leave()
+        raise ValueError(sent["error"])
+    folder = Path(sent["settings"]["run_dir"])
+    received = Settings(**sent["settings"] | {"run_dir": folder, "process_id": settings.process_id})
+    return learner_type(learner_type.config_type(**sent["config"])), NullRecorder(folder), received
+
+
+def create_or_resume(learner: Learner, settings: Settings) -> RunFolder:
+    """The folder to write to: a new one, or with `resume` the one that stands."""
+    config = learner.config
+    folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
+    if not (settings.resume and (folder / "config.json").exists()):
+        return RunFolder.create(folder, learner)
+    run = RunFolder.open(folder, type(learner))
+    changed = [f.name for f in dataclasses.fields(config) if getattr(config, f.name) != getattr(run.config, f.name)]
+    if set(changed) - {"total_steps"}:
+        raise ValueError(f"{folder} was started with other settings: {', '.join(changed)}; only total_steps may change")
+    if config.total_steps < run.config.total_steps:
+        raise ValueError(f"total_steps can only grow: {folder} was started with {run.config.total_steps}")
+    if changed:
+        run.extend_to(config.total_steps)
+    return run
