@@ -48,10 +48,10 @@ class Playing:
         self.observe, self.legal_action_mask = self._env.observe, self._env.legal_action_mask
 
     def init(self, key: jax.Array) -> Any:
-        return dataclasses.replace(self._env.init(key), final=None)
+        return dataclasses.replace(self._env.init(key), before_reset=None)
 
     def step(self, state: Any, action: jax.Array, key: jax.Array) -> Any:
-        return dataclasses.replace(self._env.step(state, action, key), final=None)
+        return dataclasses.replace(self._env.step(state, action, key), before_reset=None)
 
 
 def at_random(

@@ -23,6 +23,7 @@ import jaxgames
 from jaxgames.wrappers import AutoResetState
 from train.driver import cli
 from train.models.policy import Params, Policy, Sharing
+from train.models.policy_agent import PolicyAgent
 from train.ops.advantages import per_seat_advantages
 from train.ops.masked_categorical import log_prob_and_entropy, sample_and_log_prob
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
@@ -165,7 +166,6 @@ class PPO:
 
     name: ClassVar[str] = "ppo"
     config_type: ClassVar[type[Config]] = Config
-    config_for = staticmethod(config_for)
 
     config: Config
     env: jaxgames.Env[Any] = field(init=False)
@@ -190,6 +190,12 @@ class PPO:
     def partition_specs(self) -> Any:
         """How each part of a train state is laid over the devices."""
         return TrainState(REPLICATED, REPLICATED, SHARDED, SHARDED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
+
+    def agent(self, params: Params, temperature: float | None = None) -> PolicyAgent:
+        """The player with these parameters, by default at the temperature of the settings."""
+        return PolicyAgent(
+            params, self.env, self.policy, self.config.temperature if temperature is None else temperature
+        )
 
     def init(self, key: jax.Array) -> TrainState:
         """The train state before the first iteration."""
@@ -240,7 +246,7 @@ def collect(
             rewards=boards.rewards * reward_scale,
             terminated=boards.terminated,
             truncated=boards.truncated,
-            next_state=boards.final,
+            next_state=boards.before_reset,
             episode_stats=stats,
         )
         live = ~(boards.terminated | boards.truncated)
@@ -380,4 +386,4 @@ def train(config: Config, key: jax.Array) -> tuple[TrainState, Metrics]:
 
 
 if __name__ == "__main__":
-    cli.main(PPO)
+    cli.main(PPO, config_for)

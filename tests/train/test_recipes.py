@@ -28,8 +28,8 @@ def test_the_command_line_begins_from_the_recipe_of_its_game(monkeypatch: pytest
     monkeypatch.setitem(RECIPES, "chinese_checkers", {"hidden_sizes": (7,), "update_epochs": 2})
     game = "chinese_checkers(size=3)"
     for words in (["--env", game, "--update-epochs", "5"], ["--update-epochs", "5", f"--env={game}"]):
-        assert cli.parse(PPO, words).config == Config(env=game, hidden_sizes=(7,), update_epochs=5)
-    assert cli.parse(PPO, []).config == Config(hidden_sizes=(7,), update_epochs=2)
+        assert cli.parse(PPO, config_for, words).config == Config(env=game, hidden_sizes=(7,), update_epochs=5)
+    assert cli.parse(PPO, config_for, []).config == Config(hidden_sizes=(7,), update_epochs=2)
 
 
 def test_a_game_without_a_line_trains_with_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -34,11 +35,11 @@ class Defaults:
     resume: bool = False
 
 
-def main(learner_type: type[Learner]) -> None:
-    """The command `python -m train.<learner>`."""
+def main(learner_type: type[Learner], config_for: Callable[[str], Any]) -> None:
+    """The command `python -m train.<learner>`; `config_for` gives the default settings for a game."""
     program = f"train.{learner_type.name}"
     try:
-        arguments = parse(learner_type, sys.argv[1:])
+        arguments = parse(learner_type, config_for, sys.argv[1:])
         learner, recorder, settings = open_run(learner_type, arguments)
         result = loop.run_training(learner, recorder, settings)
         is_leader = processes.is_leader()
@@ -56,7 +57,7 @@ def main(learner_type: type[Learner]) -> None:
     sys.exit(0 if result["finished"] else 130)
 
 
-def parse(learner_type: type[Learner], arguments: list[str]) -> Arguments[Any]:
+def parse(learner_type: type[Learner], config_for: Callable[[str], Any], arguments: list[str]) -> Arguments[Any]:
     """The command line; flags that are left out have the stored run's values with --resume, else the game's recipe."""
     import argparse
 
@@ -75,7 +76,7 @@ def parse(learner_type: type[Learner], arguments: list[str]) -> Arguments[Any]:
         if known.resume and (known.run_dir / "config.json").exists():
             default = RunFolder.open(known.run_dir, learner_type).config
         else:
-            default = learner_type.config_for(known.env or learner_type.config_type.env)
+            default = config_for(known.env or learner_type.config_type.env)
     return tyro.cli(
         Arguments[learner_type.config_type],
         prog=f"python -m train.{learner_type.name}",

@@ -6,15 +6,17 @@ A learner is a frozen dataclass with one field, its settings, and pure functions
     train_state = learner.init(key)
     train_state, metrics = learner.iterate(train_state)
 
-`train/ppo.py` ends with `cli.main(PPO)`, which gives it a command line, a run folder, evaluations and many devices.
+`train/ppo.py` ends with `cli.main(PPO, config_for)`, which adds a command line, a run folder, evaluations and many
+devices.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 import jax
 
 import jaxgames
+from jaxgames.agents import Agent
 
 
 class Config(Protocol):
@@ -48,7 +50,6 @@ class Learner(Protocol):
 
     name: ClassVar[str]  # the module train.<name>, which is its command
     config_type: ClassVar[type[Any]]
-    config_for: ClassVar[Callable[..., Any]]  # (env, **changes) -> default settings for a game
 
     def __init__(self, config: Any) -> None: ...
 
@@ -56,8 +57,6 @@ class Learner(Protocol):
     def config(self) -> Config: ...
     @property
     def env(self) -> jaxgames.Env[Any]: ...
-    @property
-    def policy(self) -> Any: ...
 
     @property
     def summary(self) -> Mapping[str, Any]:
@@ -72,6 +71,10 @@ class Learner(Protocol):
     @property
     def partition_specs(self) -> Any:
         """PartitionSpecs of `train.ops.sharding` for a train state, or a prefix of it."""
+        ...
+
+    def agent(self, params: Any, temperature: float | None = None) -> Agent:
+        """The player with these parameters: a pytree, on the device. The default temperature is that of the settings."""
         ...
 
     def init(self, key: jax.Array) -> Any:

@@ -14,7 +14,8 @@ from typing import Any
 import jax
 from tqdm import tqdm
 
-from train import play
+from jaxgames import Env, arena
+from jaxgames.agents import Agent, RandomAgent
 from train.driver import processes
 from train.driver.learner import Config, Learner, TrainState
 from train.driver.metrics import rounded, to_floats
@@ -153,13 +154,13 @@ def lost_after(iteration: int, resume: str) -> str:
 def evaluation(learner: Learner, settings: Settings, train_state: TrainState, iteration: int) -> dict[str, float]:
     """Results of games against random opponents; the games of an iteration are the same whenever they are played."""
     key = jax.random.fold_in(jax.random.key(EVALUATION_SEED), iteration)
-    return to_floats(_evaluate(learner, settings.evaluation_games, sharding.local_copy(train_state.params), key))
+    agent = learner.agent(sharding.local_copy(train_state.params))
+    return to_floats(_evaluate(learner.env, settings.evaluation_games, agent, key))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _evaluate(learner: Learner, num_games: int, params: Any, key: jax.Array) -> dict[str, Any]:
-    temperature = learner.config.temperature  # pyright: ignore[reportAttributeAccessIssue]
-    return play.against_random(learner.env, learner.policy, params, key, num_games, temperature=temperature)
+def _evaluate(env: Env[Any], num_games: int, agent: Agent, key: jax.Array) -> dict[str, jax.Array]:
+    return arena.evaluate(env, agent, RandomAgent(env), key, num_games)
 
 
 def describe(row: dict[str, float], config: Config) -> str:

@@ -21,7 +21,7 @@ from train import evaluate, match
 from train.driver import cli, loop
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
-from train.ppo import PPO, Config
+from train.ppo import PPO, Config, config_for
 
 ROOT = Path(__file__).parents[3]
 ITERATIONS = 40
@@ -41,7 +41,7 @@ SETTINGS = Settings(checkpoint_every=2, evaluate_every=5, evaluation_games=8)
 
 
 def ppo_main() -> None:
-    cli.main(PPO)
+    cli.main(PPO, config_for)
 
 
 def run_in(folder: Path, config: Config = CONFIG, settings: Settings = SETTINGS) -> dict[str, Any]:
