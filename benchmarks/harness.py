@@ -164,6 +164,7 @@ def run_command(
     Where `measure` raises ValueError or OSError, the program ends with that message.
     """
     with exit_on_bad_input(command):
+        output_file(command, arguments)  # refused before anything is measured
         result = measure(arguments)
         write_json(command, arguments, result)
     print(show(result))
@@ -180,15 +181,20 @@ def exit_on_bad_input(command: str) -> Generator[None]:
 
 
 def write_json(command: str, arguments: BenchmarkArguments, result: dict[str, Any]) -> None:
-    """Writes the result to `arguments.output`, if it is given; rows that are measured so far may be written too."""
-    if arguments.output is None:
-        return
+    """Writes the result to `arguments.output`, if it is given; a command may call it after every row."""
+    file = output_file(command, arguments)
+    if file is not None:
+        file.write_text(json.dumps(result, indent=2) + "\n")
+
+
+def output_file(command: str, arguments: BenchmarkArguments) -> Path | None:
+    """The file for the result, in a folder that exists; raises OSError where the folder cannot be made."""
     file = arguments.output
-    if file.suffix != ".json":
-        game = getattr(arguments, "env", "")
-        file /= re.sub(r"[^a-z0-9]+", "_", f"{command} {game}").strip("_") + ".json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(result, indent=2) + "\n")
+    if file is not None and file.suffix != ".json":
+        file /= re.sub(r"[^a-z0-9]+", "_", f"{command} {getattr(arguments, 'env', '')}").strip("_") + ".json"
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    return file
 
 
 # -- what is shown ----------------------------------------------------------------------------------------

@@ -58,6 +58,12 @@ def test_output_is_a_file_or_a_folder_with_a_file_named_by_command_and_game(
     assert json.loads(capsys.readouterr().out) == result
 
 
+def test_output_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit, match=r"^benchmarks.sweep: .*file"):
+        harness.run_command("sweep", Arguments(output=tmp_path / "file"), pytest.fail)
+
+
 @pytest.mark.parametrize("error", [ValueError("rounds must be positive"), FileNotFoundError("no such file")])
 def test_command_ends_with_the_message_when_its_input_is_refused(error: Exception) -> None:
     def measure(arguments: Any) -> dict[str, Any]:
