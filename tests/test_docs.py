@@ -44,7 +44,7 @@ def python(page: Path) -> str:
 def table(page: Path, *header: str) -> list[list[str]]:
     """The rows of the table with this header, as the texts of their cells."""
     lines = iter(page.read_text().splitlines())
-    assert f"| {' | '.join(header)} |" in lines, f"{name(page)} has no table {header}"
+    assert f"| {' | '.join(header)} |" in lines, f"{name(page)} has no table {header}"  # reads up to the header
     next(lines)
     rows: list[list[str]] = []
     for line in lines:
