@@ -152,7 +152,7 @@ def _one_game(env: Env[Any], boards: list[Any]) -> list[Any]:
     if not isinstance(env, AutoReset):
         return boards[: ends[0] + 1] if ends else boards
     end = next((step for step in ends if step > 0), None)  # the first state may have ended the game before this one
-    return [board.board for board in boards[:end]] + ([] if end is None else [boards[end].final])
+    return [board.board for board in boards[:end]] + ([] if end is None else [boards[end].before_reset])
 
 
 def _captioned(scene: Scene, text: str, note: str) -> Scene:
