@@ -142,7 +142,7 @@ def sources(size: int, cells: jax.Array, direction: int, distance: int) -> jax.A
 
 
 def unpack(size: int, cells: jax.Array) -> jax.Array:
-    """Returns bool[cells * sets] of uint32[sets, rows]: whether a cell is in a set, all sets of the first cell first."""
+    """Returns bool[cells * sets] of uint32[sets, rows]: which sets hold the first cell, then the second, and so on."""
     t = tables(size)
 
     def by_slices(cells: jax.Array) -> jax.Array:

@@ -63,9 +63,17 @@ def _targets() -> np.ndarray:
 TARGET = _targets()
 TARGET_SET = np.where(TARGET < 0, 0, 1 << np.maximum(TARGET, 0)).astype(np.uint32)
 CELL_SET = (1 << np.arange(25)).astype(np.uint32)
+GRID = CELL_SET.reshape(5, 5).T[::-1]  # uint32[5, 5], the set of the cell that an observation has at [5 - rank, file]
 
 # Random odd numbers for the hash of a position, which mixes four words into two.
 MULTIPLIERS = np.random.default_rng(5).integers(0, 1 << 31, (5, 2)).astype(np.uint32) * np.uint32(2) + np.uint32(1)
+
+
+def decode(action: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Returns the sets of an action's origin and target, uint32[] (0 off the board), and its plane, int32[]."""
+    action = jnp.clip(action, 0, 25 * NUM_PLANES - 1)
+    target = jnp.asarray(TARGET_SET.ravel()).at[action].get(mode="promise_in_bounds")
+    return jnp.uint32(1) << (action // NUM_PLANES).astype(jnp.uint32), target, action % NUM_PLANES
 
 
 # -- sets of cells -----------------------------------------------------------------------------------------
@@ -140,6 +148,15 @@ class Position:
     def mirrored(self) -> "Position":
         """Returns the same position in the opponent's frame."""
         return Position(mirror(self.occupied & ~self.own), *map(mirror, self.pieces))
+
+
+def pack(content: np.ndarray) -> Position:
+    """Returns the position of int[25]: 1..6 are the mover's P N B R Q K, -1..-6 the opponent's."""
+
+    def cells(where: np.ndarray) -> jax.Array:
+        return jnp.uint32(int(CELL_SET[where].sum()))
+
+    return Position(cells(content > 0), *(cells(abs(content) == kind) for kind in range(1, 7)))
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def test_finished_board_of_auto_reset_ends_the_animation() -> None:
     env = auto_reset(ENV)
     before = ENV.from_string("./.1../.../.0../. 0 - 3")
     start = env.init(jax.random.key(0))
-    start = dataclasses.replace(start, board=before, final=before)
+    start = dataclasses.replace(start, board=before, before_reset=before)
     win = ENV.action_from_string(before, "9->12")
     after = jax.jit(env.step)(start, jnp.int32(win))
     assert after.terminated
