@@ -202,6 +202,20 @@ def test_equal_shares_are_equal_and_at_uniform_places(num_players: int, num_agen
     assert ((agent_of_seat == num_agents).sum(1) == num_players - num_agents * seats_each).all()
 
 
+@pytest.mark.parametrize(
+    ("seats", "message"),
+    [
+        ([[0, 0, 2]], "must hold indices of the 2 agents, not 0 to 2"),
+        ([[0, -1, -1]], "must hold indices of the 2 agents, not -1 to 0"),
+        ([[0, 1]], r"must have shape \[games, 3\], not \[1, 2\]"),
+        ([0, 1, 1], r"must have shape \[games, 3\], not \[3\]"),
+    ],
+)
+def test_play_refuses_seats_without_an_agent(seats: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        played(ONE, RANDOM, seats=seats)
+
+
 # -- evaluation ----------------------------------------------------------------------------------------------------
 
 
