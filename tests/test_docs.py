@@ -177,6 +177,13 @@ def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:
         assert row[5] == str(env.state_bytes)
 
 
+def test_readme_has_the_speeds_of_the_performance_page() -> None:
+    header = ("game", "jaxgames, steps/s", "peer", "ratio on Intel Xeon", "ratio on AMD EPYC")
+    rows = table(README, *header)
+    assert len(rows) == 4
+    assert rows == table(DOCS / "performance.md", *header)
+
+
 # -- training ------------------------------------------------------------------------------------------------------
 
 
