@@ -18,7 +18,7 @@ import tyro
 
 import jaxgames
 from benchmarks.throughput import say, timed, where
-from train.policy import Convolution
+from train.models.networks import Convolution
 
 
 @dataclass(frozen=True)

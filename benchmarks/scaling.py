@@ -28,9 +28,9 @@ import jax
 import tyro
 
 from benchmarks.throughput import keep, measured, say, timed, where
-from train import devices, processes
-from train.ppo import Config, Learner
-from train.recipes import recipe
+from train.driver import processes
+from train.ops import sharding
+from train.ppo import PPO, Config, config_for
 
 SCALINGS = ("strong", "weak")
 OVER = ("devices", "processes")
@@ -76,7 +76,7 @@ def main() -> None:
         try:
             work(Task(config, **stored))
         except (Exception, KeyboardInterrupt) as error:
-            processes.abandon(error)
+            processes.abandon(error, f"benchmarks.scaling: {error}")
             raise
         return
     arguments = tyro.cli(Arguments, prog="python -m benchmarks.scaling", description="Measure how PPO scales.")
@@ -95,7 +95,7 @@ def measure(arguments: Arguments) -> dict[str, Any]:
         raise ValueError("virtual devices need cores of their own, which only Linux gives them")
     for scaling in SCALINGS:
         for count in arguments.counts:
-            devices.check(config_of(arguments, scaling, count), count)
+            sharding.check_divisible(PPO(config_of(arguments, scaling, count)).divisible, count)
     say(f"{arguments.env}, rollouts of {arguments.rollout_length} steps")
     say("scaling    over        count   boards   cores   steps a second (spread)   efficiency")
     cores = sorted(os.sched_getaffinity(0)) if arguments.virtual_devices else []
@@ -130,7 +130,7 @@ def line(
     )
     found = workers(task, arguments.virtual_devices)
     machine: dict[str, Any] = found.pop("where")
-    boards, speed = config.num_boards, found["steps_per_second"]
+    boards, speed = config.num_envs, found["steps_per_second"]
     efficiency = speed / (count * one["steps_per_second"]) if one else 1.0
     row = {"scaling": scaling, "over": over, "count": count, "boards": boards, "cores": len(cores) or machine["cores"]}
     row |= found | {"efficiency": efficiency}
@@ -142,7 +142,7 @@ def line(
 def config_of(arguments: Arguments, scaling: str, count: int) -> Config:
     """The settings of a line."""
     boards = arguments.boards * (count if scaling == "weak" else 1)
-    return recipe(arguments.env, num_boards=boards, rollout_length=arguments.rollout_length)
+    return config_for(arguments.env, num_envs=boards, rollout_length=arguments.rollout_length)
 
 
 def workers(task: Task, virtual: bool) -> dict[str, Any]:
@@ -179,18 +179,18 @@ def work(task: Task) -> None:
     if task.cores:
         os.sched_setaffinity(0, task.cores)
     if task.coordinator is not None:
-        processes.join("benchmarks.scaling", task.coordinator, task.processes, task.process_id, timeout=300)
-    learner = Learner(task.config)
-    mesh = devices.mesh_for(task.config, task.devices)
-    runner = devices.spread(jax.jit(learner.init)(jax.random.key(0)), mesh)
+        processes.join(task.coordinator, task.processes, task.process_id, timeout=300)
+    learner = PPO(task.config)
+    mesh = sharding.mesh_for(task.devices, learner.divisible)
+    train_state = sharding.shard(jax.jit(learner.init)(jax.random.key(0)), mesh, learner.partition_specs)
     with jax.set_mesh(mesh):
         figure = timed(
-            lambda key, runner: learner.iterate(runner._replace(key=key)),
-            (runner,),
+            lambda key, train_state: learner.iterate(train_state._replace(key=key)),
+            (train_state,),
             task.config.steps_per_iteration,
             task.repeats,
         )
-    leads, machine = processes.leads(), where()
+    leads, machine = processes.is_leader(), where()
     processes.leave()
     if leads:
         print(json.dumps(figure._asdict() | {"where": machine}))

@@ -2,7 +2,7 @@
 
     python -m benchmarks.sharing
 
-    chosen      train.policy.apply_by_seat: rows in tiles of one seat, one batched product over tiles; few rows: all
+    chosen      train.models.policy.apply_by_seat: rows in tiles of one seat, one batched product; few rows: all
     all         every seat's network on every row, then the right one is picked
     gathered    every row with a copy of its seat's parameters
 
@@ -23,7 +23,7 @@ import tyro
 
 import jaxgames
 from benchmarks.throughput import say, where
-from train.policy import Params, Policy, apply_by_seat
+from train.models.policy import Params, Policy, apply_by_seat
 from train.ppo import Config
 
 Apply = Callable[..., Any]
@@ -52,7 +52,7 @@ WAYS = {"chosen": apply_by_seat, "all": all_networks, "gathered": gathered}
 def main() -> None:
     arguments = tyro.cli(Arguments, prog="python -m benchmarks.sharing", description=__doc__)
     env = jaxgames.make("chinese_checkers(size=2, num_players=6)")
-    one = Policy.of(env, "shared", Config().hidden)
+    one = Policy.of(env, "shared", Config().hidden_sizes)
     params = jax.vmap(one.init)(jax.random.split(jax.random.key(0), env.num_players))
 
     def apply(params: Params, rows: jax.Array) -> Any:

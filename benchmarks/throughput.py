@@ -42,10 +42,9 @@ from jax.sharding import PartitionSpec
 
 import jaxgames
 from benchmarks.contestant import LEAST
-from train.choice import draw
-from train.policy import Params
-from train.ppo import Learner
-from train.recipes import recipe
+from train.models.policy import Params
+from train.ops.masked_categorical import sample_and_log_prob
+from train.ppo import PPO, config_for
 
 ROWS, COPIED = PartitionSpec("boards"), PartitionSpec()  # divided along the first axis, or the same on every device
 GAMES = (
@@ -241,11 +240,11 @@ def random_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, d
 
 def policy_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Figure:
     """`policy`, with the network of the game's recipe."""
-    policy = Learner(recipe(str(env))).policy
+    policy = PPO(config_for(str(env))).policy
 
     def choose(params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
         logits, _ = policy.apply(params, observation, seat)
-        return draw(key, logits, mask)[0], 0.0
+        return sample_and_log_prob(key, logits, mask)[0], 0.0
 
     return play(env, batch, length, repeats, choose, policy.init(jax.random.key(0)), devices)
 
@@ -319,11 +318,13 @@ def element(array: jax.Array, place: jax.Array) -> jax.Array:
 def ppo(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Figure:
     """`ppo`, with the game's recipe but for the number of boards and the length of a rollout; on one device."""
     assert devices == 1
-    config = recipe(str(env))
+    config = config_for(str(env))
     length = max(8, config.steps_per_iteration // batch)
-    learner = Learner(dataclasses.replace(config, num_boards=batch, rollout_length=length))
-    runner = jax.jit(learner.init)(jax.random.key(0))
-    return timed(lambda key, runner: learner.iterate(runner._replace(key=key)), (runner,), batch * length, repeats)
+    learner = PPO(dataclasses.replace(config, num_envs=batch, rollout_length=length))
+    train_state = jax.jit(learner.init)(jax.random.key(0))
+    return timed(
+        lambda key, train_state: learner.iterate(train_state._replace(key=key)), (train_state,), batch * length, repeats
+    )
 
 
 MEASURES: dict[str, Callable[[jaxgames.Env[Any], int, int, int, int], Figure]] = {

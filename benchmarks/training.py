@@ -12,15 +12,15 @@ are timed that each do a little more than the one before, in loops of the same s
     play        random play: mask, observation, a uniformly random action, step, restart
     forward     random play that asks the network about every board, less random play
     draw        play with actions drawn from the policy, with their log-probabilities, less the one before
-    store       Learner._collect, less the one before: everything written out, the running tally
-    advantages  Learner.iterate without its update, less Learner._collect: bootstrap values, advantages, metrics
+    store       train.ppo.collect, less the one before: everything written out, the running episode_stats
+    advantages  PPO.iterate without its update, less train.ppo.collect: bootstrap values, advantages, metrics
     network     epochs over stored steps that run the network forward and backward, from a gradient as simple as its
                 outputs, less epochs that only gather their minibatches
-    loss        epochs with the gradient of Learner._loss (probabilities and entropies of masked actions), less the one
-                before
+    loss        epochs with the gradient of train.ppo.ppo_loss (probabilities and entropies of masked actions), less the
+                one before
     optimiser   the same with the optimiser, less the one before
-    shuffle     Learner._update, less the three above: permutations, gathered minibatches, metrics
-    rest        Learner.iterate, less all of the above
+    shuffle     train.ppo.update, less the three above: permutations, gathered minibatches, metrics
+    rest        PPO.iterate, less all of the above
 
 `products` are the matrix products of `forward` and `network` alone: every dot_general of their programs, on random
 arrays of the same shapes and nothing between them. What a network of this shape must cost, if all else were free.
@@ -30,10 +30,9 @@ medians can come out below zero by noise, and where the compiler fuses better th
 is given as it is, and drawn as zero. Each program reads or carries on whatever it computes, so that nothing is
 optimised away.
 """
-# pyright: reportPrivateUsage=false
-# (the parts of an iteration are its private functions)
 
 import dataclasses
+import functools
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -52,17 +51,29 @@ from matplotlib.figure import Figure
 import jaxgames
 from benchmarks.sweep import save
 from benchmarks.throughput import element, keep, play, random_play, say, timed, where
-from train.choice import draw
-from train.policy import Params
-from train.ppo import Config, Learner, Runner, Transition, rows_of_groups
-from train.recipes import DEMO, RECIPES, recipe
+from train.models.policy import Params
+from train.ops.masked_categorical import sample_and_log_prob
+from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
+from train.ppo import (
+    PPO,
+    Config,
+    TrainState,
+    Transition,
+    collect,
+    config_for,
+    estimate_advantages,
+    make_optimizer,
+    ppo_loss,
+    update,
+)
+from train.recipes import DEMO, RECIPES
 
 GAMES = ("demo", *sorted(RECIPES))
 PARTS = ("play", "forward", "draw", "store", "advantages", "network", "loss", "optimiser", "shuffle", "rest")
 COLOURS = ("#7fb069", "#2f6690", "#c9ada7", "#9a8c98", "#6d6875", "#16425b", "#ca3c25", "#a663cc", "#e6aa68", "#bbbbbb")
 SETTINGS: dict[str, dict[str, Any]] = {
     "recipe": {},
-    "large": {"num_boards": 2048, "rollout_length": 32, "minibatches": 64},
+    "large": {"num_envs": 2048, "rollout_length": 32, "num_minibatches": 64},
 }
 
 
@@ -102,7 +113,7 @@ def main() -> None:
 
 
 def config(game: str, setting: str) -> Config:
-    base = Config(**DEMO) if game == "demo" else recipe(game)
+    base = Config(**DEMO) if game == "demo" else config_for(game)
     return dataclasses.replace(base, **SETTINGS[setting])
 
 
@@ -115,24 +126,39 @@ def line(row: dict[str, Any]) -> str:
     return "| " + " | ".join([row["game"], *cells, *parts]) + " |"
 
 
-class Collector(Learner):
-    """A learner whose iteration ends before the update, with what the update would have been given."""
+def collect_for_update(
+    learner: PPO, train_state: TrainState
+) -> tuple[TrainState, tuple[Transition, jax.Array, jax.Array]]:
+    """An iteration that ends before the update: the state to update, and the steps, advantages and targets."""
+    config, env, policy = learner.config, learner.env, learner.policy
+    train_state, steps = collect(config, env, policy, train_state)
+    advantages = estimate_advantages(config, env, policy, train_state.params, steps)
+    steps = steps._replace(next_state=None, episode_stats=None)  # pyright: ignore[reportArgumentType]  # not for the update
+    return train_state, (steps, advantages, advantages + steps.value)
 
-    def _update(self, runner: Runner, steps: Transition, advantages: jax.Array) -> tuple[Runner, dict[str, Any]]:
-        return runner, {"given": (steps, advantages, advantages + steps.value)}
+
+def group(config: Config, given: Any) -> Any:
+    return group_boards(given, num_groups(config.num_envs, config.minibatch_size))
+
+
+def rows_of_minibatches(config: Config, key: jax.Array) -> jax.Array:
+    groups = num_groups(config.num_envs, config.minibatch_size)
+    return shuffle(key, groups, config.steps_per_iteration // groups, config.num_minibatches, config.minibatch_size)
 
 
 def measure(config: Config, repeats: int, game: str) -> dict[str, Any]:
     """Steps per second of training and of random play, and microseconds a step of every part."""
-    learner, collector = Learner(config), Collector(config)
-    runner = jax.jit(learner.init)(jax.random.key(0))
+    learner = PPO(config)
+    collecting = functools.partial(collect_for_update, learner)
+    loss = functools.partial(ppo_loss, config, learner.policy)
+    train_state = jax.jit(learner.init)(jax.random.key(0))
     policy, steps = learner.policy, config.steps_per_iteration
 
     def spent(program: Callable[..., Any], *arguments: Any) -> float:
         return 1e6 / timed(program, arguments, steps, repeats).steps_per_second
 
-    def from_key(iteration: Callable[[Runner], Any]) -> Callable[..., Any]:
-        return lambda key, runner: iteration(runner._replace(key=key))
+    def from_key(iteration: Callable[[TrainState], Any]) -> Callable[..., Any]:
+        return lambda key, train_state: iteration(train_state._replace(key=key))
 
     def seen(
         params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array
@@ -146,69 +172,73 @@ def measure(config: Config, repeats: int, game: str) -> dict[str, Any]:
         params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
         logits, value = policy.apply(params, observation, seat)
-        action, log_prob = draw(key, logits, mask)
+        action, log_prob = sample_and_log_prob(key, logits, mask)
         return action, log_prob.sum() + value.sum()
 
-    rollout = (config.num_boards, config.rollout_length, repeats)
+    rollout = (config.num_envs, config.rollout_length, repeats)
     playing = [1e6 / random_play(learner.env, *rollout).steps_per_second]
-    playing += [1e6 / play(learner.env, *rollout, choose, runner.params).steps_per_second for choose in (seen, drawn)]
-    playing.append(spent(from_key(learner._collect), runner))
-    playing.append(spent(from_key(collector.iterate), runner))
+    playing += [
+        1e6 / play(learner.env, *rollout, choose, train_state.params).steps_per_second for choose in (seen, drawn)
+    ]
+    playing.append(spent(from_key(functools.partial(collect, config, learner.env, learner.policy)), train_state))
+    playing.append(spent(from_key(collecting), train_state))
 
-    given = jax.jit(collector.iterate)(runner)[1]["given"]
-    batch = learner._grouped(given)
-    state, plain = runner.opt_state, optax.scale(-1e-9)
+    given = jax.jit(collecting)(train_state)[1]
+    batch = group(config, given)
+    state, plain = train_state.opt_state, optax.scale(-1e-9)
     learning: list[float] = []
     for gradient, optimizer, opt_state in (
-        (nothing, plain, plain.init(runner.params)),
-        (through_the_network(learner), plain, plain.init(runner.params)),
-        (jax.grad(learner._loss, has_aux=True), plain, plain.init(runner.params)),
-        (jax.grad(learner._loss, has_aux=True), learner._optimizer, state),
+        (nothing, plain, plain.init(train_state.params)),
+        (through_the_network(learner), plain, plain.init(train_state.params)),
+        (jax.grad(loss, has_aux=True), plain, plain.init(train_state.params)),
+        (jax.grad(loss, has_aux=True), make_optimizer(config), state),
     ):
-        learning.append(spent(epochs(learner, gradient, optimizer), (runner.params, opt_state), batch))
-    updating = spent(lambda key, runner, *batch: learner._update(runner._replace(key=key), *batch), runner, *given[:2])
-    whole = spent(from_key(learner.iterate), runner)
+        learning.append(spent(epochs(learner, gradient, optimizer), (train_state.params, opt_state), batch))
+    updating = spent(
+        lambda key, train_state, *batch: update(config, policy, train_state._replace(key=key), *batch),
+        train_state,
+        *given[:2],
+    )
+    whole = spent(from_key(learner.iterate), train_state)
 
     parts = [after - before for series in ([0.0, *playing], learning) for before, after in pairwise(series)]
     parts += [updating - sum(parts[len(playing) :]), whole - playing[-1] - updating]
-    part = rows_of_groups(batch, learner._order(jax.random.key(0))[0])
-    board = part[0].observation[: config.num_boards], part[0].seat[: config.num_boards]
+    part = take_rows(batch, rows_of_minibatches(config, jax.random.key(0))[0])
+    board = part[0].observation[: config.num_envs], part[0].seat[: config.num_envs]
     return {
         "game": game,
         "env": config.env,
         "ppo": 1e6 / whole,
         "random_play": 1e6 / playing[0],
-        "products": bare_products(policy.apply, (runner.params, *board), repeats)
-        + config.epochs * bare_products(through_the_network(learner), (runner.params, *part), repeats),
+        "products": bare_products(policy.apply, (train_state.params, *board), repeats)
+        + config.update_epochs * bare_products(through_the_network(learner), (train_state.params, *part), repeats),
         "parts": dict(zip(PARTS, parts, strict=True)),
-        "boards": config.num_boards,
+        "boards": config.num_envs,
         "rollout_length": config.rollout_length,
     }
 
 
-def epochs(
-    learner: Learner, gradient: Callable[..., Any], optimizer: optax.GradientTransformation
-) -> Callable[..., Any]:
-    """The loops of `Learner._update` around any gradient; each minibatch is written out whole."""
+def epochs(learner: PPO, gradient: Callable[..., Any], optimizer: optax.GradientTransformation) -> Callable[..., Any]:
+    """The loops of `train.ppo.update` around any gradient; each minibatch is written out whole."""
     config = learner.config
 
     def program(key: jax.Array, learnt: tuple[Params, Any], batch: Any) -> Any:
         def epoch(carry: Any, key: jax.Array) -> Any:
-            return jax.lax.scan(minibatch, carry, learner._order(key))
+            return jax.lax.scan(minibatch, carry, rows_of_minibatches(config, key))
 
         def minibatch(carry: Any, rows: jax.Array) -> Any:
             params, opt_state, before, checksum = carry
             checksum += sum(element(leaf, rows.reshape(-1)) for leaf in jax.tree.leaves(before))
-            part = rows_of_groups(batch, rows)
+            part = take_rows(batch, rows)
             change, _ = gradient(params, *part)
             if change is not None:
                 change, opt_state = optimizer.update(change, opt_state, params)
                 params = optax.apply_updates(params, change)
             return (params, opt_state, part, checksum), None
 
-        blank = jax.tree.map(jnp.zeros_like, rows_of_groups(batch, learner._order(key)[0]))
+        blank = jax.tree.map(jnp.zeros_like, take_rows(batch, rows_of_minibatches(config, key)[0]))
         start = (*learnt, blank, jnp.float32(0))
-        return jax.lax.scan(epoch, start, jax.random.split(key, config.epochs))[0]
+        return jax.lax.scan(epoch, start, jax.random.split(key, config.update_epochs))[0]
 
     return program
 
@@ -218,7 +248,7 @@ def nothing(params: Params, *part: Any) -> tuple[None, None]:
     return None, None
 
 
-def through_the_network(learner: Learner) -> Callable[..., Any]:
+def through_the_network(learner: PPO) -> Callable[..., Any]:
     """The gradient of the squares of logits and values: what comes back through the network is what went out of it."""
 
     def squares(params: Params, steps: Transition, advantages: jax.Array, targets: jax.Array) -> tuple[jax.Array, None]:

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import tyro
 
-from train import evaluate, loop
-from train.recipes import recipe
+from train import evaluate
+from train.driver import cli, loop
+from train.ppo import PPO, config_for
 
 
 class Task(NamedTuple):
@@ -59,7 +60,7 @@ def main() -> None:
     results: dict[str, dict[str, Any]] = {}
     for name in arguments.tasks:
         results[name] = train_and_play(name, arguments)
-        loop.say(f"{name}: win rate {results[name]['win_rate']:.4f}")
+        loop.log(f"{name}: win rate {results[name]['win_rate']:.4f}")
     print(table(results))
     print(json.dumps(results))
 
@@ -68,10 +69,10 @@ def train_and_play(name: str, arguments: Arguments) -> dict[str, Any]:
     """What `train.ppo` and `train.evaluate` say of one game."""
     task = TASKS[name]
     changes = {} if arguments.total_steps is None else {"total_steps": arguments.total_steps}
-    config = recipe(task.env, seed=arguments.seed, **changes)
+    config = config_for(task.env, seed=arguments.seed, **changes)
     settings = loop.Settings(run_dir=arguments.output / name, resume=True, evaluate_every=20)
-    run = loop.open_run(loop.Arguments(config, settings))
-    trained = loop.train(run, settings)
+    run = cli.create_or_resume(PPO(config), settings)
+    trained = loop.run_training(run.learner, run, settings)
     if not trained["finished"]:
         sys.exit(130)
     played = evaluate.evaluate(evaluate.Arguments(run.folder, games=arguments.games, seat=task.seat))

@@ -20,11 +20,12 @@ import jax
 import numpy as np
 
 from jaxgames import render
-from train import evaluate, loop, play, plot
-from train.policy import Params
-from train.ppo import Config, Learner
+from train import evaluate, play, plot
+from train.driver import loop
+from train.driver.run_folder import RunFolder
+from train.models.policy import Params
+from train.ppo import PPO, Config
 from train.recipes import DEMO
-from train.run import Run
 
 FOLDER = Path("runs/demo")
 
@@ -33,20 +34,20 @@ def main() -> None:
     config = Config(**DEMO)
     settings = loop.Settings(run_dir=FOLDER, evaluate_every=20, checkpoint_every=50)
     shutil.rmtree(FOLDER, ignore_errors=True)
-    run = Run.create(FOLDER, config)
-    if not loop.train(run, settings)["finished"]:
+    run = RunFolder.create(FOLDER, PPO(config))
+    if not loop.run_training(run.learner, run, settings)["finished"]:
         sys.exit(130)
-    loop.say(f"learning curve  {plot.learning_curve(run)}")
-    loop.say(f"animated game   {animate(run)}  (open it in a browser)")
-    loop.say("1,000 games against five random opponents ...")
+    loop.log(f"learning curve  {plot.learning_curve(run)}")
+    loop.log(f"animated game   {animate(run)}  (open it in a browser)")
+    loop.log("1,000 games against five random opponents ...")
     result = evaluate.evaluate(evaluate.Arguments(FOLDER, games=1000))
-    loop.say(f"{time.monotonic() - BEGIN:.0f} seconds in all")
+    loop.log(f"{time.monotonic() - BEGIN:.0f} seconds in all")
     print(json.dumps(result))
 
 
-def animate(run: Run) -> Path:
+def animate(run: RunFolder) -> Path:
     """Plays a few games against random opponents and writes the shortest one that was won as an animated SVG."""
-    learner = Learner(run.config)
+    learner = run.learner
     env, num_games, num_steps = learner.env, 32, 300
     pilots = play.one_seat(jax.random.key(0), num_games, env.num_players, seat=0)
 

@@ -25,8 +25,8 @@ from tqdm import tqdm
 
 import jaxgames
 from train import play
-from train.policy import Sharing
-from train.ppo import Config, Learner
+from train.models.policy import Sharing
+from train.ppo import PPO, Config
 
 mpl.use("Agg")
 
@@ -51,9 +51,9 @@ class Arguments:
     games: int = 30
     """Of an evaluation; the paper's 30."""
     iterations: int = 100
-    entropy_weight: float = 0.03
+    ent_coef: float = 0.03
     learning_rate: float = 3e-4
-    epochs: int = 10
+    update_epochs: int = 10
 
 
 def main() -> None:
@@ -74,33 +74,33 @@ def train(mode: Sharing, arguments: Arguments) -> dict[str, Any]:
         env="chinese_checkers(size=2, num_players=6)",
         sharing=mode,
         total_steps=4000 * arguments.iterations,
-        num_boards=20,
+        num_envs=20,
         rollout_length=200,
-        epochs=arguments.epochs,
-        minibatches=16,
+        update_epochs=arguments.update_epochs,
+        num_minibatches=16,
         learning_rate=arguments.learning_rate,
-        entropy_weight=arguments.entropy_weight,
-        trace_decay=0.8,
-        clip=0.3,
-        hidden=(64, 64),
+        ent_coef=arguments.ent_coef,
+        gae_lambda=0.8,
+        clip_coef=0.3,
+        hidden_sizes=(64, 64),
     )
-    learner, env = Learner(config), jaxgames.make(EVALUATION_ENV)
+    learner, env = PPO(config), jaxgames.make(EVALUATION_ENV)
 
     @functools.partial(jax.jit, donate_argnums=0)
     @jax.vmap
-    def iterate(runner: Any) -> Any:
-        runner, _ = learner.iterate(runner)
-        key, evaluation_key = jax.random.split(runner.key)
-        outcome = play.against_random(env, learner.policy, runner.params, evaluation_key, arguments.games, seat=0)
-        return runner._replace(key=key), outcome
+    def iterate(train_state: Any) -> Any:
+        train_state, _ = learner.iterate(train_state)
+        key, evaluation_key = jax.random.split(train_state.key)
+        outcome = play.against_random(env, learner.policy, train_state.params, evaluation_key, arguments.games, seat=0)
+        return train_state._replace(key=key), outcome
 
     begin = time.monotonic()
-    runners = jax.jit(jax.vmap(learner.init))(jax.random.split(jax.random.key(0), arguments.seeds))
+    train_states = jax.jit(jax.vmap(learner.init))(jax.random.split(jax.random.key(0), arguments.seeds))
     print(f"{mode}: {arguments.seeds} seeds at once; compiling ...", file=sys.stderr, flush=True)
     rows: list[dict[str, Any]] = []
     with tqdm(total=arguments.iterations, unit=" iterations", disable=None) as bar:
         for iteration in range(1, arguments.iterations + 1):
-            runners, outcome = iterate(runners)
+            train_states, outcome = iterate(train_states)
             rows.append(jax.device_get(outcome))
             bar.update()
             if iteration % 10 == 0:

@@ -1,10 +1,13 @@
 """Board games as vectorised JAX environments."""
 
+from jaxgames import agents as agents
+from jaxgames import arena as arena
 from jaxgames import render as render
 from jaxgames import testing as testing
+from jaxgames._checks import ParameterError as ParameterError
+from jaxgames._checks import ParameterTypeError as ParameterTypeError
 from jaxgames.env import Env as Env
-from jaxgames.env import ParameterError as ParameterError
-from jaxgames.env import ParameterTypeError as ParameterTypeError
+from jaxgames.env import Outcome as Outcome
 from jaxgames.env import State as State
 from jaxgames.registry import list_games as list_games
 from jaxgames.registry import make as make

@@ -1,1 +1,1 @@
-"""Training on top of jaxgames: PPO, evaluation and matches, run from a checkout."""
+"""Training on top of jaxgames: learners, evaluation and matches, run from a checkout."""

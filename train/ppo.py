@@ -1,9 +1,10 @@
 """PPO by self-play: one policy plays every seat of thousands of boards and learns from all of them.
 
-    runner = learner.init(key)
-    runner, metrics = learner.iterate(runner)       # collect, advantages, update: one program, under one jit
+    ppo = PPO(Config(env="chinese_checkers(size=2, num_players=6)"))
+    train_state = ppo.init(key)
+    train_state, metrics = ppo.iterate(train_state)   # collect, advantages, update: one program, under one jit
 
-`Learner.iterate` is pure, so seeds are a `jax.vmap` of it, and a run goes on from a stored `Runner` to the same bits.
+`iterate` is pure: several seeds are a `jax.vmap` of it, and a stored `TrainState` continues with the same bits.
 
     python -m train.ppo --env "chinese_checkers(size=2, num_players=6)" --run-dir runs/first
 
@@ -11,9 +12,9 @@ Source: Schulman et al., Proximal Policy Optimization Algorithms, 2017, arXiv:17
 """
 
 import functools
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, get_args
+from typing import Any, ClassVar, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
@@ -21,10 +22,16 @@ import optax
 
 import jaxgames
 from jaxgames.wrappers import AutoResetState
-from train.advantages import per_seat_advantages
-from train.choice import draw, log_prob_and_entropy
-from train.devices import BY_BOARD, COPIED, on_each_device
-from train.policy import Params, Policy, Sharing
+from train.driver import cli
+from train.models.policy import Params, Policy, Sharing
+from train.models.policy_agent import PolicyAgent
+from train.ops.advantages import per_seat_advantages
+from train.ops.masked_categorical import log_prob_and_entropy, sample_and_log_prob
+from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
+from train.ops.sharding import REPLICATED, SHARDED, SHARDED_BY_BOARD, on_each_device
+from train.recipes import RECIPES
+
+Metrics = dict[str, jax.Array]  # float32[] each
 
 
 @dataclass(frozen=True)
@@ -38,85 +45,118 @@ class Config:
     total_steps: int = 400_000
     """Environment steps of the whole run, rounded up to whole iterations; a submove of any seat is a step."""
     seed: int = 0
-    num_boards: int = 20
+    num_envs: int = 20
     """Boards played at once."""
     rollout_length: int = 200
     """Steps of each board in an iteration."""
-    epochs: int = 10
-    """Passes over an iteration's steps."""
-    minibatches: int = 16
-    """Parts that a pass is cut into, a gradient step each."""
+    update_epochs: int = 10
+    """Passes over the steps of an iteration."""
+    num_minibatches: int = 16
+    """Minibatches of a pass; each is one gradient step."""
     learning_rate: float = 3e-4
-    anneal: bool = True
+    anneal_lr: bool = True
     """Whether the learning rate falls linearly to zero over the run."""
-    discount: float = 0.99
-    """Gamma, per decision of a seat."""
-    trace_decay: float = 0.8
+    gamma: float = 0.99
+    """Discount per decision of a seat."""
+    gae_lambda: float = 0.8
     """Lambda of the advantage estimate."""
-    clip: float = 0.3
-    """How far the probability of an action may move from the old one before its gradient is cut."""
-    value_weight: float = 0.5
-    entropy_weight: float = 0.1
+    clip_coef: float = 0.3
+    """Largest change of an action's probability ratio from 1 that still has a gradient."""
+    vf_coef: float = 0.5
+    """Weight of the value loss."""
+    ent_coef: float = 0.1
+    """Weight of the entropy bonus."""
     max_grad_norm: float = 0.5
     channels: tuple[int, ...] = ()
-    """Channels of the encoder's 3 x 3 convolutions, for boards that are grids; none if empty."""
-    hidden: tuple[int, ...] = (64, 64)
+    """Channels of the encoder's 3 x 3 convolutions, for boards that are grids; no convolutions if empty."""
+    hidden_sizes: tuple[int, ...] = (64, 64)
     """Widths of the encoder's dense layers, behind the convolutions."""
     temperature: float = 1.0
-    """Of the policy when it plays after training: 1 draws from it, less sharpens it, 0 plays its likeliest action."""
+    """Temperature of the policy when it plays after training: 1 samples from it, a smaller one sharpens it, 0 plays
+    greedily."""
 
     def __post_init__(self) -> None:
-        for name in ("channels", "hidden"):  # lists where the settings come from JSON
+        for name in ("channels", "hidden_sizes"):  # JSON stores them as lists
             object.__setattr__(self, name, tuple(getattr(self, name)))
         jaxgames.make(self.env)
         if self.sharing not in get_args(Sharing):
             raise ValueError(f"sharing must be one of {', '.join(get_args(Sharing))}, not {self.sharing!r}")
-        if not self.hidden or min(self.hidden) < 1:
-            raise ValueError(f"hidden must be one or more positive widths, not {self.hidden}")
+        if not self.hidden_sizes or min(self.hidden_sizes) < 1:
+            raise ValueError(f"hidden_sizes must be one or more positive widths, not {self.hidden_sizes}")
         if any(width < 1 for width in self.channels):
             raise ValueError(f"channels must be positive numbers, not {self.channels}")
-        counts = ("total_steps", "num_boards", "rollout_length", "epochs", "minibatches")
-        for name in (*counts, "learning_rate", "clip", "max_grad_norm"):
+        counts = ("total_steps", "num_envs", "rollout_length", "update_epochs", "num_minibatches")
+        for name in (*counts, "learning_rate", "clip_coef", "max_grad_norm"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
-        for name in ("value_weight", "entropy_weight", "temperature"):
+        for name in ("vf_coef", "ent_coef", "temperature"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
-        for name in ("discount", "trace_decay"):
+        for name in ("gamma", "gae_lambda"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
-        if self.minibatches > self.steps_per_iteration:
-            raise ValueError(f"minibatches must be at most num_boards * rollout_length = {self.steps_per_iteration}")
+        if self.num_minibatches > self.steps_per_iteration:
+            raise ValueError(
+                f"num_minibatches must be at most num_envs * rollout_length = {self.steps_per_iteration}, "
+                f"not {self.num_minibatches}"
+            )
 
     @property
     def steps_per_iteration(self) -> int:
-        return self.num_boards * self.rollout_length
+        return self.num_envs * self.rollout_length
 
     @property
     def minibatch_size(self) -> int:
-        return self.steps_per_iteration // self.minibatches
+        return self.steps_per_iteration // self.num_minibatches
 
     @property
     def num_iterations(self) -> int:
         return -(-self.total_steps // self.steps_per_iteration)
 
 
-class Runner(NamedTuple):
-    """All that a run is between two iterations."""
+FORMER_NAMES = {  # of settings, in config.json of older runs
+    "num_boards": "num_envs",
+    "epochs": "update_epochs",
+    "minibatches": "num_minibatches",
+    "anneal": "anneal_lr",
+    "discount": "gamma",
+    "trace_decay": "gae_lambda",
+    "clip": "clip_coef",
+    "value_weight": "vf_coef",
+    "entropy_weight": "ent_coef",
+    "hidden": "hidden_sizes",
+}
 
-    params: Params
-    opt_state: Any  # optax's
-    boards: AutoResetState[Any]  # [num_boards]
-    tally: "Tally"  # [num_boards]
-    key: jax.Array
-    iteration: jax.Array  # int32[]
+
+def config_for(env: str, **changes: Any) -> Config:
+    """Default settings for a game: its entry in `train.recipes`, with `changes`.
+
+    Args:
+      env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)".
+      **changes: fields of `Config`.
+
+    Raises:
+      ValueError: an unknown game or parameter, or a setting that is not allowed.
+    """
+    return Config(env=env, **(RECIPES.get(jaxgames.make(env).id, {}) | changes))
 
 
-class Tally(NamedTuple):
-    """What the games in progress have come to so far."""
+class EpisodeStats(NamedTuple):
+    """Length and returns of the game in progress."""
 
     length: jax.Array  # int32[], steps
     returns: jax.Array  # float32[num_players]
+
+
+class TrainState(NamedTuple):
+    """The whole state of a run between two iterations."""
+
+    params: Params
+    opt_state: Any  # optax's
+    boards: AutoResetState[Any]  # [num_envs]
+    episode_stats: EpisodeStats  # [num_envs]
+    key: jax.Array
+    iteration: jax.Array  # int32[]
 
 
 class Transition(NamedTuple):
@@ -131,230 +171,239 @@ class Transition(NamedTuple):
     rewards: jax.Array  # float32[num_players], scaled
     terminated: jax.Array  # bool[]
     truncated: jax.Array  # bool[]
-    final: jaxgames.State  # the board that the step led to, before any restart
-    tally: Tally  # of the game that the step belongs to, the step included
+    next_state: jaxgames.State  # the board that the step led to, before any restart
+    episode_stats: EpisodeStats  # of the game that the step belongs to, the step included
 
 
 @dataclass(frozen=True)
-class Learner:
-    """The pure functions of a run; static under jit."""
+class PPO:
+    """The learner that `train.driver` runs; static under jit."""
+
+    name: ClassVar[str] = "ppo"
+    config_type: ClassVar[type[Config]] = Config
+    former_names: ClassVar[Mapping[str, str]] = FORMER_NAMES
 
     config: Config
     env: jaxgames.Env[Any] = field(init=False)
     policy: Policy = field(init=False)
 
     def __post_init__(self) -> None:
-        env = jaxgames.make(self.config.env)
+        c, env = self.config, jaxgames.make(self.config.env)
         object.__setattr__(self, "env", env)
-        policy = Policy.of(env, self.config.sharing, self.config.hidden, self.config.channels)
-        object.__setattr__(self, "policy", policy)
+        object.__setattr__(self, "policy", Policy.of(env, c.sharing, c.hidden_sizes, c.channels))
 
-    def init(self, key: jax.Array) -> Runner:
-        c = self.config
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The settings that name a run on its first line and in its result."""
+        return {"env": self.config.env, "sharing": self.config.sharing, "seed": self.config.seed}
+
+    @property
+    def divisible(self) -> dict[str, int]:
+        """Counts that must be multiples of the number of devices."""
+        return {"num_envs": self.config.num_envs, "the steps of a minibatch": self.config.minibatch_size}
+
+    @property
+    def partition_specs(self) -> Any:
+        """How each part of a train state is laid over the devices."""
+        return TrainState(REPLICATED, REPLICATED, SHARDED, SHARDED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
+
+    def agent(self, params: Params, temperature: float | None = None) -> PolicyAgent:
+        """The player with these parameters, by default at the temperature of the settings."""
+        return PolicyAgent(
+            params, self.env, self.policy, self.config.temperature if temperature is None else temperature
+        )
+
+    def init(self, key: jax.Array) -> TrainState:
+        """The train state before the first iteration."""
         key, params_key, boards_key = jax.random.split(key, 3)
         params = self.policy.init(params_key)
-        boards = jax.vmap(jaxgames.auto_reset(self.env).init)(jax.random.split(boards_key, c.num_boards))
-        tally = Tally(jnp.zeros(c.num_boards, jnp.int32), jnp.zeros((c.num_boards, self.env.num_players), jnp.float32))
-        return Runner(params, self._optimizer.init(params), boards, tally, key, jnp.int32(0))
+        num_envs, num_players = self.config.num_envs, self.env.num_players
+        boards = jax.vmap(jaxgames.auto_reset(self.env).init)(jax.random.split(boards_key, num_envs))
+        stats = EpisodeStats(jnp.zeros(num_envs, jnp.int32), jnp.zeros((num_envs, num_players), jnp.float32))
+        return TrainState(params, make_optimizer(self.config).init(params), boards, stats, key, jnp.int32(0))
 
-    def iterate(self, runner: Runner) -> tuple[Runner, dict[str, jax.Array]]:
-        """One iteration: the runner after it, and metrics (float32[] each) reduced on the device."""
-        c = self.config
-        runner, steps = self._collect(runner)  # [rollout_length, num_boards]
-        bootstrap = on_each_device(self._bootstrap, COPIED, BY_BOARD, out=BY_BOARD)(runner.params, steps)
-        advantages = jax.vmap(
-            functools.partial(per_seat_advantages, discount=c.discount, trace_decay=c.trace_decay),
-            in_axes=1,
-            out_axes=1,
-        )(steps.rewards, steps.value, steps.seat, steps.terminated, steps.truncated, bootstrap)
-        metrics = self._rollout_metrics(steps)
-        steps = steps._replace(final=None, tally=None)  # pyright: ignore[reportArgumentType]  # the update needs neither
-        runner, update_metrics = self._update(runner, steps, advantages)
-        return runner._replace(iteration=runner.iteration + 1), metrics | update_metrics
+    def held_arrays(self, key: jax.Array) -> tuple[TrainState, Transition]:
+        """A train state and the steps collected from it."""
+        return collect(self.config, self.env, self.policy, self.init(key))
 
-    # -- collect -----------------------------------------------------------------------------------
+    def iterate(self, train_state: TrainState) -> tuple[TrainState, Metrics]:
+        """One iteration: the train state after it, and metrics that are reduced on the device."""
+        config, env, policy = self.config, self.env, self.policy
+        with jax.named_scope("collect"):
+            train_state, steps = collect(config, env, policy, train_state)
+        with jax.named_scope("advantages"):
+            advantages = estimate_advantages(config, env, policy, train_state.params, steps)
+        metrics = episode_metrics(env, steps)
+        with jax.named_scope("update"):
+            train_state, update_metrics = update(config, policy, train_state, steps, advantages)
+        return train_state._replace(iteration=train_state.iteration + 1), metrics | update_metrics
 
-    def _collect(self, runner: Runner) -> tuple[Runner, Transition]:
-        env = jaxgames.auto_reset(self.env)
 
-        def step(carry: tuple[AutoResetState[Any], Tally], key: jax.Array):
-            boards, tally = carry
-            action_key, step_key = jax.random.split(key)
-            observation = jax.vmap(env.observe)(boards)
-            mask = jax.vmap(env.legal_action_mask)(boards)
-            seat = boards.current_player
-            logits, value = self.policy.apply(runner.params, observation, seat)
-            action, log_prob = draw(action_key, logits, mask)
-            boards = jax.vmap(env.step)(boards, action, jax.random.split(step_key, self.config.num_boards))
-            tally = Tally(tally.length + 1, tally.returns + boards.rewards)
-            transition = Transition(
-                observation=observation,
-                mask=mask,
-                seat=seat,
-                action=action,
-                log_prob=log_prob,
-                value=value,
-                rewards=boards.rewards * self._reward_scale,
-                terminated=boards.terminated,
-                truncated=boards.truncated,
-                final=boards.final,
-                tally=tally,
-            )
-            live = ~(boards.terminated | boards.truncated)
-            tally = Tally(tally.length * live, tally.returns * live[:, None])
-            return (boards, tally), transition
+def collect(
+    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState
+) -> tuple[TrainState, Transition]:
+    """Plays `rollout_length` steps of every board; returns them as leaves [rollout_length, num_envs, ...]."""
+    env = jaxgames.auto_reset(env)
+    reward_scale = 1.0 / max(abs(bound) for bound in env.reward_range)  # one set of weights then fits all games
 
-        key, subkey = jax.random.split(runner.key)
-        keys = jax.random.split(subkey, self.config.rollout_length)
-        (boards, tally), steps = jax.lax.scan(step, (runner.boards, runner.tally), keys)
-        return runner._replace(boards=boards, tally=tally, key=key), steps
-
-    # -- advantages --------------------------------------------------------------------------------
-
-    def _bootstrap(self, params: Params, steps: Transition) -> jax.Array:
-        """float32[rollout_length, num_boards, num_players], every seat's value where a game was cut off.
-
-        Truncations are few, so the boards that were truncated are gathered and valued in chunks, as many as it takes.
-        """
-        shape = steps.truncated.shape
-        boards = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), steps.final)
-        cut_off = steps.truncated.at[-1].set(~steps.terminated[-1]).reshape(-1)
-        chunk = shape[1]
-        order = jnp.argsort(~cut_off, stable=True)  # those cut off first
-        seats = jnp.arange(self.env.num_players, dtype=jnp.int32)
-
-        def value_chunk(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            begin, values = carry
-            rows = jax.lax.dynamic_slice(order, (begin,), (chunk,))
-            some = jax.tree.map(lambda x: x[rows], boards)
-            views = jax.vmap(lambda board: jax.vmap(lambda seat: self.env.observe(board, seat))(seats))(some)
-            _, of_seats = self.policy.apply(
-                params, views.reshape(-1, *self.env.observation_shape), jnp.tile(seats, chunk)
-            )
-            return begin + chunk, values.at[rows].set(of_seats.reshape(chunk, -1))
-
-        values = jnp.zeros((cut_off.size, self.env.num_players), jnp.float32)
-        num_cut_off = cut_off.sum(dtype=jnp.int32)
-        _, values = jax.lax.while_loop(lambda carry: carry[0] < num_cut_off, value_chunk, (jnp.int32(0), values))
-        return values.reshape(*shape, -1)
-
-    # -- update ------------------------------------------------------------------------------------
-
-    def _update(self, runner: Runner, steps: Transition, advantages: jax.Array) -> tuple[Runner, dict[str, jax.Array]]:
-        """Steps and advantages are [rollout_length, num_boards]."""
-        optimizer = self._optimizer
-        targets = advantages + steps.value
-        batch = self._grouped((steps, advantages, targets))
-
-        def epoch(carry: tuple[Params, Any], key: jax.Array) -> Any:
-            return jax.lax.scan(minibatch, carry, self._order(key))
-
-        def minibatch(carry: tuple[Params, Any], rows: jax.Array) -> Any:
-            params, opt_state = carry
-            gradient, metrics = jax.grad(self._loss, has_aux=True)(params, *rows_of_groups(batch, rows))
-            updates, opt_state = optimizer.update(gradient, opt_state, params)
-            return (optax.apply_updates(params, updates), opt_state), metrics
-
-        key, subkey = jax.random.split(runner.key)
-        (params, opt_state), metrics = jax.lax.scan(
-            epoch, (runner.params, runner.opt_state), jax.random.split(subkey, self.config.epochs)
+    def step(carry: tuple[AutoResetState[Any], EpisodeStats], key: jax.Array):
+        boards, stats = carry
+        action_key, step_key = jax.random.split(key)
+        observation = jax.vmap(env.observe)(boards)
+        mask = jax.vmap(env.legal_action_mask)(boards)
+        seat = boards.current_player
+        logits, value = policy.apply(train_state.params, observation, seat)
+        action, log_prob = sample_and_log_prob(action_key, logits, mask)
+        boards = jax.vmap(env.step)(boards, action, jax.random.split(step_key, config.num_envs))
+        stats = EpisodeStats(stats.length + 1, stats.returns + boards.rewards)
+        transition = Transition(
+            observation=observation,
+            mask=mask,
+            seat=seat,
+            action=action,
+            log_prob=log_prob,
+            value=value,
+            rewards=boards.rewards * reward_scale,
+            terminated=boards.terminated,
+            truncated=boards.truncated,
+            next_state=boards.before_reset,
+            episode_stats=stats,
         )
-        metrics = jax.tree.map(jnp.mean, metrics)
-        metrics["explained_variance"] = 1 - jnp.var(advantages) / (jnp.var(targets) + 1e-8)
-        return runner._replace(params=params, opt_state=opt_state, key=key), metrics
+        live = ~(boards.terminated | boards.truncated)
+        stats = EpisodeStats(stats.length * live, stats.returns * live[:, None])
+        return (boards, stats), transition
 
-    @property
-    def _groups(self) -> int:
-        """Boards are shuffled in groups, as many as divide both the boards and a minibatch: every group gives the same
-        number of steps to each minibatch. Where groups lie on different devices no step has to leave its device."""
-        return math.gcd(self.config.num_boards, self.config.minibatch_size)
-
-    def _grouped(self, steps: Any) -> Any:
-        """Leaves [rollout_length, num_boards, ...] as [groups, steps of a group, ...]."""
-        return jax.tree.map(lambda x: x.swapaxes(0, 1).reshape(self._groups, -1, *x.shape[2:]), steps)
-
-    def _order(self, key: jax.Array) -> jax.Array:
-        """int32[minibatches, groups, steps of a group in a minibatch], places in their groups, shuffled."""
-        c, groups = self.config, self._groups
-        length, part = c.steps_per_iteration // groups, c.minibatch_size // groups
-        order = jax.vmap(lambda key: jax.random.permutation(key, length))(jax.random.split(key, groups))
-        return order[:, : c.minibatches * part].reshape(groups, c.minibatches, part).swapaxes(0, 1)
-
-    def _loss(
-        self,
-        params: Params,
-        steps: Transition,
-        advantages: jax.Array,
-        targets: jax.Array,
-    ) -> tuple[jax.Array, dict[str, jax.Array]]:
-        c = self.config
-        logits, value = self.policy.apply(params, steps.observation, steps.seat)
-        log_prob, entropy = log_prob_and_entropy(logits, steps.mask, steps.action)
-        log_ratio = log_prob - steps.log_prob
-        ratio = jnp.exp(log_ratio)
-        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-        policy_loss = -jnp.minimum(ratio * advantages, jnp.clip(ratio, 1 - c.clip, 1 + c.clip) * advantages).mean()
-        value_loss = 0.5 * jnp.square(value - targets).mean()
-        entropy = entropy.mean()
-        loss = policy_loss + c.value_weight * value_loss - c.entropy_weight * entropy
-        return loss, {
-            "policy_loss": policy_loss,
-            "value_loss": value_loss,
-            "entropy": entropy,
-            "kl": (ratio - 1 - log_ratio).mean(),
-            "clipped": (jnp.abs(ratio - 1) > c.clip).mean(dtype=jnp.float32),
-        }
-
-    @property
-    def _optimizer(self) -> optax.GradientTransformation:
-        c = self.config
-        rate = (
-            optax.linear_schedule(c.learning_rate, 0.0, c.num_iterations * c.epochs * c.minibatches)
-            if c.anneal
-            else c.learning_rate
-        )
-        optimizer = optax.chain(optax.clip_by_global_norm(c.max_grad_norm), optax.adam(rate, eps=1e-5))
-        if c.sharing == "independent":  # each seat's gradient is clipped by its own norm
-            init, update = jax.vmap(optimizer.init), jax.vmap(optimizer.update)
-            return optax.GradientTransformation(init, update)  # pyright: ignore[reportArgumentType]  # vmap hides the signature
-        return optimizer
-
-    @property
-    def _reward_scale(self) -> float:
-        """Brings rewards to the size of 1, whatever the game pays, so that one set of weights fits all games."""
-        return 1.0 / max(abs(bound) for bound in self.env.reward_range)
-
-    def _rollout_metrics(self, steps: Transition) -> dict[str, jax.Array]:
-        """Over the games that ended in the rollout; NaN where none did."""
-        ended = steps.terminated | steps.truncated
-        games = ended.sum(dtype=jnp.float32)
-        return {
-            "games": games,
-            "game_length": (steps.tally.length * ended).sum() / games,
-            "truncated_rate": steps.truncated.sum() / games,
-            **{
-                f"return_seat_{seat}": (steps.tally.returns[..., seat] * ended).sum() / games
-                for seat in range(self.env.num_players)
-            },
-        }
+    key, subkey = jax.random.split(train_state.key)
+    keys = jax.random.split(subkey, config.rollout_length)
+    (boards, stats), steps = jax.lax.scan(step, (train_state.boards, train_state.episode_stats), keys)
+    return train_state._replace(boards=boards, episode_stats=stats, key=key), steps
 
 
-def train(config: Config, key: jax.Array) -> tuple[Runner, dict[str, jax.Array]]:
-    """A whole run from a key: the last runner, and metrics with a leading axis of iterations. Put it under jit."""
-    learner = Learner(config)
-    return jax.lax.scan(lambda runner, _: learner.iterate(runner), learner.init(key), length=config.num_iterations)
+def estimate_advantages(
+    config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Transition
+) -> jax.Array:
+    """Advantages float32[rollout_length, num_envs] of the steps of a rollout."""
+    bootstrap = on_each_device(
+        functools.partial(bootstrap_values, env, policy), REPLICATED, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD
+    )(params, steps)
+    estimate = functools.partial(per_seat_advantages, gamma=config.gamma, gae_lambda=config.gae_lambda)
+    return jax.vmap(estimate, in_axes=1, out_axes=1)(
+        steps.rewards, steps.value, steps.seat, steps.terminated, steps.truncated, bootstrap
+    )
 
 
-def rows_of_groups(batch: Any, rows: jax.Array) -> Any:
-    """Leaves [groups, n, ...] as [groups * k, ...], of each group the rows int32[groups, k]."""
+def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Transition) -> jax.Array:
+    """float32[rollout_length, num_envs, num_players]: every seat's value of the boards on which a game was cut off.
 
-    def chosen(x: jax.Array) -> jax.Array:
-        return jax.vmap(lambda x, rows: x[rows])(x, rows).reshape(rows.size, *x.shape[2:])
+    Those are truncated boards, and live boards at the end of the rollout; all other entries are 0. Truncations are
+    rare, so only those boards are evaluated, in chunks of num_envs.
+    """
+    shape = steps.truncated.shape
+    boards = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), steps.next_state)
+    cut_off = steps.truncated.at[-1].set(~steps.terminated[-1]).reshape(-1)
+    chunk = shape[1]
+    order = jnp.argsort(~cut_off, stable=True)  # the boards that were cut off come first
+    seats = jnp.arange(env.num_players, dtype=jnp.int32)
 
-    return jax.tree.map(chosen, batch)
+    def evaluate_chunk(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        start, values = carry
+        rows = jax.lax.dynamic_slice(order, (start,), (chunk,))
+        some = jax.tree.map(lambda x: x[rows], boards)
+        observations = jax.vmap(lambda board: jax.vmap(lambda seat: env.observe(board, seat))(seats))(some)
+        _, of_seats = policy.apply(params, observations.reshape(-1, *env.observation_shape), jnp.tile(seats, chunk))
+        return start + chunk, values.at[rows].set(of_seats.reshape(chunk, -1))
+
+    values = jnp.zeros((cut_off.size, env.num_players), jnp.float32)
+    num_cut_off = cut_off.sum(dtype=jnp.int32)
+    _, values = jax.lax.while_loop(lambda carry: carry[0] < num_cut_off, evaluate_chunk, (jnp.int32(0), values))
+    return values.reshape(*shape, -1)
+
+
+def update(
+    config: Config, policy: Policy, train_state: TrainState, steps: Transition, advantages: jax.Array
+) -> tuple[TrainState, Metrics]:
+    """`update_epochs` passes of gradient steps; `steps` and `advantages` are [rollout_length, num_envs, ...]."""
+    optimizer = make_optimizer(config)
+    targets = advantages + steps.value
+    steps = steps._replace(next_state=None, episode_stats=None)  # pyright: ignore[reportArgumentType]  # not used here
+    groups = num_groups(config.num_envs, config.minibatch_size)
+    batch = group_boards((steps, advantages, targets), groups)
+
+    def epoch(carry: tuple[Params, Any], key: jax.Array) -> Any:
+        group_size = config.steps_per_iteration // groups
+        rows = shuffle(key, groups, group_size, config.num_minibatches, config.minibatch_size)
+        return jax.lax.scan(gradient_step, carry, rows)
+
+    def gradient_step(carry: tuple[Params, Any], rows: jax.Array) -> Any:
+        params, opt_state = carry
+        loss = functools.partial(ppo_loss, config, policy)
+        gradient, metrics = jax.grad(loss, has_aux=True)(params, *take_rows(batch, rows))
+        updates, opt_state = optimizer.update(gradient, opt_state, params)
+        return (optax.apply_updates(params, updates), opt_state), metrics
+
+    key, subkey = jax.random.split(train_state.key)
+    (params, opt_state), metrics = jax.lax.scan(
+        epoch, (train_state.params, train_state.opt_state), jax.random.split(subkey, config.update_epochs)
+    )
+    metrics = jax.tree.map(jnp.mean, metrics)
+    metrics["explained_variance"] = 1 - jnp.var(advantages) / (jnp.var(targets) + 1e-8)
+    return train_state._replace(params=params, opt_state=opt_state, key=key), metrics
+
+
+def ppo_loss(
+    config: Config, policy: Policy, params: Params, steps: Transition, advantages: jax.Array, targets: jax.Array
+) -> tuple[jax.Array, Metrics]:
+    """Clipped policy loss + vf_coef * value loss - ent_coef * entropy, and metrics, of a minibatch [B, ...]."""
+    logits, value = policy.apply(params, steps.observation, steps.seat)
+    log_prob, entropy = log_prob_and_entropy(logits, steps.mask, steps.action)
+    log_ratio = log_prob - steps.log_prob
+    ratio = jnp.exp(log_ratio)
+    clipped_ratio = jnp.clip(ratio, 1 - config.clip_coef, 1 + config.clip_coef)
+    advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+    policy_loss = -jnp.minimum(ratio * advantages, clipped_ratio * advantages).mean()
+    value_loss = 0.5 * jnp.square(value - targets).mean()
+    entropy = entropy.mean()
+    loss = policy_loss + config.vf_coef * value_loss - config.ent_coef * entropy
+    return loss, {
+        "policy_loss": policy_loss,
+        "value_loss": value_loss,
+        "entropy": entropy,
+        "approx_kl": (ratio - 1 - log_ratio).mean(),
+        "clip_fraction": (jnp.abs(ratio - 1) > config.clip_coef).mean(dtype=jnp.float32),
+    }
+
+
+def make_optimizer(config: Config) -> optax.GradientTransformation:
+    """Adam with gradients clipped by their norm; with `sharing="independent"` by the norm of each seat's gradient."""
+    num_updates = config.num_iterations * config.update_epochs * config.num_minibatches
+    rate = optax.linear_schedule(config.learning_rate, 0.0, num_updates) if config.anneal_lr else config.learning_rate
+    optimizer = optax.chain(optax.clip_by_global_norm(config.max_grad_norm), optax.adam(rate, eps=1e-5))
+    if config.sharing == "independent":
+        init, update = jax.vmap(optimizer.init), jax.vmap(optimizer.update)
+        return optax.GradientTransformation(init, update)  # pyright: ignore[reportArgumentType]  # vmap hides the signature
+    return optimizer
+
+
+def episode_metrics(env: jaxgames.Env[Any], steps: Transition) -> Metrics:
+    """Means over the games that ended in the rollout; NaN where none did."""
+    ended = steps.terminated | steps.truncated
+    num_episodes = ended.sum(dtype=jnp.float32)
+    return {
+        "num_episodes": num_episodes,
+        "episode_length": (steps.episode_stats.length * ended).sum() / num_episodes,
+        "truncated_rate": steps.truncated.sum() / num_episodes,
+        **{
+            f"episode_return/seat_{seat}": (steps.episode_stats.returns[..., seat] * ended).sum() / num_episodes
+            for seat in range(env.num_players)
+        },
+    }
+
+
+def train(config: Config, key: jax.Array) -> tuple[TrainState, Metrics]:
+    """A whole run from a key: the last train state, and metrics with a leading axis of iterations. Put it under jit."""
+    ppo = PPO(config)
+    return jax.lax.scan(lambda train_state, _: ppo.iterate(train_state), ppo.init(key), length=config.num_iterations)
 
 
 if __name__ == "__main__":
-    from train.loop import main
-
-    main()
+    cli.main(PPO, config_for)

@@ -1,24 +1,21 @@
-"""What `train.ppo` does with a game when nothing else is asked for: one table, a line a game.
+"""Default settings of `train.ppo`, one entry per game, and those of the demo.
 
-The network belongs to the game: `channels` where the board is a grid (3 x 3 convolutions before the dense layers),
-only dense layers where it is not. A game that is not in the table trains with the defaults of `train.ppo.Config`.
-What each line reaches in how long: docs/training.md.
+The network belongs to the game: `channels` where the board is a grid (3 x 3 convolutions before the dense layers), only
+dense layers where it is not. A game without an entry trains with the defaults of `train.ppo.Config`.
+docs/training.md shows the results of each entry and their cost.
 """
 
 from typing import Any
 
-import jaxgames
-from train.ppo import Config
-
-GRID: dict[str, Any] = {  # what the boards that are grids have in common
+GRID: dict[str, Any] = {  # common to all boards that are grids
     "channels": (16, 16),
-    "hidden": (128,),
-    "num_boards": 256,
+    "hidden_sizes": (128,),
+    "num_envs": 256,
     "rollout_length": 64,
-    "epochs": 3,
+    "update_epochs": 3,
     "learning_rate": 5e-4,
-    "trace_decay": 0.9,
-    "entropy_weight": 0.02,
+    "gae_lambda": 0.9,
+    "ent_coef": 0.02,
     "temperature": 0.0,
 }
 RECIPES: dict[str, dict[str, Any]] = {
@@ -26,34 +23,20 @@ RECIPES: dict[str, dict[str, Any]] = {
     "chinese_checkers": {},
     "chinese_checkers_diamond": GRID | {"total_steps": 500_000},
     "dots_and_boxes": GRID | {"total_steps": 1_500_000},
-    "minichess": GRID | {"total_steps": 2_500_000, "learning_rate": 1e-3, "trace_decay": 0.95, "discount": 0.995},
+    "minichess": GRID | {"total_steps": 2_500_000, "learning_rate": 1e-3, "gae_lambda": 0.95, "gamma": 0.995},
 }
 
-DEMO: dict[str, Any] = {  # what examples/demo.py trains: longer and wider than the game's line, for a player that wins
+DEMO: dict[str, Any] = {  # of examples/demo.py: a longer run of a wider network than the game's entry
     "env": "chinese_checkers(size=2, num_players=6)",
     "total_steps": 1_500_000,
-    "num_boards": 128,
+    "num_envs": 128,
     "rollout_length": 64,
-    "epochs": 3,
-    "minibatches": 16,
+    "update_epochs": 3,
+    "num_minibatches": 16,
     "learning_rate": 5e-4,
-    "trace_decay": 0.8,
-    "clip": 0.3,
-    "entropy_weight": 0.2,
-    "hidden": (128, 128),
-    "temperature": 0.0,  # the likeliest move in play: the policy itself goes on exploring
+    "gae_lambda": 0.8,
+    "clip_coef": 0.3,
+    "ent_coef": 0.2,
+    "hidden_sizes": (128, 128),
+    "temperature": 0.0,  # greedy play, because the policy itself still explores
 }
-
-
-def recipe(env: str, **changes: Any) -> Config:
-    """The settings for a game: those of its line in the table, with `changes`.
-
-    Args:
-      env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)".
-      **changes: fields of `Config`.
-
-    Raises:
-      ValueError: an unknown game or parameter, or a setting that is not allowed.
-    """
-    settings = RECIPES.get(jaxgames.make(env).id, {}) | changes
-    return Config(env=env, **settings)

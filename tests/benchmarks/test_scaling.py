@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import scaling
 from benchmarks.scaling import Arguments, Task, measure, workers
-from train.recipes import recipe
+from train.ppo import config_for
 
 TINY = Arguments(
     env="chinese_checkers(size=1, num_players=2)", boards=8, rollout_length=4, repeats=1, virtual_devices=True
@@ -54,7 +54,7 @@ def test_every_line_is_measured() -> None:
         ({"repeats": 0}, "repeats be positive"),
         ({"over": ("hosts",)}, "over must be among devices, processes, not hosts"),
         ({"env": "chess"}, "the games are"),
-        ({"counts": (1, 2, 3)}, "num_boards must be a multiple of the run's 3 devices, not 8"),
+        ({"counts": (1, 2, 3)}, "num_envs must be a multiple of the run's 3 devices, not 8"),
         ({"counts": (1, 4)}, "the steps of a minibatch must be a multiple of the run's 4 devices, not 2"),
     ],
 )
@@ -68,7 +68,7 @@ def test_bad_input_is_refused_with_what_is_allowed(
 
 
 PAIR = Task(
-    config=recipe(TINY.env, num_boards=9, rollout_length=4),
+    config=config_for(TINY.env, num_envs=9, rollout_length=4),
     devices=1,
     processes=2,
     process_id=0,
@@ -80,7 +80,7 @@ PAIR = Task(
 
 def test_an_error_of_the_workers_is_told() -> None:
     pair = dataclasses.replace(PAIR, coordinator=f"127.0.0.1:{scaling.free_port()}")
-    with pytest.raises(ValueError, match="num_boards must be a multiple of the run's 2 devices, not 9"):
+    with pytest.raises(ValueError, match="num_envs must be a multiple of the run's 2 devices, not 9"):
         workers(pair, virtual=True)
 
 

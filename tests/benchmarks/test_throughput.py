@@ -109,14 +109,14 @@ def test_every_device_plays_games_of_its_own() -> None:
     """From the same positions, with keys of its own."""
     program = f"""
 import jax
-from benchmarks.throughput import COPIED, ROWS, Playing, at_random, over_devices, play_loop, provide
+from benchmarks.throughput import REPLICATED, ROWS, Playing, at_random, over_devices, play_loop, provide
 from jaxgames import make
 
 provide(2)
 playing = Playing(make({ENV!r}))
 boards = jax.vmap(playing.init)(jax.random.split(jax.random.key(0), 6))
 loop = play_loop(playing, 3, 5, at_random)
-spread, arguments = over_devices(loop, (boards, None), (ROWS, COPIED), 2)
+spread, arguments = over_devices(loop, (boards, None), (ROWS, REPLICATED), 2)
 ended, *_ = jax.jit(spread)(jax.random.key(1), *arguments)
 assert len(ended.rewards.sharding.device_set) == 2
 assert (ended.board.board[:3] != ended.board.board[3:]).any()

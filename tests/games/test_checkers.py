@@ -31,8 +31,7 @@ from hypothesis import strategies as st
 from positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, legal, play
 
 import jaxgames
-from jaxgames import Env
-from jaxgames.env import ParameterError
+from jaxgames import Env, ParameterError
 
 DRAW_RULES = ["wcdf", "openspiel"]
 

@@ -27,8 +27,7 @@ from hypothesis import strategies as st
 from positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, legal, play
 
 import jaxgames
-from jaxgames import Env
-from jaxgames.env import ParameterError
+from jaxgames import Env, ParameterError
 
 FITTING = {2: [1], 3: [1, 3], 4: [1, 3, 6]} | {size: [1, 3, 6, 10] for size in range(5, 10)}
 ALL = [(size, pieces) for size, allowed in FITTING.items() for pieces in allowed]

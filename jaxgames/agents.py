@@ -1,0 +1,93 @@
+"""Agents: players that choose an action for every board of a batch.
+
+    agent = jaxgames.agents.make("random", env)
+    actions = agent.act(key, states)                # int32[B], for states with a leading axis of B boards
+
+An agent is a pytree: its arrays (the parameters of a network, say) are leaves, all else is static. So it is an ordinary
+argument of a function under `jax.jit`, and two agents that differ only in their arrays share one compiled program.
+With `jax.tree_util.register_dataclass` that takes one line per static field:
+
+    @jax.tree_util.register_dataclass
+    @dataclass(frozen=True)
+    class PreferringAgent:
+        on_device: ClassVar[bool] = True
+        env: Env[Any] = field(metadata={"static": True})
+        preference: jax.Array  # float32[num_actions]
+
+        def act(self, key: jax.Array, states: Any) -> jax.Array:
+            mask = jax.vmap(self.env.legal_action_mask)(states)
+            return jnp.where(mask, self.preference, -jnp.inf).argmax(-1)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import jax
+
+from jaxgames.env import Env
+from jaxgames.sampling import random_action
+
+
+class Agent(Protocol):
+    """A player of any seats of one game."""
+
+    on_device: ClassVar[bool]  # whether `act` can be traced; if not, it is called with arrays, outside of `jit`
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        """Returns the mover's action on every board.
+
+        Args:
+          key: PRNG key; an agent without chance ignores it.
+          states: boards with a leading axis of B. Finished boards are among them, and their actions are not used.
+
+        Returns:
+          int32[B], legal on every live board.
+        """
+        ...
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class RandomAgent:
+    """Plays uniformly random legal actions."""
+
+    on_device: ClassVar[bool] = True
+    env: Env[Any] = field(metadata={"static": True})
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        mask = jax.vmap(self.env.legal_action_mask)(states)
+        return jax.vmap(random_action)(jax.random.split(key, mask.shape[0]), mask)
+
+
+_constructors: dict[str, Callable[[Env[Any]], Agent]] = {"random": RandomAgent}
+
+
+def list_agents() -> list[str]:
+    """Returns the names that `make` takes, in alphabetical order."""
+    return sorted(_constructors)
+
+
+def register(name: str, constructor: Callable[[Env[Any]], Agent]) -> None:
+    """Adds an agent, so that `make(name, env)` returns `constructor(env)`.
+
+    Raises ValueError when the name is taken or is not a Python identifier, TypeError when the constructor
+    cannot be called.
+    """
+    if not name.isidentifier():
+        raise ValueError(f"an agent's name must be a Python identifier such as 'my_agent', not {name!r}")
+    if name in _constructors:
+        raise ValueError(f"{name!r} is registered already; choose a name that is not one of {list_agents()}")
+    if not callable(constructor):
+        raise TypeError(f"the constructor of {name!r} must be callable, not {constructor!r}")
+    _constructors[name] = constructor
+
+
+def make(text: str, env: Env[Any]) -> Agent:
+    """Returns the agent with a name from `list_agents()`, as a player of `env`.
+
+    Raises ValueError, with the names that there are, for any other text.
+    """
+    if text not in _constructors:
+        raise ValueError(f"unknown agent {text!r}; the agents are {', '.join(list_agents())}")
+    return _constructors[text](env)

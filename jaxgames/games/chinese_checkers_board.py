@@ -1,0 +1,161 @@
+r"""Geometry of the star board of Chinese Checkers, and sets of its cells as bits.
+
+The board of size N is a hexagon of side N + 1 with a triangle of N(N+1)/2 cells on each of its edges.
+Cells are numbered row by row from the top; N = 1 and, with its triangles, N = 2:
+
+          0                     0             triangle 0
+         / \                   1 2
+    1 - 2 - 3 - 4         3 4 5 6 7 8 9       triangles 5 and 1 left and right
+     \ / \ / \ /           10 . . . . 15
+      5 - 6 - 7             16 . 18 . 20      the centre is (0, 0)
+     / \ / \ / \           21 . . . . 26
+    8 - 9 -10 -11         27 28 . . . 32 33   triangles 4 and 2
+         \ /                   34 35
+          12                    36            triangle 3
+
+(drawn schematically: every row of the true board is shifted by half a cell against the next).
+Axial coordinates (q, r), r growing downwards; directions
+
+        2   1
+         \ /
+      3 - * - 0       0 (+1, 0)  1 (+1, -1)  2 (0, -1)  3 (-1, 0)  4 (-1, +1)  5 (0, +1)
+         / \
+        4   5
+
+A set of cells is one word of bits per row, uint32[rows]: bit i is the i-th cell of the row from the left. The
+neighbours of a row's cells in one direction are all in one row, so going there is to shift the word of that row.
+"""
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.bits import union
+
+CELLS_PER_SLICE = 12  # at most; in `unpack` on CPUs
+DIRECTIONS = ((1, 0), (1, -1), (0, -1), (-1, 0), (-1, 1), (0, 1))
+
+
+class Tables(NamedTuple):
+    """Geometry of the board of one size. Index `cells` stands for every place outside of the star."""
+
+    axial: np.ndarray  # int[cells, 2], (q, r) of a cell
+    neighbour: np.ndarray  # int[cells + 1, 6], the cell next to a cell in each direction
+    beyond: np.ndarray  # int[cells + 1, 6], where a hop lands; outside if the cell hopped over is
+    rotated: np.ndarray  # int[6, cells]; rotated[k, c] is where cell c lands after k rotations by 60 degrees
+    triangle: np.ndarray  # int[cells], the triangle of a cell, -1 in the hexagon
+    grid: np.ndarray  # int[4N+1, 4N+1], the cell at [q + 2N, r + 2N]
+    row: np.ndarray  # int[cells], the row of a cell, from the top
+    bit: np.ndarray  # int[cells], the place of a cell in its row, from the left, which is its bit
+    lengths: np.ndarray  # int[rows], cells per row
+    bits_ahead: np.ndarray  # int[2, 6, rows]; the bit of the cell 1 and 2 away in a direction, minus a cell's own
+
+
+@functools.lru_cache
+def tables(size: int) -> Tables:
+    n = size
+    span = range(-2 * n, 2 * n + 1)
+
+    def on_star(q: int, r: int) -> bool:
+        s = -q - r
+        return max(q, r, s) <= n or min(q, r, s) >= -n  # two large triangles make the star
+
+    axial = [(q, r) for r in span for q in span if on_star(q, r)]
+    index = {place: cell for cell, place in enumerate(axial)}
+    outside = len(axial)
+
+    def go(cell: int, direction: int, distance: int) -> int:
+        (q, r), (dq, dr) = axial[cell], DIRECTIONS[direction]
+        return index.get((q + distance * dq, r + distance * dr), outside)
+
+    neighbour = np.full((outside + 1, 6), outside)
+    beyond = np.full((outside + 1, 6), outside)
+    for cell in range(outside):
+        for direction in range(6):
+            neighbour[cell, direction] = go(cell, direction, 1)
+            if neighbour[cell, direction] != outside:
+                beyond[cell, direction] = go(cell, direction, 2)
+
+    once = np.array([index[-r, q + r] for q, r in axial])
+    rotated = [np.arange(outside)]
+    for _ in range(5):
+        rotated.append(once[rotated[-1]])
+
+    triangle = np.full(outside, -1)
+    for rotations in range(6):
+        triangle[[rotated[rotations][cell] for cell, (_, r) in enumerate(axial) if r < -n]] = rotations
+
+    grid = np.full((4 * n + 1, 4 * n + 1), outside)
+    for cell, (q, r) in enumerate(axial):
+        grid[q + 2 * n, r + 2 * n] = cell
+
+    row = np.array([r + 2 * n for _, r in axial])
+    lengths = np.bincount(row)
+    first = np.cumsum(lengths) - lengths  # of every row
+    first_q = np.array([axial[cell][0] for cell in first])
+    bits_ahead = np.zeros((2, 6, len(lengths)), np.int64)
+    for distance, direction in np.ndindex(2, 6):
+        dq, dr = (distance + 1) * np.array(DIRECTIONS[direction])
+        there = np.clip(np.arange(len(lengths)) + dr, 0, len(lengths) - 1)
+        bits_ahead[distance, direction] = dq + first_q - first_q[there]
+    bit = np.arange(outside) - first[row]
+    return Tables(np.array(axial), neighbour, beyond, np.array(rotated), triangle, grid, row, bit, lengths, bits_ahead)
+
+
+# -- sets on the device ------------------------------------------------------------------------------
+
+
+def pack_three_sets(size: int, cells: tuple[jax.Array, jax.Array, jax.Array]) -> list[jax.Array]:
+    """Returns three sets, uint32[rows] each, from three times bool[cells].
+
+    One product with powers of two packs them. A float adds 24 bits exactly: 8 cells of a row from each set.
+
+        bit     23 . . . . . . 16   15 . . . . . . 8   7 . . . . . . 0
+              | cells of set 2   | cells of set 1    | cells of set 0 |
+    """
+    t = tables(size)
+    parts = -(-int(t.lengths.max()) // 8)
+    powers = np.zeros((len(t.row), parts, len(t.lengths)), np.float32)
+    powers[np.arange(len(t.row)), t.bit // 8, t.row] = 2.0 ** (t.bit % 8)
+    of_cells = sum(jnp.where(held, np.float32(256**number), 0) for number, held in enumerate(cells))
+    packed = jnp.dot(of_cells, powers.reshape(len(t.row), -1), precision=jax.lax.Precision.HIGHEST)
+    words = packed.astype(jnp.uint32).reshape(parts, -1)
+    return [
+        union([((words[part] >> np.uint32(8 * number)) & 255) << np.uint32(8 * part) for part in range(parts)])
+        for number in range(len(cells))
+    ]
+
+
+def sources(size: int, cells: jax.Array, direction: int, distance: int) -> jax.Array:
+    """Returns uint32[rows], the cells from which one of `cells` is `distance` (1 or 2) away in a direction.
+
+    Bits beyond the end of a row may be set: they belong to no cell.
+    """
+    down = distance * DIRECTIONS[direction][1]
+    none = jnp.zeros(abs(down), jnp.uint32)
+    words = jnp.concatenate([none, cells[:down]] if down < 0 else [cells[down:], none])
+    ahead = tables(size).bits_ahead[distance - 1, direction]
+    return (words >> np.maximum(ahead, 0).astype(np.uint32)) << np.maximum(-ahead, 0).astype(np.uint32)
+
+
+def unpack(size: int, cells: jax.Array) -> jax.Array:
+    """Returns bool[cells * sets] of uint32[sets, rows]: which sets hold the first cell, then the second, and so on."""
+    t = tables(size)
+
+    def by_slices(cells: jax.Array) -> jax.Array:
+        # On a CPU, XLA finds the cell of a bit by division unless it unrolls the loop, so slices are short.
+        slices = [
+            ((cells[:, row] >> bits[:, None]) & 1) != 0
+            for row, length in enumerate(t.lengths.tolist())
+            for bits in np.array_split(np.arange(length, dtype=np.uint32), -(-length // CELLS_PER_SLICE))
+        ]
+        return jnp.concatenate([part.reshape(-1) for part in slices])
+
+    def by_cells(cells: jax.Array) -> jax.Array:
+        words = cells.T.at[t.row].get(mode="promise_in_bounds")
+        return (((words >> t.bit.astype(np.uint32)[:, None]) & 1) != 0).reshape(-1)
+
+    return jax.lax.platform_dependent(cells, cpu=by_slices, default=by_cells)

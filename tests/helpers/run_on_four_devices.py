@@ -1,0 +1,56 @@
+"""A program that test_devices.py runs with four devices made of one processor: a process has its devices for life.
+
+    python four_devices.py CONFIG FOLDER ITERATIONS
+
+What it found goes to FOLDER: found.json, last.npz with the leaves of the last train state, and metrics.npz with the
+metrics of all iterations.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from train.ops import sharding
+from train.ppo import PPO, Config
+
+COLLECTIVE = re.compile(r" = (\S+|\(.*?\)) (all-\w+|collective-\w+|reduce-scatter|ragged-\S+?)(?:-start)?\(")
+SHAPE = re.compile(r"(\w+?)(\d+)?\[([\d,]*)\]")
+
+
+def main(config: Config, folder: Path, iterations: int) -> None:
+    learner = PPO(config)
+    mesh = sharding.mesh_for(4, learner.divisible)
+    train_state = sharding.shard(jax.jit(learner.init)(jax.random.key(config.seed)), mesh, learner.partition_specs)
+    placed = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
+    with jax.set_mesh(mesh):
+        iterate = jax.jit(learner.iterate, out_shardings=placed).lower(train_state).compile()
+    metrics: list[dict[str, np.ndarray]] = []
+    for _ in range(iterations):
+        train_state, told = iterate(train_state)
+        metrics.append(jax.device_get(told))
+    boards = [leaf.addressable_shards for leaf in jax.tree.leaves((train_state.boards, train_state.episode_stats))]
+    found = {
+        "boards_of_devices": sorted({shard.data.shape[0] for shards in boards for shard in shards}),
+        "devices_of_boards": sorted({len({shard.device for shard in shards}) for shards in boards}),
+        "collectives": sorted({(name, numbers(shape)) for shape, name in COLLECTIVE.findall(iterate.as_text() or "")}),
+    }
+    (folder / "found.json").write_text(json.dumps(found))
+    whole = sharding.replicate(train_state, mesh)
+    leaves = jax.tree.leaves(jax.device_get(whole._replace(key=jax.random.key_data(whole.key))))
+    np.savez(folder / "last.npz", *leaves)
+    by_name: Any = {name: np.array([told[name] for told in metrics]) for name in metrics[0]}
+    np.savez(folder / "metrics.npz", **by_name)
+
+
+def numbers(shape: str) -> int:
+    """How many there are in an HLO shape or a tuple of them, such as (f32[8,2], pred[])."""
+    return sum(int(np.prod([int(n) for n in dims.split(",") if n])) for _, _, dims in SHAPE.findall(shape))
+
+
+if __name__ == "__main__":
+    main(Config(**json.loads(sys.argv[1])), Path(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,33 @@
+"""Agents whose play is known in advance, for tests of games between agents."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Taker:
+    """Takes `sticks` of the game of sticks, or all that are left where these are fewer."""
+
+    on_device: ClassVar[bool] = True
+    sticks: Any  # int32[]
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        return jnp.minimum(self.sticks, jnp.maximum(states.left, 1)) - 1
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Preferring:
+    """Plays the legal action that it prefers; of equal ones the first."""
+
+    on_device: ClassVar[bool] = True
+    env: Any = field(metadata={"static": True})
+    preference: Any  # float32[num_actions]
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        mask = jax.vmap(self.env.legal_action_mask)(states)
+        return jnp.where(mask, self.preference, -jnp.inf).argmax(-1)

@@ -1,0 +1,100 @@
+"""A game small enough to break: 7 sticks, three seats take 1, 2 or 3 in turn, who takes the last wins 2."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxgames import Env, State
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True, kw_only=True)
+class SticksState(State):
+    left: jax.Array  # int8[], sticks
+
+
+@dataclass(frozen=True)
+class Sticks(Env[Any]):
+    """Action a takes a + 1 sticks. Observation bool[7, 4]: a row a stick, then columns that are one seat's own."""
+
+    id: ClassVar[str] = "sticks"
+    num_players: int = 3
+
+    @property
+    def num_actions(self) -> int:
+        return 3
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        return (7, 4)
+
+    @property
+    def max_steps(self) -> int | None:
+        return 7
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        return -1.0, 2.0
+
+    @property
+    def zero_sum(self) -> bool:
+        return True
+
+    def _init(self, key: jax.Array | None) -> Any:
+        return self.at(7, 0)
+
+    def at(self, left: int, seat: int) -> Any:
+        return SticksState(
+            current_player=jnp.int32(seat),
+            rewards=jnp.zeros(3, jnp.float32),
+            terminated=jnp.bool_(left == 0),
+            truncated=jnp.bool_(False),
+            left=jnp.int8(left),
+        )
+
+    def _legal_action_mask(self, state: Any) -> jax.Array:
+        return jnp.arange(3) < state.left
+
+    def _step(self, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
+        left = (state.left - action - 1).astype(jnp.int8)
+        won = left == 0
+        paid = jnp.where(jnp.arange(3) == state.current_player, 2.0, -1.0)
+        return SticksState(
+            current_player=(state.current_player + 1) % 3,
+            rewards=jnp.where(won, paid, 0.0).astype(jnp.float32),
+            terminated=won,
+            truncated=jnp.bool_(False),
+            left=left,
+        )
+
+    def _observe(self, state: Any, player: jax.Array | None) -> jax.Array:
+        seat = state.current_player if player is None else player
+        sticks = jnp.arange(7) < state.left
+        ahead = jnp.arange(3) == (state.current_player - seat) % 3
+        return jnp.concatenate([sticks[:, None], jnp.broadcast_to(ahead, (7, 3))], axis=-1)
+
+    def _winners(self, state: Any) -> jax.Array:
+        last_mover = (state.current_player - 1) % 3
+        return (state.left == 0) & (jnp.arange(3) == last_mover)
+
+    def _reason(self, state: Any) -> str:
+        return "no sticks left" if int(state.left) == 0 else ""
+
+    def _action_to_string(self, state: Any, action: int) -> str:
+        return f"take {action + 1}"
+
+    def _action_from_string(self, state: Any, text: str) -> int:
+        if text not in ("take 1", "take 2", "take 3"):
+            raise ValueError(f"expected 'take 1', 'take 2' or 'take 3', not {text!r}")
+        return int(text[-1]) - 1
+
+    def _to_string(self, state: Any) -> str:
+        return f"{int(state.left)} {int(state.current_player)}"
+
+    def _from_string(self, text: str) -> Any:
+        left, _, seat = text.partition(" ")
+        if left not in list("01234567") or seat not in list("012"):
+            raise ValueError(f"expected 'sticks seat', not {text!r}")
+        return self.at(int(left), int(seat))

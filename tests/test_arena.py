@@ -1,0 +1,248 @@
+"""Games between agents: they end, every seat is played by its agent, and one program plays them."""
+
+import functools
+import itertools
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames import arena
+from jaxgames.agents import RandomAgent
+from jaxgames.arena import Games
+from tests.helpers.scripted_agents import Taker
+from tests.helpers.sticks import Sticks
+
+STICKS = Sticks()  # 7 sticks; three seats take 1, 2 or 3 in turn; who takes the last one wins 2, the others pay 1
+KEY = jax.random.key(0)
+
+summary: Any = jax.jit(arena.summary, static_argnums=0)
+winners: Any = jax.jit(arena.winners, static_argnums=0)
+ONE, TWO, THREE = (Taker(np.int32(sticks)) for sticks in (1, 2, 3))
+RANDOM = RandomAgent(STICKS)
+ALL_SEATS = list(itertools.product(range(3), repeat=3))  # all 27 ways to seat three agents
+
+
+def played(*agents: Any, seats: Any, key: jax.Array = KEY, **options: Any) -> Games:
+    """Whole games, on the host."""
+    return jax.device_get(arena.play(STICKS, agents, jnp.array(seats), key, **options))
+
+
+def same(a: Any, b: Any) -> bool:
+    return jax.tree.all(jax.tree.map(np.array_equal, *jax.device_get((a, b))))
+
+
+# -- who plays -----------------------------------------------------------------------------------------------------
+
+
+def reference(takes: tuple[int, int, int]) -> dict[str, Any]:
+    """A game of sticks in which seat s takes takes[s] sticks, or all that are left."""
+    left, length, turns, seat = 7, 0, [0, 0, 0], 0
+    while left:
+        seat = length % 3
+        left -= min(takes[seat], left)
+        length, turns[seat] = length + 1, turns[seat] + 1
+    returns = [2 if other == seat else -1 for other in range(3)]
+    return {"winner": seat, "length": length, "turns": turns, "returns": returns}
+
+
+def test_each_seat_is_played_by_its_agent() -> None:
+    games = played(ONE, TWO, THREE, seats=ALL_SEATS)
+    expected = [reference((a + 1, b + 1, c + 1)) for a, b, c in ALL_SEATS]
+    for name in ("length", "turns", "returns"):
+        np.testing.assert_array_equal(getattr(games, name), [game[name] for game in expected])
+    won = [np.flatnonzero(row).tolist() for row in np.asarray(winners(STICKS, games))]
+    assert won == [[game["winner"]] for game in expected]
+    assert {game["winner"] for game in expected} == {0, 1, 2}
+
+
+# -- playing on ----------------------------------------------------------------------------------------------------
+
+ALL_RANDOM: Any = np.zeros((40, 3), np.int32)
+
+
+def test_play_ends_with_the_last_game() -> None:
+    games = played(RANDOM, seats=ALL_RANDOM)
+    assert games.over.all()
+    assert (np.asarray(games.length) >= 3).all()
+    assert len(set(games.length.tolist())) > 1
+
+
+def test_play_is_a_function_of_its_key() -> None:
+    first, again = (played(RANDOM, seats=ALL_RANDOM) for _ in range(2))
+    assert same(first, again)
+    other = played(RANDOM, seats=ALL_RANDOM, key=jax.random.key(1))
+    assert not same(first.length, other.length)
+
+
+def test_slices_have_at_most_max_steps_and_add_up_to_whole_games() -> None:
+    advance_until_over: Any = jax.jit(functools.partial(arena.advance_until_over, STICKS, max_steps=2))
+    agents, agent_of_seat, games = (ONE, TWO, THREE), jnp.array(ALL_SEATS), arena.start(STICKS, KEY, 27)
+    lengths: list[int] = []
+    while not games.over.all():
+        games = advance_until_over(agents, agent_of_seat, games, KEY)
+        lengths.append(int(games.length.max()))
+    assert lengths == [2, 4, 6, 7]
+    assert same(games, played(*agents, seats=ALL_SEATS))
+
+
+def test_progress_reports_every_game_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arena, "STEPS_PER_SLICE", 1)
+    finished: list[int] = []
+    seats = [[0, 0, 0], [2, 2, 2]] * 6 + [[1, 1, 1]]
+    played(ONE, TWO, THREE, seats=seats, on_finished=finished.append)
+    assert finished == [0, 0, 6, 1, 0, 0, 6]  # games of 3, 4 and 7 steps
+
+
+def test_game_that_is_over_stays_as_it_is() -> None:
+    over: Any = played(RANDOM, seats=ALL_RANDOM)
+    after: Any = jax.jit(arena.advance, static_argnums=0)(STICKS, (RANDOM,), ALL_RANDOM, over, KEY)[0]
+    assert (after.boards.rewards == 0).all()
+    for name in ("length", "turns", "returns", "last_mover", "over", "forfeited"):
+        assert same(getattr(after, name), getattr(over, name)), name
+    assert same(after.boards.left, over.boards.left)
+
+
+# -- agents --------------------------------------------------------------------------------------------------------
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class CountedTaker(Taker):
+    """Counts how often it is traced."""
+
+    traces: ClassVar[list[int]] = []
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        self.traces.append(1)
+        return super().act(key, states)
+
+
+def test_agents_that_differ_only_in_their_arrays_share_a_program() -> None:
+    lengths = [int(played(CountedTaker(np.int32(n)), seats=[[0, 0, 0]]).length[0]) for n in (1, 2, 3)]
+    assert lengths == [7, 4, 3]
+    assert len(CountedTaker.traces) == 1
+
+
+class HostTaker:
+    """Takes one stick, by numpy, of boards that must not be traced."""
+
+    on_device: ClassVar[bool] = False
+
+    def act(self, key: jax.Array, states: Any) -> Any:
+        return np.zeros(np.asarray(states.left).shape, np.int32)
+
+
+def test_agent_on_the_host_plays_the_same_games() -> None:
+    finished: list[int] = []
+    games = played(HostTaker(), TWO, THREE, seats=ALL_SEATS, on_finished=finished.append)
+    assert same(games, played(ONE, TWO, THREE, seats=ALL_SEATS))
+    assert sum(finished) == 27
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Constant:
+    """Plays one action, legal or not."""
+
+    on_device: ClassVar[bool] = True
+    action: Any  # int32[]
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        return jnp.full(states.current_player.shape, self.action)
+
+
+@pytest.mark.parametrize("action", [-1, 1, 3])
+def test_forfeited_game_has_no_winner_and_is_not_drawn(action: int) -> None:
+    """One stick is left when seat 2 plays an action that is out of range, or takes two sticks."""
+    seats = jnp.array([[0, 0, 1]])
+    games = played(THREE, Constant(np.int32(action)), seats=seats)
+    assert games.forfeited.tolist() == games.over.tolist() == [True]
+    assert games.returns.tolist() == [[0.5, 0.5, -1]]
+    for number in (0, 1):
+        found = summary(STICKS, games, seats, number)
+        assert (found["win_rate"], found["draw_rate"], found["truncated_rate"]) == (0, 0, 0)
+
+
+def test_legal_games_are_not_forfeited() -> None:
+    assert not played(RANDOM, seats=ALL_RANDOM).forfeited.any()
+
+
+# -- seats ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seat", [0, 1, 2])
+def test_fixed_seat_is_agent_0_in_every_game(seat: int) -> None:
+    agent_of_seat = arena.one_seat(KEY, 50, 3, seat)
+    assert agent_of_seat.tolist() == [[0 if other == seat else 1 for other in range(3)]] * 50
+
+
+@pytest.mark.parametrize("seat", [-1, 3])
+def test_seat_that_the_game_does_not_have_is_refused(seat: int) -> None:
+    with pytest.raises(ValueError, match=f"seat must be from 0 to 2, not {seat}"):
+        arena.one_seat(KEY, 50, 3, seat)
+
+
+def test_drawn_seat_is_each_of_them_equally_often() -> None:
+    agent_of_seat = np.asarray(arena.one_seat(KEY, 3000, 3))
+    assert ((agent_of_seat == 0).sum(1) == 1).all()
+    assert ((agent_of_seat == 1).sum(1) == 2).all()
+    assert (np.abs((agent_of_seat == 0).mean(0) - 1 / 3) < 0.045).all()  # five standard deviations
+
+
+@pytest.mark.parametrize(("num_players", "num_agents", "seats_each"), [(6, 3, 2), (6, 2, 2), (4, 3, 1)])
+def test_equal_shares_are_equal_and_at_uniform_places(num_players: int, num_agents: int, seats_each: int) -> None:
+    agent_of_seat = np.asarray(arena.equal_shares(KEY, 2000, num_players, num_agents, seats_each))
+    for agent in range(num_agents):
+        assert ((agent_of_seat == agent).sum(1) == seats_each).all()
+        assert (np.abs((agent_of_seat == agent).mean(0) - seats_each / num_players) < 0.056).all()  # five deviations
+    assert ((agent_of_seat == num_agents).sum(1) == num_players - num_agents * seats_each).all()
+
+
+@pytest.mark.parametrize(
+    ("seats", "message"),
+    [
+        ([[0, 0, 2]], "must hold indices of the 2 agents, not 0 to 2"),
+        ([[0, -1, -1]], "must hold indices of the 2 agents, not -1 to 0"),
+        ([[0, 1]], r"must have shape \[games, 3\], not \[1, 2\]"),
+        ([0, 1, 1], r"must have shape \[games, 3\], not \[3\]"),
+    ],
+)
+def test_play_refuses_seats_without_an_agent(seats: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        played(ONE, RANDOM, seats=seats)
+
+
+# -- evaluation ----------------------------------------------------------------------------------------------------
+
+
+def win_probability(takes: int, seat: int, left: int = 7, mover: int = 0) -> float:
+    """Probability that a taker on `seat` wins against random players, over the whole tree of the game."""
+    if left == 0:
+        return float((mover - 1) % 3 == seat)
+    choices = [min(takes, left)] if mover == seat else range(1, min(3, left) + 1)
+    after = [win_probability(takes, seat, left - sticks, (mover + 1) % 3) for sticks in choices]
+    return sum(after) / len(after)
+
+
+evaluate: Any = jax.jit(arena.evaluate, static_argnums=(0, 4), static_argnames="seat")
+
+
+@pytest.mark.parametrize("seat", [2, None])
+def test_evaluate_finds_the_probability_of_a_win_against_random_players(seat: int | None) -> None:
+    num_games = 2000
+    for takes in (1, 3):
+        exact = np.mean([win_probability(takes, s) for s in (range(3) if seat is None else [seat])])
+        found = evaluate(STICKS, Taker(np.int32(takes)), RANDOM, KEY, num_games, seat=seat)
+        assert abs(found["win_rate"] - exact) < 5 * np.sqrt(exact * (1 - exact) / num_games)
+        np.testing.assert_allclose(found["mean_reward"], 3 * found["win_rate"] - 1, rtol=1e-5)
+
+
+def test_evaluate_can_be_vmapped_over_parameters() -> None:
+    takers = Taker(np.array([1, 3]))
+    found = jax.jit(jax.vmap(lambda taker: arena.evaluate(STICKS, taker, RANDOM, KEY, 2000, seat=2)))(takers)
+    alone = [evaluate(STICKS, Taker(np.int32(takes)), RANDOM, KEY, 2000, seat=2) for takes in (1, 3)]
+    assert found["win_rate"].tolist() == [float(row["win_rate"]) for row in alone]

@@ -1,0 +1,224 @@
+"""Results of games between agents: steps, turns, returns and winners, against games counted in plain Python."""
+
+import dataclasses
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import arena
+from jaxgames.agents import RandomAgent
+from jaxgames.arena import Games
+from tests.helpers.scripted_agents import Preferring
+from tests.helpers.sticks import Sticks
+
+STICKS = (
+    Sticks()
+)  # 7 sticks; three seats take 1, 2 or 3 in turn; the seat that takes the last one wins 2, the others pay 1
+KEY = jax.random.key(0)
+
+summary: Any = jax.jit(arena.summary, static_argnums=0)
+winners: Any = jax.jit(arena.winners, static_argnums=0)
+
+
+STAR = jaxgames.make("chinese_checkers", size=1, num_players=3, max_rounds=20)  # one peg per seat, hops are possible
+BOXES = jaxgames.make("dots_and_boxes", rows=2, cols=2)  # an even number of boxes: draws are possible
+MATERIAL = jaxgames.make("minichess", reward="material")
+
+
+# -- counting: random games played again, one board at a time --------------------------------------------------------
+
+
+@cache
+def recorded(env: Any, num_games: int, num_steps: int) -> tuple[Games, np.ndarray]:
+    """Games of random agents, and the actions int32[steps, games]."""
+    agent_of_seat = jnp.zeros((num_games, env.num_players), jnp.int32)
+
+    def run(key: jax.Array) -> Any:
+        return arena.record(env, (RandomAgent(env),), agent_of_seat, arena.start(env, key, num_games), key, num_steps)
+
+    games, _, actions = jax.device_get(jax.jit(run)(KEY))
+    return games, actions
+
+
+@cache
+def replayed(env: Any, num_games: int, num_steps: int) -> list[dict[str, Any]]:
+    """The same games, counted from their actions alone."""
+    init, step, winners = jax.jit(env.init), jax.jit(env.step), jax.jit(env.winners)
+    rows: list[dict[str, Any]] = []
+    for actions in recorded(env, num_games, num_steps)[1].T:
+        state, movers, returns = init(KEY), list[int](), np.zeros(env.num_players)
+        for action in actions:
+            if state.terminated | state.truncated:
+                break
+            movers.append(int(state.current_player))
+            state = step(state, action)
+            returns += np.asarray(state.rewards)
+        begun = [seat for seat, before in zip(movers, [-1, *movers], strict=False) if seat != before]
+        rows.append(
+            {
+                "length": len(movers),
+                "turns": [begun.count(seat) for seat in range(env.num_players)],
+                "returns": returns,
+                "terminated": bool(state.terminated),
+                "truncated": bool(state.truncated),
+                "winners": np.flatnonzero(winners(state)).tolist(),
+            }
+        )
+    return rows
+
+
+STAR_GAMES, BOXES_GAMES = (STAR, 40, 120), (BOXES, 40, 12)
+BOTH = pytest.mark.parametrize("which", [STAR_GAMES, BOXES_GAMES], ids=["chinese_checkers", "dots_and_boxes"])
+
+
+def test_the_random_games_have_long_turns_and_every_end() -> None:
+    """Without them the next tests would prove little."""
+    star, boxes = replayed(*STAR_GAMES), replayed(*BOXES_GAMES)
+    assert any(row["length"] > sum(row["turns"]) for row in star)
+    assert any(row["length"] > sum(row["turns"]) for row in boxes)
+    assert any(row["winners"] for row in star)
+    assert any(row["truncated"] for row in star)
+    assert any(row["terminated"] and not row["winners"] for row in boxes)  # drawn
+    assert all(row["terminated"] != row["truncated"] for row in star + boxes)
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["length", "turns", "returns"])
+def test_counts_are_those_of_the_games_played_again(name: str, which: Any) -> None:
+    """A chain of hops and a row of boxes are one turn; a finished board counts and pays nothing more."""
+    expected = [row[name] for row in replayed(*which)]
+    np.testing.assert_allclose(getattr(recorded(*which)[0], name), expected, atol=1e-4)
+
+
+@BOTH
+def test_summary_is_that_of_the_games_played_again(which: Any) -> None:
+    """Of an agent that sits on seat 0, 1, ..., 0, 1, ... of the games."""
+    env, rows = which[0], replayed(*which)
+    seats = np.arange(len(rows)) % env.num_players
+    won = [seat in row["winners"] for row, seat in zip(rows, seats, strict=True)]
+    assert any(won)
+    expected = {
+        "win_rate": np.mean(won),
+        "draw_rate": np.mean([row["terminated"] and not row["winners"] for row in rows]),
+        "truncated_rate": np.mean([row["truncated"] for row in rows]),
+        "mean_turns": np.mean([row["turns"][seat] for row, seat, win in zip(rows, seats, won, strict=True) if win]),
+        "mean_reward": np.mean([row["returns"][seat] for row, seat in zip(rows, seats, strict=True)]),
+    }
+    agent_of_seat = np.where(np.arange(env.num_players) == seats[:, None], 0, 1)
+    found = summary(env, recorded(*which)[0], np.asarray(agent_of_seat))
+    assert set(found) == set(expected)
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-4)
+
+
+# -- counting: positions -------------------------------------------------------------------------------------------
+
+
+advance: Any = jax.jit(arena.advance, static_argnums=0)
+
+
+def steps_from(position: str, moves: list[str], num_steps: int) -> Games:
+    """One game of boxes from a position, after steps in which every seat plays the first of these moves it may."""
+    state = BOXES.from_string(position)
+    preference = np.zeros(BOXES.num_actions, np.float32)
+    for place, move in enumerate(moves):
+        preference[BOXES.action_from_string(state, move)] = len(moves) - place
+    games, agent_of_seat = one_game(BOXES, state), np.zeros((1, 2), np.int32)
+    for _ in range(num_steps):
+        games, _ = advance(BOXES, (Preferring(BOXES, preference),), agent_of_seat, games, KEY)
+    return jax.device_get(games)
+
+
+def one_game(env: Any, state: Any) -> Games:
+    """A game in which no step is counted yet, on this board."""
+    boards = jax.tree.map(lambda x: np.asarray(x)[None], state)
+    seats, games = np.zeros((1, env.num_players)), np.zeros(1, np.int32)
+    return games_of(boards, seats.astype(np.float32), seats.astype(np.int32), games, games - 1, games != 0)
+
+
+def games_of(*fields: Any) -> Games:
+    """Games made of numpy arrays."""
+    return Games(*fields)
+
+
+def test_row_of_boxes_is_one_turn() -> None:
+    """Each of v(0,1) and v(0,2) completes a box, so that the same seat moves again, and h(2,0) none."""
+    position, moves = "111100100000 .... 0", ["v(0,1)", "v(0,2)", "h(2,0)", "h(2,1)"]
+    games = steps_from(position, moves, 3)
+    assert (games.turns.tolist(), games.length.tolist()) == ([[1, 0]], [3])
+    assert games.boards.current_player.tolist() == [1]
+    games = steps_from(position, moves, 4)
+    assert (games.turns.tolist(), games.length.tolist()) == ([[1, 1]], [4])
+
+
+def test_winning_turn_counts() -> None:
+    games = steps_from("111111111110 001. 0", ["v(1,2)"], 1)
+    assert winners(BOXES, games).tolist() == [[True, False]]
+    assert games.turns.tolist() == [[1, 0]]
+    assert summary(BOXES, games, np.array([[0, 1]]))["mean_turns"] == 1
+
+
+def test_mate_wins_where_rewards_count_material_only() -> None:
+    """The mating move captured nothing, so both returns are 0."""
+    mated = one_game(MATERIAL, MATERIAL.from_string("4k/3Q1/4K/5/5 b - - 1 1"))
+    assert mated.over.all()
+    found = summary(MATERIAL, mated, np.array([[0, 1]]))
+    assert (found["win_rate"], found["draw_rate"], found["mean_reward"]) == (1, 0, 0)
+
+
+# -- results: games given by how they ended ------------------------------------------------------------------------
+
+
+def ended(*games: tuple[int | str, list[float]]) -> Games:
+    """Games of sticks that are over, given by their winner, "draw", "truncated" or "forfeit", and their returns."""
+
+    def board(how: int | str) -> Any:
+        if isinstance(how, int):
+            return STICKS.at(0, (how + 1) % 3)  # the seat before the mover has taken the last stick
+        truncated = how == "truncated"
+        return dataclasses.replace(STICKS.at(3, 0), terminated=np.bool_(not truncated), truncated=np.bool_(truncated))
+
+    boards = jax.tree.map(lambda *leaves: np.stack(leaves), *(board(how) for how, _ in games))
+    returns = np.array([returns for _, returns in games], np.float32)
+    turns = np.arange(1, returns.size + 1).reshape(returns.shape)
+    forfeited = np.array([how == "forfeit" for how, _ in games])
+    return games_of(boards, returns, turns, np.full(len(games), 9), np.zeros(len(games), np.int32), forfeited)
+
+
+FIVE_ENDS = ended(
+    (0, [5, 1, 0]), ("draw", [2, 2, 2]), ("truncated", [5, 1, 0]), (1, [9, 0, 0]), ("forfeit", [-1, 0.5, 0.5])
+)
+
+
+def test_winner_is_the_rules_not_the_highest_return() -> None:
+    none = [False, False, False]
+    assert winners(STICKS, FIVE_ENDS).tolist() == [[True, False, False], none, none, [False, True, False], none]
+
+
+def test_drawn_game_has_no_winner_and_is_neither_truncated_nor_forfeited() -> None:
+    assert arena.drawn(STICKS, FIVE_ENDS).tolist() == [False, True, False, False, False]
+
+
+def test_every_game_counts_in_every_rate() -> None:
+    found = summary(STICKS, FIVE_ENDS, np.array([[0, 1, 1]] * 5))
+    assert found["win_rate"] == found["draw_rate"] == found["truncated_rate"] == np.float32(1 / 5)
+    assert found["mean_turns"] == 1  # of the first game; in the fourth another agent won
+    assert found["mean_reward"] == (5 + 2 + 5 + 9 - 1) / 5
+
+
+def test_mean_turns_is_nan_without_a_win() -> None:
+    assert np.isnan(summary(STICKS, FIVE_ENDS, np.array([[1, 1, 0]] * 5))["mean_turns"])
+
+
+def test_agent_on_several_seats_wins_with_any_of_them() -> None:
+    games, agent_of_seat = ended((0, [5, 1, 0]), (2, [0, 1, 5]), (1, [0, 5, 1])), np.array([[0, 1, 0]] * 3)
+    found = summary(STICKS, games, agent_of_seat)
+    np.testing.assert_allclose(found["win_rate"], 2 / 3, rtol=1e-6)
+    assert found["mean_turns"] == (1 + 6) / 2
+    assert found["mean_reward"] == (5 + 0 + 0 + 5 + 0 + 1) / 6
+    np.testing.assert_allclose(summary(STICKS, games, agent_of_seat, 1)["win_rate"], 1 / 3, rtol=1e-6)

@@ -1,0 +1,209 @@
+"""What a run's folder holds, what it refuses, and who may write to it."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from tests.helpers.stored_runs import ends, metrics_of, signal_when_training, start, train_in
+from tests.helpers.toy_learner import Config, ToyLearner, TrainState
+from train.driver.loop import Settings
+from train.driver.run_folder import RunFolder
+
+SETTINGS = Settings(checkpoint_every=2, evaluate_every=0)
+LEARNER = ToyLearner(Config(total_steps=20))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of five iterations."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    train_in(folder, LEARNER, SETTINGS)
+    return folder
+
+
+@pytest.fixture
+def folder(trained: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be damaged."""
+    return shutil.copytree(trained, tmp_path / "run")
+
+
+def test_folder_holds_settings_metrics_checkpoints_and_result(folder: Path) -> None:
+    stored = json.loads((folder / "config.json").read_text())
+    assert stored == {
+        "learner": "toy",
+        "jaxgames": stored["jaxgames"],
+        "env_version": 1,
+        "settings": {
+            "env": "sticks",
+            "total_steps": 20,
+            "seed": 0,
+            "num_envs": 4,
+            "learning_rate": 0.5,
+            "sizes": [3, 2],
+        },
+    }
+    assert {path.name for path in (folder / "checkpoints").iterdir()} == {"4", "5"}
+    events = list(folder.glob("events.out.tfevents.*"))
+    assert events
+    assert all(b"noise" in path.read_bytes() for path in events)
+    result = json.loads((folder / "result.json").read_text())
+    assert (result["finished"], result["steps"], result["learner"], result["env"]) == (True, 20, "toy", "sticks")
+
+
+def test_line_of_metrics_is_an_iteration(folder: Path) -> None:
+    rows = metrics_of(folder)
+    assert [row["iteration"] for row in rows] == [1, 2, 3, 4, 5]
+    assert [row["steps"] for row in rows] == [4, 8, 12, 16, 20]
+    assert all(row["undefined"] is None for row in rows)  # JSON has no NaN
+
+
+def test_folder_that_holds_a_run_is_not_overwritten(folder: Path) -> None:
+    with pytest.raises(FileExistsError, match="holds a run already: add --resume"):
+        RunFolder.create(folder, LEARNER)
+
+
+def test_metrics_after_an_iteration_are_dropped(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path / "run", LEARNER)
+    for iteration in (1, 2, 3):
+        run.log({"iteration": iteration, "loss": float("nan") if iteration == 2 else 0.5})
+    run.truncate_metrics(2)
+    run.log({"iteration": 3, "loss": 0.25})
+    run.close()
+    assert metrics_of(tmp_path / "run") == [
+        {"iteration": 1, "loss": 0.5},
+        {"iteration": 2, "loss": None},
+        {"iteration": 3, "loss": 0.25},
+    ]
+
+
+def test_unfinished_last_line_of_metrics_is_left_out(folder: Path) -> None:
+    for ending in (b'{"iteration": 6, "st', b"\0" * 20):
+        with (folder / "metrics.jsonl").open("ab") as file:
+            file.write(ending)
+        assert [row["iteration"] for row in RunFolder.open(folder, ToyLearner).rows()] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"7", 'must be an object with an "iteration", not 7'),
+        (b"{}", 'must be an object with an "iteration", not {}'),
+        (b'{"iteration": "2"}', 'must be an object with an "iteration"'),
+        (b"", "is not JSON"),
+        (b"\xff\xfe", "is not JSON"),
+    ],
+)
+def test_damaged_line_of_metrics_is_named(line: bytes, message: str, folder: Path) -> None:
+    path = folder / "metrics.jsonl"
+    lines = path.read_bytes().splitlines()
+    path.write_bytes(b"\n".join([lines[0], line, *lines[2:]]) + b"\n")
+    with pytest.raises(ValueError, match=f"{path}, line 2 {message}"):
+        RunFolder.open(folder, ToyLearner).rows()
+
+
+def test_folder_in_the_place_of_metrics_is_named(folder: Path) -> None:
+    (folder / "metrics.jsonl").unlink()
+    (folder / "metrics.jsonl").mkdir()
+    with pytest.raises(OSError, match=r"metrics\.jsonl"):
+        RunFolder.open(folder, ToyLearner).rows()
+
+
+@pytest.mark.parametrize("content", [None, "", "[", "\0\0"])
+def test_missing_or_damaged_result_is_no_result(content: str | None, folder: Path) -> None:
+    (folder / "result.json").unlink()
+    if content is not None:
+        (folder / "result.json").write_text(content)
+    assert RunFolder.open(folder, ToyLearner).result() is None
+
+
+# -- checkpoints ---------------------------------------------------------------------------------------------
+
+
+def test_checkpoint_restores_every_array_and_key(tmp_path: Path) -> None:
+    """Also empty arrays, which orbax does not store."""
+    run = RunFolder.create(tmp_path / "run", LEARNER)
+    assert run.restore() is None
+    train_state = jax.jit(LEARNER.init)(jax.random.key(3))
+    run.save(train_state)
+    restored = run.restore()
+    run.close()
+    assert restored is not None
+    assert jax.tree.structure(restored) == jax.tree.structure(train_state)
+    for found, expected in zip(jax.tree.leaves(restored), jax.tree.leaves(train_state), strict=True):
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+        if not jax.dtypes.issubdtype(found.dtype, jax.dtypes.prng_key):  # pyright: ignore[reportPrivateImportUsage]
+            np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(jax.random.key_data(restored.key), jax.random.key_data(train_state.key))
+
+
+def test_run_without_a_checkpoint_has_no_parameters(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path / "run", LEARNER)
+    with pytest.raises(FileNotFoundError, match="has no checkpoint yet"):
+        run.params()
+    run.close()
+
+
+def test_settings_that_were_changed_are_named_with_both_values(folder: Path) -> None:
+    path = folder / "config.json"
+    path.write_text(path.read_text().replace('"learning_rate": 0.5', '"learning_rate": 0.25'))
+    with pytest.raises(ValueError, match=r"was changed since the run started: learning_rate was 0\.5 and is 0\.25"):
+        RunFolder.open(folder, ToyLearner).params()
+
+
+class WiderLearner(ToyLearner):
+    """The same settings, and other shapes."""
+
+    def init(self, key: jax.Array) -> TrainState:
+        train_state = super().init(key)
+        wider = jax.numpy.zeros((7, 2))
+        return train_state._replace(params=train_state.params | {"weights": wider})
+
+
+def test_checkpoint_of_other_shapes_is_refused_with_both_shapes(folder: Path) -> None:
+    message = r"params/weights has shape \(3, 2\) in the checkpoint and \(7, 2\) in the learner"
+    with pytest.raises(ValueError, match=message):
+        RunFolder.open(folder, WiderLearner).params()
+
+
+# -- lock ----------------------------------------------------------------------------------------------------
+
+
+def test_folder_in_use_is_refused_with_process_and_host(tmp_path: Path) -> None:
+    first = RunFolder.create(tmp_path / "run", LEARNER)
+    second = RunFolder.open(tmp_path / "run", ToyLearner)
+    holder = f"process {os.getpid()} on {socket.gethostname()}"
+    with pytest.raises(BlockingIOError, match=f"run is in use by {holder}: wait for it to end, or stop it"):
+        second.lock()
+    first.close()
+    second.lock()
+    second.close()
+
+
+def test_folder_in_use_can_be_read(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path / "run", LEARNER)
+    run.log({"iteration": 1, "loss": 0.5})
+    assert RunFolder.open(tmp_path / "run", ToyLearner).rows() == [{"iteration": 1, "loss": 0.5}]
+    run.close()
+
+
+def test_killed_process_leaves_no_lock(tmp_path: Path) -> None:
+    """Two commands at once: the second is refused; after a SIGKILL of the first the folder is free."""
+    folder = tmp_path / "run"
+    words = ["--run-dir", str(folder), "--total-steps", str(10**7), "--evaluate-every", "0", "--checkpoint-every", "2"]
+    first = start("tests.helpers.toy_learner", words)
+    signal_when_training(folder, [first], 0, signal.SIGCONT)  # changes nothing: it only waits for iterations
+    run = RunFolder.open(folder, ToyLearner)
+    with pytest.raises(BlockingIOError, match=f"in use by process {first.pid} on {socket.gethostname()}"):
+        run.lock()
+    first.kill()
+    ((status, _, _),) = ends([first])
+    assert status == -signal.SIGKILL
+    run.lock()
+    run.close()

@@ -1,0 +1,110 @@
+"""The choice among legal actions against distrax's categorical distribution and numbers worked out by hand."""
+
+from collections.abc import Callable
+from typing import Any
+
+import distrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from train.ops.masked_categorical import MASKED_LOGIT, log_prob_and_entropy, sample_and_log_prob
+
+ROWS, ACTIONS = 40, 37
+
+
+def by_distrax(logits: jax.Array, mask: jax.Array, action: jax.Array) -> tuple[jax.Array, jax.Array]:
+    actions: Any = distrax.Categorical(logits=jnp.where(mask, logits, jnp.finfo(jnp.float32).min))
+    return actions.log_prob(action), actions.entropy()
+
+
+def rows(seed: int, scale: float) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Logits, masks of one legal action to all of them, and a legal action of each row."""
+    rng = np.random.default_rng(seed)
+    mask = rng.random((ROWS, ACTIONS)) < np.linspace(0, 1, ROWS)[:, None]
+    action = rng.integers(ACTIONS, size=ROWS)
+    mask[np.arange(ROWS), action] = True
+    assert {1, ACTIONS} <= set(mask.sum(-1))
+    logits = scale * rng.normal(size=(ROWS, ACTIONS)) + 100 * rng.normal(size=(ROWS, 1))
+    return jnp.asarray(logits, jnp.float32), jnp.asarray(mask), jnp.asarray(action, jnp.int32)
+
+
+def weighed(judge: Callable[..., Any], logits: jax.Array, mask: jax.Array, action: jax.Array) -> jax.Array:
+    """Every row's two results with weights of their own, signs included."""
+    log_prob, entropy = judge(logits, mask, action)
+    return jnp.dot(jnp.linspace(-1, 2, ROWS), log_prob) + jnp.dot(jnp.linspace(3, -1, ROWS), entropy)
+
+
+def test_two_legal_actions_by_hand() -> None:
+    """Logits log 1 and log 3: probabilities 1/4 and 3/4, beside an illegal action that would outweigh them."""
+    logits, mask = jnp.log(jnp.array([[1.0, 1e6, 3.0]])), jnp.array([[True, False, True]])
+    log_prob, entropy = log_prob_and_entropy(logits, mask, jnp.array([2]))
+    h = -(0.25 * np.log(0.25) + 0.75 * np.log(0.75))
+    np.testing.assert_allclose(log_prob, [np.log(0.75)], rtol=1e-6)
+    np.testing.assert_allclose(entropy, [h], rtol=1e-6)
+    of_log_prob = jax.grad(lambda x: log_prob_and_entropy(x, mask, jnp.array([2]))[0].sum())(logits)
+    np.testing.assert_allclose(of_log_prob, [[-0.25, 0, 0.25]], rtol=1e-6)
+    of_entropy = jax.grad(lambda x: log_prob_and_entropy(x, mask, jnp.array([2]))[1].sum())(logits)
+    slope = -0.25 * (np.log(0.25) + h)
+    np.testing.assert_allclose(of_entropy, [[slope, 0, -slope]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
+def test_values_and_gradients_are_distraxs(scale: float) -> None:
+    given = rows(0, scale)
+    for found, expected in zip(jax.jit(log_prob_and_entropy)(*given), by_distrax(*given), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=3e-5)
+    found, expected = (
+        jax.jit(jax.grad(weighed, argnums=1), static_argnums=0)(judge, *given)
+        for judge in (log_prob_and_entropy, by_distrax)
+    )
+    assert float(jnp.abs(expected).max()) > 0.1
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_illegal_actions_have_no_gradient_at_all() -> None:
+    logits, mask, action = rows(1, 1.0)
+    gradient = jax.grad(weighed, argnums=1)(log_prob_and_entropy, logits, mask, action)
+    assert not np.asarray(gradient)[~np.asarray(mask)].any()
+    assert np.asarray(gradient)[np.asarray(mask).sum(-1) > 1].any(-1).all()
+
+
+def test_a_single_legal_action_is_certain_whatever_its_logit() -> None:
+    mask = jnp.eye(3, dtype=jnp.bool_)
+    logits, action = jnp.array([[-500.0, 9, 9], [0, 0, 0], [1e6, 1e6, 7]]), jnp.arange(3)
+    log_prob, entropy = log_prob_and_entropy(logits, mask, action)
+    assert log_prob.tolist() == entropy.tolist() == [0, 0, 0]
+    gradient = jax.grad(lambda x: sum(y.sum() for y in log_prob_and_entropy(x, mask, action)))(logits)
+    np.testing.assert_array_equal(gradient, np.zeros((3, 3)))
+
+
+def test_a_row_without_a_legal_action_stays_finite_and_teaches_nothing() -> None:
+    """Nor does an illegal action that is asked for get a gradient of its own."""
+    mask = jnp.array([[False, False], [True, False]])
+    logits, action = jnp.array([[1.0, 2.0], [3.0, 4.0]]), jnp.array([1, 1])
+    log_prob, entropy = log_prob_and_entropy(logits, mask, action)
+    assert log_prob.tolist() == [MASKED_LOGIT, MASKED_LOGIT]
+    assert entropy.tolist() == [0, 0]
+    gradient = jax.grad(lambda x: 50 * sum(y.sum() for y in log_prob_and_entropy(x, mask, action)))(logits)
+    np.testing.assert_array_equal(gradient, [[0, 0], [-50, 0]])  # as of distrax: the softmax's part of log p
+
+
+def test_what_is_drawn_is_legal_and_has_the_log_probability_that_is_judged_later() -> None:
+    logits, mask, _ = rows(2, 2.0)
+    action, log_prob = jax.jit(sample_and_log_prob)(jax.random.key(0), logits, mask)
+    assert np.asarray(mask)[np.arange(ROWS), action].all()
+    np.testing.assert_allclose(log_prob, by_distrax(logits, mask, action)[0], rtol=1e-4, atol=3e-5)
+    np.testing.assert_allclose(log_prob, log_prob_and_entropy(logits, mask, action)[0], rtol=1e-6, atol=1e-6)
+
+
+def test_actions_are_drawn_in_proportion_to_their_probabilities() -> None:
+    draws = 20_000
+    logits, mask = jnp.log(jnp.array([1.0, 5, 2, 3, 4])), jnp.array([True, False, True, True, True])
+    action, _ = jax.jit(sample_and_log_prob)(
+        jax.random.key(1), jnp.tile(logits, (draws, 1)), jnp.tile(mask, (draws, 1))
+    )
+    counts = np.bincount(action, minlength=5)
+    expected = np.array([1, 0, 2, 3, 4]) / 10
+    assert counts[1] == 0
+    np.testing.assert_allclose(counts / draws, expected, atol=5 * 0.5 / np.sqrt(draws))

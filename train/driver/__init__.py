@@ -1,0 +1,1 @@
+"""The host's side of any learner: command line, loop, run folder, metrics, processes."""

@@ -1,0 +1,201 @@
+"""The loop of a training run on the host: iterations, evaluations, checkpoints, progress, and how it stops."""
+
+import functools
+import signal
+import sys
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+from tqdm import tqdm
+
+from jaxgames import Env, arena
+from jaxgames.agents import Agent, RandomAgent
+from train.driver import processes
+from train.driver.learner import Config, Learner, TrainState
+from train.driver.metrics import rounded, to_floats
+from train.driver.run_folder import Recorder
+from train.ops import sharding
+
+EVALUATION_SEED = 2**31 - 1  # of evaluation games; a seed that no run uses
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run is watched and stored; nothing here changes what it learns."""
+
+    run_dir: Path | None = None
+    """The run's folder; runs/<time> if not given."""
+    resume: bool = False
+    """Continue the run in the folder, if there is one. Of the settings of learning only --total-steps may change, and
+    only grow; an annealed learning rate then follows the longer run."""
+    checkpoint_every: int = 10
+    """Iterations from one checkpoint to the next."""
+    evaluate_every: int = 5
+    """Iterations from one evaluation to the next, after iterations 1, 2, 4, ... at the start; 0 for none."""
+    evaluation_games: int = 100
+    """Games of one seat, drawn at random, against uniformly random opponents."""
+    devices: int = 1
+    """Devices of each process that the boards are divided over, 0 for all; each has a copy of the parameters."""
+    processes: int = 1
+    """Processes that the run is divided over. Each is started with the same command except for its --process-id, and
+    the options of process 0 hold; it alone needs the folder."""
+    process_id: int = 0
+    """Which of the processes this is."""
+    coordinator: str | None = None
+    """HOST:PORT where the processes find each other: of process 0, any free port."""
+    join_timeout: int = 300
+    """Seconds that processes wait for each other at the start."""
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("checkpoint_every", 1),
+            ("evaluate_every", 0),
+            ("evaluation_games", 1),
+            ("devices", 0),
+            ("processes", 1),
+            ("join_timeout", 1),
+        ):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
+        processes.check_rendezvous(self.coordinator, self.processes, self.process_id)
+
+    def evaluates(self, iteration: int) -> bool:
+        """Whether an evaluation follows `iteration`."""
+        every = self.evaluate_every
+        doubling = iteration < every and iteration.bit_count() == 1
+        return every > 0 and (doubling or iteration % every == 0)
+
+
+def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> dict[str, Any]:
+    """Trains to the end of the run, or until Ctrl-C or SIGTERM; returns the result that is stored with it."""
+    config = learner.config
+    mesh = sharding.mesh_for(settings.devices, learner.divisible)
+    resume = f"python -m train.{learner.name} --run-dir {recorder.folder} --resume"
+    named = ", ".join(str(value) for name, value in learner.summary.items() if name != "seed")
+    log(f"{named}: {config.num_iterations} iterations of {config.steps_per_iteration:,} steps")
+    log(f"run folder {recorder.folder}; {mesh.size} devices, {settings.processes} processes; compiling ...")
+    if settings.processes > 1:  # each of them may be the one that remains
+        print(f"if a process is lost, continue with: {resume}", file=sys.stderr, flush=True)
+    compile_start = time.monotonic()
+    train_state = recorder.restore()
+    if train_state is None:
+        train_state = jax.jit(learner.init)(jax.random.key(config.seed))
+    train_state = sharding.shard(train_state, mesh, learner.partition_specs)
+    first = int(train_state.iteration)
+    stored = processes.broadcast_from_leader(recorder.result())
+    if first >= config.num_iterations and stored is not None:
+        log("the run is finished already; a larger --total-steps continues it")
+        recorder.close()
+        return stored
+    recorder.truncate_metrics(first)
+    out = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
+    with jax.set_mesh(mesh):
+        iterate = jax.jit(learner.iterate, donate_argnums=0, out_shardings=out).lower(train_state).compile()
+    log(
+        f"compiled in {time.monotonic() - compile_start:.1f} s"
+        + (f", resumed after iteration {first}" if first else "")
+    )
+
+    row: dict[str, float] = {}
+    start, spent = time.monotonic(), 0.0  # `spent` is the time in iterations, without evaluations
+    with stop_signal() as stop, progress_bar(config, first) as bar:
+        for iteration in range(first + 1, config.num_iterations + 1):
+            iteration_start = time.monotonic()
+            train_state, metrics = iterate(train_state)
+            row = {"iteration": iteration, "steps": iteration * config.steps_per_iteration, **to_floats(metrics)}
+            spent += time.monotonic() - iteration_start
+            row["steps_per_second"] = (iteration - first) * config.steps_per_iteration / spent
+            last = iteration == config.num_iterations
+            if processes.is_leader() and (settings.evaluates(iteration) or (last and settings.evaluate_every)):
+                row |= evaluation(learner, settings, train_state, iteration)
+                bar.set_postfix(win_rate=f"{row['win_rate']:.3f}", turns=f"{row['mean_turns']:.1f}")
+                bar.write(describe(row, config), file=sys.stderr)
+            recorder.log(row)
+            stopping = processes.any_process(stop.is_set())  # asked once: every process then stops here
+            if last or stopping or iteration % settings.checkpoint_every == 0:
+                recorder.save(sharding.replicate(train_state, mesh))
+            bar.update(config.steps_per_iteration)
+            if stopping:
+                break
+    iteration = int(train_state.iteration)
+    result: dict[str, Any] = {
+        "run_dir": str(recorder.folder),
+        "learner": learner.name,
+        **learner.summary,
+        "steps": iteration * config.steps_per_iteration,
+        "finished": iteration >= config.num_iterations,
+        "seconds": round(time.monotonic() - start, 1),
+        "steps_per_second": round((iteration - first) * config.steps_per_iteration / spent) if spent else None,
+    }
+    result |= rounded({name: row[name] for name in ("win_rate", "mean_turns") if name in row})
+    if result["finished"]:
+        recorder.finish(result)
+    else:
+        log(f"stopped; continue with: {resume}")
+    recorder.close()
+    return result
+
+
+def evaluation(learner: Learner, settings: Settings, train_state: TrainState, iteration: int) -> dict[str, float]:
+    """Results of games against random opponents; the games of an iteration are the same whenever they are played."""
+    key = jax.random.fold_in(jax.random.key(EVALUATION_SEED), iteration)
+    agent = learner.agent(sharding.local_copy(train_state.params))
+    return to_floats(_evaluate(learner.env, settings.evaluation_games, agent, key))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _evaluate(env: Env[Any], num_games: int, agent: Agent, key: jax.Array) -> dict[str, jax.Array]:
+    return arena.evaluate(env, agent, RandomAgent(env), key, num_games)
+
+
+def describe(row: dict[str, float], config: Config) -> str:
+    """An evaluation on one line."""
+    left = (config.num_iterations * config.steps_per_iteration - row["steps"]) / row["steps_per_second"]
+    return (
+        f"{row['steps']:>12,.0f} steps   win rate {row['win_rate']:.3f}   turns to win {row['mean_turns']:5.1f}   "
+        f"{row['steps_per_second']:,.0f} steps/s   {left:.0f} s left"
+    )
+
+
+def progress_bar(config: Config, done: int) -> "tqdm[Any]":
+    """Steps, speed and time left on a terminal; silent elsewhere."""
+    per = config.steps_per_iteration
+    return tqdm(
+        total=config.num_iterations * per,
+        initial=done * per,
+        unit=" steps",
+        unit_scale=True,
+        disable=None if processes.is_leader() else True,
+        smoothing=0.1,
+    )
+
+
+def log(text: str) -> None:
+    """Prints a line on standard error, in process 0 only; standard output is kept for the result."""
+    if processes.is_leader():
+        print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def stop_signal() -> Generator[threading.Event]:
+    """An event that the first Ctrl-C or SIGTERM sets, so that a run ends between two iterations; a second one kills."""
+    stop = threading.Event()
+
+    def ask(signum: int, frame: object) -> None:
+        stop.set()
+        print("stopping after this iteration ...", file=sys.stderr, flush=True)  # in every process that gets a signal
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

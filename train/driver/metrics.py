@@ -1,0 +1,24 @@
+"""Metrics on the host: plain numbers, as they are stored and printed."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+
+def to_floats(metrics: Mapping[str, Any]) -> dict[str, float]:
+    """Scalars on any device as floats, in their order."""
+    values = jax.device_get([*metrics.values()])
+    return {name: float(np.asarray(value)) for name, value in zip(metrics, values, strict=True)}
+
+
+def finite(numbers: Mapping[str, float]) -> dict[str, float | None]:
+    """NaN and infinity, which JSON does not have, become None."""
+    return {name: value if math.isfinite(value) else None for name, value in numbers.items()}
+
+
+def rounded(numbers: Mapping[str, float]) -> dict[str, float | None]:
+    """`finite` numbers with four decimals, as they are printed."""
+    return {name: None if value is None else round(value, 4) for name, value in finite(numbers).items()}

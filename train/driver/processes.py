@@ -1,0 +1,132 @@
+"""Many processes: how those of one run find each other, agree, and end together.
+
+    python -m train.ppo ... --coordinator HOST:PORT --processes 2 --process-id 0        on HOST
+    python -m train.ppo ... --coordinator HOST:PORT --processes 2 --process-id 1        anywhere else
+
+Process 0 is the leader: it alone reads and writes the run's folder, evaluates and logs; the others need not even see
+the folder. All of them run the same programs on arrays that are divided over the devices of all, so each must come to
+the same collectives in the same order. What they decide together therefore passes through this module.
+
+A process of many can end in three ways:
+
+    all are done, or refuse to start     `leave`: waits for the others, then ends as a single process does
+    it fails                             `abandon`: prints its own error and exits at once, without waiting
+    another one is lost                  a collective raises (then `abandon`), or JAX's runtime aborts the process with
+                                         its own message, at the latest HEARTBEAT_TIMEOUT after the loss
+"""
+
+import json
+import os
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.experimental import multihost_utils
+
+HEARTBEAT_TIMEOUT = 30  # seconds without a sign of life from a process; a broken connection is noticed at once
+MAX_MESSAGE_BYTES = 1 << 16  # of `broadcast_from_leader`
+
+_stdout: int | None = None  # a copy of standard output, in a process of many
+
+
+def check_rendezvous(coordinator: str | None, processes: int, process_id: int) -> None:
+    """Raises ValueError unless all three fit together."""
+    if not 0 <= process_id < processes:
+        raise ValueError(f"process_id must be from 0 to processes - 1 = {processes - 1}, not {process_id}")
+    if coordinator is None and processes > 1:
+        raise ValueError(f"{processes} processes need a coordinator: HOST:PORT of process 0")
+    if coordinator is not None and processes == 1:
+        raise ValueError("a coordinator needs processes = 2 or more: how many belong to the run")
+    if coordinator is not None:
+        host, _, port = coordinator.rpartition(":")
+        if not (host and port.isdecimal() and 0 < int(port) < 1 << 16):
+            raise ValueError(f"coordinator must be HOST:PORT, such as 10.0.0.1:9000, not {coordinator!r}")
+
+
+def join(coordinator: str, processes: int, process_id: int, timeout: int) -> None:
+    """Waits until all processes of the run are there; JAX aborts after `timeout` seconds. Call it before JAX starts.
+
+    Raises ValueError, in every process, where one sees fewer devices than another.
+    """
+    global _stdout
+    print(
+        f"process {process_id} waits up to {timeout} s for the other {processes - 1}: each must be started, and must "
+        f"reach process 0 at {coordinator}",
+        file=sys.stderr,
+        flush=True,
+    )
+    sys.stdout.flush()
+    _stdout = os.dup(1)
+    os.dup2(2, 1)  # gloo prints; standard output is kept for the result
+    jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM
+    jax.distributed.initialize(
+        coordinator, processes, process_id, initialization_timeout=timeout, heartbeat_timeout_seconds=HEARTBEAT_TIMEOUT
+    )
+    try:
+        check_devices([device.process_index for device in jax.devices()])
+    except ValueError:
+        leave()
+        raise
+
+
+def check_devices(process_of_device: Sequence[int]) -> None:
+    """Raises ValueError unless every process has the same number of devices."""
+    counts = sorted(Counter(process_of_device).items())
+    if len({count for _, count in counts}) > 1:
+        seen = ", ".join(f"process {process} sees {count}" for process, count in counts)
+        raise ValueError(
+            f"every process must see the same number of devices, but {seen}; CUDA_VISIBLE_DEVICES can hide GPUs"
+        )
+
+
+def leave() -> None:
+    """Waits until the others call this too, and parts from them; does nothing in a single process."""
+    global _stdout
+    if _stdout is not None:
+        jax.distributed.shutdown()
+        sys.stdout.flush()
+        os.dup2(_stdout, 1)
+        _stdout = None
+
+
+def abandon(error: BaseException, message: str | None, status: int = 1) -> None:
+    """Ends this process at once, because the others cannot continue without it; does nothing in a single process.
+
+    Args:
+      error: what ended it.
+      message: the last line on standard error; the traceback of the error if None.
+      status: exit status.
+    """
+    if _stdout is None:
+        return
+    if message is None:
+        traceback.print_exception(error)
+    else:
+        print(message, file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)  # a usual exit waits for the others
+
+
+def is_leader() -> bool:
+    """Whether this is process 0."""
+    return jax.process_index() == 0
+
+
+def broadcast_from_leader(message: Any) -> Any:
+    """The message of process 0, in every process. Messages are JSON."""
+    encoded = json.dumps(message).encode()
+    if len(encoded) > MAX_MESSAGE_BYTES:
+        raise ValueError(f"a message of {len(encoded)} bytes is longer than {MAX_MESSAGE_BYTES}")
+    padded = np.zeros(MAX_MESSAGE_BYTES, np.uint8)
+    padded[: len(encoded)] = np.frombuffer(encoded, np.uint8)
+    return json.loads(bytes(multihost_utils.broadcast_one_to_all(padded)).rstrip(b"\0"))
+
+
+def any_process(flag: bool) -> bool:
+    """Whether the flag is set in any process; the same answer in all."""
+    return bool(multihost_utils.process_allgather(np.array(flag)).any())

@@ -1,0 +1,1 @@
+"""Networks, and how the seats share their parameters."""

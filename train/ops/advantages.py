@@ -1,0 +1,67 @@
+"""Generalised advantage estimation for n seats that move in any order.
+
+Between two decisions of a seat other seats move, and may be the ones whose move pays it. A seat's transition
+therefore runs from its decision at time t to its next decision at time n(t) in the same game:
+
+    R_t     = sum of the seat's rewards at t, t + 1, ..., n(t) - 1
+    delta_t = R_t + gamma V_n(t) - V_t
+    A_t     = delta_t + gamma lambda A_n(t)
+
+Where the game terminates before the seat moves again, nothing follows: V_n(t) = A_n(t) = 0. Where it is
+truncated, or the rollout ends, the seat's value of the last board stands in for V_n(t), and A_n(t) = 0.
+
+Source: Schulman et al., High-Dimensional Continuous Control Using Generalized Advantage Estimation, 2016.
+"""
+
+import jax
+import jax.numpy as jnp
+
+
+def per_seat_advantages(
+    rewards: jax.Array,
+    values: jax.Array,
+    seats: jax.Array,
+    terminated: jax.Array,
+    truncated: jax.Array,
+    bootstrap: jax.Array,
+    gamma: float,
+    gae_lambda: float,
+) -> jax.Array:
+    """Advantages of T consecutive decisions on one board that starts anew when a game ends.
+
+    Args:
+      rewards: float32[T, num_players], what step t paid each seat.
+      values: float32[T], the mover's value of the board that step t was played on.
+      seats: int32[T], the mover of step t.
+      terminated: bool[T], the rules ended the game at step t.
+      truncated: bool[T], a limit cut the game off at step t.
+      bootstrap: float32[T, num_players], every seat's value of the board that step t led to, before any restart;
+        read where `truncated` and at T - 1.
+      gamma: discount per decision of a seat.
+      gae_lambda: lambda of the estimate.
+
+    Returns:
+      float32[T]; add `values` for the targets of the value function.
+    """
+    num_players = rewards.shape[-1]
+    nothing = jnp.zeros(num_players, rewards.dtype)
+
+    def backwards(carry: tuple[jax.Array, jax.Array, jax.Array], step: tuple[jax.Array, ...]):
+        paid, next_value, next_advantage = carry  # of each seat: since its next decision, and at it
+        reward, value, seat, terminated, truncated, bootstrap = step
+        ended = terminated | truncated
+        paid = jnp.where(ended, 0.0, paid) + reward
+        next_value = jnp.where(terminated, 0.0, jnp.where(truncated, bootstrap, next_value))
+        next_advantage = jnp.where(ended, 0.0, next_advantage)
+        delta = paid[seat] + gamma * next_value[seat] - value
+        advantage = delta + gamma * gae_lambda * next_advantage[seat]
+        is_mover = jnp.arange(num_players) == seat
+        carry = (
+            jnp.where(is_mover, 0.0, paid),
+            jnp.where(is_mover, value, next_value),
+            jnp.where(is_mover, advantage, next_advantage),
+        )
+        return carry, advantage
+
+    steps = (rewards, values, seats, terminated, truncated, bootstrap)
+    return jax.lax.scan(backwards, (nothing, bootstrap[-1], nothing), steps, reverse=True)[1]

@@ -1,0 +1,113 @@
+"""Many devices: arrays of boards are divided over a mesh, and parameters are replicated on each device.
+
+    mesh                            1-D; its one axis is "boards"
+    boards and their statistics     SHARDED by their leading axis
+    steps of a rollout              SHARDED_BY_BOARD, their second axis
+    parameters, optimizer state     REPLICATED; gradients are summed over the devices
+
+The program is the one for a single device; the compiler divides it by the shardings of its arguments, inside
+`with jax.set_mesh(mesh)`. Without a hint it would gather rows that are sorted or indexed on every device;
+`on_each_device` keeps such work local.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import multihost_utils
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+REPLICATED = PartitionSpec()
+SHARDED = PartitionSpec("boards")  # by the leading axis
+SHARDED_BY_BOARD = PartitionSpec(None, "boards")  # [rollout_length, num_envs, ...]
+
+Tree = TypeVar("Tree")
+
+
+def mesh_for(devices: int, divisible: Mapping[str, int]) -> Mesh:
+    """Mesh of the first `devices` devices of every process; of all devices for 0.
+
+    Args:
+      devices: how many of each process.
+      divisible: counts that the total number of devices must divide, by the name to use in an error.
+
+    Raises:
+      ValueError: there are fewer devices, or they do not divide a count.
+    """
+    of_process = [jax.local_devices(process) for process in range(jax.process_count())]  # equally many of each
+    if devices > len(of_process[0]):
+        raise ValueError(f"devices must be at most {len(of_process[0])}, the devices that JAX sees, not {devices}")
+    chosen = [device for own in of_process for device in own[: devices or None]]
+    check_divisible(divisible, len(chosen))
+    return Mesh(np.array(chosen), ("boards",))
+
+
+def check_divisible(divisible: Mapping[str, int], devices: int) -> None:
+    """Raises ValueError unless every count is a multiple of the number of devices."""
+    for name, count in divisible.items():
+        if count % devices:
+            raise ValueError(f"{name} must be a multiple of the run's {devices} devices, not {count}")
+
+
+def shardings(mesh: Mesh, specs: Tree) -> Tree:
+    """`specs`, a pytree of PartitionSpec, as shardings on the mesh."""
+    return jax.tree.map(
+        lambda spec: NamedSharding(mesh, spec), specs, is_leaf=lambda leaf: isinstance(leaf, PartitionSpec)
+    )
+
+
+def shard(tree: Tree, mesh: Mesh, specs: Any) -> Tree:
+    """Process 0's pytree, which lies on one device there, laid over the devices of the mesh.
+
+    Args:
+      tree: arrays and PRNG keys.
+      mesh: from `mesh_for`.
+      specs: PartitionSpecs of the leaves; a prefix of `tree`.
+    """
+    plain = multihost_utils.broadcast_one_to_all(jax.device_get(keys_to_data(tree)))
+    kinds = jax.tree.map(is_key, tree)
+
+    def wrap(plain: Any) -> Any:
+        return jax.tree.map(lambda leaf, is_key: jax.random.wrap_key_data(leaf) if is_key else leaf, plain, kinds)
+
+    with jax.set_mesh(mesh):
+        return jax.jit(wrap, out_shardings=shardings(mesh, specs))(plain)
+
+
+def replicate(tree: Tree, mesh: Mesh) -> Tree:
+    """The whole pytree on the first device of each process."""
+    whole = jax.jit(keys_to_data, out_shardings=NamedSharding(mesh, REPLICATED))(tree)
+    return jax.tree.map(
+        lambda leaf, like: jax.random.wrap_key_data(leaf) if is_key(like) else leaf, local_copy(whole), tree
+    )
+
+
+def local_copy(replicated: Tree) -> Tree:
+    """The first local device's copy of a replicated pytree."""
+    return jax.tree.map(lambda leaf: leaf.addressable_data(0), replicated)
+
+
+def is_key(leaf: Any) -> bool:
+    """Whether a leaf is an array of PRNG keys."""
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def keys_to_data(tree: Tree) -> Tree:
+    """The pytree with its PRNG keys as uint32 words, which host transfers take."""
+    return jax.tree.map(lambda leaf: jax.random.key_data(leaf) if is_key(leaf) else leaf, tree)
+
+
+def on_each_device(function: Callable[..., Any], *parts: PartitionSpec, out: PartitionSpec) -> Callable[..., Any]:
+    """`function`, applied by every device of the mesh to its own part of each argument; without a mesh, itself.
+
+    Args:
+      function: its result for some rows must not depend on other rows.
+      *parts: how each argument is laid out: REPLICATED, SHARDED or SHARDED_BY_BOARD.
+      out: how the result is laid out.
+    """
+    mesh = jax.sharding.get_abstract_mesh()
+    if mesh.size < 2 or mesh.are_all_axes_manual:  # no mesh, one device, or inside of `on_each_device`
+        return function
+    return jax.shard_map(function, in_specs=parts, out_specs=out, check_vma=False)
