@@ -1,5 +1,7 @@
 """The material of checkers for the tests in `tests/contract`."""
 
+from typing import Any
+
 from hypothesis import strategies as st
 
 from jaxgames import Env
@@ -20,8 +22,9 @@ COMMON = {
 }
 
 
-def make_reference(env: Env[object]) -> Reference:
-    return Reference(env.draw_rule, env.max_plies)  # pyright: ignore[reportAttributeAccessIssue]  # the parameters of checkers
+def make_reference(env: Env[Any]) -> Reference:
+    parameters = vars(env)
+    return Reference(parameters["draw_rule"], parameters["max_plies"])
 
 
 @st.composite

@@ -1,6 +1,7 @@
 """The material of 5 x 5 chess for the tests in `tests/contract`."""
 
 import re
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -29,7 +30,7 @@ START_ROWS = {
 }
 
 
-def make_reference(env: Env[object]) -> Reference:
+def make_reference(env: Env[Any]) -> Reference:
     parameters = vars(env)
     return Reference(
         rows=START_ROWS[parameters["board"]],
