@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from sticks import Sticks, SticksState
 
 import jaxgames
 from jaxgames.testing import check_env
+from tests.helpers.sticks import Sticks, SticksState
 
 
 def test_a_sound_game_passes_again_and_again() -> None:

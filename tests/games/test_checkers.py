@@ -25,14 +25,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from checkers_reference import Reference, other_side
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, legal, play
 
 import jaxgames
 from jaxgames import Env
 from jaxgames.env import ParameterError
+from tests.games.checkers.reference import Reference, other_side
+from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, legal, play
 
 DRAW_RULES = ["wcdf", "openspiel"]
 

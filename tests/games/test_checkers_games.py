@@ -21,11 +21,22 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
-from checkers_reference import DIRECTIONS, PDN, SQUARES, Move, Piece, Position, Reference, other_side, plus, seen
 from draughts.core.game import Game as Draughts
 
 import jaxgames
 from jaxgames import Env, State
+from tests.games.checkers.reference import (
+    DIRECTIONS,
+    PDN,
+    SQUARES,
+    Move,
+    Piece,
+    Position,
+    Reference,
+    other_side,
+    plus,
+    seen,
+)
 
 # -- batches ----------------------------------------------------------------------------------------------
 

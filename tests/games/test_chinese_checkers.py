@@ -24,13 +24,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from chinese_checkers_reference import Reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, legal, play
 
 import jaxgames
 from jaxgames import Env
+from tests.games.chinese_checkers_reference import Reference
+from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, legal, play
 
 PLAYERS = [2, 3, 4, 6]
 REWARDS = ["sparse", "goal", "movement", "positive_sum", "win_loss"]

@@ -21,14 +21,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from chinese_checkers_diamond_reference import Reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, legal, play
 
 import jaxgames
 from jaxgames import Env
 from jaxgames.env import ParameterError
+from tests.games.chinese_checkers_diamond_reference import Reference
+from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, legal, play
 
 FITTING = {2: [1], 3: [1, 3], 4: [1, 3, 6]} | {size: [1, 3, 6, 10] for size in range(5, 10)}
 ALL = [(size, pieces) for size, allowed in FITTING.items() for pieces in allowed]

@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from chinese_checkers_diamond_reference import Move, Position, Reference
 
 import jaxgames
 from jaxgames import Env, State
+from tests.games.chinese_checkers_diamond_reference import Move, Position, Reference
 
 # size, pieces, tip_lock, max_plies: enough for eager players to win, not for random ones
 BOARDS = [

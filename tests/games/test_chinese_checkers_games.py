@@ -18,10 +18,10 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
-from chinese_checkers_reference import DIRECTIONS, Cell, Move, Position, Reference, turned
 
 import jaxgames
 from jaxgames import Env, State
+from tests.games.chinese_checkers_reference import DIRECTIONS, Cell, Move, Position, Reference, turned
 
 PLAYERS = [2, 3, 4, 6]
 REWARDS = ["sparse", "goal", "movement", "positive_sum", "win_loss"]

@@ -23,10 +23,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from positions import LIVE, TERMINATED, compiled, is_over, legal, play
 
 import jaxgames
 from jaxgames import Env, ParameterError, ParameterTypeError
+from tests.helpers.positions import LIVE, TERMINATED, compiled, is_over, legal, play
 
 REWARDS = ["win_loss", "margin", "boxes"]
 SIZES = [(1, 1), (1, 2), (2, 1), (2, 3), (3, 3), (5, 5), (1, 16), (16, 1), (9, 12), (16, 16)]

@@ -19,10 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
-from dots_and_boxes_reference import Reference
 
 import jaxgames
 from jaxgames import Env
+from tests.games.dots_and_boxes_reference import Reference
 
 REWARDS = ["win_loss", "margin", "boxes"]
 SIZES = [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 3), (4, 2), (5, 5), (1, 16), (16, 1), (7, 11), (16, 16)]

@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from minichess_reference import Reference, from_fen, number, uci
-from positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, legal, play
 
 import jaxgames
 from jaxgames import Env
 from jaxgames.games.minichess_board import Position, hashed
+from tests.games.minichess.reference import Reference, from_fen, number, uci
+from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, legal, play
 
 START = "rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1"
 

@@ -20,10 +20,10 @@ import numpy as np
 import pgx
 import pyffish
 import pytest
-from minichess_reference import Position, Reference, from_fen, uci
 
 import jaxgames
 from jaxgames import Env
+from tests.games.minichess.reference import Position, Reference, from_fen, uci
 
 START = "rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1"
 

@@ -6,12 +6,12 @@ By hand gamma = lambda = 1/2 throughout, so that A_t = R_t + V_n(t) / 2 - V_t + 
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-import advantages_reference
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tests.train import advantages_reference
 from train.advantages import per_seat_advantages
 
 compiled = jax.jit(per_seat_advantages)

@@ -15,8 +15,8 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from stored_runs import last_of, rows, words
 
+from tests.helpers.stored_runs import last_of, rows, words
 from train import devices, loop, processes
 from train.loop import Settings
 from train.policy import Sharing

@@ -6,7 +6,6 @@
 import dataclasses
 from typing import Any
 
-import advantages_reference
 import chex
 import jax
 import jax.numpy as jnp
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 import jaxgames
+from tests.train import advantages_reference
 from train.advantages import per_seat_advantages
 from train.policy import Sharing
 from train.ppo import Config, Learner, Runner, Transition, train

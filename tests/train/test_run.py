@@ -15,8 +15,8 @@ import chex
 import jax
 import numpy as np
 import pytest
-from stored_runs import last_of, rows, words
 
+from tests.helpers.stored_runs import last_of, rows, words
 from train import evaluate, loop, match
 from train.loop import Settings
 from train.ppo import Config, Learner

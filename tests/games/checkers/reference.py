@@ -1,14 +1,16 @@
-"""Checkers again: slowly, in plain Python, straight from the rules, for the tests to compare with.
+"""Checkers in slow plain Python, straight from the rules: what the tests compare the env with.
 
-Nothing is shared with `jaxgames`, and nothing is clever. A position is a dictionary from the dark squares of the
-printed board (Black, seat 0, on top) to the pieces that stand there. A seat's own frame appears in two places only,
-where the contract speaks of it: the number of an action and the observation.
+It shares nothing with `jaxgames`. A position is a dictionary from the dark squares of the printed board (Black,
+seat 0, on top) to the pieces on them. A seat's own frame appears only where the contract has it: in the number of an
+action and in the observation.
 """
 
 import re
 from dataclasses import dataclass, replace
 
 import numpy as np
+
+from tests.helpers import reference
 
 Square = tuple[int, int]  # (row, column) of the printed board
 
@@ -25,22 +27,14 @@ class Piece:
     king: bool
 
 
-@dataclass(frozen=True)
-class Position:
+@dataclass(frozen=True, kw_only=True)
+class Position(reference.Position):
     """The whole board and what the last ply paid."""
 
     pieces: dict[Square, Piece]
-    seat: int  # to move
-    jumper: Square | None = None  # where the piece stands that must go on jumping
-    quiet: int = 0  # plies since the last one that put off the draw
+    jumper: Square | None = None  # the piece that must continue its capture
+    quiet: int = 0  # plies since the last one that reset the draw counter
     ply: int = 0
-    rewards: tuple[float, float] = (0.0, 0.0)
-    terminated: bool = False
-    truncated: bool = False
-
-    @property
-    def over(self) -> bool:
-        return self.terminated or self.truncated
 
 
 @dataclass(frozen=True)
@@ -63,17 +57,17 @@ def seen(square: Square, seat: int) -> Square:
 
 
 def other_side(text: str) -> str:
-    """The same position with the board turned by 180 degrees and the colours changed."""
+    """The same position with the board rotated by 180 degrees and the colours swapped."""
 
-    def turned(side: str) -> str:
+    def rotated(side: str) -> str:
         numbers = [(33 - int(square.lstrip("K")), square) for square in side.split(",") if square]
         return ",".join(f"{'K' * square.startswith('K')}{number}" for number, square in sorted(numbers))
 
     turn, white, black = text.split(":")
-    return f"{'BW'['WB'.index(turn)]}:W{turned(black[1:])}:B{turned(white[1:])}"
+    return f"{'BW'['WB'.index(turn)]}:W{rotated(black[1:])}:B{rotated(white[1:])}"
 
 
-class Reference:
+class Reference(reference.Reference[Position, Move]):
     """The rules for one set of parameters."""
 
     def __init__(self, draw_rule: str = "wcdf", max_plies: int | None = None) -> None:
@@ -84,7 +78,7 @@ class Reference:
     def start(self) -> Position:
         men = {square: Piece(0, False) for square in SQUARES if PDN[square] <= 12}
         men |= {square: Piece(1, False) for square in SQUARES if PDN[square] >= 21}
-        return Position(men, 0)
+        return Position(pieces=men)
 
     def jumps(self, pieces: dict[Square, Piece], origin: Square) -> list[Move]:
         """Over an opponent's piece next to it, to the empty square behind."""
@@ -105,35 +99,24 @@ class Reference:
                 found.append(Move(origin, target))
         return found
 
-    def moves(self, position: Position) -> list[Move]:
-        """What may be played on a live board: jumps if there are any, by the piece that must go on if there is one."""
+    def available(self, position: Position) -> list[Move]:
+        """Jumps if there are any, by the piece that must continue if there is one; else steps."""
         if position.jumper is not None:
             return self.jumps(position.pieces, position.jumper)
         own = [square for square, piece in position.pieces.items() if piece.seat == position.seat]
         jumps = [move for square in own for move in self.jumps(position.pieces, square)]
         return jumps or [move for square in own for move in self.steps(position.pieces, square)]
 
-    def legal(self, position: Position) -> dict[int, Move]:
-        """Every legal ply by the number of its action."""
-        if position.over:
-            return {}
-        return {self.action(position.seat, move): move for move in self.moves(position)}
+    def moves(self, position: Position) -> dict[int, Move]:
+        return {self.action(position.seat, move): move for move in self.available(position)}
 
     def action(self, seat: int, move: Move) -> int:
         (row, column), (to_row, to_column) = seen(move.origin, seat), seen(move.target, seat)
         towards = (1 if to_row > row else -1, 1 if to_column > column else -1)
         return 4 * (4 * row + column // 2) + DIRECTIONS.index(towards)
 
-    def step(self, position: Position, action: int, legal: dict[int, Move] | None = None) -> Position:
-        """The position after an action, legal or not. `legal` is `legal(position)`, for those who have it already."""
-        if position.over:
-            return replace(position, rewards=(0.0, 0.0))
+    def after(self, position: Position, move: Move) -> Position:
         seat = position.seat
-        legal = self.legal(position) if legal is None else legal
-        if action not in legal:
-            return replace(position, rewards=(-1.0, 1.0) if seat == 0 else (1.0, -1.0), terminated=True)
-        move = legal[action]
-
         pieces = dict(position.pieces)
         piece = pieces.pop(move.origin)
         if move.captured is not None:
@@ -141,20 +124,20 @@ class Reference:
         crowned = not piece.king and move.target[0] == CROWN[seat]
         pieces[move.target] = Piece(seat, piece.king or crowned)
 
-        goes_on = move.captured is not None and not crowned and bool(self.jumps(pieces, move.target))
+        continues = move.captured is not None and not crowned and bool(self.jumps(pieces, move.target))
         progress = move.captured is not None or (self.draw_rule == "wcdf" and not piece.king)
         after = Position(
-            pieces,
-            seat=seat if goes_on else 1 - seat,
-            jumper=move.target if goes_on else None,
+            pieces=pieces,
+            seat=seat if continues else 1 - seat,
+            jumper=move.target if continues else None,
             quiet=0 if progress else position.quiet + 1,
             ply=position.ply + 1,
         )
         return self.ended(after)
 
     def ended(self, position: Position) -> Position:
-        """The position with what the last ply made of it: won by a blocked side to move, drawn, cut off, or live."""
-        blocked = not self.moves(position)
+        """The position marked as won (the side to move is blocked), drawn, truncated or live."""
+        blocked = not self.available(position)
         drawn = position.quiet >= (80 if self.draw_rule == "wcdf" else 40)
         if drawn and self.draw_rule == "openspiel":
             return replace(position, terminated=True)
@@ -166,9 +149,8 @@ class Reference:
 
     # -- what a network sees ------------------------------------------------------------------------------
 
-    def observation(self, position: Position, viewer: int | None = None) -> np.ndarray:
-        """The board with the viewer at the bottom; the mover looks if nobody is named."""
-        viewer = position.seat if viewer is None else viewer
+    def observation(self, position: Position, viewer: int) -> np.ndarray:
+        """The board with the viewer at the bottom."""
         planes = np.zeros((8, 4, 5), bool)
         for square, piece in position.pieces.items():
             row, column = seen(square, viewer)
@@ -180,7 +162,7 @@ class Reference:
 
     # -- notation -----------------------------------------------------------------------------------------
 
-    def move_to_string(self, move: Move) -> str:
+    def move_to_string(self, position: Position, move: Move) -> str:
         return f"{PDN[move.origin]}{'-' if move.captured is None else 'x'}{PDN[move.target]}"
 
     def to_string(self, position: Position) -> str:
@@ -192,12 +174,12 @@ class Reference:
         return f"{'BW'[position.seat]}:W{side(1)}:B{side(0)}{onward}"
 
     def from_string(self, text: str) -> Position:
-        """A position without a memory: no plies played, none of them quiet."""
+        """A position with no plies played, none of them quiet."""
         turn, white, black, *onward = text.split(":")
         pieces: dict[Square, Piece] = {}
         for seat, side in ((1, white), (0, black)):
             for king, number in re.findall(r"(K?)(\d+)", side):
                 pieces[SQUARES[int(number) - 1]] = Piece(seat, bool(king))
         jumper = SQUARES[int(onward[0][1:]) - 1] if onward else None
-        position = Position(pieces, "BW".index(turn), jumper)
-        return replace(position, terminated=not self.moves(position))
+        position = Position(pieces=pieces, seat="BW".index(turn), jumper=jumper)
+        return replace(position, terminated=not self.available(position))

@@ -1,14 +1,15 @@
-"""5 x 5 chess again: slowly, in plain Python, straight from the rules, for the tests to compare with.
+"""5 x 5 chess in slow plain Python, straight from the rules: what the tests compare the env with.
 
-Nothing is shared with `jaxgames`, and nothing is clever. A position is a dictionary from the squares (file, rank),
-as White sees them, to the letters of FEN; a move is legal if afterwards no enemy piece could take the king. Earlier
-positions are kept whole. The mover's own view appears in two places only, where the rules speak of it: the number of
-an action and the observation.
+It shares nothing with `jaxgames`. A position is a dictionary from the squares (file, rank), as White sees them, to the
+letters of FEN. A move is legal if no enemy piece could take the king after it. Earlier positions are kept whole. The
+mover's frame appears only where the rules have it: in the number of an action and in the observation.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
+
+from tests.helpers import reference
 
 Square = tuple[int, int]  # (file, rank), (0, 0) is a1
 Move = tuple[Square, Square, str]  # from, to, what a pawn becomes or ""
@@ -27,20 +28,17 @@ PLANES.update({jump: plane for plane, jump in enumerate(JUMPS, 41)})
 UNDERPROMOTION_TO = {0: 0, 1: 1, -1: 2}  # by files to the right
 
 
-@dataclass(frozen=True)
-class Position:
+@dataclass(frozen=True, kw_only=True)
+class Position(reference.Position):
     board: dict[Square, str]
-    white: bool = True  # to move
     ply: int = 0
-    quiet: int = 0
-    before: tuple[str, ...] = ()  # earlier positions since the last capture or pawn's move
-    rewards: tuple[float, float] = (0.0, 0.0)
-    terminated: bool = False
-    truncated: bool = False
+    quiet: int = 0  # plies since the last capture or pawn move
+    before: tuple[str, ...] = ()  # earlier positions since the last capture or pawn move
 
     @property
-    def over(self) -> bool:
-        return self.terminated or self.truncated
+    def white(self) -> bool:
+        """White is to move."""
+        return self.seat == 0
 
     @property
     def rows(self) -> str:
@@ -70,23 +68,28 @@ def from_fen(text: str) -> Position:
     for rank, row in zip((4, 3, 2, 1, 0), rows.split("/"), strict=True):
         cells = "".join("." * int(letter) if letter.isdigit() else letter for letter in row)
         board |= {(file, rank): letter for file, letter in enumerate(cells) if letter != "."}
-    return Position(board, side == "w", 2 * (int(move) - 1) + (side == "b"), int(quiet))
+    seat = "wb".index(side)
+    return Position(board=board, seat=seat, ply=2 * (int(move) - 1) + seat, quiet=int(quiet))
 
 
 @dataclass(frozen=True)
-class Reference:
+class Reference(reference.Reference[Position, Move]):
     """The rules for one set of parameters."""
 
+    rows: str = "rnbqk/ppppp/5/PPPPP/RNBQK"  # of the start
     king_capture: bool = False
     material: bool = False
     double_step: bool = False
     queen_only: bool = False
     max_plies: int = 256
 
+    def start(self) -> Position:
+        return from_fen(f"{self.rows} w - - 0 1")
+
     # -- moves ----------------------------------------------------------------------------------------
 
     def pseudo_legal(self, position: Position) -> list[Move]:
-        """What the pieces can do if nobody minds the king."""
+        """The moves of all pieces, the safety of the king left out."""
         moves: list[Move] = []
         for square, letter in position.board.items():
             if not position.is_mine(square):
@@ -125,38 +128,29 @@ class Reference:
         becomes = "q" if self.queen_only else "qrbn"
         return [(square, to, piece) for to in reached for piece in (becomes if to[1] in (0, 4) else [""])]
 
-    def legal(self, position: Position) -> dict[int, Move]:
-        """Every legal move by the number of its action."""
-        if position.over:
-            return {}
+    def moves(self, position: Position) -> dict[int, Move]:
         moves = self.pseudo_legal(position)
         if not self.king_capture:
             moves = [m for m in moves if position.board.get(m[1], "").lower() != "k" and self._is_safe(position, m)]
         return {number(position.white, move): move for move in moves}
 
     def _is_safe(self, position: Position, move: Move) -> bool:
-        return not self.can_take_king(replace(position, board=moved(position, move), white=not position.white))
+        return not self.can_take_king(replace(position, board=moved(position, move), seat=1 - position.seat))
 
     def can_take_king(self, position: Position) -> bool:
         return any(position.board.get(to, "").lower() == "k" for _, to, _ in self.pseudo_legal(position))
 
     # -- the course of the game -----------------------------------------------------------------------
 
-    def step(self, position: Position, action: int, moves: dict[int, Move] | None = None) -> Position:
-        if position.over:
-            return replace(position, rewards=(0.0, 0.0))
-        moves = self.legal(position) if moves is None else moves
-        if action not in moves:
-            return replace(position, rewards=(-1.0, 1.0) if position.white else (1.0, -1.0), terminated=True)
-        move = moves[action]
+    def after(self, position: Position, move: Move) -> Position:
         board = moved(position, move)
-        loud = move[1] in position.board or position.board[move[0]] in "pP"
+        irreversible = move[1] in position.board or position.board[move[0]] in "pP"
         after = Position(
-            board,
-            not position.white,
-            position.ply + 1,
-            0 if loud else position.quiet + 1,
-            () if loud else (*position.before, position.rows),
+            board=board,
+            seat=1 - position.seat,
+            ply=position.ply + 1,
+            quiet=0 if irreversible else position.quiet + 1,
+            before=() if irreversible else (*position.before, position.rows),
         )
         won, over = self.ended(after)
         mine = float(won)
@@ -167,24 +161,26 @@ class Reference:
 
     def ended(self, position: Position) -> tuple[bool, bool]:
         """Whether the last mover has won, and whether the game is over."""
-        stuck = not self.legal(position)
+        stuck = not self.moves(position)
         if self.king_capture:
             won = ("K" if position.white else "k") not in position.board.values()
             return won, won or stuck
-        check = self.can_take_king(replace(position, white=not position.white))
+        check = self.can_take_king(replace(position, seat=1 - position.seat))
         draw = position.quiet >= 100 or position.occurred >= 2 or is_dead(position.board)
         return stuck and check, stuck or draw
 
+    def end(self, position: Position) -> str:
+        if position.truncated:
+            return "truncated"
+        if self.ended(position)[0]:
+            return "won"
+        return "third occurrence" if position.occurred >= 2 else "hundred plies" if position.quiet >= 100 else "draw"
+
     # -- what a network sees --------------------------------------------------------------------------
 
-    def mask(self, position: Position) -> np.ndarray:
-        mask = np.zeros(1225, bool)
-        mask[list(self.legal(position))] = True
-        return mask
-
-    def observation(self, position: Position, viewer: int | None = None) -> np.ndarray:
-        """[rows from the top, files] as the viewer sits; the mover if nobody is named."""
-        white = position.white if viewer is None else viewer == 0
+    def observation(self, position: Position, viewer: int) -> np.ndarray:
+        """[rows from the top, files] as the viewer sits."""
+        white = viewer == 0
         seen = np.zeros((5, 5, 15), bool)
         for (file, rank), letter in position.board.items():
             plane = "pnbrqk".index(letter.lower()) + (0 if letter.isupper() == white else 6)
@@ -194,6 +190,20 @@ class Reference:
             seen[:, :, 13] = position.occurred >= 1
             seen[:, :, 14] = position.occurred >= 2
         return seen
+
+    # -- notation -------------------------------------------------------------------------------------
+
+    def move_to_string(self, position: Position, move: Move) -> str:
+        return uci(move)
+
+    def to_string(self, position: Position) -> str:
+        return position.fen
+
+    def from_string(self, text: str) -> Position:
+        """A position whose past is forgotten; it may be over."""
+        position = from_fen(text)
+        _, over = self.ended(position)
+        return replace(position, terminated=over, truncated=not over and position.ply >= self.max_plies)
 
 
 def inside(square: Square) -> bool:
