@@ -45,12 +45,12 @@ def test_observation_has_edges_own_boxes_and_the_others_boxes(mover: int) -> Non
         |       | 1 |
         *   *   *---*
     """
-    of_seat_0, of_seat_1 = (np.stack([plane(p) for p in planes], axis=-1) for planes in [(EDGES, ZERO, ONE), (EDGES, ONE, ZERO)])
+    of_seats = [np.stack([plane(p) for p in planes], axis=-1) for planes in [(EDGES, ZERO, ONE), (EDGES, ONE, ZERO)]]
     look = compiled(env).look(read(env, picture, mover))
     assert look.mover.shape == env.observation_shape == (5, 7, 3)
     assert look.mover.dtype == bool
-    np.testing.assert_array_equal(look.seats, [of_seat_0, of_seat_1])
-    np.testing.assert_array_equal(look.mover, [of_seat_0, of_seat_1][mover])
+    np.testing.assert_array_equal(look.seats, of_seats)
+    np.testing.assert_array_equal(look.mover, of_seats[mover])
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(1, 1), (2, 3), (5, 5)])
