@@ -2,9 +2,10 @@
 
 from jaxgames import render as render
 from jaxgames import testing as testing
+from jaxgames._checks import ParameterError as ParameterError
+from jaxgames._checks import ParameterTypeError as ParameterTypeError
 from jaxgames.env import Env as Env
-from jaxgames.env import ParameterError as ParameterError
-from jaxgames.env import ParameterTypeError as ParameterTypeError
+from jaxgames.env import Outcome as Outcome
 from jaxgames.env import State as State
 from jaxgames.registry import list_games as list_games
 from jaxgames.registry import make as make

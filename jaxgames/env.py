@@ -1,62 +1,65 @@
-"""The contract that every game keeps: a board is a small pytree, a game is pure functions of it.
+"""The contract of every game: a board is a small pytree, and a game is pure functions of it.
 
     state = env.init(key)
     mask  = env.legal_action_mask(state)
     state = env.step(state, action)
 
-`Env` settles here, once for all games, what happens on an illegal action and on a finished board; a game
-supplies the rules for a legal action on a live board (`_step`), the mask, the view and the notation.
 Everything is written for one board: put `jax.vmap` around it for a batch.
+
+The public methods of `Env` check their arguments and settle, once for all games, what happens on an illegal action and
+on a finished board. Then they call the method of the same name with an underscore, which a game supplies.
 """
 
 import abc
 import dataclasses
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._checks import as_int32, check_action, check_seat, check_text, written_shape
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, kw_only=True)
 class State:
-    """What every board carries. A game's own state adds its position and nothing that can be derived."""
+    """The fields of every board. A game adds its position and nothing that can be derived from it."""
 
     current_player: jax.Array  # int32[], the seat to move
-    rewards: jax.Array  # float32[num_players], what the last step paid each seat
+    rewards: jax.Array  # float32[num_players], paid to each seat by the last step
     terminated: jax.Array  # bool[], the rules ended the game
     truncated: jax.Array  # bool[], a limit cut the game off; never set together with `terminated`
+
+    wrapper: ClassVar[str] = ""  # the function that wraps a game and has states of this class; "" for a game's own
 
 
 S = TypeVar("S", bound=State)
 
 
-MAX_LIMIT = 1_000_000  # the largest limit on plies or rounds that a game takes
+@dataclass(frozen=True)
+class Outcome:
+    """How a game ended, for people; see `Env.outcome`."""
 
-
-class ParameterError(ValueError):
-    """A game or a parameter that `make` refuses; the message names what is allowed."""
-
-
-class ParameterTypeError(ParameterError, TypeError):
-    """A parameter of the wrong type."""
+    kind: Literal["live", "win", "draw", "truncated", "forfeit"]
+    winners: tuple[int, ...]  # seats; empty unless `kind` is "win"
+    reason: str  # "checkmate", "all edges drawn", "illegal action by seat 1"; "" on a live board
 
 
 class Env(abc.ABC, Generic[S]):
     """A board game as pure functions of arrays.
 
-    Subclasses are frozen dataclasses whose fields are the game's parameters, so an env is hashable,
-    equal to every env with the same parameters, and static under `jax.jit`.
+    Subclasses are frozen dataclasses whose fields are the game's parameters. So an env is hashable, equal to every env
+    with the same parameters, and static under `jax.jit`.
     """
 
-    id: ClassVar[str]  # the name that `jaxgames.make` knows
+    id: ClassVar[str]  # the name that `jaxgames.make` takes
+    version: ClassVar[int] = 1  # raised when rules, rewards, actions or observations change: results do not compare
     needs_key: ClassVar[bool] = False  # whether chance plays a part in `init` or `step`
     num_players: int
 
-    # -- plain Python values, known without touching a device --------------------------------------
+    # -- plain Python values, which need no device ---------------------------------------------------
 
     @property
     @abc.abstractmethod
@@ -70,7 +73,7 @@ class Env(abc.ABC, Generic[S]):
 
     @property
     def observation_support(self) -> np.ndarray:
-        """bool[*observation_shape], where an observation can be True: a network may leave the rest out."""
+        """bool[*observation_shape], the places where an observation can be True. A network may leave out the rest."""
         return np.ones(self.observation_shape, np.bool_)
 
     @property
@@ -94,20 +97,25 @@ class Env(abc.ABC, Generic[S]):
         shapes = jax.eval_shape(self.init, jax.eval_shape(lambda: jax.random.key(0)))
         return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
 
-    # -- the game ----------------------------------------------------------------------------------
+    # -- the game: traced, one board at a time -------------------------------------------------------
 
-    @abc.abstractmethod
-    def init(self, key: jax.Array) -> S:
-        """A board at the start. `key` is a PRNG key, unused where nothing is random."""
+    def init(self, key: jax.Array | None = None) -> S:
+        """Returns a board at the start. Only a game of chance (`needs_key`) needs `key`, a PRNG key."""
+        self._check_key("init(key)", key)
+        return self._init(key)
 
-    def step(self, state: S, action: jax.Array, key: jax.Array | None = None) -> S:
-        """The board after the mover plays `action` (int32[]).
+    def step(self, state: S, action: jax.Array | int, key: jax.Array | None = None) -> S:
+        """Returns the board after the mover plays `action` (int32[]).
 
         An illegal action, out of range included, ends the game: the mover gets -1, every other seat
         1 / (num_players - 1), and the position stays. A finished board stays as it is and pays zero.
-        `key` is needed only by games with chance.
+        Only a game of chance (`needs_key`) needs `key`, a PRNG key.
+
+        Raises TypeError for an action that is no integer, ValueError for a batch.
         """
-        action = jnp.asarray(action, jnp.int32)  # a Python integer too, or a narrower type
+        self._check_board("step", state)
+        self._check_key("step(state, action, key)", key)
+        action = as_int32("action", action)
         live = ~(state.terminated | state.truncated)
         legal = self._is_legal(state, action)
         after = jax.tree.map(lambda new, old: jnp.where(live & legal, new, old), self._step(state, action, key), state)
@@ -120,80 +128,152 @@ class Env(abc.ABC, Generic[S]):
         )
 
     def legal_action_mask(self, state: S) -> jax.Array:
-        """bool[num_actions], what the mover may play; all False on a finished board only."""
+        """Returns bool[num_actions], the actions that the mover may play; all False on a finished board only."""
+        self._check_board("legal_action_mask", state)
         return self._legal_action_mask(state) & ~(state.terminated | state.truncated)
 
-    @abc.abstractmethod
     def observe(self, state: S, player: jax.Array | int | None = None) -> jax.Array:
-        """bool[*observation_shape], the board as the seat `player` sees it; the mover if None."""
+        """Returns bool[*observation_shape], the board from the seat `player` (int32[]); from the mover's if None.
 
-    # -- what a game supplies; called on any board, but only the results on live ones count ----------
+        Raises TypeError for a `player` that is no integer, ValueError for a batch or a seat outside
+        0 .. num_players - 1. The value of a traced `player` is not checked.
+        """
+        self._check_board("observe", state)
+        return self._observe(state, None if player is None else check_seat(player, self.num_players))
+
+    def winners(self, state: S) -> jax.Array:
+        """Returns bool[num_players], the seats that have won by the rules.
+
+        All False on a live, drawn, truncated or forfeited board.
+        """
+        self._check_board("winners", state)
+        return state.terminated & self._winners(state)
+
+    # -- for people, on the host: one board at a time, outside of jit --------------------------------
+
+    def outcome(self, state: S) -> Outcome:
+        """Returns how the game ended and why, in words.
+
+        A board is forfeited when an illegal action ended it: nobody has won by the rules.
+        """
+        self._check_board("outcome", state, on_host=True)
+        if not (state.terminated or state.truncated):
+            return Outcome("live", (), "")
+        reason = self._reason(state)
+        if state.truncated:
+            return Outcome("truncated", (), reason)
+        if not reason:
+            return Outcome("forfeit", (), f"illegal action by seat {int(state.current_player)}")
+        winners = tuple(np.flatnonzero(self.winners(state)).tolist())
+        return Outcome("win" if winners else "draw", winners, reason)
+
+    def action_to_string(self, state: S, action: int) -> str:
+        """Returns the action as people write it. Raises ValueError for an action that names no move."""
+        self._check_board("action_to_string", state, on_host=True)
+        return self._action_to_string(state, check_action(action, self.num_actions))
+
+    def action_from_string(self, state: S, text: str) -> int:
+        """Returns the action that `text` names. Raises ValueError that shows the offending part."""
+        self._check_board("action_from_string", state, on_host=True)
+        check_text(text)
+        return self._action_from_string(state, text)
+
+    def to_string(self, state: S) -> str:
+        """Returns the position on one line."""
+        self._check_board("to_string", state, on_host=True)
+        return self._to_string(state)
+
+    def from_string(self, text: str) -> S:
+        """Returns the position that `text` describes, reachable or not.
+
+        Raises ValueError that shows the offending part.
+        """
+        check_text(text)
+        return self._from_string(text)
+
+    # -- supplied by a game; arguments are checked already. Only results on live boards count, but for the last two ---
+
+    @abc.abstractmethod
+    def _init(self, key: jax.Array | None) -> S:
+        """Returns a board at the start; `key` is None only for a game without chance."""
 
     @abc.abstractmethod
     def _step(self, state: S, action: jax.Array, key: jax.Array | None) -> S:
-        """The board after a legal action on a live board; any other input may give any board."""
+        """Returns the board after a legal action (int32[]) on a live board; any board for any other input."""
 
     @abc.abstractmethod
     def _legal_action_mask(self, state: S) -> jax.Array:
-        """bool[num_actions] of a live board."""
+        """Returns bool[num_actions] of a live board."""
 
     def _is_legal(self, state: S, action: jax.Array) -> jax.Array:
-        """bool[], whether the mover of a live board may play `action`. Override where that is cheaper."""
+        """Returns bool[], whether the mover of a live board may play `action`. Override it where that is cheaper."""
         in_range = (action >= 0) & (action < self.num_actions)
         return in_range & self._legal_action_mask(state)[jnp.clip(action, 0, self.num_actions - 1)]
 
-    # -- notation, on the host: one board at a time, outside of jit ----------------------------------
+    @abc.abstractmethod
+    def _observe(self, state: S, player: jax.Array | None) -> jax.Array:
+        """Returns bool[*observation_shape] from the seat `player` (int32[]), from the mover's if None."""
+
+    def _winners(self, state: S) -> jax.Array:
+        """Returns bool[num_players], who has won in this position by the rules alone; all False in a live position."""
+        raise NotImplementedError
+
+    def _reason(self, state: S) -> str:
+        """Returns why the rules ended the game in this position, or which limit truncated it, in a few words.
+
+        Returns "" where they did neither: if the board is finished, an illegal action has ended it.
+        """
+        raise NotImplementedError
 
     @abc.abstractmethod
-    def action_to_string(self, state: S, action: int) -> str:
-        """The action as people write it. Raises ValueError for an action that names no move."""
+    def _action_to_string(self, state: S, action: int) -> str:
+        """Returns the text of an action from 0 to num_actions - 1."""
 
     @abc.abstractmethod
-    def action_from_string(self, state: S, text: str) -> int:
-        """The action that `text` names. Raises ValueError that shows the offending part."""
+    def _action_from_string(self, state: S, text: str) -> int:
+        """Returns the action that `text` names. Raises ValueError."""
 
     @abc.abstractmethod
-    def to_string(self, state: S) -> str:
-        """The position on one line."""
+    def _to_string(self, state: S) -> str:
+        """Returns the position on one line."""
 
     @abc.abstractmethod
-    def from_string(self, text: str) -> S:
-        """The position that `text` describes, reachable or not. Raises ValueError that shows the offending part."""
+    def _from_string(self, text: str) -> S:
+        """Returns the position that `text` describes. Raises ValueError."""
+
+    # -- checks of arguments: types and shapes only, while the program is traced ----------------------
+
+    def _check_board(self, method: str, state: Any, on_host: bool = False) -> None:
+        """Raises TypeError unless `state` is a state of this env, ValueError unless it is one board."""
+        if not isinstance(state, State):
+            raise TypeError(f"env.{method} expected a state of {self}, not {type(state).__name__}")
+        if state.wrapper:
+            raise TypeError(
+                f"env.{method} expected a state of {self}, got one of {state.wrapper}(env): "
+                f"call {state.wrapper}(env).{method}, or pass state.board"
+            )
+        shape = np.shape(state.terminated)
+        if shape != ():
+            remedy = (
+                "pass one, jax.tree.map(lambda x: x[0], states)" if on_host else f"put jax.vmap around env.{method}"
+            )
+            raise ValueError(f"expected one board, got a batch of {written_shape(shape)}: {remedy}")
+
+    def _check_key(self, call: str, key: Any) -> None:
+        """Raises ValueError if a game of chance gets no key, or any game a batch of keys."""
+        if key is None:
+            if self.needs_key:
+                raise ValueError(f"{self.id} is a game of chance: {call} needs the key")
+            return
+        typed = jnp.issubdtype(getattr(key, "dtype", np.uint32), jax.dtypes.prng_key)
+        batch = np.shape(key) if typed else np.shape(key)[:-1]  # a key of the old style is uint32[2]
+        if batch != ():
+            method = call.partition("(")[0]
+            raise ValueError(
+                f"expected one key, got a batch of {written_shape(batch)}: put jax.vmap around env.{method}"
+            )
 
     def __str__(self) -> str:
         """The id with every parameter, as `jaxgames.make` takes it."""
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]  # every env is a dataclass
         return f"{self.id}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in fields if f.init)})"
-
-
-def check_int(name: str, value: object, low: int, high: int, also: str = "") -> None:
-    """Raises ParameterError unless `value` is an integer from `low` to `high`; `also` names what else is allowed."""
-    allowed = f"{name} must be an integer from {low} to {high}{also}"
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ParameterTypeError(f"{allowed}, not {value!r}")
-    if not low <= value <= high:
-        raise ParameterError(f"{allowed}, not {value}")
-
-
-def check_text(text: object) -> None:
-    """Raises ValueError unless `text` is a string."""
-    if not isinstance(text, str):
-        raise ValueError(f"expected a text, not {text!r}")
-
-
-def check_action(action: int, num_actions: int) -> int:
-    """The action as a plain int. Raises ValueError unless it is from 0 to num_actions - 1."""
-    action = int(action)
-    if not 0 <= action < num_actions:
-        raise ValueError(f"expected an action from 0 to {num_actions - 1}, not {action}")
-    return action
-
-
-def check_choice(name: str, value: object, allowed: Collection[object]) -> None:
-    """Raises ParameterError unless `value` is one of `allowed` and of its type."""
-    types = {type(choice) for choice in allowed}
-    names = ", ".join(repr(choice) for choice in allowed)
-    if type(value) not in types:
-        raise ParameterTypeError(f"{name} must be one of {names}, not {value!r}")
-    if value not in allowed:
-        raise ParameterError(f"{name} must be one of {names}, not {value!r}")

@@ -5,7 +5,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from jaxgames.env import Env, ParameterError
+from jaxgames._checks import ParameterError
+from jaxgames.env import Env
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond

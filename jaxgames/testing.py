@@ -18,7 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import Env, State, check_int
+from jaxgames._checks import check_int
+from jaxgames.env import Env, State
 from jaxgames.registry import list_games, make
 
 NOTATION_EVERY, SINGLY_EVERY = 5, 50  # steps: these checks go board by board

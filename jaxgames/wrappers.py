@@ -1,48 +1,37 @@
-"""Envs made of envs."""
+"""Envs made of envs: `Wrapper`, which changes nothing, and `auto_reset`, which restarts finished boards."""
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import Env, State
+from jaxgames.env import Env, Outcome, State
 
-S = TypeVar("S", bound=State)
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True, kw_only=True)
-class AutoResetState(State, Generic[S]):
-    """How the last step ended (the fields of `State`), and the boards on both sides of a restart.
-
-    `current_player` is the seat to move on `board`; `rewards`, `terminated` and `truncated` are those of the
-    last step. A loop that does not read `final` does not carry it: the compiler drops it.
-    """
-
-    board: S  # the live board to play on: a new one where the last step finished the old one
-    final: S  # the board that the last step led to, finished or not: observe it to bootstrap at a truncation
+S = TypeVar("S", bound=State)  # states of the wrapped env
+W = TypeVar("W", bound=State)  # states of the wrapper
 
 
 @dataclass(frozen=True)
-class AutoReset(Env[AutoResetState[S]], Generic[S]):
-    """See `auto_reset`."""
+class Wrapper(Env[W], Generic[W, S]):
+    """An env that hands every call to the env inside it.
+
+    A subclass overrides the methods that it changes. Where its states hold more than those of the env inside, it
+    overrides `_inner`, and those functions that return states: `init`, `step` and `from_string`.
+    """
 
     unwrapped: Env[S]
     num_players: int = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "num_players", self.unwrapped.num_players)
+        for name in ("id", "version", "needs_key", "num_players"):
+            object.__setattr__(self, name, getattr(self.unwrapped, name))
 
-    @property
-    def id(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # that of the game
-        return self.unwrapped.id
-
-    @property
-    def needs_key(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]  # that of the game
-        return self.unwrapped.needs_key
+    def _inner(self, state: W) -> S:
+        """Returns the state of the env inside."""
+        return cast(S, state)
 
     @property
     def num_actions(self) -> int:
@@ -57,8 +46,8 @@ class AutoReset(Env[AutoResetState[S]], Generic[S]):
         return self.unwrapped.observation_support
 
     @property
-    def max_steps(self) -> None:
-        return None
+    def max_steps(self) -> int | None:
+        return self.unwrapped.max_steps
 
     @property
     def reward_range(self) -> tuple[float, float]:
@@ -68,45 +57,140 @@ class AutoReset(Env[AutoResetState[S]], Generic[S]):
     def zero_sum(self) -> bool:
         return self.unwrapped.zero_sum
 
-    def init(self, key: jax.Array) -> AutoResetState[S]:
+    # -- the public methods, whose arguments the env inside checks -----------------------------------
+
+    def init(self, key: jax.Array | None = None) -> W:
+        return cast(W, self.unwrapped.init(key))
+
+    def step(self, state: W, action: jax.Array | int, key: jax.Array | None = None) -> W:
+        return cast(W, self.unwrapped.step(self._inner(state), action, key))
+
+    def legal_action_mask(self, state: W) -> jax.Array:
+        return self.unwrapped.legal_action_mask(self._inner(state))
+
+    def observe(self, state: W, player: jax.Array | int | None = None) -> jax.Array:
+        return self.unwrapped.observe(self._inner(state), player)
+
+    def winners(self, state: W) -> jax.Array:
+        return self.unwrapped.winners(self._inner(state))
+
+    def outcome(self, state: W) -> Outcome:
+        return self.unwrapped.outcome(self._inner(state))
+
+    def action_to_string(self, state: W, action: int) -> str:
+        return self.unwrapped.action_to_string(self._inner(state), action)
+
+    def action_from_string(self, state: W, text: str) -> int:
+        return self.unwrapped.action_from_string(self._inner(state), text)
+
+    def to_string(self, state: W) -> str:
+        return self.unwrapped.to_string(self._inner(state))
+
+    def from_string(self, text: str) -> W:
+        return cast(W, self.unwrapped.from_string(text))
+
+    # -- the methods that a game supplies ------------------------------------------------------------
+
+    def _init(self, key: jax.Array | None) -> W:
+        return self.init(key)
+
+    def _step(self, state: W, action: jax.Array, key: jax.Array | None) -> W:
+        return self.step(state, action, key)
+
+    def _legal_action_mask(self, state: W) -> jax.Array:
+        return self.legal_action_mask(state)
+
+    def _is_legal(self, state: W, action: jax.Array) -> jax.Array:
+        return self.unwrapped._is_legal(self._inner(state), action)
+
+    def _observe(self, state: W, player: jax.Array | None) -> jax.Array:
+        return self.observe(state, player)
+
+    def _winners(self, state: W) -> jax.Array:
+        return self.winners(state)
+
+    def _reason(self, state: W) -> str:
+        return self.outcome(state).reason
+
+    def _action_to_string(self, state: W, action: int) -> str:
+        return self.action_to_string(state, action)
+
+    def _action_from_string(self, state: W, text: str) -> int:
+        return self.action_from_string(state, text)
+
+    def _to_string(self, state: W) -> str:
+        return self.to_string(state)
+
+    def _from_string(self, text: str) -> W:
+        return self.from_string(text)
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.unwrapped})"
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True, kw_only=True)
+class AutoResetState(State, Generic[S]):
+    """The end of the last step (the fields of `State`), and the boards before and after a restart.
+
+    `current_player` is the seat to move on `board`; `rewards`, `terminated` and `truncated` are those of the last
+    step. A loop that does not read `before_reset` does not carry it: the compiler drops it.
+    """
+
+    wrapper: ClassVar[str] = "auto_reset"
+
+    board: S  # the live board to play on: a new one where the last step finished a game
+    before_reset: S  # the board that the last step led to, finished or not: observe it to bootstrap at a truncation
+
+
+@dataclass(frozen=True)
+class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
+    """See `auto_reset`."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.unwrapped, AutoReset):
+            raise TypeError(f"{self.unwrapped} restarts finished boards already: use it as it is")
+        super().__post_init__()
+
+    @property
+    def max_steps(self) -> None:
+        return None
+
+    def _inner(self, state: AutoResetState[S]) -> S:
+        """Returns the live board."""
+        return self._checked(state).board
+
+    def _checked(self, state: Any) -> AutoResetState[S]:
+        """Raises TypeError unless `state` is one of this env."""
+        if not isinstance(state, AutoResetState):
+            kind = type(state).__name__
+            raise TypeError(f"expected a state of {self}, got a plain {kind}: begin with auto_reset(env).init(key)")
+        return state
+
+    def init(self, key: jax.Array | None = None) -> AutoResetState[S]:
         board = self.unwrapped.init(key)
         return _state(board, board)
 
-    def step(self, state: AutoResetState[S], action: jax.Array, key: jax.Array | None = None) -> AutoResetState[S]:
-        """The boards after `action`. `key` is for the step and for the restart; only games with chance need it."""
-        if key is None:
-            if self.needs_key:
-                raise ValueError(f"{self.id} is a game of chance: step(state, action, key) needs the key")
-            key = jax.random.key(0)
-        step_key, init_key = jax.random.split(key)
-        final = self.unwrapped.step(state.board, action, step_key)
-        finished = final.terminated | final.truncated
-        board = jax.tree.map(lambda new, old: jnp.where(finished, new, old), self.unwrapped.init(init_key), final)
-        return _state(board, final)
+    def step(
+        self, state: AutoResetState[S], action: jax.Array | int, key: jax.Array | None = None
+    ) -> AutoResetState[S]:
+        """Returns the boards after `action`. Only a game of chance needs `key`, for the step and for the restart."""
+        board = self._inner(state)
+        self._check_key("step(state, action, key)", key)
+        step_key, init_key = jax.random.split(jax.random.key(0) if key is None else key)
+        before_reset = self.unwrapped.step(board, action, step_key)
+        finished = before_reset.terminated | before_reset.truncated
+        start = self.unwrapped.init(init_key)
+        board = jax.tree.map(lambda new, old: jnp.where(finished, new, old), start, before_reset)
+        return _state(board, before_reset)
 
-    def legal_action_mask(self, state: AutoResetState[S]) -> jax.Array:
-        """bool[num_actions] of the live board, never empty."""
-        return self.unwrapped.legal_action_mask(state.board)
+    def winners(self, state: AutoResetState[S]) -> jax.Array:
+        """Returns bool[num_players], the winners of the game that the last step ended; all False if it ended none."""
+        return self.unwrapped.winners(self._checked(state).before_reset)
 
-    def observe(self, state: AutoResetState[S], player: jax.Array | int | None = None) -> jax.Array:
-        """bool[*observation_shape], the live board."""
-        return self.unwrapped.observe(state.board, player)
-
-    def _step(self, state: AutoResetState[S], action: jax.Array, key: jax.Array | None) -> AutoResetState[S]:
-        return self.step(state, action, key)
-
-    def _legal_action_mask(self, state: AutoResetState[S]) -> jax.Array:
-        return self.legal_action_mask(state)
-
-    def action_to_string(self, state: AutoResetState[S], action: int) -> str:
-        return self.unwrapped.action_to_string(state.board, action)
-
-    def action_from_string(self, state: AutoResetState[S], text: str) -> int:
-        return self.unwrapped.action_from_string(state.board, text)
-
-    def to_string(self, state: AutoResetState[S]) -> str:
-        """The live board."""
-        return self.unwrapped.to_string(state.board)
+    def outcome(self, state: AutoResetState[S]) -> Outcome:
+        """Returns how the last step ended a game; "live" if it ended none."""
+        return self.unwrapped.outcome(self._checked(state).before_reset)
 
     def from_string(self, text: str) -> AutoResetState[S]:
         board = self.unwrapped.from_string(text)
@@ -117,20 +201,22 @@ class AutoReset(Env[AutoResetState[S]], Generic[S]):
 
 
 def auto_reset(env: Env[S]) -> AutoReset[S]:
-    """`env` with boards that start anew in the very step that finishes them.
+    """Returns `env` with boards that restart in the very step that finishes them.
 
-    That step's rewards and flags stay readable on the returned state, and the finished board stays there as
-    `state.final`. Every board of a batch is then always live, so a rollout is one `jax.lax.scan`.
+    The rewards and flags of that step stay readable on the returned state, and the finished board stays there as
+    `state.before_reset`. Every board of a batch is then always live, so a rollout is one `jax.lax.scan`.
+
+    Raises TypeError for an env that restarts its boards already.
     """
     return AutoReset(env)
 
 
-def _state(board: S, final: S) -> AutoResetState[S]:
+def _state(board: S, before_reset: S) -> AutoResetState[S]:
     return AutoResetState(
         current_player=board.current_player,
-        rewards=final.rewards,
-        terminated=final.terminated,
-        truncated=final.truncated,
+        rewards=before_reset.rewards,
+        terminated=before_reset.terminated,
+        truncated=before_reset.truncated,
         board=board,
-        final=final,
+        before_reset=before_reset,
     )

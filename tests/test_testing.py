@@ -34,7 +34,7 @@ class LuckySticks(Sticks):
 
     needs_key = True
 
-    def init(self, key: jax.Array) -> Any:
+    def _init(self, key: jax.Array | None) -> Any:
         return LuckyState(**vars(self.at(7, 0)), luck=key)
 
     def _step(self, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
@@ -43,8 +43,8 @@ class LuckySticks(Sticks):
         after = super()._step(state, action + lost, key)
         return LuckyState(**vars(after), luck=key)
 
-    def from_string(self, text: str) -> Any:
-        return LuckyState(**vars(super().from_string(text)), luck=jax.random.key(0))
+    def _from_string(self, text: str) -> Any:
+        return LuckyState(**vars(super()._from_string(text)), luck=jax.random.key(0))
 
 
 def test_a_game_of_chance_passes() -> None:
@@ -100,7 +100,7 @@ def of_batch(size: int, in_batched: list[bool], x: jax.Array) -> tuple[jax.Array
 
 
 def sees_its_own_seat(self: Sticks, state: Any, player: Any = None) -> jax.Array:
-    view = Sticks.observe(self, state, player)
+    view = Sticks._observe(self, state, player)
     return view if player is None else view.at[0, 2].set(True)
 
 
@@ -125,7 +125,7 @@ def revived(self: Sticks, state: Any, action: jax.Array, key: jax.Array | None =
 def no_sticks(self: Sticks, text: str) -> Any:
     if text[0] == "0":
         raise ValueError("expected sticks")
-    return Sticks.from_string(self, text)
+    return Sticks._from_string(self, text)
 
 
 def text_without_the_seat(self: Sticks, state: Any) -> str:
@@ -144,7 +144,7 @@ DEFECTS: dict[str, tuple[dict[str, Any], str]] = {
     "zero_sum is not a bool": ({"zero_sum": 1}, "zero_sum must be a bool"),
     "unhashable": ({"__hash__": None}, "hashable"),
     "seats as int8": (
-        {"init": lambda self, key: dataclasses.replace(self.at(7, 0), current_player=jnp.int8(0))},
+        {"_init": lambda self, key: dataclasses.replace(self.at(7, 0), current_player=jnp.int8(0))},
         "init: current_player must be int32[], not int8[]",
     ),
     "step changes a dtype": (
@@ -174,7 +174,7 @@ DEFECTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "not zero-sum": ({"_step": after(lambda old, new: {"rewards": jnp.abs(new.rewards)})}, "zero_sum is stated"),
     "two views of the mover": (
-        {"observe": sees_its_own_seat},
+        {"_observe": sees_its_own_seat},
         "observe(state) must equal observe(state, current_player)",
     ),
     "seen off the support": ({"observation_support": np.zeros((7, 4), bool)}, "False off the observation_support"),
@@ -186,7 +186,7 @@ DEFECTS: dict[str, tuple[dict[str, Any], str]] = {
         "step and legal_action_mask must agree",
     ),
     "a new board pays": (
-        {"init": lambda self, key: dataclasses.replace(self.at(7, 0), rewards=jnp.ones(3))},
+        {"_init": lambda self, key: dataclasses.replace(self.at(7, 0), rewards=jnp.ones(3))},
         "init must give a live board with rewards of 0",
     ),
     "a Python integer is no action": (
@@ -197,38 +197,38 @@ DEFECTS: dict[str, tuple[dict[str, Any], str]] = {
     "a forfeited board comes alive": ({"step": revived}, "a finished board must stay as it is"),
     "a won position reads as live": (
         {
-            "from_string": lambda self, text: dataclasses.replace(
-                Sticks.from_string(self, text), terminated=jnp.bool_(0)
+            "_from_string": lambda self, text: dataclasses.replace(
+                Sticks._from_string(self, text), terminated=jnp.bool_(0)
             )
         },
         "from_string must see that the game is won in '0 ",
     ),
-    "a finished position is refused": ({"from_string": no_sticks}, "from_string of '0 "),
-    "texts are bytes": ({"to_string": lambda self, state: b"7 0"}, "to_string must give a text"),
+    "a finished position is refused": ({"_from_string": no_sticks}, "from_string of '0 "),
+    "texts are bytes": ({"_to_string": lambda self, state: b"7 0"}, "to_string must give a text"),
     "a batch differs": (
         {"_step": after(lambda old, new: {"left": only_alone(new.left)})},
         "a board of a batch under vmap must be what it is alone",
     ),
-    "one text for all actions": ({"action_to_string": lambda self, state, action: "take 1"}, "texts of their own"),
+    "one text for all actions": ({"_action_to_string": lambda self, state, action: "take 1"}, "texts of their own"),
     "actions read wrongly": (
-        {"action_from_string": lambda self, state, text: 3 - int(text[-1])},
+        {"_action_from_string": lambda self, state, text: 3 - int(text[-1])},
         "action_from_string must give",
     ),
-    "positions read wrongly": ({"to_string": text_of_half}, "from_string must read back"),
-    "the seat is left out": ({"to_string": text_without_the_seat}, "must read back with the seat to move"),
+    "positions read wrongly": ({"_to_string": text_of_half}, "from_string must read back"),
+    "the seat is left out": ({"_to_string": text_without_the_seat}, "must read back with the seat to move"),
     "positions of two lines": (
         {
-            "to_string": lambda self, state: Sticks.to_string(self, state) + "\n",
-            "from_string": lambda self, text: Sticks.from_string(self, text.strip()),
+            "_to_string": lambda self, state: Sticks._to_string(self, state) + "\n",
+            "_from_string": lambda self, text: Sticks._from_string(self, text.strip()),
         },
         "must be one line",
     ),
     "nonsense is read": (
-        {"from_string": lambda self, text: Sticks.from_string(self, text if text[0].isdigit() else "7 0")},
+        {"_from_string": lambda self, text: Sticks._from_string(self, text if text[0].isdigit() else "7 0")},
         "from_string('no such position') must raise ValueError",
     ),
     "any move is read": (
-        {"action_from_string": lambda self, state, text: int(text[-1]) - 1 if text[-1].isdigit() else 0},
+        {"_action_from_string": lambda self, state, text: int(text[-1]) - 1 if text[-1].isdigit() else 0},
         "action_from_string(state, 'no such move') must raise ValueError",
     ),
     "any action is written": (

@@ -55,7 +55,7 @@ def played() -> Any:
 
 def test_a_finished_board_starts_anew_in_the_same_step(played: Any) -> None:
     _, after, *_ = played
-    finished = np.asarray(after.final.terminated | after.final.truncated)
+    finished = np.asarray(after.before_reset.terminated | after.before_reset.truncated)
     assert after.terminated.any()  # the rollout holds both ends of a game
     assert after.truncated.any()
     start = GAME.init(jax.random.key(0))
@@ -71,7 +71,7 @@ def test_an_unfinished_board_is_as_the_game_left_it(played: Any) -> None:
 
 def test_final_is_the_board_that_the_game_came_to(played: Any) -> None:
     _, after, _, _, expected = played
-    assert same(after.final, expected)
+    assert same(after.before_reset, expected)
 
 
 def test_rewards_and_flags_are_those_of_the_step_that_finished(played: Any) -> None:
@@ -106,8 +106,8 @@ def test_the_finished_board_can_be_observed() -> None:
     finished = game_step(state.board, action)
     assert bool(after.terminated)
     for seat in range(2):
-        np.testing.assert_array_equal(observe(after.final, seat), observe(finished, seat))
-        assert (observe(after.final, seat) != observe(after.board, seat)).any()
+        np.testing.assert_array_equal(observe(after.before_reset, seat), observe(finished, seat))
+        assert (observe(after.before_reset, seat) != observe(after.board, seat)).any()
 
 
 def test_an_illegal_action_is_penalised_and_starts_anew() -> None:
@@ -117,7 +117,7 @@ def test_an_illegal_action_is_penalised_and_starts_anew() -> None:
     assert bool(after.terminated)
     assert mask_of(after.board).any()
     assert same(after.board, state.board)
-    assert same(after.final.board, state.board.board)  # the position stays
+    assert same(after.before_reset.board, state.board.board)  # the position stays
 
 
 def test_a_new_game_pays_from_zero() -> None:
@@ -136,7 +136,7 @@ def test_the_key_is_optional_without_chance() -> None:
 def test_init_is_a_live_board_on_both_sides() -> None:
     state = init(jax.random.key(0))
     assert same(state.board, GAME.init(jax.random.key(0)))
-    assert same(state.final, state.board)
+    assert same(state.before_reset, state.board)
     assert not state.terminated
     assert not state.truncated
     assert state.rewards.tolist() == [0, 0]
@@ -168,7 +168,7 @@ def test_texts_are_those_of_the_live_board() -> None:
     assert ENV.action_to_string(state, win) == "10->12"
     after = step(state, jnp.int32(win))
     assert ENV.to_string(after) == GAME.to_string(GAME.init(jax.random.key(0)))
-    assert GAME.to_string(after.final).startswith("./..../.1./..../0 ")
+    assert GAME.to_string(after.before_reset).startswith("./..../.1./..../0 ")
     with pytest.raises(ValueError, match="four fields"):
         ENV.from_string("nothing")
 
@@ -225,12 +225,13 @@ class Dice(Env[DiceState]):
     def zero_sum(self) -> bool:
         return True
 
-    def init(self, key: jax.Array) -> DiceState:
+    def _init(self, key: jax.Array | None) -> DiceState:
+        assert key is not None
         no = jnp.bool_(False)
         face = jax.random.randint(key, (), 0, 1000)
         return DiceState(current_player=jnp.int32(0), rewards=jnp.zeros(2), terminated=no, truncated=no, face=face)
 
-    def observe(self, state: DiceState, player: jax.Array | int | None = None) -> jax.Array:
+    def _observe(self, state: DiceState, player: jax.Array | None) -> jax.Array:
         return state.face[None] % 2 == 0
 
     def _step(self, state: DiceState, action: jax.Array, key: jax.Array | None) -> DiceState:
@@ -241,16 +242,16 @@ class Dice(Env[DiceState]):
     def _legal_action_mask(self, state: DiceState) -> jax.Array:
         return jnp.ones(2, jnp.bool_)
 
-    def action_to_string(self, state: DiceState, action: int) -> str:
+    def _action_to_string(self, state: DiceState, action: int) -> str:
         return str(action)
 
-    def action_from_string(self, state: DiceState, text: str) -> int:
+    def _action_from_string(self, state: DiceState, text: str) -> int:
         return int(text)
 
-    def to_string(self, state: DiceState) -> str:
+    def _to_string(self, state: DiceState) -> str:
         return str(state.face)
 
-    def from_string(self, text: str) -> DiceState:
+    def _from_string(self, text: str) -> DiceState:
         return dataclasses.replace(self.init(jax.random.key(0)), face=jnp.int32(text))
 
 
@@ -275,6 +276,6 @@ def test_final_of_a_game_of_chance_is_the_old_board() -> None:
     env = auto_reset(Dice())
     state = env.init(jax.random.key(0))
     after = env.step(state, jnp.int32(1), jax.random.key(1))
-    assert int(after.final.face) == int(state.board.face)
+    assert int(after.before_reset.face) == int(state.board.face)
     assert bool(after.terminated)
     assert not after.board.terminated

@@ -31,8 +31,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames.bits import W, reversed_bits, union
-from jaxgames.env import MAX_LIMIT, Env, State, check_action, check_choice, check_int, check_text
+from jaxgames.env import Env, State
 
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}  # plies without progress that make a draw
 KING_ROW = np.uint32(0x0000000F)  # row 0, where the mover's men are crowned
@@ -87,7 +88,7 @@ class Checkers(Env[CheckersState]):
     def __post_init__(self) -> None:
         check_choice("draw_rule", self.draw_rule, QUIET_LIMIT)
         if self.max_plies is not None:
-            check_int("max_plies", self.max_plies, 1, MAX_LIMIT, " or None")
+            check_int("max_plies", self.max_plies, 1, MAX_TURN_LIMIT, " or None")
 
     # -- plain values ------------------------------------------------------------------------------
 
@@ -117,7 +118,7 @@ class Checkers(Env[CheckersState]):
 
     # -- rules -------------------------------------------------------------------------------------
 
-    def init(self, key: jax.Array | None = None) -> CheckersState:
+    def _init(self, key: jax.Array | None) -> CheckersState:
         """The start; nothing is random, `key` is ignored."""
         return CheckersState(
             current_player=jnp.int32(0),
@@ -182,10 +183,10 @@ class Checkers(Env[CheckersState]):
 
     # -- observation -------------------------------------------------------------------------------
 
-    def observe(self, state: CheckersState, player: jax.Array | int | None = None) -> jax.Array:
+    def _observe(self, state: CheckersState, player: jax.Array | None) -> jax.Array:
         own, opponents, kings, jumper = state.own, state.opponents, state.kings, state.jumper
         if player is not None:
-            is_mover = jnp.asarray(player, jnp.int32) == state.current_player
+            is_mover = player == state.current_player
             own, opponents = (
                 jnp.where(is_mover, own, reversed_bits(opponents)),
                 jnp.where(is_mover, opponents, reversed_bits(own)),
@@ -196,9 +197,8 @@ class Checkers(Env[CheckersState]):
 
     # -- notation ----------------------------------------------------------------------------------
 
-    def action_to_string(self, state: CheckersState, action: int) -> str:
+    def _action_to_string(self, state: CheckersState, action: int) -> str:
         """`11-15` a step, `15x22` a jump, in PDN numbers."""
-        action = check_action(action, self.num_actions)
         index, direction = divmod(action, 4)
         near = _step_from(np.uint32(1 << index), direction)
         is_jump = bool(near & np.uint32(state.opponents))
@@ -209,9 +209,8 @@ class Checkers(Env[CheckersState]):
             raise ValueError(f"action {action} names no move: {NAMES[direction]} from {number} it leaves the board")
         return f"{number}{'x' if is_jump else '-'}{_pdn(_indices(to)[0], seat)}"
 
-    def action_from_string(self, state: CheckersState, text: str) -> int:
+    def _action_from_string(self, state: CheckersState, text: str) -> int:
         """The action that a text names, legal or not. Raises ValueError for a text that names none here."""
-        check_text(text)
         found = re.fullmatch(r"([0-9]{1,9})([-x])([0-9]{1,9})", text)
         if not found:
             raise ValueError(f"expected a step '11-15' or a jump '15x22', not {text!r}")
@@ -235,7 +234,7 @@ class Checkers(Env[CheckersState]):
             raise ValueError(f"{text!r} names no move here: {problem} {between}")
         return 4 * index + direction
 
-    def to_string(self, state: CheckersState) -> str:
+    def _to_string(self, state: CheckersState) -> str:
         """PDN's FEN: the side to move, the squares of White and of Black, and `:J15` for the piece that must go on."""
         seat, kings = int(state.current_player), np.uint32(state.kings)
         sides: list[str] = []
@@ -245,13 +244,12 @@ class Checkers(Env[CheckersState]):
         onward = "".join(f":J{_pdn(index, seat)}" for index in _indices(state.jumper))
         return f"{'BW'[seat]}:W{sides[0]}:B{sides[1]}{onward}"
 
-    def from_string(self, text: str) -> CheckersState:
+    def _from_string(self, text: str) -> CheckersState:
         """Any placement of pieces; see `to_string`.
 
         `terminated` says whether the side to move has no move. The text has neither the plies played nor those
         without progress: both are counted from 0 again.
         """
-        check_text(text)
         fields = text.split(":")
         if len(fields) not in (3, 4) or sorted(field[:1] for field in fields[1:3]) != ["B", "W"]:
             raise ValueError(f"expected a position such as 'B:W21,K30:B1,2' or 'B:W18,K30:B2,15:J15', not {text!r}")

@@ -1,6 +1,6 @@
 """Chinese Checkers on the star board, for 2, 3, 4 or 6 seats.
 
-The board, its cells and directions: `jaxgames/games/star_board.py`.
+The board, its cells and directions: `jaxgames/games/chinese_checkers_board.py`.
 
 The board is kept in the mover's frame, turned so that the mover's home is on top and the goal at the
 bottom: one network plays every seat, and turning the board at the end of a turn is one permutation that is
@@ -21,8 +21,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import MAX_LIMIT, Env, State, check_action, check_choice, check_int, check_text
-from jaxgames.games.star_board import cell_sets, facing, members, tables
+from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
+from jaxgames.env import Env, State
+from jaxgames.games.chinese_checkers_board import cell_sets, facing, members, tables
 
 TRIANGLES = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}  # of each seat, clockwise
 REWARDS = ("sparse", "goal", "movement", "positive_sum", "win_loss")
@@ -72,7 +73,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         check_choice("reward", self.reward, REWARDS)
         if self.max_rounds is None:
             object.__setattr__(self, "max_rounds", {1: 200, 2: 200, 3: 500}.get(self.size, 1000))
-        check_int("max_rounds", self.max_rounds, 1, MAX_LIMIT, " or None")
+        check_int("max_rounds", self.max_rounds, 1, MAX_TURN_LIMIT, " or None")
 
     # -- plain values ------------------------------------------------------------------------------
 
@@ -142,7 +143,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
 
     # -- rules -------------------------------------------------------------------------------------
 
-    def init(self, key: jax.Array | None = None) -> ChineseCheckersState:
+    def _init(self, key: jax.Array | None) -> ChineseCheckersState:
         """The start; nothing is random, `key` is ignored."""
         triangles = np.array(TRIANGLES[self.num_players])
         home = tables(self.size).triangle
@@ -224,10 +225,10 @@ class ChineseCheckers(Env[ChineseCheckersState]):
 
     # -- observation -------------------------------------------------------------------------------
 
-    def observe(self, state: ChineseCheckersState, player: jax.Array | int | None = None) -> jax.Array:
+    def _observe(self, state: ChineseCheckersState, player: jax.Array | None) -> jax.Array:
         board, peg = state.board, state.peg
         if player is not None:
-            board, peg = self._seen_by(state, jnp.asarray(player, jnp.int32))
+            board, peg = self._seen_by(state, player)
         pegs = board[:, None] == np.arange(self.num_players, dtype=np.int8)
         left = (board < EMPTY)[:, None]
         landed = (np.arange(self.num_cells) == peg)[:, None]
@@ -249,10 +250,9 @@ class ChineseCheckers(Env[ChineseCheckersState]):
 
     # -- notation ----------------------------------------------------------------------------------
 
-    def action_to_string(self, state: ChineseCheckersState, action: int) -> str:
+    def _action_to_string(self, state: ChineseCheckersState, action: int) -> str:
         """`3->14` a step, `3=>16` a hop, `end`, in absolute cells."""
         t = tables(self.size)
-        action = check_action(action, self.num_actions)
         if action == self.end_turn:
             return "end"
         cell, direction = divmod(action, 6)
@@ -266,10 +266,9 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         absolute = t.rotated[self._triangle(state)]
         return f"{absolute[cell]}{'=>' if is_hop else '->'}{absolute[to]}"
 
-    def action_from_string(self, state: ChineseCheckersState, text: str) -> int:
+    def _action_from_string(self, state: ChineseCheckersState, text: str) -> int:
         """The action that a text names, legal or not. Raises ValueError for a text that names none here."""
         t = tables(self.size)
-        check_text(text)
         if text == "end":
             return self.end_turn
         found = re.fullmatch(r"([0-9]{1,9})(->|=>)([0-9]{1,9})", text)
@@ -291,7 +290,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
             raise ValueError(f"the cell next to {found[1]} towards {found[3]} in {text!r} {blocked}")
         return int(6 * cell + directions[0])
 
-    def to_string(self, state: ChineseCheckersState) -> str:
+    def _to_string(self, state: ChineseCheckersState) -> str:
         """Rows from the top joined by `/`, the seat to move, the chain, the number of full rounds played."""
         t = tables(self.size)
         triangle, mover, board = self._triangle(state), int(state.current_player), np.asarray(state.board)
@@ -304,14 +303,13 @@ class ChineseCheckers(Env[ChineseCheckersState]):
             chain = ",".join(str(t.rotated[triangle][cell]) for cell in [*left, int(state.peg)])
         return f"{rows} {mover} {chain} {int(state.round)}"
 
-    def from_string(self, text: str) -> ChineseCheckersState:
+    def _from_string(self, text: str) -> ChineseCheckersState:
         """Any placement of pegs on the star; see `to_string`.
 
         `terminated` says whether the last mover (the seat to move in mid-chain, else the seat before it) has
         filled its goal, `truncated` whether `max_rounds` rounds have been played.
         """
         t = tables(self.size)
-        check_text(text)
         fields = text.split()
         if len(fields) != 4:
             raise ValueError(f"expected 'rows seat chain round', four fields, not {len(fields)} in {text!r}")

@@ -1,6 +1,6 @@
 """Chinese Checkers for two on the diamond: n x n cells, the homes in two opposite corners.
 
-The board, its cells and the bits that stand for them: `jaxgames/games/diamond_board.py`.
+The board, its cells and the bits that stand for them: `jaxgames/games/chinese_checkers_diamond_board.py`.
 
 The board is kept in the mover's frame, turned by 180 degrees for seat 1, so that the mover's home is the corner
 at cell 0 and the goal the opposite one. A turn is one action: a step to an empty neighbour, or a whole chain of
@@ -24,8 +24,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import MAX_LIMIT, Env, ParameterError, State, check_action, check_choice, check_int, check_text
-from jaxgames.games.diamond_board import (
+from jaxgames._checks import MAX_TURN_LIMIT, ParameterError, check_choice, check_int
+from jaxgames.env import Env, State
+from jaxgames.games.chinese_checkers_diamond_board import (
     PASS_BIT,
     STEP_BITS,
     beside,
@@ -91,7 +92,7 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         check_choice("tip_lock", self.tip_lock, (False, True))
         if self.tip_lock and self.pieces != 6:
             raise ParameterError(f"tip_lock=True is a rule for pieces=6 only, not for pieces={self.pieces}")
-        check_int("max_plies", self.max_plies, 1, MAX_LIMIT)
+        check_int("max_plies", self.max_plies, 1, MAX_TURN_LIMIT)
 
     # -- plain values ------------------------------------------------------------------------------
 
@@ -137,7 +138,7 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
 
     # -- rules -------------------------------------------------------------------------------------
 
-    def init(self, key: jax.Array | None = None) -> ChineseCheckersDiamondState:
+    def _init(self, key: jax.Array | None) -> ChineseCheckersDiamondState:
         """The start; nothing is random, `key` is ignored."""
         return ChineseCheckersDiamondState(
             current_player=jnp.int32(0),
@@ -243,24 +244,22 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
 
     # -- observation -------------------------------------------------------------------------------
 
-    def observe(self, state: ChineseCheckersDiamondState, player: jax.Array | int | None = None) -> jax.Array:
+    def _observe(self, state: ChineseCheckersDiamondState, player: jax.Array | None) -> jax.Array:
         pieces = state.pieces
         if player is not None:
             opposite = turned(self.size, pieces.astype(jnp.uint32)[::-1]).astype(self._dtype)
-            pieces = jnp.where(jnp.asarray(player, jnp.int32) == state.current_player, pieces, opposite)
+            pieces = jnp.where(player == state.current_player, pieces, opposite)
         return jnp.moveaxis(members(self.size, pieces), 0, -1).reshape(self.observation_shape)
 
     # -- notation ----------------------------------------------------------------------------------
 
-    def action_to_string(self, state: ChineseCheckersDiamondState, action: int) -> str:
+    def _action_to_string(self, state: ChineseCheckersDiamondState, action: int) -> str:
         """`0>8` in absolute cells, legal or not; the pass is a move from the tip of the own home to itself."""
-        action = check_action(action, self.num_actions)
         origin, target = (self._absolute(state, cell) for cell in divmod(action, self.num_cells))
         return f"{origin}>{target}"
 
-    def action_from_string(self, state: ChineseCheckersDiamondState, text: str) -> int:
+    def _action_from_string(self, state: ChineseCheckersDiamondState, text: str) -> int:
         """The action that a text names, legal or not. Raises ValueError for a text that names none."""
-        check_text(text)
         found = re.fullmatch(r"([0-9]{1,9})>([0-9]{1,9})", text)
         if not found:
             raise ValueError(f"expected a move '0>8' from cell to cell, not {text!r}")
@@ -274,7 +273,7 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         """The absolute cell of one in the mover's frame, and the other way round."""
         return self.num_cells - 1 - cell if int(state.current_player) == 1 else cell
 
-    def to_string(self, state: ChineseCheckersDiamondState) -> str:
+    def _to_string(self, state: ChineseCheckersDiamondState) -> str:
         """Rows joined by `/` of `.`, `0` and `1`, the seat to move, the number of turns played."""
         mover = int(state.current_player)
         own, other = np.asarray(members(self.size, jnp.asarray(state.pieces)))
@@ -282,13 +281,12 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         rows = (content if mover == 0 else content[::-1]).reshape(self.size, self.size)
         return f"{'/'.join(''.join(row) for row in rows)} {mover} {int(state.ply)}"
 
-    def from_string(self, text: str) -> ChineseCheckersDiamondState:
+    def _from_string(self, text: str) -> ChineseCheckersDiamondState:
         """Any placement of pieces, any number of them a side; see `to_string`.
 
         `terminated` says whether the last mover (the seat that is not to move) has won, `truncated` whether
         `max_plies` turns have been played.
         """
-        check_text(text)
         fields = text.split()
         if len(fields) != 3:
             raise ValueError(f"expected 'rows seat ply', three fields, not {len(fields)} in {text!r}")

@@ -21,7 +21,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import Env, State, check_action, check_choice, check_int, check_text
+from jaxgames._checks import check_choice, check_int
+from jaxgames.env import Env, State
 
 REWARDS = ("win_loss", "margin", "boxes")
 NOBODY = -1
@@ -106,7 +107,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
 
     # -- rules -------------------------------------------------------------------------------------
 
-    def init(self, key: jax.Array | None = None) -> DotsAndBoxesState:
+    def _init(self, key: jax.Array | None) -> DotsAndBoxesState:
         """The empty board; nothing is random, `key` is ignored."""
         return DotsAndBoxesState(
             current_player=jnp.int32(0),
@@ -152,8 +153,8 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
 
     # -- observation -------------------------------------------------------------------------------
 
-    def observe(self, state: DotsAndBoxesState, player: jax.Array | int | None = None) -> jax.Array:
-        viewer = state.current_player if player is None else jnp.asarray(player, jnp.int32)
+    def _observe(self, state: DotsAndBoxesState, player: jax.Array | None) -> jax.Array:
+        viewer = state.current_player if player is None else player
         horizontal, vertical = self._split(state.edges)
         owner = state.owner.reshape(self.rows, self.cols)
         drawn = _spread(horizontal, 0, 1) | _spread(vertical, 1, 0)
@@ -162,18 +163,16 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
 
     # -- notation ----------------------------------------------------------------------------------
 
-    def action_to_string(self, state: DotsAndBoxesState, action: int) -> str:
+    def _action_to_string(self, state: DotsAndBoxesState, action: int) -> str:
         """`h(r,c)` or `v(r,c)`."""
-        action = check_action(action, self.num_actions)
         if action < self.num_horizontal:
             row, col = divmod(action, self.cols)
             return f"h({row},{col})"
         row, col = divmod(action - self.num_horizontal, self.cols + 1)
         return f"v({row},{col})"
 
-    def action_from_string(self, state: DotsAndBoxesState, text: str) -> int:
+    def _action_from_string(self, state: DotsAndBoxesState, text: str) -> int:
         """The edge that a text names, drawn or not. Raises ValueError for a text that names none."""
-        check_text(text)
         found = re.fullmatch(r"([hv])\(([0-9]{1,9}),([0-9]{1,9})\)", text)
         if not found:
             raise ValueError(f"expected an edge 'h(r,c)' or 'v(r,c)' such as 'h(0,1)', not {text!r}")
@@ -184,18 +183,17 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
                 raise ValueError(f"expected a {name} from 0 to {bound - 1} of {kind}(r,c), not {value} in {text!r}")
         return (0 if kind == "h" else self.num_horizontal) + row * cols + col
 
-    def to_string(self, state: DotsAndBoxesState) -> str:
+    def _to_string(self, state: DotsAndBoxesState) -> str:
         """A bit an edge, `.` or the owner of every box row by row, the seat to move."""
         edges = "".join("01"[drawn] for drawn in np.asarray(state.edges).astype(int).tolist())
         owners = "".join("01."[owner] for owner in np.asarray(state.owner).tolist())
         return f"{edges} {owners} {int(state.current_player)}"
 
-    def from_string(self, text: str) -> DotsAndBoxesState:
+    def _from_string(self, text: str) -> DotsAndBoxesState:
         """Any set of drawn edges with any owners of the boxes that are complete; see `to_string`.
 
         `terminated` says whether all edges are drawn.
         """
-        check_text(text)
         fields = text.split()
         if len(fields) != 3:
             raise ValueError(f"expected 'edges boxes seat', three fields, not {len(fields)} in {text!r}")

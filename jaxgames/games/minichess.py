@@ -19,7 +19,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.env import MAX_LIMIT, Env, State, check_action, check_choice, check_int, check_text
+from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
+from jaxgames.env import Env, State
 from jaxgames.games.minichess_board import (
     BOARD,
     CELL_SET,
@@ -102,7 +103,7 @@ class Minichess(Env[MinichessState]):
         check_choice("promotion", self.promotion, ("all", "queen"))
         if self.max_plies is None:
             object.__setattr__(self, "max_plies", MAX_PLIES[self.rules])
-        check_int("max_plies", self.max_plies, 1, MAX_LIMIT, " or None")
+        check_int("max_plies", self.max_plies, 1, MAX_TURN_LIMIT, " or None")
 
     # -- plain values ------------------------------------------------------------------------------
 
@@ -137,7 +138,7 @@ class Minichess(Env[MinichessState]):
 
     # -- rules -------------------------------------------------------------------------------------
 
-    def init(self, key: jax.Array | None = None) -> MinichessState:
+    def _init(self, key: jax.Array | None) -> MinichessState:
         """The start; nothing is random, `key` is ignored."""
         return self._state(_position(_parse_rows(BOARDS[self.board])), jnp.int32(0), jnp.int32(0))
 
@@ -218,10 +219,10 @@ class Minichess(Env[MinichessState]):
 
     # -- observation -------------------------------------------------------------------------------
 
-    def observe(self, state: MinichessState, player: jax.Array | int | None = None) -> jax.Array:
+    def _observe(self, state: MinichessState, player: jax.Array | None) -> jax.Array:
         position = state.position
         if player is not None:
-            mover = jnp.asarray(player, jnp.int32) == state.current_player
+            mover = player == state.current_player
             position = jax.tree.map(lambda seen, turned: jnp.where(mover, seen, turned), position, position.turned())
         own = [cells & position.own for cells in position.pieces]
         sets = jnp.stack([*own, *(cells & ~position.own for cells in position.pieces)])
@@ -231,9 +232,8 @@ class Minichess(Env[MinichessState]):
 
     # -- notation ----------------------------------------------------------------------------------
 
-    def action_to_string(self, state: MinichessState, action: int) -> str:
+    def _action_to_string(self, state: MinichessState, action: int) -> str:
         """UCI: `a2a3`, and `d4d5q` for a pawn that becomes a queen."""
-        action = check_action(action, self.num_actions)
         cell, plane = divmod(action, NUM_PLANES)
         to, black = int(TARGET[cell, plane]), int(state.current_player)
         if to < 0:
@@ -248,9 +248,8 @@ class Minichess(Env[MinichessState]):
             return text + "rbn"[plane // 3]
         return text + "q" * (pawn and to % 5 == 4)
 
-    def action_from_string(self, state: MinichessState, text: str) -> int:
+    def _action_from_string(self, state: MinichessState, text: str) -> int:
         """The action that a text names, legal or not. Raises ValueError for a text that names none here."""
-        check_text(text)
         found = re.fullmatch(r"([a-e][1-5])([a-e][1-5])([qrbn]?)", text)
         if not found:
             raise ValueError(f"expected a move such as 'a2a3' or 'd4d5q' on a1..e5, not {text!r}")
@@ -270,7 +269,7 @@ class Minichess(Env[MinichessState]):
             raise ValueError(f"expected a promotion one cell ahead, not {text!r}")
         return NUM_PLANES * cell + int(planes["rbn".index(found[3])])
 
-    def to_string(self, state: MinichessState) -> str:
+    def _to_string(self, state: MinichessState) -> str:
         """FEN: the rows from the top, `w` or `b` to move, `-`, `-`, quiet plies, the number of the move."""
         ply = int(state.ply)
         board = np.array([["."] * 5 for _ in range(5)])
@@ -283,13 +282,12 @@ class Minichess(Env[MinichessState]):
         rows = "/".join(re.sub(r"\.+", lambda gap: str(len(gap[0])), "".join(row)) for row in board)
         return f"{rows} {'wb'[ply % 2]} - - {int(state.quiet)} {ply // 2 + 1}"
 
-    def from_string(self, text: str) -> MinichessState:
+    def _from_string(self, text: str) -> MinichessState:
         """Any placement of pieces, under standard rules with at most one king a side; see `to_string`.
 
         The position is taken as its first occurrence. `terminated` says whether the last move ended the game (mate, no
         move, a draw, a king captured), `truncated` whether `max_plies` plies have been played.
         """
-        check_text(text)
         fields = text.split()
         if len(fields) != 6:
             raise ValueError(f"expected 'rows w - - quiet move', six fields, not {len(fields)} in {text!r}")

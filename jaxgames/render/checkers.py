@@ -16,16 +16,13 @@ from jaxgames.render.theme import Theme
 MAN = 7.3  # radius
 BOARD = 8 * CELL
 NAMES = ("Black", "White")  # of the seats
-# Light squares, dark squares, their numbers, and the mark of the last move. The men's rims keep them apart from both.
-_COLOURS = {"light": ("#f6efe0", "#b59f7d", "#5f5038", "#e3b93c"), "dark": ("#66707d", "#434c58", "#b4bdc9", "#b8892b")}
-_MEN = (("#26262b", "#8b8b93", "#f0c24a"), ("#fbf8f1", "#a89f8e", "#b7791a"))  # body, rings and crown of each seat
 _CROWN = "M-3.6,2.8L-4.3,-2.1L-1.9,-.2L0,-3.5L1.9,-.2L4.3,-2.1L3.6,2.8Z"
 
 
 def drawing(env: Checkers, theme: Theme) -> Drawing:
     """The board, men and kings."""
     looks = {f"{kind}{seat}": _piece(theme, seat, king=kind == "king") for kind in ("man", "king") for seat in (0, 1)}
-    highlight = _COLOURS[theme.name][3]
+    highlight = theme.checkers.last_move
     line = {"stroke": highlight, "stroke-linecap": "round", "stroke-linejoin": "round"}
     return Drawing(
         name="checkers",
@@ -121,13 +118,10 @@ def _cross(place: Place) -> str:
 
 
 def _board(theme: Theme) -> Element:
-    light, dark, ink, _ = _COLOURS[theme.name]
-    edge = BOARD / 2
-    frame = node(
-        "rect", x=-edge - 1.5, y=-edge - 1.5, width=BOARD + 3, height=BOARD + 3, rx=2.5, fill=light, stroke=theme.edge
-    )
-    squares = node("path", d="".join(_square(_place(square)) for square in range(1, 33)), fill=dark)
-    numbers = node("g", font_size=4.2, fill=ink)
+    colours, edge, side = theme.checkers, BOARD / 2 + 1.5, BOARD + 3
+    frame = node("rect", x=-edge, y=-edge, width=side, height=side, rx=2.5, fill=colours.light, stroke=theme.edge)
+    squares = node("path", d="".join(_square(_place(square)) for square in range(1, 33)), fill=colours.dark)
+    numbers = node("g", font_size=4.2, fill=colours.numbers)
     for square in range(1, 33):
         x, y = _place(square)
         numbers.append(text_node(str(square), x=x - CELL / 2 + 0.8, y=y - CELL / 2 + 4))
@@ -136,8 +130,11 @@ def _board(theme: Theme) -> Element:
 
 def _piece(theme: Theme, seat: int, *, king: bool) -> Element:
     """A disc with two rings, and a crown on it for a king."""
-    body, ring, crown = _MEN[seat]
-    disc = node("circle", r=MAN, fill=body, stroke=ring if seat == 0 else theme.outline, stroke_width=0.8)
-    rings = [node("circle", r=r, fill="none", stroke=ring, stroke_width=0.7) for r in ((5.9,) if king else (5.9, 3.4))]
-    top = [node("path", d=_CROWN, fill=crown, stroke=crown, stroke_width=0.8, stroke_linejoin="round")] if king else []
-    return node("g", disc, *rings, *top)
+    side = theme.checkers.sides[seat]
+    disc = node("circle", r=MAN, fill=side.fill, stroke=side.outline, stroke_width=0.8)
+    radii = (5.9,) if king else (5.9, 3.4)
+    rings = [node("circle", r=r, fill="none", stroke=side.detail, stroke_width=0.7) for r in radii]
+    if not king:
+        return node("g", disc, *rings)
+    crown = node("path", d=_CROWN, fill=side.crown, stroke=side.crown, stroke_width=0.8, stroke_linejoin="round")
+    return node("g", disc, *rings, crown)

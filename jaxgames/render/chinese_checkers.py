@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from jaxgames.games.chinese_checkers import TRIANGLES, ChineseCheckers, ChineseCheckersState
-from jaxgames.games.star_board import DIRECTIONS, tables
+from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
 from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, move_to, node
 from jaxgames.render.pegs import LAST_MOVE, PEG, RIM, ROW, at, holes, lines, path, peg, rounded
 from jaxgames.render.theme import Theme

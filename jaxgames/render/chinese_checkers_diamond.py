@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
-from jaxgames.games.diamond_board import DIRECTIONS, corner
+from jaxgames.games.chinese_checkers_diamond_board import DIRECTIONS, corner
 from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, move_to, node, text_node
 from jaxgames.render.pegs import LAST_MOVE, RIM, ROW, holes, lines, path, peg, rounded
 from jaxgames.render.theme import Theme

@@ -46,20 +46,19 @@ INSIDES = {
 
 def drawing(env: Minichess, theme: Theme) -> Drawing:
     """The board and the pieces of both colours."""
-    light, dark = _squares(theme)
     looks: dict[str, Element] = {}
     for white in (True, False):
         for kind, outline in OUTLINES.items():
             looks[kind.upper() if white else f"black-{kind}"] = _piece(theme, kind, outline, white)
-    highlight = {"fill": "#e3b505", "fill-opacity": ".42"}
+    highlight = {"fill": theme.minichess.last_move, "fill-opacity": ".42"}
     return Drawing(
         name="minichess",
         theme=theme,
         width=2 * (HALF + MARGIN),
         height=2 * (HALF + MARGIN),
-        background=_board(theme, light, dark),
+        background=_board(theme),
         looks=looks,
-        under={"last": highlight, "check": {"fill": "#d1321f", "fill-opacity": ".62"}},
+        under={"last": highlight, "check": {"fill": theme.check, "fill-opacity": ".62"}},
         over={},
         scene=functools.partial(_scene, env),
     )
@@ -140,13 +139,9 @@ def _square(place: Place) -> str:
 # -- what is drawn ---------------------------------------------------------------------------------
 
 
-def _squares(theme: Theme) -> tuple[str, str]:
-    """Light and dark squares."""
-    return ("#efe6d5", "#b7a183") if theme.name == "light" else ("#7d8797", "#4b5565")
-
-
-def _board(theme: Theme, light: str, dark: str) -> Element:
+def _board(theme: Theme) -> Element:
     """The squares, a1 dark, with the letters of the files and the numbers of the ranks in their corners."""
+    light, dark = theme.minichess.light, theme.minichess.dark
     edge = 2 * (HALF + MARGIN) - 2
     frame = node("rect", x=-edge / 2, y=-edge / 2, width=edge, height=edge, rx=2.4, fill=theme.edge)
     all_light = node("rect", x=-HALF, y=-HALF, width=2 * HALF, height=2 * HALF, fill=light)
@@ -160,11 +155,10 @@ def _board(theme: Theme, light: str, dark: str) -> Element:
 
 
 def _piece(theme: Theme, kind: str, outline: str, white: bool) -> Element:
-    """A black piece has a light outline where the squares are dark."""
-    black_line = "#0f0e0c" if theme.name == "light" else "#b9c2cf"
-    fill, line, inside = ("#fdfaf3", "#2b2721", "#2b2721") if white else ("#2f2b27", black_line, "#d9d2c5")
-    body = node("path", d=outline, fill=fill, stroke=line, stroke_width=0.8, stroke_linejoin="round")
+    """One piece: its outline, and the strokes inside."""
+    side = theme.minichess.sides[0 if white else 1]
+    body = node("path", d=outline, fill=side.fill, stroke=side.outline, stroke_width=0.8, stroke_linejoin="round")
     if kind not in INSIDES:
         return node("g", body)
-    strokes = node("path", d=INSIDES[kind], fill="none", stroke=inside, stroke_width=0.8, stroke_linecap="round")
+    strokes = node("path", d=INSIDES[kind], fill="none", stroke=side.detail, stroke_width=0.8, stroke_linecap="round")
     return node("g", body, strokes)

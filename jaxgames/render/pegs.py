@@ -54,7 +54,7 @@ def peg(theme: Theme, colour: str) -> Element:
         cy=-3.2,
         rx=3.1,
         ry=2.2,
-        fill="#ffffff",
+        fill=theme.shine,
         fill_opacity=".32",
         transform="rotate(-38 -2.6 -3.2)",
     )

@@ -1,29 +1,59 @@
-"""The colours of a picture, light and dark."""
+"""The colours of all pictures, in a light and a dark theme."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class Side:
+    """The pieces of one seat on a board of squares."""
+
+    fill: str
+    outline: str
+    detail: str  # the strokes inside the outline
+    crown: str = ""  # of a king of checkers
+
+
+@dataclass(frozen=True)
+class Squares:
+    """A board of light and dark squares, and its pieces."""
+
+    light: str
+    dark: str
+    last_move: str
+    sides: tuple[Side, Side]  # of seat 0 and seat 1
+    numbers: str = ""  # of the dark squares of checkers
+
+
+@dataclass(frozen=True)
 class Theme:
-    """Colours as `#rrggbb`. A picture brings its own paper, so that it reads well on any page."""
+    """Colours as `#rrggbb`. A picture has a background of its own, so that it is legible on any page."""
 
     name: str
-    paper: str  # the card that a board lies on
-    border: str  # the card's thin edge
+    paper: str  # the card under a board
+    border: str  # the thin edge of the card
     board: str
-    edge: str  # the board's edge
+    edge: str  # the edge of the board
     line: str  # between neighbouring cells
     hole: str  # an empty cell
-    rim: str  # of an empty cell
+    rim: str  # around an empty cell
     ink: str  # text and marks
-    muted: str  # text that matters less
-    outline: str  # around a piece
+    muted: str  # less important text
+    outline: str  # around a peg or a box
+    shine: str  # the reflection on a peg
+    check: str  # under a king in check
     seats: tuple[str, ...]  # of seat 0, 1, ...
+    checkers: Squares
+    minichess: Squares
 
 
-# Chosen among variations of the Okabe-Ito colours: every two of them stay apart under normal sight and under
-# protanopia, deuteranopia and tritanopia, and so does each of them from an empty hole.
+# Variations of the Okabe-Ito colours. Any two of them can be told apart with normal sight and with protanopia,
+# deuteranopia and tritanopia, and so can each of them and an empty hole.
 _SEATS = ("#c8321e", "#2f5fc4", "#f5c518", "#2a9d5c", "#cc79a7", "#7fd0f0")
+
+# The rims of the men of checkers separate them from light and dark squares. A black chess piece has a light outline
+# where the squares are dark.
+_BLACK_MEN = Side(fill="#26262b", outline="#8b8b93", detail="#8b8b93", crown="#f0c24a")
+_WHITE_CHESSMEN = Side(fill="#fdfaf3", outline="#2b2721", detail="#2b2721")
 
 THEMES = {
     "light": Theme(
@@ -38,7 +68,22 @@ THEMES = {
         ink="#22201c",
         muted="#6f6a60",
         outline="#2b2721",
+        shine="#ffffff",
+        check="#d1321f",
         seats=_SEATS,
+        checkers=Squares(
+            light="#f6efe0",
+            dark="#b59f7d",
+            last_move="#e3b93c",
+            sides=(_BLACK_MEN, Side(fill="#fbf8f1", outline="#2b2721", detail="#a89f8e", crown="#b7791a")),
+            numbers="#5f5038",
+        ),
+        minichess=Squares(
+            light="#efe6d5",
+            dark="#b7a183",
+            last_move="#e3b505",
+            sides=(_WHITE_CHESSMEN, Side(fill="#2f2b27", outline="#0f0e0c", detail="#d9d2c5")),
+        ),
     ),
     "dark": Theme(
         name="dark",
@@ -52,6 +97,21 @@ THEMES = {
         ink="#eef1f5",
         muted="#98a2b0",
         outline="#07090c",
+        shine="#ffffff",
+        check="#d1321f",
         seats=_SEATS,
+        checkers=Squares(
+            light="#66707d",
+            dark="#434c58",
+            last_move="#b8892b",
+            sides=(_BLACK_MEN, Side(fill="#fbf8f1", outline="#07090c", detail="#a89f8e", crown="#b7791a")),
+            numbers="#b4bdc9",
+        ),
+        minichess=Squares(
+            light="#7d8797",
+            dark="#4b5565",
+            last_move="#e3b505",
+            sides=(_WHITE_CHESSMEN, Side(fill="#2f2b27", outline="#b9c2cf", detail="#d9d2c5")),
+        ),
     ),
 }

@@ -25,8 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jaxgames
-from jaxgames import Env
-from jaxgames.env import ParameterError
+from jaxgames import Env, ParameterError
 from tests.games.chinese_checkers_diamond_reference import Reference
 from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, legal, play
 

@@ -42,7 +42,7 @@ class Sticks(Env[Any]):
     def zero_sum(self) -> bool:
         return True
 
-    def init(self, key: jax.Array) -> Any:
+    def _init(self, key: jax.Array | None) -> Any:
         return self.at(7, 0)
 
     def at(self, left: int, seat: int) -> Any:
@@ -69,26 +69,31 @@ class Sticks(Env[Any]):
             left=left,
         )
 
-    def observe(self, state: Any, player: jax.Array | int | None = None) -> jax.Array:
-        seat = state.current_player if player is None else jnp.asarray(player, jnp.int32)
+    def _observe(self, state: Any, player: jax.Array | None) -> jax.Array:
+        seat = state.current_player if player is None else player
         sticks = jnp.arange(7) < state.left
         ahead = jnp.arange(3) == (state.current_player - seat) % 3
         return jnp.concatenate([sticks[:, None], jnp.broadcast_to(ahead, (7, 3))], axis=-1)
 
-    def action_to_string(self, state: Any, action: int) -> str:
-        if not 0 <= action < 3:
-            raise ValueError(f"expected an action from 0 to 2, not {action}")
-        return f"take {int(action) + 1}"
+    def _winners(self, state: Any) -> jax.Array:
+        last_mover = (state.current_player - 1) % 3
+        return (state.left == 0) & (jnp.arange(3) == last_mover)
 
-    def action_from_string(self, state: Any, text: str) -> int:
+    def _reason(self, state: Any) -> str:
+        return "no sticks left" if int(state.left) == 0 else ""
+
+    def _action_to_string(self, state: Any, action: int) -> str:
+        return f"take {action + 1}"
+
+    def _action_from_string(self, state: Any, text: str) -> int:
         if text not in ("take 1", "take 2", "take 3"):
             raise ValueError(f"expected 'take 1', 'take 2' or 'take 3', not {text!r}")
         return int(text[-1]) - 1
 
-    def to_string(self, state: Any) -> str:
+    def _to_string(self, state: Any) -> str:
         return f"{int(state.left)} {int(state.current_player)}"
 
-    def from_string(self, text: str) -> Any:
+    def _from_string(self, text: str) -> Any:
         left, _, seat = text.partition(" ")
         if left not in list("01234567") or seat not in list("012"):
             raise ValueError(f"expected 'sticks seat', not {text!r}")

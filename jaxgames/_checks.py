@@ -1,0 +1,114 @@
+"""Errors that teach: each message says what was wrong, what was expected and what to type instead.
+
+The first part checks the parameters of a game, the second part the arguments of the functions of an env.
+"""
+
+import operator
+from collections.abc import Collection
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+MAX_TURN_LIMIT = 1_000_000  # the largest limit on plies or rounds that a game accepts
+INT32 = np.iinfo(np.int32)
+
+
+class ParameterError(ValueError):
+    """A game or a parameter that `make` refuses. The message names what is allowed."""
+
+
+class ParameterTypeError(ParameterError, TypeError):
+    """A parameter of the wrong type."""
+
+
+# -- parameters ----------------------------------------------------------------------------------------
+
+
+def check_int(name: str, value: object, low: int, high: int, also: str = "") -> None:
+    """Raises ParameterError unless `value` is an integer from `low` to `high`; `also` names other allowed values."""
+    allowed = f"{name} must be an integer from {low} to {high}{also}"
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ParameterTypeError(f"{allowed}, not {value!r}")
+    if not low <= value <= high:
+        raise ParameterError(f"{allowed}, not {value}")
+
+
+def check_choice(name: str, value: object, allowed: Collection[object]) -> None:
+    """Raises ParameterError unless `value` is one of `allowed` and has its type."""
+    types = {type(choice) for choice in allowed}
+    names = ", ".join(repr(choice) for choice in allowed)
+    if type(value) not in types:
+        raise ParameterTypeError(f"{name} must be one of {names}, not {value!r}")
+    if value not in allowed:
+        raise ParameterError(f"{name} must be one of {names}, not {value!r}")
+
+
+# -- arguments -----------------------------------------------------------------------------------------
+
+
+def check_text(text: object) -> None:
+    """Raises ValueError unless `text` is a string."""
+    if not isinstance(text, str):
+        raise ValueError(f"expected a text, not {text!r}")
+
+
+def check_action(action: Any, num_actions: int) -> int:
+    """Returns one action as a Python integer.
+
+    Raises TypeError unless it is an integer, ValueError unless it is from 0 to num_actions - 1.
+    """
+    expected = f"expected an action from 0 to {num_actions - 1}"
+    try:
+        number = operator.index(action)
+    except TypeError:
+        raise TypeError(f"{expected}, one integer, not {action!r}") from None
+    if isinstance(action, bool):
+        raise TypeError(f"{expected}, one integer, not {action!r}")
+    if not 0 <= number < num_actions:
+        raise ValueError(f"{expected}, not {number}")
+    return number
+
+
+def as_int32(name: str, value: Any) -> jax.Array:
+    """Returns one integer as int32[]. The integer may be Python's, numpy's, or a JAX array, traced or not.
+
+    Everything is read from types and shapes while the program is traced; only Python's and numpy's integers are also
+    read as values. A wider integer of a JAX array is clipped to the range of int32.
+
+    Raises TypeError unless the type is an integer type, ValueError for a batch or for a number outside int32.
+    """
+    shape, dtype = np.shape(value), getattr(value, "dtype", None)
+    if dtype is None and (isinstance(value, bool) or not isinstance(value, int)):
+        raise TypeError(f"{name} must be an integer, not {value!r}")
+    if dtype is not None and not jnp.issubdtype(dtype, jnp.integer):
+        raise TypeError(f"{name} must be an integer, not an array or a number of dtype {dtype}")
+    if shape != ():
+        raise ValueError(f"expected one {name}, got a batch of {written_shape(shape)}: put jax.vmap around the call")
+    if isinstance(value, jax.Array):
+        if jnp.iinfo(value.dtype).max > INT32.max:
+            value = jnp.clip(value, max=INT32.max) if value.dtype.kind == "u" else jnp.clip(value, INT32.min, INT32.max)
+        return value.astype(jnp.int32)
+    number = int(value)
+    if not INT32.min <= number <= INT32.max:
+        raise ValueError(f"{name} must fit int32, and {number} does not")
+    return jnp.int32(number)
+
+
+def check_seat(player: Any, num_players: int) -> jax.Array:
+    """Returns a seat as int32[].
+
+    Raises TypeError unless it is an integer, ValueError unless it is from 0 to num_players - 1. The value of a traced
+    seat is unknown and not checked.
+    """
+    seat = as_int32("player", player)
+    if not isinstance(player, Tracer) and not 0 <= int(player) < num_players:
+        raise ValueError(f"player must be a seat from 0 to {num_players - 1}, not {int(player)}")
+    return seat
+
+
+def written_shape(shape: tuple[int, ...]) -> str:
+    """Returns the sizes of a batch as people write them: `1000`, or `4 x 250`."""
+    return " x ".join(map(str, shape))

@@ -1,0 +1,178 @@
+"""Functions that draw boards: `svg` for still pictures, `animate` for a game in motion."""
+
+import dataclasses
+import math
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from xml.etree.ElementTree import Element
+
+import jax
+import numpy as np
+
+from jaxgames.env import Env
+from jaxgames.render import animation, checkers, chinese_checkers, chinese_checkers_diamond, dots_and_boxes, minichess
+from jaxgames.render.drawing import CARD, Drawing, Scene, document, still
+from jaxgames.render.picture import Picture
+from jaxgames.render.theme import THEMES, Theme
+from jaxgames.wrappers import AutoReset
+
+_DRAWINGS: dict[str, Callable[[Any, Theme], Drawing]] = {
+    "checkers": checkers.drawing,
+    "chinese_checkers": chinese_checkers.drawing,
+    "chinese_checkers_diamond": chinese_checkers_diamond.drawing,
+    "dots_and_boxes": dots_and_boxes.drawing,
+    "minichess": minichess.drawing,
+}
+
+
+def svg(
+    env: Env[Any],
+    state: Any,
+    *,
+    last: str | Sequence[str | None] | None = None,
+    columns: int | None = None,
+    theme: str = "light",
+    width: float = CARD,
+) -> Picture:
+    """A picture of one board, or of a batch as a grid of boards.
+
+    Args:
+      env: a game, or one wrapped by `auto_reset`.
+      state: a state of it, or a batch: a list, or states stacked along one leading axis.
+      last: the last move as `env.action_to_string` writes it, to be marked; the submoves of one turn are
+        separated by spaces: `"3=>16 16=>18"`. For a batch one text or None a board.
+      columns: of the grid; about as many as there are rows if None.
+      theme: "light" or "dark".
+      width: of one board, in pixels.
+
+    Raises:
+      ValueError: an unknown theme, an env without pictures, an empty batch, more than one leading axis, texts
+        of moves that fit neither the env nor the batch.
+    """
+    game, drawing = _drawing(env, theme, width)
+    boards = _boards(state)
+    single = not isinstance(state, (list, tuple)) and np.ndim(state.current_player) == 0
+    moves = [last] if last is None or isinstance(last, str) else list(last)
+    if last is None:
+        moves *= len(boards)
+    if len(moves) != len(boards) or (last is not None and isinstance(last, str) != single):
+        raise ValueError(f"last must be {'one text' if single else f'{len(boards)} texts, one a board'}, not {last!r}")
+    if columns is None:
+        columns = math.ceil(math.sqrt(len(boards)))
+    if columns < 1:
+        raise ValueError(f"columns must be at least 1, not {columns}")
+
+    cards: list[Element] = []
+    for index, (board, text) in enumerate(zip(boards, moves, strict=True)):
+        turn = (text or "").split()
+        scene = drawing.scene(board.board if isinstance(env, AutoReset) else board, turn)
+        title = scene.caption.text if single else f"{index}: {scene.caption.text}"
+        cards.append(still(drawing, _captioned(scene, title, turn[-1] if turn else "")))
+    picture = document(drawing, cards, min(columns, len(cards)), width, label=str(game))
+    return Picture(picture, lambda: iter([picture]), [1.0], drawing.theme.paper)
+
+
+def animate(
+    env: Env[Any],
+    states: Any,
+    actions: Any = None,
+    *,
+    theme: str = "light",
+    seconds_per_step: float = 0.6,
+    width: float = CARD,
+) -> Picture:
+    """A picture of one game in motion, one frame a state, in an endless loop.
+
+    Args:
+      env: a game, or one wrapped by `auto_reset`.
+      states: the states of one game, as a list or stacked along a leading time axis; those after the first
+        finished one are left out.
+      actions: int[T] or int[T - 1] for T states: `actions[i]` was played in `states[i]` (what was played in the
+        last one is not seen). With them every frame marks the moves of the turn that led there.
+      theme: "light" or "dark".
+      seconds_per_step: how long one frame is seen, in seconds; the last one stays two seconds longer.
+      width: of the board, in pixels.
+
+    Raises:
+      ValueError: an unknown theme, an env without pictures, no states, a batch of games, actions that are not as
+        many as the states, a time that is not positive.
+    """
+    game, drawing = _drawing(env, theme, width)
+    if not seconds_per_step > 0:
+        raise ValueError(f"seconds_per_step must be positive, not {seconds_per_step}")
+    boards = _boards(states)
+    played: list[int] | None = None if actions is None else np.ravel(jax.device_get(actions)).tolist()
+    if played is not None and len(played) not in (len(boards), len(boards) - 1):
+        raise ValueError(f"{len(boards)} states need {len(boards) - 1} or {len(boards)} actions, not {len(played)}")
+
+    scenes = _scenes(game, drawing, _one_game(env, boards), played)
+    label = f"{game}: a game of {len(scenes) - 1} steps"
+
+    def frames() -> Iterator[str]:
+        return (document(drawing, [still(drawing, scene)], 1, width, label) for scene in scenes)
+
+    moving = animation.animated(drawing, scenes, seconds_per_step)
+    seconds = animation.durations(len(scenes), seconds_per_step)
+    return Picture(document(drawing, [moving], 1, width, label), frames, seconds, drawing.theme.paper)
+
+
+def _drawing(env: Env[Any], theme: str, width: float) -> tuple[Env[Any], Drawing]:
+    """The game without its wrapper, and how it is drawn."""
+    if env.id not in _DRAWINGS:
+        raise ValueError(f"there are pictures of {', '.join(_DRAWINGS)}, not of {env.id!r}")
+    if theme not in THEMES:
+        raise ValueError(f"theme must be one of {', '.join(map(repr, THEMES))}, not {theme!r}")
+    if not width > 0:
+        raise ValueError(f"width must be a positive number of pixels, not {width}")
+    game: Env[Any] = env.unwrapped if isinstance(env, AutoReset) else env
+    return game, _DRAWINGS[env.id](game, THEMES[theme])
+
+
+def _boards(states: Any) -> list[Any]:
+    """The single boards of a state, a batch or a list of states, on the host."""
+    host: Any = jax.device_get(states)
+    boards: list[Any]
+    if isinstance(host, (list, tuple)):
+        boards = list(host)
+    elif np.ndim(host.current_player) == 0:
+        boards = [host]
+    else:
+        boards = [jax.tree.map(operator.itemgetter(i), host) for i in range(len(host.current_player))]
+    if not boards or any(np.ndim(board.current_player) != 0 for board in boards):
+        raise ValueError(
+            "expected a state, a list of states or states stacked along one axis, and at least one of them"
+        )
+    return boards
+
+
+def _one_game(env: Env[Any], boards: list[Any]) -> list[Any]:
+    """The boards up to the first finished one, which `auto_reset` keeps beside the new one."""
+    ends = [step for step, board in enumerate(boards) if board.terminated or board.truncated]
+    if not isinstance(env, AutoReset):
+        return boards[: ends[0] + 1] if ends else boards
+    end = next((step for step in ends if step > 0), None)  # the first state may have ended the game before this one
+    return [board.board for board in boards[:end]] + ([] if end is None else [boards[end].before_reset])
+
+
+def _captioned(scene: Scene, text: str, note: str) -> Scene:
+    return dataclasses.replace(scene, caption=dataclasses.replace(scene.caption, text=text, note=note))
+
+
+def _scenes(game: Env[Any], drawing: Drawing, boards: Sequence[Any], played: Sequence[int] | None) -> list[Scene]:
+    """The scenes of a game, each with the moves of the turn that led there if what was played is known."""
+    scenes: list[Scene] = []
+    turn: list[str] = []
+    for step, board in enumerate(boards):
+        note = ""
+        if played is not None and step > 0:
+            if step > 1 and boards[step - 1].current_player != boards[step - 2].current_player:
+                turn = []
+            try:
+                turn = [*turn, game.action_to_string(boards[step - 1], played[step - 1])]
+                note = f"{step}. {turn[-1]}"
+            except ValueError:  # an illegal action that names no move
+                note = f"{step}. action {played[step - 1]}"
+        scene = drawing.scene(board, turn)
+        scenes.append(_captioned(scene, scene.caption.text, note))
+    return scenes
