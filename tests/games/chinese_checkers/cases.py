@@ -131,7 +131,7 @@ CASES = Cases(
             "limit after a chain",
             TWO,
             written(START[2], 1, rounds=199),
-            ["36=>30", "end"],
+            ["36=>29", "end"],
             [0, 0],
             "truncated",
             (),

@@ -22,7 +22,7 @@ def lockstep(env: str, seed: int, *, eager: bool = False, illegal: float = 0.000
 
 def play_crowds(env: str, boards: int, seed: int) -> Counter[str]:
     """Plays twelve submoves on crowded boards that play never reaches; returns how games ended."""
-    played = lockstep(env, seed, illegal=0.01)
+    played = lockstep(env, seed, illegal=0.05)
     reference = make_reference(played.env)
     texts = [reference.to_string(crowd(played.rng, reference)) for _ in range(boards)]
     for begin in range(0, boards, BOARDS):

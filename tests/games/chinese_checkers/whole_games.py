@@ -35,16 +35,15 @@ def choose_eagerly(reference: Reference, rng: np.random.Generator, position: Pos
 
 
 def crowd(rng: np.random.Generator, reference: Reference) -> Position:
-    """Any pegs on any cells: seats without pegs, stuck ones, long chains; in every second one some goal is full; near the limit."""
-    density = rng.random()
+    """Any pegs on any cells near the limit of rounds: seats without pegs, stuck ones, long chains, full goals."""
+    density, seat = rng.random(), int(rng.integers(reference.num_players))
     pegs: dict[Cell, int | None] = {
         cell: int(rng.integers(reference.num_players)) if rng.random() < density else None for cell in reference.cells
     }
     if rng.random() < 0.5:
-        owner = int(rng.integers(reference.num_players))
+        owner = seat if rng.random() < 0.5 else int(rng.integers(reference.num_players))
         pegs |= dict.fromkeys(reference.goal[owner], owner)
-    rounds = max(0, reference.max_rounds - int(rng.integers(1, 4)))
-    return Position(pegs=pegs, seat=int(rng.integers(reference.num_players)), rounds=rounds)
+    return Position(pegs=pegs, seat=seat, rounds=max(0, reference.max_rounds - int(rng.integers(1, 4))))
 
 
 def rotated_by_one(position: Position) -> Position:
