@@ -5,6 +5,7 @@ letters of FEN. A move is legal if no enemy piece could take the king after it. 
 mover's frame appears only where the rules have it: in the number of an action and in the observation.
 """
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -129,6 +130,11 @@ class Reference(reference.Reference[Position, Move]):
         return [(square, to, piece) for to in reached for piece in (becomes if to[1] in (0, 4) else [""])]
 
     def moves(self, position: Position) -> dict[int, Move]:
+        return self._moves(tuple(position.board.items()), position.seat)
+
+    @functools.lru_cache(maxsize=10_000)  # noqa: B019  # asked twice of most positions; references are few
+    def _moves(self, pieces: tuple[tuple[Square, str], ...], seat: int) -> dict[int, Move]:
+        position = Position(board=dict(pieces), seat=seat)
         moves = self.pseudo_legal(position)
         if not self.king_capture:
             moves = [m for m in moves if position.board.get(m[1], "").lower() != "k" and self._is_safe(position, m)]

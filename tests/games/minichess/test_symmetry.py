@@ -9,19 +9,20 @@ from tests.games.minichess.pictures import STANDARD
 from tests.games.minichess.reference import number
 from tests.helpers.positions import batched, board, random_actions, read_all, repeated, start
 
-BOARDS, PLIES = 8, 25
+BOARDS, PLIES = 80, 40
 
 
 def positions() -> list[str]:
-    """Texts of live positions in random games, as many as fit one batch."""
+    """Texts of live positions of random games, as many as are one batch."""
     rng = np.random.default_rng(0)
-    step, mask, _ = batched(STANDARD)
+    step, _, look = batched(STANDARD)
     states = repeated(start(STANDARD), BOARDS)
     texts: list[str] = []
     for _ in range(PLIES):
-        states = jax.device_get(step(states, random_actions(rng, np.asarray(mask(states)))))
-        texts += [STANDARD.to_string(board(states, i)) for i in range(BOARDS) if not states.terminated[i]]
-    return texts[: BOARDS * PLIES // 2]
+        states = jax.device_get(step(states, random_actions(rng, np.asarray(look(states).mask))))
+        live = np.flatnonzero(~states.terminated)
+        texts += [STANDARD.to_string(board(states, i)) for i in rng.choice(live, BOARDS // PLIES)]
+    return texts
 
 
 def mirrored_actions() -> np.ndarray:
