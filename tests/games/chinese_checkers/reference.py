@@ -1,14 +1,16 @@
-"""Chinese Checkers again: slowly, in plain Python, straight from the rules, for the tests to compare with.
+"""Chinese Checkers in slow plain Python, straight from the rules: what the tests compare the env with.
 
-Nothing is shared with `jaxgames`, and nothing is clever. A position is a dictionary from the cells (q, r) of
-the board, as everybody around the table sees it, to the seat whose peg stands there, or None. A seat's own
-frame appears in two places only, where the rules speak of it: the number of an action and the observation.
+It shares nothing with `jaxgames`. A position is a dictionary from the cells (q, r) of the board, as everybody around
+the table sees it, to the seat whose peg stands there, or None. A seat's own frame appears only where the rules have it:
+in the number of an action, in the directions that a bonus is paid for, and in the observation.
 """
 
 import re
 from dataclasses import dataclass, replace
 
 import numpy as np
+
+from tests.helpers import reference
 
 Cell = tuple[int, int]  # (q, r) on the absolute board
 
@@ -23,28 +25,18 @@ def plus(cell: Cell, step: Cell, times: int = 1) -> Cell:
     return cell[0] + times * step[0], cell[1] + times * step[1]
 
 
-def turned(cell: Cell, sixths: int) -> Cell:
-    """The cell after turning the board clockwise by a number of sixths."""
+def rotated(cell: Cell, sixths: int) -> Cell:
+    """The cell after the board is rotated clockwise by a number of sixths."""
     for _ in range(sixths % 6):
         cell = (-cell[1], cell[0] + cell[1])
     return cell
 
 
-@dataclass(frozen=True)
-class Position:
-    """The whole board and what the last submove paid."""
-
+@dataclass(frozen=True, kw_only=True)
+class Position(reference.Position):
     pegs: dict[Cell, int | None]
-    seat: int  # to move
-    chain: tuple[Cell, ...]  # where the hopping peg stood in this turn, its origin first; empty before the first hop
-    rounds: int  # full rounds played
-    rewards: tuple[float, ...]
-    terminated: bool = False
-    truncated: bool = False
-
-    @property
-    def over(self) -> bool:
-        return self.terminated or self.truncated
+    chain: tuple[Cell, ...] = ()  # where the hopping peg stood in this turn, its origin first; empty before a hop
+    rounds: int = 0  # full rounds played
 
 
 @dataclass(frozen=True)
@@ -57,20 +49,22 @@ class Move:
     hop: bool = False
 
 
-class Reference:
+class Reference(reference.Reference[Position, Move]):
     """The rules for one set of parameters."""
 
-    def __init__(self, size: int, num_players: int, reward: str, max_rounds: int) -> None:
+    def __init__(self, size: int, num_players: int, reward: str = "positive_sum", max_rounds: int = 1000) -> None:
         self.size, self.num_players, self.reward, self.max_rounds = size, num_players, reward, max_rounds
         reach = range(-2 * size, 2 * size + 1)
         # row by row from the top, left to right: r first, then q
         self.cells: list[Cell] = [(q, r) for r in reach for q in reach if self.on_board((q, r))]
         self.index = {cell: i for i, cell in enumerate(self.cells)}
-        self.end = 6 * len(self.cells)
+        self.end_turn = 6 * len(self.cells)
         self.triangle = TRIANGLES[num_players]
         top = [(q, r) for q, r in self.cells if r < -size]
-        self.home = [{turned(cell, triangle) for cell in top} for triangle in self.triangle]
-        self.goal = [{turned(cell, triangle + 3) for cell in top} for triangle in self.triangle]
+        self.home = [{rotated(cell, triangle) for cell in top} for triangle in self.triangle]
+        self.goal = [{rotated(cell, triangle + 3) for cell in top} for triangle in self.triangle]
+        # each cell in each seat's frame
+        self.seen = [{cell: rotated(cell, -triangle) for cell in self.cells} for triangle in self.triangle]
 
     def on_board(self, cell: Cell) -> bool:
         """A star is two big triangles laid over each other, one pointing up and one down."""
@@ -86,60 +80,44 @@ class Reference:
         pegs: dict[Cell, int | None] = dict.fromkeys(self.cells)
         for seat, home in enumerate(self.home):
             pegs |= dict.fromkeys(home, seat)
-        return Position(pegs, 0, (), 0, self.paid())
+        return Position(pegs=pegs, rewards=self.paid())
 
-    def legal(self, position: Position) -> dict[int, Move]:
-        """Every legal submove by the number of its action."""
-        if position.over:
-            return {}
+    def moves(self, position: Position) -> dict[int, Move]:
         pegs, seat, chain = position.pegs, position.seat, position.chain
-        sixths = self.triangle[seat]
-        steps = [turned(direction, sixths) for direction in DIRECTIONS]  # of the mover's frame, on the absolute board
+        # of the mover's frame, on the absolute board
+        steps = [rotated(direction, self.triangle[seat]) for direction in DIRECTIONS]
         moves: dict[int, Move] = {}
-        movable = [chain[-1]] if chain else [cell for cell in self.cells if pegs[cell] == seat]
+        movable = [chain[-1]] if chain else [cell for cell, owner in pegs.items() if owner == seat]
         for origin in movable:
-            relative = turned(origin, -sixths)
+            number = 6 * self.index[self.seen[seat][origin]]
             for direction, step in enumerate(steps):
                 neighbour, behind = plus(origin, step), plus(origin, step, 2)
-                action = 6 * self.index[relative] + direction
                 if neighbour not in pegs:
                     continue
                 if pegs[neighbour] is None:
                     if not chain:
-                        moves[action] = Move(origin, neighbour, direction)
+                        moves[number + direction] = Move(origin, neighbour, direction)
                 elif behind in pegs and pegs[behind] is None and behind not in chain:
-                    moves[action] = Move(origin, behind, direction, hop=True)
+                    moves[number + direction] = Move(origin, behind, direction, hop=True)
         if chain or not moves:
-            moves[self.end] = Move()
+            moves[self.end_turn] = Move()
         return moves
 
-    def step(self, position: Position, action: int, moves: dict[int, Move] | None = None) -> Position:
-        """The position after an action, legal or not. `moves` is `legal(position)`, for those who have it already."""
-        if position.over:
-            return replace(position, rewards=self.paid())
-        seat = position.seat
-        moves = self.legal(position) if moves is None else moves
-        if action not in moves:
-            fine = [1 / (self.num_players - 1)] * self.num_players
-            fine[seat] = -1.0
-            return replace(position, rewards=tuple(fine), terminated=True)
-        move = moves[action]
-
-        pegs = dict(position.pegs)
+    def after(self, position: Position, move: Move) -> Position:
+        seat, pegs = position.seat, dict(position.pegs)
         if move.origin is not None and move.target is not None:
             pegs[move.origin] = None
             pegs[move.target] = seat
         won = self.has_won(pegs, seat)
-        rewards = self.paid(seat, move, won)
+        after = replace(position, pegs=pegs, rewards=self.paid(seat, move, won), terminated=won)
         if move.hop:
             assert move.origin is not None
             assert move.target is not None
-            chain = (*(position.chain or (move.origin,)), move.target)
-            return Position(pegs, seat, chain, position.rounds, rewards, terminated=won)
-        seat = (seat + 1) % self.num_players
-        rounds = position.rounds + (seat == 0)
-        truncated = not won and seat == 0 and rounds >= self.max_rounds
-        return Position(pegs, seat, (), rounds, rewards, terminated=won, truncated=truncated)
+            return replace(after, chain=(*(position.chain or (move.origin,)), move.target))
+        next_seat = (seat + 1) % self.num_players
+        rounds = position.rounds + (next_seat == 0)
+        truncated = not won and next_seat == 0 and rounds >= self.max_rounds
+        return replace(after, seat=next_seat, chain=(), rounds=rounds, truncated=truncated)
 
     def has_won(self, pegs: dict[Cell, int | None], seat: int) -> bool:
         return all(pegs[cell] == seat for cell in self.goal[seat])
@@ -166,21 +144,18 @@ class Reference:
             rewards[seat] += 0.001 * ((move.direction in FORWARD) - (move.direction in BACKWARD))
         return tuple(rewards)
 
-    # -- what a network sees ------------------------------------------------------------------------------
+    def end(self, position: Position) -> str:
+        return "truncated" if position.truncated else "won"
 
-    def mask(self, position: Position) -> np.ndarray:
-        mask = np.zeros(self.end + 1, bool)
-        mask[list(self.legal(position))] = True
-        return mask
+    # -- what a network sees -----------------------------------------------------------------------------------
 
-    def observation(self, position: Position, viewer: int | None = None) -> np.ndarray:
-        """The board turned so that the viewer's home is on top; the mover looks if nobody is named."""
-        viewer = position.seat if viewer is None else viewer
+    def observation(self, position: Position, viewer: int) -> np.ndarray:
+        """The board rotated so that the viewer's home is on top."""
         width = 4 * self.size + 1
         seen = np.zeros((width, width, self.num_players + 2), bool)
 
         def mark(cell: Cell, channel: int) -> None:
-            q, r = turned(cell, -self.triangle[viewer])
+            q, r = self.seen[viewer][cell]
             seen[q + 2 * self.size, r + 2 * self.size, channel] = True
 
         for cell, owner in position.pegs.items():
@@ -194,7 +169,7 @@ class Reference:
 
     # -- notation -----------------------------------------------------------------------------------------
 
-    def move_to_string(self, move: Move) -> str:
+    def move_to_string(self, position: Position, move: Move) -> str:
         if move.origin is None or move.target is None:
             return "end"
         return f"{self.index[move.origin]}{'=>' if move.hop else '->'}{self.index[move.target]}"
@@ -217,4 +192,12 @@ class Reference:
         last_mover = seat if chain else (seat - 1) % self.num_players
         won = self.has_won(pegs, last_mover)
         truncated = not won and rounds >= self.max_rounds
-        return Position(pegs, seat, chain, rounds, self.paid(), terminated=won, truncated=truncated)
+        return Position(
+            pegs=pegs,
+            seat=seat,
+            chain=chain,
+            rounds=rounds,
+            rewards=self.paid(),
+            terminated=won,
+            truncated=truncated,
+        )

@@ -1,39 +1,29 @@
-"""Chinese Checkers on the diamond again: slowly, in plain Python, straight from the rules, to compare with.
+"""Chinese Checkers on the diamond in slow plain Python, straight from the rules: what the tests compare the env with.
 
-Nothing is shared with `jaxgames`, and nothing is clever. A position is a dictionary from the cells (row, col) of the
-board, as seat 0 sees it, to the seat whose piece stands there; empty cells are left out. A seat's own frame appears
-in two places only, where the rules speak of it: the number of an action and the observation.
+It shares nothing with `jaxgames`. A position is a dictionary from the cells (row, col) of the board, as seat 0 sees it,
+to the seat whose piece stands there; empty cells are left out. A seat's own frame appears only where the rules have it:
+in the number of an action and in the observation.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from tests.helpers import reference
+
 Cell = tuple[int, int]  # (row, col) on the absolute board
+Move = tuple[Cell, Cell] | None  # from and to; None is the pass
 
 NEIGHBOURS = [(0, 1), (0, -1), (1, 0), (-1, 0), (1, -1), (-1, 1)]
 
 
-@dataclass(frozen=True)
-class Position:
-    """The whole board and what the last turn paid."""
-
+@dataclass(frozen=True, kw_only=True)
+class Position(reference.Position):
     pieces: dict[Cell, int]
-    seat: int  # to move
     ply: int = 0
-    rewards: tuple[float, float] = (0.0, 0.0)
-    terminated: bool = False
-    truncated: bool = False
-
-    @property
-    def over(self) -> bool:
-        return self.terminated or self.truncated
 
 
-Move = tuple[Cell, Cell] | None  # from and to, None is the pass
-
-
-class Reference:
+class Reference(reference.Reference[Position, Move]):
     """The rules for one set of parameters."""
 
     def __init__(self, size: int, pieces: int, tip_lock: bool = False, max_plies: int = 200) -> None:
@@ -41,20 +31,20 @@ class Reference:
         self.cells = [(row, col) for row in range(size) for col in range(size)]
         self.board = set(self.cells)
         corner = sorted(self.cells, key=sum)[:pieces]
-        self.home = [set(corner), {self.turned(cell) for cell in corner}]
+        self.home = [set(corner), {self.rotated(cell) for cell in corner}]
 
-    def turned(self, cell: Cell) -> Cell:
-        """The cell after turning the board by 180 degrees."""
+    def rotated(self, cell: Cell) -> Cell:
+        """The cell after the board is rotated by 180 degrees."""
         return self.size - 1 - cell[0], self.size - 1 - cell[1]
 
     def seen_by(self, seat: int, cell: Cell) -> Cell:
         """An absolute cell in a seat's frame, and the other way round."""
-        return cell if seat == 0 else self.turned(cell)
+        return cell if seat == 0 else self.rotated(cell)
 
-    # -- the rules ------------------------------------------------------------------------------------
+    # -- the rules ---------------------------------------------------------------------------------------------
 
     def start(self) -> Position:
-        return Position({cell: seat for seat in (0, 1) for cell in self.home[seat]}, 0)
+        return Position(pieces={cell: seat for seat in (0, 1) for cell in self.home[seat]})
 
     def has_won(self, pieces: dict[Cell, int], seat: int) -> bool:
         """The goal, which is the other's home, is full, and one of the pieces in it is the seat's own."""
@@ -83,10 +73,7 @@ class Reference:
                     waiting.append(landing)
         return (reached | seen) - {origin}
 
-    def legal(self, position: Position) -> dict[int, Move]:
-        """Every legal turn by the number of its action."""
-        if position.over:
-            return {}
+    def moves(self, position: Position) -> dict[int, Move]:
         seat, moves = position.seat, dict[int, Move]()
         for origin in [cell for cell, owner in position.pieces.items() if owner == seat]:
             for target in self.targets(position.pieces, origin):
@@ -109,38 +96,29 @@ class Reference:
             pieces[move[1]] = seat
         return pieces
 
-    def step(self, position: Position, action: int, moves: dict[int, Move] | None = None) -> Position:
-        """The position after an action, legal or not. `moves` is `legal(position)`, for those who have it already."""
-        if position.over:
-            return replace(position, rewards=(0.0, 0.0))
-        seat = position.seat
-        moves = self.legal(position) if moves is None else moves
-        if action not in moves:
-            return replace(position, rewards=self.paid(1 - seat), terminated=True)
-        pieces, ply = self.moved(position.pieces, seat, moves[action]), position.ply + 1
+    def after(self, position: Position, move: Move) -> Position:
+        seat, ply = position.seat, position.ply + 1
+        pieces = self.moved(position.pieces, seat, move)
         won = self.has_won(pieces, seat)
-        rewards = self.paid(seat) if won else (0.0, 0.0)
-        return Position(pieces, 1 - seat, ply, rewards, terminated=won, truncated=not won and ply >= self.max_plies)
+        return Position(
+            pieces=pieces,
+            seat=1 - seat,
+            ply=ply,
+            rewards=((1.0, -1.0) if seat == 0 else (-1.0, 1.0)) if won else (0.0, 0.0),
+            terminated=won,
+            truncated=not won and ply >= self.max_plies,
+        )
 
-    def paid(self, winner: int) -> tuple[float, float]:
-        return (1.0, -1.0) if winner == 0 else (-1.0, 1.0)
+    # -- what a network sees -----------------------------------------------------------------------------------
 
-    # -- what a network sees ------------------------------------------------------------------------------
-
-    def mask(self, position: Position) -> np.ndarray:
-        mask = np.zeros(self.size**4, bool)
-        mask[list(self.legal(position))] = True
-        return mask
-
-    def observation(self, position: Position, viewer: int | None = None) -> np.ndarray:
-        """The board turned so that the viewer's home is at (0, 0); the mover looks if nobody is named."""
-        viewer = position.seat if viewer is None else viewer
+    def observation(self, position: Position, viewer: int) -> np.ndarray:
+        """The board rotated so that the viewer's home is at (0, 0)."""
         seen = np.zeros((self.size, self.size, 2), bool)
         for cell, owner in position.pieces.items():
             seen[(*self.seen_by(viewer, cell), int(owner != viewer))] = True
         return seen
 
-    # -- notation -----------------------------------------------------------------------------------------
+    # -- notation ----------------------------------------------------------------------------------------------
 
     def move_to_string(self, position: Position, move: Move) -> str:
         tip = self.seen_by(position.seat, (0, 0))
@@ -159,4 +137,4 @@ class Reference:
         pieces = {cell: int(symbol) for cell, symbol in zip(self.cells, symbols, strict=True) if symbol != "."}
         seat, ply = int(seat_text), int(ply_text)
         won = self.has_won(pieces, 1 - seat)
-        return Position(pieces, seat, ply, terminated=won, truncated=not won and ply >= self.max_plies)
+        return Position(pieces=pieces, seat=seat, ply=ply, terminated=won, truncated=not won and ply >= self.max_plies)
