@@ -4,8 +4,6 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 JOBS ?= 2
-BENCH := runs/bench
-json_of = throughput_$$(echo "$(1)" | tr -cs 'a-z0-9\n' _ | sed 's/_$$//').json
 
 .PHONY: help demo test test-all check docs bench clean
 
@@ -15,7 +13,7 @@ help:
 	@echo "make test-all  all tests, compiled as for users"
 	@echo "make check     lint and types"
 	@echo "make docs      the site of the docs, in site/"
-	@echo "make bench     how fast: the games, peers beside them, what has become slow (half an hour)"
+	@echo "make bench     speed: the games, their peers, whether a game has become slow (half an hour)"
 	@echo "make clean     remove .venv, caches, the site and the demo's run"
 
 # Each stamp says what is installed, and is made again when pyproject.toml changes; a half-made .venv has none.
@@ -53,21 +51,22 @@ check: $(VENV)/for-tests
 docs: $(VENV)/for-docs
 	$(RUN) -m zensical build --clean --strict
 
-# Half an hour: JSON in $(BENCH), named in the last line. Fails if a game has become slow or a peer did not run. What is
-# for machines with accelerators (benchmarks.roofline) and for long nights (benchmarks.training --setting large) is not here.
+# Half an hour. Each command names its JSON in $(BENCH). Fails if a game has become slow or a peer did not run. Not here:
+# benchmarks.roofline, for machines with accelerators, and benchmarks.training --setting large, for a long night.
+BENCH := runs/bench
+STARS := "chinese_checkers(size=2, num_players=6)" "chinese_checkers(size=4, num_players=6)"
+OTHERS := "chinese_checkers_diamond(size=4, pieces=3)" chinese_checkers_diamond minichess "minichess(rules=king_capture)" dots_and_boxes checkers
 bench: $(VENV)/for-tests
-	@mkdir -p $(BENCH)
-	for game in "chinese_checkers(size=2, num_players=6)" "chinese_checkers(size=4, num_players=6)"; do \
-	    $(RUN) -m benchmarks.throughput --env "$$game" --output $(BENCH)/$(call json_of,$$game) || exit 1; done
-	for game in "chinese_checkers_diamond(size=4, pieces=3)" "chinese_checkers_diamond" "minichess" "minichess(rules=king_capture)" "dots_and_boxes" "checkers"; do \
-	    $(RUN) -m benchmarks.throughput --env "$$game" --batch-sizes 1024 --columns "random play" step --output $(BENCH)/$(call json_of,$$game) || exit 1; done
-	$(RUN) -m benchmarks.sweep --one-core --output $(BENCH)/sweep.json --pictures $(BENCH) > /dev/null
-	$(RUN) -m benchmarks.training --output $(BENCH)/training.json --picture $(BENCH)/ppo_breakdown.svg > /dev/null
-	$(RUN) -m benchmarks.scaling --virtual-devices --output $(BENCH)/scaling.json > /dev/null
-	$(RUN) -m benchmarks.sharing > $(BENCH)/sharing.json
-	$(RUN) -m benchmarks.convolutions > $(BENCH)/convolutions.json
-	@$(RUN) -m benchmarks.peers --output $(BENCH)/peers.json; failed=$$?; \
-	    $(RUN) -m benchmarks.baseline --output $(BENCH)/baseline.json > /dev/null; slow=$$?; \
+	for game in $(STARS); do $(RUN) -m benchmarks.throughput --output $(BENCH) --env "$$game" > /dev/null || exit 1; done
+	for game in $(OTHERS); do \
+	    $(RUN) -m benchmarks.throughput --output $(BENCH) --env "$$game" --batch-sizes 1024 --columns "random play" step > /dev/null || exit 1; done
+	$(RUN) -m benchmarks.sweep --output $(BENCH) --one-core --pictures $(BENCH) > /dev/null
+	$(RUN) -m benchmarks.training --output $(BENCH) --picture $(BENCH)/ppo_breakdown.svg > /dev/null
+	$(RUN) -m benchmarks.scaling --output $(BENCH) --virtual-devices > /dev/null
+	$(RUN) -m benchmarks.parameter_sharing --output $(BENCH) > /dev/null
+	$(RUN) -m benchmarks.convolutions --output $(BENCH) > /dev/null
+	@$(RUN) -m benchmarks.peers --output $(BENCH); failed=$$?; \
+	    $(RUN) -m benchmarks.regression --output $(BENCH) > /dev/null; slow=$$?; \
 	    echo "figures:" $(BENCH)/*.json; exit $$((failed + slow))
 
 clean:

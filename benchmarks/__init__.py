@@ -1,1 +1,1 @@
-"""What is claimed about speed, as scripts that anyone can run."""
+"""Commands that measure every figure about speed in the documentation."""

@@ -1,12 +1,11 @@
-"""The policy's convolutions beside `flax.linen.Conv`, inside a `jax.lax.scan` as a training run has them.
+"""The policy's convolutions beside `flax.linen.Conv`, inside a `jax.lax.scan` as in a training run.
 
     python -m benchmarks.convolutions
 
-Two layers on a batch of boards, forward and with the gradient. What the loop computes is read by its next step; every
-figure is the median of repeats of one compiled program after a warm-up.
+Milliseconds for two layers on a batch of boards, forward and with the gradient. Each step of the loop reads what the
+step before it computed.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -14,26 +13,25 @@ from typing import Any, cast
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
-import tyro
 
 import jaxgames
-from benchmarks.throughput import say, timed, where
+from benchmarks import harness
 from train.models.networks import Convolution
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(harness.BenchmarkArguments):
     env: str = "checkers"
     """The game whose observations are convolved."""
     boards: int = 1024
     channels: int = 16
     steps: int = 5
-    """Of the loop that one timed call makes."""
+    """Steps of the loop in one timed call."""
     repeats: int = 3
 
 
 class Net(nn.Module):
-    """Two convolutions and a sum."""
+    """Two convolutions and a mean."""
 
     layer: Callable[[], nn.Module]
 
@@ -46,23 +44,30 @@ class Net(nn.Module):
 
 def main() -> None:
     """The command `python -m benchmarks.convolutions`."""
-    arguments = tyro.cli(Arguments, prog="python -m benchmarks.convolutions", description=__doc__)
+    harness.run_command("convolutions", harness.parse_arguments("convolutions", Arguments), measure_convolutions)
+
+
+def measure_convolutions(arguments: Arguments) -> dict[str, Any]:
+    """Measures both kinds of convolution."""
+    if min(arguments.boards, arguments.channels, arguments.steps, arguments.repeats) < 1:
+        raise ValueError("boards, channels, steps and repeats must be positive")
     shape = jaxgames.make(arguments.env).observation_shape
+    if len(shape) != 3:
+        raise ValueError(f"{arguments.env} observes {shape}: convolutions need height, width and planes")
     x = jax.random.bernoulli(jax.random.key(0), 0.3, (arguments.boards, *shape)).astype(jnp.float32)
     nets = {
         "matrix products": Net(lambda: Convolution(arguments.channels)),
         "flax.linen.Conv": Net(lambda: nn.Conv(arguments.channels, (3, 3))),
     }
-    rows: dict[str, dict[str, float]] = {}
-    say(f"{arguments.env}, {arguments.boards} boards: milliseconds forward, and with the gradient")
-    for name, net in nets.items():
-        rows[name] = measure(net, net.init(jax.random.key(0), x), x, arguments)
-        say(f"{name:>20}" + "".join(f"{value:>12.2f}" for value in rows[name].values()))
-    print(json.dumps({"env": arguments.env, "boards": arguments.boards, "milliseconds": rows, **where()}))
+    rows = {name: measure_net(net, net.init(jax.random.key(0), x), x, arguments) for name, net in nets.items()}
+    table = [[name, f"{row['forward']:.2f}", f"{row['gradient']:.2f}"] for name, row in rows.items()]
+    header = [f"{arguments.env}, {arguments.boards:,} boards", "forward, ms", "with gradient, ms"]
+    harness.log(harness.markdown_table(header, table))
+    return {"env": arguments.env, "boards": arguments.boards, "milliseconds": rows, **harness.stamp()}
 
 
-def measure(net: Net, params: Any, x: jax.Array, arguments: Arguments) -> dict[str, float]:
-    """Milliseconds of one step of each loop."""
+def measure_net(net: Net, params: Any, x: jax.Array, arguments: Arguments) -> dict[str, float]:
+    """Milliseconds per step of the loop, forward and with the gradient."""
 
     def forward(key: jax.Array, params: Any) -> Any:
         def body(total: jax.Array, _: None) -> tuple[jax.Array, None]:
@@ -78,7 +83,8 @@ def measure(net: Net, params: Any, x: jax.Array, arguments: Arguments) -> dict[s
         return jax.lax.scan(body, params, length=arguments.steps)
 
     def milliseconds(loop: Any) -> float:
-        return round(1000 / timed(loop, (params,), arguments.steps, arguments.repeats).steps_per_second, 2)
+        figure = harness.time_program(loop, (params,), arguments.steps, arguments.repeats)
+        return round(1000 / figure.steps_per_second, 2)
 
     return {"forward": milliseconds(forward), "gradient": milliseconds(gradient)}
 

@@ -1,16 +1,16 @@
-"""How PPO scales over the devices of one process, and over processes with a device each.
+"""How PPO scales over the devices of one process, and over processes with one device each.
 
     python -m benchmarks.scaling                      # the devices that JAX sees
-    python -m benchmarks.scaling --virtual-devices    # devices made of the processor's cores
+    python -m benchmarks.scaling --virtual-devices    # virtual devices, one per core
 
-    strong    the same boards over more devices
-    weak      more boards, as many on each device
+    strong    the same number of boards, divided between more devices
+    weak      the same number of boards on each device
 
-A figure is steps per second of whole iterations of train.ppo; its efficiency is that over `count` times the speed of
-one device. Every line of the table is measured in processes of its own, which find each other on this machine.
+A figure is steps per second of whole iterations of train.ppo. Its efficiency is that speed divided by `count` times the
+speed of one device. Every row of the table is measured in new processes, which find each other on this machine.
 
-A program for one CPU device uses every core there is, and virtual devices gain nothing over it. A line of virtual
-devices therefore has as many cores as devices, while there are that many; with "all cores" one device has them all.
+A program for one CPU device uses all cores, and virtual devices gain nothing over it. So a row of virtual devices
+uses only as many cores as devices, while there are that many. In the row "all cores" one device uses all of them.
 """
 
 import dataclasses
@@ -21,148 +21,156 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import jax
-import tyro
 
-from benchmarks.throughput import keep, measured, say, timed, where
+from benchmarks import harness
 from train.driver import processes
 from train.ops import sharding
 from train.ppo import PPO, Config, config_for
 
 SCALINGS = ("strong", "weak")
 OVER = ("devices", "processes")
-TASK = "JAXGAMES_SCALING_TASK"  # the environment variable that makes a worker of this module
+HEADER = ("scaling", "over", "count", "boards", "cores", "steps/s (spread)", "efficiency")
+TASK_VARIABLE = "JAXGAMES_SCALING_TASK"  # where it is set, this module runs as a worker; its value is the Task
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(harness.BenchmarkArguments):
     env: str = "chinese_checkers(size=2, num_players=6)"
-    """The game, with its parameters; network and epochs are its recipe's."""
+    """The game, with its parameters; the network and the epochs are those of its recipe."""
     boards: int = 256
-    """Boards of one device; where scaling is strong, of all."""
+    """Boards of one device; in strong scaling, of all devices together."""
     rollout_length: int = 64
     counts: tuple[int, ...] = (1, 2, 4)
-    """How many devices, or processes with a device each; 1 comes first."""
+    """Numbers of devices, or of processes with one device each; the first must be 1."""
     over: tuple[str, ...] = OVER
     """Devices of one process, processes, or both."""
     virtual_devices: bool = False
-    """Makes devices of the processor's cores."""
+    """Use virtual devices, one per core, instead of those that JAX sees."""
     repeats: int = 5
-    output: Path | None = None
-    """A file for the JSON, which is printed in any case."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What one process of a line does."""
+    """The work of one process of a row."""
 
     config: Config
     devices: int  # of each process
     processes: int
     process_id: int
     coordinator: str | None
-    cores: list[int]  # that it may use; empty for all
+    cores: list[int]  # those that it may use; empty for all
     repeats: int
 
 
 def main() -> None:
-    """The command `python -m benchmarks.scaling`."""
-    if TASK in os.environ:
-        stored = json.loads(os.environ[TASK])
-        config = Config(**stored.pop("config"))
-        try:
-            work(Task(config, **stored))
-        except (Exception, KeyboardInterrupt) as error:
-            processes.abandon(error, f"benchmarks.scaling: {error}")
-            raise
+    """The command `python -m benchmarks.scaling`, and each of its workers."""
+    if TASK_VARIABLE not in os.environ:
+        harness.run_command("scaling", harness.parse_arguments("scaling", Arguments), measure_scaling)
         return
-    arguments = tyro.cli(Arguments, prog="python -m benchmarks.scaling", description="Measure how PPO scales.")
-    result = measured("scaling", measure, arguments)
-    keep(result, arguments.output)
-    print(json.dumps(result))
+    stored = json.loads(os.environ[TASK_VARIABLE])
+    config = Config(**stored.pop("config"))
+    try:
+        run_worker(Task(config, **stored))
+    except (Exception, KeyboardInterrupt) as error:
+        processes.abandon(error)
+        raise
 
 
-def measure(arguments: Arguments) -> dict[str, Any]:
-    """Prints the table as it grows and returns all figures."""
+def measure_scaling(arguments: Arguments) -> dict[str, Any]:
+    """Measures all rows of the table."""
     if arguments.counts[:1] != (1,) or min(*arguments.counts, arguments.repeats) < 1:
         raise ValueError(f"counts must be positive and begin with 1, and repeats be positive, not {arguments.counts}")
     if set(arguments.over) - set(OVER):
         raise ValueError(f"over must be among {', '.join(OVER)}, not {', '.join(arguments.over)}")
     if arguments.virtual_devices and not hasattr(os, "sched_getaffinity"):
-        raise ValueError("virtual devices need cores of their own, which only Linux gives them")
+        raise ValueError("--virtual-devices works only on Linux, where a process can be kept to some cores")
     for scaling in SCALINGS:
         for count in arguments.counts:
             sharding.check_divisible(PPO(config_of(arguments, scaling, count)).divisible, count)
-    say(f"{arguments.env}, rollouts of {arguments.rollout_length} steps")
-    say("scaling    over        count   boards   cores   steps a second (spread)   efficiency")
     cores = sorted(os.sched_getaffinity(0)) if arguments.virtual_devices else []
-    one, machine = line(arguments, "one", "devices", 1, cores[:1])
-    rows = [one]
+    rows_of_one = 1 + (len(cores) > 1)
+    progress = harness.Progress(rows_of_one + len(SCALINGS) * len(arguments.over) * (len(arguments.counts) - 1))
+    rows: list[dict[str, Any]] = []
+
+    def add_row(scaling: str, over: str, count: int, cores: list[int]) -> dict[str, Any]:
+        """Measures one row; returns the stamp of the machine."""
+        row, machine = measure_row(arguments, scaling, over, count, cores, rows[0] if rows else None)
+        rows.append(row)
+        progress.finish(" ".join(cells(row)))
+        return machine
+
+    machine = add_row("one", "devices", 1, cores[:1])
     if len(cores) > 1:
-        rows.append(line(arguments, "all cores", "devices", 1, cores, one)[0])
-    there = max(arguments.counts) if arguments.virtual_devices else len(machine["devices"])
-    counts = [count for count in arguments.counts[1:] if count <= there]
+        add_row("all cores", "devices", 1, cores)
+    available = max(arguments.counts) if arguments.virtual_devices else len(machine["devices"])
+    counts = [count for count in arguments.counts[1:] if count <= available]
     if len(counts) < len(arguments.counts) - 1:
-        say(f"JAX sees {there} of the {max(arguments.counts)} devices: lines with more are left out")
+        harness.log(f"JAX sees {available} of the {max(arguments.counts)} devices: rows with more are left out")
+        progress.total = rows_of_one + len(SCALINGS) * len(arguments.over) * len(counts)
     for scaling in SCALINGS:
         for over in arguments.over:
-            rows += [line(arguments, scaling, over, count, cores[:count], one)[0] for count in counts]
+            for count in counts:
+                add_row(scaling, over, count, cores[:count])
+    harness.log(f"{arguments.env}, rollouts of {arguments.rollout_length} steps")
+    harness.log(harness.markdown_table(HEADER, map(cells, rows)))
     return {"env": arguments.env, "rollout_length": arguments.rollout_length, "rows": rows, **machine}
 
 
-def line(
-    arguments: Arguments, scaling: str, over: str, count: int, cores: list[int], one: dict[str, Any] | None = None
+def measure_row(
+    arguments: Arguments, scaling: str, over: str, count: int, cores: list[int], one: dict[str, Any] | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A line of the table, and where it was measured; `one` is the line of one device."""
+    """A row of the table, and the stamp of its machine; `one` is the row of one device, None while that is measured."""
     config = config_of(arguments, scaling, count)
-    together = count if over == "processes" else 1
+    num_processes = count if over == "processes" else 1
     task = Task(
         config=config,
-        devices=count // together,
-        processes=together,
+        devices=count // num_processes,
+        processes=num_processes,
         process_id=0,
-        coordinator=f"127.0.0.1:{free_port()}" if together > 1 else None,
+        coordinator=f"127.0.0.1:{free_port()}" if num_processes > 1 else None,
         cores=cores,
         repeats=arguments.repeats,
     )
-    found = workers(task, arguments.virtual_devices)
-    machine: dict[str, Any] = found.pop("where")
-    boards, speed = config.num_envs, found["steps_per_second"]
-    efficiency = speed / (count * one["steps_per_second"]) if one else 1.0
-    row = {"scaling": scaling, "over": over, "count": count, "boards": boards, "cores": len(cores) or machine["cores"]}
-    row |= found | {"efficiency": efficiency}
-    cell = f"{speed:,.0f} ({found['spread']:.0%})"
-    say(f"{scaling:<10} {over:<10} {count:>6} {boards:>8,} {row['cores']:>7} {cell:>25} {efficiency:>12.2f}")
-    return row, machine
+    found = run_workers(task, arguments.virtual_devices)
+    machine: dict[str, Any] = found.pop("stamp")
+    efficiency = found["steps_per_second"] / (count * one["steps_per_second"]) if one else 1.0
+    row = {"scaling": scaling, "over": over, "count": count, "boards": config.num_envs}
+    return row | {"cores": len(cores) or machine["cores"]} | found | {"efficiency": efficiency}, machine
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    """A row of the table as text."""
+    speed = f"{row['steps_per_second']:,.0f} ({row['spread']:.0%})"
+    counts = [str(row["count"]), f"{row['boards']:,}", str(row["cores"])]
+    return [row["scaling"], row["over"], *counts, speed, f"{row['efficiency']:.2f}"]
 
 
 def config_of(arguments: Arguments, scaling: str, count: int) -> Config:
-    """The settings of a line."""
+    """The settings of a row."""
     boards = arguments.boards * (count if scaling == "weak" else 1)
     return config_for(arguments.env, num_envs=boards, rollout_length=arguments.rollout_length)
 
 
-def workers(task: Task, virtual: bool) -> dict[str, Any]:
-    """What process 0 of the task's processes found."""
+def run_workers(task: Task, virtual: bool) -> dict[str, Any]:
+    """Starts the processes of a task; returns the result that process 0 printed."""
     running: list[subprocess.Popen[str]] = []
     for number in range(task.processes):
-        own = dataclasses.replace(task, process_id=number)
-        if task.processes > 1 and task.cores:
-            own = dataclasses.replace(own, cores=[task.cores[number % len(task.cores)]])
-        environment = os.environ | {TASK: json.dumps(dataclasses.asdict(own))}
+        cores = [task.cores[number % len(task.cores)]] if task.processes > 1 and task.cores else task.cores
+        part = dataclasses.replace(task, process_id=number, cores=cores)
+        environment = os.environ | {TASK_VARIABLE: json.dumps(dataclasses.asdict(part))}
         if virtual:
             flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={task.devices}"
             environment |= {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags.strip()}
         elif task.processes > 1:
-            environment["JAX_LOCAL_DEVICE_IDS"] = str(number)  # a GPU of its own
+            environment["JAX_LOCAL_DEVICE_IDS"] = str(number)  # one GPU per process
         command = [sys.executable, "-m", "benchmarks.scaling"]
         running.append(
             subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         )
-    with ThreadPoolExecutor(len(running)) as readers:  # of all at once: a worker with a full pipe would wait
+    with ThreadPoolExecutor(len(running)) as readers:  # all at once: a worker whose pipe is full would block the others
         ends = list(readers.map(subprocess.Popen[str].communicate, running))
     failed = [
         f"process {number}: {(err.strip().splitlines() or [f'exit status {worker.returncode}'])[-1]}"
@@ -174,26 +182,21 @@ def workers(task: Task, virtual: bool) -> dict[str, Any]:
     return json.loads(ends[0][0].splitlines()[-1])
 
 
-def work(task: Task) -> None:
-    """What a worker does: measures, and prints the figure as JSON where it leads."""
+def run_worker(task: Task) -> None:
+    """The program of a worker: measures, and prints the figure as JSON if it is process 0."""
     if task.cores:
         os.sched_setaffinity(0, task.cores)
     if task.coordinator is not None:
-        processes.join(task.coordinator, task.processes, task.process_id, timeout=300)
+        processes.join("benchmarks.scaling", task.coordinator, task.processes, task.process_id, timeout=300)
     learner = PPO(task.config)
     mesh = sharding.mesh_for(task.devices, learner.divisible)
     train_state = sharding.shard(jax.jit(learner.init)(jax.random.key(0)), mesh, learner.partition_specs)
     with jax.set_mesh(mesh):
-        figure = timed(
-            lambda key, train_state: learner.iterate(train_state._replace(key=key)),
-            (train_state,),
-            task.config.steps_per_iteration,
-            task.repeats,
-        )
-    leads, machine = processes.is_leader(), where()
+        figure = harness.time_iterations(learner, train_state, task.config.steps_per_iteration, task.repeats)
+    is_leader, machine = processes.is_leader(), harness.stamp()
     processes.leave()
-    if leads:
-        print(json.dumps(figure._asdict() | {"where": machine}))
+    if is_leader:
+        print(json.dumps(figure._asdict() | {"stamp": machine}))
 
 
 def free_port() -> int:

@@ -1,10 +1,10 @@
-// The star board of Chinese Checkers, six seats, uniformly random legal play, 200 rounds at most, written by hand for
-// one core: what a compiled loop makes of the same work. The full legal mask (six directions a cell and the end of the
-// turn) and the observation are written out at every submove.
+// Chinese Checkers on the star board with six seats, at most 200 rounds: uniformly random legal play, written by hand for
+// one core. It shows the speed of a compiled loop that does the same work as the batched environment. It writes out the
+// full legal mask (six directions per cell, and the end of the turn) and the observation at every submove.
 //   g++ -O3 -march=native -o star_loop star_loop.cpp && echo 1.5 seconds | ./star_loop 4
-// plays on a star of size 4 and answers each line of stdin, "S seconds" or "N steps", with steps per second and the
-// mean number of legal actions. It makes whole ten thousands of steps, always from the same random numbers, and goes on
-// where it stopped.
+// plays on a star of size 4. Each line of standard input is "S seconds" or "N steps"; the answer is the steps per second
+// and the mean number of legal actions. Steps are made in units of ten thousand, always from the same random numbers;
+// the next line continues the same games.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -18,11 +18,11 @@ static inline uint32_t random_u32() {  // xorshift64
   return rng_state >> 32;
 }
 
-constexpr uint8_t OUTSIDE = 255, EMPTY = 254;  // otherwise: how many seats clockwise from the mover the peg's owner sits
+constexpr uint8_t OUTSIDE = 255, EMPTY = 254;  // else the owner's seat, counted clockwise from the mover
 
 struct Star {  // axial cells (q, r) in a padded square of side G + 4, in the mover's frame
   int G, W, offset[6];
-  std::vector<int> cells, rotated;  // rotated[c]: the cell that comes to c when the board turns to the next seat
+  std::vector<int> cells, rotated;  // rotated[c]: the cell that moves to c when the board rotates to the next seat
   std::vector<uint8_t> goal, start;
   explicit Star(int N) : G(4 * N + 1), W(G + 4), rotated(W * W), goal(W * W), start(W * W, OUTSIDE) {
     auto id = [&](int q, int r) { return (q + 2 * N + 2) * W + r + 2 * N + 2; };
@@ -47,12 +47,12 @@ struct Star {  // axial cells (q, r) in a padded square of side G + 4, in the mo
   }
 };
 
-static bool play(int N) {  // false: a line that it cannot read
+static bool play(int N) {  // false: a line that is neither
   const Star star(N);
   const int G = star.G, W = star.W, CELLS = star.cells.size(), END = 6 * CELLS;
-  std::vector<uint8_t> board = star.start, turned(W * W), visited(W * W), mask(END + 1), obs(G * G * 8);
+  std::vector<uint8_t> board = star.start, next_frame(W * W), visited(W * W), mask(END + 1), obs(G * G * 8);
   std::vector<int> legal(END + 1);  // 6 * (index of the cell) + direction
-  int last = -1, turns = 0;         // last: where the peg stands that hops in this turn
+  int last = -1, turns = 0;         // last: the cell of the peg that hops in this turn
   long checksum = 0;
   double amount;
   char unit[8];
@@ -101,9 +101,9 @@ static bool play(int N) {  // false: a line that it cannot read
         for (int c : star.cells) if (star.goal[c] && board[c] != 0) { won = false; break; }
         if (end_turn) {
           std::memset(visited.data(), 0, visited.size()); last = -1; turns++;
-          std::memset(turned.data(), OUTSIDE, turned.size());
-          for (int c : star.cells) { uint8_t v = board[star.rotated[c]]; turned[c] = v < 6 ? (v + 5) % 6 : v; }
-          std::swap(board, turned);
+          std::memset(next_frame.data(), OUTSIDE, next_frame.size());
+          for (int c : star.cells) { uint8_t v = board[star.rotated[c]]; next_frame[c] = v < 6 ? (v + 5) % 6 : v; }
+          std::swap(board, next_frame);
         }
         if (won || turns >= 6 * 200) {
           board = star.start; std::memset(visited.data(), 0, visited.size()); last = -1; turns = 0;

@@ -1,8 +1,7 @@
-"""The scaling benchmark measures every line of its table; how fast is not a test's business."""
+"""benchmarks.scaling measures every row of its table, in processes that find each other."""
 
 import dataclasses
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 import pytest
 
 from benchmarks import scaling
-from benchmarks.scaling import Arguments, Task, measure, workers
-from train.ppo import config_for
+from benchmarks.scaling import Arguments, Task, measure_scaling, run_worker, run_workers
+from train.ppo import Config, config_for
 
 TINY = Arguments(
     env="chinese_checkers(size=1, num_players=2)", boards=8, rollout_length=4, repeats=1, virtual_devices=True
@@ -25,26 +24,71 @@ def compiled_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 
 
-def test_the_line_of_one_device_fits_into_json() -> None:
-    result = measure(dataclasses.replace(TINY, counts=(1,)))
-    stored = json.loads(json.dumps(result))
-    assert [row["scaling"] for row in stored["rows"]] == ["one", "all cores"][: len(os.sched_getaffinity(0))]
-    assert all(row["steps_per_second"] > 0 and row["efficiency"] > 0 for row in stored["rows"])
-    assert stored["rows"][0]["cores"] == 1
-    assert {"jax", "processor", "cores", "devices"} <= stored.keys()
+ALONE = Task(
+    config=Config(
+        env="dots_and_boxes(rows=1, cols=1)",
+        num_envs=8,
+        rollout_length=4,
+        update_epochs=1,
+        num_minibatches=2,
+        hidden_sizes=(5,),
+    ),
+    devices=1,
+    processes=1,
+    process_id=0,
+    coordinator=None,
+    cores=[],
+    repeats=1,
+)
+PAIR = dataclasses.replace(ALONE, config=config_for(TINY.env, num_envs=9, rollout_length=4), processes=2)
 
 
-@pytest.mark.slow
-def test_every_line_is_measured() -> None:
-    rows = measure(dataclasses.replace(TINY, counts=(1, 2)))["rows"]
-    measured = [(row["scaling"], row["over"], row["count"], row["boards"]) for row in rows]
-    assert [line for line in measured if line[0] != "all cores"] == [
+def run_no_workers(task: Task, virtual: bool) -> dict[str, Any]:
+    """Stands for `run_workers`: 100 steps per second on each device of one process, 75 in each of many processes."""
+    speed = 100.0 * task.devices if task.processes == 1 else 75.0 * task.processes
+    machine = {"cores": 2, "devices": ["cpu"], "jax": "", "processor": ""}
+    return {"steps_per_second": speed, "spread": 0.0, "stamp": machine}
+
+
+@pytest.mark.parametrize("workers", ["pretended", pytest.param("real", marks=pytest.mark.slow)])
+def test_every_row_is_measured_and_fits_into_json(
+    workers: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if workers == "pretended":
+        monkeypatch.setattr(scaling, "run_workers", run_no_workers)
+    result = json.loads(json.dumps(measure_scaling(dataclasses.replace(TINY, counts=(1, 2)))))
+    rows = [(row["scaling"], row["over"], row["count"], row["boards"]) for row in result["rows"]]
+    assert [row for row in rows if row[0] != "all cores"] == [
         ("one", "devices", 1, 8),
         ("strong", "devices", 2, 8),
         ("strong", "processes", 2, 8),
         ("weak", "devices", 2, 16),
         ("weak", "processes", 2, 16),
     ]
+    assert result["rows"][0]["cores"] == 1
+    assert result["rows"][0]["efficiency"] == 1.0
+    assert all(row["steps_per_second"] > 0 and row["efficiency"] > 0 for row in result["rows"])
+    assert {"jax", "processor", "cores", "devices"} <= result.keys()
+    shown = capsys.readouterr().err
+    assert f"[row {len(rows)} of {len(rows)}, " in shown
+    if workers == "pretended":
+        assert [row["efficiency"] for row in result["rows"][-2:]] == [1.0, 0.75]  # 200 and 150 over 2 * 100
+
+
+def test_rows_with_more_devices_than_jax_sees_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(scaling, "run_workers", run_no_workers)
+    rows = measure_scaling(dataclasses.replace(TINY, counts=(1, 2), virtual_devices=False))["rows"]
+    assert [row["scaling"] for row in rows] == ["one"]
+    assert "JAX sees 1 of the 2 devices: rows with more are left out" in capsys.readouterr().err
+
+
+def test_worker_prints_its_figure_and_its_stamp(capsys: pytest.CaptureFixture[str]) -> None:
+    run_worker(ALONE)
+    found = json.loads(capsys.readouterr().out)
+    assert found["steps_per_second"] > 0
+    assert {"jax", "processor", "cores", "devices"} <= found["stamp"].keys()
 
 
 @pytest.mark.parametrize(
@@ -58,52 +102,52 @@ def test_every_line_is_measured() -> None:
         ({"counts": (1, 4)}, "the steps of a minibatch must be a multiple of the run's 4 devices, not 2"),
     ],
 )
-def test_bad_input_is_refused_with_what_is_allowed(
+def test_bad_input_is_refused_with_the_allowed_values(
     changes: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before anything is measured."""
-    monkeypatch.delattr(scaling, "workers")
+    monkeypatch.delattr(scaling, "run_workers")
     with pytest.raises(ValueError, match=message):
-        measure(dataclasses.replace(TINY, **changes))
+        measure_scaling(dataclasses.replace(TINY, **changes))
 
 
-PAIR = Task(
-    config=config_for(TINY.env, num_envs=9, rollout_length=4),
-    devices=1,
-    processes=2,
-    process_id=0,
-    coordinator=None,
-    cores=[],
-    repeats=1,
-)
-
-
-def test_an_error_of_the_workers_is_told() -> None:
+@pytest.mark.slow
+def test_error_of_real_workers_is_reported() -> None:
     pair = dataclasses.replace(PAIR, coordinator=f"127.0.0.1:{scaling.free_port()}")
     with pytest.raises(ValueError, match="num_envs must be a multiple of the run's 2 devices, not 9"):
-        workers(pair, virtual=True)
+        run_workers(pair, virtual=True)
 
 
 WORKER = """#!{}
 import json, os, sys, time
 from pathlib import Path
 
-said = Path("{}")
-if json.loads(os.environ["JAXGAMES_SCALING_TASK"])["process_id"] == 1:
+written = Path("{}")
+number = json.loads(os.environ["JAXGAMES_SCALING_TASK"])["process_id"]
+if number == 1:
     sys.stderr.write(1_000_000 * ".")
-    said.touch()
-begin = time.monotonic()
-while not said.exists():
-    if time.monotonic() > begin + 60:
-        sys.exit("the other worker could not speak")
+    written.touch()
+start = time.monotonic()
+while not written.exists():
+    if time.monotonic() > start + 60:
+        sys.exit("the other worker could not write")
     time.sleep(0.01)
+if number == 1 and {}:
+    sys.exit("\\nlast line")
 print("{{}}")
 """
 
 
-def test_a_worker_that_says_much_need_not_wait_for_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fails", [False, True])
+def test_worker_that_writes_much_blocks_no_other_and_its_last_line_is_reported(
+    fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     worker = tmp_path / "worker"
-    worker.write_text(WORKER.format(sys.executable, tmp_path / "said"))
+    worker.write_text(WORKER.format(sys.executable, tmp_path / "written", fails))
     worker.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(worker))
-    assert workers(PAIR, virtual=True) == {}
+    if fails:
+        with pytest.raises(ValueError, match=r"^2 processes of 1 devices: process 1: last line$"):
+            run_workers(PAIR, virtual=True)
+    else:
+        assert run_workers(PAIR, virtual=True) == {}

@@ -1,9 +1,9 @@
-"""The training benchmark's programs compute what its parts say; how fast is not a test's business."""
+"""benchmarks.training: its programs compute what the names of its parts say."""
 
 import functools
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,8 @@ import optax
 import pytest
 
 from benchmarks import training
-from train.ppo import PPO, Config, make_optimizer, ppo_loss, update
+from train import ppo
+from train.ppo import PPO, Config, TrainState
 
 CONFIG = Config(
     env="dots_and_boxes(rows=1, cols=1)",
@@ -23,13 +24,14 @@ CONFIG = Config(
 )
 
 
+@pytest.mark.usefixtures("programs")
 def test_every_part_is_measured_and_drawn(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(training, "config", lambda game, setting: CONFIG)
+    monkeypatch.setattr(training, "config_of", lambda game, setting: CONFIG)
     picture, output = tmp_path / "parts.svg", tmp_path / "parts.json"
-    words = ["--games", "demo", "--repeats", "1", "--picture", str(picture), "--output", str(output)]
-    monkeypatch.setattr("sys.argv", ["training", *words])
+    options = ["--games", "demo", "--repeats", "1", "--picture", str(picture), "--output", str(output)]
+    monkeypatch.setattr("sys.argv", ["training", *options])
     training.main()
     printed = capsys.readouterr()
     result = json.loads(printed.out.splitlines()[-1])
@@ -45,65 +47,71 @@ def test_every_part_is_measured_and_drawn(
 
 
 @pytest.mark.parametrize("game", training.GAMES)
-def test_every_setting_of_every_game_is_one(game: str) -> None:
+def test_every_setting_is_valid_for_every_game(game: str) -> None:
     for setting, changes in training.SETTINGS.items():
-        config = training.config(game, setting)
+        config = training.config_of(game, setting)
         assert all(getattr(config, name) == value for name, value in changes.items())
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("options", "message"),
     [
         (["--games", "demo", "chess"], r"benchmarks.training: .*the games are"),
         (["--repeats", "0"], "benchmarks.training: repeats must be positive, not 0"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_measured(
-    words: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+    options: list[str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training, "measure", pytest.fail)
-    monkeypatch.setattr("sys.argv", ["training", *words])
+    monkeypatch.setattr(training, "measure_parts", pytest.fail)
+    monkeypatch.setattr("sys.argv", ["training", *options])
     with pytest.raises(SystemExit, match=message):
         training.main()
 
 
-def test_the_epochs_that_are_timed_learn_what_an_update_learns() -> None:
-    """With the loss's gradient and the optimiser they give the parameters of train.ppo.update."""
+class Collected(NamedTuple):
+    """The arguments of an update."""
+
+    learner: PPO
+    train_state: TrainState
+    given: Any  # steps, advantages, targets
+
+
+@pytest.fixture(scope="module")
+def collected() -> Collected:
     learner = PPO(CONFIG)
-    train_state, given = collected(learner)
-    step: Any = jax.jit(functools.partial(update, CONFIG, learner.policy))
-    after, _ = step(train_state, *given[:2])
-    gradient = jax.grad(functools.partial(ppo_loss, CONFIG, learner.policy), has_aux=True)
-    program = training.epochs(learner, gradient, make_optimizer(CONFIG))
-    batch = training.group(CONFIG, given)
-    _, subkey = jax.random.split(train_state.key)
-    params, *_ = jax.jit(program)(subkey, (train_state.params, train_state.opt_state), batch)
-    assert jax.tree.all(jax.tree.map(lambda a, b: jnp.allclose(a, b, rtol=1e-5, atol=1e-6), params, after.params))
-    assert not jax.tree.all(jax.tree.map(jnp.array_equal, params, train_state.params))
-
-
-def test_epochs_without_a_gradient_leave_the_parameters_and_write_the_minibatches_out() -> None:
-    learner = PPO(CONFIG)
-    train_state, given = collected(learner)
-    batch = training.group(CONFIG, given)
-    plain = optax.scale(-1e-9)
-    start = (train_state.params, plain.init(train_state.params))
-    params, _, part, _ = jax.jit(training.epochs(learner, training.nothing, plain))(jax.random.key(0), start, batch)
-    assert jax.tree.all(jax.tree.map(jnp.array_equal, params, train_state.params))
-    assert jax.tree.map(jnp.shape, part) == jax.tree.map(lambda x: (CONFIG.minibatch_size, *x.shape[2:]), given)
-
-
-def test_the_bare_products_are_those_of_the_network() -> None:
-    """Forward one for each layer; back two more for each but the first, whose input asks for no gradient."""
-    learner = PPO(CONFIG)
-    train_state, given = collected(learner)
-    batch = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), given)
-    forward = jax.make_jaxpr(learner.policy.apply)(train_state.params, batch[0].observation, batch[0].seat)
-    back = jax.make_jaxpr(training.through_the_network(learner))(train_state.params, *batch)
-    assert len(list(training.dot_generals(forward.jaxpr))) == 3  # hidden layer, logits, value
-    assert len(list(training.dot_generals(back.jaxpr))) == 3 * 3 - 1
-
-
-def collected(learner: PPO) -> tuple[Any, Any]:
     train_state = jax.jit(learner.init)(jax.random.key(0))
-    return jax.jit(functools.partial(training.collect_for_update, learner))(train_state)
+    given, (train_state, _) = jax.jit(functools.partial(training.collect_for_update, learner))(train_state)
+    return Collected(learner, train_state, given)
+
+
+def test_timed_epochs_learn_what_an_update_learns(collected: Collected) -> None:
+    """With the gradient of the loss and the optimiser, they give the parameters of `train.ppo.update`."""
+    (config, policy), (params, opt_state) = (CONFIG, collected.learner.policy), collected.train_state[:2]
+    expected, _ = jax.jit(functools.partial(ppo.update, config, policy))(collected.train_state, *collected.given[:2])
+    gradient = jax.grad(functools.partial(ppo.ppo_loss, config, policy), has_aux=True)
+    epochs = jax.jit(training.make_epochs(config, gradient, ppo.make_optimizer(config)))
+    _, key = jax.random.split(collected.train_state.key)
+    after, *_ = epochs(key, (params, opt_state), training.group_minibatches(config, collected.given))
+    assert jax.tree.all(jax.tree.map(lambda a, b: jnp.allclose(a, b, rtol=1e-5, atol=1e-6), after, expected.params))
+    assert not jax.tree.all(jax.tree.map(jnp.array_equal, after, params))
+
+
+def test_epochs_without_a_gradient_keep_the_parameters_and_write_out_the_minibatches(collected: Collected) -> None:
+    plain, params = optax.scale(-1e-9), collected.train_state.params
+    epochs = jax.jit(training.make_epochs(CONFIG, training.no_gradient, plain))
+    batch = training.group_minibatches(CONFIG, collected.given)
+    after, _, minibatch, _ = epochs(jax.random.key(0), (params, plain.init(params)), batch)
+    assert jax.tree.all(jax.tree.map(jnp.array_equal, after, params))
+    shapes = jax.tree.map(lambda x: (CONFIG.minibatch_size, *x.shape[2:]), collected.given)
+    assert jax.tree.map(jnp.shape, minibatch) == shapes
+
+
+def test_bare_products_are_those_of_the_network(collected: Collected) -> None:
+    """Forward, one per layer; backward, two more per layer, but one for the first, whose input needs no gradient."""
+    policy, params = collected.learner.policy, collected.train_state.params
+    batch = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), collected.given)
+    forward = jax.make_jaxpr(policy.apply)(params, batch[0].observation, batch[0].seat)
+    backward = jax.make_jaxpr(training.network_gradient(policy))(params, *batch)
+    assert len(list(training.dot_generals(forward.jaxpr))) == 3  # hidden layer, logits, value
+    assert len(list(training.dot_generals(backward.jaxpr))) == 3 * 3 - 1

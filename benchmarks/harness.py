@@ -1,0 +1,234 @@
+"""The ground floor of the benchmarks: programs are timed; results are stamped, printed as tables and written as JSON.
+
+Each command of this folder consists of a dataclass of arguments and a function that measures:
+
+    arguments = parse_arguments("throughput", Arguments)
+    run_command("throughput", arguments, measure_throughput)
+
+Progress and tables go to standard error, the result to standard output as one line of JSON.
+"""
+
+import contextlib
+import datetime
+import json
+import os
+import platform
+import re
+import sys
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import jax
+import numpy as np
+import tyro
+
+import jaxgames
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+# -- time -------------------------------------------------------------------------------------------------
+
+
+class Figure(NamedTuple):
+    """The result of timing one program."""
+
+    steps_per_second: float  # median of the repeats
+    spread: float  # (fastest - slowest) / median
+    compile_seconds: float
+    memory_bytes: int  # of the program: arguments, outputs and temporary arrays
+
+    @property
+    def speed(self) -> str:
+        """The median with its spread, such as "1,234 (5%)"."""
+        return f"{self.steps_per_second:,.0f} ({self.spread:.0%})"
+
+
+def time_program(program: Callable[..., Any], arguments: tuple[Any, ...], steps: int, repeats: int) -> Figure:
+    """Compiles `program(key, *arguments)`, warms it up, and times it `repeats` times with a new key each.
+
+    Args:
+      program: a traceable function.
+      arguments: its arguments behind the key, the same in every call.
+      steps: environment steps that one call makes.
+      repeats: timed calls.
+    """
+    keys = jax.random.split(jax.random.key(1), repeats + 1)
+    start = time.perf_counter()
+    compiled = jax.jit(program).lower(keys[0], *arguments).compile()
+    compile_seconds = time.perf_counter() - start
+    jax.block_until_ready(compiled(keys[0], *arguments))
+    speeds: list[float] = []
+    for key in keys[1:]:
+        start = time.perf_counter()
+        jax.block_until_ready(compiled(key, *arguments))
+        speeds.append(steps / (time.perf_counter() - start))
+    memory: Any = compiled.memory_analysis()
+    memory_bytes = memory.argument_size_in_bytes + memory.output_size_in_bytes + memory.temp_size_in_bytes
+    return Figure(*median_and_spread(speeds), compile_seconds, memory_bytes)
+
+
+def time_iterations(learner: Any, state: Any, steps: int, repeats: int) -> Figure:
+    """Times `learner.iterate(state)`, whole iterations of `steps` environment steps each, from one training state."""
+    return time_program(lambda key, state: learner.iterate(state._replace(key=key)), (state,), steps, repeats)
+
+
+def median_and_spread(speeds: Sequence[float]) -> tuple[float, float]:
+    """The median, and (largest - smallest) / median."""
+    median = float(np.median(speeds))
+    return median, (max(speeds) - min(speeds)) / median
+
+
+# -- the machine ------------------------------------------------------------------------------------------
+
+
+def cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def provide_devices(devices: int) -> None:
+    """Makes sure that JAX has that many devices; on a CPU they are virtual and must be requested before JAX starts.
+
+    Raises:
+      ValueError: there are fewer.
+    """
+    if devices < 1:
+        raise ValueError(f"devices must be positive, not {devices}")
+    if devices > 1:
+        with contextlib.suppress(RuntimeError):  # JAX has started already
+            jax.config.update("jax_num_cpu_devices", min(devices, cores()))
+    if devices > jax.device_count():
+        raise ValueError(f"devices must be at most {jax.device_count()}, the number that JAX sees, not {devices}")
+
+
+def keep_to_one_core() -> None:
+    """Keeps this process to one core, so that CPU time is the time of the measured program alone.
+
+    Call it before JAX starts: idle worker threads would otherwise count as CPU time.
+    """
+    jax.config.update("jax_platforms", "cpu")
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def stamp() -> dict[str, Any]:
+    """The versions and the hardware that figures belong to, and the date."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        processor = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        processor = platform.processor()
+    return {
+        "date": datetime.date.today().isoformat(),
+        "jaxgames": jaxgames.__version__,
+        "jax": jax.__version__,
+        "python": platform.python_version(),
+        "devices": [device.device_kind for device in jax.devices()],
+        "processor": processor,
+        "cores": os.cpu_count(),
+    }
+
+
+# -- a command --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BenchmarkArguments:
+    """Arguments of every command."""
+
+    output: Path | None = None
+    """A .json file for the result, or a folder, in which the file is named after the command and the game."""
+
+
+A = TypeVar("A", bound=BenchmarkArguments)
+
+
+def parse_arguments(command: str, arguments: type[A]) -> A:
+    """The arguments on the command line of `python -m benchmarks.COMMAND`; the module's docstring is the help."""
+    description = sys.modules[arguments.__module__].__doc__
+    return tyro.cli(arguments, prog=f"python -m benchmarks.{command}", description=description)
+
+
+def run_command(
+    command: str,
+    arguments: A,
+    measure: Callable[[A], dict[str, Any]],
+    show: Callable[[dict[str, Any]], str] = json.dumps,
+) -> dict[str, Any]:
+    """Returns `measure(arguments)`, written to `arguments.output` and printed by `show`.
+
+    Where `measure` raises ValueError or OSError, the program ends with that message.
+    """
+    with exit_on_bad_input(command):
+        output_file(command, arguments)  # refused before anything is measured
+        result = measure(arguments)
+        write_json(command, arguments, result)
+    print(show(result))
+    return result
+
+
+@contextlib.contextmanager
+def exit_on_bad_input(command: str) -> Generator[None]:
+    """Ends the program with the message of a ValueError or OSError that is raised inside."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        sys.exit(f"benchmarks.{command}: {error}")
+
+
+def write_json(command: str, arguments: BenchmarkArguments, result: dict[str, Any]) -> None:
+    """Writes the result to `arguments.output`, if it is given; a command may call it after every row."""
+    file = output_file(command, arguments)
+    if file is not None:
+        file.write_text(json.dumps(result, indent=2) + "\n")
+
+
+def output_file(command: str, arguments: BenchmarkArguments) -> Path | None:
+    """The file for the result, in a folder that exists; raises OSError where the folder cannot be made."""
+    file = arguments.output
+    if file is not None and file.suffix != ".json":
+        file /= re.sub(r"[^a-z0-9]+", "_", f"{command} {getattr(arguments, 'env', '')}").strip("_") + ".json"
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    return file
+
+
+# -- what is shown ----------------------------------------------------------------------------------------
+
+
+def log(text: str) -> None:
+    """Prints a line on standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Progress:
+    """Lines such as "[row 2 of 8, 0.5 min, about 1.5 min left] checkers: 1,234 steps/s", one per finished part."""
+
+    def __init__(self, total: int, part: str = "row") -> None:
+        self.total, self.part, self.finished, self.start = total, part, 0, time.perf_counter()
+
+    def finish(self, text: str) -> None:
+        """Counts one more finished part and logs it; the time left assumes that all parts take equally long."""
+        self.finished += 1
+        spent = (time.perf_counter() - self.start) / 60
+        left = spent / self.finished * (self.total - self.finished)
+        log(f"[{self.part} {self.finished} of {self.total}, {spent:.1f} min, about {left:.1f} min left] {text}")
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def save_picture(picture: "Picture", file: Path) -> None:
+    """Writes an SVG; the same figures give the same bytes."""
+    import matplotlib as mpl
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with mpl.rc_context({"svg.hashsalt": "jaxgames"}):
+        picture.savefig(file, metadata={"Date": None})

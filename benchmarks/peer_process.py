@@ -1,0 +1,222 @@
+"""One side of a comparison, in its own process: uniformly random legal play with restarts, on request.
+
+    python -m benchmarks.peer_process '{"kind": "open_spiel", "game": "checkers", "configuration": "buffer"}'
+
+When it is ready, it prints one line of JSON with facts about itself. Each line of standard input is a number of
+seconds: it plays for that long and answers with its steps per second. The next line continues the same games.
+
+The kinds of side:
+
+    jax           `jaxgames` or `pgx`: the loop of benchmarks/random_play.py, at the fastest of several batch sizes, on
+                  one device and on one device per core; actions of both are drawn by `jaxgames.random_action`
+    open_spiel    the loop that users write in Python around one state, in one of OPEN_SPIEL_CONFIGURATIONS
+    star_loop     benchmarks/star_loop.cpp
+"""
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+OPEN_SPIEL_CONFIGURATIONS = {
+    "methods": "legal_actions_mask() and observation_tensor(), Python lists",
+    "buffer": "mask and observation in numpy arrays, written by its Observer",
+    "legal": "legal actions only: no mask, no observation",
+}  # calls at every step, besides legal_actions() to choose from
+TUNING_ROUNDS = 3  # the best round of each candidate counts
+Play = Callable[[float], float]  # plays for a number of seconds, returns steps per second
+
+
+class Side(NamedTuple):
+    """A side that is ready to play."""
+
+    play: Play
+    facts: dict[str, Any]  # for the result: what was compiled, tried and chosen
+
+
+def main() -> None:
+    """The command `python -m benchmarks.peer_process`."""
+    if len(sys.argv) != 2:
+        sys.exit("benchmarks.peer_process: expected one JSON object, as in the docstring of benchmarks/peer_process.py")
+    arguments: dict[str, Any] = json.loads(sys.argv[1])
+    kind = arguments.pop("kind")
+    if kind not in KINDS:
+        sys.exit(f"benchmarks.peer_process: kind must be one of {', '.join(KINDS)}, not {kind!r}")
+    side = KINDS[kind](**arguments)
+    print(json.dumps(side.facts), flush=True)
+    for line in sys.stdin:
+        print(json.dumps(side.play(float(line))), flush=True)
+
+
+def play_repeatedly(work: Callable[[], int]) -> Play:
+    """Returns a `Play` that repeats `work`, which returns the steps that it made, until the time is over."""
+
+    def play(seconds: float) -> float:
+        steps, start = 0, time.perf_counter()
+        while True:
+            steps += work()
+            spent = time.perf_counter() - start
+            if spent >= seconds:
+                return steps / spent
+
+    return play
+
+
+def tuned(play: Play, seconds: float) -> float:
+    """The speed with which candidates are compared: the best of a few short rounds."""
+    return max(play(seconds) for _ in range(TUNING_ROUNDS))
+
+
+# -- JAX --------------------------------------------------------------------------------------------------
+
+
+def jax_side(library: str, game: str, boards: list[int], devices: list[int], steps: int, tuning_seconds: float) -> Side:
+    """The fastest pair of `boards` and `devices`, with about `steps` over all boards in one call."""
+    import jax
+
+    from benchmarks.harness import provide_devices
+    from benchmarks.random_play import rollout, steps_per_call
+
+    jax.config.update("jax_enable_compilation_cache", False)  # compile time is one of the facts
+    provide_devices(max(devices))
+    jax.block_until_ready(jax.jit(lambda x: x + 1)(0))  # warm up JAX itself: its start-up is not compile time
+    bare, playing = (jaxgames_env if library == "jaxgames" else pgx_env)(game)
+    compile_seconds = compile_time(bare, 1024)
+    tried: list[dict[str, Any]] = []
+    best: tuple[float, Play, int, int] | None = None
+    for number in devices:
+        for batch in boards:
+            play = play_repeatedly(rollout(playing, batch, steps_per_call(steps, batch), number))
+            speed = tuned(play, tuning_seconds)
+            tried.append({"boards": batch, "devices": number, "steps_per_second": round(speed)})
+            if best is None or speed > best[0]:
+                best = speed, play, batch, number
+    assert best is not None
+    return Side(best[1], {"boards": best[2], "devices": best[3], "compile_seconds": compile_seconds, "tried": tried})
+
+
+def jaxgames_env(game: str) -> tuple[Any, Any]:
+    """A game of this project, without restarts and with them."""
+    import jaxgames
+    from benchmarks.random_play import Playing
+
+    env = jaxgames.make(game)
+    return env, Playing(env)
+
+
+def pgx_env(game: str) -> tuple[Any, Any]:
+    """A game of Pgx behind the functions of `jaxgames.Env`, without restarts and with Pgx's own restarts."""
+    import pgx
+    from pgx.experimental import auto_reset
+
+    env: Any = pgx.make(game)  # pyright: ignore[reportArgumentType]  # any name, not only Pgx's literals
+
+    class Bare:
+        init = staticmethod(env.init)
+        step = staticmethod(env.step)
+
+        @staticmethod
+        def observe(state: Any) -> Any:
+            return state.observation  # written by the step
+
+        @staticmethod
+        def legal_action_mask(state: Any) -> Any:
+            return state.legal_action_mask
+
+    class Playing(Bare):
+        step = staticmethod(auto_reset(env.step, env.init))
+
+    return Bare, Playing
+
+
+def compile_time(env: Any, batch: int) -> float:
+    """Seconds to trace and compile a batched step with mask and observation, without restarts."""
+    import jax
+
+    def step(boards: Any, action: jax.Array, keys: jax.Array) -> Any:
+        boards = jax.vmap(env.step)(boards, action, keys)
+        return boards, jax.vmap(env.legal_action_mask)(boards), jax.vmap(env.observe)(boards)
+
+    keys = jax.random.split(jax.random.key(0), batch)
+    boards = jax.eval_shape(jax.vmap(env.init), keys)
+    action = jax.ShapeDtypeStruct((batch,), "int32")
+    start = time.perf_counter()
+    jax.jit(step).lower(boards, action, keys).compile()
+    return time.perf_counter() - start
+
+
+# -- OpenSpiel --------------------------------------------------------------------------------------------
+
+
+def open_spiel_side(game: str, configuration: str, tuning_seconds: float) -> Side:
+    """A loop of OpenSpiel; `buffer` takes the faster of two ways to the mask: OpenSpiel's list, or a numpy array."""
+    import pyspiel
+
+    loaded: Any = pyspiel.load_game(game)
+    if configuration != "buffer":
+        lists = configuration == "methods"
+        return Side(play_repeatedly(open_spiel_loop(loaded, lists, lists, False, False)), {})
+    ways = {
+        "list": play_repeatedly(open_spiel_loop(loaded, True, False, False, True)),
+        "array": play_repeatedly(open_spiel_loop(loaded, False, False, True, True)),
+    }
+    speeds = {name: tuned(play, tuning_seconds) for name, play in ways.items()}
+    best = max(speeds, key=lambda name: speeds[name])
+    return Side(ways[best], {"mask": best})
+
+
+def open_spiel_loop(game: Any, mask_list: bool, tensor_list: bool, mask_array: bool, buffer: bool) -> Callable[[], int]:
+    """Returns a function that makes a thousand steps of one state, with the chosen outputs at every step."""
+    import numpy as np
+    from open_spiel.python.observation import make_observation
+
+    observer: Any = make_observation(game) if buffer else None
+    num_actions, draw, steps = game.num_distinct_actions(), random.Random(0).random, 1000
+    state = game.new_initial_state()
+
+    def work() -> int:
+        nonlocal state
+        for _ in range(steps):
+            legal = state.legal_actions()
+            if mask_list:
+                state.legal_actions_mask()
+            if mask_array:
+                mask = np.zeros(num_actions, np.bool_)
+                mask[legal] = True
+            if tensor_list:
+                state.observation_tensor()
+            if buffer:
+                observer.set_from(state, state.current_player())
+            state.apply_action(legal[int(draw() * len(legal))])
+            if state.is_terminal():
+                state = game.new_initial_state()
+        return steps
+
+    return work
+
+
+# -- C++ --------------------------------------------------------------------------------------------------
+
+
+def star_loop_side(binary: str, size: int) -> Side:
+    """The compiled benchmarks/star_loop.cpp on a star of that size."""
+    process = subprocess.Popen([binary, str(size)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def play(seconds: float) -> float:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        print(seconds, "seconds", file=process.stdin, flush=True)
+        speed, _ = process.stdout.readline().split()
+        return float(speed)
+
+    return Side(play, {})
+
+
+KINDS: dict[str, Callable[..., Side]] = {"jax": jax_side, "open_spiel": open_spiel_side, "star_loop": star_loop_side}
+
+
+if __name__ == "__main__":
+    main()

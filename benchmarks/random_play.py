@@ -1,0 +1,205 @@
+"""The loop of uniformly random legal play that the benchmarks time, for games of this project and of others.
+
+    program = play_loop(playing, batch, length, at_random)
+    boards, written, checksum = program(key, boards, None)      # `length` steps of `batch` boards
+
+A step of the loop writes out the legal mask and the observation of every board, chooses an action, and steps the board;
+finished boards restart. Each step has its own random keys. The mask and the observation are carried to the next step,
+which first reads one element of each at a place that depends on the action, so that nothing is optimised away.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import PartitionSpec
+
+import jaxgames
+from benchmarks import harness
+from benchmarks.harness import Figure
+
+GAMES = (
+    "checkers",
+    "chinese_checkers(size=2)",
+    "chinese_checkers(size=4)",
+    "chinese_checkers_diamond",
+    "dots_and_boxes",
+    "minichess",
+    "minichess(rules=king_capture)",
+)  # every game, for the benchmarks that measure them all
+MIN_STEPS_PER_CALL = 32  # of each board: a call starts with newly allocated memory, whose cost must not count
+SHARDED, REPLICATED = PartitionSpec("boards"), PartitionSpec()  # divided by the leading axis, or copied to every device
+Choose = Callable[[Any, jax.Array, jax.Array, jax.Array, jax.Array], tuple[jax.Array, jax.Array | float]]
+
+
+def steps_per_call(total_steps: int, batch: int) -> int:
+    """Steps of each board in one timed call that makes about `total_steps` over all boards."""
+    return max(MIN_STEPS_PER_CALL, min(1000, total_steps // batch))
+
+
+class Playing:
+    """A game whose finished boards restart. The boards before a restart are dropped: the loop does not read them."""
+
+    def __init__(self, env: jaxgames.Env[Any]) -> None:
+        self._env = jaxgames.auto_reset(env)
+        self.observe, self.legal_action_mask = self._env.observe, self._env.legal_action_mask
+
+    def init(self, key: jax.Array) -> Any:
+        return dataclasses.replace(self._env.init(key), before_reset=None)
+
+    def step(self, state: Any, action: jax.Array, key: jax.Array) -> Any:
+        return dataclasses.replace(self._env.step(state, action, key), before_reset=None)
+
+
+def at_random(
+    params: None, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array
+) -> tuple[jax.Array, float]:
+    """Uniformly random legal actions, int32[batch]; adds nothing to the checksum."""
+    return jax.vmap(jaxgames.random_action)(jax.random.split(key, len(mask)), mask), 0.0
+
+
+def play_loop(playing: Any, batch: int, length: int, choose: Choose) -> Callable[..., Any]:
+    """Returns `program(key, boards, params)`, which makes `length` steps of `batch` boards.
+
+    The program returns the boards, the last observation and mask, and a checksum of all that was read.
+
+    Args:
+      playing: a game that restarts finished boards: `Playing`, or an object with the same functions.
+      batch: number of boards.
+      length: steps of each board.
+      choose: `choose(params, key, observation, mask, seat)` returns the actions int32[batch], and a number for the
+        checksum, so that other outputs of a policy are computed as well.
+    """
+
+    def program(key: jax.Array, boards: Any, params: Any) -> Any:
+        def look(boards: Any) -> tuple[jax.Array, jax.Array]:
+            return jax.vmap(playing.observe)(boards), jax.vmap(playing.legal_action_mask)(boards)
+
+        def body(carry: Any, key: jax.Array) -> Any:
+            boards, written, action, checksum = carry
+            read = sum((probe(array, action) for array in written), start=jnp.float32(0))
+            boards = wait_for_read(read, boards)
+            action_key, step_key = jax.random.split(key)
+            observation, mask = look(boards)
+            action, extra = choose(params, action_key, observation, mask, boards.current_player)
+            checksum += read + boards.rewards.sum() + extra
+            boards = jax.vmap(playing.step)(boards, action, jax.random.split(step_key, batch))
+            return (boards, (observation, mask), action, checksum), None
+
+        blank = jax.tree.map(lambda shape: jnp.zeros(shape.shape, shape.dtype), jax.eval_shape(look, boards))
+        start = (boards, blank, jnp.zeros(batch, jnp.int32), jnp.float32(0))
+        boards, written, _, checksum = jax.lax.scan(body, start, jax.random.split(key, length))[0]
+        return boards, written, checksum
+
+    return program
+
+
+def probe(array: jax.Array, place: jax.Array) -> jax.Array:
+    """The sum of one element per board, float32[].
+
+    Args:
+      array: [batch, ...]; because the place is computed, the compiler has to write out the whole array.
+      place: int32[batch], an index into the flattened rows, modulo their length.
+    """
+    flat = array.reshape(len(array), -1)
+    return flat[jnp.arange(len(flat)), place % flat.shape[1]].sum(dtype=jnp.float32)
+
+
+def wait_for_read(read: jax.Array, boards: Any) -> Any:
+    """Returns the boards unchanged, but makes them depend on `read`, a sum of finite numbers.
+
+    Otherwise the compiler may write the next mask and observation before it reads the last ones, and would then keep
+    a copy of those.
+    """
+    never = jnp.isnan(read)
+    return jax.tree.map(
+        lambda x: x if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else jnp.where(never, jnp.zeros_like(x), x), boards
+    )
+
+
+def over_devices(
+    program: Callable[..., Any], arguments: tuple[Any, ...], specs: tuple[PartitionSpec, ...], devices: int
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Returns a program that runs `program(key, *arguments)` on every device, and its arguments, placed on the devices.
+
+    Each device has its own key and its own share of the boards, and never waits for the others. The outputs of the
+    devices are concatenated.
+
+    Args:
+      program: the program of one device.
+      arguments: those of all devices together.
+      specs: how each argument is divided.
+      devices: with 1, `program` and `arguments` are returned as they are.
+    """
+    if devices == 1:
+        return program, arguments
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:devices]), ("boards",))
+
+    def share(key: jax.Array, *arguments: Any) -> Any:
+        key = jax.random.fold_in(key, jax.lax.axis_index("boards"))
+        return jax.tree.map(jnp.atleast_1d, program(key, *arguments))
+
+    everywhere = jax.shard_map(share, mesh=mesh, in_specs=(REPLICATED, *specs), out_specs=SHARDED, check_vma=False)
+    shards = tuple(jax.sharding.NamedSharding(mesh, spec) for spec in specs)
+    return everywhere, tuple(jax.device_put(part, shard) for part, shard in zip(arguments, shards, strict=True))
+
+
+def rollout(playing: Any, batch: int, length: int, devices: int = 1) -> Callable[[], int]:
+    """Returns a function that plays `batch` boards for `length` random steps each and returns the number of steps.
+
+    Every call continues where the last one stopped, so that positions are those of whole games.
+    """
+    boards = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), batch))
+    loop = play_loop(playing, batch // devices, length, at_random)
+    program, (boards, no_params) = over_devices(loop, (boards, None), (SHARDED, REPLICATED), devices)
+    key = jax.random.key(1)
+    # The boards come in again, so they go out as they came in; JAX would not divide a leaf without elements.
+    sharding = jax.tree.leaves(boards)[0].sharding if devices > 1 else None
+    compiled = jax.jit(program, out_shardings=sharding).lower(key, boards, no_params).compile()
+
+    def play() -> int:
+        nonlocal key, boards
+        key, subkey = jax.random.split(key)
+        boards, *_ = jax.block_until_ready(compiled(subkey, boards, no_params))
+        return batch * length
+
+    play()
+    return play
+
+
+def recorded_actions(env: jaxgames.Env[Any], batch: int, length: int) -> jax.Array:
+    """Actions of random legal play with restarts, int32[length, batch]; without chance they can be replayed legally."""
+    playing = Playing(env)
+
+    @jax.jit
+    def record(key: jax.Array) -> jax.Array:
+        def body(boards: Any, key: jax.Array) -> Any:
+            action_key, step_key = jax.random.split(key)
+            mask = jax.vmap(playing.legal_action_mask)(boards)
+            action = jax.vmap(jaxgames.random_action)(jax.random.split(action_key, batch), mask)
+            return jax.vmap(playing.step)(boards, action, jax.random.split(step_key, batch)), action
+
+        init_key, key = jax.random.split(key)
+        boards = jax.vmap(playing.init)(jax.random.split(init_key, batch))
+        return jax.lax.scan(body, boards, jax.random.split(key, length))[1]
+
+    return record(jax.random.key(0))
+
+
+def measure_random_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Figure:
+    """Times random play, from the start of the game."""
+    return measure_play(env, batch, length, repeats, at_random, None, devices)
+
+
+def measure_play(
+    env: jaxgames.Env[Any], batch: int, length: int, repeats: int, choose: Choose, params: Any, devices: int = 1
+) -> Figure:
+    """Times `play_loop` with any choice of actions, from the start of the game."""
+    playing = Playing(env)
+    boards = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), batch))
+    loop = play_loop(playing, batch // devices, length, choose)
+    program, arguments = over_devices(loop, (boards, params), (SHARDED, REPLICATED), devices)
+    return harness.time_program(program, arguments, batch * length, repeats)

@@ -1,0 +1,105 @@
+"""The loop of random play makes the steps that single calls make, and reads everything that it writes out."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from benchmarks.harness import cores
+from benchmarks.random_play import (
+    GAMES,
+    MIN_STEPS_PER_CALL,
+    Playing,
+    at_random,
+    play_loop,
+    probe,
+    recorded_actions,
+    steps_per_call,
+)
+from jaxgames import auto_reset, list_games, make
+
+ENV = "chinese_checkers(size=1, num_players=2, max_rounds=3)"
+
+
+def test_loop_plays_what_single_steps_play_and_reads_what_it_wrote() -> None:
+    """With the same keys. The last observation and mask are of the boards before the last step."""
+    env, batch, length = make(ENV), 4, 40
+    restarting, playing = auto_reset(env), Playing(env)
+    key, start = jax.random.key(7), jax.random.split(jax.random.key(0), batch)
+    loop = jax.jit(play_loop(playing, batch, length, at_random))
+    boards, (observation, mask), checksum = loop(key, jax.vmap(playing.init)(start), None)
+
+    @jax.jit
+    def single(boards: Any, key: jax.Array) -> Any:
+        action_key, step_key = jax.random.split(key)
+        written = jax.vmap(restarting.observe)(boards), jax.vmap(restarting.legal_action_mask)(boards)
+        action, _ = at_random(None, action_key, *written, boards.current_player)
+        after = jax.vmap(restarting.step)(boards, action, jax.random.split(step_key, batch))
+        read = sum((probe(array, action) for array in written), start=jnp.float32(0))
+        return after, written, read, boards.rewards.sum()
+
+    written: Any = ()
+    expected = jax.vmap(restarting.init)(start)
+    reads: list[float] = []
+    paid, ends = 0.0, 0
+    for step_key in jax.random.split(key, length):
+        expected, written, read, rewards = single(expected, step_key)
+        reads.append(float(read))
+        paid += float(rewards)
+        ends += int((expected.terminated | expected.truncated).sum())
+    assert ends > batch
+    jax.tree.map(np.testing.assert_array_equal, boards.board, expected.board)
+    np.testing.assert_array_equal(boards.rewards, expected.rewards)
+    np.testing.assert_array_equal(observation, written[0])
+    np.testing.assert_array_equal(mask, written[1])
+    assert sum(reads) > length  # a legal action and more in each
+    assert float(checksum) == pytest.approx(paid + sum(reads[:-1]), rel=1e-4)  # the loop ends before the last read
+
+
+def test_recorded_actions_are_legal_when_replayed() -> None:
+    env = auto_reset(make(ENV))
+    actions = recorded_actions(make(ENV), 2, 30)
+    step, mask = jax.jit(jax.vmap(env.step)), jax.jit(jax.vmap(env.legal_action_mask))
+    boards = jax.vmap(env.init)(jax.random.split(jax.random.key(5), 2))
+    for action in actions:
+        assert mask(boards)[[0, 1], action].all()
+        boards = step(boards, action)
+
+
+def test_calls_are_long_enough_that_new_memory_does_not_count() -> None:
+    assert [steps_per_call(8_192, batch) for batch in (1, 64, 4096)] == [1000, 128, MIN_STEPS_PER_CALL]
+
+
+def test_every_game_is_among_those_that_are_measured() -> None:
+    assert {game.partition("(")[0] for game in GAMES} == set(list_games())
+
+
+DIVIDED = f"""
+import jax
+from benchmarks.harness import provide_devices
+from benchmarks.random_play import REPLICATED, SHARDED, Playing, at_random, over_devices, play_loop
+from jaxgames import make
+
+provide_devices(2)
+playing = Playing(make({ENV!r}))
+boards = jax.vmap(playing.init)(jax.random.split(jax.random.key(0), 6))
+loop = play_loop(playing, 3, 5, at_random)
+program, arguments = over_devices(loop, (boards, None), (SHARDED, REPLICATED), 2)
+ended, *_ = jax.jit(program)(jax.random.key(1), *arguments)
+assert len(ended.rewards.sharding.device_set) == 2
+assert (ended.board.board[:3] != ended.board.board[3:]).any()
+"""
+
+
+@pytest.mark.skipif(cores() < 2, reason="needs two cores")
+def test_every_device_plays_different_games() -> None:
+    """From the same positions; in a new process, because virtual devices must be requested before JAX starts."""
+    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", DIVIDED], cwd=root, env=environment, check=True)

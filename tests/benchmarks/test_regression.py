@@ -1,0 +1,105 @@
+"""benchmarks.regression names a game that has become slow. The speed of the games is tested here, as ratios only."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import harness, regression
+from benchmarks.random_play import GAMES
+from benchmarks.regression import FILE, Arguments, has_lost, measure_regression
+
+ROOT = Path(__file__).parents[2]
+SMALL, OTHER = "dots_and_boxes(rows=2, cols=2)", "dots_and_boxes(rows=1, cols=2)"
+
+
+@pytest.mark.slow
+def test_no_game_has_become_slow(pytestconfig: pytest.Config) -> None:
+    """Against the committed ratios; in a new process, which keeps to one core."""
+    if pytestconfig.getoption("--quick"):
+        pytest.skip("programs that are not optimised are slow: leave out --quick")
+    command = [sys.executable, "-m", "benchmarks.regression"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_game_has_a_recorded_ratio() -> None:
+    recorded = json.loads(FILE.read_text())
+    assert set(recorded["ratios"]) == set(GAMES)
+    assert all(ratio > 0 for ratio in recorded["ratios"].values())
+    assert {"date", "jax", "processor", "cores"} <= recorded.keys()
+
+
+@pytest.mark.usefixtures("programs")
+def test_command_records_ratios_and_names_games_that_have_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second run's ratios are made up: a clock that other tests disturb decides nothing."""
+    file, output = tmp_path / "regression.json", tmp_path / "new" / "measured.json"
+    options = ["--file", str(file), "--games", SMALL, OTHER, "--rounds", "3", "--length", "8"]
+    monkeypatch.setattr(harness, "keep_to_one_core", lambda: None)  # this process runs the other tests too
+    monkeypatch.setattr("sys.argv", ["regression", *options, "--write"])
+    regression.main()
+    written = json.loads(file.read_text())
+    assert set(written["ratios"]) == {SMALL, OTHER}
+    assert min(written["ratios"].values()) > 0
+
+    file.write_text(json.dumps({"ratios": {SMALL: 2.0, OTHER: 0.5}}))
+    monkeypatch.setattr(regression, "measure_ratio", lambda *_: 1.0)
+    monkeypatch.setattr("sys.argv", ["regression", *options, "--output", str(output)])
+    with pytest.raises(SystemExit, match=r"lost more than 25% .*: dots_and_boxes\(rows=2, cols=2\)$"):
+        regression.main()
+    assert json.loads(output.read_text())["ratios"] == {SMALL: 1.0, OTHER: 1.0}
+    assert capsys.readouterr().err.count("measured once more") == regression.ATTEMPTS - 1
+
+
+def test_best_ratio_of_the_attempts_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy moment is no loss: the second measurement is good enough, and there is no third."""
+    file = tmp_path / "regression.json"
+    file.write_text(json.dumps({"ratios": {SMALL: 1.0}}))
+    ratios = iter([0.5, 0.8])
+    monkeypatch.setattr(regression, "measure_ratio", lambda *_: next(ratios))
+    monkeypatch.setattr(regression, "reference_loop", lambda length: lambda: sum(range(1000)))
+    monkeypatch.setattr(regression.random_play, "rollout", lambda *_: lambda: 1)
+    result = measure_regression(Arguments(games=(SMALL,), file=file, rounds=1, length=1))
+    assert result["lost"] == []
+    assert result["ratios"] == {SMALL: 0.8}
+
+
+def test_ratio_is_the_median_over_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reference takes 2 s, 3 s and 8 s of CPU time, the game 1 s each."""
+    seconds = iter([2.0, 1.0, 3.0, 1.0, 8.0, 1.0])
+    monkeypatch.setattr(regression, "cpu_seconds", lambda work: next(seconds))
+    assert regression.measure_ratio(lambda: None, lambda: None, rounds=3) == 3.0
+
+
+def test_game_has_lost_below_three_quarters_of_its_ratio() -> None:
+    assert not has_lost(0.75, 1.0)
+    assert has_lost(0.749, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            Arguments(games=("dots_and_boxes(rows=7)",)),
+            r"has checkers, .*, not dots_and_boxes\(rows=7\): renew it with",
+        ),
+        (Arguments(games=("minichess",), write=True), "would lose .*: write all games, or another --file"),
+        (Arguments(file=ROOT / "benchmarks" / "no.json"), "No such file"),
+        (Arguments(games=("chess",)), "the games are"),
+        (Arguments(rounds=0), "must be positive"),
+    ],
+)
+def test_bad_input_is_refused_with_the_allowed_values(arguments: Arguments, message: str) -> None:
+    with pytest.raises((ValueError, OSError), match=message):
+        measure_regression(arguments)
+
+
+def test_file_without_ratios_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "regression.json"
+    file.write_text("{}")
+    with pytest.raises(ValueError, match="holds no ratios"):
+        measure_regression(Arguments(file=file))
