@@ -75,7 +75,7 @@ def main() -> None:
     try:
         run_worker(Task(config, **stored))
     except (Exception, KeyboardInterrupt) as error:
-        processes.abandon(error)
+        processes.abandon(error, f"benchmarks.scaling: {error}")
         raise
 
 

@@ -1,5 +1,6 @@
-"""What the README and the docs show runs, and what they point to is there."""
+"""What the README and the docs show runs, what they state is so, and what they link to is there."""
 
+import dataclasses
 import os
 import re
 import subprocess
@@ -7,13 +8,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jax
 import pytest
 
 import jaxgames
-from examples.all_games import TASKS
+from examples.train_all_games import TASKS
+from jaxgames import arena
+from jaxgames.agents import RandomAgent
+from train.driver.loop import Settings
+from train.ppo import PPO, Config
+from train.recipes import RECIPES
 
 ROOT = Path(__file__).parents[1]
 README, DOCS = ROOT / "README.md", ROOT / "docs"
+PPO_PAGE = DOCS / "training" / "ppo.md"
 PAGES = sorted(DOCS.rglob("*.md"))
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -23,7 +31,7 @@ def name(page: Path) -> str:
 
 
 def python(page: Path) -> str:
-    """The Python blocks of a page at their own lines: a traceback shows where on the page it broke."""
+    """The Python blocks of a page at their own lines, so that a traceback shows the line of the page."""
     code = ["" for _ in page.read_text().splitlines()]
     for block in FENCE.finditer(page.read_text()):
         if block[1] == "python":
@@ -33,9 +41,25 @@ def python(page: Path) -> str:
     return "\n".join(code)
 
 
+def table(page: Path, *header: str) -> list[list[str]]:
+    """The rows of the table with this header, as the texts of their cells."""
+    lines = iter(page.read_text().splitlines())
+    assert f"| {' | '.join(header)} |" in lines, f"{name(page)} has no table {header}"  # reads up to the header
+    next(lines)
+    rows: list[list[str]] = []
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+    return rows
+
+
+# -- what runs -----------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in (README, *PAGES) if python(page).strip()], ids=name)
-def test_the_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
+def test_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     """All blocks in order, as one program, in an empty folder."""
     script = tmp_path / page.name.replace(".md", ".py")
     script.write_text(python(page))
@@ -44,19 +68,19 @@ def test_the_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, f"{name(page)}, lines as on the page:\n{done.stderr}"
 
 
-def test_the_readme_states_the_shapes_and_bytes_that_there_are() -> None:
+def test_readme_states_the_shapes_and_bytes_of_its_loop(capsys: pytest.CaptureFixture[str]) -> None:
     code = python(README)
     names: dict[str, Any] = {}
     exec(code, names)
-    env = names["env"]
-    stated = re.findall(r"^(\w+) = .*# (?:bool|int32)\[([\d, ]+)\]", code, re.MULTILINE)
-    assert len(stated) == 3
-    for variable, shape in stated:
-        assert names[variable].shape == tuple(map(int, shape.split(","))), variable
-    stated_bytes = re.search(r"(\d+) bytes each", code)
-    assert stated_bytes
-    assert int(stated_bytes[1]) == env.state_bytes
-    assert jaxgames.render.svg(env, names["one"]).svg.startswith("<svg")
+    assert capsys.readouterr().out.strip()
+    env: jaxgames.Env[Any] = names["env"].unwrapped
+    assert f"# bool[1000, {env.num_actions}]" in code
+    assert f"# {env.state_bytes} bytes per board" in code
+    assert f"# {list(names['rewards'].shape)} and {list(names['ended'].shape)}" in code
+    assert jaxgames.render.svg(names["env"], jax.tree.map(lambda x: x[:4], names["boards"])).svg.startswith("<svg")
+
+
+# -- links, pages and pictures -------------------------------------------------------------------------------------
 
 
 def test_every_page_is_in_the_nav_and_every_entry_is_a_page() -> None:
@@ -66,26 +90,132 @@ def test_every_page_is_in_the_nav_and_every_entry_is_a_page() -> None:
     assert sorted(entries) == sorted(str(page.relative_to(DOCS)) for page in PAGES)
 
 
-def test_the_training_page_has_a_line_for_every_task() -> None:
-    lines = (DOCS / "training.md").read_text().splitlines()
-    for task in TASKS.values():
-        assert any(line.startswith(f"| `{task.env}` |") for line in lines), task.env
-
-
-def test_every_game_has_its_page() -> None:
-    written = {page.stem for page in (DOCS / "games").glob("*.md")}
-    assert written == set(jaxgames.list_games())
-    for game in written:
-        assert f"docs/games/{game}.md" in README.read_text(), game
-
-
 @pytest.mark.parametrize("page", [README, *PAGES], ids=name)
 def test_links_and_pictures_are_there(page: Path) -> None:
-    """Relative ones, which GitHub and the site follow alike; those of the docs stay among the docs."""
+    """Relative ones, which GitHub and the site follow alike; links of the docs stay among the docs."""
     prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text()))
-    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
-        if re.match(r"https?://|#", target):
+    targets = re.findall(r"\]\(([^)\s]+)\)", prose) + re.findall(r"(?:src|srcset)=\"([^\"]+)\"", prose)
+    for target in targets:
+        if re.match(r"https?://", target):
             continue
-        there = (page.parent / target.partition("#")[0]).resolve()
-        assert there.is_file(), f"{name(page)} points to {target}"
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.is_file(), f"{name(page)} links to {target}"
         assert page == README or there.is_relative_to(DOCS), f"{target} of {name(page)} is not on the site"
+        assert not anchor or anchor in anchors(there), f"{name(page)} links to {target}, which has no such heading"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub and the site make them."""
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [README, ROOT / "CHANGELOG.md", *PAGES], ids=name)
+def test_files_and_commands_of_a_page_are_there(page: Path) -> None:
+    """Paths in backticks, and the modules of `python -m`; except what a run or a build writes."""
+    text = page.read_text()
+    for path in re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", text):
+        written = path.startswith(("runs/", "site/", "checkpoints/"))
+        assert written or (ROOT / path).exists(), f"{name(page)} names {path}"
+    for module in re.findall(r"python -m ((?:train|benchmarks|examples)\.[\w.]+)", text):
+        assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), f"{name(page)} runs {module}"
+
+
+# -- games, learners, studies: one name finds every file -----------------------------------------------------------
+
+
+def test_every_game_has_all_files_of_its_row_in_contributing() -> None:
+    rows = {row[0]: row for row in table(DOCS / "contributing.md", "you add", "its name", "its files")}
+    assert list(rows) == ["a game", "a learner", "an adapter", "a study"]
+    patterns = re.findall(r"`([^`]*<id>[^`]*)`", rows["a game"][2])
+    assert len(patterns) == 5
+    for game in jaxgames.list_games():
+        for pattern in patterns:
+            assert (ROOT / pattern.replace("<id>", game)).exists(), f"{game} has no {pattern}"
+        assert game in RECIPES
+    for pattern in patterns:
+        assert ids_of(pattern) <= {*jaxgames.list_games()} | GEOMETRY, pattern
+
+
+GEOMETRY = {"chinese_checkers_board", "chinese_checkers_diamond_board", "minichess_board"} | {
+    *("boards", "animation", "drawing", "pegs", "picture", "theme"),  # of jaxgames/render/
+    *("demo_game", "ppo_breakdown", "step_by_cells", "throughput_by_batch"),  # of docs/pictures/
+}
+
+
+def ids_of(pattern: str) -> set[str]:
+    """The names that files of a pattern have; files that begin with an underscore or end with a theme are left out."""
+    folder, _, suffix = pattern.partition("<id>")
+    found = {path.name.removesuffix(suffix) for path in (ROOT / folder).glob(f"*{suffix}")}
+    return {id for id in found if not re.search(r"^_|_(light|dark)$", id)}
+
+
+def test_every_learner_and_study_has_all_its_files() -> None:
+    rows = {row[0]: row for row in table(DOCS / "contributing.md", "you add", "its name", "its files")}
+    learners = {path.stem for path in (DOCS / "training").glob("*.md")}
+    studies = {path.stem for path in (DOCS / "papers").glob("*.md")} - {"index"}
+    assert learners == {"ppo"}
+    assert studies == {path.stem for path in (ROOT / "examples" / "papers").glob("*.py")} - {"__init__"}
+    for kind, names in (("a learner", learners), ("a study", studies)):
+        for pattern in re.findall(r"`([^`]*<name>[^`]*)`", rows[kind][2]):
+            for each in names:
+                assert (ROOT / pattern.replace("<name>", each)).exists(), f"{each} has no {pattern}"
+
+
+def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:
+    """The sizes in the row are those of the default parameters."""
+    header = ("", "game", "seats", "actions", "observation (bool)", "bytes per board", "checked against")
+    rows = table(README, *header, "exact solution")
+    assert len(rows) == len(jaxgames.list_games())
+    for row, game in zip(rows, jaxgames.list_games(), strict=True):
+        env = jaxgames.make(game)
+        assert row[1] == f"[`{game}`](docs/games/{game}.md)"
+        assert str(env.num_players) in row[2].split(", ")
+        assert row[3] == f"{env.num_actions:,}"
+        assert re.findall(r"\d+", row[4]) == [str(length) for length in env.observation_shape]
+        assert row[5] == str(env.state_bytes)
+
+
+# -- training ------------------------------------------------------------------------------------------------------
+
+
+def test_training_page_has_a_row_for_every_task() -> None:
+    header = ("game", "seat", "steps", "seconds", "win rate", "target", "mean reward")
+    assert [row[0] for row in table(PPO_PAGE, *header)] == [f"`{task.env}`" for task in TASKS.values()]
+
+
+@pytest.mark.parametrize("settings", [Config, Settings])
+def test_training_page_has_every_setting_with_its_default(settings: type[Any]) -> None:
+    text = PPO_PAGE.read_text()
+    for field in dataclasses.fields(settings):
+        default = field.default
+        shown = " ".join(map(str, default)) if isinstance(default, tuple) else str(default)
+        shown = f"`{shown}`" if isinstance(default, str) else shown if default not in (None, ()) else "none"
+        assert f"| `{field.name}` | {shown} |" in text, f"{field.name} = {default!r}"
+
+
+def test_training_page_lists_exactly_the_metrics_of_a_run() -> None:
+    learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)"))
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    _, of_iterations = jax.eval_shape(learner.iterate, jax.eval_shape(learner.init, key))
+    player = RandomAgent(learner.env)
+    of_evaluations = jax.eval_shape(lambda key: arena.evaluate(learner.env, player, player, key, 1), key)
+
+    expected = {"iteration": "every row", "steps": "every row", "steps_per_second": "every row"}
+    expected |= {re.sub(r"seat_\d+$", "seat_<k>", metric): "every row" for metric in of_iterations}
+    expected |= {metric: "evaluations" for metric in of_evaluations if metric not in of_iterations}
+    rows = table(PPO_PAGE, "metric", "in", "definition")
+    assert {row[0].strip("`"): row[1] for row in rows} == expected
+
+
+# -- citation ------------------------------------------------------------------------------------------------------
+
+
+def test_citation_has_the_version_and_the_title_of_the_readme() -> None:
+    """The file is YAML; its top-level entries are one line each, which needs no YAML reader."""
+    entries = dict(re.findall(r"^([\w-]+): (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE))
+    assert entries["version"] == jaxgames.__version__
+    title = entries["title"].strip('"')
+    assert f"title   = {{{title}}}" in README.read_text()
+    assert f"version = {{{jaxgames.__version__}}}" in README.read_text()

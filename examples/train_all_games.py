@@ -1,10 +1,10 @@
-"""Every game from nothing against random opponents: how far each recipe of `train/recipes.py` comes, and in how long.
+"""Trains every game from nothing and plays it against random opponents: how far each recipe gets, and how fast.
 
-    python -m examples.all_games --output runs/all_games
+    python -m examples.train_all_games --output runs/all_games
 
-Trains each game with `train.ppo`'s defaults, then plays 10,000 whole games of the trained policy against uniformly
-random opponents, and ends with the table of docs/training.md and a line of JSON. A run that was stopped goes on where
-it was.
+Each game is trained with its entry in `train/recipes.py`. Then the trained policy plays 10,000 whole games against
+uniformly random opponents. The table of docs/training/ppo.md and one line of JSON come last. A run that was stopped is
+resumed.
 """
 
 import json
@@ -21,7 +21,7 @@ from train.ppo import PPO, config_for
 
 
 class Task(NamedTuple):
-    """A game, the seat of the trained policy (None: drawn for each game), and the win rate that is asked for."""
+    """A game, the seat of the trained policy (None: drawn for each game), and its target win rate, if it has one."""
 
     env: str
     seat: int | None
@@ -41,22 +41,22 @@ TASKS = {
 @dataclass(frozen=True)
 class Arguments:
     output: Path = Path("runs/all_games")
-    """The folder of the runs, one a game."""
+    """The folder of the runs, one per game."""
     tasks: tuple[str, ...] = tuple(TASKS)
-    """Which of them; all if not given."""
+    """The names of the games to train; all if not given."""
     games: int = 10_000
-    """Played by each trained policy."""
+    """Games that each trained policy plays."""
     seed: int = 0
     total_steps: int | None = None
-    """Of each run; the recipe's if not given."""
+    """Environment steps of each run; the recipe's if not given."""
 
 
 def main() -> None:
-    """The command `python -m examples.all_games`."""
-    arguments = tyro.cli(Arguments, prog="python -m examples.all_games", description=__doc__)
+    """The command `python -m examples.train_all_games`."""
+    arguments = tyro.cli(Arguments, prog="python -m examples.train_all_games", description=__doc__)
     unknown = set(arguments.tasks) - set(TASKS)
     if unknown:
-        sys.exit(f"examples.all_games: tasks must be among {', '.join(TASKS)}, not {', '.join(unknown)}")
+        sys.exit(f"examples.train_all_games: tasks must be among {', '.join(TASKS)}, not {', '.join(unknown)}")
     results: dict[str, dict[str, Any]] = {}
     for name in arguments.tasks:
         results[name] = train_and_play(name, arguments)
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def train_and_play(name: str, arguments: Arguments) -> dict[str, Any]:
-    """What `train.ppo` and `train.evaluate` say of one game."""
+    """Returns the results of `train.ppo` and `train.evaluate` for one game."""
     task = TASKS[name]
     changes = {} if arguments.total_steps is None else {"total_steps": arguments.total_steps}
     config = config_for(task.env, seed=arguments.seed, **changes)
@@ -80,8 +80,8 @@ def train_and_play(name: str, arguments: Arguments) -> dict[str, Any]:
 
 
 def table(results: dict[str, dict[str, Any]]) -> str:
-    """In Markdown, a line a game."""
-    lines = ["| game | seat | steps | seconds | win rate | asked for | mean reward |", "|---|---|---|---|---|---|---|"]
+    """Returns the Markdown table, one row per game."""
+    lines = ["| game | seat | steps | seconds | win rate | target | mean reward |", "|---|---|---|---|---|---|---|"]
     for name, result in results.items():
         _, seat, target = TASKS[name]
         lines.append(

@@ -1,11 +1,11 @@
-"""Three ways of sharing parameters between six seats, at the budget of Adhikari & Gu 2024 (arXiv:2405.18733).
+"""Three ways of sharing parameters between six seats, with the budget of Adhikari & Gu 2024 (arXiv:2405.18733).
 
-    python -m examples.parameter_sharing --output runs/parameter_sharing
+    python -m examples.papers.parameter_sharing --output runs/parameter_sharing
 
-As in the paper: Chinese Checkers with N = 2 and six players, PPO by self-play, 100 iterations of 4,000 environment
-steps, an encoder of 64-64 with a policy and a value head, and after every iteration 30 games of the sampled policy in
-seat 0 against five uniformly random opponents, cut off after 150 rounds. Unlike there, five seeds instead of one: the
-seeds are one `jax.vmap`, and the table shows their median and range.
+As in the paper: Chinese Checkers with N = 2 and six players, PPO by self-play, and 100 iterations of 4,000 environment
+steps. The encoder is 64-64 with a policy and a value head. After every iteration the sampled policy plays 30 games in
+seat 0 against five uniformly random opponents, cut off after 150 rounds. Unlike the paper: five seeds, which are one
+`jax.vmap`, and tanh instead of ReLU. docs/papers/parameter_sharing.md lists all differences.
 """
 
 import functools
@@ -24,16 +24,18 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 import jaxgames
-from train import play
+from jaxgames import arena
+from jaxgames.agents import RandomAgent
 from train.models.policy import Sharing
+from train.models.policy_agent import PolicyAgent
 from train.ppo import PPO, Config
 
 mpl.use("Agg")
 
 MODES: tuple[Sharing, ...] = ("shared", "shared_encoder", "independent")
 MEASURES = ("steps to 0.9", "steps to 0.9 five times", "steps to 1.0", "turns to win")
-# Of the published logs: first evaluation at 0.9, at the first of five in a row at 0.9, at 1.0; mean turns to win of
-# the last ten evaluations.
+# From the published logs, in the order of MEASURES. Steps are those of the first evaluation that reaches the rate.
+# Turns are the logs' mean of the last ten evaluations plus the winning turn; a truncated game counts as 150 in them.
 PAPER = {
     "shared": (48_000, 48_000, 52_000, 20.7),
     "shared_encoder": (60_000, 60_000, 76_000, 26.3),
@@ -49,7 +51,7 @@ class Arguments:
     modes: tuple[Sharing, ...] = MODES
     seeds: int = 5
     games: int = 30
-    """Of an evaluation; the paper's 30."""
+    """Games of an evaluation; 30 in the paper."""
     iterations: int = 100
     ent_coef: float = 0.03
     learning_rate: float = 3e-4
@@ -57,7 +59,7 @@ class Arguments:
 
 
 def main() -> None:
-    arguments = tyro.cli(Arguments, prog="python -m examples.parameter_sharing", description=__doc__)
+    arguments = tyro.cli(Arguments, prog="python -m examples.papers.parameter_sharing", description=__doc__)
     arguments.output.mkdir(parents=True, exist_ok=True)
     results: dict[str, Any] = {}
     for mode in arguments.modes:
@@ -69,7 +71,7 @@ def main() -> None:
 
 
 def train(mode: Sharing, arguments: Arguments) -> dict[str, Any]:
-    """All seeds of one mode: steps [iterations], win_rate and mean_turns [seeds][iterations], seconds."""
+    """Trains all seeds of a mode; returns steps [iterations], win_rate and mean_turns [seeds][iterations], seconds."""
     config = Config(
         env="chinese_checkers(size=2, num_players=6)",
         sharing=mode,
@@ -91,22 +93,23 @@ def train(mode: Sharing, arguments: Arguments) -> dict[str, Any]:
     def iterate(train_state: Any) -> Any:
         train_state, _ = learner.iterate(train_state)
         key, evaluation_key = jax.random.split(train_state.key)
-        outcome = play.against_random(env, learner.policy, train_state.params, evaluation_key, arguments.games, seat=0)
-        return train_state._replace(key=key), outcome
+        agent = PolicyAgent(train_state.params, env, learner.policy)
+        results = arena.evaluate(env, agent, RandomAgent(env), evaluation_key, arguments.games, seat=0)
+        return train_state._replace(key=key), results
 
-    begin = time.monotonic()
+    start = time.monotonic()
     train_states = jax.jit(jax.vmap(learner.init))(jax.random.split(jax.random.key(0), arguments.seeds))
     print(f"{mode}: {arguments.seeds} seeds at once; compiling ...", file=sys.stderr, flush=True)
     rows: list[dict[str, Any]] = []
     with tqdm(total=arguments.iterations, unit=" iterations", disable=None) as bar:
         for iteration in range(1, arguments.iterations + 1):
-            train_states, outcome = iterate(train_states)
-            rows.append(jax.device_get(outcome))
+            train_states, evaluation = iterate(train_states)
+            rows.append(jax.device_get(evaluation))
             bar.update()
             if iteration % 10 == 0:
                 rates = " ".join(f"{rate:.2f}" for rate in rows[-1]["win_rate"])
                 turns = " ".join(f"{turn:.1f}" for turn in rows[-1]["mean_turns"])
-                spent = time.monotonic() - begin
+                spent = time.monotonic() - start
                 bar.write(
                     f"{4000 * iteration:>9,} steps  win rates {rates}  turns {turns}  {spent:.0f} s", file=sys.stderr
                 )
@@ -117,12 +120,12 @@ def train(mode: Sharing, arguments: Arguments) -> dict[str, Any]:
             [None if np.isnan(turns) else round(float(turns), 3) for turns in seed]
             for seed in np.array([row["mean_turns"] for row in rows]).T
         ],
-        "seconds": round(time.monotonic() - begin, 1),
+        "seconds": round(time.monotonic() - start, 1),
     }
 
 
 def reached(result: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
-    """Median, lowest and highest over seeds of every measure; infinite where it was not reached."""
+    """Returns the median, the lowest and the highest value over seeds of every measure; infinite if never reached."""
     steps = result["steps"]
     values: dict[str, list[float]] = {name: [] for name in MEASURES}
     for rates, turns in zip(result["win_rate"], result["mean_turns"], strict=True):
@@ -137,24 +140,23 @@ def reached(result: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
 
 
 def finite(numbers: tuple[float, ...]) -> list[float | None]:
-    """For JSON, which has no infinity: null stands for what was not reached."""
+    """Returns the numbers for JSON, which has no infinity: None stands for a rate that was never reached."""
     return [number if np.isfinite(number) else None for number in numbers]
 
 
 def table(results: dict[str, Any]) -> str:
-    """Ours, the median of the seeds and their range, beside the paper's single run, in Markdown."""
-    lines = ["| sharing | measure | ours, median (range) | paper | ahead |", "|---|---|---|---|---|"]
+    """Returns the Markdown table: our median and range over seeds beside the paper's single run."""
+    lines = ["| sharing | measure | ours, median (range) | paper |", "|---|---|---|---|"]
     for mode, result in results.items():
         for name, theirs in zip(MEASURES, PAPER[mode], strict=True):
             ours, low, high = reached(result)[name]
             form = "{:.1f} ({:.1f}-{:.1f})" if name == "turns to win" else "{:,.0f} ({:,.0f}-{:,.0f})"
-            ahead = "yes" if ours < theirs else "no"
-            lines.append(f"| {mode} | {name} | {form.format(ours, low, high)} | {theirs:,} | {ahead} |")
+            lines.append(f"| {mode} | {name} | {form.format(ours, low, high)} | {theirs:,} |")
     return "\n".join(lines)
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
-    """Win rate and turns to win against steps: median of the seeds, range shaded, the paper's figures dotted."""
+    """Draws win rate and turns to win by steps: medians as lines, ranges shaded, the paper's figures dotted."""
     figure = Figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     for number, (mode, result) in enumerate(results.items()):

@@ -1,0 +1,1 @@
+"""Experiments of published studies, one file per study; docs/papers/ has their results."""

@@ -1,0 +1,49 @@
+"""The short scripts to start from run, and their figures are plausible."""
+
+import json
+import sys
+from pathlib import Path
+
+import jax
+import pytest
+
+import jaxgames
+from examples import own_network, random_games, rollout_scan
+
+
+@pytest.mark.parametrize("game", ["dots_and_boxes(rows=1, cols=2)", "chinese_checkers_diamond(size=3, pieces=1)"])
+def test_random_game_ends_and_each_action_leads_to_the_next_state(game: str) -> None:
+    env = jaxgames.make(game)
+    states, actions = random_games.random_game(env, jax.random.key(0))
+    assert len(states) == len(actions) + 1
+    for before, action, after in zip(states, actions, states[1:], strict=False):
+        assert env.to_string(env.step(before, action)) == env.to_string(after)
+    assert [bool(state.terminated | state.truncated) for state in states] == [False] * len(actions) + [True]
+
+
+def test_random_games_writes_a_picture_of_the_game_or_of_one_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    game = "dots_and_boxes(rows=1, cols=1)"
+    for output, step in (("game.svg", []), ("board.svg", ["--step", "2"])):
+        monkeypatch.setattr(sys, "argv", ["random_games", game, "--output", str(tmp_path / output), *step])
+        random_games.main()
+    assert "<animate" in (tmp_path / "game.svg").read_text()
+    assert "<animate" not in (tmp_path / "board.svg").read_text()
+    assert capsys.readouterr().out.count("plays") == 2 * 4
+
+
+def test_rollout_counts_the_games_of_a_fixed_length() -> None:
+    env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")  # every game lasts four steps, and seat 1 takes the box
+    rewards, ended = rollout_scan.rollout(env, 3, 8, jax.random.key(0))
+    assert rewards.shape == (8, 3, 2)
+    assert ended.sum() == 6
+    assert rewards.sum((0, 1)).tolist() == [-6, 6]
+
+
+@pytest.mark.slow
+def test_own_network_learns_to_beat_a_random_player(capsys: pytest.CaptureFixture[str]) -> None:
+    own_network.main()
+    win_rates = json.loads(capsys.readouterr().out)["win_rates"]
+    assert win_rates[0] < 0.8
+    assert win_rates[-1] > 0.85
