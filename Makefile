@@ -38,10 +38,10 @@ demo: $(VENV)/for-demo
 	@$(RUN) -m examples.demo
 
 test: $(VENV)/for-tests
-	$(RUN) -m pytest -n $(JOBS) -m "not slow" --quick
+	$(RUN) -m pytest -n $(JOBS) --dist loadgroup -m "not slow" --quick
 
 test-all: $(VENV)/for-tests
-	$(RUN) -m pytest -n $(JOBS)
+	$(RUN) -m pytest -n $(JOBS) --dist loadgroup
 
 check: $(VENV)/for-tests
 	$(VENV)/bin/ruff check .

@@ -27,3 +27,10 @@ def pytest_configure(config: pytest.Config) -> None:
     flags = os.environ.get("XLA_FLAGS", "")
     if config.getoption("--quick") and QUICK[0] not in flags:
         os.environ["XLA_FLAGS"] = " ".join([flags, *QUICK]).strip()  # before any test module has JAX start
+
+
+@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives each folder of tests to one worker (`--dist loadgroup`): a game's programs are traced and compiled once."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(item.path.parent.name))

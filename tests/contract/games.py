@@ -1,0 +1,45 @@
+"""The cases of all games, and the marks that ask a test of each of them.
+
+`make test` runs the tests of one game in one worker process, which compiles the game's programs once.
+"""
+
+import importlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jaxgames
+from tests.helpers.cases import Cases
+
+GAMES = Path(__file__).parent.parent / "games"
+
+
+def load(id: str) -> Cases:
+    """The cases of one game."""
+    return importlib.import_module(f"tests.games.{id}.cases").CASES
+
+
+ALL = {id: load(id) for id in jaxgames.list_games() if (GAMES / id / "cases.py").exists()}
+
+
+def of_each_game(argument: str, values: Callable[[Cases], Iterable[Any]]) -> pytest.MarkDecorator:
+    """Parametrises a test with `cases` and one of the values of each game, game by game."""
+    sets = [
+        pytest.param(cases, value, id=f"{id}-{_name(value, number)}", marks=pytest.mark.xdist_group(id))
+        for id, cases in ALL.items()
+        for number, value in enumerate(values(cases))
+    ]
+    return pytest.mark.parametrize(("cases", argument), sets)
+
+
+each_game = pytest.mark.parametrize(
+    "cases", [pytest.param(cases, id=id, marks=pytest.mark.xdist_group(id)) for id, cases in ALL.items()]
+)
+
+
+def _name(value: Any, number: int) -> str:
+    if isinstance(value, str):
+        return value
+    return getattr(value, "name", str(number))

@@ -1,0 +1,61 @@
+"""An illegal action ends the game, the mover pays 1, the others share it, and the position stays."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxgames
+from jaxgames import Env
+from tests.contract.games import of_each_game
+from tests.helpers.cases import Cases, Judged
+from tests.helpers.positions import LIVE, board, compiled, is_over
+
+BEYOND = [-(2**31), -17, -5, -1, 2**31 - 1]  # and the first numbers after the last action
+
+
+def all_actions(env: Env[Any]) -> np.ndarray:
+    """int32[], every action in order, then numbers that are none."""
+    return np.array([*range(env.num_actions + 3), *BEYOND], np.int32)
+
+
+@functools.cache
+def step_all(env: Env[Any]) -> Any:
+    """The boards after every action on one board, compiled."""
+    return jax.jit(jax.vmap(lambda state, action: env.step(state, action), in_axes=(None, 0)))
+
+
+@of_each_game("judged", lambda cases: cases.judged)
+def test_every_action_is_in_the_mask_or_fined(cases: Cases, judged: Judged) -> None:
+    env = jaxgames.make(judged.env)
+    state, actions = jax.device_get(env.from_string(judged.position)), all_actions(env)
+    assert is_over(state) == LIVE
+    legal = np.zeros(len(actions), bool)
+    legal[: env.num_actions] = compiled(env).mask(state)
+    after = jax.device_get(step_all(env)(state, actions))
+
+    fine = np.full(env.num_players, 1 / (env.num_players - 1), np.float32)
+    fine[state.current_player] = -1
+    unfined = ~np.isclose(after.rewards, fine).all(-1) | ~after.terminated
+    assert unfined[legal].all(), "a legal action must not be fined"
+    fined = board(after, ~legal)
+    expected = dataclasses.replace(state, rewards=fine, terminated=np.True_)
+    expected = jax.tree.map(lambda leaf: np.broadcast_to(leaf, ((~legal).sum(), *np.shape(leaf))), expected)
+    chex.assert_trees_all_close(fined, expected, rtol=1e-6)  # the fine is float32
+
+
+@of_each_game("judged", lambda cases: [judged for judged in cases.judged if judged.illegal])
+def test_named_action_is_illegal(cases: Cases, judged: Judged) -> None:
+    env = jaxgames.make(judged.env)
+    state = jax.device_get(env.from_string(judged.position))
+    for action in judged.illegal:
+        number = env.action_from_string(state, action) if isinstance(action, str) else action
+        after = jax.device_get(compiled(env).step(state, jnp.int32(number)))
+        assert after.rewards[state.current_player] == -1, f"{action} must be illegal"
+        assert after.terminated
+        assert env.to_string(after) == env.to_string(state)
+        assert not compiled(env).mask(after).any()

@@ -1,0 +1,47 @@
+"""An env is static under `jax.jit`: every function is traced once, and keys change nothing where nothing is random."""
+
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxgames
+from tests.contract.games import each_game
+from tests.helpers.cases import Cases
+from tests.helpers.positions import compiled
+
+
+@each_game
+def test_every_function_is_traced_once(cases: Cases) -> None:
+    """Once for all states, actions, seats and envs that are equal, also when the state comes from text."""
+    functions: dict[str, Any] = {
+        "init": lambda env, key: env.init(key),
+        "step": lambda env, state, action: env.step(state, action),
+        "mask": lambda env, state: env.legal_action_mask(state),
+        "observe": lambda env, state: env.observe(state),
+        "observe for a seat": lambda env, state, seat: env.observe(state, seat),
+    }
+    chex.clear_trace_counter()
+    once = {name: jax.jit(chex.assert_max_traces(f, n=1), static_argnums=0) for name, f in functions.items()}
+    rng = np.random.default_rng(0)
+    for equal_env in (jaxgames.make(cases.id), jaxgames.make(str(jaxgames.make(cases.id)))):
+        state = once["init"](equal_env, jax.random.key(0))
+        for _ in range(4):
+            legal = np.flatnonzero(once["mask"](equal_env, state))
+            state = once["step"](equal_env, state, jnp.int32(rng.choice(legal)))
+            once["observe"](equal_env, state)
+            once["observe for a seat"](equal_env, state, jnp.int32(rng.integers(equal_env.num_players)))
+            state = equal_env.from_string(equal_env.to_string(state))
+
+
+@each_game
+def test_key_changes_nothing(cases: Cases) -> None:
+    """`init` and `step` take a key in every game; nothing is random in these."""
+    env = jaxgames.make(cases.id)
+    state = env.init(jax.random.key(0))
+    chex.assert_trees_all_equal(state, env.init(jax.random.key(1)))
+    action = jnp.int32(np.flatnonzero(compiled(env).mask(state))[0])
+    with_key = jax.jit(lambda state, action, key: env.step(state, action, key))
+    chex.assert_trees_all_equal(compiled(env).step(state, action), with_key(state, action, jax.random.key(0)))

@@ -1,0 +1,59 @@
+"""A text that names nothing is refused with a ValueError that shows what is wrong and what was expected."""
+
+from typing import Any
+
+import jax
+import pytest
+
+import jaxgames
+from tests.contract.games import each_game, of_each_game
+from tests.helpers.cases import Cases, WrongText
+from tests.helpers.positions import start
+
+
+@of_each_game("wrong", lambda cases: cases.wrong_positions[1])
+def test_wrong_position_is_explained(cases: Cases, wrong: WrongText) -> None:
+    env = jaxgames.make(cases.wrong_positions[0])
+    text, offending, expected = wrong
+    with pytest.raises(ValueError, match="expected") as error:
+        env.from_string(text)
+    assert offending in str(error.value)
+    assert expected in str(error.value)
+
+
+@of_each_game("wrong", lambda cases: cases.wrong_actions[2])
+def test_wrong_action_is_explained(cases: Cases, wrong: WrongText) -> None:
+    name, position, _ = cases.wrong_actions
+    env = jaxgames.make(name)
+    text, offending, expected = wrong
+    with pytest.raises(ValueError, match=r"expected|names no move|the cell next to") as error:
+        env.action_from_string(jax.device_get(env.from_string(position)), text)
+    assert offending in str(error.value)
+    assert expected in str(error.value)
+
+
+@of_each_game("wrong", lambda cases: cases.no_actions)
+def test_action_that_names_no_move_has_no_text(cases: Cases, wrong: tuple[str, str, int, str]) -> None:
+    name, position, action, message = wrong
+    env = jaxgames.make(name)
+    with pytest.raises(ValueError, match=r"expected|names no move|the cell next to") as error:
+        env.action_to_string(jax.device_get(env.from_string(position)), action)
+    assert message in str(error.value)
+
+
+@each_game
+def test_action_out_of_range_has_no_text(cases: Cases) -> None:
+    env = jaxgames.make(cases.id)
+    for action in (-1, env.num_actions):
+        with pytest.raises(ValueError, match=f"from 0 to {env.num_actions - 1}, not {action}"):
+            env.action_to_string(start(env), action)
+
+
+@pytest.mark.parametrize("value", [None, 7, b"11-15"])
+@each_game
+def test_value_that_is_not_a_text_is_refused(cases: Cases, value: Any) -> None:
+    env = jaxgames.make(cases.id)
+    with pytest.raises(ValueError, match="expected a text"):
+        env.from_string(value)
+    with pytest.raises(ValueError, match="expected a text"):
+        env.action_from_string(start(env), value)

@@ -1,0 +1,185 @@
+"""Checkers in slow plain Python, straight from the rules: what the tests compare the env with.
+
+It shares nothing with `jaxgames`. A position is a dictionary from the dark squares of the printed board (Black,
+seat 0, on top) to the pieces on them. A seat's own frame appears only where the contract has it: in the number of an
+action and in the observation.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tests.helpers import reference
+
+Square = tuple[int, int]  # (row, column) of the printed board
+
+SQUARES: list[Square] = [(row, column) for row in range(8) for column in range(8) if (row + column) % 2 == 1]
+PDN = {square: number for number, square in enumerate(SQUARES, start=1)}
+FORWARD = (1, -1)  # of seat 0, who moves down the page, and of seat 1
+CROWN = (7, 0)  # the row in which each seat's men are crowned
+DIRECTIONS: list[Square] = [(-1, 1), (1, 1), (1, -1), (-1, -1)]  # as the mover sees them: up-right, down-right, ...
+
+
+@dataclass(frozen=True)
+class Piece:
+    seat: int
+    king: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Position(reference.Position):
+    """The whole board and what the last ply paid."""
+
+    pieces: dict[Square, Piece]
+    jumper: Square | None = None  # the piece that must continue its capture
+    quiet: int = 0  # plies since the last one that reset the draw counter
+    ply: int = 0
+
+
+@dataclass(frozen=True)
+class Move:
+    """A piece that goes from one square to another, and the square of the piece that it captures if it jumps."""
+
+    origin: Square
+    target: Square
+    captured: Square | None = None
+
+
+def plus(square: Square, step: Square, times: int = 1) -> Square:
+    """The square `times` steps further."""
+    return square[0] + times * step[0], square[1] + times * step[1]
+
+
+def seen(square: Square, seat: int) -> Square:
+    """A square of the printed board as a seat sees it, its own side at the bottom; and back again."""
+    return square if seat == 1 else (7 - square[0], 7 - square[1])
+
+
+def other_side(text: str) -> str:
+    """The same position with the board rotated by 180 degrees and the colours swapped."""
+
+    def rotated(side: str) -> str:
+        numbers = [(33 - int(square.lstrip("K")), square) for square in side.split(",") if square]
+        return ",".join(f"{'K' * square.startswith('K')}{number}" for number, square in sorted(numbers))
+
+    turn, white, black = text.split(":")
+    return f"{'BW'['WB'.index(turn)]}:W{rotated(black[1:])}:B{rotated(white[1:])}"
+
+
+class Reference(reference.Reference[Position, Move]):
+    """The rules for one set of parameters."""
+
+    def __init__(self, draw_rule: str = "wcdf", max_plies: int | None = None) -> None:
+        self.draw_rule, self.max_plies = draw_rule, max_plies
+
+    # -- the rules ------------------------------------------------------------------------------------
+
+    def start(self) -> Position:
+        men = {square: Piece(0, False) for square in SQUARES if PDN[square] <= 12}
+        men |= {square: Piece(1, False) for square in SQUARES if PDN[square] >= 21}
+        return Position(pieces=men)
+
+    def jumps(self, pieces: dict[Square, Piece], origin: Square) -> list[Move]:
+        """Over an opponent's piece next to it, to the empty square behind."""
+        piece, found = pieces[origin], list[Move]()
+        for step in DIRECTIONS:
+            over, target = plus(origin, step), plus(origin, step, 2)
+            if not piece.king and step[0] != FORWARD[piece.seat]:
+                continue
+            if over in pieces and pieces[over].seat != piece.seat and target in PDN and target not in pieces:
+                found.append(Move(origin, target, over))
+        return found
+
+    def steps(self, pieces: dict[Square, Piece], origin: Square) -> list[Move]:
+        piece, found = pieces[origin], list[Move]()
+        for step in DIRECTIONS:
+            target = plus(origin, step)
+            if (piece.king or step[0] == FORWARD[piece.seat]) and target in PDN and target not in pieces:
+                found.append(Move(origin, target))
+        return found
+
+    def available(self, position: Position) -> list[Move]:
+        """Jumps if there are any, by the piece that must continue if there is one; else steps."""
+        if position.jumper is not None:
+            return self.jumps(position.pieces, position.jumper)
+        own = [square for square, piece in position.pieces.items() if piece.seat == position.seat]
+        jumps = [move for square in own for move in self.jumps(position.pieces, square)]
+        return jumps or [move for square in own for move in self.steps(position.pieces, square)]
+
+    def moves(self, position: Position) -> dict[int, Move]:
+        return {self.action(position.seat, move): move for move in self.available(position)}
+
+    def action(self, seat: int, move: Move) -> int:
+        (row, column), (to_row, to_column) = seen(move.origin, seat), seen(move.target, seat)
+        towards = (1 if to_row > row else -1, 1 if to_column > column else -1)
+        return 4 * (4 * row + column // 2) + DIRECTIONS.index(towards)
+
+    def after(self, position: Position, move: Move) -> Position:
+        seat = position.seat
+        pieces = dict(position.pieces)
+        piece = pieces.pop(move.origin)
+        if move.captured is not None:
+            del pieces[move.captured]
+        crowned = not piece.king and move.target[0] == CROWN[seat]
+        pieces[move.target] = Piece(seat, piece.king or crowned)
+
+        continues = move.captured is not None and not crowned and bool(self.jumps(pieces, move.target))
+        progress = move.captured is not None or (self.draw_rule == "wcdf" and not piece.king)
+        after = Position(
+            pieces=pieces,
+            seat=seat if continues else 1 - seat,
+            jumper=move.target if continues else None,
+            quiet=0 if progress else position.quiet + 1,
+            ply=position.ply + 1,
+        )
+        return self.ended(after)
+
+    def ended(self, position: Position) -> Position:
+        """The position marked as won (the side to move is blocked), drawn, truncated or live."""
+        blocked = not self.available(position)
+        drawn = position.quiet >= (80 if self.draw_rule == "wcdf" else 40)
+        if drawn and self.draw_rule == "openspiel":
+            return replace(position, terminated=True)
+        if blocked:
+            return replace(position, terminated=True, rewards=(1.0, -1.0) if position.seat == 1 else (-1.0, 1.0))
+        if drawn:
+            return replace(position, terminated=True)
+        return replace(position, truncated=self.max_plies is not None and position.ply >= self.max_plies)
+
+    # -- what a network sees ------------------------------------------------------------------------------
+
+    def observation(self, position: Position, viewer: int) -> np.ndarray:
+        """The board with the viewer at the bottom."""
+        planes = np.zeros((8, 4, 5), bool)
+        for square, piece in position.pieces.items():
+            row, column = seen(square, viewer)
+            planes[row, column // 2, 2 * (piece.seat != viewer) + piece.king] = True
+        if position.jumper is not None:
+            row, column = seen(position.jumper, viewer)
+            planes[row, column // 2, 4] = True
+        return planes
+
+    # -- notation -----------------------------------------------------------------------------------------
+
+    def move_to_string(self, position: Position, move: Move) -> str:
+        return f"{PDN[move.origin]}{'-' if move.captured is None else 'x'}{PDN[move.target]}"
+
+    def to_string(self, position: Position) -> str:
+        def side(seat: int) -> str:
+            own = sorted((PDN[square], piece.king) for square, piece in position.pieces.items() if piece.seat == seat)
+            return ",".join(f"{'K' * king}{number}" for number, king in own)
+
+        onward = "" if position.jumper is None else f":J{PDN[position.jumper]}"
+        return f"{'BW'[position.seat]}:W{side(1)}:B{side(0)}{onward}"
+
+    def from_string(self, text: str) -> Position:
+        """A position with no plies played, none of them quiet."""
+        turn, white, black, *onward = text.split(":")
+        pieces: dict[Square, Piece] = {}
+        for seat, side in ((1, white), (0, black)):
+            for king, number in re.findall(r"(K?)(\d+)", side):
+                pieces[SQUARES[int(number) - 1]] = Piece(seat, bool(king))
+        jumper = SQUARES[int(onward[0][1:]) - 1] if onward else None
+        position = Position(pieces=pieces, seat="BW".index(turn), jumper=jumper)
+        return replace(position, terminated=not self.available(position))

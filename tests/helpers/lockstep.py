@@ -1,0 +1,141 @@
+"""Games of an env and of its slow reference in lockstep: what a board shows is compared after each action."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxgames import Env
+from tests.helpers.positions import batched, board, read_all, repeated, start
+from tests.helpers.reference import AnyReference
+
+# Picks one of the legal actions: (rng, position, {action: move}) -> action.
+Chooser = Callable[[np.random.Generator, Any, dict[int, Any]], int]
+
+TEXTS_PER_ACTION = 2  # boards whose texts are compared after each action, in turn: notation goes board by board
+
+
+def at_random(rng: np.random.Generator, position: Any, legal: dict[int, Any]) -> int:
+    return list(legal)[int(rng.random() * len(legal))]
+
+
+class Lockstep:
+    """Games of one env.
+
+    Args:
+      not_in_text: fields of the state, besides the rewards, that the text of a position does not record.
+      illegal: the share of actions on live boards that are any numbers, legal or not.
+      choose: picks the other actions.
+    """
+
+    def __init__(
+        self,
+        env: Env[Any],
+        reference: AnyReference,
+        seed: int,
+        *,
+        not_in_text: Sequence[str] = (),
+        illegal: float = 0.001,
+        choose: Chooser = at_random,
+    ) -> None:
+        self.env, self.reference = env, reference
+        self.rng = np.random.default_rng(seed)
+        self.not_in_text, self.illegal, self.choose = ("rewards", *not_in_text), illegal, choose
+        self.ends: Counter[str] = Counter()  # by `reference.end`, or "illegal"
+        self.actions = 0  # on live boards
+
+    def play(self, games: int | Sequence[str], limit: int | None = None) -> "Lockstep":
+        """Plays so many games from the start, or one from each text, to their ends or for `limit` actions each."""
+        if isinstance(games, int):
+            positions, states = [self.reference.start()] * games, repeated(start(self.env), games)
+        else:
+            positions, states = [self.reference.from_string(text) for text in games], read_all(self.env, games)
+        shown = np.ones(len(positions), bool)  # boards on which something has changed
+        played = 0
+        while True:
+            legal = [self.reference.legal(position) for position in positions]
+            self.compare(played, positions, legal, states, shown)
+            if all(position.over for position in positions) or played == limit:
+                break
+            actions = [self.action(*each) for each in zip(positions, legal, strict=True)]
+            after = [self.reference.step(*each) for each in zip(positions, actions, legal, strict=True)]
+            next_states = jax.device_get(batched(self.env).step(states, np.array(actions, np.int32)))
+            shown = np.array([not position.over for position in positions])
+            self.count(positions, actions, legal, after)
+            self.assert_frozen(states, next_states, ~shown)
+            positions, states, played = after, next_states, played + 1
+        assert self.env.max_steps is not None
+        assert played <= self.env.max_steps
+        return self
+
+    def action(self, position: Any, legal: dict[int, Any]) -> int:
+        """A finished board gets any action, and so does a live one now and then."""
+        if position.over or self.rng.random() < self.illegal:
+            return int(self.rng.integers(-2, self.env.num_actions + 2))
+        return self.choose(self.rng, position, legal)
+
+    def count(self, before: Sequence[Any], actions: Sequence[int], legal: Sequence[Any], after: Sequence[Any]) -> None:
+        for old, action, moves, new in zip(before, actions, legal, after, strict=True):
+            self.actions += not old.over
+            if new.over and not old.over:
+                self.ends[self.reference.end(new) if action in moves else "illegal"] += 1
+
+    def compare(
+        self, played: int, positions: Sequence[Any], legal: Sequence[dict[int, Any]], states: Any, shown: np.ndarray
+    ) -> None:
+        """Flags, rewards, masks and observations of the boards in `shown`; texts of a few of them."""
+        np.testing.assert_array_equal(states.terminated, [position.terminated for position in positions])
+        np.testing.assert_array_equal(states.truncated, [position.truncated for position in positions])
+        np.testing.assert_array_equal(states.current_player, [position.seat for position in positions])
+        assert states.rewards.dtype == np.float32
+        paid = np.array([position.rewards for position in positions], np.float32)
+        np.testing.assert_allclose(states.rewards, paid, rtol=1e-6, atol=1e-6)
+        low, high = self.env.reward_range
+        assert low <= states.rewards.min()
+        assert states.rewards.max() <= high
+
+        look = jax.device_get(batched(self.env).look(states))
+        masks = np.zeros(look.mask.shape, bool)
+        for mask, moves in zip(masks, legal, strict=True):
+            mask[list(moves)] = True
+        np.testing.assert_array_equal(look.mask, masks)
+        boards: list[int] = np.flatnonzero(shown).tolist()
+        movers = [self.reference.observation(positions[i], positions[i].seat) for i in boards]
+        np.testing.assert_array_equal(look.mover[boards], np.stack(movers))
+        # one seat of each board, the mover's neighbour in the first game, and so on
+        seats = [(positions[i].seat + 1 + played) % self.env.num_players for i in boards]
+        np.testing.assert_array_equal(
+            look.seats[boards, seats],
+            np.stack([self.reference.observation(positions[i], seat) for i, seat in zip(boards, seats, strict=True)]),
+        )
+        for i in np.roll(boards, -played * TEXTS_PER_ACTION)[:TEXTS_PER_ACTION].tolist():
+            self.compare_texts(board(states, i), positions[i], legal[i])
+
+    def compare_texts(self, state: Any, position: Any, legal: dict[int, Any]) -> None:
+        """The text of the position and of its legal actions, written and read."""
+        text = self.reference.to_string(position)
+        assert self.env.to_string(state) == text
+        for action, move in legal.items():
+            written = self.reference.move_to_string(position, move)
+            assert self.env.action_to_string(state, action) == written
+            assert self.env.action_from_string(state, written) == action
+        forgetful = self.reference.from_string(text)
+        if (forgetful.terminated, forgetful.truncated) == (position.terminated, position.truncated):
+            read = jax.device_get(self.env.from_string(text))
+            for name in vars(state).keys() - set(self.not_in_text):
+                assert_equal(getattr(read, name), getattr(state, name))
+
+    def assert_frozen(self, before: Any, after: Any, over: np.ndarray) -> None:
+        """Finished boards stay as they are and pay nothing."""
+        for name in vars(before).keys() - {"rewards"}:
+            assert_equal(board(getattr(before, name), over), board(getattr(after, name), over))
+        assert not after.rewards[over].any()
+
+
+def assert_equal(found: Any, expected: Any) -> None:
+    """Two pytrees have equal leaves of the same dtypes."""
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)

@@ -1,0 +1,110 @@
+"""Boards under test: compiled functions of an env, legal actions in notation, batches."""
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames import Env
+
+LIVE, TERMINATED, TRUNCATED = (False, False), (True, False), (False, True)  # (terminated, truncated)
+
+
+class Look(NamedTuple):
+    """Everything that a board shows; with a leading axis for a batch."""
+
+    mask: Any  # bool[num_actions]
+    mover: Any  # bool[*observation_shape], the observation of the seat to move
+    seats: Any  # bool[num_players, *observation_shape], the observation of each seat
+
+
+class Programs(NamedTuple):
+    """Jitted functions of an env. They return arrays on the device."""
+
+    step: Callable[..., Any]  # (state, action) -> state
+    mask: Callable[..., Any]  # (state) -> bool[num_actions]
+    look: Callable[..., Look]  # (state) -> Look
+
+
+@functools.cache
+def compiled(env: Env[Any]) -> Programs:
+    """The functions of one board. Equal envs share them, so each is compiled once in a process."""
+    return Programs(jax.jit(_step(env)), jax.jit(env.legal_action_mask), jax.jit(_look(env)))
+
+
+@functools.cache
+def batched(env: Env[Any]) -> Programs:
+    """The same functions of a batch of boards. Each batch size is compiled on its own: use few."""
+    return Programs(
+        jax.jit(jax.vmap(_step(env))), jax.jit(jax.vmap(env.legal_action_mask)), jax.jit(jax.vmap(_look(env)))
+    )
+
+
+def _step(env: Env[Any]) -> Callable[..., Any]:
+    return lambda state, action: env.step(state, action)
+
+
+def _look(env: Env[Any]) -> Callable[..., Look]:
+    def look(state: Any) -> Look:
+        seats = jax.vmap(lambda seat: env.observe(state, seat))(jnp.arange(env.num_players))
+        return Look(env.legal_action_mask(state), env.observe(state), seats)
+
+    return look
+
+
+# -- one board -------------------------------------------------------------------------------------------------
+
+
+def start(env: Env[Any]) -> Any:
+    """A new board, on the host."""
+    return jax.device_get(env.init(jax.random.key(0)))
+
+
+def legal(env: Env[Any], state: Any) -> set[str]:
+    """The legal actions in notation."""
+    return {env.action_to_string(state, int(action)) for action in np.flatnonzero(compiled(env).mask(state))}
+
+
+def play(env: Env[Any], state: Any, *texts: str) -> Any:
+    """The state after legal actions in notation, on the host."""
+    for text in texts:
+        action = env.action_from_string(state, text)
+        assert compiled(env).mask(state)[action], f"{text} must be legal in {env.to_string(state)}"
+        state = jax.device_get(compiled(env).step(state, np.int32(action)))
+    return state
+
+
+def is_over(state: Any) -> tuple[bool, bool]:
+    """Whether the rules ended the game, and whether a limit did."""
+    return bool(state.terminated), bool(state.truncated)
+
+
+# -- batches ---------------------------------------------------------------------------------------------------
+
+
+def stacked(states: Iterable[Any]) -> Any:
+    """Boards as one batch, on the host."""
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *jax.device_get(list(states)))
+
+
+def repeated(state: Any, boards: int) -> Any:
+    """A batch of equal boards, on the host."""
+    return jax.tree.map(lambda leaf: np.stack([leaf] * boards), jax.device_get(state))
+
+
+def board(states: Any, index: Any) -> Any:
+    """One board of a batch, or those that a slice or an index array picks."""
+    return jax.tree.map(lambda leaf: leaf[index], states)
+
+
+def read_all(env: Env[Any], texts: Sequence[str]) -> Any:
+    """The positions that the texts describe, as one batch."""
+    return stacked(env.from_string(text) for text in texts)
+
+
+def random_actions(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
+    """int32[boards], a uniformly random action of each mask; 0 where a mask is empty."""
+    return (masks * rng.random(masks.shape)).argmax(-1).astype(np.int32)

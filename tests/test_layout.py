@@ -1,0 +1,142 @@
+"""The structure that docs/contributing.md draws: imports never point to a higher floor, and there is no circle."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# Each line is a floor: it may import from itself and from the lines above it. A name stands for a module or a package.
+FLOORS = {
+    "jaxgames": (
+        ("env", "_checks", "bits", "matrix_games"),
+        ("games", "sampling", "wrappers", "host"),
+        ("registry", "agents", "render", "solvers"),
+        ("mcts", "arena", "interop", "play", "testing"),
+    ),
+    "train": (
+        ("ops", "recipes"),
+        ("driver", "models", "matrix"),
+        ("ppo", "alphazero", "imitation"),
+        ("agents",),
+        ("evaluate", "match", "ladder", "strength", "sweep", "play", "plot", "export", "analyse", "data"),
+    ),
+    "benchmarks": (
+        ("harness",),
+        ("random_play",),
+        (
+            "convolutions",
+            "parameter_sharing",
+            "peer_process",
+            "peers",
+            "regression",
+            "roofline",
+            "scaling",
+            "sweep",
+            "throughput",
+            "training",
+        ),
+    ),
+}
+FOREIGN = {
+    "jaxgames": {"train", "benchmarks", "examples", "tests"},
+    "train": {"benchmarks", "examples", "tests"},
+    "benchmarks": {"examples", "tests"},
+    "examples": {"tests"},
+}
+LEARNERS = FLOORS["train"][2]
+
+
+def modules(package: str) -> dict[str, Path]:
+    """The modules of a top-level package by their dotted names; a package's `__init__` has the package's name."""
+    paths = sorted((ROOT / package).rglob("*.py"))
+    return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The dotted names that a module imports, at its top, inside functions and for type checkers alike."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def arrows(package: str) -> dict[str, set[str]]:
+    """The modules of the same package that each module imports. `from package import module` points to the module."""
+    names = modules(package)
+    found: dict[str, set[str]] = {name: set() for name in names}
+    for name, path in names.items():
+        for target in imports(path):
+            module = target if target in names else target.rpartition(".")[0]
+            if module in names and module != name:
+                found[name].add(module)
+    return found
+
+
+def floor(module: str) -> int:
+    """The index of the module's line in FLOORS; the face of a top-level package stands above all of them."""
+    package, _, rest = module.partition(".")
+    if not rest:
+        return len(FLOORS[package])
+    room = rest.partition(".")[0]
+    for number, rooms in enumerate(FLOORS[package]):
+        if room in rooms:
+            return number
+    raise AssertionError(f"{module} stands on no floor: add {room!r} to FLOORS in {Path(__file__).name}")
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_imports_never_point_to_a_higher_floor(package: str) -> None:
+    upwards = [
+        f"{module} imports {target}"
+        for module, targets in arrows(package).items()
+        for target in targets
+        if floor(target) > floor(module)
+    ]
+    assert upwards == []
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_imports_form_no_circle(package: str) -> None:
+    TopologicalSorter(arrows(package)).prepare()  # raises CycleError, which names the circle
+
+
+@pytest.mark.parametrize("package", FOREIGN)
+def test_packages_import_only_packages_below_them(package: str) -> None:
+    wrong = {
+        f"{module} imports {target}"
+        for module, path in modules(package).items()
+        for target in imports(path)
+        if target.partition(".")[0] in FOREIGN[package]
+    }
+    assert wrong == set()
+
+
+def test_driver_imports_no_learner() -> None:
+    learners = {f"train.{name}" for name in LEARNERS}
+    drivers = {module: targets for module, targets in arrows("train").items() if module.startswith("train.driver")}
+    assert drivers
+    for module, targets in drivers.items():
+        assert not targets & learners, f"{module} imports {targets & learners}"
+
+
+def test_library_imports_only_its_three_dependencies_at_import_time() -> None:
+    """Everything else is an extra and is imported inside the function that uses it."""
+    allowed = {"jax", "numpy", "chex", "jaxgames"}
+    for module, path in modules("jaxgames").items():
+        if module.startswith(("jaxgames.interop", "jaxgames.play")):
+            continue  # each is imported by the people who have its extra
+        for node in ast.parse(path.read_text()).body:
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            foreign = {name.partition(".")[0] for name in names} - allowed - sys.stdlib_module_names
+            assert not foreign, f"{module} imports {foreign}"
