@@ -113,11 +113,11 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", [README, ROOT / "CHANGELOG.md", *PAGES], ids=name)
 def test_files_and_commands_of_a_page_are_there(page: Path) -> None:
-    """Paths in backticks, and the modules of `python -m`; except what a run or a build writes."""
+    """Paths in backticks, and the modules of `python -m`; except those of users, runs and builds."""
     text = page.read_text()
     for path in re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", text):
-        written = path.startswith(("runs/", "site/", "checkpoints/"))
-        assert written or (ROOT / path).exists(), f"{name(page)} names {path}"
+        of_users = path.startswith(("runs/", "site/", "checkpoints/", "mypackage/"))
+        assert of_users or (ROOT / path).exists(), f"{name(page)} names {path}"
     for module in re.findall(r"python -m ((?:train|benchmarks|examples)\.[\w.]+)", text):
         assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), f"{name(page)} runs {module}"
 
