@@ -1,5 +1,7 @@
 """Board games as vectorised JAX environments."""
 
+from jaxgames import agents as agents
+from jaxgames import arena as arena
 from jaxgames import render as render
 from jaxgames import testing as testing
 from jaxgames._checks import ParameterError as ParameterError

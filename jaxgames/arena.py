@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxgames.agents import Agent
 from jaxgames.env import Env, State
 
-STEPS_PER_SLICE = 100  # steps between two reports of `play`
+STEPS_PER_SLICE = 100  # steps that `play` takes between two reports of its progress
 
 
 class Games(NamedTuple):
@@ -129,15 +130,18 @@ def play(
 ) -> Games:
     """Returns whole games. Call it on the host, outside of `jit`.
 
-    Where all agents are on the device, a compiled loop plays `STEPS_PER_SLICE` steps of all games at a time; other
-    agents are called step by step.
+    Where all agents are on the device, the games are played in parts of `STEPS_PER_SLICE` steps, each of them one call
+    of a compiled loop. Other agents are called step by step.
 
     Args:
       agents: the players; two calls whose agents differ only in their arrays share one compiled program.
       agent_of_seat: int32[games, num_players], index into `agents`.
-      on_finished: called now and then with the number of games that ended since its last call; the `update` of a
-        tqdm bar, for example.
+      on_finished: called between the parts with the number of games that ended in the last one; `update` of a tqdm
+        bar, for example.
+
+    Raises ValueError where `agent_of_seat` has another shape, or an entry that is no index.
     """
+    _check_seats(env, len(agents), np.asarray(agent_of_seat))
     start_key, key = jax.random.split(key)
     num_games = agent_of_seat.shape[0]
     games = _start(env, start_key, num_games)
@@ -150,6 +154,16 @@ def play(
         if on_finished is not None:
             on_finished(num_over - before)
     return games
+
+
+def _check_seats(env: Env[Any], num_agents: int, agent_of_seat: np.ndarray) -> None:
+    if agent_of_seat.ndim != 2 or agent_of_seat.shape[1] != env.num_players:
+        raise ValueError(f"agent_of_seat must have shape [games, {env.num_players}], not {list(agent_of_seat.shape)}")
+    if agent_of_seat.size and not (agent_of_seat.min() >= 0 and agent_of_seat.max() < num_agents):
+        raise ValueError(
+            f"agent_of_seat must hold indices of the {num_agents} agents, not {agent_of_seat.min()} to "
+            f"{agent_of_seat.max()}"
+        )
 
 
 _start = jax.jit(start, static_argnums=(0, 2))
@@ -241,7 +255,6 @@ def drawn(env: Env[Any], games: Games) -> jax.Array:
     return games.boards.terminated & ~winners(env, games).any(-1) & ~games.forfeited
 
 
-@functools.partial(jax.jit, static_argnums=0)
 def summary(env: Env[Any], games: Games, agent_of_seat: jax.Array, number: int = 0) -> dict[str, jax.Array]:
     """Returns the results of one agent over all its seats, float32[] each, NaN where there is nothing to average.
 

@@ -47,6 +47,9 @@ class Outcome:
     reason: str  # "checkmate", "all edges drawn", "illegal action by seat 1"; "" on a live board
 
 
+MODULES: dict[str, str] = {}  # by id: the module that `make` imported to find a game; part of the env's text
+
+
 class Env(abc.ABC, Generic[S]):
     """A board game as pure functions of arrays.
 
@@ -274,6 +277,7 @@ class Env(abc.ABC, Generic[S]):
             )
 
     def __str__(self) -> str:
-        """The id with every parameter, as `jaxgames.make` takes it."""
+        """Returns the id with every parameter, as `jaxgames.make` takes it in any process."""
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]  # every env is a dataclass
-        return f"{self.id}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in fields if f.init)})"
+        module = f"{MODULES[self.id]}:" if self.id in MODULES else ""
+        return f"{module}{self.id}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in fields if f.init)})"

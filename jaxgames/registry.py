@@ -1,37 +1,50 @@
-"""Games by name: `make("chinese_checkers", size=2)`, or all in one string as on a command line."""
+"""Games by name: `make("chinese_checkers", size=2)`, or the same in one string as on a command line.
+
+A string names a game in one of these ways:
+
+    chinese_checkers
+    chinese_checkers(size=2, num_players=6)
+    mypackage.mymodule:mygame(size=3)         imports mypackage.mymodule first, which registers mygame
+"""
 
 import ast
+import importlib
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
 from jaxgames._checks import ParameterError
-from jaxgames.env import Env
+from jaxgames.env import MODULES, Env
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.minichess import Minichess
 
-_constructors: dict[str, Callable[..., Env[Any]]] = {
+BUILT_IN: dict[str, Callable[..., Env[Any]]] = {
     Checkers.id: Checkers,
     ChineseCheckers.id: ChineseCheckers,
     ChineseCheckersDiamond.id: ChineseCheckersDiamond,
     DotsAndBoxes.id: DotsAndBoxes,
     Minichess.id: Minichess,
 }
+_constructors = dict(BUILT_IN)
+
+EXAMPLES = "'chinese_checkers', 'chinese_checkers(size=2)' or 'mypackage.mymodule:mygame(size=2)'"
+MODULE_AND_GAME = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)\s*:(.*)", re.DOTALL)
 
 
 def list_games() -> list[str]:
-    """The ids that `make` takes, in alphabetical order."""
+    """Returns the ids that `make` takes, in alphabetical order."""
     return sorted(_constructors)
 
 
 def register(id: str, constructor: Callable[..., Env[Any]]) -> None:
     """Adds a game, so that `make(id, **parameters)` returns `constructor(**parameters)`.
 
-    Raises ValueError when the id is taken or is not a Python identifier, TypeError when the constructor
-    cannot be called.
+    Raises ValueError when the id is taken or is not a Python identifier, TypeError when the constructor cannot be
+    called.
     """
     if not id.isidentifier():
         raise ValueError(f"a game's id must be a Python identifier such as 'my_game', not {id!r}")
@@ -43,17 +56,22 @@ def register(id: str, constructor: Callable[..., Env[Any]]) -> None:
 
 
 def make(id: str, /, **parameters: Any) -> Env[Any]:
-    """The env of a game.
+    """Returns the env of a game.
 
     Args:
-      id: a name from `list_games()`, or one with parameters: `"chinese_checkers(size=2, num_players=6)"`.
+      id: a name from `list_games()`, or one with parameters: `"chinese_checkers(size=2, num_players=6)"`. A name behind
+        a module and a colon, `"mypackage.mymodule:mygame(size=3)"`, imports the module first, which must call
+        `register("mygame", ...)`. Importing runs the module's code.
       **parameters: the game's parameters; those left out have the game's defaults.
 
     Raises:
-      ParameterError: (a ValueError) an unknown game or parameter, or a value that is not allowed; the
-        message names what is. A value of the wrong type raises ParameterTypeError, a TypeError as well.
+      ParameterError: (a ValueError) for an unknown game or parameter, for a value that is not allowed, and for a module
+        that cannot be imported or does not register the game. The message names what is allowed. A value of the wrong
+        type raises ParameterTypeError, a TypeError as well.
     """
-    name, written = _parse(id)
+    module, name, written = _parse(id)
+    if module:
+        _import(module, name, id)
     if name not in _constructors:
         raise ParameterError(f"unknown game {name!r}; the games are {', '.join(list_games())}")
     twice = sorted(written.keys() & parameters.keys())
@@ -69,17 +87,41 @@ def make(id: str, /, **parameters: Any) -> Env[Any]:
     return constructor(**parameters)
 
 
-def _parse(text: str) -> tuple[str, dict[str, Any]]:
-    """The name and the parameters in `name` or `name(parameter=literal, ...)`."""
-    expected = f"expected a game such as 'chinese_checkers' or 'chinese_checkers(size=2)', not {text!r}"
+def _import(module: str, name: str, text: str) -> None:
+    """Imports the module that registers a game. Raises ParameterError unless the game is registered afterwards."""
+    if name in BUILT_IN:
+        raise ParameterError(f"{name!r} is a game of jaxgames: write it without '{module}:', not {text!r}")
+    try:
+        importlib.import_module(module)
+    except Exception as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing and f"{module}.".startswith(f"{missing}."):
+            where = "it must be installed, or lie in the current folder"
+            raise ParameterError(f"no module {missing!r} was found to make {text!r}: {where}") from None
+        reason = f"{type(error).__name__}: {error}"
+        raise ParameterError(f"importing {module!r} to make {text!r} failed: {reason}") from error
+    if name not in _constructors:
+        known = ", ".join(list_games())
+        raise ParameterError(
+            f"{module!r} must call jaxgames.register({name!r}, ...) when it is imported, and does not; "
+            f"the games registered are {known}"
+        )
+    MODULES[name] = module
+
+
+def _parse(text: str) -> tuple[str, str, dict[str, Any]]:
+    """Returns the module ("" for none), the name and the parameters in `module:name(parameter=literal, ...)`."""
+    expected = f"expected a game such as {EXAMPLES}, not {text!r}"
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
         raise ParameterError(expected)
+    found = MODULE_AND_GAME.fullmatch(text)
+    module, game = (found[1], found[2]) if found else ("", text)
     try:
-        call = ast.parse(text.strip(), mode="eval").body
+        call = ast.parse(game.strip(), mode="eval").body
     except SyntaxError:
         raise ParameterError(expected) from None
     if isinstance(call, ast.Name):
-        return call.id, {}
+        return module, call.id, {}
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
         raise ParameterError(expected)
     parameters: dict[str, Any] = {}
@@ -95,4 +137,4 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
             parameters[keyword.arg] = ast.literal_eval(keyword.value)
         except (ValueError, TypeError):
             raise ParameterError(f"the value of {keyword.arg!r} in {text!r} must be a literal") from None
-    return call.func.id, parameters
+    return module, call.func.id, parameters

@@ -1,4 +1,4 @@
-"""Actions drawn with one random number: no noise over all actions, and no prefix sum over all of them either.
+"""Random actions from one random number: no noise and no prefix sum over all actions.
 
 The actions are laid out in columns, action i * width + j in row i of column j:
 
@@ -6,70 +6,138 @@ The actions are laid out in columns, action i * width + j in row i of column j:
       width    width + 1  width + 2  ...
     2 width      ...
 
-A column's sum takes one vector operation a row, whatever the size. First the column is found from their sums, then
-the row in it.
+With weights w[i, j], a column has the sum c[j] = sum_i w[i, j], and the cumulative sum C[j] = c[0] + ... + c[j]. The
+inverse of the distribution function is taken in two steps, for one u drawn uniformly from [0, 1):
+
+    target = u * C[width - 1]
+    column = the first j with C[j] > target
+    row    = the first i with w[0, column] + ... + w[i, column] > target - C[column - 1]
+
+so that action (i, j) has the probability w[i, j] / C[width - 1]. The sum of all columns takes one vector operation per
+row, whatever the width.
 """
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._checks import written_shape
 from jaxgames.bits import union
 
+PrefixSums = Callable[[jax.Array], jax.Array]  # float32[n] to float32[n], inclusive
+
 WORD = 32  # bits
-SHORT = 256  # prefix sums of so many are a product with a triangle of ones
+MATMUL_PREFIX_SUM_MAX = 256  # on a CPU, prefix sums of up to this length multiply by a triangular matrix of ones
 
 
 def random_action(key: jax.Array, mask: jax.Array) -> jax.Array:
-    """int32[], an action drawn uniformly from those that `mask` (bool[num_actions]) allows; 0 if it allows none."""
-    rows = _rows(mask, WORD)
-    words = union([row.astype(jnp.uint32) << np.uint32(i) for i, row in enumerate(rows)])  # bit i is from row i
-    counts = jax.lax.population_count(words).astype(jnp.float32)
-    upto = _prefix_sums(counts)
-    chosen = jnp.floor(jax.random.uniform(key) * upto[-1])  # counted through the columns, from 0
-    column = jnp.minimum((upto <= chosen).sum(dtype=jnp.int32), words.size - 1)
-    before = (chosen - (upto[column] - counts[column])).astype(jnp.int32)  # legal ones above it in its column
-    low = np.uint32(2**WORD - 1) >> np.arange(WORD - 1, -1, -1, dtype=np.uint32)  # bits 0 to i
-    row = (jax.lax.population_count(words[column] & low).astype(jnp.int32) <= before).sum(dtype=jnp.int32)
-    return jnp.where(upto[-1] > 0, row * words.size + column, 0)
+    """Returns int32[], an action drawn uniformly from those that `mask` allows; 0 if it allows none.
+
+    Args:
+      key: a PRNG key.
+      mask: bool[num_actions], as `env.legal_action_mask` returns it.
+
+    Raises TypeError for other types, such as swapped arguments, ValueError for a batch.
+    """
+    _check_arguments("random_action(key, mask)", key, mask, "bool[num_actions]", [np.bool_])
+    return _for_platform(_random_action, key, mask)
 
 
 def sample_action(key: jax.Array, weights: jax.Array) -> jax.Array:
-    """int32[], an action drawn in proportion to `weights` (float or bool [num_actions]); 0 if all are 0.
+    """Returns int32[], an action drawn in proportion to `weights`; 0 if all weights are 0.
 
     An action of weight 0 is never drawn, however the sums are rounded.
+
+    Args:
+      key: a PRNG key.
+      weights: float or bool [num_actions], not negative.
+
+    Raises TypeError for other types, such as swapped arguments, ValueError for a batch.
     """
+    _check_arguments("sample_action(key, weights)", key, weights, "float[num_actions]", [np.bool_, np.number])
+    return _for_platform(_sample_action, key, weights)
+
+
+def _random_action(key: jax.Array, mask: jax.Array, prefix_sums: PrefixSums) -> jax.Array:
+    """Returns what `random_action` returns; the columns are words of bits, one bit for each row."""
+    rows = _rows(mask, WORD)
+    words = union([row.astype(jnp.uint32) << np.uint32(i) for i, row in enumerate(rows)])  # bit i is from row i
+    counts = jax.lax.population_count(words).astype(jnp.float32)
+    cumulative = prefix_sums(counts)
+    target = jnp.floor(jax.random.uniform(key) * cumulative[-1])  # legal actions before the one to draw
+    column = jnp.minimum((cumulative <= target).sum(dtype=jnp.int32), words.size - 1)
+    rank = (target - (cumulative[column] - counts[column])).astype(jnp.int32)  # legal actions above it in its column
+    upto = np.uint32(2**WORD - 1) >> np.arange(WORD - 1, -1, -1, dtype=np.uint32)  # [i]: the bits 0 to i
+    row = (jax.lax.population_count(words[column] & upto).astype(jnp.int32) <= rank).sum(dtype=jnp.int32)
+    return jnp.where(cumulative[-1] > 0, row * words.size + column, 0)
+
+
+def _sample_action(key: jax.Array, weights: jax.Array, prefix_sums: PrefixSums) -> jax.Array:
+    """Returns what `sample_action` returns."""
     rows = _rows(weights.astype(jnp.float32), math.isqrt(weights.size))
     sums = sum(rows[1:], rows[0])
-    upto = _prefix_sums(sums)
-    point = jax.random.uniform(key) * upto[-1]
-    column = _place(sums, upto, point)
+    cumulative = prefix_sums(sums)
+    target = jax.random.uniform(key) * cumulative[-1]
+    column = _first_beyond(target, cumulative, sums)
     actions = np.arange(len(rows)) * sums.size + column
     inside = jnp.where(actions < weights.size, weights[jnp.minimum(actions, weights.size - 1)], 0).astype(jnp.float32)
-    row = _place(inside, _prefix_sums(inside), point - (upto[column] - sums[column]))
-    return jnp.where(upto[-1] > 0, row * sums.size + column, 0)
+    row = _first_beyond(target - (cumulative[column] - sums[column]), prefix_sums(inside), inside)
+    return jnp.where(cumulative[-1] > 0, row * sums.size + column, 0)
 
 
-def _rows(x: jax.Array, most: int) -> Sequence[jax.Array]:
-    """[width] each, at most `most` of them, zeros behind the last action. Slices: XLA would compute a padded square bit
-    by bit on a CPU."""
-    width = -(-x.size // most)
+def _rows(x: jax.Array, max_rows: int) -> Sequence[jax.Array]:
+    """Splits `x` into at most `max_rows` rows of equal width, the last one zero-padded.
+
+    The rows are slices: on a CPU, XLA would compute a padded matrix element by element.
+    """
+    width = -(-x.size // max_rows)
     rows = [x[begin : begin + width] for begin in range(0, x.size, width)]
     rows[-1] = jnp.pad(rows[-1], (0, width - rows[-1].size))
     return rows
 
 
-def _place(weights: jax.Array, upto: jax.Array, point: jax.Array) -> jax.Array:
-    """int32[], the first place whose prefix sum lies beyond `point`; the heaviest where rounding hits a weight of 0."""
-    place = jnp.minimum((upto <= point).sum(dtype=jnp.int32), weights.size - 1)
-    return jnp.where(weights[place] > 0, place, weights.argmax().astype(jnp.int32))
+def _first_beyond(target: jax.Array, cumulative: jax.Array, weights: jax.Array) -> jax.Array:
+    """Returns int32[], the first index whose cumulative sum is above `target`.
+
+    Where rounding leads to a weight of 0, it is the index of the largest weight.
+    """
+    index = jnp.minimum((cumulative <= target).sum(dtype=jnp.int32), weights.size - 1)
+    return jnp.where(weights[index] > 0, index, weights.argmax().astype(jnp.int32))
 
 
-def _prefix_sums(x: jax.Array) -> jax.Array:
-    """float32[n], inclusive."""
-    if x.size > SHORT:
+def _for_platform(draw: Callable[..., jax.Array], key: jax.Array, weights: jax.Array) -> jax.Array:
+    """Returns `draw(key, weights, prefix_sums)` with the prefix sums that are fastest on the platform compiled for.
+
+    A product with a triangular matrix was measured to be faster than `cumsum` on CPUs. The choice is made around all of
+    `draw`: made around the product alone, `vmap` would transpose what the product returns.
+    """
+    on_cpu, elsewhere = (functools.partial(draw, prefix_sums=sums) for sums in (_matmul_prefix_sums, jnp.cumsum))
+    return jax.lax.platform_dependent(key, weights, cpu=on_cpu, default=elsewhere)
+
+
+def _matmul_prefix_sums(x: jax.Array) -> jax.Array:
+    """Returns float32[n], the inclusive prefix sums; of a short array as one product with a triangle of ones."""
+    if x.size > MATMUL_PREFIX_SUM_MAX:
         return jnp.cumsum(x)
     return jnp.dot(np.tril(np.ones((x.size, x.size), np.float32)), x, precision=jax.lax.Precision.HIGHEST)
+
+
+def _check_arguments(call: str, key: Any, weights: Any, expected: str, allowed: Sequence[Any]) -> None:
+    """Raises TypeError or ValueError unless the arguments are one key and one array, judged by types and shapes."""
+    key_type, weights_type = (getattr(argument, "dtype", type(argument)) for argument in (key, weights))
+    new_style = jnp.issubdtype(key_type, jax.dtypes.prng_key)
+    old_style = key_type == np.uint32 and np.ndim(key) > 0  # uint32[2]
+    if not (new_style or old_style) or not any(jnp.issubdtype(weights_type, kind) for kind in allowed):
+        found = " and ".join(getattr(kind, "__name__", str(kind)) for kind in (key_type, weights_type))
+        raise TypeError(f"{call} expected a PRNG key and {expected}, in this order, not {found}")
+    if np.ndim(weights) == 0:
+        raise ValueError(f"{call} expected {expected}, not a single number")
+    batch = np.shape(key)[: None if new_style else -1] or np.shape(weights)[:-1]
+    if batch != ():
+        found = f"a batch of {written_shape(batch)}"
+        raise ValueError(f"{call} expected one key and one {expected}, got {found}: put jax.vmap around it")

@@ -148,8 +148,11 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
     """See `auto_reset`."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.unwrapped, AutoReset):
-            raise TypeError(f"{self.unwrapped} restarts finished boards already: use it as it is")
+        inner: Env[Any] = self.unwrapped
+        while isinstance(inner, Wrapper):
+            if isinstance(inner, AutoReset):
+                raise TypeError(f"{self.unwrapped} restarts finished boards already: use it as it is")
+            inner = inner.unwrapped
         super().__post_init__()
 
     @property

@@ -1,5 +1,6 @@
 """Games between agents: they end, every seat is played by its agent, and one program plays them."""
 
+import functools
 import itertools
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,13 +18,17 @@ from tests.helpers.sticks import Sticks
 
 STICKS = Sticks()  # 7 sticks; three seats take 1, 2 or 3 in turn; who takes the last one wins 2, the others pay 1
 KEY = jax.random.key(0)
+
+summary: Any = jax.jit(arena.summary, static_argnums=0)
+winners: Any = jax.jit(arena.winners, static_argnums=0)
 ONE, TWO, THREE = (Taker(np.int32(sticks)) for sticks in (1, 2, 3))
 RANDOM = RandomAgent(STICKS)
+ALL_SEATS = list(itertools.product(range(3), repeat=3))  # all 27 ways to seat three agents
 
 
 def played(*agents: Any, seats: Any, key: jax.Array = KEY, **options: Any) -> Games:
     """Whole games, on the host."""
-    return jax.device_get(arena.play(STICKS, agents, np.asarray(seats), key, **options))
+    return jax.device_get(arena.play(STICKS, agents, jnp.array(seats), key, **options))
 
 
 def same(a: Any, b: Any) -> bool:
@@ -45,35 +50,18 @@ def reference(takes: tuple[int, int, int]) -> dict[str, Any]:
 
 
 def test_each_seat_is_played_by_its_agent() -> None:
-    """All 27 ways to seat three agents, as 27 games at once."""
-    agent_of_seat = list(itertools.product(range(3), repeat=3))
-    games = played(ONE, TWO, THREE, seats=agent_of_seat)
-    expected = [reference((a + 1, b + 1, c + 1)) for a, b, c in agent_of_seat]
+    games = played(ONE, TWO, THREE, seats=ALL_SEATS)
+    expected = [reference((a + 1, b + 1, c + 1)) for a, b, c in ALL_SEATS]
     for name in ("length", "turns", "returns"):
         np.testing.assert_array_equal(getattr(games, name), [game[name] for game in expected])
-    winners = [np.flatnonzero(row).tolist() for row in np.asarray(arena.winners(STICKS, games))]
-    assert winners == [[game["winner"]] for game in expected]
+    won = [np.flatnonzero(row).tolist() for row in np.asarray(winners(STICKS, games))]
+    assert won == [[game["winner"]] for game in expected]
     assert {game["winner"] for game in expected} == {0, 1, 2}
-
-
-def test_only_the_seats_of_the_random_agent_are_random() -> None:
-    """Agent 0 takes one stick on seat 0 of every game; the random agents on the other seats take any number."""
-    agent_of_seat = np.array([[0, 1, 1]] * 200)
-
-    @jax.jit
-    def first_steps(key: jax.Array) -> jax.Array:
-        games = arena.start(STICKS, key, 200)
-        return arena.record(STICKS, (ONE, RANDOM), agent_of_seat, games, key, 3)[2]
-
-    actions = np.asarray(first_steps(KEY))  # [steps, games]
-    assert set(actions[0]) == {0}
-    assert set(actions[1]) == set(actions[2]) == {0, 1, 2}
-    assert (actions[1] != actions[2]).any()
 
 
 # -- playing on ----------------------------------------------------------------------------------------------------
 
-ALL_RANDOM = np.zeros((40, 3), np.int32)
+ALL_RANDOM: Any = np.zeros((40, 3), np.int32)
 
 
 def test_play_ends_with_the_last_game() -> None:
@@ -90,24 +78,15 @@ def test_play_is_a_function_of_its_key() -> None:
     assert not same(first.length, other.length)
 
 
-advance_until_over: Any = jax.jit(arena.advance_until_over, static_argnums=0, static_argnames="max_steps")
-
-
-def test_max_steps_bounds_the_steps_of_every_game() -> None:
-    games = advance_until_over(STICKS, (RANDOM,), ALL_RANDOM, arena.start(STICKS, KEY, 40), KEY, max_steps=2)
-    assert (games.length == 2).all()
-    assert not games.over.any()
-
-
-def test_slices_add_up_to_whole_games() -> None:
-    agents, agent_of_seat, games = (ONE, TWO, THREE), np.array([[0, 1, 2], [2, 2, 2]]), arena.start(STICKS, KEY, 2)
-    whole = advance_until_over(STICKS, agents, agent_of_seat, games, KEY)
-    num_slices = 0
+def test_slices_have_at_most_max_steps_and_add_up_to_whole_games() -> None:
+    advance_until_over: Any = jax.jit(functools.partial(arena.advance_until_over, STICKS, max_steps=2))
+    agents, agent_of_seat, games = (ONE, TWO, THREE), jnp.array(ALL_SEATS), arena.start(STICKS, KEY, 27)
+    lengths: list[int] = []
     while not games.over.all():
-        games = advance_until_over(STICKS, agents, agent_of_seat, games, KEY, max_steps=2)
-        num_slices += 1
-    assert num_slices > 1
-    assert same(games, whole)
+        games = advance_until_over(agents, agent_of_seat, games, KEY)
+        lengths.append(int(games.length.max()))
+    assert lengths == [2, 4, 6, 7]
+    assert same(games, played(*agents, seats=ALL_SEATS))
 
 
 def test_progress_reports_every_game_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,8 +98,8 @@ def test_progress_reports_every_game_once(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_game_that_is_over_stays_as_it_is() -> None:
-    over = played(RANDOM, seats=ALL_RANDOM)
-    after, _ = jax.jit(arena.advance, static_argnums=0)(STICKS, (RANDOM,), ALL_RANDOM, over, KEY)
+    over: Any = played(RANDOM, seats=ALL_RANDOM)
+    after: Any = jax.jit(arena.advance, static_argnums=0)(STICKS, (RANDOM,), ALL_RANDOM, over, KEY)[0]
     assert (after.boards.rewards == 0).all()
     for name in ("length", "turns", "returns", "last_mover", "over", "forfeited"):
         assert same(getattr(after, name), getattr(over, name)), name
@@ -159,10 +138,9 @@ class HostTaker:
 
 def test_agent_on_the_host_plays_the_same_games() -> None:
     finished: list[int] = []
-    seats = [[0, 1, 1], [1, 1, 0]]
-    games = played(HostTaker(), TWO, seats=seats, on_finished=finished.append)
-    assert same(games, played(ONE, TWO, seats=seats))
-    assert sum(finished) == 2
+    games = played(HostTaker(), TWO, THREE, seats=ALL_SEATS, on_finished=finished.append)
+    assert same(games, played(ONE, TWO, THREE, seats=ALL_SEATS))
+    assert sum(finished) == 27
 
 
 @jax.tree_util.register_dataclass
@@ -171,7 +149,7 @@ class Constant:
     """Plays one action, legal or not."""
 
     on_device: ClassVar[bool] = True
-    action: jax.Array  # int32[]
+    action: Any  # int32[]
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         return jnp.full(states.current_player.shape, self.action)
@@ -180,12 +158,12 @@ class Constant:
 @pytest.mark.parametrize("action", [-1, 1, 3])
 def test_forfeited_game_has_no_winner_and_is_not_drawn(action: int) -> None:
     """One stick is left when seat 2 plays an action that is out of range, or takes two sticks."""
-    seats = np.array([[0, 0, 1]])
+    seats = jnp.array([[0, 0, 1]])
     games = played(THREE, Constant(np.int32(action)), seats=seats)
     assert games.forfeited.tolist() == games.over.tolist() == [True]
     assert games.returns.tolist() == [[0.5, 0.5, -1]]
     for number in (0, 1):
-        found = arena.summary(STICKS, games, seats, number)
+        found = summary(STICKS, games, seats, number)
         assert (found["win_rate"], found["draw_rate"], found["truncated_rate"]) == (0, 0, 0)
 
 
@@ -215,13 +193,27 @@ def test_drawn_seat_is_each_of_them_equally_often() -> None:
     assert (np.abs((agent_of_seat == 0).mean(0) - 1 / 3) < 0.045).all()  # five standard deviations
 
 
-@pytest.mark.parametrize(("num_players", "num_agents", "seats_each"), [(2, 2, 1), (6, 3, 2), (6, 2, 2), (4, 3, 1)])
+@pytest.mark.parametrize(("num_players", "num_agents", "seats_each"), [(6, 3, 2), (6, 2, 2), (4, 3, 1)])
 def test_equal_shares_are_equal_and_at_uniform_places(num_players: int, num_agents: int, seats_each: int) -> None:
     agent_of_seat = np.asarray(arena.equal_shares(KEY, 2000, num_players, num_agents, seats_each))
     for agent in range(num_agents):
         assert ((agent_of_seat == agent).sum(1) == seats_each).all()
         assert (np.abs((agent_of_seat == agent).mean(0) - seats_each / num_players) < 0.056).all()  # five deviations
     assert ((agent_of_seat == num_agents).sum(1) == num_players - num_agents * seats_each).all()
+
+
+@pytest.mark.parametrize(
+    ("seats", "message"),
+    [
+        ([[0, 0, 2]], "must hold indices of the 2 agents, not 0 to 2"),
+        ([[0, -1, -1]], "must hold indices of the 2 agents, not -1 to 0"),
+        ([[0, 1]], r"must have shape \[games, 3\], not \[1, 2\]"),
+        ([0, 1, 1], r"must have shape \[games, 3\], not \[3\]"),
+    ],
+)
+def test_play_refuses_seats_without_an_agent(seats: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        played(ONE, RANDOM, seats=seats)
 
 
 # -- evaluation ----------------------------------------------------------------------------------------------------
@@ -239,7 +231,7 @@ def win_probability(takes: int, seat: int, left: int = 7, mover: int = 0) -> flo
 evaluate: Any = jax.jit(arena.evaluate, static_argnums=(0, 4), static_argnames="seat")
 
 
-@pytest.mark.parametrize("seat", [0, 2, None])
+@pytest.mark.parametrize("seat", [2, None])
 def test_evaluate_finds_the_probability_of_a_win_against_random_players(seat: int | None) -> None:
     num_games = 2000
     for takes in (1, 3):
@@ -251,6 +243,6 @@ def test_evaluate_finds_the_probability_of_a_win_against_random_players(seat: in
 
 def test_evaluate_can_be_vmapped_over_parameters() -> None:
     takers = Taker(np.array([1, 3]))
-    found = jax.jit(jax.vmap(lambda taker: arena.evaluate(STICKS, taker, RANDOM, KEY, 2000, seat=0)))(takers)
-    alone = [evaluate(STICKS, Taker(np.int32(takes)), RANDOM, KEY, 2000, seat=0) for takes in (1, 3)]
+    found = jax.jit(jax.vmap(lambda taker: arena.evaluate(STICKS, taker, RANDOM, KEY, 2000, seat=2)))(takers)
+    alone = [evaluate(STICKS, Taker(np.int32(takes)), RANDOM, KEY, 2000, seat=2) for takes in (1, 3)]
     assert found["win_rate"].tolist() == [float(row["win_rate"]) for row in alone]

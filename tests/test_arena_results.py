@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -20,6 +21,9 @@ STICKS = (
 )  # 7 sticks; three seats take 1, 2 or 3 in turn; the seat that takes the last one wins 2, the others pay 1
 KEY = jax.random.key(0)
 
+summary: Any = jax.jit(arena.summary, static_argnums=0)
+winners: Any = jax.jit(arena.winners, static_argnums=0)
+
 
 STAR = jaxgames.make("chinese_checkers", size=1, num_players=3, max_rounds=20)  # one peg per seat, hops are possible
 BOXES = jaxgames.make("dots_and_boxes", rows=2, cols=2)  # an even number of boxes: draws are possible
@@ -32,7 +36,7 @@ MATERIAL = jaxgames.make("minichess", reward="material")
 @cache
 def recorded(env: Any, num_games: int, num_steps: int) -> tuple[Games, np.ndarray]:
     """Games of random agents, and the actions int32[steps, games]."""
-    agent_of_seat = np.zeros((num_games, env.num_players), np.int32)
+    agent_of_seat = jnp.zeros((num_games, env.num_players), jnp.int32)
 
     def run(key: jax.Array) -> Any:
         return arena.record(env, (RandomAgent(env),), agent_of_seat, arena.start(env, key, num_games), key, num_steps)
@@ -106,7 +110,7 @@ def test_summary_is_that_of_the_games_played_again(which: Any) -> None:
         "mean_reward": np.mean([row["returns"][seat] for row, seat in zip(rows, seats, strict=True)]),
     }
     agent_of_seat = np.where(np.arange(env.num_players) == seats[:, None], 0, 1)
-    found = arena.summary(env, recorded(*which)[0], np.asarray(agent_of_seat))
+    found = summary(env, recorded(*which)[0], np.asarray(agent_of_seat))
     assert set(found) == set(expected)
     for name, value in expected.items():
         np.testing.assert_allclose(found[name], value, rtol=1e-4)
@@ -132,15 +136,14 @@ def steps_from(position: str, moves: list[str], num_steps: int) -> Games:
 
 def one_game(env: Any, state: Any) -> Games:
     """A game in which no step is counted yet, on this board."""
-    seats = np.zeros((1, env.num_players))
-    return Games(
-        boards=jax.tree.map(lambda x: np.asarray(x)[None], state),
-        returns=seats.astype(np.float32),
-        turns=seats.astype(np.int32),
-        length=np.zeros(1, np.int32),
-        last_mover=np.full(1, -1, np.int32),
-        forfeited=np.zeros(1, np.bool_),
-    )
+    boards = jax.tree.map(lambda x: np.asarray(x)[None], state)
+    seats, games = np.zeros((1, env.num_players)), np.zeros(1, np.int32)
+    return games_of(boards, seats.astype(np.float32), seats.astype(np.int32), games, games - 1, games != 0)
+
+
+def games_of(*fields: Any) -> Games:
+    """Games made of numpy arrays."""
+    return Games(*fields)
 
 
 def test_row_of_boxes_is_one_turn() -> None:
@@ -155,16 +158,16 @@ def test_row_of_boxes_is_one_turn() -> None:
 
 def test_winning_turn_counts() -> None:
     games = steps_from("111111111110 001. 0", ["v(1,2)"], 1)
-    assert arena.winners(BOXES, games).tolist() == [[True, False]]
+    assert winners(BOXES, games).tolist() == [[True, False]]
     assert games.turns.tolist() == [[1, 0]]
-    assert arena.summary(BOXES, games, np.array([[0, 1]]))["mean_turns"] == 1
+    assert summary(BOXES, games, np.array([[0, 1]]))["mean_turns"] == 1
 
 
 def test_mate_wins_where_rewards_count_material_only() -> None:
     """The mating move captured nothing, so both returns are 0."""
     mated = one_game(MATERIAL, MATERIAL.from_string("4k/3Q1/4K/5/5 b - - 1 1"))
     assert mated.over.all()
-    found = arena.summary(MATERIAL, mated, np.array([[0, 1]]))
+    found = summary(MATERIAL, mated, np.array([[0, 1]]))
     assert (found["win_rate"], found["draw_rate"], found["mean_reward"]) == (1, 0, 0)
 
 
@@ -184,7 +187,7 @@ def ended(*games: tuple[int | str, list[float]]) -> Games:
     returns = np.array([returns for _, returns in games], np.float32)
     turns = np.arange(1, returns.size + 1).reshape(returns.shape)
     forfeited = np.array([how == "forfeit" for how, _ in games])
-    return Games(boards, returns, turns, np.full(len(games), 9), np.zeros(len(games), np.int32), forfeited)
+    return games_of(boards, returns, turns, np.full(len(games), 9), np.zeros(len(games), np.int32), forfeited)
 
 
 FIVE_ENDS = ended(
@@ -194,7 +197,7 @@ FIVE_ENDS = ended(
 
 def test_winner_is_the_rules_not_the_highest_return() -> None:
     none = [False, False, False]
-    assert arena.winners(STICKS, FIVE_ENDS).tolist() == [[True, False, False], none, none, [False, True, False], none]
+    assert winners(STICKS, FIVE_ENDS).tolist() == [[True, False, False], none, none, [False, True, False], none]
 
 
 def test_drawn_game_has_no_winner_and_is_neither_truncated_nor_forfeited() -> None:
@@ -202,20 +205,20 @@ def test_drawn_game_has_no_winner_and_is_neither_truncated_nor_forfeited() -> No
 
 
 def test_every_game_counts_in_every_rate() -> None:
-    found = arena.summary(STICKS, FIVE_ENDS, np.array([[0, 1, 1]] * 5))
+    found = summary(STICKS, FIVE_ENDS, np.array([[0, 1, 1]] * 5))
     assert found["win_rate"] == found["draw_rate"] == found["truncated_rate"] == np.float32(1 / 5)
     assert found["mean_turns"] == 1  # of the first game; in the fourth another agent won
     assert found["mean_reward"] == (5 + 2 + 5 + 9 - 1) / 5
 
 
 def test_mean_turns_is_nan_without_a_win() -> None:
-    assert np.isnan(arena.summary(STICKS, ended(("truncated", [5, 1, 0])), np.array([[0, 1, 1]]))["mean_turns"])
+    assert np.isnan(summary(STICKS, FIVE_ENDS, np.array([[1, 1, 0]] * 5))["mean_turns"])
 
 
 def test_agent_on_several_seats_wins_with_any_of_them() -> None:
     games, agent_of_seat = ended((0, [5, 1, 0]), (2, [0, 1, 5]), (1, [0, 5, 1])), np.array([[0, 1, 0]] * 3)
-    found = arena.summary(STICKS, games, agent_of_seat)
+    found = summary(STICKS, games, agent_of_seat)
     np.testing.assert_allclose(found["win_rate"], 2 / 3, rtol=1e-6)
     assert found["mean_turns"] == (1 + 6) / 2
     assert found["mean_reward"] == (5 + 0 + 0 + 5 + 0 + 1) / 6
-    np.testing.assert_allclose(arena.summary(STICKS, games, agent_of_seat, 1)["win_rate"], 1 / 3, rtol=1e-6)
+    np.testing.assert_allclose(summary(STICKS, games, agent_of_seat, 1)["win_rate"], 1 / 3, rtol=1e-6)

@@ -1,12 +1,11 @@
-"""`make`, `list_games`, `register`, and what is promised of every env before a device is touched."""
+"""`make`, `list_games` and `register`: games by name, those of the library and those of a user's module."""
 
-import ast
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
-import jax
 import pytest
 
 import jaxgames
@@ -16,7 +15,7 @@ from jaxgames.games.chinese_checkers import ChineseCheckers
 # -- make ---------------------------------------------------------------------------------------------------
 
 
-def test_a_name_alone_gives_the_defaults() -> None:
+def test_name_alone_makes_the_defaults() -> None:
     env = jaxgames.make("chinese_checkers")
     assert env == jaxgames.make("chinese_checkers", size=4, num_players=6, reward="positive_sum", max_rounds=1000)
     assert env.id == "chinese_checkers"
@@ -31,18 +30,18 @@ def test_a_name_alone_gives_the_defaults() -> None:
         "  chinese_checkers ( max_rounds = 9, reward = goal, num_players = 3, size = 2 )  ",
     ],
 )
-def test_one_string_says_the_same_as_keywords(text: str) -> None:
+def test_one_string_makes_the_same_env_as_keywords(text: str) -> None:
     expected = jaxgames.make("chinese_checkers", size=2, num_players=3, reward="goal", max_rounds=9)
     assert jaxgames.make(text) == expected
 
 
-def test_a_string_and_keywords_add_up() -> None:
+def test_parameters_of_string_and_keywords_are_joined() -> None:
     assert jaxgames.make("chinese_checkers(size=2)", num_players=3) == jaxgames.make(
         "chinese_checkers", size=2, num_players=3
     )
 
 
-def test_empty_brackets_are_no_parameters() -> None:
+def test_empty_brackets_make_the_defaults() -> None:
     assert jaxgames.make("chinese_checkers()") == jaxgames.make("chinese_checkers")
 
 
@@ -50,24 +49,24 @@ def test_empty_brackets_are_no_parameters() -> None:
     "parameters",
     [{}, {"size": 1}, {"size": 8, "num_players": 2}, {"reward": "win_loss"}, {"num_players": 4, "max_rounds": 7}],
 )
-def test_the_string_of_an_env_makes_an_equal_env(parameters: dict[str, Any]) -> None:
+def test_string_of_an_env_makes_an_equal_env(parameters: dict[str, Any]) -> None:
     env = jaxgames.make("chinese_checkers", **parameters)
     assert jaxgames.make(str(env)) == env
     assert all(f"{name}={value!r}" in str(env) for name, value in parameters.items())
 
 
-# -- what make refuses: ValueError that shows the offending part and what is allowed --------------------------------
+# -- refused by make: a ValueError shows the offending part and what is allowed ----------------------------------
 
 
 @pytest.mark.parametrize("name", ["chess_on_the_moon", "Chinese_Checkers", "chess_on_the_moon(size=2)"])
-def test_an_unknown_game_is_answered_with_those_that_there_are(name: str) -> None:
+def test_unknown_game_is_refused_with_a_list_of_games(name: str) -> None:
     with pytest.raises(ParameterError) as error:
         jaxgames.make(name)
     assert name.split("(")[0] in str(error.value)
     assert all(known in str(error.value) for known in jaxgames.list_games())
 
 
-def test_an_unknown_parameter_is_answered_with_those_that_there_are() -> None:
+def test_unknown_parameter_is_refused_with_a_list_of_parameters() -> None:
     with pytest.raises(ParameterError) as error:
         jaxgames.make("chinese_checkers", sise=2)
     assert "'sise'" in str(error.value)
@@ -89,7 +88,7 @@ def test_an_unknown_parameter_is_answered_with_those_that_there_are() -> None:
         ("max_rounds", -5, "from 1"),
     ],
 )
-def test_a_value_that_is_not_allowed(parameter: str, value: Any, allowed: str) -> None:
+def test_value_out_of_range_is_refused_with_the_allowed_ones(parameter: str, value: Any, allowed: str) -> None:
     with pytest.raises(ParameterError) as error:
         jaxgames.make("chinese_checkers", **{parameter: value})
     assert parameter in str(error.value)
@@ -100,8 +99,8 @@ def test_a_value_that_is_not_allowed(parameter: str, value: Any, allowed: str) -
 
 @pytest.mark.parametrize("parameter", ["size", "num_players", "reward", "max_rounds"])
 @pytest.mark.parametrize("value", [2.0, True, b"2", (2,), [2]])
-def test_a_value_of_the_wrong_type(parameter: str, value: Any) -> None:
-    """Equal to an allowed value is not enough: `2.0` and `True` would make envs that are equal but not the same."""
+def test_value_of_another_type_is_refused_even_if_equal_to_an_allowed_one(parameter: str, value: Any) -> None:
+    """`2.0` and `True` would make envs that are equal to others but not the same."""
     with pytest.raises(ParameterTypeError) as error:
         jaxgames.make("chinese_checkers", **{parameter: value})
     assert parameter in str(error.value)
@@ -112,7 +111,7 @@ def test_a_value_of_the_wrong_type(parameter: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("parameter", "value"), [("size", "2"), ("num_players", "six"), ("max_rounds", "9"), ("reward", 1), ("size", None)]
 )
-def test_numbers_are_not_words(parameter: str, value: Any) -> None:
+def test_text_for_a_number_and_number_for_a_text_are_refused(parameter: str, value: Any) -> None:
     with pytest.raises(ParameterTypeError, match=parameter):
         jaxgames.make("chinese_checkers", **{parameter: value})
 
@@ -125,7 +124,7 @@ def test_numbers_are_not_words(parameter: str, value: Any) -> None:
         ("chinese_checkers(size=2, size=3)", {}),
     ],
 )
-def test_a_parameter_given_twice(text: str, parameters: dict[str, Any]) -> None:
+def test_parameter_given_twice_is_refused(text: str, parameters: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match="size"):
         jaxgames.make(text, **parameters)
 
@@ -151,22 +150,29 @@ def test_a_parameter_given_twice(text: str, parameters: dict[str, Any]) -> None:
         "chinese_checkers\0",
         "'chinese_checkers'",
         "2",
+        ":chinese_checkers",
+        "own_game:",
+        "own-game:of_two",
+        "own_game/of_two.py:of_two",
+        "own_game:of_two:of_two",
+        "own_game..of_two:of_two",
+        "os:system('true')",
     ],
 )
-def test_a_malformed_string_is_shown_with_what_is_expected(text: str) -> None:
+def test_malformed_string_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ParameterError, match="chinese_checkers") as error:
         jaxgames.make(text)
     assert repr(text) in str(error.value)
 
 
 @pytest.mark.parametrize("value", ["print(1)", "__import__('os')", "[n for n in (1, 2)]", "1 + 1", "size.real"])
-def test_a_value_in_a_string_is_a_literal_and_never_run(value: str) -> None:
+def test_value_in_a_string_is_refused_unless_it_is_a_literal(value: str) -> None:
     with pytest.raises(ParameterError, match="size"):
         jaxgames.make(f"chinese_checkers(size={value})")
 
 
 @pytest.mark.parametrize("id", [None, 4, ["chinese_checkers"], b"chinese_checkers"])
-def test_the_name_must_be_a_string(id: Any) -> None:
+def test_name_is_refused_unless_it_is_a_string(id: Any) -> None:
     with pytest.raises(ParameterError) as error:
         jaxgames.make(id)
     assert repr(id) in str(error.value)
@@ -177,18 +183,22 @@ def test_the_name_must_be_a_string(id: Any) -> None:
 
 @pytest.fixture
 def own_games(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Games registered in a test are forgotten after it."""
+    """The games and modules registered in a test are forgotten after it."""
     monkeypatch.setattr(registry, "_constructors", dict(vars(registry)["_constructors"]))
+    for name in set(registry.MODULES):
+        monkeypatch.delitem(registry.MODULES, name)
+    for module in ("own_game", "own_game.of_two"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
 
 
 class TwoSeats(ChineseCheckers):
-    """A game of one's own: the built-in one for two seats only."""
+    """A user's own game: the built-in one for two seats only."""
 
     def __init__(self, size: int = 1) -> None:
         super().__init__(size=size, num_players=2)
 
 
-def test_the_games_are_listed_in_order() -> None:
+def test_games_are_listed_in_alphabetical_order() -> None:
     games = jaxgames.list_games()
     assert "chinese_checkers" in games
     assert games == sorted(games)
@@ -197,7 +207,7 @@ def test_the_games_are_listed_in_order() -> None:
 
 
 @pytest.mark.usefixtures("own_games")
-def test_a_registered_game_is_made_like_any_other() -> None:
+def test_registered_game_is_made_like_any_other() -> None:
     jaxgames.register("two_seats", TwoSeats)
     assert "two_seats" in jaxgames.list_games()
     assert jaxgames.make("two_seats") == TwoSeats()
@@ -208,7 +218,7 @@ def test_a_registered_game_is_made_like_any_other() -> None:
 
 @pytest.mark.usefixtures("own_games")
 def test_any_callable_can_be_registered() -> None:
-    """One that takes any keywords checks them itself."""
+    """A callable that takes any keywords checks them itself."""
     jaxgames.register("six_seats", lambda **parameters: ChineseCheckers(num_players=6, **parameters))
     assert jaxgames.make("six_seats", size=2) == jaxgames.make("chinese_checkers", size=2, num_players=6)
 
@@ -227,7 +237,7 @@ def test_any_callable_can_be_registered() -> None:
         ("two_seats", "TwoSeats", TypeError),
     ],
 )
-def test_what_register_refuses(id: str, constructor: Any, error: type[Exception]) -> None:
+def test_register_refuses_a_wrong_id_or_constructor(id: str, constructor: Any, error: type[Exception]) -> None:
     before = jaxgames.list_games()
     with pytest.raises(error) as refused:
         jaxgames.register(id, constructor)
@@ -235,59 +245,64 @@ def test_what_register_refuses(id: str, constructor: Any, error: type[Exception]
     assert jaxgames.list_games() == before
 
 
-# -- an env is a value --------------------------------------------------------------------------------------------
+# -- "module:game" ------------------------------------------------------------------------------------------------
 
-
-def test_envs_with_the_same_parameters_are_one_value() -> None:
-    one, same = jaxgames.make("chinese_checkers", size=2), jaxgames.make("chinese_checkers(size=2)")
-    assert one == same
-    assert hash(one) == hash(same)
-    for other in (
-        {"size": 3},
-        {"size": 2, "num_players": 2},
-        {"size": 2, "reward": "goal"},
-        {"size": 2, "max_rounds": 3},
-    ):
-        assert one != jaxgames.make("chinese_checkers", **other)
-
-
-def test_an_env_cannot_be_changed() -> None:
-    env = jaxgames.make("chinese_checkers")
-    with pytest.raises(AttributeError):
-        env.size = 2  # pyright: ignore[reportAttributeAccessIssue]  # the point of the test
-
-
-def test_an_env_is_static_under_jit() -> None:
-    """Plain properties of an argument can be used as shapes."""
-    count = jax.jit(lambda env: jax.numpy.zeros(env.num_actions), static_argnums=0)
-    assert count(jaxgames.make("chinese_checkers", size=1)).shape == (79,)
-    assert count(jaxgames.make("chinese_checkers")).shape == (727,)
-
-
-# -- no device is touched ---------------------------------------------------------------------------------------------
-
-IMPORT_ONLY = "import jaxgames"
-MAKE_AND_ASK = """
+OF_TWO = """
 import jaxgames
-for name in jaxgames.list_games():
-    env = jaxgames.make(name)
-    assert hash(env) == hash(jaxgames.make(str(env)))
-    print(env.id, env.num_players, env.num_actions, env.observation_shape)
-    print(env.max_steps, env.reward_range, env.zero_sum)
-    for value in (env.num_players, env.num_actions, *env.observation_shape):
-        assert type(value) is int
-    assert env.max_steps is None or type(env.max_steps) is int
-    assert [type(value) for value in env.reward_range] == [float, float]
-    assert type(env.zero_sum) is bool
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
+
+class OfTwo(DotsAndBoxes):
+    id = "of_two"
+
+jaxgames.register("of_two", OfTwo)
 """
 
 
-@pytest.mark.parametrize("script", [IMPORT_ONLY, MAKE_AND_ASK], ids=["import", "make"])
-def test_no_device_is_initialised(script: str) -> None:
-    """Neither by the import nor by an env and its plain properties, which are plain Python values."""
-    report = "from jax._src import xla_bridge; print(xla_bridge.backends_are_initialized())"
-    ran = subprocess.run(
-        [sys.executable, "-c", f"{script}\n{report}"], capture_output=True, text=True, env=dict(os.environ)
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert ast.literal_eval(ran.stdout.splitlines()[-1]) is False
+@pytest.fixture
+def own_modules(tmp_path: Path, own_games: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to import from, with a package `own_game` whose module `of_two` registers a game."""
+    (tmp_path / "own_game").mkdir()
+    (tmp_path / "own_game/__init__.py").touch()
+    (tmp_path / "own_game/of_two.py").write_text(OF_TWO)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("own_modules")
+@pytest.mark.parametrize("text", ["own_game.of_two:of_two(rows=2)", "  own_game.of_two : of_two ( rows = 2 )  "])
+def test_module_before_a_colon_is_imported_and_its_game_made(text: str) -> None:
+    env = jaxgames.make(text)
+    assert (env.id, vars(env)["rows"]) == ("of_two", 2)
+    assert jaxgames.make("own_game.of_two:of_two", rows=2) == jaxgames.make("of_two", rows=2) == env
+
+
+def test_string_of_an_imported_game_makes_it_in_another_process(own_modules: Path) -> None:
+    env = jaxgames.make("own_game.of_two:of_two(rows=2, reward=margin)")
+    assert str(env) == "own_game.of_two:of_two(rows=2, cols=5, reward='margin')"
+    script = "import sys, jaxgames; print(jaxgames.make(sys.argv[1]))"
+    environment = dict(os.environ) | {"PYTHONPATH": os.pathsep.join([str(own_modules), os.getcwd()])}
+    ran = subprocess.run([sys.executable, "-c", script, str(env)], capture_output=True, text=True, env=environment)
+    assert ran.stdout.strip() == str(env), ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "message"),
+    [
+        ("", "no_such_module:nim", "no module 'no_such_module' was found to make 'no_such_module:nim'"),
+        ("", "own_game.nowhere:nim", "no module 'own_game.nowhere' was found"),
+        ("", "own_game.of_two.deeper:nim", "no module 'own_game.of_two.deeper' was found"),
+        ("", "own_game.broken:nim", r"'own_game.broken' must call jaxgames.register\('nim', ...\)"),
+        ("import no_module", "own_game.broken:nim", "importing 'own_game.broken' .* failed: ModuleNotFoundError"),
+        ("1 / 0", "own_game.broken:nim", "importing 'own_game.broken' to make .* failed: ZeroDivisionError"),
+        ("def", "own_game.broken:nim", "importing 'own_game.broken' .* failed: SyntaxError"),
+        ("", "own_game.of_two:checkers", "'checkers' is a game of jaxgames: write it without 'own_game.of_two:'"),
+        ("", "own_game.of_two:of_two(raws=2)", "of_two has no parameter 'raws'"),
+    ],
+)
+def test_module_is_refused_when_it_does_not_register_the_game(
+    own_modules: Path, source: str, text: str, message: str
+) -> None:
+    (own_modules / "own_game/broken.py").write_text(source)
+    sys.modules.pop("own_game.broken", None)
+    with pytest.raises(ParameterError, match=message):
+        jaxgames.make(text)

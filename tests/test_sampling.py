@@ -1,76 +1,88 @@
-"""`random_action`: always legal, every legal action equally likely; `sample_action`: as likely as its weight."""
+"""`random_action` draws each legal action equally often and no other; `sample_action` in proportion to weights."""
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import export
 
 from jaxgames import random_action, sample_action
 
-SIZES = (1, 2, 3, 31, 32, 33, 223, 727)  # around a word, and action spaces of the star game
+SIZES = (1, 2, 3, 31, 32, 33, 223, 727)  # around the 32 bits of a word, and action spaces of the star game
+ROWS = 1000  # masks in a batch: one shape for each size, so one program for each size
 
 draw = jax.jit(jax.vmap(random_action))
+sample = jax.jit(jax.vmap(sample_action))
+
+Draw = Callable[[jax.Array, jax.Array], jax.Array]
 
 
-def keys(seed: int, number: int) -> jax.Array:
+def keys(seed: int, number: int = ROWS) -> jax.Array:
     return jax.random.split(jax.random.key(seed), number)
 
 
+def draws(batched: Draw, weights: np.ndarray, seed: int, batches: int = 20) -> np.ndarray:
+    """int[batches * ROWS], actions drawn with the same weights."""
+    rows = jnp.asarray(np.broadcast_to(weights, (ROWS, weights.size)))
+    return np.concatenate([batched(keys(1000 * seed + batch), rows) for batch in range(batches)])
+
+
 @pytest.mark.parametrize("size", SIZES)
-def test_the_only_legal_action_is_drawn_wherever_it_stands(size: int) -> None:
-    np.testing.assert_array_equal(draw(keys(0, size), jnp.eye(size, dtype=jnp.bool_)), np.arange(size))
+def test_only_legal_action_is_drawn_wherever_it_stands(size: int) -> None:
+    legal = np.arange(ROWS) % size
+    np.testing.assert_array_equal(draw(keys(0), jnp.asarray(legal[:, None] == np.arange(size))), legal)
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("density", [0.02, 0.5, 0.98, 1.0])
-def test_an_illegal_action_is_never_drawn(size: int, density: float) -> None:
-    mask = np.random.default_rng(0).random((1000, size)) < density
-    mask = mask[mask.any(1)]
-    if not len(mask):
-        mask = np.ones((1, size), np.bool_)
-    actions = np.asarray(draw(keys(1, len(mask)), jnp.asarray(mask)))
+def test_illegal_action_is_never_drawn(size: int, density: float) -> None:
+    mask = np.random.default_rng(0).random((ROWS, size)) < density
+    mask[~mask.any(1)] = True
+    actions = np.asarray(draw(keys(1), jnp.asarray(mask)))
     assert actions.dtype == np.int32
-    assert mask[np.arange(len(mask)), actions].all()
+    assert mask[np.arange(ROWS), actions].all()
 
 
-def test_first_and_last_are_drawn_alike() -> None:
-    mask = jnp.zeros(727, jnp.bool_).at[jnp.array([0, 726])].set(True)
-    actions = np.asarray(jax.jit(jax.vmap(random_action, in_axes=(0, None)))(keys(2, 1000), mask))
+def test_first_and_last_action_are_drawn_equally_often() -> None:
+    mask = np.isin(np.arange(727), [0, 726])
+    actions = draws(draw, mask, seed=2, batches=1)
     assert set(actions.tolist()) == {0, 726}
     assert abs((actions == 0).mean() - 0.5) < 0.08  # five standard deviations
 
 
 @pytest.mark.parametrize("size", [2, 223, 727])
-def test_the_choice_is_uniform(size: int) -> None:
+def test_legal_actions_are_drawn_uniformly(size: int) -> None:
     """Chi-square of 20,000 draws against equal counts: mean k - 1, variance 2 (k - 1)."""
-    legal = np.flatnonzero(np.random.default_rng(size).random(size) < 0.3) if size > 2 else np.arange(2)
-    mask = jnp.zeros(size, jnp.bool_).at[legal].set(True)
-    actions = np.asarray(jax.jit(jax.vmap(random_action, in_axes=(0, None)))(keys(3, 20_000), mask))
-    counts = np.bincount(actions, minlength=size)[legal]
-    expected = 20_000 / len(legal)
-    freedom = len(legal) - 1
-    assert counts.sum() == 20_000
+    mask = np.random.default_rng(size).random(size) < 0.3 if size > 2 else np.ones(2, np.bool_)
+    actions = draws(draw, mask, seed=3)
+    counts = np.bincount(actions, minlength=size)[mask]
+    expected = actions.size / mask.sum()
+    freedom = mask.sum() - 1
+    assert counts.sum() == actions.size
     assert ((counts - expected) ** 2 / expected).sum() < freedom + 5 * np.sqrt(2 * freedom)
 
 
 @pytest.mark.parametrize("size", [1, 3, 223])
 @pytest.mark.parametrize("draw_one", [random_action, sample_action])
-def test_equal_parts_of_the_unit_interval_belong_to_the_legal_actions(
-    draw_one: Callable[[jax.Array, jax.Array], jax.Array], size: int, monkeypatch: pytest.MonkeyPatch
+def test_each_legal_action_owns_an_equal_part_of_the_unit_interval(
+    draw_one: Draw, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exactly uniform, if the one random number is; also at both ends of its range."""
-
-    def as_given(key: jax.Array) -> jax.Array:
-        return key
-
-    monkeypatch.setattr(jax.random, "uniform", as_given)
+    """The drawn action is exactly uniform if the one random number is; also at both ends of its range."""
     legal = np.flatnonzero(np.arange(size) % 3 != 1)
     mask = jnp.zeros(size, jnp.bool_).at[legal].set(True)
     middles = (np.arange(len(legal)) + 0.5) / len(legal)
-    numbers = jnp.asarray([0.0, *middles, 1 - 2**-24], jnp.float32)
-    first, *inner, last = np.asarray(jax.jit(jax.vmap(lambda number: draw_one(number, mask)))(numbers)).tolist()
+    numbers = np.array([0.0, *middles, 1 - 2**-24], np.float32)
+
+    def uniform(key: jax.Array) -> jax.Array:
+        return jnp.asarray(numbers)[jax.random.key_data(key)[-1]]  # the number that the key counts to
+
+    monkeypatch.setattr(jax.random, "uniform", uniform)
+    words = np.stack([np.zeros(len(numbers)), np.arange(len(numbers))], -1).astype(np.uint32)
+    counting = jax.random.wrap_key_data(jnp.asarray(words))
+    first, *inner, last = np.asarray(jax.jit(jax.vmap(draw_one, (0, None)))(counting, mask)).tolist()
     assert sorted(inner) == legal.tolist()
     assert (first, last) == (inner[0], inner[-1])
 
@@ -78,30 +90,86 @@ def test_equal_parts_of_the_unit_interval_belong_to_the_legal_actions(
 @pytest.mark.parametrize("size", [1, 3, 223, 727])
 def test_actions_are_drawn_in_proportion_to_their_weights(size: int) -> None:
     """Chi-square of 20,000 draws, as above."""
-    weights = np.random.default_rng(size).random(size) * (np.arange(size) % 3 != 1)
-    actions = np.asarray(jax.jit(jax.vmap(sample_action, in_axes=(0, None)))(keys(6, 20_000), jnp.asarray(weights)))
+    weights = (np.random.default_rng(size).random(size) * (np.arange(size) % 3 != 1)).astype(np.float32)
+    actions = draws(sample, weights, seed=6)
     possible = weights > 0
     counts = np.bincount(actions, minlength=size)
     assert counts[~possible].sum() == 0
-    expected = (20_000 * weights / weights.sum())[possible]
+    expected = (actions.size * weights / weights.sum())[possible]
     freedom = possible.sum() - 1
     variance = 2 * freedom + (1 / expected).sum()  # of the statistic, whose terms with few expected draws vary more
     assert ((counts[possible] - expected) ** 2 / expected).sum() < freedom + 5 * np.sqrt(variance) + 1e-9
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_without_a_legal_action_it_is_0(size: int) -> None:
-    none = jnp.zeros((5, size), jnp.bool_)
-    assert draw(keys(4, 5), none).tolist() == [0] * 5
-    assert jax.vmap(sample_action)(keys(4, 5), none).tolist() == [0] * 5
+def test_action_is_0_when_none_is_legal(size: int) -> None:
+    assert not draws(draw, np.zeros(size, np.bool_), seed=4, batches=1).any()
+    assert not draws(sample, np.zeros(size, np.float32), seed=4, batches=1).any()
 
 
-def test_a_very_large_action_space() -> None:
-    """Beyond the sizes whose prefix sums are a product."""
-    np.testing.assert_array_equal(draw(keys(7, 20), jnp.eye(20, 10_000, 9_979, dtype=jnp.bool_)), 9_979 + np.arange(20))
+def test_only_legal_action_is_drawn_when_prefix_sums_are_long() -> None:
+    """10,000 actions are more columns than those whose prefix sums are a product."""
+    legal = 9_979 + np.arange(20)
+    mask = jnp.asarray(legal[:, None] == np.arange(10_000))
+    np.testing.assert_array_equal(draw(keys(7, 20), mask), legal)
 
 
-def test_a_batch_draws_what_its_rows_draw() -> None:
+def test_batch_draws_what_its_rows_draw() -> None:
     mask = jnp.asarray(np.random.default_rng(5).random((20, 223)) < 0.1)
-    alone = [int(draw(key[None], row[None])[0]) for key, row in zip(keys(5, 20), mask, strict=True)]
+    one = jax.jit(random_action)
+    alone = [int(one(key, row)) for key, row in zip(keys(5, 20), mask, strict=True)]
     assert draw(keys(5, 20), mask).tolist() == alone
+
+
+def test_actions_of_a_key_are_those_of_earlier_versions() -> None:
+    """A run can be repeated only while a key draws the same actions."""
+    mask = jnp.asarray(np.arange(223) % 3 == 0)
+    one = jax.jit(random_action)
+    assert [int(one(key, mask)) for key in keys(0, 5)] == [222, 0, 69, 204, 15]
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda", "tpu"])
+def test_prefix_sums_are_a_product_on_a_cpu_only(platform: str) -> None:
+    exported = export.export(draw, platforms=[platform])(keys(8, 4), jnp.ones((4, 727), jnp.bool_))
+    assert ("dot_general" in exported.mlir_module()) == (platform == "cpu")
+
+
+# -- arguments that are refused, from their types and shapes ---------------------------------------------------
+
+KEY, MASK = jax.random.key(0), np.ones(5, np.bool_)
+
+
+@pytest.mark.parametrize("draw_one", [random_action, sample_action])
+@pytest.mark.parametrize(
+    ("key", "mask", "error", "message"),
+    [
+        (MASK, KEY, TypeError, r"expected a PRNG key and \w+\[num_actions\], in this order, not bool and key<fry>"),
+        (0, MASK, TypeError, "expected a PRNG key .* not int(32)? and bool"),
+        (KEY, KEY, TypeError, "expected a PRNG key .* not key<fry> and key<fry>"),
+        (KEY, [True], TypeError, "not key<fry> and list"),
+        (KEY, np.ones((7, 5), np.bool_), ValueError, "got a batch of 7: put jax.vmap around it"),
+        (keys(0, 3), MASK, ValueError, "got a batch of 3: put jax.vmap around it"),
+        (KEY, np.True_, ValueError, r"expected \w+\[num_actions\], not a single number"),
+    ],
+)
+def test_argument_of_wrong_type_or_shape_is_refused(
+    draw_one: Draw, key: Any, mask: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        draw_one(key, mask)
+
+
+def test_traced_arguments_are_checked_too() -> None:
+    with pytest.raises(TypeError, match="expected a PRNG key"):
+        jax.eval_shape(random_action, MASK, KEY)
+    with pytest.raises(ValueError, match="got a batch of 7"):
+        jax.eval_shape(random_action, KEY, np.ones((7, 5), np.bool_))
+
+
+def test_mask_of_integers_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"expected a PRNG key and bool\[num_actions\], .* not key<fry> and int32"):
+        random_action(KEY, jnp.ones(5, jnp.int32))
+
+
+def test_key_of_the_old_style_is_accepted() -> None:
+    assert int(random_action(jax.random.PRNGKey(0), jnp.asarray(MASK))) == int(random_action(KEY, jnp.asarray(MASK)))

@@ -1,9 +1,9 @@
-"""Plays runs against each other: each pilots the same number of seats, at random places in every game.
+"""Plays runs against each other: each has the same number of seats, at random places in every game.
 
     python -m train.match runs/shared runs/shared_encoder runs/independent --games 1000
 
 The last line on standard output is JSON: games, seats_each, draw_rate, truncated_rate, and for every run its wins,
-win_rate, mean_turns and mean_reward. Seats that no run pilots are played by uniformly random players.
+win_rate, mean_turns and mean_reward. Uniformly random players take the seats that are left.
 """
 
 import json
@@ -13,24 +13,25 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import jax
-import jax.numpy as jnp
 import tyro
+from tqdm import tqdm
 
-from train import evaluate, play
+from jaxgames import arena
+from jaxgames.agents import RandomAgent
+from train import agents
 from train.driver.metrics import rounded, to_floats
-from train.driver.run_folder import RunFolder
-from train.ppo import PPO
 
 
 @dataclass(frozen=True)
 class Arguments:
     run_dirs: Annotated[tuple[Path, ...], tyro.conf.Positional]
-    """The folders of two or more runs of train.ppo on the same game."""
+    """The folders of two or more runs on the same game."""
     games: int = 1000
     seats_each: int | None = None
     """Seats of each run; two where they fit, else one, if not given."""
     temperature: float = 1.0
-    """1 draws from the policies; with 0, their likeliest actions, all games with the same seats are alike."""
+    """1 samples from the policies, a smaller one sharpens them. With 0 they play greedily, and all games with the same
+    seats are alike."""
     seed: int = 0
 
 
@@ -47,54 +48,54 @@ def main() -> None:
 
 
 def match(arguments: Arguments) -> dict[str, Any]:
-    """The result as the command prints it."""
-    runs = [RunFolder.open(folder, PPO) for folder in arguments.run_dirs]
-    learners = [run.learner for run in runs]
-    if len(runs) < 2:
-        raise ValueError(f"expected the folders of two or more runs, not {len(runs)}")
-    evaluate.check(arguments.games, arguments.temperature)
-    env = learners[0].env
-    for learner, folder in zip(learners, arguments.run_dirs, strict=True):
-        if learner.env != env:
-            raise ValueError(f"the runs must share a game: {folder} plays {learner.env}, {arguments.run_dirs[0]} {env}")
-    fitting = env.num_players // len(runs)
-    if fitting < 1:
-        raise ValueError(f"at most {env.num_players} runs fit on the seats of {env}, not {len(runs)}")
-    seats_each = arguments.seats_each if arguments.seats_each is not None else min(2, fitting)
-    if not 1 <= seats_each <= fitting:
-        raise ValueError(f"{len(runs)} runs on {env.num_players} seats: seats_each must be from 1 to {fitting}")
+    """Returns the result that the command prints."""
+    folders, num_runs = arguments.run_dirs, len(arguments.run_dirs)
+    if num_runs < 2:
+        raise ValueError(f"expected the folders of two or more runs, not {num_runs}")
+    if arguments.games < 1:
+        raise ValueError(f"games must be positive, not {arguments.games}")
+    runs = [agents.open_run(folder) for folder in folders]
+    env = runs[0].learner.env
+    for run, folder in zip(runs, folders, strict=True):
+        if run.learner.env != env:
+            raise ValueError(
+                f"the runs must share a game: {folder} was trained on {run.learner.env}, {folders[0]} on {env}"
+            )
+    seats_each = seats_for(num_runs, env.num_players, arguments.seats_each)
 
-    key, places_key = jax.random.split(jax.random.key(arguments.seed))
-    pilots = places(places_key, arguments.games, env.num_players, len(runs), seats_each)
-    games = evaluate.watch(
-        env,
-        tuple(learner.policy for learner in learners),
-        [run.params() for run in runs],
-        pilots,
-        key,
-        arguments.temperature,
-    )
+    players = (*(agents.agent_of_run(run, arguments.temperature) for run in runs), RandomAgent(env))
+    key, seats_key = jax.random.split(jax.random.key(arguments.seed))
+    agent_of_seat = arena.equal_shares(seats_key, arguments.games, env.num_players, num_runs, seats_each)
+    with tqdm(total=arguments.games, unit=" games", disable=None) as bar:
+        games = arena.play(env, players, agent_of_seat, key, on_finished=bar.update)
+
+    rows = [to_floats(arena.summary(env, games, agent_of_seat, number)) for number in range(num_runs)]
+    won = arena.winners(env, games)
     return {
         "games": arguments.games,
         "seats_each": seats_each,
-        **rounded({"draw_rate": float(games.drawn.mean()), "truncated_rate": float(games.boards.truncated.mean())}),
-        "runs": [standing(games, pilots, number, str(folder)) for number, folder in enumerate(arguments.run_dirs)],
+        **rounded({name: rows[0][name] for name in ("draw_rate", "truncated_rate")}),  # the same for every run
+        "runs": [
+            {
+                "run": str(folder),
+                "wins": int((won & (agent_of_seat == number)).sum()),
+                **rounded({name: row[name] for name in ("win_rate", "mean_turns", "mean_reward")}),
+            }
+            for number, (folder, row) in enumerate(zip(folders, rows, strict=True))
+        ],
     }
 
 
-def places(key: jax.Array, num_games: int, num_players: int, num_runs: int, seats_each: int) -> jax.Array:
-    """int32[games, num_players], the run that pilots a seat, shuffled in every game; RANDOM where none does."""
-    seat = jnp.arange(num_players)
-    pilots = jnp.where(seat < num_runs * seats_each, seat // seats_each, play.RANDOM)
-    return jax.vmap(lambda key: jax.random.permutation(key, pilots))(jax.random.split(key, num_games))
-
-
-def standing(games: play.Games, pilots: jax.Array, number: int, name: str) -> dict[str, Any]:
-    """How one run did."""
-    wins = int((games.won & (pilots == number)).sum())
-    numbers = to_floats(play.summary(games, pilots, number))
-    del numbers["draw_rate"], numbers["truncated_rate"]  # the games', not the run's
-    return {"run": name, "wins": wins, **rounded(numbers)}
+def seats_for(num_runs: int, num_players: int, seats_each: int | None) -> int:
+    """Returns the seats of each run; two where they fit, else one, if None. Raises ValueError where they do not fit."""
+    most = num_players // num_runs
+    if most < 1:
+        raise ValueError(f"at most {num_players} runs fit on {num_players} seats, not {num_runs}")
+    if seats_each is None:
+        return min(2, most)
+    if not 1 <= seats_each <= most:
+        raise ValueError(f"{num_runs} runs on {num_players} seats: seats_each must be from 1 to {most}")
+    return seats_each
 
 
 if __name__ == "__main__":

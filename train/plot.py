@@ -1,4 +1,4 @@
-"""The learning curve of a run as a picture.
+"""Draws the learning curve of a run: win rate and turns to win, by environment steps.
 
 python -m train.plot runs/first
 """
@@ -12,8 +12,8 @@ import matplotlib as mpl
 import tyro
 from matplotlib.figure import Figure
 
+from train import agents
 from train.driver.run_folder import RunFolder
-from train.ppo import PPO
 
 mpl.use("Agg")
 
@@ -21,42 +21,57 @@ mpl.use("Agg")
 @dataclass(frozen=True)
 class Arguments:
     run_dir: Annotated[Path, tyro.conf.Positional]
-    """The folder of a run of train.ppo."""
+    """The folder of a run."""
 
 
 def main() -> None:
     """The command `python -m train.plot`."""
     arguments = tyro.cli(Arguments, prog="python -m train.plot", description="Draw a run's learning curve.")
     try:
-        run = RunFolder.open(arguments.run_dir, PPO)
-        print(learning_curve(run))
+        print(learning_curve(agents.open_run(arguments.run_dir)))
     except (ValueError, OSError) as error:
         sys.exit(f"train.plot: {error}")
 
 
 def learning_curve(run: RunFolder) -> Path:
-    """Writes learning_curve.png into the run's folder: win rate and turns to win against steps."""
-    rows = [row for row in run.rows() if row.get("win_rate") is not None]
-    if not rows:
+    """Writes learning_curve.png into the run's folder and returns its path.
+
+    Raises ValueError for a run that was never evaluated.
+    """
+    evaluations = [row for row in run.rows() if row.get("win_rate") is not None]
+    if not evaluations:
         raise ValueError(f"{run.folder} has no evaluations to draw: train with --evaluate-every")
+    title = ", ".join(str(setting) for name, setting in run.learner.summary.items() if name != "seed")
+    path = run.folder / "learning_curve.png"
+    draw(evaluations, title).savefig(path, dpi=150)
+    return path
+
+
+def draw(evaluations: list[dict[str, Any]], title: str) -> Figure:
+    """Returns the picture of the win rate (left axis) and the turns to win (right axis).
+
+    Args:
+      evaluations: rows of metrics.jsonl with steps, win_rate and mean_turns; mean_turns is None where no game was won.
+      title: above the picture.
+    """
     figure = Figure(figsize=(7, 4), layout="constrained")
-    axes: Any = figure.subplots()
-    axes.set(
-        title=f"{run.config.env}, {run.config.sharing}", xlabel="environment steps", ylabel="win rate", ylim=(0, 1.02)
-    )
-    axes.plot([row["steps"] for row in rows], [row["win_rate"] for row in rows], color="C0", marker="o", markersize=3)
-    axes.yaxis.label.set_color("C0")
-    axes.set_xscale("log")
-    axes.grid(alpha=0.3)
-    won = [row for row in rows if row["mean_turns"] is not None]
-    right = axes.twinx()
-    right.plot([row["steps"] for row in won], [row["mean_turns"] for row in won], color="C1", marker="s", markersize=3)
+    left: Any = figure.subplots()
+    left.set(title=title, xlabel="environment steps", ylabel="win rate", ylim=(0, 1.02), xscale="log")
+    left.plot(*_points(evaluations, "win_rate"), color="C0", marker="o", markersize=3)
+    left.yaxis.label.set_color("C0")
+    left.grid(alpha=0.3)
+    right = left.twinx()
+    right.plot(*_points(evaluations, "mean_turns"), color="C1", marker="s", markersize=3)
     right.set_ylabel("turns to win")
     right.yaxis.label.set_color("C1")
     right.set_ylim(bottom=0)
-    path = run.folder / "learning_curve.png"
-    figure.savefig(path, dpi=150)
-    return path
+    return figure
+
+
+def _points(evaluations: list[dict[str, Any]], name: str) -> tuple[list[float], list[float]]:
+    """Steps and values of the rows that have a value."""
+    rows = [row for row in evaluations if row[name] is not None]
+    return [row["steps"] for row in rows], [row[name] for row in rows]
 
 
 if __name__ == "__main__":

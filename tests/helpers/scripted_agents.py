@@ -13,7 +13,7 @@ class Taker:
     """Takes `sticks` of the game of sticks, or all that are left where these are fewer."""
 
     on_device: ClassVar[bool] = True
-    sticks: jax.Array  # int32[]
+    sticks: Any  # int32[]
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         return jnp.minimum(self.sticks, jnp.maximum(states.left, 1)) - 1
@@ -26,7 +26,7 @@ class Preferring:
 
     on_device: ClassVar[bool] = True
     env: Any = field(metadata={"static": True})
-    preference: jax.Array  # float32[num_actions]
+    preference: Any  # float32[num_actions]
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         mask = jax.vmap(self.env.legal_action_mask)(states)

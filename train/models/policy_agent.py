@@ -26,6 +26,10 @@ class PolicyAgent:
     temperature: float = field(default=1.0, metadata={"static": True})
     """1 samples from the policy, a smaller one sharpens it, 0 plays its most probable action."""
 
+    def __post_init__(self) -> None:
+        if self.temperature < 0:
+            raise ValueError(f"temperature must be 0 or more, not {self.temperature}")
+
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         """int32[B]."""
         observation = jax.vmap(self.env.observe)(states)

@@ -1,0 +1,255 @@
+"""`Env`: an env is a value, its functions refuse wrong arguments, and it says who won and why a game ended."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import Env, Outcome, auto_reset
+from jaxgames.wrappers import Wrapper
+from tests.helpers.sticks import Sticks
+
+KEY = jax.random.key(0)
+ENV = Sticks()
+STATE = jax.device_get(ENV.init(KEY))
+BATCH = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (4, *leaf.shape)), STATE)
+
+
+# -- an env is a value --------------------------------------------------------------------------------------------
+
+
+def test_envs_are_equal_when_their_parameters_are() -> None:
+    one, same = jaxgames.make("chinese_checkers", size=2), jaxgames.make("chinese_checkers(size=2)")
+    assert one == same
+    assert hash(one) == hash(same)
+    for other in (
+        {"size": 3},
+        {"size": 2, "num_players": 2},
+        {"size": 2, "reward": "goal"},
+        {"size": 2, "max_rounds": 3},
+    ):
+        assert one != jaxgames.make("chinese_checkers", **other)
+
+
+def test_env_cannot_be_changed() -> None:
+    env = jaxgames.make("chinese_checkers")
+    with pytest.raises(AttributeError):
+        env.size = 2  # pyright: ignore[reportAttributeAccessIssue]  # the point of the test
+
+
+def test_env_is_static_under_jit() -> None:
+    """Its plain properties can be used as shapes."""
+    count = jax.jit(lambda env: jax.numpy.zeros(env.num_actions), static_argnums=0)
+    assert count(jaxgames.make("chinese_checkers", size=1)).shape == (79,)
+    assert count(jaxgames.make("chinese_checkers")).shape == (727,)
+
+
+# -- no device is touched ---------------------------------------------------------------------------------------------
+
+MAKE_AND_ASK = """
+from jax._src import xla_bridge
+
+import jaxgames
+
+assert not xla_bridge.backends_are_initialized(), "import"
+for name in jaxgames.list_games():
+    env = jaxgames.make(name)
+    assert hash(env) == hash(jaxgames.make(str(env)))
+    for value in (env.num_players, env.num_actions, env.version, *env.observation_shape):
+        assert type(value) is int
+    assert env.max_steps is None or type(env.max_steps) is int
+    assert [type(value) for value in env.reward_range] == [float, float]
+    assert type(env.zero_sum) is bool
+assert not xla_bridge.backends_are_initialized(), "make"
+"""
+
+
+def test_no_device_is_initialised_by_import_and_make() -> None:
+    """Nor by the plain properties of an env, which are plain Python values."""
+    ran = subprocess.run([sys.executable, "-c", MAKE_AND_ASK], capture_output=True, text=True, env=dict(os.environ))
+    assert ran.returncode == 0, ran.stderr
+
+
+# -- wrong arguments are refused from their types and shapes, while a program is traced --------------------------
+
+ON_DEVICE: dict[str, Callable[[Env[Any], Any], Any]] = {
+    "step": lambda env, state: env.step(state, 0),
+    "legal_action_mask": lambda env, state: env.legal_action_mask(state),
+    "observe": lambda env, state: env.observe(state),
+    "winners": lambda env, state: env.winners(state),
+}
+ON_HOST: dict[str, Callable[[Env[Any], Any], Any]] = {
+    "outcome": lambda env, state: env.outcome(state),
+    "action_to_string": lambda env, state: env.action_to_string(state, 0),
+    "action_from_string": lambda env, state: env.action_from_string(state, "take 1"),
+    "to_string": lambda env, state: env.to_string(state),
+}
+OF_A_STATE = ON_DEVICE | ON_HOST
+ENVS: dict[str, Env[Any]] = {"game": ENV, "wrapper": Wrapper(ENV), "auto_reset": auto_reset(ENV)}
+
+
+@pytest.mark.parametrize("env", ENVS.values(), ids=ENVS)
+@pytest.mark.parametrize("method", OF_A_STATE)
+def test_batch_of_boards_is_refused_without_vmap(method: str, env: Env[Any]) -> None:
+    state = jax.eval_shape(env.init, KEY)
+    batch = jax.tree.map(lambda leaf: np.zeros((2, 3, *leaf.shape), leaf.dtype), state)
+    remedy = f"put jax.vmap around env.{method}" if method in ON_DEVICE else r"pass one, jax.tree.map\(.*"
+    with pytest.raises(ValueError, match=f"^expected one board, got a batch of 2 x 3: {remedy}$"):
+        OF_A_STATE[method](env, batch)
+
+
+@pytest.mark.parametrize("method", ON_DEVICE)
+def test_batch_of_boards_is_accepted_under_vmap_and_refused_in_jit(method: str) -> None:
+
+    def call(state: Any) -> Any:
+        return ON_DEVICE[method](ENV, state)
+
+    jax.eval_shape(jax.vmap(call), BATCH)
+    with pytest.raises(ValueError, match="expected one board, got a batch of 4"):
+        jax.eval_shape(call, BATCH)
+
+
+@pytest.mark.parametrize("env", ENVS.values(), ids=ENVS)
+def test_batch_of_keys_is_refused_without_vmap(env: Env[Any]) -> None:
+    for keys in (jax.random.split(KEY, 5), jnp.zeros((5, 2), jnp.uint32)):
+        with pytest.raises(ValueError, match=r"expected one key, got a batch of 5: put jax.vmap around env.init"):
+            env.init(keys)
+    with pytest.raises(ValueError, match=r"expected one key, got a batch of 5: put jax.vmap around env.step"):
+        env.step(env.init(KEY), 0, jax.random.split(KEY, 5))
+
+
+@pytest.mark.parametrize("method", OF_A_STATE)
+def test_state_of_another_kind_is_refused(method: str) -> None:
+    inner = auto_reset(ENV).init(KEY)
+    call = OF_A_STATE[method]
+    with pytest.raises(TypeError, match=rf"got one of auto_reset\(env\): call auto_reset\(env\).{method}"):
+        call(ENV, inner)
+    with pytest.raises(TypeError, match=r"expected a state of auto_reset\(sticks\(.*\)\), got a plain SticksState"):
+        call(auto_reset(ENV), STATE)
+    with pytest.raises(TypeError, match=rf"env.{method} expected a state of sticks\(.*\), not tuple"):
+        call(ENV, (1, 2))
+
+
+@pytest.mark.parametrize("env", ENVS.values(), ids=ENVS)
+@pytest.mark.parametrize(
+    "action",
+    [0.0, 4.7, np.nan, True, "0", None, [0], np.float32(0), np.bool_(0), jnp.float32(0), jnp.bool_(1), KEY],
+)
+def test_action_is_refused_unless_it_is_an_integer(action: Any, env: Env[Any]) -> None:
+    with pytest.raises(TypeError, match="action must be an integer, not "):
+        env.step(env.init(KEY), action)
+    if env is not ENVS["auto_reset"]:
+        with pytest.raises(TypeError, match="expected an action from 0 to 2, one integer, not "):
+            env.action_to_string(env.init(KEY), action)
+
+
+def test_traced_action_is_refused_by_its_type_and_shape() -> None:
+    for dtype in (jnp.float32, jnp.bool_):
+        with pytest.raises(TypeError, match="action must be an integer, not an array or a number of dtype "):
+            jax.eval_shape(ENV.step, STATE, jax.ShapeDtypeStruct((), dtype))
+    with pytest.raises(ValueError, match=r"expected one action, got a batch of 4: put jax\.vmap around the call"):
+        jax.eval_shape(ENV.step, STATE, jax.ShapeDtypeStruct((4,), jnp.int32))
+
+
+@pytest.mark.parametrize("action", [2**32 + 1, -(2**31) - 1, np.int64(2**32 + 1), np.uint64(2**63)])
+def test_action_is_refused_when_it_does_not_fit_int32(action: Any) -> None:
+    """2**32 + 1 would wrap around to the legal action 1."""
+    with pytest.raises(ValueError, match=f"action must fit int32, and {int(action)} does not"):
+        ENV.step(STATE, action)
+
+
+def test_wide_integer_of_an_array_stays_out_of_range() -> None:
+    with jax.enable_x64(True):
+        for action in (jnp.int64(2**32 + 1), jnp.int64(-(2**32) + 1), jnp.uint64(2**32 + 1), jnp.uint32(2**32 - 1)):
+            assert bool(jax.jit(ENV.step)(STATE, action).terminated)
+        assert not bool(jax.jit(ENV.step)(STATE, jnp.int64(1)).terminated)
+
+
+@pytest.mark.parametrize("action", [-1, 3, 2**31 - 1, -(2**31)])
+def test_integer_out_of_range_is_an_illegal_action(action: int) -> None:
+    after = ENV.step(STATE, action)
+    assert bool(after.terminated)
+    assert after.rewards.tolist() == [-1, 0.5, 0.5]
+
+
+@pytest.mark.parametrize("action", [1, np.int8(1), np.int64(1), np.array(1), jnp.uint8(1), jnp.int32(1)])
+def test_any_type_of_integer_plays(action: Any) -> None:
+    assert int(ENV.step(STATE, action).left) == 5
+    assert ENV.action_to_string(STATE, action) == "take 2"
+
+
+@pytest.mark.parametrize("player", [-1, 3, 99, np.int64(3), jnp.int32(-1)])
+def test_seat_out_of_range_is_refused(player: Any) -> None:
+    with pytest.raises(ValueError, match=f"player must be a seat from 0 to 2, not {int(player)}"):
+        ENV.observe(STATE, player)
+    with pytest.raises(ValueError, match="player must be a seat from 0 to 2"):
+        jax.eval_shape(lambda state: ENV.observe(state, player), STATE)
+
+
+@pytest.mark.parametrize("player", [1.5, "0", True, np.float32(0), jnp.bool_(0)])
+def test_seat_is_refused_unless_it_is_an_integer(player: Any) -> None:
+    with pytest.raises(TypeError, match="player must be an integer, not "):
+        ENV.observe(STATE, player)
+
+
+def test_batch_of_seats_is_refused_without_vmap() -> None:
+    with pytest.raises(ValueError, match=r"expected one player, got a batch of 3: put jax\.vmap around the call"):
+        ENV.observe(STATE, jnp.arange(3))
+    jax.eval_shape(jax.vmap(ENV.observe, (None, 0)), STATE, jnp.arange(3))
+
+
+@pytest.mark.parametrize("text", [None, 3, b"7 0", ["7 0"]])
+def test_text_is_refused_unless_it_is_a_string(text: Any) -> None:
+    for call in (ENV.from_string, lambda text: ENV.action_from_string(STATE, text)):
+        with pytest.raises(ValueError, match="expected a text, not "):
+            call(text)
+
+
+# -- winners and outcome ---------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Limited(Sticks):
+    """Sticks, drawn when the last one is taken with its neighbour, and truncated when 3 are left."""
+
+    def _step(self, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
+        after = super()._step(state, action, key)
+        return dataclasses.replace(after, truncated=after.left == 3)
+
+    def _winners(self, state: Any) -> jax.Array:
+        return super()._winners(state) & (jnp.arange(3) != 2)
+
+    def _reason(self, state: Any) -> str:
+        return "three sticks left" if int(state.left) == 3 else super()._reason(state)
+
+
+@pytest.mark.parametrize(
+    ("position", "action", "outcome"),
+    [
+        ("7 0", 0, Outcome("live", (), "")),
+        ("2 1", 1, Outcome("win", (1,), "no sticks left")),
+        ("1 2", 0, Outcome("draw", (), "no sticks left")),
+        ("5 0", 1, Outcome("truncated", (), "three sticks left")),
+        ("2 1", 2, Outcome("forfeit", (), "illegal action by seat 1")),
+        ("7 2", -1, Outcome("forfeit", (), "illegal action by seat 2")),
+    ],
+)
+@pytest.mark.parametrize("wrap", [lambda env: env, Wrapper, auto_reset], ids=["game", "wrapper", "auto_reset"])
+def test_outcome_names_the_winners_and_the_reason(
+    position: str, action: int, outcome: Outcome, wrap: Callable[[Env[Any]], Env[Any]]
+) -> None:
+    """Of an `auto_reset` env, that of the game which the last step ended."""
+    env = wrap(Limited())
+    after = env.step(env.from_string(position), action)
+    assert env.outcome(after) == outcome
+    assert tuple(np.flatnonzero(jax.jit(env.winners)(after)).tolist()) == outcome.winners
+    for later in (env.step(after, 0), env.step(after, 7)) if wrap is not auto_reset and outcome.kind != "live" else ():
+        assert env.outcome(later) == outcome
