@@ -76,7 +76,7 @@ def main() -> None:
         try:
             work(Task(config, **stored))
         except (Exception, KeyboardInterrupt) as error:
-            processes.abandon(error)
+            processes.abandon(error, f"benchmarks.scaling: {error}")
             raise
         return
     arguments = tyro.cli(Arguments, prog="python -m benchmarks.scaling", description="Measure how PPO scales.")
@@ -179,7 +179,7 @@ def work(task: Task) -> None:
     if task.cores:
         os.sched_setaffinity(0, task.cores)
     if task.coordinator is not None:
-        processes.join("benchmarks.scaling", task.coordinator, task.processes, task.process_id, timeout=300)
+        processes.join(task.coordinator, task.processes, task.process_id, timeout=300)
     learner = PPO(task.config)
     mesh = sharding.mesh_for(task.devices, learner.divisible)
     train_state = sharding.shard(jax.jit(learner.init)(jax.random.key(0)), mesh, learner.partition_specs)

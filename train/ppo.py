@@ -12,6 +12,7 @@ Source: Schulman et al., Proximal Policy Optimization Algorithms, 2017, arXiv:17
 """
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, get_args
 
@@ -113,6 +114,20 @@ class Config:
         return -(-self.total_steps // self.steps_per_iteration)
 
 
+FORMER_NAMES = {  # of settings, in config.json of older runs
+    "num_boards": "num_envs",
+    "epochs": "update_epochs",
+    "minibatches": "num_minibatches",
+    "anneal": "anneal_lr",
+    "discount": "gamma",
+    "trace_decay": "gae_lambda",
+    "clip": "clip_coef",
+    "value_weight": "vf_coef",
+    "entropy_weight": "ent_coef",
+    "hidden": "hidden_sizes",
+}
+
+
 def config_for(env: str, **changes: Any) -> Config:
     """Default settings for a game: its entry in `train.recipes`, with `changes`.
 
@@ -166,6 +181,7 @@ class PPO:
 
     name: ClassVar[str] = "ppo"
     config_type: ClassVar[type[Config]] = Config
+    former_names: ClassVar[Mapping[str, str]] = FORMER_NAMES
 
     config: Config
     env: jaxgames.Env[Any] = field(init=False)
@@ -205,6 +221,10 @@ class PPO:
         boards = jax.vmap(jaxgames.auto_reset(self.env).init)(jax.random.split(boards_key, num_envs))
         stats = EpisodeStats(jnp.zeros(num_envs, jnp.int32), jnp.zeros((num_envs, num_players), jnp.float32))
         return TrainState(params, make_optimizer(self.config).init(params), boards, stats, key, jnp.int32(0))
+
+    def held_arrays(self, key: jax.Array) -> tuple[TrainState, Transition]:
+        """A train state and the steps collected from it."""
+        return collect(self.config, self.env, self.policy, self.init(key))
 
     def iterate(self, train_state: TrainState) -> tuple[TrainState, Metrics]:
         """One iteration: the train state after it, and metrics that are reduced on the device."""

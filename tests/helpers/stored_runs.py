@@ -1,46 +1,112 @@
-"""Runs as their commands and folders have them: what tests of one process and of many share."""
+"""Runs as command lines and folders."""
 
-import dataclasses
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
+import pytest
 
+from tests.helpers.toy_learner import ToyLearner
+from train.driver import loop
+from train.driver.learner import Config, Learner
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
-from train.ppo import PPO, Config
+from train.ops.sharding import keys_to_data
+from train.ppo import PPO
+
+ROOT = Path(__file__).parents[2]
+TIMEOUT = 300  # seconds after which a test that waits for a process gives up
+WATCHED = ("checkpoint_every", "evaluate_every", "evaluation_games")
 
 
-def words(config: Config, settings: Settings, folder: Path) -> list[str]:
-    """The command line of a run."""
-    given = [
-        *("env", "sharing", "total_steps", "num_envs", "rollout_length", "update_epochs", "num_minibatches", "seed"),
-        *("checkpoint_every", "evaluate_every", "evaluation_games"),
-    ]
-    values = dataclasses.asdict(config) | dataclasses.asdict(settings)
-    options = [word for name in given for word in (f"--{name.replace('_', '-')}", str(values[name]))]
-    hidden = [str(width) for width in config.hidden_sizes]
-    return [
-        *options,
-        "--hidden-sizes",
-        *hidden,
-        "--anneal-lr" if config.anneal_lr else "--no-anneal-lr",
-        "--run-dir",
-        str(folder),
-    ]
+def train_in(folder: Path, learner: Learner, settings: Settings) -> dict[str, Any]:
+    """Creates a run and trains it in this process; returns its result."""
+    return loop.run_training(learner, RunFolder.create(folder, learner), settings)
 
 
-def last_of(folder: Path) -> Any:
-    """Everything in the last checkpoint, as plain arrays."""
-    run = RunFolder.open(folder, PPO)
+def arguments_of(config: Config, settings: Settings, folder: Path) -> list[str]:
+    """The command line of a run: all settings, and how it is watched."""
+    values = {name: getattr(config, name) for name in config.__dataclass_fields__}
+    values |= {name: getattr(settings, name) for name in WATCHED} | {"run_dir": folder}
+    arguments: list[str] = []
+    for name, value in values.items():
+        flag = name.replace("_", "-")
+        if isinstance(value, bool):
+            arguments.append(f"--{flag}" if value else f"--no-{flag}")
+        elif value != ():
+            entries = value if isinstance(value, tuple) else (value,)
+            arguments += [f"--{flag}", *map(str, entries)]
+    return arguments
+
+
+def last_train_state(folder: Path) -> Any:
+    """The last checkpoint, as plain arrays."""
+    run = RunFolder.open(folder, PPO, ToyLearner)
     train_state = run.restore()
     run.close()
     assert train_state is not None
-    return jax.device_get(train_state._replace(key=jax.random.key_data(train_state.key)))
+    return jax.device_get(keys_to_data(train_state))
 
 
-def rows(folder: Path) -> list[dict[str, Any]]:
-    """The lines of metrics.jsonl, without what a clock says."""
+def equal_checkpoints(first: Path, second: Path) -> bool:
+    """Whether the last checkpoints agree bit for bit: parameters, optimizer, boards, key."""
+    a, b = (jax.tree.leaves(last_train_state(folder)) for folder in (first, second))
+    return len(a) == len(b) and all(x.dtype == y.dtype and np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+
+
+def metrics_of(folder: Path) -> list[dict[str, Any]]:
+    """The lines of metrics.jsonl without the columns that a clock gives."""
     lines = (folder / "metrics.jsonl").read_text().splitlines()
     return [{name: value for name, value in json.loads(line).items() if "second" not in name} for line in lines]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Environment variables of a child process that trains."""
+    cache = os.environ.get("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".jax_cache"))
+    paths = {"PYTHONPATH": str(ROOT), "JAX_COMPILATION_CACHE_DIR": cache}
+    return os.environ | paths | {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1"} | more
+
+
+def start(module: str, arguments: Sequence[str]) -> subprocess.Popen[str]:
+    """`python -m module arguments` as a child process."""
+    command = [sys.executable, "-m", module, *arguments]
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def signal_when_training(
+    folder: Path, processes: Sequence[subprocess.Popen[str]], which: int, number: signal.Signals
+) -> None:
+    """Sends one of them a signal once there is a checkpoint, and later iterations that are in none."""
+    deadline = time.monotonic() + TIMEOUT
+    metrics = folder / "metrics.jsonl"
+    while not (metrics.exists() and metrics.read_text().count("\n") > 6):
+        if any(process.poll() is not None for process in processes) or time.monotonic() > deadline:
+            for process in processes:
+                process.kill()
+            pytest.fail(f"no run to interrupt: {[process.communicate() for process in processes]}")
+        time.sleep(0.002)
+    processes[which].send_signal(number)
+
+
+def ends(processes: Sequence[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
+    """Waits for the processes; exit status, standard output and standard error of each."""
+    deadline = time.monotonic() + TIMEOUT
+    ended: list[tuple[int, str, str]] = []
+    try:
+        for process in processes:
+            out, err = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
+            ended.append((process.returncode, out, err))
+    finally:
+        for process in processes:
+            process.kill()
+    return ended

@@ -1,4 +1,4 @@
-"""The command line of a learner, `python -m train.<learner>`: settings of learning, and how the run is stored."""
+"""The command line of a learner, `python -m train.<learner>`: parses settings and opens the run's folder."""
 
 import dataclasses
 import json
@@ -9,11 +9,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import jax
 import tyro
 
 from train.driver import loop, processes
 from train.driver.learner import Learner
 from train.driver.loop import Settings
+from train.driver.memory import check_memory
 from train.driver.run_folder import NullRecorder, Recorder, RunFolder
 from train.ops import sharding
 
@@ -27,8 +29,8 @@ class Arguments(Generic[ConfigT]):
 
 
 @dataclass(frozen=True)
-class Defaults:
-    """The flags that the defaults of all others depend on."""
+class First:
+    """The arguments that the defaults of all others depend on."""
 
     env: str | None = None
     run_dir: Path | None = None
@@ -40,17 +42,20 @@ def main(learner_type: type[Learner], config_for: Callable[[str], Any]) -> None:
     program = f"train.{learner_type.name}"
     try:
         arguments = parse(learner_type, config_for, sys.argv[1:])
-        learner, recorder, settings = open_run(learner_type, arguments)
+        learner, recorder, settings = open_run(arguments, learner_type)
         result = loop.run_training(learner, recorder, settings)
         is_leader = processes.is_leader()
         processes.leave()
     except KeyboardInterrupt as error:  # before the first iteration, or a second time
-        processes.abandon(error, 130)
+        processes.abandon(error, f"{program}: interrupted", 130)
         sys.exit(130)
+    except (ValueError, OSError, jax.errors.JaxRuntimeError) as error:
+        processes.abandon(error, f"{program}: {error}")
+        if isinstance(error, jax.errors.JaxRuntimeError):
+            raise
+        sys.exit(f"{program}: {error}")
     except Exception as error:
-        processes.abandon(error)
-        if isinstance(error, (ValueError, OSError)):
-            sys.exit(f"{program}: {error}")
+        processes.abandon(error, None)
         raise
     if is_leader:
         print(json.dumps(result))
@@ -58,25 +63,19 @@ def main(learner_type: type[Learner], config_for: Callable[[str], Any]) -> None:
 
 
 def parse(learner_type: type[Learner], config_for: Callable[[str], Any], arguments: list[str]) -> Arguments[Any]:
-    """The command line; flags that are left out have the stored run's values with --resume, else the game's recipe."""
-    import argparse
-
-    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    first.add_argument("--env", nargs="?")
-    first.add_argument("--run-dir", "--run_dir", nargs="?", type=Path)
-    first.add_argument("--resume", action="store_true")
+    """The command line; what it leaves out comes from the stored run with --resume, else from `config_for` the game."""
     default = learner_type.config_type()
     try:
-        known, _ = first.parse_known_args(arguments)
-    except argparse.ArgumentError:
-        pass
+        first, _ = tyro.cli(First, args=arguments, return_unknown_args=True, add_help=False, console_outputs=False)
+    except SystemExit:
+        pass  # the whole parser below explains what is wrong
     else:
-        if known.resume and known.run_dir is None:
+        if first.resume and first.run_dir is None:
             raise ValueError("--resume needs the --run-dir of the run to continue")
-        if known.resume and (known.run_dir / "config.json").exists():
-            default = RunFolder.open(known.run_dir, learner_type).config
+        if first.resume and first.run_dir is not None and (first.run_dir / "config.json").exists():
+            default = RunFolder.open(first.run_dir, learner_type).config
         else:
-            default = config_for(known.env or learner_type.config_type.env)
+            default = config_for(default.env if first.env is None else first.env)
     return tyro.cli(
         Arguments[learner_type.config_type],
         prog=f"python -m train.{learner_type.name}",
@@ -86,28 +85,20 @@ def parse(learner_type: type[Learner], config_for: Callable[[str], Any], argumen
     )
 
 
-def open_run(learner_type: type[Learner], arguments: Arguments[Any]) -> tuple[Learner, Recorder, Settings]:
+def open_run(arguments: Arguments[Any], learner_type: type[Learner]) -> tuple[Learner, Recorder, Settings]:
     """The run as each process has it, with process 0's settings. Its errors are raised in every process."""
     settings = arguments.settings
     if settings.coordinator is not None:
-        processes.join(
-            f"train.{learner_type.name}",
-            settings.coordinator,
-            settings.processes,
-            settings.process_id,
-            settings.join_timeout,
-        )
-    if not processes.is_leader():
-        return receive_config(learner_type, settings)
-    return open_as_leader(learner_type, arguments)
+        processes.join(settings.coordinator, settings.processes, settings.process_id, settings.join_timeout)
+    if processes.is_leader():
+        return open_as_leader(learner_type(arguments.config), settings)
+    return receive_config(learner_type, settings)
 
 
-def open_as_leader(learner_type: type[Learner], arguments: Arguments[Any]) -> tuple[Learner, Recorder, Settings]:
+def open_as_leader(learner: Learner, settings: Settings) -> tuple[Learner, Recorder, Settings]:
     """Opens or creates the folder, and sends the settings to the other processes."""
-    settings = arguments.settings
     try:
-        learner = learner_type(arguments.config)
-        sharding.mesh_for(settings.devices, learner.divisible)  # refused before there is a folder
+        check_memory(learner, sharding.mesh_for(settings.devices, learner.divisible).size)  # before there is a folder
         run = create_or_resume(learner, settings)
     except (ValueError, OSError) as error:
         processes.broadcast_from_leader({"error": str(error)})
@@ -134,17 +125,20 @@ def receive_config(learner_type: type[Learner], settings: Settings) -> tuple[Lea
 
 
 def create_or_resume(learner: Learner, settings: Settings) -> RunFolder:
-    """The folder to write to: a new one, or with `resume` the one that stands."""
+    """The folder to write to, locked: a new one, or with `resume` the one that stands."""
     config = learner.config
     folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
     if not (settings.resume and (folder / "config.json").exists()):
         return RunFolder.create(folder, learner)
     run = RunFolder.open(folder, type(learner))
-    changed = [f.name for f in dataclasses.fields(config) if getattr(config, f.name) != getattr(run.config, f.name)]
+    names = [field.name for field in dataclasses.fields(config)]
+    changed = [name for name in names if getattr(config, name) != getattr(run.config, name)]
     if set(changed) - {"total_steps"}:
         raise ValueError(f"{folder} was started with other settings: {', '.join(changed)}; only total_steps may change")
     if config.total_steps < run.config.total_steps:
         raise ValueError(f"total_steps can only grow: {folder} was started with {run.config.total_steps}")
+    run.lock()
+    run.check_settings()
     if changed:
         run.extend_to(config.total_steps)
     return run

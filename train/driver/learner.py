@@ -50,6 +50,7 @@ class Learner(Protocol):
 
     name: ClassVar[str]  # the module train.<name>, which is its command
     config_type: ClassVar[type[Any]]
+    former_names: ClassVar[Mapping[str, str]]  # settings that had other names -> their names; for errors only
 
     def __init__(self, config: Any) -> None: ...
 
@@ -74,11 +75,15 @@ class Learner(Protocol):
         ...
 
     def agent(self, params: Any, temperature: float | None = None) -> Agent:
-        """The player with these parameters: a pytree, on the device. The default temperature is that of the settings."""
+        """The player with these parameters, which can be traced; by default at the temperature of the settings."""
         ...
 
     def init(self, key: jax.Array) -> Any:
         """The train state before the first iteration."""
+        ...
+
+    def held_arrays(self, key: jax.Array) -> Any:
+        """The largest arrays that an iteration holds at the same time. Only their shapes are used: must they fit?"""
         ...
 
     def iterate(self, train_state: Any) -> tuple[Any, dict[str, jax.Array]]:

@@ -77,17 +77,17 @@ def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> di
     config = learner.config
     mesh = sharding.mesh_for(settings.devices, learner.divisible)
     resume = f"python -m train.{learner.name} --run-dir {recorder.folder} --resume"
-    processes.set_exit_message(f"a process of the run was lost before an iteration; continue it with: {resume}")
     named = ", ".join(str(value) for name, value in learner.summary.items() if name != "seed")
     log(f"{named}: {config.num_iterations} iterations of {config.steps_per_iteration:,} steps")
     log(f"run folder {recorder.folder}; {mesh.size} devices, {settings.processes} processes; compiling ...")
+    if settings.processes > 1:  # each of them may be the one that remains
+        print(f"if a process is lost, continue with: {resume}", file=sys.stderr, flush=True)
     compile_start = time.monotonic()
     train_state = recorder.restore()
     if train_state is None:
         train_state = jax.jit(learner.init)(jax.random.key(config.seed))
     train_state = sharding.shard(train_state, mesh, learner.partition_specs)
     first = int(train_state.iteration)
-    processes.set_exit_message(lost_after(first, resume))
     stored = processes.broadcast_from_leader(recorder.result())
     if first >= config.num_iterations and stored is not None:
         log("the run is finished already; a larger --total-steps continues it")
@@ -112,7 +112,6 @@ def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> di
             spent += time.monotonic() - iteration_start
             row["steps_per_second"] = (iteration - first) * config.steps_per_iteration / spent
             last = iteration == config.num_iterations
-            processes.set_exit_message(lost_after(iteration, resume))
             if processes.is_leader() and (settings.evaluates(iteration) or (last and settings.evaluate_every)):
                 row |= evaluation(learner, settings, train_state, iteration)
                 bar.set_postfix(win_rate=f"{row['win_rate']:.3f}", turns=f"{row['mean_turns']:.1f}")
@@ -141,14 +140,6 @@ def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> di
         log(f"stopped; continue with: {resume}")
     recorder.close()
     return result
-
-
-def lost_after(iteration: int, resume: str) -> str:
-    """The exit message of a process of many."""
-    return (
-        f"a process of the run was lost after iteration {iteration}; continue from the last checkpoint with: {resume} "
-        "(fewer --devices or --processes will do)"
-    )
 
 
 def evaluation(learner: Learner, settings: Settings, train_state: TrainState, iteration: int) -> dict[str, float]:

@@ -3,26 +3,24 @@
     python -m train.ppo ... --coordinator HOST:PORT --processes 2 --process-id 0        on HOST
     python -m train.ppo ... --coordinator HOST:PORT --processes 2 --process-id 1        anywhere else
 
-Process 0 leads: it alone reads and writes the run's folder, evaluates and says how it goes; the others need not even
-see the folder. All of them run the same programs on arrays that lie divided over the devices of all, so each must come
-to the same collectives in the same order: what decides about them is asked here.
+Process 0 is the leader: it alone reads and writes the run's folder, evaluates and logs; the others need not even see
+the folder. All of them run the same programs on arrays that are divided over the devices of all, so each must come to
+the same collectives in the same order. What they decide together therefore passes through this module.
 
-When a process is lost the others cannot go on. Either a collective raises, or JAX's runtime aborts the process from a
-thread of its own, where no Python can speak. A companion process holds the last words (`set_exit_message`)
-and says them.
-A process that fails by itself says its own error instead.
+A process of many can end in three ways:
+
+    all are done, or refuse to start     `leave`: waits for the others, then ends as a single process does
+    it fails                             `abandon`: prints its own error and exits at once, without waiting
+    another one is lost                  a collective raises (then `abandon`), or JAX's runtime aborts the process with
+                                         its own message, at the latest HEARTBEAT_TIMEOUT after the loss
 """
 
-import contextlib
 import json
 import os
-import re
-import subprocess
 import sys
 import traceback
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -30,13 +28,9 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 HEARTBEAT_TIMEOUT = 30  # seconds without a sign of life from a process; a broken connection is noticed at once
-MAX_MESSAGE_BYTES = 1 << 16  # bytes that process 0 can tell at once
-# How an error of JAX, of whatever type, begins that may come of the loss of another process: with another status.
-PEER_FAILURE = re.compile("(?!RESOURCE_EXHAUSTED|INVALID_ARGUMENT|UNKNOWN: Failed to start)[A-Z_]+: ")
+MAX_MESSAGE_BYTES = 1 << 16  # of `broadcast_from_leader`
 
-_companion: subprocess.Popen[str] | None = None  # of a process of many
-_program = ""  # that the process runs; its messages begin with it
-_stdout = 1  # a copy of it
+_stdout: int | None = None  # a copy of standard output, in a process of many
 
 
 def check_rendezvous(coordinator: str | None, processes: int, process_id: int) -> None:
@@ -53,23 +47,17 @@ def check_rendezvous(coordinator: str | None, processes: int, process_id: int) -
             raise ValueError(f"coordinator must be HOST:PORT, such as 10.0.0.1:9000, not {coordinator!r}")
 
 
-def join(program: str, coordinator: str, processes: int, process_id: int, timeout: int) -> None:
-    """Waits until all processes of the run are there; aborts after `timeout` seconds. Before any use of JAX.
+def join(coordinator: str, processes: int, process_id: int, timeout: int) -> None:
+    """Waits until all processes of the run are there; JAX aborts after `timeout` seconds. Call it before JAX starts.
 
     Raises ValueError, in every process, where one sees fewer devices than another.
     """
-    global _companion, _program, _stdout
-    _program = program
-    _companion = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("last_words.py"))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,  # Ctrl-C on the terminal is not meant for it
-    )
-    set_exit_message(
-        f"process {process_id} did not find the other {processes - 1} within {timeout} s: "
-        f"has each been started, and can it reach process 0 at {coordinator}?"
+    global _stdout
+    print(
+        f"process {process_id} waits up to {timeout} s for the other {processes - 1}: each must be started, and must "
+        f"reach process 0 at {coordinator}",
+        file=sys.stderr,
+        flush=True,
     )
     sys.stdout.flush()
     _stdout = os.dup(1)
@@ -78,7 +66,6 @@ def join(program: str, coordinator: str, processes: int, process_id: int, timeou
     jax.distributed.initialize(
         coordinator, processes, process_id, initialization_timeout=timeout, heartbeat_timeout_seconds=HEARTBEAT_TIMEOUT
     )
-    set_exit_message("a process of the run was lost")
     try:
         check_devices([device.process_index for device in jax.devices()])
     except ValueError:
@@ -87,41 +74,42 @@ def join(program: str, coordinator: str, processes: int, process_id: int, timeou
 
 
 def check_devices(process_of_device: Sequence[int]) -> None:
-    """Raises ValueError unless as many devices belong to each process."""
+    """Raises ValueError unless every process has the same number of devices."""
     counts = sorted(Counter(process_of_device).items())
     if len({count for _, count in counts}) > 1:
         seen = ", ".join(f"process {process} sees {count}" for process, count in counts)
-        raise ValueError(f"every process must see as many devices, but {seen}; CUDA_VISIBLE_DEVICES can hide GPUs")
+        raise ValueError(
+            f"every process must see the same number of devices, but {seen}; CUDA_VISIBLE_DEVICES can hide GPUs"
+        )
 
 
 def leave() -> None:
-    """Waits for the others to come here too, and parts from them; nothing for a single process."""
-    global _companion
-    if _companion is not None:
+    """Waits until the others call this too, and parts from them; does nothing in a single process."""
+    global _stdout
+    if _stdout is not None:
         jax.distributed.shutdown()
-        set_exit_message("")
-        _companion.communicate()
-        _companion = None
         sys.stdout.flush()
         os.dup2(_stdout, 1)
+        _stdout = None
 
 
-def abandon(error: BaseException, status: int = 1) -> None:
-    """Ends this process at once without waiting for the others, which cannot go on; nothing for a single process.
+def abandon(error: BaseException, message: str | None, status: int = 1) -> None:
+    """Ends this process at once, because the others cannot continue without it; does nothing in a single process.
 
-    The error is the last that it says, unless it may come of the loss of another process: then the last words are.
+    Args:
+      error: what ended it.
+      message: the last line on standard error; the traceback of the error if None.
+      status: exit status.
     """
-    if _companion is None:
+    if _stdout is None:
         return
-    if isinstance(error, (ValueError, OSError, jax.errors.JaxRuntimeError)):
-        print(f"{_program}: {error}", file=sys.stderr)
-    elif not isinstance(error, KeyboardInterrupt):
+    if message is None:
         traceback.print_exception(error)
-    if not PEER_FAILURE.match(str(error)):
-        set_exit_message("")
+    else:
+        print(message, file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)
+    os._exit(status)  # a usual exit waits for the others
 
 
 def is_leader() -> bool:
@@ -129,24 +117,16 @@ def is_leader() -> bool:
     return jax.process_index() == 0
 
 
-def broadcast_from_leader(note: Any) -> Any:
-    """What process 0 calls this with, in every process; JSON."""
-    words = json.dumps(note).encode()
-    if len(words) > MAX_MESSAGE_BYTES:
-        raise ValueError(f"a note of {len(words)} bytes is longer than {MAX_MESSAGE_BYTES}")
-    page = np.zeros(MAX_MESSAGE_BYTES, np.uint8)
-    page[: len(words)] = np.frombuffer(words, np.uint8)
-    return json.loads(bytes(multihost_utils.broadcast_one_to_all(page)).rstrip(b"\0"))
+def broadcast_from_leader(message: Any) -> Any:
+    """The message of process 0, in every process. Messages are JSON."""
+    encoded = json.dumps(message).encode()
+    if len(encoded) > MAX_MESSAGE_BYTES:
+        raise ValueError(f"a message of {len(encoded)} bytes is longer than {MAX_MESSAGE_BYTES}")
+    padded = np.zeros(MAX_MESSAGE_BYTES, np.uint8)
+    padded[: len(encoded)] = np.frombuffer(encoded, np.uint8)
+    return json.loads(bytes(multihost_utils.broadcast_one_to_all(padded)).rstrip(b"\0"))
 
 
 def any_process(flag: bool) -> bool:
-    """Whether the flag is up in any process; the same answer in all."""
+    """Whether the flag is set in any process; the same answer in all."""
     return bool(multihost_utils.process_allgather(np.array(flag)).any())
-
-
-def set_exit_message(text: str) -> None:
-    """Sets the last words: what is said on standard error if this process ends before `leave`; nothing if empty."""
-    if _companion is not None and _companion.stdin is not None:
-        with contextlib.suppress(BrokenPipeError):  # without its companion a process ends in silence, but only then
-            _companion.stdin.write((f"{_program}: {text}" if text else "") + "\n")
-            _companion.stdin.flush()

@@ -2,29 +2,39 @@
 
     config.json      the learner and the settings, as they were given
     metrics.jsonl    one line per iteration; the events.* of TensorBoard beside it hold the same numbers
-    checkpoints/     the last two checkpoints: whole train states
+    checkpoints/     the last two checkpoints: whole train states, and the settings they were trained with
     result.json      the line that the run ended with
+    lock             held by the process that trains; names it
 
 A checkpoint is written beside the old one and then renamed. A run that is killed at any moment therefore loses only
-the iterations after its last checkpoint; their metrics are dropped when the run is resumed.
+the iterations after its last checkpoint; their metrics are dropped when the run is resumed. The lock is the operating
+system's and ends with the process.
 """
 
-import dataclasses
 import functools
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
+import socket
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import jax
 import jax.numpy as jnp
 import orbax.checkpoint as ocp
 from tensorboardX import SummaryWriter
 
-from train.driver.learner import Config, Learner
+from train.driver import stored_config
+from train.driver.learner import Learner
 from train.driver.metrics import finite
+from train.ops.sharding import keys_to_data
+
+try:
+    import fcntl
+except ImportError:  # not on this operating system
+    fcntl = None
 
 logging.getLogger("absl").setLevel(logging.WARNING)  # orbax reports every file it touches
 
@@ -65,6 +75,7 @@ class RunFolder:
         self.folder = folder
         self.learner = learner
         self._writer: SummaryWriter | None = None
+        self._lock: IO[str] | None = None
 
     @property
     def config(self) -> Any:
@@ -79,67 +90,100 @@ class RunFolder:
         options = ocp.CheckpointManagerOptions(
             max_to_keep=2, enable_async_checkpointing=False, create=False, multiprocessing_options=alone
         )
-        return ocp.CheckpointManager(checkpoints, options=options)
+        handler = ocp.StandardCheckpointHandler(multiprocessing_options=alone)
+        return ocp.CheckpointManager(checkpoints, options=options, item_handlers=handler)
 
     @classmethod
     def create(cls, folder: Path, learner: Learner) -> "RunFolder":
-        """A new run. Raises FileExistsError where the folder holds one already."""
+        """A new run, locked until `close`. Raises FileExistsError where the folder holds one already."""
         if (folder / "config.json").exists():
             raise FileExistsError(f"{folder} holds a run already: add --resume to continue it, or name another folder")
         folder.mkdir(parents=True, exist_ok=True)
         run = cls(folder, learner)
+        run.lock()
         run._write_config()
         return run
 
     @classmethod
     def open(cls, folder: Path, *learners: type[Learner]) -> "RunFolder":
-        """The run in a folder, of one of the learners.
+        """The run in a folder, of one of the learners, to be read.
 
         Raises FileNotFoundError where there is none, and ValueError where its settings are not those of a learner.
         """
+        return cls(folder, stored_config.load(folder / "config.json", learners))
+
+    def lock(self) -> None:
+        """Reserves the folder for this process until `close`. Raises BlockingIOError where another process trains."""
+        file = (self.folder / "lock").open("a+")
         try:
-            stored: dict[str, Any] = json.loads((folder / "config.json").read_text())
-        except FileNotFoundError:
-            raise FileNotFoundError(f"{folder} holds no run: expected a folder that train.ppo wrote") from None
-        name = stored.pop("learner", None)
-        learner = {learner.name: learner for learner in learners}[name]
-        unknown = stored.keys() - {f.name for f in dataclasses.fields(learner.config_type)}
-        if unknown:
-            raise ValueError(f"{folder / 'config.json'} has settings that are not known: {', '.join(unknown)}")
-        return cls(folder, learner(learner.config_type(**stored)))
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "another process"
+            file.close()
+            raise BlockingIOError(f"{self.folder} is in use by {holder}: wait for it to end, or stop it") from None
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+        file.flush()
+        self._lock = file
 
     def extend_to(self, total_steps: int) -> None:
-        """Makes the run longer: writes its settings anew, and removes its result."""
-        config: Config = dataclasses.replace(self.config, total_steps=total_steps)
-        self.learner = type(self.learner)(config)
+        """Makes the run longer: writes its settings, and removes its result."""
+        self.learner = type(self.learner)(replace(self.config, total_steps=total_steps))
         self._write_config()
         (self.folder / "result.json").unlink(missing_ok=True)
 
     def _write_config(self) -> None:
-        stored = {"learner": self.learner.name, **dataclasses.asdict(self.config)}
-        _write(self.folder / "config.json", json.dumps(stored, indent=2) + "\n")
+        _write(self.folder / "config.json", json.dumps(stored_config.to_json(self.learner), indent=2) + "\n")
 
     def save(self, train_state: Any) -> None:
         """Writes a checkpoint, unless the iteration has one."""
         iteration = int(train_state.iteration)
         if iteration != self._checkpoints.latest_step():
-            self._checkpoints.save(iteration, args=ocp.args.StandardSave(jax.device_get(_storable(train_state))))
+            arrays = ocp.args.StandardSave(jax.device_get(_without_empty(train_state)))
+            self._checkpoints.save(iteration, args=arrays, custom_metadata=stored_config.to_json(self.learner))
             self._checkpoints.wait_until_finished()
 
     def restore(self) -> Any | None:
-        """The train state of the last checkpoint, None before the first."""
-        iteration = self._checkpoints.latest_step()
+        """The train state of the last checkpoint, None before the first.
+
+        Raises ValueError where config.json was changed since: it names the settings and both values.
+        """
+        iteration = self.check_settings()
         if iteration is None:
             return None
+        like = jax.eval_shape(self.learner.init, jax.eval_shape(lambda: jax.random.key(0)))
+        self._check_shapes(iteration, like)
         here = jax.sharding.SingleDeviceSharding(jax.devices()[0])  # wherever it was written
-        whole = jax.eval_shape(self.learner.init, jax.eval_shape(lambda: jax.random.key(0)))
-        like = jax.tree.map(
-            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=here),
-            jax.eval_shape(_storable, whole),
+        placed = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=here), like)
+        stored = self._checkpoints.restore(iteration, args=ocp.args.StandardRestore(_without_empty(placed)))
+        return jax.tree.map(
+            lambda leaf, array: jnp.zeros(leaf.shape, leaf.dtype) if array is None else array, like, stored
         )
-        stored = iter(jax.tree.leaves(self._checkpoints.restore(iteration, args=ocp.args.StandardRestore(like))))
-        leaves, structure = jax.tree.flatten(whole)
-        return jax.tree.unflatten(structure, [_restored(leaf, stored) for leaf in leaves])
+
+    def check_settings(self) -> int | None:
+        """The iteration of the last checkpoint. Raises ValueError where config.json was changed since."""
+        iteration = self._checkpoints.latest_step()
+        if iteration is not None:
+            trained_with = (self._checkpoints.metadata(iteration).custom_metadata or {}).get("settings", {})
+            changed = stored_config.changes(trained_with, stored_config.settings_of(self.config))
+            if trained_with and changed:
+                path = self.folder / "config.json"
+                raise ValueError(f"{path} was changed since the run started: {'; '.join(changed)}")
+        return iteration
+
+    def _check_shapes(self, iteration: int, like: Any) -> None:
+        """Raises ValueError unless the arrays of a checkpoint have the shapes of `like`."""
+        stored = _shapes(self._checkpoints.item_metadata(iteration).tree)
+        wanted = _shapes(jax.eval_shape(keys_to_data, _without_empty(like)))
+        differ = [name for name in {**stored, **wanted} if stored.get(name) != wanted.get(name)]
+        if differ:
+            name = differ[0]
+            raise ValueError(
+                f"the checkpoint of {self.folder} does not fit the learner: {name} has shape {stored.get(name)} in the "
+                f"checkpoint and {wanted.get(name)} in the learner, and {len(differ) - 1} more arrays differ"
+            )
 
     def params(self) -> Any:
         """The parameters of the last checkpoint. Raises FileNotFoundError before the first."""
@@ -149,15 +193,20 @@ class RunFolder:
         return train_state.params
 
     def rows(self) -> list[dict[str, Any]]:
-        """The lines of metrics.jsonl; an unfinished last line is left out."""
+        """The lines of metrics.jsonl; an unfinished last line is left out.
+
+        Raises ValueError, with the path and the line, where a line is not an object with an iteration.
+        """
         path = self.folder / "metrics.jsonl"
-        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-        return [json.loads(line) for line in lines if line.endswith("\n")]
+        lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
+        return [_row(line, f"{path}, line {number}") for number, line in enumerate(lines[:-1], start=1)]
 
     def result(self) -> dict[str, Any] | None:
-        """The line that the run ended with, None before its end."""
-        path = self.folder / "result.json"
-        return json.loads(path.read_text()) if path.exists() else None
+        """The line that the run ended with; None before its end, or where the file was damaged."""
+        try:
+            return json.loads((self.folder / "result.json").read_bytes())
+        except (FileNotFoundError, ValueError):
+            return None
 
     def truncate_metrics(self, iteration: int) -> None:
         """Drops the metrics of iterations after `iteration`, which are about to be done again."""
@@ -181,27 +230,34 @@ class RunFolder:
         _write(self.folder / "result.json", json.dumps(result) + "\n")
 
     def close(self) -> None:
+        """Ends writing and gives the lock back."""
         self._checkpoints.close()
         if self._writer is not None:
             self._writer.close()
+        if self._lock is not None:
+            self._lock.close()
 
 
-def _storable(train_state: Any) -> Any:
-    """The train state as orbax can write it: PRNG keys as words, and None in the place of an empty array."""
-
-    def plain(leaf: jax.Array) -> jax.Array | None:
-        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-            return jax.random.key_data(leaf)
-        return leaf if leaf.size else None
-
-    return jax.tree.map(plain, train_state)
+def _without_empty(tree: Any) -> Any:
+    """The pytree with None for empty arrays, which orbax cannot write."""
+    return jax.tree.map(lambda leaf: leaf if leaf.size else None, tree)
 
 
-def _restored(leaf: jax.ShapeDtypeStruct, stored: Iterator[jax.Array]) -> jax.Array:
-    """The next leaf of a train state from the leaves of its `_storable`."""
-    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-        return jax.random.wrap_key_data(next(stored))
-    return next(stored) if leaf.size else jnp.zeros(leaf.shape, leaf.dtype)
+def _shapes(tree: Any) -> dict[str, tuple[int, ...]]:
+    """The shape of every leaf by its path."""
+    leaves = jax.tree.leaves_with_path(tree)
+    return {jax.tree_util.keystr(path, simple=True, separator="/"): tuple(leaf.shape) for path, leaf in leaves}
+
+
+def _row(line: bytes, place: str) -> dict[str, Any]:
+    """A line of metrics.jsonl."""
+    try:
+        row = json.loads(line)
+    except ValueError as error:  # no JSON, or no UTF-8
+        raise ValueError(f"{place} is not JSON: {error}") from None
+    if not isinstance(row, dict) or type(row.get("iteration")) is not int:  # pyright: ignore[reportUnknownMemberType]
+        raise ValueError(f'{place} must be an object with an "iteration", not {line.decode()[:60]}')
+    return row  # pyright: ignore[reportUnknownVariableType]  # keys are strings in JSON
 
 
 def _write(path: Path, text: str) -> None:

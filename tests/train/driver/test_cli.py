@@ -1,0 +1,193 @@
+"""The command of a learner: defaults, --resume, refusals and help."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers import toy_learner
+from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.stored_runs import (
+    ROOT,
+    arguments_of,
+    equal_checkpoints,
+    last_train_state,
+    metrics_of,
+    train_in,
+)
+from tests.helpers.toy_learner import ToyLearner
+from train import ppo
+from train.driver import cli
+from train.driver.loop import Settings
+from train.driver.run_folder import RunFolder
+from train.ppo import PPO, Config, config_for
+
+SETTINGS = Settings(checkpoint_every=2, evaluate_every=0)
+CONFIG = toy_learner.Config(total_steps=20)
+NO_EVALUATION = ("--evaluate-every", "0")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An uninterrupted run of five iterations."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    assert train_in(folder, ToyLearner(CONFIG), SETTINGS)["finished"]
+    return folder
+
+
+def ppo_main() -> None:
+    """The command `python -m train.ppo`."""
+    cli.main(PPO, config_for)
+
+
+# -- defaults ------------------------------------------------------------------------------------------------
+
+
+def parsed(*arguments: str) -> Any:
+    return cli.parse(PPO, config_for, list(arguments)).config
+
+
+def test_defaults_are_the_recipe_of_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever --env stands among the arguments."""
+    monkeypatch.setitem(ppo.RECIPES, "chinese_checkers", {"hidden_sizes": (7,), "update_epochs": 2})
+    game = "chinese_checkers(size=3)"
+    expected = Config(env=game, hidden_sizes=(7,), update_epochs=5)
+    assert parsed("--env", game, "--update-epochs", "5") == expected
+    assert parsed("--update-epochs", "5", f"--env={game}") == expected
+    assert parsed() == Config(hidden_sizes=(7,), update_epochs=2)
+
+
+def test_resumed_run_has_its_own_settings_by_default(whole: Path) -> None:
+    arguments = cli.parse(ToyLearner, toy_learner.config_for, ["--resume", "--run-dir", str(whole), "--seed", "4"])
+    assert arguments.config == toy_learner.Config(total_steps=20, seed=4)
+    assert arguments.settings == Settings(run_dir=whole, resume=True)
+
+
+# -- resume --------------------------------------------------------------------------------------------------
+
+
+def test_longer_run_continues_a_shorter_one(tmp_path: Path, whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "grown"
+    train_in(folder, ToyLearner(toy_learner.Config(total_steps=12)), SETTINGS)
+    assert run_command(toy_learner.main, *arguments_of(CONFIG, SETTINGS, folder), "--resume") == 0
+    assert last_json(capsys)["steps"] == CONFIG.total_steps
+    assert RunFolder.open(folder, ToyLearner).config == CONFIG
+    assert equal_checkpoints(folder, whole)
+    assert metrics_of(folder) == metrics_of(whole)
+
+
+def test_finished_run_keeps_its_result(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (whole / "result.json").read_text()
+    assert run_command(toy_learner.main, "--run-dir", whole, "--resume") == 0
+    assert capsys.readouterr().out == before == (whole / "result.json").read_text()
+
+
+def test_resume_with_the_same_settings_written_out_is_taken(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(toy_learner.main, *arguments_of(CONFIG, SETTINGS, whole), "--resume") == 0
+    assert last_json(capsys)["finished"]
+
+
+def test_run_cannot_be_made_shorter(whole: Path) -> None:
+    before = (whole / "config.json").read_text()
+    assert "can only grow" in error_of(toy_learner.main, "--run-dir", whole, "--resume", "--total-steps", 4)
+    assert (whole / "config.json").read_text() == before
+
+
+def test_other_settings_are_refused_by_name(whole: Path) -> None:
+    message = error_of(toy_learner.main, "--run-dir", whole, "--resume", "--learning-rate", "0.25", "--seed", 9)
+    assert message.endswith("was started with other settings: seed, learning_rate; only total_steps may change")
+    assert RunFolder.open(whole, ToyLearner).config == CONFIG
+
+
+def test_edited_settings_are_refused_before_the_run_is_extended(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "edited"
+    train_in(folder, ToyLearner(toy_learner.Config(total_steps=12)), SETTINGS)
+    path = folder / "config.json"
+    path.write_text(path.read_text().replace('"seed": 0', '"seed": 1'))
+    before = path.read_text()
+    message = error_of(toy_learner.main, "--run-dir", folder, "--resume", "--total-steps", 20)
+    assert "config.json was changed since the run started: seed was 0 and is 1" in message
+    assert path.read_text() == before
+
+
+def test_folder_that_holds_a_run_is_refused_without_resume(whole: Path) -> None:
+    before = last_train_state(whole)
+    message = error_of(toy_learner.main, *arguments_of(CONFIG, SETTINGS, whole))
+    assert f"{whole} holds a run already: add --resume" in message
+    assert last_train_state(whole).iteration == before.iteration
+
+
+def test_folder_in_use_is_refused(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path / "run", ToyLearner(CONFIG))
+    assert "run is in use by process" in error_of(toy_learner.main, "--run-dir", tmp_path / "run", "--resume")
+    run.close()
+
+
+def test_resume_of_an_empty_folder_starts_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "new"
+    assert run_command(toy_learner.main, *arguments_of(CONFIG, SETTINGS, folder), "--resume") == 0
+    assert last_json(capsys)["steps"] == CONFIG.total_steps
+
+
+def test_resume_needs_a_folder() -> None:
+    assert "--resume needs the --run-dir" in error_of(toy_learner.main, "--resume")
+
+
+# -- refusals and help ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (("--env", "chess"), "chinese_checkers"),
+        (("--env", "chinese_checkers(size=9)"), "size must be an integer from 1 to 8, not 9"),
+        (("--env", "chinese_checkers(size=2"), "chinese_checkers"),
+        (("--num-envs", "0"), "num_envs must be positive, not 0"),
+        (("--gamma", "2"), "gamma must be from 0 to 1, not 2"),
+        (("--checkpoint-every", "0"), "checkpoint_every must be at least 1, not 0"),
+        (("--evaluate-every", "-1"), "evaluate_every must be at least 0, not -1"),
+        (("--evaluation-games", "0"), "evaluation_games must be at least 1, not 0"),
+        (("--temperature", "-1"), "temperature must be 0 or more, not -1"),
+        (("--devices", "3"), "devices must be at most 1"),
+        (("--sharing", "some"), "shared_encoder"),
+        (("--total-steps", "many"), "total-steps"),
+        (("--nonsense", "1"), "nonsense"),
+    ],
+)
+def test_wrong_value_is_refused_with_what_is_allowed(
+    option: tuple[str, str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By a message and a status that is not 0, before a folder is made."""
+    code = run_command(ppo_main, "--run-dir", tmp_path / "run", *option)
+    assert code not in (0, None)
+    printed = f"{code} {capsys.readouterr().err}"
+    assert message in printed
+    assert "Traceback" not in printed
+    assert not (tmp_path / "run").exists()
+
+
+def test_help_lists_the_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(ppo_main, "--help") == 0
+    printed = capsys.readouterr().out
+    assert all(
+        flag in printed for flag in ("--env", "--sharing", "--total-steps", "--run-dir", "--seed", "--gae-lambda")
+    )
+
+
+@pytest.mark.slow  # three starts of JAX; the commands are called in this process above
+@pytest.mark.parametrize("module", ["train.ppo", "train.evaluate", "train.match"])
+def test_command_is_a_module(module: str) -> None:
+    for option, status in (("--help", 0), ("--nonsense", 2)):
+        done = subprocess.run(
+            [sys.executable, "-m", module, option], cwd=ROOT, capture_output=True, text=True, timeout=100, check=False
+        )
+        assert done.returncode == status
+        assert "Traceback" not in done.stderr
+
+
+def test_result_is_the_only_line_on_standard_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(toy_learner.main, "--run-dir", tmp_path / "run", *NO_EVALUATION) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads((tmp_path / "run" / "result.json").read_text())

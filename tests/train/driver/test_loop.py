@@ -1,0 +1,164 @@
+"""The loop of a run: when it evaluates, and that an interrupted run continues to the same bits."""
+
+import dataclasses
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import toy_learner
+from tests.helpers.commands import last_json, run_command
+from tests.helpers.stored_runs import (
+    arguments_of,
+    ends,
+    equal_checkpoints,
+    last_train_state,
+    metrics_of,
+    signal_when_training,
+    start,
+    train_in,
+)
+from tests.helpers.toy_learner import ToyLearner
+from train.driver.loop import Settings, run_training
+from train.driver.run_folder import RunFolder
+from train.ppo import PPO, Config
+
+ITERATIONS = 40
+CONFIG = Config(
+    env="chinese_checkers(size=1, num_players=2, max_rounds=5)",
+    sharing="independent",  # the most that there is to store
+    total_steps=ITERATIONS * 4 * 8,
+    num_envs=4,
+    rollout_length=8,
+    update_epochs=2,
+    num_minibatches=2,
+    hidden_sizes=(8,),
+    anneal_lr=False,
+    seed=3,
+)
+SETTINGS = Settings(checkpoint_every=2, evaluate_every=5, evaluation_games=8)
+TOY = ToyLearner(toy_learner.Config(total_steps=80))
+TOY_SETTINGS = Settings(checkpoint_every=4, evaluate_every=0)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An uninterrupted run of PPO."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    assert train_in(folder, PPO(CONFIG), SETTINGS)["finished"]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole_toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "toy"
+    assert train_in(folder, TOY, TOY_SETTINGS)["finished"]
+    return folder
+
+
+# -- evaluations ---------------------------------------------------------------------------------------------
+
+
+def test_evaluations_are_frequent_at_first(whole: Path) -> None:
+    rows = metrics_of(whole)
+    assert [row["iteration"] for row in rows if "win_rate" in row] == [1, 2, 4, *range(5, ITERATIONS + 1, 5)]
+
+
+def test_last_iteration_is_always_evaluated(tmp_path: Path) -> None:
+    settings = Settings(evaluate_every=100, evaluation_games=4)
+    result = train_in(tmp_path / "run", ToyLearner(toy_learner.Config(total_steps=12)), settings)
+    last = metrics_of(tmp_path / "run")[-1]
+    assert {"win_rate", "draw_rate", "truncated_rate", "mean_turns", "mean_reward"} <= set(last)
+    assert result["win_rate"] == round(last["win_rate"], 4)
+
+
+def test_metrics_have_the_names_of_the_field(whole: Path) -> None:
+    assert set(metrics_of(whole)[2]) == {
+        *("iteration", "steps", "policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction"),
+        *("explained_variance", "num_episodes", "episode_length", "truncated_rate"),
+        *("episode_return/seat_0", "episode_return/seat_1"),
+    }
+
+
+def test_same_settings_give_the_same_run(tmp_path: Path, whole: Path) -> None:
+    """Where no rate is annealed the length of a run does not matter."""
+    short = dataclasses.replace(CONFIG, total_steps=4 * CONFIG.steps_per_iteration)
+    train_in(tmp_path / "again", PPO(short), SETTINGS)
+    assert metrics_of(tmp_path / "again") == metrics_of(whole)[:4]
+
+
+# -- killed, stopped, resumed --------------------------------------------------------------------------------
+
+
+def test_killed_run_continues_to_the_same_bits(tmp_path: Path, whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "killed"
+    process = start("train.ppo", arguments_of(CONFIG, SETTINGS, folder))
+    signal_when_training(folder, [process], 0, signal.SIGKILL)
+    ((status, _, _),) = ends([process])
+    assert status == -signal.SIGKILL
+    assert len((folder / "metrics.jsonl").read_text().splitlines()) < ITERATIONS, "over before the signal came"
+    assert not (folder / "result.json").exists()
+    with (folder / "metrics.jsonl").open("a") as file:
+        file.write('{"iteration": 7, "ste')  # as if it had been killed in the middle of a line
+    result = run_training(*resumed(folder))
+    assert result["finished"]
+    assert "resumed after iteration" in capsys.readouterr().err
+    assert equal_checkpoints(folder, whole)
+    assert metrics_of(folder) == metrics_of(whole)
+
+
+def resumed(folder: Path) -> tuple[PPO, RunFolder, Settings]:
+    run = RunFolder.open(folder, PPO)
+    return PPO(run.config), run, SETTINGS
+
+
+class StoppedRun(RunFolder):
+    """Sends its own process a signal after an iteration."""
+
+    signals: tuple[signal.Signals, ...] = (signal.SIGINT,)
+
+    def log(self, row: Mapping[str, float]) -> None:
+        super().log(row)
+        if row["iteration"] == 6:
+            for number in self.signals:
+                os.kill(os.getpid(), number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_a_run_with_a_checkpoint_from_which_it_continues(
+    number: signal.Signals,
+    tmp_path: Path,
+    whole_toy: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = tmp_path / "stopped"
+    monkeypatch.setattr(StoppedRun, "signals", (number,))
+    result = run_training(TOY, StoppedRun.create(folder, TOY), TOY_SETTINGS)
+    assert (result["finished"], result["steps"]) == (False, 6 * 4)
+    assert f"stopped; continue with: python -m train.toy --run-dir {folder} --resume" in capsys.readouterr().err
+    assert int(last_train_state(folder).iteration) == 6
+    assert not (folder / "result.json").exists()
+    assert run_command(toy_learner.main, "--run-dir", folder, "--resume", "--evaluate-every", 0) == 0
+    assert last_json(capsys)["finished"]
+    assert equal_checkpoints(folder, whole_toy)
+    assert metrics_of(folder) == metrics_of(whole_toy)
+
+
+def test_second_ctrl_c_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StoppedRun, "signals", (signal.SIGINT, signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        run_training(TOY, StoppedRun.create(tmp_path / "run", TOY), TOY_SETTINGS)
+
+
+@pytest.mark.slow  # one more start of JAX: the signal is sent in this process above
+def test_ctrl_c_on_the_command_ends_with_status_130(tmp_path: Path) -> None:
+    process = start("train.ppo", arguments_of(CONFIG, SETTINGS, tmp_path / "run"))
+    signal_when_training(tmp_path / "run", [process], 0, signal.SIGINT)
+    ((status, out, err),) = ends([process])
+    assert status == 130
+    assert '"finished": false' in out
+    assert "--resume" in err
+    assert "Traceback" not in err

@@ -1,0 +1,91 @@
+"""config.json: what is read back, and how everything else is refused."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.toy_learner import Config, ToyLearner
+from train.driver.run_folder import RunFolder
+from train.driver.stored_config import fits, load, to_json
+from train.ppo import PPO
+
+STORED = to_json(ToyLearner(Config()))
+
+
+def loaded(tmp_path: Path, text: str) -> Any:
+    (tmp_path / "config.json").write_text(text)
+    return load(tmp_path / "config.json", [PPO, ToyLearner])
+
+
+def test_settings_are_read_back_by_the_learner_that_wrote_them(tmp_path: Path) -> None:
+    config = Config(learning_rate=0.125, sizes=(2, 2, 2), seed=5)
+    assert loaded(tmp_path, json.dumps(to_json(ToyLearner(config)))) == ToyLearner(config)
+
+
+def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=f"{tmp_path} holds no run: expected a folder that train.ppo wrote"):
+        RunFolder.open(tmp_path, PPO)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is not JSON"),
+        ("{", "is not JSON"),
+        ("[]", r"must hold an object with the settings of a run, not \[\]"),
+        ("null", "must hold an object with the settings of a run, not null"),
+        ('{"learner": "other", "settings": {}}', "learner must be one of ppo, toy, not 'other'"),
+        ('{"learner": ["toy"], "settings": {}}', "learner must be one of ppo, toy"),
+        ('{"learner": "toy"}', "settings must be an object, not None"),
+        ('{"learner": "toy", "settings": [1]}', r"settings must be an object, not \[1\]"),
+    ],
+)
+def test_config_that_is_no_stored_run_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"{tmp_path / 'config.json'}.*{message}"):
+        loaded(tmp_path, text)
+
+
+def with_setting(name: str, value: Any) -> dict[str, Any]:
+    return STORED | {"settings": STORED["settings"] | {name: value}}
+
+
+def without_setting(name: str) -> dict[str, Any]:
+    return STORED | {"settings": {key: value for key, value in STORED["settings"].items() if key != name}}
+
+
+@pytest.mark.parametrize(
+    ("stored", "message"),
+    [
+        (with_setting("num_envs", "4"), 'num_envs must be of type int, not "4"'),
+        (with_setting("num_envs", 4.5), "num_envs must be of type int, not 4.5"),
+        (with_setting("num_envs", True), "num_envs must be of type int, not true"),
+        (with_setting("num_envs", None), "num_envs must be of type int, not null"),
+        (with_setting("num_envs", 0), "num_envs must be positive, not 0"),
+        (with_setting("learning_rate", [1]), r"learning_rate must be of type float, not \[1\]"),
+        (with_setting("sizes", 3), r"sizes must be of type tuple\[int, ...\], not 3"),
+        (with_setting("sizes", ["a"]), r"sizes must be of type tuple\[int, ...\]"),
+        (with_setting("num_boards", 4), "unknown settings: num_boards"),
+        (without_setting("seed"), "missing settings: seed"),
+        (STORED | {"env_version": 2}, "trained on version 2 of sticks, .* this is version 1"),
+    ],
+)
+def test_setting_that_does_not_fit_is_named(stored: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        loaded(tmp_path, json.dumps(stored))
+
+
+def test_older_folder_is_refused_with_the_new_names(tmp_path: Path) -> None:
+    """Before config.json named a learner, settings lay at its top and had other names."""
+    with pytest.raises(ValueError, match="num_boards is called num_envs now, hidden is called hidden_sizes now, train"):
+        loaded(tmp_path, '{"env": "checkers", "num_boards": 20, "hidden": [64]}')
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "expected"),
+    [(1, int, True), (1, float, True), (1.5, int, False), (True, float, False), ("a", str, True), (None, str, False)],
+)
+def test_value_fits_its_annotated_type(value: Any, kind: Callable[..., Any], expected: bool) -> None:
+    assert fits(value, kind) is expected

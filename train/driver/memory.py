@@ -1,0 +1,65 @@
+"""Refuses settings whose arrays cannot fit in memory, from their shapes, before anything is compiled."""
+
+import math
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from train.driver.learner import Config, Learner
+from train.ops.sharding import is_key
+
+CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # bytes, or "max"
+
+
+def check_memory(learner: Learner, num_devices: int) -> None:
+    """Raises ValueError when `learner.held_arrays` are larger than the memory of the devices."""
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    with warnings.catch_warnings(action="ignore"):  # of indices that are too large for 32 bits
+        arrays = jax.tree.leaves(jax.eval_shape(learner.held_arrays, key))
+    device = jax.local_devices()[0]
+    units = jax.process_count() if device.platform == "cpu" else num_devices  # CPU devices share one memory
+    needed, there = sum(map(num_bytes, arrays)), units * memory_of(device)
+    if needed > there:
+        largest = max(arrays, key=num_bytes)
+        shape = f"{largest.dtype}[{', '.join(f'{size:,}' for size in largest.shape)}]"
+        named = settings_in_shape(learner.config, largest.shape)
+        raise ValueError(
+            f"a run with these settings needs at least {gigabytes(needed)} of memory; there are {gigabytes(there)}. "
+            f"Its largest array is {shape}: reduce {' or '.join(named) or 'the settings that this comes from'}"
+        )
+
+
+def settings_in_shape(config: Config, shape: tuple[int, ...]) -> list[str]:
+    """The settings whose values are dimensions of an array, the largest first."""
+    values = {name: getattr(config, name) for name in config.__dataclass_fields__}
+    found = [
+        (size, name)
+        for name, value in values.items()
+        for size in (value if isinstance(value, tuple) else (value,))
+        if type(size) is int and size > 1 and size in shape
+    ]
+    return list(dict.fromkeys(f"{name} = {size:,}" for size, name in sorted(found, reverse=True)))
+
+
+def num_bytes(array: jax.ShapeDtypeStruct) -> int:
+    """Bytes of an array; a PRNG key counts as 8."""
+    return math.prod(array.shape) * (8 if is_key(array) else array.dtype.itemsize)
+
+
+def memory_of(device: Any) -> int:
+    """Bytes of memory of a device; for a CPU those of the machine or the container."""
+    stats = device.memory_stats() if device.platform != "cpu" else None
+    if stats and "bytes_limit" in stats:
+        return stats["bytes_limit"]
+    if not hasattr(os, "sysconf"):
+        return 1 << 62  # unknown
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limit = CGROUP_LIMIT.read_text().strip() if CGROUP_LIMIT.exists() else "max"
+    return min(there, int(limit)) if limit.isdecimal() else there
+
+
+def gigabytes(count: int) -> str:
+    return f"{count / 1e9:,.1f} GB"

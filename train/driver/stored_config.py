@@ -1,0 +1,106 @@
+"""config.json: the learner, the versions and the settings of a run; how they are written, read and checked.
+
+{"learner": "ppo", "jaxgames": "0.1.0", "env_version": 1, "settings": {"env": "checkers", ...}}
+"""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import jaxgames
+from train.driver.learner import Config, Learner
+
+
+def to_json(learner: Learner) -> dict[str, Any]:
+    """What config.json of a run holds, and every checkpoint beside its arrays."""
+    return {
+        "learner": learner.name,
+        "jaxgames": jaxgames.__version__,
+        "env_version": learner.env.version,
+        "settings": settings_of(learner.config),
+    }
+
+
+def settings_of(config: Config) -> dict[str, Any]:
+    """The settings in JSON's types."""
+    return json.loads(json.dumps({name: getattr(config, name) for name in config.__dataclass_fields__}))
+
+
+def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
+    """The learner with the settings in a config.json.
+
+    Raises FileNotFoundError where there is none, and ValueError, with the path and the settings, for anything but the
+    whole settings of one of the learners.
+    """
+    try:
+        stored = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        commands = " or ".join(f"train.{learner.name}" for learner in learners)
+        raise FileNotFoundError(f"{path.parent} holds no run: expected a folder that {commands} wrote") from None
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {error}") from None
+    if not isinstance(stored, dict):
+        raise ValueError(f"{path} must hold an object with the settings of a run, not {json.dumps(stored)[:40]}")
+    content: dict[str, Any] = stored  # pyright: ignore[reportUnknownVariableType]  # keys are strings in JSON
+    if "learner" not in content:
+        raise ValueError(f"{path} was written by another version: {_former_names(content, learners)}train it again")
+    learner_type = next((learner for learner in learners if learner.name == content["learner"]), None)
+    if learner_type is None:
+        known = ", ".join(learner.name for learner in learners)
+        raise ValueError(f"{path}: learner must be one of {known}, not {content['learner']!r}")
+    settings = content.get("settings")
+    if not isinstance(settings, dict):
+        raise ValueError(f"{path}: settings must be an object, not {settings!r}")
+    try:
+        check_types(settings, learner_type.config_type)  # pyright: ignore[reportUnknownArgumentType]
+        learner = learner_type(learner_type.config_type(**settings))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    if content.get("env_version") != learner.env.version:
+        raise ValueError(
+            f"{path}: the run was trained on version {content.get('env_version')} of {learner.env.id}, whose rules "
+            f"changed: this is version {learner.env.version}; train it again"
+        )
+    return learner
+
+
+def check_types(settings: dict[str, Any], config_type: type[Any]) -> None:
+    """Raises ValueError unless there is a value of its type for every setting and for no other."""
+    hints = get_type_hints(config_type)
+    names = [field.name for field in dataclasses.fields(config_type)]
+    if unknown := [name for name in settings if name not in names]:
+        raise ValueError(f"unknown settings: {', '.join(unknown)}")
+    if missing := [name for name in names if name not in settings]:
+        raise ValueError(f"missing settings: {', '.join(missing)}")
+    for name, value in settings.items():
+        if not fits(value, hints[name]):
+            kind = getattr(hints[name], "__name__", None) if get_origin(hints[name]) is None else str(hints[name])
+            raise ValueError(f"{name} must be of type {kind}, not {json.dumps(value)}")
+
+
+def fits(value: Any, kind: Any) -> bool:
+    """Whether a value read from JSON is of an annotated type: a tuple is a list there, and an int can be a float."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return value in arguments
+    if origin in (Union, UnionType):
+        return any(fits(value, argument) for argument in arguments)
+    if origin is tuple:
+        return isinstance(value, list) and all(fits(entry, arguments[0]) for entry in value)  # pyright: ignore[reportUnknownVariableType]
+    if kind in (int, float):
+        return isinstance(value, (int, kind)) and not isinstance(value, bool)
+    return isinstance(value, kind or NoneType)
+
+
+def changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """The settings that differ, total_steps apart, with both values."""
+    names = [name for name in {**before, **now} if name != "total_steps" and before.get(name) != now.get(name)]
+    return [f"{name} was {json.dumps(before.get(name))} and is {json.dumps(now.get(name))}" for name in names]
+
+
+def _former_names(content: dict[str, Any], learners: Sequence[type[Learner]]) -> str:
+    former = {old: new for learner in learners for old, new in learner.former_names.items() if old in content}
+    return "".join(f"{old} is called {new} now, " for old, new in former.items())
