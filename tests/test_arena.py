@@ -19,7 +19,6 @@ from tests.helpers.sticks import Sticks
 STICKS = Sticks()  # 7 sticks; three seats take 1, 2 or 3 in turn; who takes the last one wins 2, the others pay 1
 KEY = jax.random.key(0)
 
-summary: Any = jax.jit(arena.summary, static_argnums=0)
 winners: Any = jax.jit(arena.winners, static_argnums=0)
 
 
@@ -164,7 +163,7 @@ def test_forfeited_game_has_no_winner_and_is_not_drawn(action: int) -> None:
     assert games.forfeited.tolist() == games.over.tolist() == [True]
     assert games.returns.tolist() == [[0.5, 0.5, -1]]
     for number in (0, 1):
-        found = summary(STICKS, games, seats, number)
+        found = arena.summary(STICKS, games, seats, number)
         assert (found["win_rate"], found["draw_rate"], found["truncated_rate"]) == (0, 0, 0)
 
 
