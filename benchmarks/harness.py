@@ -116,11 +116,15 @@ def keep_to_one_core() -> None:
 
 
 def stamp() -> dict[str, Any]:
-    """The versions and the hardware that figures belong to, and the date."""
+    """The versions and the hardware that figures belong to, and the date.
+
+    Different processors may share a name such as "AMD EPYC", so the family and the model stand behind it.
+    """
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        processor = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
+        lines = [line.partition(":") for line in Path("/proc/cpuinfo").read_text().splitlines()]
+        core = {name.strip(): value.strip() for name, _, value in lines}
+        processor = f"{core['model name']} (family {core['cpu family']}, model {core['model']})"
+    except (OSError, KeyError):
         processor = platform.processor()
     return {
         "date": datetime.date.today().isoformat(),

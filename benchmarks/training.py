@@ -59,8 +59,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "recipe": {},
     "large": {"num_envs": 2048, "rollout_length": 32, "num_minibatches": 64},
 }
-
-
 HEADER = ("game", "ppo, steps/s", "random play, steps/s", "ratio", "products", *PARTS)
 
 

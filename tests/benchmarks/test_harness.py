@@ -61,7 +61,7 @@ def test_output_is_a_file_or_a_folder_with_a_file_named_by_command_and_game(
 def test_output_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SystemExit, match=r"^benchmarks.sweep: .*file"):
-        harness.run_command("sweep", Arguments(output=tmp_path / "file"), pytest.fail)
+        harness.run_command("sweep", Arguments(output=tmp_path / "file"), lambda _: pytest.fail("it was measured"))
 
 
 @pytest.mark.parametrize("error", [ValueError("rounds must be positive"), FileNotFoundError("no such file")])
