@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -120,6 +121,13 @@ def test_files_and_commands_of_a_page_are_there(page: Path) -> None:
         assert of_users or (ROOT / path).exists(), f"{name(page)} names {path}"
     for module in re.findall(r"python -m ((?:train|benchmarks|examples)\.[\w.]+)", text):
         assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), f"{name(page)} runs {module}"
+
+
+@pytest.mark.parametrize("page", [README, *PAGES], ids=name)
+def test_dotted_names_of_a_page_are_there(page: Path) -> None:
+    """Names in backticks such as `train.ppo.Config`, with or without arguments."""
+    for dotted in re.findall(r"`((?:jaxgames|train|benchmarks|examples)(?:\.\w+)+)[`(]", page.read_text()):
+        assert pkgutil.resolve_name(dotted) is not None, f"{name(page)} names {dotted}"
 
 
 # -- games, learners, studies: one name finds every file -----------------------------------------------------------
