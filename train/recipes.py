@@ -2,7 +2,7 @@
 
 The network belongs to the game: `channels` where the board is a grid (3 x 3 convolutions before the dense layers), only
 dense layers where it is not. A game without an entry trains with the defaults of `train.ppo.Config`.
-docs/training.md shows the results of each entry and their cost.
+docs/training/ppo.md shows the results of each entry and their cost.
 """
 
 from typing import Any
