@@ -314,7 +314,10 @@ def test_annealed_rate_is_zero_after_the_last_iteration(runs: Any) -> None:
 # -- sharing -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sharing", ["shared_encoder", "independent"])
+@pytest.mark.parametrize(
+    "sharing",
+    ["independent", pytest.param("shared_encoder", marks=pytest.mark.slow)],  # one more compilation of an iteration
+)
 def test_seat_learns_only_from_its_own_decisions(sharing: Sharing) -> None:
     """In one step from the start only seat 0 moves: the parameters of the other seats do not change."""
     config = dataclasses.replace(

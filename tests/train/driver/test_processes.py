@@ -61,20 +61,29 @@ def pair(
     return [start(command, [*arguments, *together, str(number)]) for number in started]
 
 
-@pytest.mark.parametrize("done_by_one", [0, pytest.param(2, marks=pytest.mark.slow)])  # the second only adds --resume
-def test_two_processes_learn_what_one_learns(done_by_one: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "learner", "done_by_one"),
+    [
+        (TOY_COMMAND, ToyLearner(TOY), 2),
+        # PPO compiles in three processes; tests/train/ops/test_sharding.py divides it over devices in one.
+        pytest.param(PPO_COMMAND, PPO(CONFIG), 0, marks=pytest.mark.slow),
+        pytest.param(PPO_COMMAND, PPO(CONFIG), 2, marks=pytest.mark.slow),
+    ],
+    ids=["toy", "ppo", "ppo resumed"],
+)
+def test_two_processes_learn_what_one_learns(command: str, learner: Any, done_by_one: int, tmp_path: Path) -> None:
     """From the start, or from a checkpoint of one process. Process 0 alone prints the result."""
-    arguments = arguments_of(CONFIG, SETTINGS, tmp_path / "two")
+    arguments = arguments_of(learner.config, SETTINGS, tmp_path / "two")
     if done_by_one:
-        short = dataclasses.replace(CONFIG, total_steps=done_by_one * CONFIG.steps_per_iteration)
-        train_in(tmp_path / "two", PPO(short), SETTINGS)
+        short = dataclasses.replace(learner.config, total_steps=done_by_one * learner.config.steps_per_iteration)
+        train_in(tmp_path / "two", type(learner)(short), SETTINGS)
         arguments.append("--resume")
-    (status, out, err), (other_status, other_out, other_err) = ends(pair(PPO_COMMAND, *arguments))
+    (status, out, err), (other_status, other_out, other_err) = ends(pair(command, *arguments))
     assert status == 0, err
     assert other_status == 0, other_err
     assert other_out == ""
     result = json.loads(out)  # one line of JSON and nothing else
-    one = train_in(tmp_path / "one", PPO(CONFIG), SETTINGS)
+    one = train_in(tmp_path / "one", learner, SETTINGS)
     assert {name for name in one if one[name] != result[name]} <= {"run_dir", "seconds", "steps_per_second"}
     of_one, of_two = (jax.tree.leaves(last_train_state(tmp_path / name)) for name in ("one", "two"))
     for a, b in zip(of_one, of_two, strict=True):

@@ -38,10 +38,10 @@ QUANTITIES = {
 
 def test_it_is_a_distrax_distribution() -> None:
     actions: Any = masked(LOGITS)
-    assert isinstance(actions, distrax.Distribution)
     assert (actions.batch_shape, actions.event_shape, actions.num_categories) == ((3, 5), (), ACTIONS)
     assert actions.sample(seed=jax.random.key(0)).dtype == jnp.int32 == actions.dtype
     assert actions[1].batch_shape == (5,)
+    assert isinstance(actions, distrax.Distribution)
 
 
 @pytest.mark.parametrize("name", QUANTITIES)
