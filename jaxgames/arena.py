@@ -41,6 +41,7 @@ class Games(NamedTuple):
 # -- playing -------------------------------------------------------------------------------------------------------
 
 
+@functools.partial(jax.jit, static_argnames=("env", "num_games"))
 def start(env: Env[Any], key: jax.Array, num_games: int) -> Games:
     """Returns games of which no step is played yet."""
     seats = (num_games, env.num_players)
@@ -77,7 +78,7 @@ def advance(
     return _after(env, games, action, step_key), action
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@functools.partial(jax.jit, static_argnames="env")
 def _after(env: Env[Any], games: Games, action: jax.Array, key: jax.Array) -> Games:
     """Returns the games after `action` (int32[games]) is played."""
     mover = games.boards.current_player
@@ -144,7 +145,7 @@ def play(
     _check_seats(env, len(agents), np.asarray(agent_of_seat))
     start_key, key = jax.random.split(key)
     num_games = agent_of_seat.shape[0]
-    games = _start(env, start_key, num_games)
+    games = start(env, start_key, num_games)
     proceed = _slice if all(agent.on_device for agent in agents) else _single_step
     num_over = 0
     while num_over < num_games:
@@ -166,10 +167,7 @@ def _check_seats(env: Env[Any], num_agents: int, agent_of_seat: np.ndarray) -> N
         )
 
 
-_start = jax.jit(start, static_argnums=(0, 2))
-
-
-@functools.partial(jax.jit, static_argnums=0)
+@functools.partial(jax.jit, static_argnames="env")
 def _slice(env: Env[Any], agents: tuple[Agent, ...], agent_of_seat: jax.Array, games: Games, key: jax.Array) -> Games:
     return advance_until_over(env, agents, agent_of_seat, games, key, max_steps=STEPS_PER_SLICE)
 
@@ -222,6 +220,7 @@ def evaluate(
 # -- seats ---------------------------------------------------------------------------------------------------------
 
 
+@functools.partial(jax.jit, static_argnames=("num_games", "num_players", "seat"))
 def one_seat(key: jax.Array, num_games: int, num_players: int, seat: int | None = None) -> jax.Array:
     """int32[games, num_players]: agent 0 on `seat`, or on a seat drawn for each game if None; agent 1 on the others.
 
@@ -233,6 +232,7 @@ def one_seat(key: jax.Array, num_games: int, num_players: int, seat: int | None 
     return jnp.where(jnp.arange(num_players) == its_seat[:, None], 0, 1)
 
 
+@functools.partial(jax.jit, static_argnames=("num_games", "num_players", "num_agents", "seats_each"))
 def equal_shares(key: jax.Array, num_games: int, num_players: int, num_agents: int, seats_each: int) -> jax.Array:
     """int32[games, num_players]: agents 0 to num_agents - 1 on `seats_each` seats each, shuffled in every game.
 
@@ -268,12 +268,18 @@ def summary(env: Env[Any], games: Games, agent_of_seat: jax.Array, number: int =
       agent_of_seat: int32[games, num_players].
       number: the agent's, in `agent_of_seat`.
     """
+    names = ("win_rate", "draw_rate", "truncated_rate", "mean_turns", "mean_reward")
+    return dict(zip(names, _summary(env, games, agent_of_seat, number), strict=True))  # in this order
+
+
+@functools.partial(jax.jit, static_argnames="env")
+def _summary(env: Env[Any], games: Games, agent_of_seat: jax.Array, number: int) -> tuple[jax.Array, ...]:
     its_seats = agent_of_seat == number
     won = winners(env, games) & its_seats
-    return {
-        "win_rate": won.any(-1).mean(dtype=jnp.float32),
-        "draw_rate": drawn(env, games).mean(dtype=jnp.float32),
-        "truncated_rate": games.boards.truncated.mean(dtype=jnp.float32),
-        "mean_turns": (games.turns * won).sum() / won.sum(dtype=jnp.float32),
-        "mean_reward": (games.returns * its_seats).sum() / its_seats.sum(dtype=jnp.float32),
-    }
+    return (
+        won.any(-1).mean(dtype=jnp.float32),
+        drawn(env, games).mean(dtype=jnp.float32),
+        games.boards.truncated.mean(dtype=jnp.float32),
+        (games.turns * won).sum() / won.sum(dtype=jnp.float32),
+        (games.returns * its_seats).sum() / its_seats.sum(dtype=jnp.float32),
+    )

@@ -19,9 +19,22 @@ from tests.helpers.sticks import Sticks
 STICKS = Sticks()  # 7 sticks; three seats take 1, 2 or 3 in turn; who takes the last one wins 2, the others pay 1
 KEY = jax.random.key(0)
 
-summary: Any = jax.jit(arena.summary, static_argnums=0)
 winners: Any = jax.jit(arena.winners, static_argnums=0)
-ONE, TWO, THREE = (Taker(np.int32(sticks)) for sticks in (1, 2, 3))
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class CountedTaker(Taker):
+    """Counts how often it is traced."""
+
+    traces: ClassVar[list[int]] = []
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        self.traces.append(1)
+        return super().act(key, states)
+
+
+ONE, TWO, THREE = (CountedTaker(np.int32(sticks)) for sticks in (1, 2, 3))
 RANDOM = RandomAgent(STICKS)
 ALL_SEATS = list(itertools.product(range(3), repeat=3))  # all 27 ways to seat three agents
 
@@ -89,12 +102,10 @@ def test_slices_have_at_most_max_steps_and_add_up_to_whole_games() -> None:
     assert same(games, played(*agents, seats=ALL_SEATS))
 
 
-def test_progress_reports_every_game_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arena, "STEPS_PER_SLICE", 1)
+def test_progress_reports_every_game_once() -> None:
     finished: list[int] = []
-    seats = [[0, 0, 0], [2, 2, 2]] * 6 + [[1, 1, 1]]
-    played(ONE, TWO, THREE, seats=seats, on_finished=finished.append)
-    assert finished == [0, 0, 6, 1, 0, 0, 6]  # games of 3, 4 and 7 steps
+    played(ONE, TWO, THREE, seats=ALL_SEATS, on_finished=finished.append)
+    assert sum(finished) == 27
 
 
 def test_game_that_is_over_stays_as_it_is() -> None:
@@ -109,22 +120,11 @@ def test_game_that_is_over_stays_as_it_is() -> None:
 # -- agents --------------------------------------------------------------------------------------------------------
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class CountedTaker(Taker):
-    """Counts how often it is traced."""
-
-    traces: ClassVar[list[int]] = []
-
-    def act(self, key: jax.Array, states: Any) -> jax.Array:
-        self.traces.append(1)
-        return super().act(key, states)
-
-
 def test_agents_that_differ_only_in_their_arrays_share_a_program() -> None:
-    lengths = [int(played(CountedTaker(np.int32(n)), seats=[[0, 0, 0]]).length[0]) for n in (1, 2, 3)]
-    assert lengths == [7, 4, 3]
-    assert len(CountedTaker.traces) == 1
+    played(ONE, TWO, THREE, seats=ALL_SEATS)
+    traces = len(CountedTaker.traces)
+    assert played(THREE, TWO, ONE, seats=ALL_SEATS).length[0] == 3
+    assert len(CountedTaker.traces) == traces
 
 
 class HostTaker:
@@ -140,7 +140,7 @@ def test_agent_on_the_host_plays_the_same_games() -> None:
     finished: list[int] = []
     games = played(HostTaker(), TWO, THREE, seats=ALL_SEATS, on_finished=finished.append)
     assert same(games, played(ONE, TWO, THREE, seats=ALL_SEATS))
-    assert sum(finished) == 27
+    assert finished == [(games.length == steps).sum() for steps in range(1, 8)]  # reported after each step
 
 
 @jax.tree_util.register_dataclass
@@ -163,7 +163,7 @@ def test_forfeited_game_has_no_winner_and_is_not_drawn(action: int) -> None:
     assert games.forfeited.tolist() == games.over.tolist() == [True]
     assert games.returns.tolist() == [[0.5, 0.5, -1]]
     for number in (0, 1):
-        found = summary(STICKS, games, seats, number)
+        found = arena.summary(STICKS, games, seats, number)
         assert (found["win_rate"], found["draw_rate"], found["truncated_rate"]) == (0, 0, 0)
 
 
@@ -228,21 +228,13 @@ def win_probability(takes: int, seat: int, left: int = 7, mover: int = 0) -> flo
     return sum(after) / len(after)
 
 
-evaluate: Any = jax.jit(arena.evaluate, static_argnums=(0, 4), static_argnames="seat")
-
-
 @pytest.mark.parametrize("seat", [2, None])
 def test_evaluate_finds_the_probability_of_a_win_against_random_players(seat: int | None) -> None:
-    num_games = 2000
-    for takes in (1, 3):
+    """For two takers at once: it can be vmapped over the parameters of an agent."""
+    num_games, takers = 2000, Taker(np.array([1, 3]))
+    evaluate = jax.vmap(lambda taker: arena.evaluate(STICKS, taker, RANDOM, KEY, num_games, seat=seat))
+    found: Any = jax.jit(evaluate)(takers)
+    for number, takes in enumerate((1, 3)):
         exact = np.mean([win_probability(takes, s) for s in (range(3) if seat is None else [seat])])
-        found = evaluate(STICKS, Taker(np.int32(takes)), RANDOM, KEY, num_games, seat=seat)
-        assert abs(found["win_rate"] - exact) < 5 * np.sqrt(exact * (1 - exact) / num_games)
-        np.testing.assert_allclose(found["mean_reward"], 3 * found["win_rate"] - 1, rtol=1e-5)
-
-
-def test_evaluate_can_be_vmapped_over_parameters() -> None:
-    takers = Taker(np.array([1, 3]))
-    found = jax.jit(jax.vmap(lambda taker: arena.evaluate(STICKS, taker, RANDOM, KEY, 2000, seat=2)))(takers)
-    alone = [evaluate(STICKS, Taker(np.int32(takes)), RANDOM, KEY, 2000, seat=2) for takes in (1, 3)]
-    assert found["win_rate"].tolist() == [float(row["win_rate"]) for row in alone]
+        assert abs(found["win_rate"][number] - exact) < 5 * np.sqrt(exact * (1 - exact) / num_games)
+    np.testing.assert_allclose(found["mean_reward"], 3 * found["win_rate"] - 1, rtol=1e-5)

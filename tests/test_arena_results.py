@@ -21,7 +21,6 @@ STICKS = (
 )  # 7 sticks; three seats take 1, 2 or 3 in turn; the seat that takes the last one wins 2, the others pay 1
 KEY = jax.random.key(0)
 
-summary: Any = jax.jit(arena.summary, static_argnums=0)
 winners: Any = jax.jit(arena.winners, static_argnums=0)
 
 
@@ -110,7 +109,7 @@ def test_summary_is_that_of_the_games_played_again(which: Any) -> None:
         "mean_reward": np.mean([row["returns"][seat] for row, seat in zip(rows, seats, strict=True)]),
     }
     agent_of_seat = np.where(np.arange(env.num_players) == seats[:, None], 0, 1)
-    found = summary(env, recorded(*which)[0], np.asarray(agent_of_seat))
+    found = arena.summary(env, recorded(*which)[0], jnp.asarray(agent_of_seat))
     assert set(found) == set(expected)
     for name, value in expected.items():
         np.testing.assert_allclose(found[name], value, rtol=1e-4)
@@ -160,14 +159,14 @@ def test_winning_turn_counts() -> None:
     games = steps_from("111111111110 001. 0", ["v(1,2)"], 1)
     assert winners(BOXES, games).tolist() == [[True, False]]
     assert games.turns.tolist() == [[1, 0]]
-    assert summary(BOXES, games, np.array([[0, 1]]))["mean_turns"] == 1
+    assert arena.summary(BOXES, games, jnp.array([[0, 1]]))["mean_turns"] == 1
 
 
 def test_mate_wins_where_rewards_count_material_only() -> None:
     """The mating move captured nothing, so both returns are 0."""
     mated = one_game(MATERIAL, MATERIAL.from_string("4k/3Q1/4K/5/5 b - - 1 1"))
     assert mated.over.all()
-    found = summary(MATERIAL, mated, np.array([[0, 1]]))
+    found = arena.summary(MATERIAL, mated, jnp.array([[0, 1]]))
     assert (found["win_rate"], found["draw_rate"], found["mean_reward"]) == (1, 0, 0)
 
 
@@ -205,20 +204,20 @@ def test_drawn_game_has_no_winner_and_is_neither_truncated_nor_forfeited() -> No
 
 
 def test_every_game_counts_in_every_rate() -> None:
-    found = summary(STICKS, FIVE_ENDS, np.array([[0, 1, 1]] * 5))
+    found = arena.summary(STICKS, FIVE_ENDS, jnp.array([[0, 1, 1]] * 5))
     assert found["win_rate"] == found["draw_rate"] == found["truncated_rate"] == np.float32(1 / 5)
     assert found["mean_turns"] == 1  # of the first game; in the fourth another agent won
     assert found["mean_reward"] == (5 + 2 + 5 + 9 - 1) / 5
 
 
 def test_mean_turns_is_nan_without_a_win() -> None:
-    assert np.isnan(summary(STICKS, FIVE_ENDS, np.array([[1, 1, 0]] * 5))["mean_turns"])
+    assert np.isnan(arena.summary(STICKS, FIVE_ENDS, jnp.array([[1, 1, 0]] * 5))["mean_turns"])
 
 
 def test_agent_on_several_seats_wins_with_any_of_them() -> None:
-    games, agent_of_seat = ended((0, [5, 1, 0]), (2, [0, 1, 5]), (1, [0, 5, 1])), np.array([[0, 1, 0]] * 3)
-    found = summary(STICKS, games, agent_of_seat)
+    games, agent_of_seat = ended((0, [5, 1, 0]), (2, [0, 1, 5]), (1, [0, 5, 1])), jnp.array([[0, 1, 0]] * 3)
+    found = arena.summary(STICKS, games, agent_of_seat)
     np.testing.assert_allclose(found["win_rate"], 2 / 3, rtol=1e-6)
     assert found["mean_turns"] == (1 + 6) / 2
     assert found["mean_reward"] == (5 + 0 + 0 + 5 + 0 + 1) / 6
-    np.testing.assert_allclose(summary(STICKS, games, agent_of_seat, 1)["win_rate"], 1 / 3, rtol=1e-6)
+    np.testing.assert_allclose(arena.summary(STICKS, games, agent_of_seat, 1)["win_rate"], 1 / 3, rtol=1e-6)

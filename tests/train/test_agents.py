@@ -45,7 +45,7 @@ def sticks(left: int, seat: int, count: int) -> Any:
 
 @pytest.mark.parametrize(
     ("temperature", "left", "weights"),
-    [(1.0, 7, (1, 2, 3)), (0.5, 7, (1, 4, 9)), (2.0, 7, (1, 2**0.5, 3**0.5)), (1.0, 2, (1, 2, 0))],
+    [(1.0, 7, (1, 2, 3)), (0.5, 7, (1, 4, 9)), (1.0, 2, (1, 2, 0))],
 )
 def test_temperature_divides_the_logits_of_legal_actions(
     temperature: float, left: int, weights: tuple[float, ...]
@@ -96,7 +96,7 @@ def test_two_runs_of_one_network_share_a_program(untrained: Runs) -> None:
     assert not all(map(np.array_equal, jax.tree.leaves(first), jax.tree.leaves(second)))
 
 
-def test_agent_of_a_run_has_the_runs_temperature_unless_told_otherwise() -> None:
+def test_agent_of_a_run_has_the_temperature_of_the_run_by_default() -> None:
     learner = PPO(Config(env=str(ENV), temperature=0.25))
     for given, expected in ((None, 0.25), (0.0, 0.0), (2.0, 2.0)):
         agent = learner.agent(None, given)
