@@ -1,6 +1,6 @@
-"""A program that test_devices.py runs with four devices made of one processor: a process has its devices for life.
+"""A program that test_sharding.py runs with four devices made of one processor: a process has its devices for life.
 
-    python four_devices.py CONFIG FOLDER ITERATIONS
+    python run_on_four_devices.py CONFIG FOLDER ITERATIONS
 
 What it found goes to FOLDER: found.json, last.npz with the leaves of the last train state, and metrics.npz with the
 metrics of all iterations.

@@ -5,13 +5,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jax
+from jax.sharding import Mesh
 from tqdm import tqdm
 
 from jaxgames import Env, arena
@@ -82,11 +83,9 @@ def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> di
     log(f"run folder {recorder.folder}; {mesh.size} devices, {settings.processes} processes; compiling ...")
     if settings.processes > 1:  # each of them may be the one that remains
         print(f"if a process is lost, continue with: {resume}", file=sys.stderr, flush=True)
+
     compile_start = time.monotonic()
-    train_state = recorder.restore()
-    if train_state is None:
-        train_state = jax.jit(learner.init)(jax.random.key(config.seed))
-    train_state = sharding.shard(train_state, mesh, learner.partition_specs)
+    train_state = restore_or_init(learner, recorder, mesh)
     first = int(train_state.iteration)
     stored = processes.broadcast_from_leader(recorder.result())
     if first >= config.num_iterations and stored is not None:
@@ -94,13 +93,9 @@ def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> di
         recorder.close()
         return stored
     recorder.truncate_metrics(first)
-    out = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
-    with jax.set_mesh(mesh):
-        iterate = jax.jit(learner.iterate, donate_argnums=0, out_shardings=out).lower(train_state).compile()
-    log(
-        f"compiled in {time.monotonic() - compile_start:.1f} s"
-        + (f", resumed after iteration {first}" if first else "")
-    )
+    iterate = compile_iteration(learner, train_state, mesh)
+    resumed = f", resumed after iteration {first}" if first else ""
+    log(f"compiled in {time.monotonic() - compile_start:.1f} s{resumed}")
 
     row: dict[str, float] = {}
     start, spent = time.monotonic(), 0.0  # `spent` is the time in iterations, without evaluations
@@ -123,23 +118,48 @@ def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> di
             bar.update(config.steps_per_iteration)
             if stopping:
                 break
+
     iteration = int(train_state.iteration)
-    result: dict[str, Any] = {
-        "run_dir": str(recorder.folder),
-        "learner": learner.name,
-        **learner.summary,
-        "steps": iteration * config.steps_per_iteration,
-        "finished": iteration >= config.num_iterations,
-        "seconds": round(time.monotonic() - start, 1),
-        "steps_per_second": round((iteration - first) * config.steps_per_iteration / spent) if spent else None,
-    }
-    result |= rounded({name: row[name] for name in ("win_rate", "mean_turns") if name in row})
+    speed = round((iteration - first) * config.steps_per_iteration / spent) if spent else None
+    result = result_of(learner, recorder, iteration, time.monotonic() - start, speed, row)
     if result["finished"]:
         recorder.finish(result)
     else:
         log(f"stopped; continue with: {resume}")
     recorder.close()
     return result
+
+
+def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:
+    """The train state of the last checkpoint, or that of a new run, laid over the mesh."""
+    train_state = recorder.restore()
+    if train_state is None:
+        train_state = jax.jit(learner.init)(jax.random.key(learner.config.seed))
+    return sharding.shard(train_state, mesh, learner.partition_specs)
+
+
+def compile_iteration(learner: Learner, train_state: Any, mesh: Mesh) -> Callable[[Any], Any]:
+    """`learner.iterate` as a compiled program for train states on the mesh; it reuses the memory of its argument."""
+    out = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
+    with jax.set_mesh(mesh):
+        return jax.jit(learner.iterate, donate_argnums=0, out_shardings=out).lower(train_state).compile()
+
+
+def result_of(
+    learner: Learner, recorder: Recorder, iteration: int, seconds: float, speed: int | None, row: dict[str, float]
+) -> dict[str, Any]:
+    """The line that a run ends with; `row` is its last row of metrics."""
+    config = learner.config
+    return {
+        "run_dir": str(recorder.folder),
+        "learner": learner.name,
+        **learner.summary,
+        "steps": iteration * config.steps_per_iteration,
+        "finished": iteration >= config.num_iterations,
+        "seconds": round(seconds, 1),
+        "steps_per_second": speed,
+        **rounded({name: row[name] for name in ("win_rate", "mean_turns") if name in row}),
+    }
 
 
 def evaluation(learner: Learner, settings: Settings, train_state: TrainState, iteration: int) -> dict[str, float]:

@@ -29,7 +29,7 @@ from tensorboardX import SummaryWriter
 from train.driver import stored_config
 from train.driver.learner import Learner
 from train.driver.metrics import finite
-from train.ops.sharding import keys_to_data
+from train.ops.sharding import is_key, keys_to_data
 
 try:
     import fcntl
@@ -141,7 +141,7 @@ class RunFolder:
         """Writes a checkpoint, unless the iteration has one."""
         iteration = int(train_state.iteration)
         if iteration != self._checkpoints.latest_step():
-            arrays = ocp.args.StandardSave(jax.device_get(_without_empty(train_state)))
+            arrays = ocp.args.StandardSave(jax.device_get(_storable(train_state)))
             self._checkpoints.save(iteration, args=arrays, custom_metadata=stored_config.to_json(self.learner))
             self._checkpoints.wait_until_finished()
 
@@ -156,11 +156,11 @@ class RunFolder:
         like = jax.eval_shape(self.learner.init, jax.eval_shape(lambda: jax.random.key(0)))
         self._check_shapes(iteration, like)
         here = jax.sharding.SingleDeviceSharding(jax.devices()[0])  # wherever it was written
-        placed = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=here), like)
-        stored = self._checkpoints.restore(iteration, args=ocp.args.StandardRestore(_without_empty(placed)))
-        return jax.tree.map(
-            lambda leaf, array: jnp.zeros(leaf.shape, leaf.dtype) if array is None else array, like, stored
+        placed = jax.tree.map(
+            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=here), jax.eval_shape(_storable, like)
         )
+        stored = self._checkpoints.restore(iteration, args=ocp.args.StandardRestore(placed))
+        return jax.tree.map(_restored, like, stored)
 
     def check_settings(self) -> int | None:
         """The iteration of the last checkpoint. Raises ValueError where config.json was changed since."""
@@ -176,7 +176,7 @@ class RunFolder:
     def _check_shapes(self, iteration: int, like: Any) -> None:
         """Raises ValueError unless the arrays of a checkpoint have the shapes of `like`."""
         stored = _shapes(self._checkpoints.item_metadata(iteration).tree)
-        wanted = _shapes(jax.eval_shape(keys_to_data, _without_empty(like)))
+        wanted = _shapes(jax.eval_shape(_storable, like))
         differ = [name for name in {**stored, **wanted} if stored.get(name) != wanted.get(name)]
         if differ:
             name = differ[0]
@@ -238,9 +238,16 @@ class RunFolder:
             self._lock.close()
 
 
-def _without_empty(tree: Any) -> Any:
-    """The pytree with None for empty arrays, which orbax cannot write."""
-    return jax.tree.map(lambda leaf: leaf if leaf.size else None, tree)
+def _storable(train_state: Any) -> Any:
+    """The train state as orbax can store it from one process of many: keys as words, None for empty arrays."""
+    return jax.tree.map(lambda leaf: leaf if leaf.size else None, keys_to_data(train_state))
+
+
+def _restored(like: jax.ShapeDtypeStruct, stored: jax.Array | None) -> jax.Array:
+    """The leaf of a train state whose `_storable` is `stored`."""
+    if stored is None:
+        return jnp.zeros(like.shape, like.dtype)
+    return jax.random.wrap_key_data(stored) if is_key(like) else stored
 
 
 def _shapes(tree: Any) -> dict[str, tuple[int, ...]]:

@@ -35,23 +35,37 @@ class Encoder(nn.Module):
 class Convolution(nn.Module):
     """float32[B, height, width, planes] -> float32[B, height, width, channels]: 3 x 3, zeros around the board.
 
-    Computes `flax.linen.Conv` as one matrix product, because the gradient of XLA's own convolution is slow inside a
-    loop on a CPU (benchmarks/convolutions.py). A row of the output is the product of the three input rows around it,
-    side by side, with one matrix that holds the kernel at every column. Most of that matrix is zero, which multiplies
-    the arithmetic by width / 3. It is still faster than nine thin products, or one product over all cells.
+    The parameters and the result are those of `flax.linen.Conv`. A CPU computes it as `matmul_convolution`, other
+    platforms with XLA's own convolution.
     """
 
     channels: int
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
-        height, width, planes = x.shape[1:]
-        kernel = self.param("kernel", nn.initializers.orthogonal(np.sqrt(2)), (3, 3, planes, self.channels))
+        shape = (3, 3, x.shape[-1], self.channels)
+        kernel = self.param("kernel", nn.initializers.orthogonal(np.sqrt(2)), shape)
         bias = self.param("bias", nn.initializers.zeros, (self.channels,))
-        matrix = jnp.einsum("jab,ijkl->iakbl", _columns(width), kernel).reshape(3 * width * planes, -1)
-        around = jnp.pad(x.reshape(-1, height, width * planes), ((0, 0), (1, 1), (0, 0)))
-        rows = jnp.concatenate([around[:, i : i + height] for i in range(3)], axis=-1)
-        return (rows.reshape(-1, 3 * width * planes) @ matrix).reshape(-1, height, width, self.channels) + bias
+        return jax.lax.platform_dependent(x, kernel, cpu=matmul_convolution, default=xla_convolution) + bias
+
+
+def xla_convolution(x: jax.Array, kernel: jax.Array) -> jax.Array:
+    """float32[B, height, width, planes], float32[3, 3, planes, channels] -> float32[B, height, width, channels]."""
+    return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+def matmul_convolution(x: jax.Array, kernel: jax.Array) -> jax.Array:
+    """`xla_convolution` as one matrix product, because the gradient of XLA's is slow inside a loop on a CPU.
+
+    A row of the output is the product of the three input rows around it, side by side, with one matrix that holds the
+    kernel at every column. Most of that matrix is zero, which multiplies the arithmetic by width / 3. It is still
+    faster than nine thin products, or one product over all cells (benchmarks/convolutions.py).
+    """
+    height, width, planes = x.shape[1:]
+    matrix = jnp.einsum("jab,ijkl->iakbl", _columns(width), kernel).reshape(3 * width * planes, -1)
+    around = jnp.pad(x.reshape(-1, height, width * planes), ((0, 0), (1, 1), (0, 0)))
+    rows = jnp.concatenate([around[:, i : i + height] for i in range(3)], axis=-1)
+    return (rows.reshape(-1, 3 * width * planes) @ matrix).reshape(-1, height, width, kernel.shape[-1])
 
 
 def _columns(width: int) -> np.ndarray:

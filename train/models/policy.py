@@ -1,11 +1,11 @@
-"""Policies of n seats: a network, and how the seats share its parameters.
+"""Policies for n seats: a network, and how the seats share its parameters.
 
     shared          one encoder, one policy head, one value head for all seats
-    shared_encoder  one encoder, a policy head and a value head a seat
-    independent     an encoder and both heads a seat
+    shared_encoder  one encoder; a policy head and a value head per seat
+    independent     an encoder and both heads per seat
 
-A batch holds boards whose movers differ. What a seat has for itself is stacked along a leading axis, and
-`apply_by_seat` runs every row through its own seat's parameters once, instead of through all of them.
+A batch holds boards with different movers. The parameters of the seats are stacked along a leading axis, and
+`apply_by_seat` runs every row once, through the parameters of its seat, instead of once per seat.
 """
 
 import functools
@@ -22,13 +22,13 @@ from train.models.networks import Encoder, Heads
 from train.ops.sharding import REPLICATED, SHARDED, on_each_device
 
 Params = Any
-MIN_ROWS_FOR_TILES = 128
+MIN_ROWS_FOR_TILES = 128  # measured by benchmarks/parameter_sharing.py
 Sharing = Literal["shared", "shared_encoder", "independent"]
 
 
 @dataclass(frozen=True)
 class Policy:
-    """The network of a game and its sharing; static under jit, the parameters are a pytree beside it."""
+    """The network of a game and its sharing. It is static under jit; the parameters are a pytree apart from it."""
 
     observation_shape: tuple[int, ...]
     support: tuple[int, ...]  # where a flattened observation can be True
@@ -42,7 +42,10 @@ class Policy:
     def of(
         cls, env: Env[Any], sharing: Sharing, hidden_sizes: tuple[int, ...], channels: tuple[int, ...] = ()
     ) -> "Policy":
-        """Raises ValueError where `channels` ask for convolutions and observations are not [height, width, planes]."""
+        """The policy for a game.
+
+        Raises ValueError for `channels` where observations are not [height, width, planes].
+        """
         if channels and len(env.observation_shape) != 3:
             raise ValueError(
                 f"channels need observations of shape [height, width, planes], and those of {env} have shape "
@@ -52,10 +55,10 @@ class Policy:
         return cls(env.observation_shape, support, env.num_actions, env.num_players, sharing, hidden_sizes, channels)
 
     def init(self, key: jax.Array) -> Params:
-        """{"encoder", "heads"}; what is a seat's own has a leading axis of num_players."""
+        """Parameters {"encoder", "heads"}; those that each seat has for itself have a leading axis of num_players."""
         encoder_key, heads_key = jax.random.split(key)
 
-        # One matrix at a time, whatever is vmapped: some thirty QR factorisations at once hang jaxlib 0.10 on a CPU.
+        # One matrix at a time, also under vmap: a batch of thirty QR factorisations hangs jaxlib 0.10 on a CPU.
         @jax.custom_batching.sequential_vmap
         def encoder(key: jax.Array) -> Params:
             return self._encoder.init(key, jnp.zeros((1, *self.observation_shape), jnp.bool_))
@@ -64,16 +67,21 @@ class Policy:
         def heads(key: jax.Array) -> Params:
             return self._heads.init(key, jnp.zeros((1, self.hidden_sizes[-1]), jnp.float32))
 
-        def a_seat(init: Callable[[jax.Array], Params], key: jax.Array) -> Params:
+        def per_seat(init: Callable[[jax.Array], Params], key: jax.Array) -> Params:
             return jax.vmap(init)(jax.random.split(key, self.num_players))
 
         return {
-            "encoder": a_seat(encoder, encoder_key) if self.sharing == "independent" else encoder(encoder_key),
-            "heads": heads(heads_key) if self.sharing == "shared" else a_seat(heads, heads_key),
+            "encoder": per_seat(encoder, encoder_key) if self.sharing == "independent" else encoder(encoder_key),
+            "heads": heads(heads_key) if self.sharing == "shared" else per_seat(heads, heads_key),
         }
 
     def apply(self, params: Params, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Logits float32[B, num_actions] and values float32[B] of bool[B, *observation_shape] seen by int32[B]."""
+        """Logits float32[B, num_actions] and values float32[B].
+
+        Args:
+          observation: bool[B, *observation_shape].
+          seat: int32[B], the player of each row.
+        """
 
         def whole(params: Params, x: jax.Array) -> Any:
             return self._heads.apply(params["heads"], self._encoder.apply(params["encoder"], x))
@@ -98,11 +106,11 @@ class Policy:
 
 
 def apply_by_seat(apply: Callable[..., Any], params: Params, rows: jax.Array, seat: jax.Array) -> Any:
-    """`apply(params of seat[i], rows[i])` for every row i, each row computed once.
+    """`apply(params of seat[i], rows[i])` for every row i; each row is computed once.
 
-    Rows are laid out in tiles that hold one seat each, so that all is one batched product over tiles. At most one
-    tile a seat is not full: B / tile + num_players tiles are enough, whatever the seats. Only where rows are few does
-    a copy of a seat's parameters for each tile cost more than running all networks on all rows (benchmarks/sharing.py).
+    Rows are laid out in tiles that hold rows of a single seat, so that everything is one batched product over tiles. At
+    most one tile per seat is not full: B / tile + num_players tiles are enough for any seats. For fewer than
+    MIN_ROWS_FOR_TILES rows, copying parameters to each tile costs more than running every network on every row.
 
     Args:
       apply: (params of one seat, [tile, ...]) -> pytree of [tile, ...].

@@ -1,14 +1,14 @@
 """Generalised advantage estimation for n seats that move in any order.
 
-Between two decisions of a seat other seats move, and may be the ones whose move pays it. A seat's transition
-therefore runs from its decision at time t to its next decision at time n(t) in the same game:
+Other seats move between two decisions of a seat, and their moves may pay it. A seat's transition therefore runs from
+its decision at time t to its next decision at time n(t) in the same game:
 
     R_t     = sum of the seat's rewards at t, t + 1, ..., n(t) - 1
     delta_t = R_t + gamma V_n(t) - V_t
     A_t     = delta_t + gamma lambda A_n(t)
 
-Where the game terminates before the seat moves again, nothing follows: V_n(t) = A_n(t) = 0. Where it is
-truncated, or the rollout ends, the seat's value of the last board stands in for V_n(t), and A_n(t) = 0.
+If the game terminates before the seat moves again, nothing follows: V_n(t) = A_n(t) = 0. If it is truncated, or the
+rollout ends, V_n(t) is the seat's value of the last board, and A_n(t) = 0.
 
 Source: Schulman et al., High-Dimensional Continuous Control Using Generalized Advantage Estimation, 2016.
 """
@@ -27,7 +27,7 @@ def per_seat_advantages(
     gamma: float,
     gae_lambda: float,
 ) -> jax.Array:
-    """Advantages of T consecutive decisions on one board that starts anew when a game ends.
+    """Advantages of T consecutive decisions on one board, which restarts when a game ends.
 
     Args:
       rewards: float32[T, num_players], what step t paid each seat.

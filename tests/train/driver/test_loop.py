@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import signal
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -124,6 +125,7 @@ class StoppedRun(RunFolder):
         if row["iteration"] == 6:
             for number in self.signals:
                 os.kill(os.getpid(), number)
+                time.sleep(0.05)  # two signals at once would count as one
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -1,21 +1,19 @@
-"""Policies of n seats: what is shared, what is a seat's own, and that every row meets its own seat's parameters."""
+"""Policies for n seats: which parameters are shared, and that every row is computed with those of its seat."""
 
 from typing import Any, get_args
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxgames
-from train.models.networks import Convolution
 from train.models.policy import Policy, Sharing, apply_by_seat
 
 SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
 SEATS = 3
 ENV = jaxgames.make("chinese_checkers", size=1, num_players=SEATS)
-SIZES = (1, 7, 24, 300)  # rows: one, no multiple of a tile, fewer and more than a full tile a seat
+SIZES = (1, 7, 24, 300)  # rows: one, no multiple of a tile, fewer and more than a full tile per seat
 
 POLICIES: dict[Sharing, Policy] = {sharing: Policy.of(ENV, sharing, hidden_sizes=(5, 6)) for sharing in SHARINGS}
 INIT = {sharing: jax.jit(policy.init) for sharing, policy in POLICIES.items()}
@@ -36,7 +34,7 @@ def own(tree: Any, seat: int) -> Any:
 
 
 def with_seat_1(tree: Any, own_1: Any) -> Any:
-    """The same parameters but for those of seat 1."""
+    """The same parameters except for those of seat 1."""
     return jax.tree.map(lambda leaf, new: np.stack([leaf[0], new, *leaf[2:]]), tree, own_1)
 
 
@@ -49,7 +47,7 @@ def layer(params: Any, rows: jax.Array) -> dict[str, jax.Array]:
 
 
 def layer_row_by_row(params: Any, rows: jax.Array, seat: jax.Array) -> Any:
-    """Every row alone, through its own seat's parameters picked by index."""
+    """Every row alone, with the parameters of its seat picked by index."""
     return jax.vmap(lambda row, number: layer(own(params, number), row))(rows, seat)
 
 
@@ -76,7 +74,7 @@ def layer_case(size: int, pattern: str) -> tuple[Any, jax.Array, jax.Array]:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("pattern", SEAT_PATTERNS)
-def test_every_row_meets_its_own_seats_parameters(size: int, pattern: str) -> None:
+def test_row_is_computed_with_the_parameters_of_its_seat(size: int, pattern: str) -> None:
     params, rows, seat = layer_case(size, pattern)
     found, expected = by_seat(params, rows, seat), row_by_row(params, rows, seat)
     assert found["wide"].shape == (size, 2)
@@ -85,7 +83,7 @@ def test_every_row_meets_its_own_seats_parameters(size: int, pattern: str) -> No
 
 
 def layer_loss(apply: Any, params: Any, rows: jax.Array, seat: jax.Array) -> jax.Array:
-    """Weighs the rows differently, so that a row in another's place is seen."""
+    """Weights the rows differently, so that a row in the place of another one is noticed."""
     out = apply(params, rows, seat)
     weight = jnp.arange(1, rows.shape[0] + 1) / rows.shape[0]
     return (weight * (out["wide"].sum(-1) + out["narrow"])).sum()
@@ -99,12 +97,12 @@ gradients = [
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("pattern", SEAT_PATTERNS)
-def test_gradients_are_those_of_the_rows_one_by_one(size: int, pattern: str) -> None:
+def test_gradients_equal_those_of_single_rows(size: int, pattern: str) -> None:
     found, expected = (gradient(*layer_case(size, pattern)) for gradient in gradients)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4), found, expected)
 
 
-def test_a_seat_without_rows_has_gradient_zero() -> None:
+def test_seat_without_rows_has_gradient_zero() -> None:
     (of_params, _) = gradients[0](*layer_case(24, "the middle one absent"))
     assert all(not leaf[1].any() and leaf[0].any() and leaf[2].any() for leaf in jax.tree.leaves(of_params))
 
@@ -113,7 +111,7 @@ def test_a_seat_without_rows_has_gradient_zero() -> None:
 
 
 @pytest.mark.parametrize("sharing", SHARINGS)
-def test_what_is_a_seats_own_has_a_leading_axis_of_seats(sharing: Sharing) -> None:
+def test_parameters_per_seat_have_a_leading_axis_of_seats(sharing: Sharing) -> None:
     shared = jax.tree.map(jnp.shape, PARAMS["shared"])
     shapes = jax.tree.map(jnp.shape, PARAMS[sharing])
     own_parts = {"shared": set[str](), "shared_encoder": {"heads"}, "independent": {"encoder", "heads"}}[sharing]
@@ -129,14 +127,14 @@ def test_what_is_a_seats_own_has_a_leading_axis_of_seats(sharing: Sharing) -> No
 
 
 @pytest.mark.parametrize("sharing", ["shared_encoder", "independent"])
-def test_seats_begin_with_different_parameters(sharing: Sharing) -> None:
+def test_seats_start_with_different_parameters(sharing: Sharing) -> None:
     heads = [leaf for leaf in jax.tree.leaves(PARAMS[sharing]["heads"]) if leaf.any()]  # biases begin at zero
     assert heads
     assert all((leaf[0] != leaf[1]).any() and (leaf[1] != leaf[2]).any() for leaf in heads)
 
 
 @pytest.mark.parametrize("sharing", SHARINGS)
-def test_the_same_key_gives_the_same_parameters(sharing: Sharing) -> None:
+def test_same_key_gives_the_same_parameters(sharing: Sharing) -> None:
     again, other = (INIT[sharing](jax.random.key(seed)) for seed in (1, 2))
     equal = jax.tree.map(lambda a, b: bool((a == b).all()), PARAMS[sharing], again)
     assert jax.tree.all(equal)
@@ -161,7 +159,7 @@ def forward(params: Any, sharing: Sharing, observation: np.ndarray, seat: int) -
 
 
 @pytest.mark.parametrize("sharing", SHARINGS)
-def test_apply_is_the_network_row_by_row(sharing: Sharing) -> None:
+def test_apply_equals_the_network_computed_row_by_row(sharing: Sharing) -> None:
     """Of parameters that have no zeros: biases too."""
     params = jax.tree.map(
         lambda leaf: leaf + np.linspace(0, 0.1, leaf.size, dtype=np.float32).reshape(leaf.shape), PARAMS[sharing]
@@ -203,13 +201,13 @@ def test_channels_are_convolutions_before_the_dense_layers() -> None:
             np.testing.assert_allclose(found, x @ heads[head]["kernel"] + heads[head]["bias"], rtol=1e-3, atol=1e-4)
 
 
-def test_channels_are_refused_where_there_is_no_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_channels_are_refused_for_observations_that_are_no_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(ENV), "observation_shape", (12,))
     with pytest.raises(ValueError, match=r"channels need observations of shape \[height, width, planes\].*\[12\]"):
         Policy.of(ENV, "shared", (6,), channels=(3,))
 
 
-def test_shared_treats_all_seats_alike() -> None:
+def test_shared_policy_gives_all_seats_the_same_output() -> None:
     observation, _ = batch(24)
     outputs = [APPLY["shared"](PARAMS["shared"], observation, np.full(24, seat)) for seat in range(SEATS)]
     for logits, value in outputs[1:]:
@@ -218,14 +216,14 @@ def test_shared_treats_all_seats_alike() -> None:
 
 
 @pytest.mark.parametrize("sharing", ["shared_encoder", "independent"])
-def test_seats_of_their_own_judge_the_same_board_differently(sharing: Sharing) -> None:
+def test_seats_with_own_parameters_differ_on_the_same_board(sharing: Sharing) -> None:
     observation, _ = batch(24)
     (first, _), (second, _) = (APPLY[sharing](PARAMS[sharing], observation, np.full(24, seat)) for seat in (0, 1))
     assert (first != second).all()
 
 
-def test_shared_encoder_seats_differ_in_their_heads_only() -> None:
-    """Give seat 1 the heads of seat 0, and nothing tells the two apart."""
+def test_seats_with_a_shared_encoder_differ_only_in_their_heads() -> None:
+    """With the heads of seat 0, seat 1 gives the same output."""
     params = dict(PARAMS["shared_encoder"])
     params["heads"] = with_seat_1(params["heads"], own(params["heads"], 0))
     observation, _ = batch(24)
@@ -236,7 +234,7 @@ def test_shared_encoder_seats_differ_in_their_heads_only() -> None:
 @pytest.mark.parametrize(
     ("sharing", "part"), [("shared_encoder", "heads"), ("independent", "encoder"), ("independent", "heads")]
 )
-def test_a_seats_own_parameters_change_its_own_rows_only(sharing: Sharing, part: str) -> None:
+def test_parameters_of_a_seat_change_only_its_rows(sharing: Sharing, part: str) -> None:
     params = dict(PARAMS[sharing])
     params[part] = with_seat_1(params[part], jax.tree.map(lambda leaf: leaf + 0.5, own(params[part], 1)))
     observation, seat = batch(24)
@@ -245,24 +243,10 @@ def test_a_seats_own_parameters_change_its_own_rows_only(sharing: Sharing, part:
     np.testing.assert_array_equal(before[1] != after[1], seat == 1)
 
 
-def test_many_seeds_of_many_seats_are_initialised_as_one_by_one() -> None:
+def test_vmap_of_init_equals_init_of_each_seed() -> None:
     """Five seeds of six seats at the default widths: a batch of thirty factorisations would hang on a CPU."""
     policy = Policy((9, 9, 8), tuple(range(296)), 223, 6, "independent", (64, 64))
     keys = jax.random.split(jax.random.key(0), 5)
     together = jax.jit(jax.vmap(policy.init))(keys)
     alone = jax.jit(policy.init)(keys[4])
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a[4], b, atol=1e-6), together, alone)
-
-
-@pytest.mark.parametrize("board", [(1, 1), (2, 5), (8, 4), (11, 3)])
-def test_a_convolution_is_flaxs_forward_and_back(board: tuple[int, int]) -> None:
-    """Boards that are no squares included: rows and columns are treated differently."""
-    ours, theirs = Convolution(6), nn.Conv(6, (3, 3))
-    x = jax.random.normal(jax.random.key(0), (5, *board, 3))
-    params = jax.tree.map(lambda leaf: leaf + 0.1, ours.init(jax.random.key(1), x))
-
-    def loss(layer: nn.Module, params: Any, x: jax.Array) -> Any:
-        return jnp.sin(jnp.asarray(layer.apply(params, x))).sum()
-
-    found, expected = (jax.value_and_grad(loss, argnums=(1, 2))(layer, params, x) for layer in (ours, theirs))
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4), found, expected)

@@ -60,20 +60,20 @@ def test_two_seats_in_turn() -> None:
     assert advantages == [first_0, first_1, last_0, last_1] == [3, 2, -20, -20]
 
 
-def test_a_seat_that_moves_twice_in_a_row_bootstraps_from_its_own_next_decision() -> None:
+def test_seat_that_moves_twice_bootstraps_from_its_next_decision() -> None:
     advantages = estimate([[1, 0], [2, 0], [4, 8]], [10, 20, 40], [0, 0, 1], bootstrap={2: [16, 32]})
     end_of_chain = (2 + 4) + 16 / 2 - 20  # -6
     assert advantages == [1 + 20 / 2 - 10 + end_of_chain / 4, end_of_chain, 8 + 32 / 2 - 40] == [-0.5, -6, -16]
 
 
-def test_what_another_seats_move_pays_belongs_to_the_last_decision_before_it() -> None:
+def test_reward_on_the_move_of_another_seat_belongs_to_the_decision_before_it() -> None:
     unpaid = estimate([[0, 0]] * 5, [0] * 5, [0, 0, 1, 1, 0], bootstrap={4: [0, 0]}, gae_lambda=0)
     paid = estimate([[0, 0]] * 3 + [[7, 0], [0, 0]], [0] * 5, [0, 0, 1, 1, 0], bootstrap={4: [0, 0]}, gae_lambda=0)
     assert unpaid == [0, 0, 0, 0, 0]
     assert paid == [0, 7, 0, 0, 0]  # seat 0 decided last at step 1
 
 
-def test_a_loss_that_the_opponents_winning_move_deals_reaches_the_loser() -> None:
+def test_loss_by_the_winning_move_of_the_opponent_reaches_the_loser() -> None:
     advantages = estimate([[0, 0], [-1, 1]], [0.25, 0.5], [0, 1], terminated=[1])
     assert advantages == [-1 - 0.25, 1 - 0.5]
 
@@ -98,19 +98,19 @@ def test_nothing_follows_a_terminated_game() -> None:
     assert advantages == [(3 + 7) - 1, 9 - 2, 0 - 50]
 
 
-def test_a_truncated_game_goes_on_with_each_seats_own_value_of_the_final_board() -> None:
+def test_truncated_game_bootstraps_from_each_seats_value_of_the_last_board() -> None:
     advantages = estimate(
         [[3, 5], [7, 9], [0, 0]], [1, 2, 50], [0, 1, 0], truncated=[1], bootstrap={1: [20, 40], 2: [0, 0]}
     )
     assert advantages == [(3 + 7) + 20 / 2 - 1, 9 + 40 / 2 - 2, 0 - 50]
 
 
-def test_the_end_of_the_rollout_bootstraps_every_seat_that_has_decided() -> None:
+def test_end_of_the_rollout_bootstraps_every_seat_that_has_decided() -> None:
     advantages = estimate([[0, 0, 0]] * 2, [1, 2], [0, 2], bootstrap={1: [20, UNREAD, 40]})
     assert advantages == [20 / 2 - 1, 40 / 2 - 2]
 
 
-def test_at_the_last_step_the_way_the_game_ended_decides() -> None:
+def test_end_of_the_game_decides_at_the_last_step_of_the_rollout() -> None:
     rewards = [[3, 5], [7, 9]]
     assert estimate(rewards, [1, 2], [0, 1], terminated=[1]) == [(3 + 7) - 1, 9 - 2]
     truncated = estimate(rewards, [1, 2], [0, 1], truncated=[1], bootstrap={1: [20, 40]})
@@ -118,7 +118,7 @@ def test_at_the_last_step_the_way_the_game_ended_decides() -> None:
 
 
 @pytest.mark.parametrize("end", ["terminated", "truncated"])
-def test_rewards_do_not_cross_the_border_between_two_games(end: str) -> None:
+def test_rewards_do_not_pass_from_one_game_to_the_next(end: str) -> None:
     """Seat 1 decides at step 1 of the old game and at step 3 of the new one, which paid it 64 at step 2 before."""
     advantages = estimate(
         [[0, 0], [0, 8], [0, 64], [0, 128]],
@@ -131,7 +131,7 @@ def test_rewards_do_not_cross_the_border_between_two_games(end: str) -> None:
     assert advantages == [0, 8, 0, 128]
 
 
-def test_a_seat_that_never_moves_changes_nothing() -> None:
+def test_seat_that_never_moves_changes_nothing() -> None:
     with_it = estimate([[1, 2, 77], [3, 4, 77]], [5, 6], [0, 1], bootstrap={1: [7, 8, UNREAD]})
     assert with_it == estimate([[1, 2], [3, 4]], [5, 6], [0, 1], bootstrap={1: [7, 8]})
 
@@ -146,7 +146,7 @@ def test_lambda_0_is_the_one_step_error() -> None:
     assert advantages == [3 + 30 / 2 - 10, 7 + 40 / 2 - 20, 8 + 4 / 2 - 30, 16 + 8 / 2 - 40]
 
 
-def test_lambda_1_is_the_discounted_return_less_the_value() -> None:
+def test_lambda_1_is_the_discounted_return_minus_the_value() -> None:
     """Discounts count a seat's own decisions, not the steps of the game."""
     advantages = estimate(
         [[1, 0], [2, 3], [0, 4], [8, 16]], [10, 20, 30, 40], [0, 1, 0, 1], bootstrap={3: [4, 8]}, gae_lambda=1
@@ -165,7 +165,7 @@ def plain_gae(rewards: np.ndarray, values: np.ndarray, ended: np.ndarray, last: 
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.9, 1.0])
-def test_with_one_seat_it_is_plain_gae(decay: float) -> None:
+def test_one_seat_gives_plain_gae(decay: float) -> None:
     rng = np.random.default_rng(0)
     rewards, values, ended = rng.normal(size=20), rng.normal(size=20), rng.random(20) < 0.2
     found = estimate(
@@ -198,7 +198,7 @@ batched: Callable[..., jax.Array] = jax.jit(jax.vmap(functools.partial(per_seat_
 
 @pytest.mark.parametrize("num_players", [1, 2, 3, 6])
 @pytest.mark.parametrize("seed", range(5))
-def test_it_keeps_to_its_definition(num_players: int, seed: int) -> None:
+def test_estimate_equals_its_definition_on_random_games(num_players: int, seed: int) -> None:
     boards = random_boards(seed, num_players)
     found = batched(*(jnp.asarray(x) for x in boards))
     for board in range(16):

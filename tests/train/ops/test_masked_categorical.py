@@ -51,7 +51,7 @@ def test_two_legal_actions_by_hand() -> None:
 
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
-def test_values_and_gradients_are_distraxs(scale: float) -> None:
+def test_values_and_gradients_equal_those_of_distrax(scale: float) -> None:
     given = rows(0, scale)
     for found, expected in zip(jax.jit(log_prob_and_entropy)(*given), by_distrax(*given), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=3e-5)
@@ -63,14 +63,14 @@ def test_values_and_gradients_are_distraxs(scale: float) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
 
 
-def test_illegal_actions_have_no_gradient_at_all() -> None:
+def test_illegal_actions_have_no_gradient() -> None:
     logits, mask, action = rows(1, 1.0)
     gradient = jax.grad(weighed, argnums=1)(log_prob_and_entropy, logits, mask, action)
     assert not np.asarray(gradient)[~np.asarray(mask)].any()
     assert np.asarray(gradient)[np.asarray(mask).sum(-1) > 1].any(-1).all()
 
 
-def test_a_single_legal_action_is_certain_whatever_its_logit() -> None:
+def test_single_legal_action_is_certain_for_any_logit() -> None:
     mask = jnp.eye(3, dtype=jnp.bool_)
     logits, action = jnp.array([[-500.0, 9, 9], [0, 0, 0], [1e6, 1e6, 7]]), jnp.arange(3)
     log_prob, entropy = log_prob_and_entropy(logits, mask, action)
@@ -79,7 +79,7 @@ def test_a_single_legal_action_is_certain_whatever_its_logit() -> None:
     np.testing.assert_array_equal(gradient, np.zeros((3, 3)))
 
 
-def test_a_row_without_a_legal_action_stays_finite_and_teaches_nothing() -> None:
+def test_row_without_a_legal_action_is_finite_and_has_no_gradient() -> None:
     """Nor does an illegal action that is asked for get a gradient of its own."""
     mask = jnp.array([[False, False], [True, False]])
     logits, action = jnp.array([[1.0, 2.0], [3.0, 4.0]]), jnp.array([1, 1])
@@ -90,7 +90,7 @@ def test_a_row_without_a_legal_action_stays_finite_and_teaches_nothing() -> None
     np.testing.assert_array_equal(gradient, [[0, 0], [-50, 0]])  # as of distrax: the softmax's part of log p
 
 
-def test_what_is_drawn_is_legal_and_has_the_log_probability_that_is_judged_later() -> None:
+def test_sampled_action_is_legal_and_has_its_log_probability() -> None:
     logits, mask, _ = rows(2, 2.0)
     action, log_prob = jax.jit(sample_and_log_prob)(jax.random.key(0), logits, mask)
     assert np.asarray(mask)[np.arange(ROWS), action].all()
@@ -98,7 +98,7 @@ def test_what_is_drawn_is_legal_and_has_the_log_probability_that_is_judged_later
     np.testing.assert_allclose(log_prob, log_prob_and_entropy(logits, mask, action)[0], rtol=1e-6, atol=1e-6)
 
 
-def test_actions_are_drawn_in_proportion_to_their_probabilities() -> None:
+def test_actions_are_sampled_in_proportion_to_their_probabilities() -> None:
     draws = 20_000
     logits, mask = jnp.log(jnp.array([1.0, 5, 2, 3, 4])), jnp.array([True, False, True, True, True])
     action, _ = jax.jit(sample_and_log_prob)(

@@ -1,0 +1,92 @@
+"""`MaskedCategorical` is a distrax.Distribution with the values of distrax.Categorical over the legal actions."""
+
+from typing import Any
+
+import distrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from train.ops.masked_categorical import MASKED_LOGIT
+from train.ops.masked_categorical_distrax import MaskedCategorical
+
+ACTIONS = 7
+RNG = np.random.default_rng(0)
+MASK = jnp.asarray((RNG.random((3, 5, ACTIONS)) < 0.4) | (np.arange(ACTIONS) == 2))
+LOGITS, OTHER = (jnp.asarray(RNG.normal(size=MASK.shape), jnp.float32) for _ in range(2))
+LEGAL = jnp.asarray(np.asarray(MASK).argmax(-1), jnp.int32)
+
+
+def masked(logits: jax.Array) -> Any:
+    return MaskedCategorical(logits, MASK)
+
+
+def reference(logits: jax.Array) -> Any:
+    return distrax.Categorical(logits=jnp.where(MASK, logits, jnp.finfo(jnp.float32).min))
+
+
+QUANTITIES = {
+    "log_prob": lambda make, logits: make(logits).log_prob(LEGAL),
+    "entropy": lambda make, logits: make(logits).entropy(),
+    "kl_divergence": lambda make, logits: make(logits).kl_divergence(make(OTHER)),
+    "cross_entropy_gap": lambda make, logits: make(OTHER).kl_divergence(make(logits)),
+    "probs": lambda make, logits: make(logits).probs,
+    "prob": lambda make, logits: make(logits).prob(LEGAL),
+}
+
+
+def test_it_is_a_distrax_distribution() -> None:
+    actions: Any = masked(LOGITS)
+    assert (actions.batch_shape, actions.event_shape, actions.num_categories) == ((3, 5), (), ACTIONS)
+    assert actions.sample(seed=jax.random.key(0)).dtype == jnp.int32 == actions.dtype
+    assert actions[1].batch_shape == (5,)
+    assert isinstance(actions, distrax.Distribution)
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_values_and_gradients_are_those_of_distrax(name: str) -> None:
+    weights = jnp.cos(jnp.arange(MASK.size // ACTIONS)).reshape(MASK.shape[:-1])
+
+    def weighted(make: Any, logits: jax.Array) -> jax.Array:
+        values = QUANTITIES[name](make, logits)
+        return (values * (weights[..., None] if values.ndim == 3 else weights)).sum()
+
+    found, expected = (QUANTITIES[name](make, LOGITS) for make in (masked, reference))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    of_found, of_expected = (
+        jax.jit(jax.grad(lambda logits, make=make: weighted(make, logits)))(LOGITS) for make in (masked, reference)
+    )
+    np.testing.assert_allclose(of_found, of_expected, rtol=1e-3, atol=1e-5)
+
+
+def test_vmap_changes_nothing() -> None:
+    def row(logits: jax.Array, mask: jax.Array, action: jax.Array) -> tuple[jax.Array, jax.Array]:
+        actions = MaskedCategorical(logits, mask)
+        return actions.log_prob(action), actions.entropy()
+
+    found = jax.vmap(jax.vmap(row))(LOGITS, MASK, LEGAL)
+    for one, other in zip(found, (masked(LOGITS).log_prob(LEGAL), masked(LOGITS).entropy()), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_mode_is_the_most_probable_legal_action() -> None:
+    np.testing.assert_array_equal(masked(LOGITS).mode(), np.where(MASK, LOGITS, -np.inf).argmax(-1))
+
+
+def test_samples_are_legal_and_frequent_as_their_probability() -> None:
+    actions = masked(LOGITS)
+    samples, log_probs = jax.jit(lambda key: actions.sample_and_log_prob(seed=key, sample_shape=(4000,)))(
+        jax.random.key(0)
+    )
+    assert samples.shape == log_probs.shape == (4000, 3, 5)
+    np.testing.assert_allclose(log_probs, actions.log_prob(samples), rtol=1e-4, atol=1e-5)
+    frequency = np.stack([(np.asarray(samples) == action).mean(0) for action in range(ACTIONS)], -1)
+    np.testing.assert_allclose(frequency, actions.probs, atol=0.04)  # five standard deviations
+    assert not frequency[~np.asarray(MASK)].any()
+
+
+def test_illegal_action_has_no_probability() -> None:
+    illegal = jnp.asarray(np.asarray(~MASK).argmax(-1), jnp.int32)
+    assert (masked(LOGITS).log_prob(illegal)[~MASK.all(-1)] <= MASKED_LOGIT).all()
+    assert not np.asarray(masked(LOGITS).probs)[~np.asarray(MASK)].any()
