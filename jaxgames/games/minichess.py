@@ -329,9 +329,8 @@ class Minichess(Env[MinichessState]):
         rows, side, castling, en_passant, quiet, move = split_fields(text, "rows w - - quiet move")
         if side not in ("w", "b"):
             raise ValueError(f"expected 'w' or 'b' to move, not {side!r} in {text!r}")
-        if (castling, en_passant) != ("-", "-"):
-            given = f"'{castling} {en_passant}' in {text!r}"
-            raise ValueError(f"expected '- -': no castling and no en passant, not {given}")
+        if (given := f"{castling} {en_passant}") != "- -":
+            raise ValueError(f"expected '- -': no castling and no en passant, not '{given}' in {text!r}")
         quiet_plies = parse_int(quiet, "plies without a capture or a pawn move", shown=f"{quiet!r} in {text!r}")
         move_number = parse_int(move, "the number of the move from 1 on", low=1, shown=f"{move!r} in {text!r}")
         content = _parse_rows(rows)
