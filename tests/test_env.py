@@ -255,6 +255,14 @@ def test_outcome_names_the_winners_and_the_reason(
         assert env.outcome(later) == outcome
 
 
+def test_winners_are_all_false_unless_terminated_is_set() -> None:
+    won = ENV.from_string("0 1")
+    assert ENV.winners(won).tolist() == [True, False, False]
+    for flags in ({"terminated": False}, {"terminated": False, "truncated": True}):
+        changed = dataclasses.replace(won, **{name: jnp.bool_(flag) for name, flag in flags.items()})
+        assert not ENV.winners(changed).any()
+
+
 def test_game_must_say_who_won_and_why() -> None:
     for name in ("_winners", "_reason"):
         assert name in Env.__abstractmethods__
