@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
+from jaxgames.env import Outcome
 from tests.contract.games import each_game, of_each_game
 from tests.helpers.cases import Cases, Finished
 from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, play
@@ -37,6 +38,20 @@ def test_last_action_ends_the_game_and_pays(cases: Cases, end: Finished) -> None
     np.testing.assert_allclose(after.rewards, end.rewards, rtol=1e-6)
     assert after.rewards.dtype == np.float32
     assert not compiled(env).mask(after).any()
+
+
+@of_each_game("end", lambda cases: cases.finished)
+def test_outcome_names_the_winners_and_the_reason(cases: Cases, end: Finished) -> None:
+    """Nobody has won before the last action, nor on a drawn, truncated or forfeited board."""
+    env = jaxgames.make(end.env)
+    before, after = played(end)
+    assert env.outcome(before) == Outcome("live", (), "")
+    outcome = env.outcome(after)
+    assert (outcome.kind, outcome.winners) == (end.kind, end.winners)
+    assert end.reason in outcome.reason
+    winners = jax.jit(env.winners)
+    assert not winners(before).any()
+    assert np.flatnonzero(winners(after)).tolist() == list(end.winners)
 
 
 @of_each_game("end", lambda cases: cases.finished)
