@@ -1,8 +1,8 @@
-"""Checkers, or English draughts, on the 32 dark squares of an 8 x 8 board.
+"""American checkers, which the British call English draughts, on the 32 dark squares of an 8 x 8 board.
 
-A set of squares is one word of 32 bits, and the rules are shifts of words. The board is kept in the mover's frame,
-the mover at the bottom: one network plays both seats, and turning the board is reversing the bits. A turn is a
-step or a chain of jumps, one jump per `step` of the env.
+A set of squares is one word of 32 bits, and the rules are shifts of words. The state holds the board in the mover's
+frame, with the mover at the bottom. So one network plays both seats, and a rotation by 180 degrees reverses the bits. A
+turn is a step or a chain of jumps. One `step` of the env is one submove: a step, or one jump.
 
         indices, mover's frame              PDN numbers, as the board is printed (seat 0 on top)
 
@@ -16,16 +16,16 @@ step or a chain of jumps, one jump per `step` of the env.
     6 . 24  . 25  . 26  . 27                    . 25  . 26  . 27  . 28
     7 28 . 29  . 30  . 31  .                    29 . 30  . 31  . 32  .
 
-Index i is PDN i + 1 for seat 1, who sits at the printed board's bottom, and PDN 32 - i for seat 0, who turns it.
+Index i is PDN i + 1 for seat 1, at the bottom of the printed board, and PDN 32 - i for seat 0, for which it is rotated.
 
-Rules and notation: sections "Rules" and "Notation" of docs/games/checkers.md.
+Rules and notation: docs/games/checkers.md.
 """
 
 import dataclasses
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -34,13 +34,15 @@ import numpy as np
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames.bits import W, reversed_bits, union
 from jaxgames.env import Env, State
+from jaxgames.games._text import parse_int
 
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}  # plies without progress that make a draw
+PROGRESS = {"wcdf": "a capture or a man's move", "openspiel": "a capture"}
 KING_ROW = np.uint32(0x0000000F)  # row 0, where the mover's men are crowned
 NAMES = ("up-right", "down-right", "down-left", "up-left")  # of the directions; men go by 0 and 3 only
 
-# What a step in each direction does to the bits of the even rows and to those of the odd rows: (mask, shift).
-# The masks leave out the squares on the edge that the step would leave the board from.
+# A step in each direction: (mask, shift) of the bits of the even rows, and of those of the odd rows. The masks leave
+# out the squares at the edge, from which the step would leave the board.
 _STEPS = (
     ((np.uint32(0x07070707), -3), (np.uint32(0xF0F0F0F0), -4)),
     ((np.uint32(0x07070707), 5), (np.uint32(0xF0F0F0F0), 4)),
@@ -57,25 +59,25 @@ class CheckersState(State):
     own: jax.Array  # uint32[], the mover's pieces
     opponents: jax.Array  # uint32[], the opponent's pieces
     kings: jax.Array  # uint32[], the kings of both
-    jumper: jax.Array  # uint32[], the piece that must go on jumping, 0 when a turn begins
-    quiet: jax.Array  # int16[], plies since the last one that put off the draw
-    ply: jax.Array  # int32[], steps of the env played
+    jumper: jax.Array  # uint32[], the piece that must jump again, 0 at the beginning of a turn
+    quiet: jax.Array  # int16[], plies since the last progress, which resets the count for the draw
+    ply: jax.Array  # int32[], plies played; a ply is one submove
 
 
 @dataclass(frozen=True)
 class Checkers(Env[CheckersState]):
-    """Checkers, or English draughts, for two seats.
+    """American checkers for two seats.
 
     Args:
       draw_rule: "wcdf": a draw after 80 plies without a capture or a man's move, unless the last of them wins.
         "openspiel": a draw after 40 plies without a capture, even if the last of them would win.
-      max_plies: plies after which the game is truncated; None leaves it to the draw rule, which ends every game.
-        A ply is one action.
+      max_plies: plies after which the game is truncated. None: no limit, as the draw rule ends every game. A ply is one
+        submove.
 
     Action: 4 * index + direction in the mover's frame, directions 0 up-right, 1 down-right, 2 down-left, 3 up-left.
-    It jumps where an opponent's piece stands next to the square, else it steps.
-    Observation: bool[8, 4, 5], index i at [i // 4, i % 4] in the viewer's frame: own men, own kings, the opponent's
-    men, the opponent's kings, the piece that must go on jumping.
+    It is a jump if the next square in that direction holds an opponent's piece, otherwise a step.
+    Observation: bool[8, 4, 5], index i at [i // 4, i % 4] in the viewer's frame: the viewer's men, its kings, the
+    opponent's men, the opponent's kings, the piece that must jump again.
     Reward: 1 to the winner and -1 to the loser, 0 for a draw.
     Source: World Checkers/Draughts Federation, Rules of Draughts (Checkers), 2012; OpenSpiel's `checkers`.
     """
@@ -102,8 +104,8 @@ class Checkers(Env[CheckersState]):
 
     @property
     def max_steps(self) -> int:
-        # The draw ends every run of quiet plies. 22 captures leave a piece on each side, and the men are 144 rows
-        # away from being kings, at least one of which a man's move takes.
+        # The draw ends every run of quiet plies, and progress ends a run at most this often: 22 captures leave one
+        # piece per side, and there are at most 2 sides x 4 men x (5 + 6 + 7) rows = 144 moves of men.
         progress = 22 if self.draw_rule == "openspiel" else 22 + 144
         longest = QUIET_LIMIT[self.draw_rule] * (progress + 1)
         return longest if self.max_plies is None else min(longest, self.max_plies)
@@ -119,7 +121,7 @@ class Checkers(Env[CheckersState]):
     # -- rules -------------------------------------------------------------------------------------
 
     def _init(self, key: jax.Array | None) -> CheckersState:
-        """The start; nothing is random, `key` is ignored."""
+        """Returns the start; nothing is random, `key` is ignored."""
         return CheckersState(
             current_player=jnp.int32(0),
             rewards=jnp.zeros(2, jnp.float32),
@@ -134,52 +136,69 @@ class Checkers(Env[CheckersState]):
         )
 
     def _legal_action_mask(self, state: CheckersState) -> jax.Array:
-        return _interleaved(_legal_origins(state))
+        return _unpack(_legal_origins(state))
 
     def _is_legal(self, state: CheckersState, action: jax.Array) -> jax.Array:
         origins = _choose(action % 4, _legal_origins(state))
-        return (action >= 0) & (action < 128) & (origins & _square(action // 4) != 0)
+        return (action >= 0) & (action < 128) & (origins & _single(action // 4) != 0)
 
     def _step(self, state: CheckersState, action: jax.Array, key: jax.Array | None) -> CheckersState:
-        direction, square = action % 4, _square(action // 4)
-        near = _choose(direction, [_step_from(square, d) for d in range(4)])
+        direction, square = action % 4, _single(action // 4)
+        near = _choose(direction, [_shift(square, d) for d in range(4)])
         captured = near & state.opponents
         is_jump = captured != 0
-        to = jnp.where(is_jump, _choose(direction, [_step_from(captured, d) for d in range(4)]), near)
+        to = jnp.where(is_jump, _choose(direction, [_shift(captured, d) for d in range(4)]), near)
 
         was_man = square & state.kings == 0
         is_crowned = was_man & (to & KING_ROW != 0)
         own, opponents = (state.own & ~square) | to, state.opponents & ~captured
         kings = state.kings & ~(square | captured) | jnp.where(was_man & ~is_crowned, 0, to)
-        _, onward = _moves(own, opponents, kings, to)
-        goes_on = is_jump & ~is_crowned & (union(onward) != 0)
+        _, jumps = _move_sources(own, opponents, kings, to)
+        jumps_again = is_jump & ~is_crowned & (union(jumps) != 0)
 
         own, opponents = (
-            jnp.where(goes_on, own, reversed_bits(opponents)),
-            jnp.where(goes_on, opponents, reversed_bits(own)),
+            jnp.where(jumps_again, own, _rotate(opponents)),
+            jnp.where(jumps_again, opponents, _rotate(own)),
         )
-        kings = jnp.where(goes_on, kings, reversed_bits(kings))
-        steps, jumps = _moves(own, opponents, kings, own)
-        stuck = union([*steps, *jumps]) == 0
+        kings = jnp.where(jumps_again, kings, _rotate(kings))
+        no_move = _has_no_move(own, opponents, kings)
 
         progress = is_jump | was_man if self.draw_rule == "wcdf" else is_jump
         quiet = jnp.where(progress, 0, state.quiet + 1)
         drawn = quiet >= QUIET_LIMIT[self.draw_rule]
-        won = stuck if self.draw_rule == "wcdf" else stuck & ~drawn
-        ended, ply = stuck | drawn, state.ply + 1
+        won = no_move if self.draw_rule == "wcdf" else no_move & ~drawn
+        ended, ply = no_move | drawn, state.ply + 1
         is_mover = np.arange(2) == state.current_player
         return CheckersState(
-            current_player=jnp.where(goes_on, state.current_player, 1 - state.current_player),
+            current_player=jnp.where(jumps_again, state.current_player, 1 - state.current_player),
             rewards=jnp.where(won, jnp.where(is_mover, 1.0, -1.0), 0.0).astype(jnp.float32),
             terminated=ended,
             truncated=jnp.bool_(False) if self.max_plies is None else ~ended & (ply >= self.max_plies),
             own=own,
             opponents=opponents,
             kings=kings,
-            jumper=jnp.where(goes_on, to, 0).astype(jnp.uint32),
+            jumper=jnp.where(jumps_again, to, 0).astype(jnp.uint32),
             quiet=quiet.astype(jnp.int16),
             ply=ply,
         )
+
+    # -- outcome -----------------------------------------------------------------------------------
+
+    def _winners(self, state: CheckersState) -> jax.Array:
+        won = _has_no_move(state.own, state.opponents, state.kings)
+        if self.draw_rule == "openspiel":
+            won &= state.quiet < QUIET_LIMIT[self.draw_rule]
+        return (np.arange(2) != state.current_player) & won
+
+    def _reason(self, state: CheckersState) -> str:
+        if state.truncated:
+            return f"{self.max_plies} plies without a winner"
+        limit = QUIET_LIMIT[self.draw_rule]
+        drawn = int(state.quiet) >= limit
+        no_move = _has_no_move(*map(np.uint32, (state.own, state.opponents, state.kings)))
+        if no_move and (self.draw_rule == "wcdf" or not drawn):
+            return "no legal move"
+        return f"{limit} plies without {PROGRESS[self.draw_rule]}" if drawn else ""
 
     # -- observation -------------------------------------------------------------------------------
 
@@ -188,21 +207,21 @@ class Checkers(Env[CheckersState]):
         if player is not None:
             is_mover = player == state.current_player
             own, opponents = (
-                jnp.where(is_mover, own, reversed_bits(opponents)),
-                jnp.where(is_mover, opponents, reversed_bits(own)),
+                jnp.where(is_mover, own, _rotate(opponents)),
+                jnp.where(is_mover, opponents, _rotate(own)),
             )
-            kings, jumper = (jnp.where(is_mover, word, reversed_bits(word)) for word in (kings, jumper))
+            kings, jumper = (jnp.where(is_mover, word, _rotate(word)) for word in (kings, jumper))
         planes = [own & ~kings, own & kings, opponents & ~kings, opponents & kings, jumper]
-        return _interleaved(planes).reshape(8, 4, 5)
+        return _unpack(planes).reshape(8, 4, 5)
 
     # -- notation ----------------------------------------------------------------------------------
 
     def _action_to_string(self, state: CheckersState, action: int) -> str:
-        """`11-15` a step, `15x22` a jump, in PDN numbers."""
+        """Returns `11-15` for a step, `15x22` for a jump, in PDN numbers."""
         index, direction = divmod(action, 4)
-        near = _step_from(np.uint32(1 << index), direction)
+        near = _shift(np.uint32(1 << index), direction)
         is_jump = bool(near & np.uint32(state.opponents))
-        to = _step_from(near, direction) if is_jump else near
+        to = _shift(near, direction) if is_jump else near
         seat = int(state.current_player)
         number = _pdn(index, seat)
         if not to:
@@ -210,19 +229,19 @@ class Checkers(Env[CheckersState]):
         return f"{number}{'x' if is_jump else '-'}{_pdn(_indices(to)[0], seat)}"
 
     def _action_from_string(self, state: CheckersState, text: str) -> int:
-        """The action that a text names, legal or not. Raises ValueError for a text that names none here."""
+        """Returns the action that a text names, legal or not. Raises ValueError for a text that names none here."""
         found = re.fullmatch(r"([0-9]{1,9})([-x])([0-9]{1,9})", text)
         if not found:
             raise ValueError(f"expected a step '11-15' or a jump '15x22', not {text!r}")
-        for number in (found[1], found[3]):
-            if not 1 <= int(number) <= 32:
-                raise ValueError(f"expected squares from 1 to 32, not {number} in {text!r}")
         seat, is_jump = int(state.current_player), found[2] == "x"
-        index, target = _index(int(found[1]), seat), _index(int(found[3]), seat)
+        index, target = (
+            _index(parse_int(number, "squares from 1 to 32", 1, 32, shown=f"{number} in {text!r}"), seat)
+            for number in (found[1], found[3])
+        )
         square = np.uint32(1 << index)
         for direction in range(4):
-            near = _step_from(square, direction)
-            to = _step_from(near, direction) if is_jump else near
+            near = _shift(square, direction)
+            to = _shift(near, direction) if is_jump else near
             if to == np.uint32(1 << target):
                 break
         else:
@@ -235,20 +254,20 @@ class Checkers(Env[CheckersState]):
         return 4 * index + direction
 
     def _to_string(self, state: CheckersState) -> str:
-        """PDN's FEN: the side to move, the squares of White and of Black, and `:J15` for the piece that must go on."""
+        """Returns PDN's FEN: the side to move, the squares of White and Black, `:J15` for a jump that must follow."""
         seat, kings = int(state.current_player), np.uint32(state.kings)
         sides: list[str] = []
         for word in (state.own, state.opponents) if seat == 1 else (state.opponents, state.own):  # White, Black
             is_king = {_pdn(index, seat): bool(kings >> np.uint32(index) & np.uint32(1)) for index in _indices(word)}
             sides.append(",".join(f"{'K' if is_king[number] else ''}{number}" for number in sorted(is_king)))
-        onward = "".join(f":J{_pdn(index, seat)}" for index in _indices(state.jumper))
-        return f"{'BW'[seat]}:W{sides[0]}:B{sides[1]}{onward}"
+        jumper = "".join(f":J{_pdn(index, seat)}" for index in _indices(state.jumper))
+        return f"{'BW'[seat]}:W{sides[0]}:B{sides[1]}{jumper}"
 
     def _from_string(self, text: str) -> CheckersState:
-        """Any placement of pieces; see `to_string`.
+        """Returns any placement of pieces; see `to_string`.
 
-        `terminated` says whether the side to move has no move. The text has neither the plies played nor those
-        without progress: both are counted from 0 again.
+        `terminated` is set if the side to move cannot move. The text records neither the number of plies nor that of
+        plies without progress: both counts start from 0.
         """
         fields = text.split(":")
         if len(fields) not in (3, 4) or sorted(field[:1] for field in fields[1:3]) != ["B", "W"]:
@@ -256,16 +275,15 @@ class Checkers(Env[CheckersState]):
         if fields[0] not in ("B", "W"):
             raise ValueError(f"expected the side to move, 'B' or 'W', not {fields[0]!r} in {text!r}")
         seat = "BW".index(fields[0])
-        sides, kings, taken = {"B": 0, "W": 0}, 0, 0
+        sides, kings = {"B": 0, "W": 0}, 0
         for side in fields[1:3]:
             for piece in side[1:].split(",") if side[1:] else ():
                 found = re.fullmatch(r"(K?)([0-9]{1,2})", piece)
                 if not found or not 1 <= int(found[2]) <= 32:
                     raise ValueError(f"expected squares from 1 to 32, 'K' before a king's, not {piece!r} in {side!r}")
                 square = 1 << _index(int(found[2]), seat)
-                if taken & square:
-                    raise ValueError(f"expected one piece a square, not two on {int(found[2])} in {text!r}")
-                taken |= square
+                if (sides["B"] | sides["W"]) & square:
+                    raise ValueError(f"expected one piece per square, not two on {int(found[2])} in {text!r}")
                 sides[side[0]] |= square
                 kings |= square if found[1] else 0
         own, opponents = np.uint32(sides["BW"[seat]]), np.uint32(sides["WB"[seat]])
@@ -275,13 +293,12 @@ class Checkers(Env[CheckersState]):
             if not found or not 1 <= int(found[1]) <= 32:
                 raise ValueError(f"expected the piece that must go on, such as 'J15', not {fields[3]!r} in {text!r}")
             jumper = np.uint32(1 << _index(int(found[1]), seat)) & own
-            if not union(_moves(own, opponents, np.uint32(kings), jumper)[1]):
+            if not union(_move_sources(own, opponents, np.uint32(kings), jumper)[1]):
                 raise ValueError(f"expected a piece of the side to move that can jump, not {fields[3]!r} in {text!r}")
-        steps, jumps = _moves(own, opponents, np.uint32(kings), own)
         return dataclasses.replace(
-            self.init(),
+            self._init(None),
             current_player=jnp.int32(seat),
-            terminated=jnp.bool_(not union([*steps, *jumps])),
+            terminated=jnp.bool_(_has_no_move(own, opponents, np.uint32(kings))),
             own=jnp.asarray(own),
             opponents=jnp.asarray(opponents),
             kings=jnp.asarray(np.uint32(kings)),
@@ -292,43 +309,55 @@ class Checkers(Env[CheckersState]):
 # -- words -----------------------------------------------------------------------------------------
 
 
-def _step_from(word: W, direction: int) -> W:
-    """The squares one step away from those of a word; a step off the board leads nowhere."""
+def _shift(word: W, direction: int) -> W:
+    """Returns the squares one step away from those of a word; a step off the board leads nowhere."""
     (even, to_even), (odd, to_odd) = _STEPS[direction]
-    return _shifted(word & even, to_even) | _shifted(word & odd, to_odd)
+    return _shift_bits(word & even, to_even) | _shift_bits(word & odd, to_odd)
 
 
-def _shifted(word: W, by: int) -> W:
+def _shift_bits(word: W, by: int) -> W:
     return word << np.uint32(by) if by > 0 else word >> np.uint32(-by)
 
 
-def _moves(own: W, opponents: W, kings: W, movers: W) -> tuple[list[W], list[W]]:
-    """The squares from which `movers` can step in each direction, and those from which they can jump."""
+def _rotate(word: jax.Array) -> jax.Array:
+    """Returns the squares after a rotation of the board by 180 degrees: index i becomes 31 - i."""
+    return reversed_bits(word)
+
+
+def _move_sources(own: W, opponents: W, kings: W, movers: W) -> tuple[list[W], list[W]]:
+    """Returns the squares from which `movers` can step in each direction, and those from which they can jump."""
     empty = ~(own | opponents)
     steps: list[W] = []
     jumps: list[W] = []
     for direction in range(4):
         able = movers & kings if direction in (1, 2) else movers
         back = (direction + 2) % 4
-        steps.append(able & _step_from(empty, back))
-        jumps.append(able & _step_from(opponents & _step_from(empty, back), back))
+        steps.append(able & _shift(empty, back))
+        jumps.append(able & _shift(opponents & _shift(empty, back), back))
     return steps, jumps
 
 
+def _has_no_move(own: W, opponents: W, kings: W) -> Any:
+    """Returns bool[], whether the side to move has neither a step nor a jump."""
+    steps, jumps = _move_sources(own, opponents, kings, own)
+    return union([*steps, *jumps]) == 0
+
+
 def _legal_origins(state: CheckersState) -> list[jax.Array]:
-    """Four words, the squares that the mover may start from in each direction. Who can jump, must."""
+    """Returns four words, the squares from which the mover may start in each direction. Captures are compulsory."""
     movers = jnp.where(state.jumper != 0, state.jumper, state.own)
-    steps, jumps = _moves(state.own, state.opponents, state.kings, movers)
+    steps, jumps = _move_sources(state.own, state.opponents, state.kings, movers)
     must_jump = union(jumps) != 0
     return [jnp.where(must_jump, jump, step) for step, jump in zip(steps, jumps, strict=True)]
 
 
-def _square(index: jax.Array | int) -> jax.Array:
-    return jnp.uint32(1) << jnp.asarray(index, jnp.int32).astype(jnp.uint32)
+def _single(index: jax.Array) -> jax.Array:
+    """Returns the set of one square, uint32[]."""
+    return jnp.uint32(1) << index.astype(jnp.uint32)
 
 
 def _choose(direction: jax.Array, words: Sequence[jax.Array]) -> jax.Array:
-    """The word of a direction that is known only on the device."""
+    """Returns the word of a direction that is known only on the device."""
     return jnp.where(
         direction < 2,
         jnp.where(direction == 0, words[0], words[1]),
@@ -336,11 +365,11 @@ def _choose(direction: jax.Array, words: Sequence[jax.Array]) -> jax.Array:
     )
 
 
-def _interleaved(words: Sequence[jax.Array]) -> jax.Array:
-    """bool[32 * len(words)], the bits of index 0 in every word, then those of index 1, and so on."""
-    square, place = np.divmod(np.arange(32 * len(words), dtype=np.uint32), np.uint32(len(words)))
-    # A union of masked words: XLA then computes each word once a board, and not once for each of its bits.
-    masks = [np.where(place == n, np.uint32(1) << square, np.uint32(0)) for n in range(len(words))]
+def _unpack(words: Sequence[jax.Array]) -> jax.Array:
+    """Returns bool[32 * len(words)], the bits of index 0 in every word, then those of index 1, and so on."""
+    square, number = np.divmod(np.arange(32 * len(words), dtype=np.uint32), np.uint32(len(words)))
+    # With a union of masked words XLA computes each word once per board, and not once for each of its bits.
+    masks = [np.where(number == n, np.uint32(1) << square, np.uint32(0)) for n in range(len(words))]
     return union([word & mask for word, mask in zip(words, masks, strict=True)]) != 0
 
 
@@ -349,7 +378,7 @@ def _indices(word: jax.Array | np.uint32) -> list[int]:
 
 
 def _pdn(index: int, seat: int) -> int:
-    """The PDN number of a square in a seat's frame."""
+    """Returns the PDN number of an index in a seat's frame."""
     return index + 1 if seat == 1 else 32 - index
 
 

@@ -2,12 +2,12 @@
 
 The board, its cells and directions: `jaxgames/games/chinese_checkers_board.py`.
 
-The board is kept in the mover's frame, turned so that the mover's home is on top and the goal at the
-bottom: one network plays every seat, and turning the board at the end of a turn is one permutation that is
-known when the program is built. A turn is a step to an empty neighbour or a chain of hops over single
-pegs, one hop per `step` of the env.
+The state holds the board in the mover's frame, rotated so that the mover's home is on top and the goal at the bottom.
+So one network plays every seat, and the rotation at the end of a turn is one permutation that is known when the
+program is built. A turn is a step to an empty neighbour or a chain of hops over single pegs. One `step` of the env
+is one submove: a step, a hop, or the end of the turn.
 
-Rules, rewards and notation: sections "Rules" and "Notation" of docs/games/chinese_checkers.md.
+Rules, rewards and notation: docs/games/chinese_checkers.md.
 """
 
 import dataclasses
@@ -23,20 +23,24 @@ import numpy as np
 
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames.env import Env, State
-from jaxgames.games.chinese_checkers_board import cell_sets, facing, members, tables
+from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
+from jaxgames.games.chinese_checkers_board import pack_three_sets, sources, tables, unpack
 
 TRIANGLES = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}  # of each seat, clockwise
 REWARDS = ("sparse", "goal", "movement", "positive_sum", "win_loss")
-EMPTY = -1  # on the board; -2 - k is an empty cell that this turn's hop number k left
+
+# What a cell holds besides a seat: EMPTY, or VISITED - k where hop number k of this turn began. After the hops
+# a => b => c of one peg, a holds -2, b holds -3 and c holds 0, the mover.
+EMPTY, VISITED = -1, -2
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, kw_only=True)
 class ChineseCheckersState(State):
-    """One board: a byte a cell and at most 37 more."""
+    """One board: one byte per cell and at most 37 more."""
 
-    board: jax.Array  # int8[cells], mover's frame: the owner's seat, counted clockwise from the mover, EMPTY, or -2 - k
-    peg: jax.Array  # int16[], the cell of the peg that hops in this turn, -1 before the first hop
+    board: jax.Array  # int8[cells], mover's frame: the owner, counted clockwise from the mover, EMPTY, or VISITED - k
+    peg: jax.Array  # int16[], the cell of the moving peg, -1 before the first hop of a turn
     hops: jax.Array  # int8[], hops in this turn
     round: jax.Array  # int32[], full rounds played
 
@@ -52,13 +56,13 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         mover for a peg that enters or leaves the goal. "movement": sparse, and +-0.001 to the mover for a submove
         down (directions 4, 5) or up (1, 2). "positive_sum": +5N to the winner, 0 to the others, and both
         bonuses. "win_loss": num_players - 1 to the winner, -1 to the others.
-      max_rounds: rounds after which the game is truncated; 200 for N <= 2, 500 for 3, 1000 beyond if None.
+      max_rounds: rounds after which the game is truncated. None: 200 for N <= 2, 500 for 3, 1000 for larger boards.
 
-    Action: 6 * cell + direction in the mover's frame, a step where the neighbour is empty and a hop where it
-    is occupied; the last action ends the turn.
-    Observation: bool[4N+1, 4N+1, num_players + 2] at [q + 2N, r + 2N] in the viewer's frame: own pegs, the others'
-    clockwise, cells hopped from in this turn, where the last hop landed.
-    Source: Adhikari & Gu, arXiv:2405.18733, and its public environment.
+    Action: 6 * cell + direction in the mover's frame, a step if the neighbour is empty and a hop if it is occupied.
+    The last action ends the turn.
+    Observation: bool[4N+1, 4N+1, num_players + 2] at [q + 2N, r + 2N] in the viewer's frame: the viewer's pegs, the
+    other seats' clockwise, the cells that the moving peg has left in this turn, the cell where it landed last.
+    Source: Gu & Adhikari, arXiv:2405.18733; what their environment does differently: docs/games/chinese_checkers.md.
     """
 
     id: ClassVar[str] = "chinese_checkers"
@@ -106,7 +110,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
 
     @property
     def max_steps(self) -> int:
-        # A hop moves by two cells, so a chain stays among the cells of its origin's parity, each once.
+        # A hop moves by two cells, so a chain visits only cells with its origin's parity, and each at most once.
         parity = tables(self.size).axial % 2
         longest_chain = int(np.bincount(2 * parity[:, 0] + parity[:, 1]).max()) - 1
         return self._round_limit * self.num_players * (longest_chain + 1)
@@ -114,7 +118,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     @property
     def reward_range(self) -> tuple[float, float]:
         lose, win = self._loss_and_win
-        goal, movement = np.array(self._bonuses, np.float32)  # as they are added up on the device
+        goal, movement = np.array(self._bonuses, np.float32)  # added in the same order as on the device
         return min(-1.0, lose), float(np.float32(win) + (goal + movement))
 
     @property
@@ -135,7 +139,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
 
     @property
     def _bonuses(self) -> tuple[float, float]:
-        """What the mover gets for a peg that enters the goal, and for a submove down."""
+        """The mover's bonuses for a peg that enters the goal, and for a submove down."""
         return (
             0.1 if self.reward in ("goal", "positive_sum") else 0.0,
             0.001 if self.reward in ("movement", "positive_sum") else 0.0,
@@ -144,7 +148,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     # -- rules -------------------------------------------------------------------------------------
 
     def _init(self, key: jax.Array | None) -> ChineseCheckersState:
-        """The start; nothing is random, `key` is ignored."""
+        """Returns the start; nothing is random, `key` is ignored."""
         triangles = np.array(TRIANGLES[self.num_players])
         home = tables(self.size).triangle
         board = np.where(np.isin(home, triangles), np.searchsorted(triangles, home), EMPTY)
@@ -161,35 +165,35 @@ class ChineseCheckers(Env[ChineseCheckersState]):
 
     def _legal_action_mask(self, state: ChineseCheckersState) -> jax.Array:
         words = self._moves(state)
-        return jnp.append(members(self.size, words), _may_end(state, words))
+        return jnp.append(unpack(self.size, words), _may_end(state, words))
 
     def _is_legal(self, state: ChineseCheckersState, action: jax.Array) -> jax.Array:
         t = tables(self.size)
         words = self._moves(state)
         cell, direction = jnp.clip(action, 0, self.end_turn - 1) // 6, action % 6
-        word, place = words[direction, jnp.asarray(t.row)[cell]], jnp.asarray(t.place, jnp.uint32)[cell]
-        legal = jnp.where(action == self.end_turn, _may_end(state, words), ((word >> place) & 1) != 0)
+        word, bit = words[direction, jnp.asarray(t.row)[cell]], jnp.asarray(t.bit, jnp.uint32)[cell]
+        legal = jnp.where(action == self.end_turn, _may_end(state, words), ((word >> bit) & 1) != 0)
         return (action >= 0) & (action <= self.end_turn) & legal
 
     def _moves(self, state: ChineseCheckersState) -> jax.Array:
-        """uint32[6, rows], for each direction the cells whose peg may go there."""
+        """Returns uint32[6, rows], for each direction the cells from which a peg may move in it."""
         chain = state.peg >= 0
         mine = jnp.where(chain, np.arange(self.num_cells) == state.peg, state.board == 0)
-        mine, pegs, empty = cell_sets(self.size, (mine, state.board >= 0, state.board == EMPTY))
+        mine, pegs, empty = pack_three_sets(self.size, (mine, state.board >= 0, state.board == EMPTY))
         free = jnp.where(chain, jnp.uint32(0), empty)  # for a step
-        beside, beyond = (functools.partial(facing, self.size, distance=distance) for distance in (1, 2))
-        return jnp.stack([mine & (beside(free, d) | (beside(pegs, d) & beyond(empty, d))) for d in range(6)])
+        next_to, two_from = (functools.partial(sources, self.size, distance=distance) for distance in (1, 2))
+        return jnp.stack([mine & (next_to(free, d) | (next_to(pegs, d) & two_from(empty, d))) for d in range(6)])
 
     def _step(self, state: ChineseCheckersState, action: jax.Array, key: jax.Array | None) -> ChineseCheckersState:
         t = tables(self.size)
-        cell, direction = jnp.clip(action, 0, self.end_turn) // 6, action % 6  # cell is outside to end the turn
+        cell, direction = jnp.clip(action, 0, self.end_turn) // 6, action % 6  # the end of a turn has cell num_cells
         near = jnp.asarray(t.neighbour)[cell, direction]
         is_hop = (near < self.num_cells) & (state.board[near] >= 0)
         to = jnp.where(is_hop, jnp.asarray(t.beyond)[cell, direction], near)
 
         cells = np.arange(self.num_cells)
-        left = jnp.where(is_hop, -2 - state.hops, EMPTY).astype(jnp.int8)
-        moved = jnp.where(cells == to, 0, jnp.where(cells == cell, left, state.board)).astype(jnp.int8)
+        vacated = jnp.where(is_hop, VISITED - state.hops, EMPTY).astype(jnp.int8)
+        moved = jnp.where(cells == to, 0, jnp.where(cells == cell, vacated, state.board)).astype(jnp.int8)
         goal_begin = self.num_cells - self.num_pegs  # the goal is the last rows
         won = (moved[goal_begin:] == 0).all()
 
@@ -208,50 +212,77 @@ class ChineseCheckers(Env[ChineseCheckersState]):
             rewards=rewards.astype(jnp.float32),
             terminated=won,
             truncated=~is_hop & ~won & (next_round >= self._round_limit),
-            board=jnp.where(is_hop, moved, self._turned(moved, state.current_player)),
+            board=jnp.where(is_hop, moved, self._in_next_frame(moved, state.current_player)),
             peg=jnp.where(is_hop, to, -1).astype(jnp.int16),
             hops=jnp.where(is_hop, state.hops + 1, 0).astype(jnp.int8),
             round=jnp.where(is_hop, state.round, next_round),
         )
 
-    def _turned(self, board: jax.Array, mover: jax.Array) -> jax.Array:
-        """The board in the next seat's frame, the marks of the mover's chain wiped."""
-        rotated, triangles = tables(self.size).rotated, TRIANGLES[self.num_players]
-        turns = np.diff((*triangles, triangles[0] + 6))
+    def _in_next_frame(self, board: jax.Array, mover: jax.Array) -> jax.Array:
+        """Returns the board in the frame of the seat after the mover, without the cells visited in this turn."""
         owner = jnp.where(board > 0, board - 1, jnp.where(board == 0, self.num_players - 1, EMPTY)).astype(jnp.int8)
-        if self.num_players == 4:  # the seats are not spaced evenly: 60, 120, 60, 120 degrees apart
-            return jnp.where(mover % 2 == 0, _take(owner, rotated[turns[0]]), _take(owner, rotated[turns[1]]))
-        return _take(owner, rotated[turns[0]])
+        rotated, triangles = tables(self.size).rotated, TRIANGLES[self.num_players]
+        rotations = np.diff((*triangles, triangles[0] + 6))
+        if self.num_players == 4:  # the seats are 1, 2, 1, 2 triangles apart
+            return jnp.where(mover % 2 == 0, _take(owner, rotated[rotations[0]]), _take(owner, rotated[rotations[1]]))
+        return _take(owner, rotated[rotations[0]])
+
+    # -- outcome -----------------------------------------------------------------------------------
+
+    def _winners(self, state: ChineseCheckersState) -> jax.Array:
+        last_mover = jnp.where(state.peg >= 0, state.current_player, (state.current_player - 1) % self.num_players)
+        return (np.arange(self.num_players) == last_mover) & self._is_won(state)
+
+    def _reason(self, state: ChineseCheckersState) -> str:
+        if state.truncated:
+            return f"{self.max_rounds} rounds without a winner"
+        return "goal filled" if self._is_won(jax.device_get(state)) else ""
+
+    def _is_won(self, state: ChineseCheckersState) -> jax.Array:
+        """Returns bool[], whether the last mover's goal is full: the mover's in a chain, else the seat's before it."""
+        triangle, triangles = tables(self.size).triangle, TRIANGLES[self.num_players]
+
+        def has_filled(owner: int, goal: int) -> jax.Array:
+            return ((state.board == owner) | (triangle != goal)).all()
+
+        # The goals of the last seat and of seat 0 in the next seat's frame. Other seats repeat these two.
+        even, odd = ((triangles[seat - 1] - triangles[seat] + 3) % 6 for seat in (0, 1))
+        by_step = has_filled(self.num_players - 1, even)
+        if odd != even:
+            is_odd = state.current_player % 2 == 1
+            by_step = by_step & ~is_odd | has_filled(self.num_players - 1, odd) & is_odd
+        in_chain = state.peg >= 0
+        return has_filled(0, 3) & in_chain | by_step & ~in_chain
 
     # -- observation -------------------------------------------------------------------------------
 
     def _observe(self, state: ChineseCheckersState, player: jax.Array | None) -> jax.Array:
         board, peg = state.board, state.peg
         if player is not None:
-            board, peg = self._seen_by(state, player)
+            board, peg = self._in_frame_of(state, player)
         pegs = board[:, None] == np.arange(self.num_players, dtype=np.int8)
-        left = (board < EMPTY)[:, None]
+        visited = (board <= VISITED)[:, None]
         landed = (np.arange(self.num_cells) == peg)[:, None]
-        of_cells = jnp.concatenate([pegs, left, landed], axis=-1)
+        of_cells = jnp.concatenate([pegs, visited, landed], axis=-1)
         off_star = jnp.zeros((1, self.num_players + 2), jnp.bool_)
-        # rows of planes, gathered after they are made: the other way round XLA gathers for every plane anew
+        # The planes are made before the gather. In the other order XLA would gather once per plane.
         return _take(jnp.concatenate([of_cells, off_star]), tables(self.size).grid)
 
-    def _seen_by(self, state: ChineseCheckersState, player: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """The board and the hopping peg's cell in a seat's own frame."""
+    def _in_frame_of(self, state: ChineseCheckersState, player: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Returns the board and the cell of the moving peg in the frame of a seat."""
         rotated = jnp.asarray(tables(self.size).rotated)
         triangles = jnp.asarray(TRIANGLES[self.num_players])
-        turns = (triangles[player] - triangles[state.current_player]) % 6
+        rotations = (triangles[player] - triangles[state.current_player]) % 6
         ahead = (player - state.current_player) % self.num_players
-        board = state.board[rotated[turns]]
+        board = state.board[rotated[rotations]]
         board = jnp.where(board >= 0, (board - ahead) % self.num_players, board).astype(jnp.int8)
-        peg = jnp.where(state.peg >= 0, rotated[(6 - turns) % 6][state.peg], -1)
+        peg = jnp.where(state.peg >= 0, rotated[(6 - rotations) % 6][state.peg], -1)
         return board, peg
 
     # -- notation ----------------------------------------------------------------------------------
 
     def _action_to_string(self, state: ChineseCheckersState, action: int) -> str:
-        """`3->14` a step, `3=>16` a hop, `end`, in absolute cells."""
+        """Returns `3->14` for a step, `3=>16` for a hop, `end`, in absolute cells."""
         t = tables(self.size)
         if action == self.end_turn:
             return "end"
@@ -267,18 +298,18 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         return f"{absolute[cell]}{'=>' if is_hop else '->'}{absolute[to]}"
 
     def _action_from_string(self, state: ChineseCheckersState, text: str) -> int:
-        """The action that a text names, legal or not. Raises ValueError for a text that names none here."""
+        """Returns the action that a text names, legal or not. Raises ValueError for a text that names none here."""
         t = tables(self.size)
         if text == "end":
             return self.end_turn
         found = re.fullmatch(r"([0-9]{1,9})(->|=>)([0-9]{1,9})", text)
         if not found:
             raise ValueError(f"expected a step '3->14', a hop '3=>16' or 'end', not {text!r}")
-        for number in (found[1], found[3]):
-            if int(number) >= self.num_cells:
-                raise ValueError(f"expected cells from 0 to {self.num_cells - 1}, not {number} in {text!r}")
-        relative = t.rotated[-self._triangle(state) % 6]
-        cell, to = relative[int(found[1])], relative[int(found[3])]
+        relative, last = t.rotated[-self._triangle(state) % 6], self.num_cells - 1
+        cell, to = (
+            relative[parse_int(number, f"cells from 0 to {last}", high=last, shown=f"{number} in {text!r}")]
+            for number in (found[1], found[3])
+        )
         is_hop = found[2] == "=>"
         directions = np.flatnonzero((t.beyond if is_hop else t.neighbour)[cell] == to)
         if len(directions) == 0:
@@ -291,83 +322,54 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         return int(6 * cell + directions[0])
 
     def _to_string(self, state: ChineseCheckersState) -> str:
-        """Rows from the top joined by `/`, the seat to move, the chain, the number of full rounds played."""
+        """Returns the rows from the top joined by `/`, the seat to move, the chain, the number of full rounds."""
         t = tables(self.size)
         triangle, mover, board = self._triangle(state), int(state.current_player), np.asarray(state.board)
         content = board[t.rotated[-triangle % 6]]
-        letters = "".join("." if v < 0 else str((v + mover) % self.num_players) for v in content.tolist())
-        rows = "/".join(letters[begin:end] for begin, end in self._rows)
+        letters = ["." if owner < 0 else str((owner + mover) % self.num_players) for owner in content.tolist()]
+        rows = "/".join("".join(row) for row in np.split(np.array(letters), np.cumsum(t.lengths)[:-1]))
         chain = "-"
         if state.hops > 0:
-            left = [int(np.flatnonzero(board == -2 - k)[0]) for k in range(int(state.hops))]
-            chain = ",".join(str(t.rotated[triangle][cell]) for cell in [*left, int(state.peg)])
+            visited = [int(np.flatnonzero(board == VISITED - k)[0]) for k in range(int(state.hops))]
+            chain = ",".join(str(t.rotated[triangle][cell]) for cell in [*visited, int(state.peg)])
         return f"{rows} {mover} {chain} {int(state.round)}"
 
     def _from_string(self, text: str) -> ChineseCheckersState:
-        """Any placement of pegs on the star; see `to_string`.
+        """Returns any placement of pegs on the star; see `to_string`.
 
-        `terminated` says whether the last mover (the seat to move in mid-chain, else the seat before it) has
-        filled its goal, `truncated` whether `max_rounds` rounds have been played.
+        `terminated` is set if the last mover has filled its goal (the seat to move in the middle of a chain, else the
+        seat before it), `truncated` if `max_rounds` rounds have been played.
         """
-        t = tables(self.size)
-        fields = text.split()
-        if len(fields) != 4:
-            raise ValueError(f"expected 'rows seat chain round', four fields, not {len(fields)} in {text!r}")
-        rows, seat, chain, rounds = fields
-        if seat not in list("012345"[: self.num_players]):
-            raise ValueError(f"expected a seat to move from 0 to {self.num_players - 1}, not {seat!r}")
-        if not re.fullmatch(r"[0-9]{1,9}", rounds):
-            raise ValueError(f"expected the number of full rounds played, not {rounds!r}")
-        mover = int(seat)
-        content = self._parse_rows(rows)
+        rows, seat, chain, rounds = split_fields(text, "rows seat chain round")
+        mover = parse_seat(seat, self.num_players)
+        rounds_played = parse_int(rounds, "the number of full rounds played")
+        letters, lengths = ".012345"[: self.num_players + 1], dict(enumerate(tables(self.size).lengths.tolist()))
+        cells = split_rows(rows, lengths, letters, f"'.' or a seat from 0 to {self.num_players - 1}")
+        content = np.array([letters.index(letter) - 1 for letter in "".join(cells)])
         path = self._parse_chain(chain, content, mover)
 
-        triangle = TRIANGLES[self.num_players][mover]
+        rotated, triangle = tables(self.size).rotated, TRIANGLES[self.num_players][mover]
         board = np.where(content < 0, EMPTY, (content - mover) % self.num_players)
-        board = board[t.rotated[triangle]]
-        relative = t.rotated[-triangle % 6][path]
-        board[relative[:-1]] = -2 - np.arange(max(len(path) - 1, 0))
-
-        last_mover = mover if path else (mover - 1) % self.num_players
-        goal = (TRIANGLES[self.num_players][last_mover] + 3) % 6
-        won = bool((content[t.triangle == goal] == last_mover).all())
-        return dataclasses.replace(
-            self.init(),
+        board = board[rotated[triangle]].astype(np.int8)
+        relative = rotated[-triangle % 6][path]
+        board[relative[:-1]] = VISITED - np.arange(max(len(path) - 1, 0))
+        state = dataclasses.replace(
+            self._init(None),
             current_player=jnp.int32(mover),
-            terminated=jnp.bool_(won),
-            truncated=jnp.bool_(not won and int(rounds) >= self._round_limit),
-            board=jnp.asarray(board, jnp.int8),
+            board=jnp.asarray(board),
             peg=jnp.int16(relative[-1] if path else -1),
             hops=jnp.int8(max(len(path) - 1, 0)),
-            round=jnp.int32(int(rounds)),
+            round=jnp.int32(rounds_played),
         )
+        won = bool(self._is_won(jax.device_get(state)))
+        truncated = not won and rounds_played >= self._round_limit
+        return dataclasses.replace(state, terminated=jnp.bool_(won), truncated=jnp.bool_(truncated))
 
     def _triangle(self, state: ChineseCheckersState) -> int:
         return TRIANGLES[self.num_players][int(state.current_player)]
 
-    @property
-    def _rows(self) -> list[tuple[int, int]]:
-        """First cell of every row and the one behind its last."""
-        ends = np.cumsum(tables(self.size).lengths).tolist()
-        return list(zip([0, *ends[:-1]], ends, strict=True))
-
-    def _parse_rows(self, text: str) -> np.ndarray:
-        """int[cells], the seat on every absolute cell, -1 for none."""
-        rows = text.split("/")
-        if len(rows) != len(self._rows):
-            raise ValueError(f"expected {len(self._rows)} rows joined by '/', not {len(rows)} in {text!r}")
-        for number, (row, (begin, end)) in enumerate(zip(rows, self._rows, strict=True)):
-            if len(row) != end - begin:
-                raise ValueError(f"expected {end - begin} cells in row {number}, not {len(row)} in {row!r}")
-        letters = "".join(rows)
-        allowed = "." + "".join(map(str, range(self.num_players)))
-        for letter in letters:
-            if letter not in allowed:
-                raise ValueError(f"expected '.' or a seat from 0 to {self.num_players - 1}, not {letter!r} in {text!r}")
-        return np.array([allowed.index(letter) - 1 for letter in letters])
-
     def _parse_chain(self, text: str, content: np.ndarray, mover: int) -> list[int]:
-        """The absolute cells of a chain from its origin to where the peg stands; none for `-`."""
+        """Returns the absolute cells of a chain from its origin to the cell of its peg; none for `-`."""
         if text == "-":
             return []
         if not re.fullmatch(r"[0-9]{1,9}(,[0-9]{1,9})+", text):
@@ -382,17 +384,17 @@ class ChineseCheckers(Env[ChineseCheckersState]):
             if to not in tables(self.size).beyond[cell]:
                 raise ValueError(f"expected a cell two cells along a line from {cell}, not {to} in the chain {text!r}")
             if content[cell] >= 0:
-                raise ValueError(f"expected an empty cell at {cell}, which the chain {text!r} left")
+                raise ValueError(f"expected an empty cell at {cell}, which the chain {text!r} has left")
         if content[path[-1]] != mover:
-            raise ValueError(f"expected a peg of seat {mover} at {path[-1]}, where the chain {text!r} stands")
+            raise ValueError(f"expected a peg of seat {mover} at {path[-1]}, where the chain {text!r} ends")
         return path
 
 
 def _may_end(state: ChineseCheckersState, words: jax.Array) -> jax.Array:
-    """bool[], whether the mover may end the turn: in a chain, or without a move."""
+    """Returns bool[], whether the mover may end the turn: after a hop, or without a move."""
     return (state.peg >= 0) | (words == 0).all()
 
 
 def _take(board: jax.Array, cells: np.ndarray) -> jax.Array:
-    """The board at known cells. A flat gather without bounds checks is what compiles to a tight loop."""
+    """Returns the board at known cells. A flat gather without bounds checks compiles to a tight loop."""
     return board.at[cells].get(mode="promise_in_bounds")

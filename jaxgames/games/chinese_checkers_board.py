@@ -22,8 +22,8 @@ Axial coordinates (q, r), r growing downwards; directions
          / \
         4   5
 
-A set of cells is a word of bits a row, uint32[rows], the i-th cell of a row from the left in bit i. The neighbours of a
-row's cells are in one row, so that going in a direction is another row's word, shifted.
+A set of cells is one word of bits per row, uint32[rows]: bit i is the i-th cell of the row from the left. The
+neighbours of a row's cells in one direction are all in one row, so going there is to shift the word of that row.
 """
 
 import functools
@@ -35,7 +35,7 @@ import numpy as np
 
 from jaxgames.bits import union
 
-UNROLLED = 12  # cells
+CELLS_PER_SLICE = 12  # at most; in `unpack` on CPUs
 DIRECTIONS = ((1, 0), (1, -1), (0, -1), (-1, 0), (-1, 1), (0, 1))
 
 
@@ -43,15 +43,15 @@ class Tables(NamedTuple):
     """Geometry of the board of one size. Index `cells` stands for every place outside of the star."""
 
     axial: np.ndarray  # int[cells, 2], (q, r) of a cell
-    neighbour: np.ndarray  # int[cells + 1, 6], the cell next to a cell
+    neighbour: np.ndarray  # int[cells + 1, 6], the cell next to a cell in each direction
     beyond: np.ndarray  # int[cells + 1, 6], where a hop lands; outside if the cell hopped over is
-    rotated: np.ndarray  # int[6, cells], the cell where a cell comes to when the board turns k times
-    triangle: np.ndarray  # int[cells], the triangle that a cell belongs to, -1 in the hexagon
+    rotated: np.ndarray  # int[6, cells]; rotated[k, c] is where cell c lands after k rotations by 60 degrees
+    triangle: np.ndarray  # int[cells], the triangle of a cell, -1 in the hexagon
     grid: np.ndarray  # int[4N+1, 4N+1], the cell at [q + 2N, r + 2N]
     row: np.ndarray  # int[cells], the row of a cell, from the top
-    place: np.ndarray  # int[cells], its place in the row, from the left
-    lengths: np.ndarray  # int[rows], cells in a row
-    shift: np.ndarray  # int[2, 6, rows], by how much the place of a cell changes one and two cells on in a direction
+    bit: np.ndarray  # int[cells], the place of a cell in its row, from the left, which is its bit
+    lengths: np.ndarray  # int[rows], cells per row
+    bits_ahead: np.ndarray  # int[2, 6, rows]; the bit of the cell 1 and 2 away in a direction, minus a cell's own
 
 
 @functools.lru_cache
@@ -79,14 +79,14 @@ def tables(size: int) -> Tables:
             if neighbour[cell, direction] != outside:
                 beyond[cell, direction] = go(cell, direction, 2)
 
-    turned = np.array([index[-r, q + r] for q, r in axial])
+    once = np.array([index[-r, q + r] for q, r in axial])
     rotated = [np.arange(outside)]
     for _ in range(5):
-        rotated.append(turned[rotated[-1]])
+        rotated.append(once[rotated[-1]])
 
     triangle = np.full(outside, -1)
-    for turns in range(6):
-        triangle[[rotated[turns][cell] for cell, (_, r) in enumerate(axial) if r < -n]] = turns
+    for rotations in range(6):
+        triangle[[rotated[rotations][cell] for cell, (_, r) in enumerate(axial) if r < -n]] = rotations
 
     grid = np.full((4 * n + 1, 4 * n + 1), outside)
     for cell, (q, r) in enumerate(axial):
@@ -96,28 +96,30 @@ def tables(size: int) -> Tables:
     lengths = np.bincount(row)
     first = np.cumsum(lengths) - lengths  # of every row
     first_q = np.array([axial[cell][0] for cell in first])
-    shift = np.zeros((2, 6, len(lengths)), np.int64)
+    bits_ahead = np.zeros((2, 6, len(lengths)), np.int64)
     for distance, direction in np.ndindex(2, 6):
         dq, dr = (distance + 1) * np.array(DIRECTIONS[direction])
         there = np.clip(np.arange(len(lengths)) + dr, 0, len(lengths) - 1)
-        shift[distance, direction] = dq + first_q - first_q[there]
-    place = np.arange(outside) - first[row]
-    return Tables(np.array(axial), neighbour, beyond, np.array(rotated), triangle, grid, row, place, lengths, shift)
+        bits_ahead[distance, direction] = dq + first_q - first_q[there]
+    bit = np.arange(outside) - first[row]
+    return Tables(np.array(axial), neighbour, beyond, np.array(rotated), triangle, grid, row, bit, lengths, bits_ahead)
 
 
 # -- sets on the device ------------------------------------------------------------------------------
 
 
-def cell_sets(size: int, cells: tuple[jax.Array, jax.Array, jax.Array]) -> list[jax.Array]:
-    """uint32[rows] each, three sets of cells from bool[cells] each.
+def pack_three_sets(size: int, cells: tuple[jax.Array, jax.Array, jax.Array]) -> list[jax.Array]:
+    """Returns three sets, uint32[rows] each, from three times bool[cells].
 
-    One product with powers of two packs them: 8 cells of a row from each set make the 24 bits that a float adds
-    exactly.
+    One product with powers of two packs them. A float adds 24 bits exactly: 8 cells of a row from each set.
+
+        bit     23 . . . . . . 16   15 . . . . . . 8   7 . . . . . . 0
+              | cells of set 2   | cells of set 1    | cells of set 0 |
     """
     t = tables(size)
     parts = -(-int(t.lengths.max()) // 8)
     powers = np.zeros((len(t.row), parts, len(t.lengths)), np.float32)
-    powers[np.arange(len(t.row)), t.place // 8, t.row] = 2.0 ** (t.place % 8)
+    powers[np.arange(len(t.row)), t.bit // 8, t.row] = 2.0 ** (t.bit % 8)
     of_cells = sum(jnp.where(held, np.float32(256**number), 0) for number, held in enumerate(cells))
     packed = jnp.dot(of_cells, powers.reshape(len(t.row), -1), precision=jax.lax.Precision.HIGHEST)
     words = packed.astype(jnp.uint32).reshape(parts, -1)
@@ -127,26 +129,33 @@ def cell_sets(size: int, cells: tuple[jax.Array, jax.Array, jax.Array]) -> list[
     ]
 
 
-def facing(size: int, cells: jax.Array, direction: int, distance: int) -> jax.Array:
-    """uint32[rows], the cells from which one of `cells` is 1 or 2 away in a direction.
+def sources(size: int, cells: jax.Array, direction: int, distance: int) -> jax.Array:
+    """Returns uint32[rows], the cells from which one of `cells` is `distance` (1 or 2) away in a direction.
 
     Bits beyond the end of a row may be set: they belong to no cell.
     """
     down = distance * DIRECTIONS[direction][1]
     none = jnp.zeros(abs(down), jnp.uint32)
     words = jnp.concatenate([none, cells[:down]] if down < 0 else [cells[down:], none])
-    shift = tables(size).shift[distance - 1, direction]
-    return (words >> np.maximum(shift, 0).astype(np.uint32)) << np.maximum(-shift, 0).astype(np.uint32)
+    ahead = tables(size).bits_ahead[distance - 1, direction]
+    return (words >> np.maximum(ahead, 0).astype(np.uint32)) << np.maximum(-ahead, 0).astype(np.uint32)
 
 
-def members(size: int, cells: jax.Array) -> jax.Array:
-    """bool[cells * sets] of uint32[sets, rows]: whether a cell is in a set, all sets of the first cell in front.
+def unpack(size: int, cells: jax.Array) -> jax.Array:
+    """Returns bool[cells * sets] of uint32[sets, rows]: which sets hold the first cell, then the second, and so on."""
+    t = tables(size)
 
-    A row or part of one at a time: XLA finds the cell of a bit by division where it does not unroll the loop.
-    """
-    parts = [
-        ((cells[:, row] >> places[:, None]) & 1) != 0
-        for row, length in enumerate(tables(size).lengths.tolist())
-        for places in np.array_split(np.arange(length, dtype=np.uint32), -(-length // UNROLLED))
-    ]
-    return jnp.concatenate([part.reshape(-1) for part in parts])
+    def by_slices(cells: jax.Array) -> jax.Array:
+        # On a CPU, XLA finds the cell of a bit by division unless it unrolls the loop, so slices are short.
+        slices = [
+            ((cells[:, row] >> bits[:, None]) & 1) != 0
+            for row, length in enumerate(t.lengths.tolist())
+            for bits in np.array_split(np.arange(length, dtype=np.uint32), -(-length // CELLS_PER_SLICE))
+        ]
+        return jnp.concatenate([part.reshape(-1) for part in slices])
+
+    def by_cells(cells: jax.Array) -> jax.Array:
+        words = cells.T.at[t.row].get(mode="promise_in_bounds")
+        return (((words >> t.bit.astype(np.uint32)[:, None]) & 1) != 0).reshape(-1)
+
+    return jax.lax.platform_dependent(cells, cpu=by_slices, default=by_cells)

@@ -2,17 +2,17 @@
 
 The board, its cells and the bits that stand for them: `jaxgames/games/chinese_checkers_diamond_board.py`.
 
-The board is kept in the mover's frame, turned by 180 degrees for seat 1, so that the mover's home is the corner
-at cell 0 and the goal the opposite one. A turn is one action: a step to an empty neighbour, or a whole chain of
-hops, of which only where it begins and ends is named.
+The state holds the board in the mover's frame, rotated by 180 degrees for seat 1, so that the mover's home is the
+corner at cell 0 and the goal the opposite one. A turn is one action: a step to an empty neighbour, or a whole chain of
+hops, which an action names by its first and last cells.
 
-Where chains lead: hops within one word of bits make a graph of at most 25 cells, with an edge from a cell over an
-occupied neighbour to an empty cell two away. `_moves` takes its transitive closure by Warshall's algorithm, one
-pass for each cell through which a chain may go on: exact on every board, with no loop that depends on it. That
-the hopping piece has left its own cell changes nothing: nothing in its word can hop over that cell, and a chain
-that comes back there has gained nothing.
+Hops within one word of bits form a graph of at most 25 cells, with an edge from a cell over an occupied neighbour to an
+empty cell two away. `_moves` computes its transitive closure by Warshall's algorithm, one pass for each cell that a
+chain may pass through: exact on every board, with no loop that depends on the board. In this graph the moving piece
+still stands on its first cell. That changes nothing: no piece of its word can hop over that cell, and a chain that
+returns there is no move.
 
-Rules and notation: sections "Rules" and "Notation" of docs/games/chinese_checkers_diamond.md.
+Rules and notation: docs/games/chinese_checkers_diamond.md.
 """
 
 import dataclasses
@@ -26,17 +26,18 @@ import numpy as np
 
 from jaxgames._checks import MAX_TURN_LIMIT, ParameterError, check_choice, check_int
 from jaxgames.env import Env, State
+from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
 from jaxgames.games.chinese_checkers_diamond_board import (
+    FIRST_STEP_BIT,
     PASS_BIT,
-    STEP_BITS,
-    beside,
     cell_set,
     corner,
-    members,
-    shifted,
+    rotate,
+    shift_bits,
+    sources,
     tables,
-    turned,
-    within_words,
+    unpack,
+    unpack_words,
 )
 
 PIECES = (1, 3, 6, 10)  # full triangles: the cells with row + col <= 0, 1, 2, 3
@@ -45,27 +46,27 @@ PIECES = (1, 3, 6, 10)  # full triangles: the cells with row + col <= 0, 1, 2, 3
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, kw_only=True)
 class ChineseCheckersDiamondState(State):
-    """One board: a bit a cell and side, in four words each, and 18 bytes more."""
+    """One board: one bit per cell and side, in four words each, and 18 bytes more."""
 
-    pieces: jax.Array  # uint8, 16 or 32[2, 2, 2], mover's frame: the mover's cells and the opponent's as sets of bits
+    pieces: jax.Array  # uint8, 16 or 32[2, 2, 2], mover's frame: the sets of the mover's and of the opponent's cells
     ply: jax.Array  # int32[], turns played, passes included
 
 
 @dataclass(frozen=True)
 class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
-    """Two-player Chinese Checkers on an n x n diamond with k pieces a side.
+    """Two-player Chinese Checkers on an n x n diamond with k pieces per side.
 
     Args:
       size: n = 2..9.
-      pieces: k = 1, 3, 6 or 10, as far as both homes fit: 1 on every board, 3 from n = 3, 6 from n = 4, 10 from
-        n = 5. If None, 6 or the most that fit.
+      pieces: k = 1, 3, 6 or 10 where both homes fit: 1 on every board, 3 from n = 3, 6 from n = 4, 10 from n = 5.
+        None: 6, or the most that fit.
       tip_lock: only for 6 pieces. Also forbids positions in which the tip of a home, cell (0, 0), is empty while
-        its owner's pieces stand on the four cells (0, 1), (1, 0), (0, 2), (2, 0) next to it.
+        its owner's pieces are on the four cells (0, 1), (1, 0), (0, 2), (2, 0) next to it.
       max_plies: turns after which the game is truncated.
 
-    Action: from * n * n + to, cells in the mover's frame; a step or a whole chain of hops. Who has no move passes by
-    action 0, which is legal in that case only.
-    Observation: bool[n, n, 2] in the viewer's frame: own pieces, the opponent's.
+    Action: from * n * n + to, cells in the mover's frame; a step or a whole chain of hops. Action 0 is a pass, which is
+    legal only for a player without a move.
+    Observation: bool[n, n, 2] in the viewer's frame: the viewer's pieces, the opponent's.
     Reward: 1 to the winner, -1 to the other.
     Source: Sturtevant, On Strongly Solving Chinese Checkers, 2019; Ahmad, Sturtevant & Bowling.
     """
@@ -79,7 +80,7 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
 
     def __post_init__(self) -> None:
         check_int("size", self.size, 2, 9)
-        # The homes are the rows of the diamond up to the triangle's last, and must not meet in the middle.
+        # A home of `row` + 1 rows of the diamond fits if it does not reach the middle row.
         fitting = [k for row, k in enumerate(PIECES) if row <= self.size - 2]
         if self.pieces is None:
             object.__setattr__(self, "pieces", [k for k in fitting if k <= 6][-1])
@@ -122,12 +123,13 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
 
     @property
     def _home(self) -> np.ndarray:
-        """uint32[2, 2], the mover's home, which is the opponent's goal."""
+        """The mover's home, which is the opponent's goal: uint32[2, 2]."""
         assert self.pieces is not None  # settled in __post_init__
         return cell_set(self.size, corner(self.size, self.pieces))
 
     @property
     def _goal(self) -> np.ndarray:
+        """The mover's goal: uint32[2, 2]."""
         assert self.pieces is not None  # settled in __post_init__
         return cell_set(self.size, [self.num_cells - 1 - cell for cell in corner(self.size, self.pieces)])
 
@@ -139,7 +141,7 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
     # -- rules -------------------------------------------------------------------------------------
 
     def _init(self, key: jax.Array | None) -> ChineseCheckersDiamondState:
-        """The start; nothing is random, `key` is ignored."""
+        """Returns the start; nothing is random, `key` is ignored."""
         return ChineseCheckersDiamondState(
             current_player=jnp.int32(0),
             rewards=jnp.zeros(2, jnp.float32),
@@ -158,39 +160,39 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         return (action >= 0) & (action < self.num_actions) & ((self._moves(state)[origin] & bit) != 0)
 
     def _moves(self, state: ChineseCheckersDiamondState) -> jax.Array:
-        """uint32[cells], the legal moves from each cell: bits of the cells that hops reach, of steps, of the pass."""
+        """Returns uint32[cells], the legal moves from each cell: bits of the targets of hops, of steps, of the pass."""
         n, t = self.size, tables(self.size)
         own, other = state.pieces.astype(jnp.uint32)
         occupied, empty = own | other, ~(own | other) & t.all
 
         reached = jnp.zeros((2, 2, t.bits), jnp.uint32)  # from the cell of each bit; first by one hop
-        for direction, hop in enumerate(t.hop.tolist()):
-            landing = shifted(beside(n, occupied, direction) & t.far[direction], hop) & empty
+        for direction, hop in enumerate(t.hop_ahead.tolist()):
+            landing = shift_bits(sources(n, occupied, direction) & t.far[direction], hop) & empty
             target = np.arange(t.bits) + hop
             target_bit = np.where((target >= 0) & (target < t.bits), 1 << np.clip(target, 0, 31), 0)
             reached |= landing[..., None] & target_bit.astype(np.uint32)
-        for stop in range(t.bits):  # then also by way of this cell
+        for stop in range(t.bits):  # then also through this cell
             reached = jnp.where((reached & np.uint32(1 << stop)) != 0, reached | reached[..., stop : stop + 1], reached)
 
         forbidden = self._forbidden(own, other)
         for origins, targets in forbidden:
-            reached &= ~jnp.where(within_words(n, origins) != 0, targets[..., None], 0)
+            reached &= ~jnp.where(unpack_words(n, origins) != 0, targets[..., None], 0)
         for direction in range(6):
-            free = beside(n, empty, direction)
+            free = sources(n, empty, direction)
             for origins, targets in forbidden:
-                free &= ~(beside(n, targets, direction) & origins)
-            reached |= within_words(n, free) << np.uint32(STEP_BITS + direction)
+                free &= ~(sources(n, targets, direction) & origins)
+            reached |= unpack_words(n, free) << np.uint32(FIRST_STEP_BIT + direction)
 
-        reached = jnp.where(within_words(n, own) != 0, reached, 0).ravel()
+        reached = jnp.where(unpack_words(n, own) != 0, reached, 0).ravel()
         moves = reached.at[t.word * t.bits + t.bit].get(mode="promise_in_bounds")
         may_pass = (np.arange(self.num_cells) == 0) & ~(moves != 0).any()
         return moves | jnp.where(may_pass, np.uint32(1 << PASS_BIT), 0)
 
     def _forbidden(self, own: jax.Array, other: jax.Array) -> list[tuple[jax.Array, jax.Array]]:
-        """Pairs of sets of cells: no piece may go from the first to the second, though the way is free."""
+        """Returns pairs of sets of cells: no piece may move from the first to the second, even if the path is free."""
         home, everywhere = jnp.asarray(self._home), jnp.asarray(tables(self.size).all)
         occupied = own | other
-        # The last hole of the mover's home, if an opponent sits there: filling it would make the opponent win.
+        # The last hole of the mover's home, if an opponent's piece is there: filling it would make the opponent win.
         hole = home & ~occupied
         fills = ((home & other) != 0).any() & (_count(hole) == 1)
         forbidden = [(everywhere & ~home, jnp.where(fills, hole, 0))]
@@ -198,17 +200,18 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
             tip, fence = (jnp.asarray(cell_set(self.size, cells)) for cells in self._tip_and_fence)
             missing = fence & ~own
             locks = jnp.where(_count(missing) == 0, everywhere, jnp.where(_count(missing) == 1, missing, 0))
-            # The tip is empty afterwards if it was, or if it is left; from within the fence no lock is closed.
+            # The tip is empty after the move if it was empty before, or if the piece leaves it. A move that starts on
+            # the fence cannot complete it.
             forbidden.append((jnp.where((occupied & tip != 0).any(), tip, everywhere & ~fence), locks))
-            # An opponent's locked tip can neither be entered nor left: it stays forbidden whatever the mover does.
-            tip, fence = turned(self.size, tip), turned(self.size, fence)
+            # A locked tip of the opponent stays locked and forbidden, whatever the mover plays.
+            tip, fence = rotate(self.size, tip), rotate(self.size, fence)
             locked = (fence & ~other == 0).all() & (occupied & tip == 0).all()
             forbidden.append((everywhere, jnp.where(locked, everywhere, 0)))
         return forbidden
 
     @property
     def _tip_and_fence(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The tip of the mover's home, and the four cells (0, 1), (1, 0), (0, 2), (2, 0) that can lock it."""
+        """The tip of the mover's home, and its fence: the cells (0, 1), (1, 0), (0, 2), (2, 0) that can lock it."""
         return (0,), (1, self.size, 2, 2 * self.size)
 
     def _step(
@@ -225,12 +228,12 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
             rewards=jnp.where(won, jnp.where(is_mover, 1.0, -1.0), 0.0).astype(jnp.float32),
             terminated=won,
             truncated=~won & (ply >= self.max_plies),
-            pieces=turned(self.size, jnp.stack([other, own])).astype(self._dtype),
+            pieces=rotate(self.size, jnp.stack([other, own])).astype(self._dtype),
             ply=ply,
         )
 
     def _single(self, cell: jax.Array) -> jax.Array:
-        """uint32[2, 2], the set of one cell."""
+        """Returns uint32[2, 2], the set of one cell."""
         row, col = jnp.divmod(cell, self.size)
         parity = np.arange(2)
         here = (row % 2 == parity)[:, None] & (col % 2 == parity)
@@ -238,92 +241,88 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         return jnp.where(here, np.uint32(1) << bit.astype(jnp.uint32), 0)
 
     def _has_won(self, own: jax.Array, other: jax.Array) -> jax.Array:
-        """bool[], whether the mover's goal is full and one of its pieces is there."""
+        """Returns bool[], whether the mover's goal is full and one of its pieces is there."""
         goal = self._goal
         return (((own | other) & goal) == goal).all() & ((own & goal) != 0).any()
+
+    # -- outcome -----------------------------------------------------------------------------------
+
+    def _winners(self, state: ChineseCheckersDiamondState) -> jax.Array:
+        return (np.arange(2) != state.current_player) & self._is_won(state)
+
+    def _reason(self, state: ChineseCheckersDiamondState) -> str:
+        if state.truncated:
+            return f"{self.max_plies} plies without a winner"
+        return "goal filled" if self._is_won(jax.device_get(state)) else ""
+
+    def _is_won(self, state: ChineseCheckersDiamondState) -> jax.Array:
+        """Returns bool[], whether the last mover has won: its goal, the mover's home, is full and holds its piece."""
+        home, (own, other) = self._home, state.pieces
+        return (((own | other) & home) == home).all() & ((other & home) != 0).any()
 
     # -- observation -------------------------------------------------------------------------------
 
     def _observe(self, state: ChineseCheckersDiamondState, player: jax.Array | None) -> jax.Array:
         pieces = state.pieces
         if player is not None:
-            opposite = turned(self.size, pieces.astype(jnp.uint32)[::-1]).astype(self._dtype)
+            opposite = rotate(self.size, pieces.astype(jnp.uint32)[::-1]).astype(self._dtype)
             pieces = jnp.where(player == state.current_player, pieces, opposite)
-        return jnp.moveaxis(members(self.size, pieces), 0, -1).reshape(self.observation_shape)
+        return jnp.moveaxis(unpack(self.size, pieces), 0, -1).reshape(self.observation_shape)
 
     # -- notation ----------------------------------------------------------------------------------
 
     def _action_to_string(self, state: ChineseCheckersDiamondState, action: int) -> str:
-        """`0>8` in absolute cells, legal or not; the pass is a move from the tip of the own home to itself."""
+        """Returns `0>8` in absolute cells, legal or not; a pass goes from the tip of the mover's home to itself."""
         origin, target = (self._absolute(state, cell) for cell in divmod(action, self.num_cells))
         return f"{origin}>{target}"
 
     def _action_from_string(self, state: ChineseCheckersDiamondState, text: str) -> int:
-        """The action that a text names, legal or not. Raises ValueError for a text that names none."""
+        """Returns the action that a text names, legal or not. Raises ValueError for a text that names none."""
         found = re.fullmatch(r"([0-9]{1,9})>([0-9]{1,9})", text)
         if not found:
             raise ValueError(f"expected a move '0>8' from cell to cell, not {text!r}")
-        for number in found.groups():
-            if int(number) >= self.num_cells:
-                raise ValueError(f"expected cells from 0 to {self.num_cells - 1}, not {number} in {text!r}")
-        origin, target = (self._absolute(state, int(cell)) for cell in found.groups())
+        last = self.num_cells - 1
+        cells = [
+            parse_int(number, f"cells from 0 to {last}", high=last, shown=f"{number} in {text!r}")
+            for number in found.groups()
+        ]
+        origin, target = (self._absolute(state, cell) for cell in cells)
         return origin * self.num_cells + target
 
     def _absolute(self, state: ChineseCheckersDiamondState, cell: int) -> int:
-        """The absolute cell of one in the mover's frame, and the other way round."""
+        """Returns the absolute cell of one in the mover's frame, or the reverse."""
         return self.num_cells - 1 - cell if int(state.current_player) == 1 else cell
 
     def _to_string(self, state: ChineseCheckersDiamondState) -> str:
-        """Rows joined by `/` of `.`, `0` and `1`, the seat to move, the number of turns played."""
+        """Returns rows joined by `/` of `.`, `0` and `1`, the seat to move, the number of turns played."""
         mover = int(state.current_player)
-        own, other = np.asarray(members(self.size, jnp.asarray(state.pieces)))
+        own, other = np.asarray(unpack(self.size, jnp.asarray(state.pieces)))
         content = np.where(own, str(mover), np.where(other, str(1 - mover), "."))
         rows = (content if mover == 0 else content[::-1]).reshape(self.size, self.size)
         return f"{'/'.join(''.join(row) for row in rows)} {mover} {int(state.ply)}"
 
     def _from_string(self, text: str) -> ChineseCheckersDiamondState:
-        """Any placement of pieces, any number of them a side; see `to_string`.
+        """Returns any placement of pieces, any number of them per side; see `to_string`.
 
-        `terminated` says whether the last mover (the seat that is not to move) has won, `truncated` whether
-        `max_plies` turns have been played.
+        `terminated` is set if the last mover, the seat that is not to move, has won, `truncated` if `max_plies` turns
+        have been played.
         """
-        fields = text.split()
-        if len(fields) != 3:
-            raise ValueError(f"expected 'rows seat ply', three fields, not {len(fields)} in {text!r}")
-        rows, seat, ply = fields
-        if seat not in ("0", "1"):
-            raise ValueError(f"expected a seat to move, 0 or 1, not {seat!r}")
-        if not re.fullmatch(r"[0-9]{1,9}", ply):
-            raise ValueError(f"expected the number of turns played, not {ply!r}")
-        content = self._parse_rows(rows)
-        cells = [[i for i, letter in enumerate(content) if letter == owner] for owner in ("0", "1")]
-        if seat == "1":
+        rows, seat, ply = split_fields(text, "rows seat ply")
+        mover, turns = parse_seat(seat, 2), parse_int(ply, "the number of turns played")
+        lengths = dict.fromkeys(range(self.size), self.size)
+        content = "".join(split_rows(rows, lengths, ".01", "'.', '0' or '1' on every cell"))
+        cells = [[i for i, letter in enumerate(content) if letter == owner] for owner in "01"]
+        if mover == 1:
             cells = [[self.num_cells - 1 - cell for cell in side] for side in reversed(cells)]
-        pieces = jnp.asarray(np.array([cell_set(self.size, side) for side in cells]))
-        won = bool(self._has_won(*turned(self.size, pieces[::-1])))
-        return dataclasses.replace(
-            self.init(),
-            current_player=jnp.int32(int(seat)),
-            terminated=jnp.bool_(won),
-            truncated=jnp.bool_(not won and int(ply) >= self.max_plies),
-            pieces=pieces.astype(self._dtype),
-            ply=jnp.int32(int(ply)),
+        pieces = np.array([cell_set(self.size, side) for side in cells]).astype(self._dtype)
+        state = dataclasses.replace(
+            self._init(None), current_player=jnp.int32(mover), pieces=jnp.asarray(pieces), ply=jnp.int32(turns)
         )
-
-    def _parse_rows(self, text: str) -> str:
-        """The letters of all absolute cells."""
-        rows = text.split("/")
-        if len(rows) != self.size:
-            raise ValueError(f"expected {self.size} rows joined by '/', not {len(rows)} in {text!r}")
-        for number, row in enumerate(rows):
-            if len(row) != self.size:
-                raise ValueError(f"expected {self.size} cells in row {number}, not {len(row)} in {row!r}")
-        for letter in "".join(rows):
-            if letter not in ".01":
-                raise ValueError(f"expected '.', '0' or '1' on every cell, not {letter!r} in {text!r}")
-        return "".join(rows)
+        won = bool(self._is_won(jax.device_get(state)))
+        truncated = not won and turns >= self.max_plies
+        return dataclasses.replace(state, terminated=jnp.bool_(won), truncated=jnp.bool_(truncated))
 
 
 def _count(cells: jax.Array) -> jax.Array:
-    """int32[], how many cells a set has."""
+    """Returns int32[], the number of cells in a set."""
     return jax.lax.population_count(cells).sum().astype(jnp.int32)

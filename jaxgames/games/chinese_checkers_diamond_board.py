@@ -1,7 +1,7 @@
 r"""Geometry of the diamond board, and sets of its cells as bits.
 
-n x n cells are numbered row by row, cell = row * n + col, and the six neighbours of a cell are (row, col) away by
-(0, +-1), (+-1, 0), (+1, -1), (-1, +1). Drawn with the home of seat 0 on top, this is the diamond; here n = 4:
+n x n cells are numbered row by row, cell = row * n + col. The six neighbours of a cell are (0, +-1), (+-1, 0), (+1, -1)
+and (-1, +1) rows and columns away. With the home of seat 0 on top, the board is a diamond; here n = 4:
 
              0
            4 - 1                  3   2          numbers of the directions
@@ -13,7 +13,7 @@ n x n cells are numbered row by row, cell = row * n + col, and the six neighbour
 
 A set of cells is four words of bits, uint32[2, 2]. The word [row % 2, col % 2] holds the cells of these parities,
 cell (row, col) in bit (row // 2) * width + col // 2, where width = (n + 1) // 2: at most 25 bits. A hop goes two
-cells far, so it stays within one word, and the cell that it goes over is in another word.
+cells far, so it stays within one word. The cell that it goes over is in another word.
 """
 
 import functools
@@ -27,23 +27,23 @@ import numpy as np
 from jaxgames.bits import reversed_bits
 
 DIRECTIONS = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))
-STEP_BITS = 25  # a move to the neighbour in direction d is bit STEP_BITS + d, behind the cells that hops reach
+FIRST_STEP_BIT = 25  # a step in direction d is bit FIRST_STEP_BIT + d of a move; the bits below are hops
 PASS_BIT = 31
 
 
 class Tables(NamedTuple):
     """Geometry of the board of one size; sets of cells are uint32[2, 2]."""
 
-    bits: int  # in a word; some belong to no cell where n is odd
-    word: np.ndarray  # int[cells], where the word of a cell is in a set raveled
-    bit: np.ndarray  # int[cells], the number of its bit
+    bits: int  # per word; some belong to no cell where n is odd
+    word: np.ndarray  # int[cells], the word of a cell, row % 2 * 2 + col % 2
+    bit: np.ndarray  # int[cells], the bit of a cell in its word
     single: np.ndarray  # uint32[cells, 2, 2], the set of one cell
     all: np.ndarray  # the set of all cells
     near: np.ndarray  # uint32[6, 2, 2], the cells with a neighbour in each direction
     far: np.ndarray  # uint32[6, 2, 2], the cells with a cell two away in each direction
-    shift: np.ndarray  # int[6, 2, 2], how many bits behind its own a cell's neighbour in each direction is
-    hop: np.ndarray  # int[6], the same for the cell two away
-    move: np.ndarray  # uint32[cells, cells], the bit that means a move from a cell to a cell, 0 where none ever leads
+    step_ahead: np.ndarray  # int[6, 2, 2], bit(neighbour) - bit(cell), by direction and by the parities of the cell
+    hop_ahead: np.ndarray  # int[6], bit(cell two away) - bit(cell), by direction
+    move: np.ndarray  # uint32[cells, cells], the bit of the move from a cell to a cell, 0 where no move leads
 
 
 @functools.lru_cache
@@ -60,13 +60,13 @@ def tables(size: int) -> Tables:
         return single[on_board].sum(0, dtype=np.uint32).reshape(2, 2)
 
     parity = np.arange(2)
-    shift = [width * ((parity[:, None] + row) // 2) + (parity + col) // 2 for row, col in DIRECTIONS]
+    step_ahead = [width * ((parity[:, None] + row) // 2) + (parity + col) // 2 for row, col in DIRECTIONS]
     move = np.where(word[:, None] == word, 1 << bit, 0)
     np.fill_diagonal(move, 0)
     for cell, (row, col) in enumerate(places):
         for number, (down, right) in enumerate(DIRECTIONS):
             if (row + down, col + right) in places:
-                move[cell, (row + down) * n + col + right] = 1 << (STEP_BITS + number)
+                move[cell, (row + down) * n + col + right] = 1 << (FIRST_STEP_BIT + number)
     move[0, 0] = 1 << PASS_BIT
     return Tables(
         bits=width * width,
@@ -76,42 +76,42 @@ def tables(size: int) -> Tables:
         all=single.sum(0, dtype=np.uint32).reshape(2, 2),
         near=np.array([cells_with(1, direction) for direction in DIRECTIONS]),
         far=np.array([cells_with(2, direction) for direction in DIRECTIONS]),
-        shift=np.array(shift),
-        hop=np.array([width * row + col for row, col in DIRECTIONS]),
+        step_ahead=np.array(step_ahead),
+        hop_ahead=np.array([width * row + col for row, col in DIRECTIONS]),
         move=move.astype(np.uint32),
     )
 
 
 def cell_set(size: int, cells: Iterable[int]) -> np.ndarray:
-    """uint32[2, 2], the set of some cells."""
+    """Returns uint32[2, 2], the set of some cells."""
     return tables(size).single[list(cells)].sum(0, dtype=np.uint32)
 
 
 @functools.lru_cache
 def corner(size: int, pieces: int) -> tuple[int, ...]:
-    """The home of seat 0: the cells with the smallest row + col, which are a whole triangle for 1, 3, 6, 10 of them."""
+    """Returns the home of seat 0: the cells with the smallest row + col, a whole triangle for 1, 3, 6 or 10 pieces."""
     return tuple(sorted(range(size * size), key=lambda cell: cell // size + cell % size)[:pieces])
 
 
 # -- sets on the device ------------------------------------------------------------------------------
 
 
-def shifted(words: jax.Array, places: int | np.ndarray) -> jax.Array:
-    """Words with every bit `places` further up, or down where that is negative."""
-    up = np.maximum(places, 0).astype(np.uint32)
-    down = np.maximum(-np.asarray(places), 0).astype(np.uint32)
+def shift_bits(words: jax.Array, distance: int | np.ndarray) -> jax.Array:
+    """Returns the words with every bit shifted up by `distance`, or down where that is negative."""
+    up = np.maximum(distance, 0).astype(np.uint32)
+    down = np.maximum(-np.asarray(distance), 0).astype(np.uint32)
     return (words << up) >> down
 
 
-def beside(size: int, cells: jax.Array, direction: int) -> jax.Array:
-    """uint32[2, 2], the cells whose neighbour in a direction is one of `cells`."""
+def sources(size: int, cells: jax.Array, direction: int) -> jax.Array:
+    """Returns uint32[2, 2], the cells whose neighbour in a direction is one of `cells`."""
     t = tables(size)
     odd = [axis for axis, step in enumerate(DIRECTIONS[direction]) if step % 2]
-    return shifted(jnp.flip(cells, odd), -t.shift[direction]) & t.near[direction]
+    return shift_bits(jnp.flip(cells, odd), -t.step_ahead[direction]) & t.near[direction]
 
 
-def turned(size: int, cells: jax.Array) -> jax.Array:
-    """uint32[..., 2, 2], the set when the board is turned by 180 degrees: cell becomes size * size - 1 - cell."""
+def rotate(size: int, cells: jax.Array) -> jax.Array:
+    """Returns uint32[..., 2, 2], the set after a rotation by 180 degrees: cell c becomes size * size - 1 - c."""
     cells = reversed_bits(cells)
     unused = 32 - tables(size).bits
     if size % 2 == 0:  # the parities change, and all bits of a word belong to cells
@@ -120,13 +120,13 @@ def turned(size: int, cells: jax.Array) -> jax.Array:
     return cells >> (unused + (size + 1) // 2 * parity[:, None] + parity).astype(np.uint32)
 
 
-def members(size: int, cells: jax.Array) -> jax.Array:
-    """bool[..., cells] of uint[..., 2, 2], which cells are in the set."""
+def unpack(size: int, cells: jax.Array) -> jax.Array:
+    """Returns bool[..., cells] of uint[..., 2, 2]: which cells are in the set."""
     t = tables(size)
     words = cells.reshape(*cells.shape[:-2], 4)
     return ((words.at[..., t.word].get(mode="promise_in_bounds") >> t.bit.astype(words.dtype)) & 1) != 0
 
 
-def within_words(size: int, cells: jax.Array) -> jax.Array:
-    """uint32[2, 2, bits], 1 where the cell of each bit is in the set."""
+def unpack_words(size: int, cells: jax.Array) -> jax.Array:
+    """Returns uint32[2, 2, bits], 1 where the cell of each bit is in the set."""
     return (cells[..., None] >> np.arange(tables(size).bits, dtype=np.uint32)) & np.uint32(1)

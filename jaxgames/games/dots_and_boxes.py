@@ -1,13 +1,13 @@
 """Dots and Boxes on rows x cols boxes, for two seats.
 
-Two seats in turn draw an edge between neighbouring dots. Who draws the fourth edge of a box owns the box and
-draws again; who owns more boxes when all edges are drawn wins. One `step` of the env is one edge.
+Two seats in turn draw an edge between neighbouring dots. A player who draws the fourth edge of a box takes the box
+and moves again. When all edges are drawn, the player with more boxes wins. One `step` of the env is one edge.
 
     *-0-*-1-*-2-*       rows = 2, cols = 3: the edges, horizontal ones first, row by row,
     9  10  11  12       and (rows + 1) * cols + rows * (cols + 1) = 17 of them;
     *-3-*-4-*-5-*       box (r, c), the number r * cols + c, lies between
    13  14  15  16         h(r, c) above, h(r + 1, c) below,
-    *-6-*-7-*-8-*         v(r, c) to the left, v(r, c + 1) to the right
+    *-6-*-7-*-8-*         v(r, c) on the left, v(r, c + 1) on the right
 
 Rules, rewards and notation: docs/games/dots_and_boxes.md.
 """
@@ -15,7 +15,7 @@ Rules, rewards and notation: docs/games/dots_and_boxes.md.
 import dataclasses
 import re
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -23,15 +23,18 @@ import numpy as np
 
 from jaxgames._checks import check_choice, check_int
 from jaxgames.env import Env, State
+from jaxgames.games._text import parse_seat, split_fields
 
 REWARDS = ("win_loss", "margin", "boxes")
 NOBODY = -1
+
+Edges = TypeVar("Edges", jax.Array, np.ndarray)  # on the device or on the host
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, kw_only=True)
 class DotsAndBoxesState(State):
-    """One board: a byte an edge, a byte a box and 14 more."""
+    """One board: one byte per edge, one per box and 14 more."""
 
     edges: jax.Array  # bool[num_edges], whether the edge is drawn
     owner: jax.Array  # int8[num_boxes], the seat that took the box, or NOBODY
@@ -43,14 +46,14 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
 
     Args:
       rows: of boxes, 1..16.
-      cols: boxes in a row, 1..16.
-      reward: "win_loss": at the end +1 to who owns more boxes and -1 to the other, 0 to both in a draw. "margin": at
-        the end one's own boxes less the other's. "boxes": +1 for each box as it is taken, -1 to the other.
+      cols: boxes per row, 1..16.
+      reward: "win_loss": at the end +1 to the seat with more boxes and -1 to the other, 0 to both in a draw. "margin":
+        at the end a seat's boxes minus the other's. "boxes": +1 for each box when it is taken, -1 to the other.
 
     Action: the edge to draw; h(r, c) is r * cols + c, v(r, c) is (rows + 1) * cols + r * (cols + 1) + c.
-    Observation: bool[2 * rows + 1, 2 * cols + 1, 3], the grid on which dots, edges and boxes are drawn: the edge is
-    drawn, the box is the viewer's, the box is the other seat's.
-    Source: Berlekamp, The Dots and Boxes Game, 2000. A draw, on boards with an even number of boxes, is a draw.
+    Observation: bool[2 * rows + 1, 2 * cols + 1, 3], a grid with a place for every dot, edge and box: the drawn edges,
+    the viewer's boxes, the other seat's boxes.
+    Source: Berlekamp, The Dots and Boxes Game, 2000.
     """
 
     id: ClassVar[str] = "dots_and_boxes"
@@ -68,7 +71,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
 
     @property
     def num_horizontal(self) -> int:
-        """Edges h(r, c): the first vertical edge has this number."""
+        """Number of edges h(r, c), which is also the first edge v(r, c)."""
         return (self.rows + 1) * self.cols
 
     @property
@@ -108,7 +111,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
     # -- rules -------------------------------------------------------------------------------------
 
     def _init(self, key: jax.Array | None) -> DotsAndBoxesState:
-        """The empty board; nothing is random, `key` is ignored."""
+        """Returns the empty board; nothing is random, `key` is ignored."""
         return DotsAndBoxesState(
             current_player=jnp.int32(0),
             rewards=jnp.zeros(2, jnp.float32),
@@ -130,7 +133,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         if self.reward == "boxes":
             for_seat_0 = jnp.where(state.current_player == 0, boxes, -boxes)
         else:
-            margin = jnp.where(owner == 0, 1, jnp.where(owner == 1, -1, 0)).sum(dtype=jnp.int32)
+            margin = _margin(owner)
             for_seat_0 = jnp.where(over, margin if self.reward == "margin" else jnp.sign(margin), 0)
         return DotsAndBoxesState(
             current_player=jnp.where(boxes > 0, state.current_player, 1 - state.current_player),
@@ -141,15 +144,24 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
             owner=owner,
         )
 
-    def _complete(self, edges: jax.Array) -> jax.Array:
-        """bool[num_boxes], whether all four edges of the box are drawn."""
+    def _complete(self, edges: Edges) -> Edges:
+        """Returns bool[num_boxes], whether all four edges of the box are drawn."""
         horizontal, vertical = self._split(edges)
         return (horizontal[:-1] & horizontal[1:] & vertical[:, :-1] & vertical[:, 1:]).ravel()
 
-    def _split(self, edges: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """The horizontal edges, [rows + 1, cols], and the vertical ones, [rows, cols + 1]."""
+    def _split(self, edges: Edges) -> tuple[Edges, Edges]:
+        """Returns the horizontal edges, [rows + 1, cols], and the vertical ones, [rows, cols + 1]."""
         horizontal = edges[: self.num_horizontal].reshape(self.rows + 1, self.cols)
         return horizontal, edges[self.num_horizontal :].reshape(self.rows, self.cols + 1)
+
+    # -- outcome -----------------------------------------------------------------------------------
+
+    def _winners(self, state: DotsAndBoxesState) -> jax.Array:
+        margin = _margin(state.owner)
+        return jnp.stack([margin > 0, margin < 0]) & state.edges.all()
+
+    def _reason(self, state: DotsAndBoxesState) -> str:
+        return "all edges drawn" if np.asarray(state.edges).all() else ""
 
     # -- observation -------------------------------------------------------------------------------
 
@@ -164,7 +176,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
     # -- notation ----------------------------------------------------------------------------------
 
     def _action_to_string(self, state: DotsAndBoxesState, action: int) -> str:
-        """`h(r,c)` or `v(r,c)`."""
+        """Returns `h(r,c)` or `v(r,c)`."""
         if action < self.num_horizontal:
             row, col = divmod(action, self.cols)
             return f"h({row},{col})"
@@ -172,7 +184,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         return f"v({row},{col})"
 
     def _action_from_string(self, state: DotsAndBoxesState, text: str) -> int:
-        """The edge that a text names, drawn or not. Raises ValueError for a text that names none."""
+        """Returns the edge that a text names, drawn or not. Raises ValueError for a text that names none."""
         found = re.fullmatch(r"([hv])\(([0-9]{1,9}),([0-9]{1,9})\)", text)
         if not found:
             raise ValueError(f"expected an edge 'h(r,c)' or 'v(r,c)' such as 'h(0,1)', not {text!r}")
@@ -184,20 +196,17 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         return (0 if kind == "h" else self.num_horizontal) + row * cols + col
 
     def _to_string(self, state: DotsAndBoxesState) -> str:
-        """A bit an edge, `.` or the owner of every box row by row, the seat to move."""
+        """Returns one bit per edge, `.` or the owner of every box row by row, the seat to move."""
         edges = "".join("01"[drawn] for drawn in np.asarray(state.edges).astype(int).tolist())
         owners = "".join("01."[owner] for owner in np.asarray(state.owner).tolist())
         return f"{edges} {owners} {int(state.current_player)}"
 
     def _from_string(self, text: str) -> DotsAndBoxesState:
-        """Any set of drawn edges with any owners of the boxes that are complete; see `to_string`.
+        """Returns any set of drawn edges with any owners of the complete boxes; see `to_string`.
 
-        `terminated` says whether all edges are drawn.
+        `terminated` is set if all edges are drawn.
         """
-        fields = text.split()
-        if len(fields) != 3:
-            raise ValueError(f"expected 'edges boxes seat', three fields, not {len(fields)} in {text!r}")
-        bits, owners, seat = fields
+        bits, owners, seat = split_fields(text, "edges boxes seat")
         for name, field, size, allowed in (
             ("edge", bits, self.num_edges, "01"),
             ("box", owners, self.num_boxes, ".01"),
@@ -208,24 +217,28 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
                 if letter not in allowed:
                     names = ", ".join(map(repr, allowed))
                     raise ValueError(f"expected one of {names} for each {name}, not {letter!r} in {field!r}")
-        if seat not in ("0", "1"):
-            raise ValueError(f"expected a seat to move from 0 to 1, not {seat!r}")
+        mover = parse_seat(seat, 2)
         edges = np.array([bit == "1" for bit in bits])
         owner = np.array([".01".index(letter) - 1 for letter in owners], np.int8)
-        complete = np.asarray(self._complete(jnp.asarray(edges)))
+        complete = self._complete(edges)
         for box in np.flatnonzero(complete != (owner != NOBODY)).tolist():
             where = f"box ({box // self.cols},{box % self.cols})"
             wrong = "is complete and must have an owner" if complete[box] else "lacks an edge and must have no owner"
             raise ValueError(f"expected owners that fit the edges: {where} {wrong}, not {owners[box]!r} in {owners!r}")
         return dataclasses.replace(
             self.init(),
-            current_player=jnp.int32(int(seat)),
+            current_player=jnp.int32(mover),
             terminated=jnp.bool_(edges.all()),
             edges=jnp.asarray(edges),
             owner=jnp.asarray(owner),
         )
 
 
+def _margin(owner: jax.Array) -> jax.Array:
+    """Returns int32[], the boxes of seat 0 minus those of seat 1."""
+    return jnp.where(owner == 0, 1, jnp.where(owner == 1, -1, 0)).sum(dtype=jnp.int32)
+
+
 def _spread(cells: jax.Array, row: int, col: int) -> jax.Array:
-    """The cells at every second place of a grid of Falses, from (row, col) on to as far from its other end."""
+    """Returns a grid of False with the cells at every second place, and a border of `row` rows and `col` columns."""
     return jax.lax.pad(cells, jnp.bool_(False), [(row, row, 1), (col, col, 1)])

@@ -1,10 +1,10 @@
 """Chess on 5 x 5 cells, for two seats: seat 0 is White and moves first.
 
-How the pieces move, and the numbers of the actions: `jaxgames/games/minichess_board.py`.
+The moves of the pieces, and the numbers of the actions: `jaxgames/games/minichess_board.py`.
 
-The position is kept as the mover sees it, ranks mirrored and colours swapped for Black: one network plays both
-seats. Under standard rules a board also remembers 64 bits of every position since the last capture or pawn move;
-only those can come again.
+The state holds the position in the mover's frame, ranks mirrored and colours exchanged for Black: one network plays
+both seats. Under standard rules a board also remembers a hash of every position since the last capture or pawn move;
+only those can occur again.
 
 Rules, rewards and notation: docs/games/minichess.md.
 """
@@ -21,9 +21,11 @@ import numpy as np
 
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames.env import Env, State
+from jaxgames.games._text import parse_int, split_fields, split_rows
 from jaxgames.games.minichess_board import (
     BOARD,
     CELL_SET,
+    GRID,
     KING,
     NUM_PLANES,
     PAWN,
@@ -31,16 +33,18 @@ from jaxgames.games.minichess_board import (
     TARGET,
     TARGET_SET,
     VALUES,
-    Freedom,
+    MoveMasks,
     Position,
+    after_move,
     cannot_mate,
+    decode,
     hashed,
     in_thousands,
-    legal,
+    legal_masks,
     material,
-    moved,
-    pseudo_legal,
-    reach,
+    pack,
+    pseudo_legal_masks,
+    targets,
 )
 
 BOARDS = {
@@ -50,7 +54,7 @@ BOARDS = {
 }
 MAX_PLIES = {"standard": 256, "king_capture": 200}
 LETTERS = "PNBRQK"  # of the pieces, in the order of `Position.pieces`
-QUIET_LIMIT = 100  # plies without a capture or a pawn's move that make a draw
+QUIET_LIMIT = 100  # plies without a capture or a pawn move that make a draw
 
 
 @jax.tree_util.register_dataclass
@@ -58,11 +62,11 @@ QUIET_LIMIT = 100  # plies without a capture or a pawn's move that make a draw
 class MinichessState(State):
     """One board: 51 bytes, and 800 more under standard rules."""
 
-    position: Position  # seen by the mover
+    position: Position  # in the mover's frame
     ply: jax.Array  # int32[], plies since the start
-    quiet: jax.Array  # int32[], plies since the last capture or pawn's move
+    quiet: jax.Array  # int32[], plies since the last capture or pawn move
     occurred: jax.Array  # int8[], how often this position occurred before; 0 under "king_capture"
-    history: jax.Array  # uint32[2, 100], the hash after each quiet ply, 0 beyond; [2, 0] under "king_capture"
+    history: jax.Array | None  # uint32[2, 100], the hash after each quiet ply, 0 beyond; None under "king_capture"
 
 
 @dataclass(frozen=True)
@@ -71,17 +75,17 @@ class Minichess(Env[MinichessState]):
 
     Args:
       board: the start: "gardner", "baby" or "mallet".
-      rules: "standard": check, mate and stalemate; draws at 100 plies without a capture or a pawn's move, at the third
-        occurrence of a position and when nobody has enough to mate. "king_capture": a move may leave the king in
-        check, who captures the king wins, and a player without a move draws.
+      rules: "standard": check, mate and stalemate; draws after 100 plies without a capture or a pawn move, at the third
+        occurrence of a position, and with insufficient material. "king_capture": a move may leave the king in check,
+        a player who captures the king wins, and a player without a move draws.
       reward: "win_loss": 1 to the winner, -1 to the loser. "material": after every ply the mover gets the change
-        of its material less the opponent's, in thousands, and the opponent as much less; an end pays nothing more.
+        of its material minus the opponent's, in thousands, and the opponent the negation. The end pays nothing extra.
       double_step: whether a pawn on its second rank may go two cells forward.
-      promotion: what a pawn may become on its last rank: "all" or "queen".
-      max_plies: plies after which the game is truncated; 256 under standard rules and 200 under "king_capture" if None.
+      promotion: the pieces that a pawn may become on its last rank: "all" or "queen".
+      max_plies: plies after which the game is truncated. None: 256 under standard rules, 200 under "king_capture".
 
-    Action: from * 49 + plane in the mover's view, see `minichess_board`; 1225 of them.
-    Observation: bool[5, 5, 15] at [5 - rank, file] in the viewer's view: the viewer's P, N, B, R, Q, K, the
+    Action: from * 49 + plane in the mover's frame, see `minichess_board`; 1225 of them.
+    Observation: bool[5, 5, 15] at [5 - rank, file] in the viewer's frame: the viewer's P, N, B, R, Q, K, the
     opponent's, the mover is Black, the position occurred before, and twice before.
     Source: the actions are those of Pgx's gardner_chess.
     """
@@ -124,7 +128,7 @@ class Minichess(Env[MinichessState]):
     def reward_range(self) -> tuple[float, float]:
         if self.reward == "win_loss":
             return -1.0, 1.0
-        prize = VALUES[KING] if self._king_capture else VALUES[QUEEN]  # taken by a pawn that becomes a queen
+        prize = VALUES[KING] if self._king_capture else VALUES[QUEEN]  # captured by a pawn that becomes a queen
         most = float(np.float32((prize + VALUES[QUEEN] - VALUES[PAWN]) / 1000))
         return -most, most
 
@@ -139,12 +143,14 @@ class Minichess(Env[MinichessState]):
     # -- rules -------------------------------------------------------------------------------------
 
     def _init(self, key: jax.Array | None) -> MinichessState:
-        """The start; nothing is random, `key` is ignored."""
-        return self._state(_position(_parse_rows(BOARDS[self.board])), jnp.int32(0), jnp.int32(0))
+        """Returns the start; nothing is random, `key` is ignored."""
+        return self._state(pack(_parse_rows(BOARDS[self.board])), jnp.int32(0), jnp.int32(0))
 
     def _state(self, position: Position, ply: jax.Array, quiet: jax.Array) -> MinichessState:
-        """A live board of whose past nothing is known."""
-        plies = np.arange(0 if self._king_capture else QUIET_LIMIT)
+        """Returns a live board whose past is unknown."""
+        history = None
+        if not self._king_capture:
+            history = jnp.where(np.arange(QUIET_LIMIT) == quiet, hashed(position)[:, None], jnp.uint32(0))
         return MinichessState(
             current_player=ply % 2,
             rewards=jnp.zeros(2, jnp.float32),
@@ -154,15 +160,15 @@ class Minichess(Env[MinichessState]):
             ply=ply,
             quiet=quiet,
             occurred=jnp.int8(0),
-            history=jnp.where(plies == quiet, hashed(position)[:, None], jnp.uint32(0)),
+            history=history,
         )
 
-    def _freedom(self, position: Position) -> Freedom:
-        return pseudo_legal(position) if self._king_capture else legal(position)
+    def _masks(self, position: Position) -> MoveMasks:
+        return pseudo_legal_masks(position) if self._king_capture else legal_masks(position)
 
     def _legal_action_mask(self, state: MinichessState) -> jax.Array:
         position = state.position
-        cells = reach(position, self._freedom(position), jnp.asarray(CELL_SET), self.double_step)[:, None]
+        cells = targets(position, self._masks(position), jnp.asarray(CELL_SET), self.double_step)[:, None]
         from_pawns = jnp.where(((CELL_SET & position.pawns) != 0)[:, None], cells, 0)
         if self.promotion == "queen":
             from_pawns = jnp.zeros_like(from_pawns)
@@ -171,8 +177,8 @@ class Minichess(Env[MinichessState]):
 
     def _is_legal(self, state: MinichessState, action: jax.Array) -> jax.Array:
         position = state.position
-        origin, target, plane = _decoded(action)
-        cells = reach(position, self._freedom(position), origin, self.double_step)
+        origin, target, plane = decode(action)
+        cells = targets(position, self._masks(position), origin, self.double_step)
         fits = plane >= 9
         if self.promotion == "all":
             fits |= (position.pawns & origin) != 0
@@ -180,60 +186,91 @@ class Minichess(Env[MinichessState]):
 
     def _step(self, state: MinichessState, action: jax.Array, key: jax.Array | None) -> MinichessState:
         before = state.position
-        origin, target, plane = _decoded(action)
+        origin, target, plane = decode(action)
         promotion = jnp.where(plane < 9, 3 - plane // 3, QUEEN)
-        moved_on = moved(before, origin, target, promotion)
-        after = moved_on.turned()
+        after = after_move(before, origin, target, promotion)
+        position = after.mirrored()
         ply = state.ply + 1
-        loud = ((before.occupied & target) | (before.pawns & origin)) != 0
-        quiet = jnp.where(loud, 0, state.quiet + 1)
+        irreversible = ((before.occupied & target) | (before.pawns & origin)) != 0
+        quiet = jnp.where(irreversible, 0, state.quiet + 1)
         occurred, history = state.occurred, state.history
-        if not self._king_capture:
-            occurred, history = _remembered(history, after, quiet)
-        won, over = self._ended(after, quiet, occurred)
+        if history is not None:
+            occurred, history = _remember(history, position, quiet)
+        won, over = self._end(position, quiet, occurred)
 
         in_material = self.reward == "material"
-        paid = material(moved_on) - material(before) if in_material else won.astype(jnp.int32)
+        paid = material(after) - material(before) if in_material else won.astype(jnp.int32)
         paid = in_thousands(paid) if in_material else paid.astype(jnp.float32)
         return MinichessState(
             current_player=ply % 2,
             rewards=jnp.where(np.arange(2) == state.current_player, paid, -paid),
             terminated=over,
             truncated=~over & (ply >= self.max_steps),
-            position=after,
+            position=position,
             ply=ply,
             quiet=quiet,
             occurred=occurred,
             history=history,
         )
 
-    def _ended(self, position: Position, quiet: jax.Array, occurred: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """bool[], bool[]: whether the last mover has won, and whether the game is over."""
-        freedom = self._freedom(position)
-        stuck = _computed_once(reach(position, freedom, jnp.uint32(BOARD), self.double_step) == 0)
+    def _end(self, position: Position, quiet: jax.Array, occurred: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Returns bool[] twice: whether the last mover has won, and whether the game is over."""
+        no_move, attacked = self._no_move_and_king_attacked(position)
+        no_move = _computed_once(no_move)
         if self._king_capture:
             won = (position.kings & position.own) == 0
-            return won, won | stuck
+            return won, won | no_move
         draw = (quiet >= QUIET_LIMIT) | (occurred >= 2) | cannot_mate(position)
-        return stuck & (freedom.checkers != 0), stuck | draw
+        return no_move & attacked, no_move | draw
+
+    def _no_move_and_king_attacked(self, position: Position) -> tuple[jax.Array, jax.Array]:
+        """Returns bool[] twice: whether the mover has no move, and whether it is in check (under standard rules)."""
+        masks = self._masks(position)
+        return targets(position, masks, jnp.uint32(BOARD), self.double_step) == 0, masks.checkers != 0
+
+    # -- outcome -----------------------------------------------------------------------------------
+
+    def _winners(self, state: MinichessState) -> jax.Array:
+        won, _ = self._end(state.position, state.quiet, state.occurred)
+        return (np.arange(2) != state.current_player) & won
+
+    def _reason(self, state: MinichessState) -> str:
+        if state.truncated:
+            return f"{self.max_plies} plies without a winner"
+        no_move, attacked, insufficient = self._facts(state.position)
+        if self._king_capture:
+            captured = not int(state.position.kings) & int(state.position.own)
+            return "king captured" if captured else "no legal move" if no_move else ""
+        if no_move:
+            return "checkmate" if attacked else "stalemate"
+        if state.quiet >= QUIET_LIMIT:
+            return f"{QUIET_LIMIT} plies without a capture or a pawn move"
+        if state.occurred >= 2:
+            return "third occurrence of the position"
+        return "insufficient material" if insufficient else ""
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def _facts(self, position: Position) -> tuple[jax.Array, jax.Array, jax.Array]:
+        """Returns bool[] three times: whether the mover has no move, is in check, and whether nobody can mate."""
+        return *self._no_move_and_king_attacked(position), cannot_mate(position)
 
     # -- observation -------------------------------------------------------------------------------
 
     def _observe(self, state: MinichessState, player: jax.Array | None) -> jax.Array:
         position = state.position
         if player is not None:
-            mover = player == state.current_player
-            position = jax.tree.map(lambda seen, turned: jnp.where(mover, seen, turned), position, position.turned())
+            is_mover = player == state.current_player
+            position = jax.tree.map(lambda a, b: jnp.where(is_mover, a, b), position, position.mirrored())
         own = [cells & position.own for cells in position.pieces]
         sets = jnp.stack([*own, *(cells & ~position.own for cells in position.pieces)])
         whole = jnp.stack([state.current_player == 1, state.occurred >= 1, state.occurred >= 2])
-        pieces = (SEEN[..., None] & sets) != 0
+        pieces = (GRID[..., None] & sets) != 0
         return jnp.concatenate([pieces, jnp.broadcast_to(whole, (5, 5, 3))], axis=-1)
 
     # -- notation ----------------------------------------------------------------------------------
 
     def _action_to_string(self, state: MinichessState, action: int) -> str:
-        """UCI: `a2a3`, and `d4d5q` for a pawn that becomes a queen."""
+        """Returns UCI: `a2a3`, and `d4d5q` for a pawn that becomes a queen."""
         cell, plane = divmod(action, NUM_PLANES)
         to, black = int(TARGET[cell, plane]), int(state.current_player)
         if to < 0:
@@ -249,7 +286,7 @@ class Minichess(Env[MinichessState]):
         return text + "q" * (pawn and to % 5 == 4)
 
     def _action_from_string(self, state: MinichessState, text: str) -> int:
-        """The action that a text names, legal or not. Raises ValueError for a text that names none here."""
+        """Returns the action that a text names, legal or not. Raises ValueError for a text that names none here."""
         found = re.fullmatch(r"([a-e][1-5])([a-e][1-5])([qrbn]?)", text)
         if not found:
             raise ValueError(f"expected a move such as 'a2a3' or 'd4d5q' on a1..e5, not {text!r}")
@@ -260,7 +297,7 @@ class Minichess(Env[MinichessState]):
             raise ValueError(f"expected a line or a knight's jump from {found[1]}, not {found[2]} in {text!r}")
         promotes = _is_pawn(state, cell) and to % 5 == 4
         if promotes and not found[3]:
-            raise ValueError(f"expected what the pawn becomes, as in '{text}q', not {text!r}")
+            raise ValueError(f"expected the piece that the pawn becomes, as in '{text}q', not {text!r}")
         if found[3] and not promotes:
             raise ValueError(f"expected no promotion {found[3]!r} in {text!r}: no pawn goes to its last rank")
         if found[3] in ("", "q"):
@@ -270,7 +307,7 @@ class Minichess(Env[MinichessState]):
         return NUM_PLANES * cell + int(planes["rbn".index(found[3])])
 
     def _to_string(self, state: MinichessState) -> str:
-        """FEN: the rows from the top, `w` or `b` to move, `-`, `-`, quiet plies, the number of the move."""
+        """Returns FEN: the rows from the top, `w` or `b` to move, `-`, `-`, quiet plies, the number of the move."""
         ply = int(state.ply)
         board = np.array([["."] * 5 for _ in range(5)])
         for letter, cells in zip(LETTERS, state.position.pieces, strict=True):
@@ -283,25 +320,19 @@ class Minichess(Env[MinichessState]):
         return f"{rows} {'wb'[ply % 2]} - - {int(state.quiet)} {ply // 2 + 1}"
 
     def _from_string(self, text: str) -> MinichessState:
-        """Any placement of pieces, under standard rules with at most one king a side; see `to_string`.
+        """Returns any placement of pieces, under standard rules with at most one king per side; see `to_string`.
 
-        The position is taken as its first occurrence. `terminated` says whether the last move ended the game (mate, no
-        move, a draw, a king captured), `truncated` whether `max_plies` plies have been played.
+        The position counts as its first occurrence. `terminated` is set if the last move ended the game (mate, no
+        move, a draw, a king captured), `truncated` if `max_plies` plies have been played.
         """
-        fields = text.split()
-        if len(fields) != 6:
-            raise ValueError(f"expected 'rows w - - quiet move', six fields, not {len(fields)} in {text!r}")
-        rows, side, castling, en_passant, quiet, move = fields
+        rows, side, castling, en_passant, quiet, move = split_fields(text, "rows w - - quiet move")
         if side not in ("w", "b"):
             raise ValueError(f"expected 'w' or 'b' to move, not {side!r} in {text!r}")
         if (castling, en_passant) != ("-", "-"):
-            raise ValueError(
-                f"expected '- -': no castling and no en passant, not '{castling} {en_passant}' in {text!r}"
-            )
-        if not re.fullmatch(r"[0-9]{1,9}", quiet):
-            raise ValueError(f"expected plies without a capture or a pawn's move, not {quiet!r} in {text!r}")
-        if not re.fullmatch(r"[0-9]{1,9}", move) or int(move) == 0:
-            raise ValueError(f"expected the number of the move from 1 on, not {move!r} in {text!r}")
+            given = f"'{castling} {en_passant}' in {text!r}"
+            raise ValueError(f"expected '- -': no castling and no en passant, not {given}")
+        quiet_plies = parse_int(quiet, "plies without a capture or a pawn move", shown=f"{quiet!r} in {text!r}")
+        move_number = parse_int(move, "the number of the move from 1 on", low=1, shown=f"{move!r} in {text!r}")
         content = _parse_rows(rows)
         for color, king in (("White", 6), ("Black", -6)):
             kings = int((content == king).sum())
@@ -309,36 +340,27 @@ class Minichess(Env[MinichessState]):
                 raise ValueError(f"expected at most one king of {color}, not {kings} in {rows!r}")
         if side == "b":
             content = -content.reshape(5, 5)[:, ::-1].ravel()
-        ply = 2 * (int(move) - 1) + (side == "b")
-        return self._read(_position(content), jnp.int32(ply), jnp.int32(int(quiet)))
+        ply = 2 * (move_number - 1) + (side == "b")
+        return self._read(pack(content), jnp.int32(ply), jnp.int32(quiet_plies))
 
     @functools.partial(jax.jit, static_argnums=0)
     def _read(self, position: Position, ply: jax.Array, quiet: jax.Array) -> MinichessState:
-        """The state of a position that was read, with what the last move ended."""
+        """Returns the state of a position from a text, which the last move may have ended."""
         state = self._state(position, ply, quiet)
-        _, over = self._ended(position, quiet, state.occurred)
+        _, over = self._end(position, quiet, state.occurred)
         return dataclasses.replace(state, terminated=over, truncated=~over & (ply >= self.max_steps))
 
 
 # -- positions ---------------------------------------------------------------------------------------------
 
-SEEN = CELL_SET.reshape(5, 5).T[::-1]  # uint32[5, 5], [5 - rank, file]
-
-
-def _decoded(action: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """uint32[], uint32[], int32[]: the cell that an action leaves, where it leads (0 off the board), its plane."""
-    action = jnp.clip(action, 0, 25 * NUM_PLANES - 1)
-    target = jnp.asarray(TARGET_SET.ravel()).at[action].get(mode="promise_in_bounds")
-    return jnp.uint32(1) << (action // NUM_PLANES).astype(jnp.uint32), target, action % NUM_PLANES
-
 
 def _computed_once(value: jax.Array) -> jax.Array:
-    """The same bool. XLA would work it out again for every leaf of the state that it decides on, but no root twice."""
+    """Returns the same bool. XLA computes a bool again for every leaf that it decides, but no square root twice."""
     return jnp.sqrt(value.astype(jnp.float32)) > 0.5
 
 
-def _remembered(history: jax.Array, position: Position, quiet: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """int8[], uint32[2, 100]: how often the position occurred before, and the history with it."""
+def _remember(history: jax.Array, position: Position, quiet: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns how often the position occurred before, int8[], and the history with it, uint32[2, 100]."""
     now, plies = hashed(position), np.arange(QUIET_LIMIT)
     same = (history[0] == now[0]) & (history[1] == now[1])
     same &= (plies < quiet) & ((quiet - plies) % 2 == 0)  # the same side to move
@@ -346,39 +368,22 @@ def _remembered(history: jax.Array, position: Position, quiet: jax.Array) -> tup
     return same.sum(dtype=jnp.int8), history
 
 
-def _position(content: np.ndarray) -> Position:
-    """The sets of cells of int[25], 1..6 own P N B R Q K and -1..-6 the opponent's."""
-
-    def cells(where: np.ndarray) -> jax.Array:
-        return jnp.uint32(int(CELL_SET[where].sum()))
-
-    return Position(cells(content > 0), *(cells(abs(content) == kind) for kind in range(1, 7)))
-
-
 def _parse_rows(text: str) -> np.ndarray:
-    """int[25] by cells as White sees them, 1..6 White's P N B R Q K and -1..-6 Black's."""
-    rows = text.split("/")
-    if len(rows) != 5:
-        raise ValueError(f"expected 5 rows joined by '/', not {len(rows)} in {text!r}")
+    """Returns int[25] by cells from White's side, 1..6 White's P N B R Q K and -1..-6 Black's."""
+    letters = LETTERS + LETTERS.lower()
+    lengths = dict.fromkeys(range(5, 0, -1), 5)  # of each rank
+    rows = split_rows(text, lengths, letters + "12345", f"pieces of {letters} or a gap 1..5", gaps=True)
     content = np.zeros((5, 5), int)
-    for number, row in enumerate(rows):
-        for letter in row:
-            if letter not in "12345" and letter.upper() not in LETTERS:
-                raise ValueError(
-                    f"expected pieces of {LETTERS}{LETTERS.lower()} or a gap 1..5, not {letter!r} in {row!r}"
-                )
-        cells = re.sub("[1-5]", lambda gap: "." * int(gap[0]), row)
-        if len(cells) != 5:
-            raise ValueError(f"expected 5 cells in row {5 - number}, not {len(cells)} in {row!r}")
-        for file, letter in enumerate(cells):
+    for rank, row in zip(lengths, rows, strict=True):
+        for file, letter in enumerate(row):
             if letter != ".":
                 kind = LETTERS.index(letter.upper()) + 1
-                content[file, 4 - number] = kind if letter.isupper() else -kind
+                content[file, rank - 1] = kind if letter.isupper() else -kind
     return content.ravel()
 
 
 def _is_pawn(state: MinichessState, cell: int) -> bool:
-    """Whether a pawn of the mover stands there."""
+    """Returns whether a pawn of the mover is on a cell."""
     return bool(int(state.position.own) & int(state.position.pawns) & int(CELL_SET[cell]))
 
 

@@ -1,6 +1,6 @@
-"""How the pieces of 5 x 5 chess move: bitboards, attacks, pins, and the numbers of the actions.
+"""Moves of the pieces of 5 x 5 chess: bitboards, attacks, pins, and the numbers of the actions.
 
-A set of cells is a uint32, bit file * 5 + rank; everything is seen by the mover, whose pawns go up:
+A set of cells is a uint32, bit file * 5 + rank. Everything is in the mover's frame, in which the mover's pawns go up:
 
     5   4  9 14 19 24      Action = from * 49 + plane. From a cell X the planes lead to
     4   3  8 13 18 23
@@ -14,8 +14,8 @@ A set of cells is a uint32, bit file * 5 + rank; everything is seen by the mover
                                      26       10       39
                                   25           9          40
 
-Steps are shifts, and a piece that slides is a flood in one direction (Kogge-Stone): two doublings cover the board.
-There is no castling and no en passant, so pins and checks settle which moves are legal.
+Steps are shifts. A sliding piece is a fill in one direction (Kogge-Stone), and two doublings cover the board.
+There is no castling and no en passant, so pins and checks decide which moves are legal.
 """
 
 from dataclasses import dataclass
@@ -28,29 +28,29 @@ from jaxgames.bits import union
 
 BOARD = (1 << 25) - 1
 RANK = [sum(1 << (5 * file + rank) for file in range(5)) for rank in range(5)]
-DARK = sum(1 << cell for cell in range(0, 25, 2))  # the colour of a1
+DARK = sum(1 << cell for cell in range(0, 25, 2))  # the cells with the colour of a1
 NUM_PLANES = 49
 PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = range(6)
+VALUES = (100, 280, 320, 479, 929, 60_000)  # of these pieces, in thousandths of the unit of rewards
 THOUSANDTHS = (np.arange(1000) / 1000).astype(np.float32)
-VALUES = (100, 280, 320, 479, 929, 60_000)  # of these, in thousandths of the unit of rewards
 
 Direction = tuple[int, int]  # files to the right, ranks up
 UP, UP_RIGHT, UP_LEFT = (0, 1), (1, 1), (-1, 1)
 STRAIGHT: list[Direction] = [(0, -1), (0, 1), (-1, 0), (1, 0)]
 DIAGONAL: list[Direction] = [(-1, -1), (1, 1), (-1, 1), (1, -1)]
-JUMPS: list[Direction] = [(-2, -1), (-2, 1), (-1, -2), (-1, 2), (2, -1), (2, 1), (1, -2), (1, 2)]
+KNIGHT_JUMPS: list[Direction] = [(-2, -1), (-2, 1), (-1, -2), (-1, 2), (2, -1), (2, 1), (1, -2), (1, 2)]
 
 
 def _planes() -> list[Direction]:
-    """Where each plane leads: underpromotions, straight and diagonal lines, each from far to near to far, jumps."""
+    """Returns where each plane leads: underpromotions, lines (each from far to near to far), jumps of a knight."""
     planes = [direction for _ in range(3) for direction in (UP, UP_RIGHT, UP_LEFT)]
     for file, rank in ((0, 1), (1, 0), (1, 1), (1, -1)):
         planes += [(file * far, rank * far) for far in (-4, -3, -2, -1, 1, 2, 3, 4)]
-    return planes + JUMPS
+    return planes + KNIGHT_JUMPS
 
 
 def _targets() -> np.ndarray:
-    """int[25, 49], the cell that each action leads to, -1 off the board and for underpromotions from other ranks."""
+    """Returns int[25, 49], the target of each action; -1 off the board and for underpromotions to other ranks."""
     to = np.full((25, NUM_PLANES), -1)
     for cell in range(25):
         for plane, (files, ranks) in enumerate(_planes()):
@@ -63,51 +63,59 @@ def _targets() -> np.ndarray:
 TARGET = _targets()
 TARGET_SET = np.where(TARGET < 0, 0, 1 << np.maximum(TARGET, 0)).astype(np.uint32)
 CELL_SET = (1 << np.arange(25)).astype(np.uint32)
+GRID = CELL_SET.reshape(5, 5).T[::-1]  # uint32[5, 5], the set of the cell that an observation has at [5 - rank, file]
 
-# Random odd numbers for the hash of a position: two words, made from four.
+# Random odd numbers for the hash of a position, which mixes four words into two.
 MULTIPLIERS = np.random.default_rng(5).integers(0, 1 << 31, (5, 2)).astype(np.uint32) * np.uint32(2) + np.uint32(1)
+
+
+def decode(action: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Returns the sets of an action's origin and target, uint32[] (0 off the board), and its plane, int32[]."""
+    action = jnp.clip(action, 0, 25 * NUM_PLANES - 1)
+    target = jnp.asarray(TARGET_SET.ravel()).at[action].get(mode="promise_in_bounds")
+    return jnp.uint32(1) << (action // NUM_PLANES).astype(jnp.uint32), target, action % NUM_PLANES
 
 
 # -- sets of cells -----------------------------------------------------------------------------------------
 
 
-def _into(direction: Direction) -> int:
-    """The cells that a step in that direction can reach."""
+def _targets_of_all(direction: Direction) -> int:
+    """Returns the cells that a step in a direction can reach from anywhere."""
     files, ranks = direction
     inside = [c for c in range(25) if c // 5 - files in range(5) and c % 5 - ranks in range(5)]
     return sum(1 << cell for cell in inside)
 
 
-def _shifted(cells: jax.Array, direction: Direction, times: int = 1) -> jax.Array:
+def _shift_bits(cells: jax.Array, direction: Direction, times: int = 1) -> jax.Array:
     by = times * (5 * direction[0] + direction[1])
     return cells << by if by > 0 else cells >> -by
 
 
-def step(cells: jax.Array, direction: Direction) -> jax.Array:
-    """The cells one step (or jump) further, on the board."""
-    return _shifted(cells, direction) & _into(direction)
+def shift(cells: jax.Array, direction: Direction) -> jax.Array:
+    """Returns the cells one step (or jump) further in a direction, those on the board."""
+    return _shift_bits(cells, direction) & _targets_of_all(direction)
 
 
 def slide(cells: jax.Array, empty: jax.Array, direction: Direction) -> jax.Array:
-    """All cells that pieces on `cells` reach: over empty ones up to the first that is not, which is included."""
-    free = empty & _into(direction)
-    cells = cells | (free & _shifted(cells, direction))
-    free = free & _shifted(free, direction)
-    cells = cells | (free & _shifted(cells, direction, 2))
-    return step(cells, direction)
+    """Returns the cells that sliding pieces on `cells` attack: all empty ones up to the first occupied one, and it."""
+    free = empty & _targets_of_all(direction)
+    cells = cells | (free & _shift_bits(cells, direction))
+    free = free & _shift_bits(free, direction)
+    cells = cells | (free & _shift_bits(cells, direction, 2))
+    return shift(cells, direction)
 
 
-def jumps(cells: jax.Array) -> jax.Array:
-    return union([step(cells, jump) for jump in JUMPS])
+def knight_attacks(cells: jax.Array) -> jax.Array:
+    return union([shift(cells, jump) for jump in KNIGHT_JUMPS])
 
 
-def neighbours(cells: jax.Array) -> jax.Array:
-    column = cells | step(cells, (0, 1)) | step(cells, (0, -1))
-    return (column | step(column, (1, 0)) | step(column, (-1, 0))) & ~cells
+def king_attacks(cells: jax.Array) -> jax.Array:
+    column = cells | shift(cells, (0, 1)) | shift(cells, (0, -1))
+    return (column | shift(column, (1, 0)) | shift(column, (-1, 0))) & ~cells
 
 
-def mirrored(cells: jax.Array) -> jax.Array:
-    """The same cells seen by the other side: rank 1 becomes rank 5."""
+def mirror(cells: jax.Array) -> jax.Array:
+    """Returns the same cells in the opponent's frame: rank 1 becomes rank 5."""
     one, two, three, four, five = (cells & rank for rank in RANK)
     return (one << 4) | (two << 2) | three | (four >> 2) | (five >> 4)
 
@@ -118,10 +126,10 @@ def mirrored(cells: jax.Array) -> jax.Array:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Position:
-    """Who stands where, seen by the mover: seven sets of cells, each uint32[]."""
+    """The pieces on the board in the mover's frame: seven sets of cells, each uint32[]."""
 
     own: jax.Array  # the mover's pieces; all others are the opponent's
-    pawns: jax.Array  # of both sides, as all that follow
+    pawns: jax.Array  # of both sides, as are the next five
     knights: jax.Array
     bishops: jax.Array
     rooks: jax.Array
@@ -137,43 +145,59 @@ class Position:
     def occupied(self) -> jax.Array:
         return union(list(self.pieces))
 
-    def turned(self) -> "Position":
-        """The same position seen by the opponent."""
-        return Position(mirrored(self.occupied & ~self.own), *map(mirrored, self.pieces))
+    def mirrored(self) -> "Position":
+        """Returns the same position in the opponent's frame."""
+        return Position(mirror(self.occupied & ~self.own), *map(mirror, self.pieces))
+
+
+def pack(content: np.ndarray) -> Position:
+    """Returns the position of int[25]: 1..6 are the mover's P N B R Q K, -1..-6 the opponent's."""
+
+    def cells(where: np.ndarray) -> jax.Array:
+        return jnp.uint32(int(CELL_SET[where].sum()))
+
+    return Position(cells(content > 0), *(cells(abs(content) == kind) for kind in range(1, 7)))
 
 
 @dataclass(frozen=True)
-class Freedom:
-    """What restricts the mover's pieces, each uint32[]."""
+class MoveMasks:
+    """Sets of cells, each uint32[], that limit where the mover's pieces may go."""
 
     empty: jax.Array
-    enemy: jax.Array  # what may be captured
-    walkers: dict[Direction, jax.Array]  # own pieces that may leave their cell in a direction
-    jumpers: jax.Array  # own pieces that may leave their line
-    allowed: jax.Array  # where pieces other than the king may go
-    safe: jax.Array  # where the king may go
-    checkers: jax.Array  # enemy pieces that give check
+    capturable: jax.Array  # the opponent's pieces that may be captured
+    free_along: dict[Direction, jax.Array]  # own pieces that no pin keeps from moving in a direction
+    unpinned: jax.Array  # own pieces that are not pinned
+    check_mask: jax.Array  # targets of pieces other than the king that leave it safe: all cells unless in check
+    king_safe: jax.Array  # targets of the king that are not attacked
+    checkers: jax.Array  # the opponent's pieces that give check
 
 
-def pseudo_legal(position: Position) -> Freedom:
-    """Nothing is restricted: the king may be left in check, and captured."""
+def pseudo_legal_masks(position: Position) -> MoveMasks:
+    """Returns masks without a limit: the king may be left in check, and captured."""
     occupied = position.occupied
-    enemy, board = occupied & ~position.own, jnp.uint32(BOARD)
-    walkers = dict.fromkeys([*STRAIGHT, *DIAGONAL], position.own)
-    return Freedom(board & ~occupied, enemy, walkers, position.own, board, board, jnp.uint32(0))
+    board, own = jnp.uint32(BOARD), position.own
+    return MoveMasks(
+        empty=board & ~occupied,
+        capturable=occupied & ~own,
+        free_along=dict.fromkeys([*STRAIGHT, *DIAGONAL], own),
+        unpinned=own,
+        check_mask=board,
+        king_safe=board,
+        checkers=jnp.uint32(0),
+    )
 
 
-def legal(position: Position) -> Freedom:
-    """The king must be safe after the move. A king is never captured."""
+def legal_masks(position: Position) -> MoveMasks:
+    """Returns masks by which the king is safe after the move. A king is never captured."""
     own, occupied = position.own, position.occupied
     enemy, empty, king = occupied & ~own, BOARD & ~occupied, position.kings & own
 
-    # A pinned piece is the first that the king sees in a direction and that a slider sees from the other end.
-    attacked = jumps(enemy & position.knights) | neighbours(enemy & position.kings)
-    attacked |= union([step(enemy & position.pawns, side) for side in ((-1, -1), (1, -1))])
-    pawn_cells = step(king, UP_LEFT) | step(king, UP_RIGHT)
-    checkers = jumps(king) & position.knights | pawn_cells & position.pawns | neighbours(king) & position.kings
-    checkers &= enemy
+    # A pinned piece is the first one that the king sees in a direction and that a slider sees from the other end.
+    attacked = knight_attacks(enemy & position.knights) | king_attacks(enemy & position.kings)
+    attacked |= union([shift(enemy & position.pawns, side) for side in ((-1, -1), (1, -1))])
+    pawn_cells = shift(king, UP_LEFT) | shift(king, UP_RIGHT)
+    checkers = knight_attacks(king) & position.knights | pawn_cells & position.pawns
+    checkers = (checkers | king_attacks(king) & position.kings) & enemy
     between = jnp.uint32(0)
     pinned: dict[Direction, jax.Array] = {}
     for directions, kind in ((STRAIGHT, position.rooks), (DIAGONAL, position.bishops)):
@@ -186,44 +210,44 @@ def legal(position: Position) -> Freedom:
             between |= jnp.where((seen & sliders) != 0, seen, 0)
             pinned[files, ranks] = seen & own & attacks
     all_pinned = union(list(pinned.values()))
-    walkers = {
+    free_along = {
         (files, ranks): own & (~all_pinned | pinned[files, ranks] | pinned[-files, -ranks]) for files, ranks in pinned
     }
-    double = (checkers & (checkers - 1)) != 0
-    answers = jnp.where(checkers == 0, jnp.uint32(BOARD), jnp.where(double, 0, checkers | between))
-    return Freedom(
+    double_check = (checkers & (checkers - 1)) != 0
+    check_mask = jnp.where(double_check, 0, checkers | between)
+    return MoveMasks(
         empty=empty,
-        enemy=enemy & ~position.kings,
-        walkers=walkers,
-        jumpers=own & ~all_pinned,
-        allowed=answers,
-        safe=BOARD & ~attacked,
+        capturable=enemy & ~position.kings,
+        free_along=free_along,
+        unpinned=own & ~all_pinned,
+        check_mask=jnp.where(checkers == 0, jnp.uint32(BOARD), check_mask),
+        king_safe=BOARD & ~attacked,
         checkers=checkers,
     )
 
 
-def reach(position: Position, freedom: Freedom, cells: jax.Array, double_step: bool) -> jax.Array:
-    """The cells that the mover's pieces on `cells` (uint32, any shape) may go to, in one set."""
-    out = jumps(cells & position.knights & freedom.jumpers)
+def targets(position: Position, masks: MoveMasks, cells: jax.Array, double_step: bool) -> jax.Array:
+    """Returns the cells that the mover's pieces on `cells` (uint32, any shape) may go to, in one set."""
+    out = knight_attacks(cells & position.knights & masks.unpinned)
     for directions, kind in ((STRAIGHT, position.rooks), (DIAGONAL, position.bishops)):
         sliders = kind | position.queens
         for direction in directions:
-            out |= slide(cells & sliders & freedom.walkers[direction], freedom.empty, direction)
-    out &= freedom.empty | freedom.enemy
+            out |= slide(cells & sliders & masks.free_along[direction], masks.empty, direction)
+    out &= masks.empty | masks.capturable
     for direction in (UP_LEFT, UP_RIGHT):
-        out |= step(cells & position.pawns & freedom.walkers[direction], direction) & freedom.enemy
-    forward = step(cells & position.pawns & freedom.walkers[UP], UP) & freedom.empty
+        out |= shift(cells & position.pawns & masks.free_along[direction], direction) & masks.capturable
+    forward = shift(cells & position.pawns & masks.free_along[UP], UP) & masks.empty
     if double_step:
-        forward |= step(forward & RANK[2], UP) & freedom.empty  # only pawns from the second rank stand on the third
+        forward |= shift(forward & RANK[2], UP) & masks.empty  # a pawn on the third rank came from the second
     out |= forward
-    king = neighbours(cells & position.kings & position.own)
-    return out & freedom.allowed | king & freedom.safe & (freedom.empty | freedom.enemy)
+    king = king_attacks(cells & position.kings & position.own)
+    return out & masks.check_mask | king & masks.king_safe & (masks.empty | masks.capturable)
 
 
-def moved(position: Position, origin: jax.Array, target: jax.Array, promotion: jax.Array) -> Position:
-    """The position after a move from one cell to another, still seen by who moved.
+def after_move(position: Position, origin: jax.Array, target: jax.Array, promotion: jax.Array) -> Position:
+    """Returns the position after a move from one cell to another, still in the frame of the player who moved.
 
-    `promotion` (int32[]) is the place in `Position.pieces` of what a pawn becomes on its last rank.
+    `promotion` (int32[]) is the place in `Position.pieces` of the type that a pawn becomes on its last rank.
     """
     promotes = ((position.pawns & origin) != 0) & ((target & RANK[4]) != 0)
     pieces: list[jax.Array] = []
@@ -233,13 +257,13 @@ def moved(position: Position, origin: jax.Array, target: jax.Array, promotion: j
     return Position(position.own & ~origin | target, *pieces)
 
 
-# -- questions about a position ---------------------------------------------------------------------------
+# -- properties of a position ------------------------------------------------------------------------------
 
 
 def hashed(position: Position) -> jax.Array:
-    """uint32[2], different for different positions but for one pair in 2**64."""
+    """Returns uint32[2], a hash of the position: two positions share it with a chance of one in 2**64."""
     pawns, knights, bishops, rooks, queens, kings = position.pieces
-    words = (position.own, pawns | bishops | queens, knights | bishops | kings, rooks | queens | kings)  # all there is
+    words = (position.own, pawns | bishops | queens, knights | bishops | kings, rooks | queens | kings)  # one-to-one
     halves: list[jax.Array] = []
     for half in range(2):
         mixed = jnp.uint32(0)
@@ -251,7 +275,7 @@ def hashed(position: Position) -> jax.Array:
 
 
 def cannot_mate(position: Position) -> jax.Array:
-    """bool[]: bare kings, a single minor piece, or bishops on one colour only."""
+    """Returns bool[]: only kings, a single bishop or knight beside them, or bishops on cells of one colour."""
     minors = position.knights | position.bishops
     one_minor = (minors & (minors - 1)) == 0
     one_color = ((position.bishops & DARK) == 0) | ((position.bishops & ~jnp.uint32(DARK)) == 0)
@@ -260,7 +284,7 @@ def cannot_mate(position: Position) -> jax.Array:
 
 
 def material(position: Position) -> jax.Array:
-    """int32[], the mover's material less the opponent's."""
+    """Returns int32[], the mover's material minus the opponent's, in thousandths."""
     balance = jnp.int32(0)
     for cells, value in zip(position.pieces, VALUES, strict=True):
         own, theirs = (
@@ -271,6 +295,9 @@ def material(position: Position) -> jax.Array:
 
 
 def in_thousands(amount: jax.Array) -> jax.Array:
-    """float32[], int32[] / 1000 as numpy rounds it: XLA makes a division by a constant a product, and rounds twice."""
+    """Returns float32[], int32[] / 1000 rounded as numpy does.
+
+    XLA would turn a division by a constant into a product, which rounds twice.
+    """
     whole, rest = jnp.divmod(jnp.abs(amount), 1000)
     return jnp.sign(amount) * (whole + jnp.asarray(THOUSANDTHS)[rest])

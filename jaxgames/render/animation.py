@@ -1,8 +1,8 @@
 """One card whose pieces, marks and caption move through the scenes of a game.
 
-The board is drawn once. Every piece is one element that glides where it goes, every mark one path whose data
-change, and the captions are a strip of lines behind a window that shows one of them. Time is written in SMIL, which
-runs wherever SVG is shown as an image: no script, no style sheet. Where nothing runs, the last scene is seen.
+The board is drawn once. Every piece is one element that glides to its next place. Every mark is one path whose data
+change. The captions are a strip of lines behind a window that shows one of them. The animation is SMIL, which runs
+wherever SVG is displayed as an image, without a script or a style sheet. A viewer without SMIL shows the last scene.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,29 +25,29 @@ from jaxgames.render.drawing import (
     piece,
 )
 
-PAUSE = 2.0  # seconds that the last scene stays longer than the others
-GLIDE = 0.35  # seconds at most that a piece takes to its new place
-NOTHING = "M0,0"  # the path of a mark that is not shown
+PAUSE = 2.0  # additional seconds of the last scene
+GLIDE = 0.35  # most seconds that a piece takes to its next place
+NOTHING = "M0,0"  # the path of an invisible mark
 EASE, REST = ".4 0 .2 1", "0 0 1 1"
 
 
 @dataclass
 class Track:
-    """Where one piece stands in every frame, None where it is off the board."""
+    """The places of one piece, one per frame, None while it is off the board."""
 
     look: str
     places: list[Place | None] = field(default_factory=list[Place | None])
 
 
 def durations(frames: int, seconds_per_step: float) -> list[float]:
-    """Seconds that every frame is seen."""
+    """Returns the seconds that every frame is visible."""
     return [seconds_per_step] * (frames - 1) + [seconds_per_step + PAUSE]
 
 
 def follow(drawing: Drawing, scenes: Sequence[Scene]) -> list[Track]:
-    """The pieces of a game one by one, the bottom ones first.
+    """Returns the tracks of all pieces of a game, the bottom ones first.
 
-    A piece that comes up in a frame is one of the same look that left its place in that frame, or else one that
+    A piece that appears in a frame is one of the same look that left its place in that frame, or else one that
     left the board before, or else a new one.
     """
     tracks: list[Track] = []
@@ -76,7 +76,7 @@ def follow(drawing: Drawing, scenes: Sequence[Scene]) -> list[Track]:
 
 
 def animated(drawing: Drawing, scenes: Sequence[Scene], seconds_per_step: float) -> Element:
-    """The card of a game, to be shown in a loop of `sum(durations(...))` seconds."""
+    """Returns the card of a game, which runs in a loop of `sum(durations(...))` seconds."""
     clock = _Clock(len(scenes), seconds_per_step)
     under, over = (
         [
@@ -90,7 +90,7 @@ def animated(drawing: Drawing, scenes: Sequence[Scene], seconds_per_step: float)
 
 
 def _strip(drawing: Drawing, scenes: Sequence[Scene], clock: "_Clock") -> Element:
-    """Every caption once, one below the other, behind a window as high as one."""
+    """Returns every caption once, one below the other, behind a window with the height of one."""
     captions = list(dict.fromkeys(scene.caption for scene in scenes))
     row = {caption: index for index, caption in enumerate(captions)}
     shifts = [f"0,{number(-CAPTION * row[scene.caption])}" for scene in scenes]
@@ -103,7 +103,7 @@ def _strip(drawing: Drawing, scenes: Sequence[Scene], clock: "_Clock") -> Elemen
 
 
 class _Clock:
-    """Writes what changes from frame to frame as animation elements of one common loop."""
+    """Writes the changes from frame to frame as animation elements of one common loop."""
 
     def __init__(self, frames: int, seconds_per_step: float) -> None:
         self.step = seconds_per_step
@@ -111,7 +111,7 @@ class _Clock:
         self.glide = min(GLIDE, 0.6 * seconds_per_step) / seconds_per_step  # in frames
 
     def animate(self, tag: str, attribute: str, times: Sequence[float], values: Sequence[str], **more: str) -> Element:
-        """`values` at `times`, counted in frames."""
+        """Returns an animation to `values` at `times`, counted in frames."""
         return node(
             tag,
             attributeName=attribute,
@@ -123,7 +123,7 @@ class _Clock:
         )
 
     def switch(self, attribute: str, values: Sequence[str]) -> list[Element]:
-        """Jumps from value to value; nothing if there is but one."""
+        """Returns an animation that jumps from value to value; none if there is only one value."""
         times = [frame for frame, value in enumerate(values) if frame == 0 or value != values[frame - 1]]
         if len(times) == 1:
             return []
@@ -138,7 +138,7 @@ class _Clock:
         return element
 
     def piece(self, drawing: Drawing, track: Track) -> Element:
-        """A piece that glides when it stays on the board, and else appears and disappears on the spot."""
+        """Returns a piece that glides while it is on the board, and appears and disappears at its place."""
         there = [place for place in track.places if place is not None]
         element = piece(drawing, track.look, there[-1])
         element.extend(self._glides(track, there[0]))
@@ -168,5 +168,5 @@ class _Clock:
         return [self.animate("animateTransform", "transform", times, values, **smooth)]
 
     def _share(self, time: float) -> str:
-        """A time as a share of the loop."""
+        """Returns a time as a share of the loop."""
         return f"{min(time * self.step / self.total, 1):.5f}".lstrip("0").rstrip("0").rstrip(".") or "0"

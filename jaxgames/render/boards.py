@@ -35,20 +35,20 @@ def svg(
     theme: str = "light",
     width: float = CARD,
 ) -> Picture:
-    """A picture of one board, or of a batch as a grid of boards.
+    """Returns a picture of one board, or of a batch as a grid of boards.
 
     Args:
       env: a game, or one wrapped by `auto_reset`.
       state: a state of it, or a batch: a list, or states stacked along one leading axis.
       last: the last move as `env.action_to_string` writes it, to be marked; the submoves of one turn are
-        separated by spaces: `"3=>16 16=>18"`. For a batch one text or None a board.
-      columns: of the grid; about as many as there are rows if None.
+        separated by spaces: `"3=>16 16=>18"`. For a batch one text or None per board.
+      columns: of the grid. None: about as many as rows.
       theme: "light" or "dark".
       width: of one board, in pixels.
 
     Raises:
       ValueError: an unknown theme, an env without pictures, an empty batch, more than one leading axis, texts
-        of moves that fit neither the env nor the batch.
+        of moves that do not fit the env or the batch.
     """
     game, drawing = _drawing(env, theme, width)
     boards = _boards(state)
@@ -57,7 +57,9 @@ def svg(
     if last is None:
         moves *= len(boards)
     if len(moves) != len(boards) or (last is not None and isinstance(last, str) != single):
-        raise ValueError(f"last must be {'one text' if single else f'{len(boards)} texts, one a board'}, not {last!r}")
+        raise ValueError(
+            f"last must be {'one text' if single else f'{len(boards)} texts, one per board'}, not {last!r}"
+        )
     if columns is None:
         columns = math.ceil(math.sqrt(len(boards)))
     if columns < 1:
@@ -82,21 +84,21 @@ def animate(
     seconds_per_step: float = 0.6,
     width: float = CARD,
 ) -> Picture:
-    """A picture of one game in motion, one frame a state, in an endless loop.
+    """Returns a picture of one game in motion, one frame per state, in an endless loop.
 
     Args:
       env: a game, or one wrapped by `auto_reset`.
       states: the states of one game, as a list or stacked along a leading time axis; those after the first
         finished one are left out.
-      actions: int[T] or int[T - 1] for T states: `actions[i]` was played in `states[i]` (what was played in the
-        last one is not seen). With them every frame marks the moves of the turn that led there.
+      actions: int[T] or int[T - 1] for T states: `actions[i]` was played in `states[i]` (an action in the last state
+        is ignored). With actions every frame marks the moves of the turn that led to it.
       theme: "light" or "dark".
-      seconds_per_step: how long one frame is seen, in seconds; the last one stays two seconds longer.
+      seconds_per_step: the seconds of one frame; the last one has two more.
       width: of the board, in pixels.
 
     Raises:
-      ValueError: an unknown theme, an env without pictures, no states, a batch of games, actions that are not as
-        many as the states, a time that is not positive.
+      ValueError: an unknown theme, an env without pictures, no states, a batch of games, a number of actions that
+        does not fit the states, a time that is not positive.
     """
     game, drawing = _drawing(env, theme, width)
     if not seconds_per_step > 0:
@@ -118,7 +120,7 @@ def animate(
 
 
 def _drawing(env: Env[Any], theme: str, width: float) -> tuple[Env[Any], Drawing]:
-    """The game without its wrapper, and how it is drawn."""
+    """Returns the game without its wrapper, and its drawing."""
     if env.id not in _DRAWINGS:
         raise ValueError(f"there are pictures of {', '.join(_DRAWINGS)}, not of {env.id!r}")
     if theme not in THEMES:
@@ -130,7 +132,7 @@ def _drawing(env: Env[Any], theme: str, width: float) -> tuple[Env[Any], Drawing
 
 
 def _boards(states: Any) -> list[Any]:
-    """The single boards of a state, a batch or a list of states, on the host."""
+    """Returns the single boards of a state, a batch or a list of states, on the host."""
     host: Any = jax.device_get(states)
     boards: list[Any]
     if isinstance(host, (list, tuple)):
@@ -147,7 +149,7 @@ def _boards(states: Any) -> list[Any]:
 
 
 def _one_game(env: Env[Any], boards: list[Any]) -> list[Any]:
-    """The boards up to the first finished one, which `auto_reset` keeps beside the new one."""
+    """Returns the boards up to the first finished one, which `auto_reset` keeps beside the new one."""
     ends = [step for step, board in enumerate(boards) if board.terminated or board.truncated]
     if not isinstance(env, AutoReset):
         return boards[: ends[0] + 1] if ends else boards
@@ -160,7 +162,7 @@ def _captioned(scene: Scene, text: str, note: str) -> Scene:
 
 
 def _scenes(game: Env[Any], drawing: Drawing, boards: Sequence[Any], played: Sequence[int] | None) -> list[Scene]:
-    """The scenes of a game, each with the moves of the turn that led there if what was played is known."""
+    """Returns the scenes of a game, each with the moves of the turn that led to it if the actions are known."""
     scenes: list[Scene] = []
     turn: list[str] = []
     for step, board in enumerate(boards):

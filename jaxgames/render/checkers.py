@@ -1,7 +1,7 @@
 """The board of checkers as it is printed: square 1 on top, Black (seat 0) moving down, PDN numbers in the dark squares.
 
-The square in row r and column c has its middle at CELL (c - 3.5, r - 3.5). All that is drawn is read from the text
-of a position (`env.to_string`), but for the counter that made a draw.
+The square in row r and column c has its middle at CELL (c - 3.5, r - 3.5). The drawing is made from the text of a
+position (`env.to_string`), from the texts of the last turn and from `env.outcome`.
 """
 
 import functools
@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
-from jaxgames.games.checkers import QUIET_LIMIT, Checkers, CheckersState
-from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, node, number, text_node
+from jaxgames.games.checkers import Checkers, CheckersState
+from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, ending, node, number, text_node
 from jaxgames.render.theme import Theme
 
 MAN = 7.3  # radius
@@ -20,7 +20,7 @@ _CROWN = "M-3.6,2.8L-4.3,-2.1L-1.9,-.2L0,-3.5L1.9,-.2L4.3,-2.1L3.6,2.8Z"
 
 
 def drawing(env: Checkers, theme: Theme) -> Drawing:
-    """The board, men and kings."""
+    """Returns the board, men and kings."""
     looks = {f"{kind}{seat}": _piece(theme, seat, king=kind == "king") for kind in ("man", "king") for seat in (0, 1)}
     highlight = theme.checkers.last_move
     line = {"stroke": highlight, "stroke-linecap": "round", "stroke-linejoin": "round"}
@@ -36,7 +36,7 @@ def drawing(env: Checkers, theme: Theme) -> Drawing:
             "trail": {**line, "stroke-width": "2.6", "stroke-opacity": ".9"},
             "captured": {"stroke": theme.seats[0], "stroke-width": "1.8", "stroke-linecap": "round"},
         },
-        over={"onward": {"stroke": highlight, "stroke-width": "2"}},
+        over={"jumper": {"stroke": highlight, "stroke-width": "2"}},
         scene=functools.partial(_scene, env),
     )
 
@@ -45,26 +45,18 @@ def drawing(env: Checkers, theme: Theme) -> Drawing:
 
 
 def _scene(env: Checkers, state: CheckersState, moves: Sequence[str]) -> Scene:
-    text = env.to_string(state)
-    turn, white, black, *onward = text.split(":")
-    seat = "BW".index(turn)
+    mover, white, black, *jumper = env.to_string(state).split(":")
+    seat = "BW".index(mover)
     pieces: dict[Place, str] = {}
     for owner, side in enumerate((black, white)):
         for king, square in re.findall(r"(K?)(\d+)", side):
             pieces[_place(int(square))] = f"{'king' if king else 'man'}{owner}"
 
-    drawn = int(state.quiet) >= QUIET_LIMIT[env.draw_rule]
-    stuck = bool(env.from_string(text).terminated)
-    if state.truncated:
-        caption = Caption(None, f"no winner after {int(state.ply)} plies", strong=True)
-    elif not state.terminated:
-        caption = Caption(f"man{seat}", f"{NAMES[seat]} {'must go on' if onward else 'to move'}")
-    elif drawn and (env.draw_rule == "openspiel" or not stuck):
-        caption = Caption(None, f"a draw: {int(state.quiet)} plies without progress", strong=True)
-    elif stuck:
-        caption = Caption(f"man{1 - seat}", f"{NAMES[1 - seat]} wins", strong=True)
+    outcome = env.outcome(state)
+    if outcome.kind == "live":
+        caption = Caption(f"man{seat}", f"{NAMES[seat]} {'must jump again' if jumper else 'to move'}")
     else:
-        caption = Caption(f"man{seat}", f"illegal move by {NAMES[seat]}", strong=True)
+        caption = ending(outcome, seat, ("man0", "man1"), NAMES)
 
     marks: dict[str, str] = {}
     if legs := [_leg(move) for move in moves]:
@@ -74,13 +66,13 @@ def _scene(env: Checkers, state: CheckersState, moves: Sequence[str]) -> Scene:
         jumps = [leg for leg, move in zip(legs, moves, strict=True) if "x" in move]
         if jumps:
             marks["captured"] = "".join(_cross(((x0 + x1) / 2, (y0 + y1) / 2)) for (x0, y0), (x1, y1) in jumps)
-    if onward:
-        marks["onward"] = _ring(_place(int(onward[0][1:])), MAN + 1.2)
+    if jumper:
+        marks["jumper"] = _ring(_place(int(jumper[0][1:])), MAN + 1.2)
     return Scene(caption, pieces, marks)
 
 
 def _leg(text: str) -> tuple[Place, Place]:
-    """From where to where a ply goes."""
+    """Returns the places from which and to which a ply goes."""
     found = re.fullmatch(r"(\d{1,2})[-x](\d{1,2})", text)
     if not found or not all(1 <= int(square) <= 32 for square in found.groups()):
         raise ValueError(f"expected a step '11-15' or a jump '15x22' of squares from 1 to 32, not {text!r}")
@@ -91,7 +83,7 @@ def _leg(text: str) -> tuple[Place, Place]:
 
 
 def _place(square: int) -> Place:
-    """(x, y) of the middle of a square by its PDN number."""
+    """Returns (x, y) of the middle of a square by its PDN number."""
     row, k = divmod(square - 1, 4)
     return CELL * (2 * k + (1 - row % 2) - 3.5), CELL * (row - 3.5)
 
@@ -114,7 +106,7 @@ def _cross(place: Place) -> str:
     return f"M{_at((x - 3, y - 3))}l6,6M{_at((x + 3, y - 3))}l-6,6"
 
 
-# -- what is drawn ---------------------------------------------------------------------------------
+# -- background and pieces ---------------------------------------------------------------------------
 
 
 def _board(theme: Theme) -> Element:
@@ -129,7 +121,7 @@ def _board(theme: Theme) -> Element:
 
 
 def _piece(theme: Theme, seat: int, *, king: bool) -> Element:
-    """A disc with two rings, and a crown on it for a king."""
+    """Returns a disc with two rings, and a crown on it for a king."""
     side = theme.checkers.sides[seat]
     disc = node("circle", r=MAN, fill=side.fill, stroke=side.outline, stroke_width=0.8)
     radii = (5.9,) if king else (5.9, 3.4)

@@ -1,26 +1,25 @@
 """The star board: triangle 0 on top, every row shifted by half a cell against the next.
 
-Cell (q, r) stands at x = CELL (q + r / 2), y = CELL (sqrt(3) / 2) r. All that is drawn is read
-from the text of a position (`env.to_string`): the pegs by absolute cells, the seat to move, the chain and the round.
+Cell (q, r) is at x = CELL (q + r / 2), y = CELL (sqrt(3) / 2) r. The drawing is made from the text of a position
+(`env.to_string`: pegs by absolute cells, the seat to move, the chain, the round) and from `env.outcome`.
 """
 
+import dataclasses
 import functools
 import math
 import re
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
-import numpy as np
-
 from jaxgames.games.chinese_checkers import TRIANGLES, ChineseCheckers, ChineseCheckersState
 from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
-from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, move_to, node
+from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, ending, move_to, node
 from jaxgames.render.pegs import LAST_MOVE, PEG, RIM, ROW, at, holes, lines, path, peg, rounded
 from jaxgames.render.theme import Theme
 
 
 def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
-    """The star board of one size and its seats."""
+    """Returns the star board of one size and its seats."""
     n = env.size
     looks: dict[str, Element] = {}
     for seat, triangle in enumerate(TRIANGLES[env.num_players]):
@@ -56,19 +55,17 @@ def _scene(env: ChineseCheckers, state: ChineseCheckersState, moves: Sequence[st
     chain = [] if chain_text == "-" else [int(cell) for cell in chain_text.split(",")]
     pieces = {place: f"seat{owner}" for place, owner in zip(places, content, strict=True) if owner != "."}
 
-    last_mover = seat if chain else (seat - 1) % env.num_players
-    home, goal = TRIANGLES[env.num_players][seat], (TRIANGLES[env.num_players][last_mover] + 3) % 6
-    if state.truncated:
-        caption = Caption(None, f"no winner after {rounds} rounds", strong=True)
-    elif not state.terminated:
+    outcome = env.outcome(state)
+    if outcome.kind == "live":
         what = "may hop on" if chain else "to move"
         caption = Caption(f"seat{seat}", f"seat {seat} {what} · round {rounds}")
-        pieces[_tip(env.size, home)] = f"home{seat}"
-    elif all(content[cell] == str(last_mover) for cell in np.flatnonzero(tables(env.size).triangle == goal)):
-        caption = Caption(f"seat{last_mover}", f"seat {last_mover} wins · round {rounds}", strong=True)
-        pieces[_tip(env.size, goal)] = f"goal{last_mover}"
+        pieces[_tip(env.size, TRIANGLES[env.num_players][seat])] = f"home{seat}"
     else:
-        caption = Caption(f"seat{seat}", f"illegal move by seat {seat}", strong=True)
+        seats = range(env.num_players)
+        caption = ending(outcome, seat, [f"seat{i}" for i in seats], [f"seat {i}" for i in seats])
+    for winner in outcome.winners:
+        caption = dataclasses.replace(caption, text=f"{caption.text} · round {rounds}")
+        pieces[_tip(env.size, (TRIANGLES[env.num_players][winner] + 3) % 6)] = f"goal{winner}"
 
     marks: dict[str, str] = {}
     if trail := _trail(env, moves):
@@ -81,7 +78,7 @@ def _scene(env: ChineseCheckers, state: ChineseCheckersState, moves: Sequence[st
 
 
 def _trail(env: ChineseCheckers, moves: Sequence[str]) -> list[int]:
-    """The cells that the last peg to move in a turn came through."""
+    """Returns the path of the peg that moved last in a turn, as cells."""
     trail: list[int] = []
     for text in moves:
         if text == "end":
@@ -101,17 +98,17 @@ def _trail(env: ChineseCheckers, moves: Sequence[str]) -> list[int]:
 
 @functools.lru_cache
 def _places(size: int) -> list[Place]:
-    """(x, y) of the middle of every cell."""
+    """Returns (x, y) of the middle of every cell."""
     return [(round(CELL * (q + r / 2), 2), round(ROW * r, 2)) for q, r in tables(size).axial.tolist()]
 
 
 def _arrow(places: Sequence[Place]) -> str:
-    """A line through the places with its head at the edge of the peg on the last one."""
+    """Returns an arrow through the places, with its head at the edge of the peg on the last one."""
     (x0, y0), (x, y) = places[-2:]
     heading = math.atan2(y - y0, x - x0)
 
-    def behind(distance: float, turn: float = 0.0) -> Place:
-        return x - distance * math.cos(heading + turn), y - distance * math.sin(heading + turn)
+    def behind(distance: float, angle: float = 0.0) -> Place:
+        return x - distance * math.cos(heading + angle), y - distance * math.sin(heading + angle)
 
     tip = behind(PEG + 1.2)
     return f"{path([*places[:-1], tip])}{path([behind(PEG + 6, 0.27), tip, behind(PEG + 6, -0.27)])}"
@@ -122,25 +119,25 @@ def _polar(distance: float, degrees: float) -> Place:
 
 
 def _triangle(size: int, triangle: int) -> str:
-    """The outline of a triangle of cells, half a row away from its outermost cells."""
+    """Returns the outline of a triangle of cells, half a row away from its outermost cells."""
     pointing = 60 * triangle - 90
     x, y = _polar((size + 1 + (size - 1) / 3) * ROW, pointing)
     reach = (size - 1) * CELL / math.sqrt(3) + ROW
-    corners = [_polar(reach, pointing + turn) for turn in (0, 120, 240)]
+    corners = [_polar(reach, pointing + angle) for angle in (0, 120, 240)]
     return rounded([(x + dx, y + dy) for dx, dy in corners], 9)
 
 
 def _tip(size: int, triangle: int) -> Place:
-    """The corner of a triangle that points away from the middle; no cell is there."""
+    """Returns the corner of a triangle that points away from the middle; no cell is there."""
     x, y = _polar((2 * size + 1) * ROW, 60 * triangle - 90)
     return round(x, 2), round(y, 2)
 
 
-# -- what is drawn ---------------------------------------------------------------------------------
+# -- background and pieces ---------------------------------------------------------------------------
 
 
 def _board(env: ChineseCheckers, theme: Theme) -> Element:
-    """The star, the homes in their owners' colours, the lines between neighbours and the holes."""
+    """Returns the star, the homes in the colours of their seats, the lines between neighbours and the holes."""
     n, places = env.size, _places(env.size)
     inside = n * ROW + RIM  # from the middle to the sides of the two large triangles that make the star
     star = [_polar(2 * inside if k % 2 == 0 else inside / math.cos(math.pi / 6), 30 * k - 90) for k in range(12)]
@@ -153,7 +150,7 @@ def _board(env: ChineseCheckers, theme: Theme) -> Element:
 
 
 def _lines(size: int) -> list[list[Place]]:
-    """Every row of cells in three directions as one stroke."""
+    """Returns every row of cells in three directions, each as one stroke."""
     t, places = tables(size), _places(size)
     strokes: list[list[Place]] = []
     for direction in (0, 1, 5):

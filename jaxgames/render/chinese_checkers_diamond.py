@@ -1,9 +1,10 @@
 """The diamond: seat 0's corner on top, every row shifted by half a cell against the next.
 
-Cell (row, col) stands at x = CELL (col - row) / 2, y = ROW (row + col - (n - 1)), its number below it. All that is
-drawn is read from the text of a position (`env.to_string`) and from the text of the last move.
+Cell (row, col) is at x = CELL (col - row) / 2, y = ROW (row + col - (n - 1)), with its number below it. The drawing is
+made from the text of a position (`env.to_string`), from the text of the last move and from `env.outcome`.
 """
 
+import dataclasses
 import functools
 import re
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.games.chinese_checkers_diamond_board import DIRECTIONS, corner
-from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, move_to, node, text_node
+from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, ending, move_to, node, text_node
 from jaxgames.render.pegs import LAST_MOVE, RIM, ROW, holes, lines, path, peg, rounded
 from jaxgames.render.theme import Theme
 
@@ -19,7 +20,7 @@ NUMBER_BELOW, NUMBER_SIZE = 12.8, 3.8  # in the gap between a peg and the two be
 
 
 def drawing(env: ChineseCheckersDiamond, theme: Theme) -> Drawing:
-    """The diamond of one size and its homes."""
+    """Returns the diamond of one size and its homes."""
     n = env.size
     looks: dict[str, Element] = {}
     for seat in (0, 1):
@@ -48,24 +49,21 @@ def _scene(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, move
     rows, seat_text, ply = env.to_string(state).split()
     content, seat, places = rows.replace("/", ""), int(seat_text), _places(env.size)
     pieces = {place: f"seat{owner}" for place, owner in zip(places, content, strict=True) if owner != "."}
-    last_mover = 1 - seat
-    goal = {content[place] for place in _home(env, seat)}
-    if state.truncated:
-        caption = Caption(None, f"no winner after {ply} plies", strong=True)
-    elif not state.terminated:
+    outcome = env.outcome(state)
+    if outcome.kind == "live":
         caption = Caption(f"seat{seat}", f"seat {seat} to move · ply {ply}")
         pieces[_tip(env.size, seat)] = f"home{seat}"
-    elif str(last_mover) in goal and "." not in goal:
-        caption = Caption(f"seat{last_mover}", f"seat {last_mover} wins · ply {ply}", strong=True)
-        pieces[_tip(env.size, seat)] = f"goal{last_mover}"
     else:
-        caption = Caption(f"seat{seat}", f"illegal move by seat {seat}", strong=True)
+        caption = ending(outcome, seat, ("seat0", "seat1"), ("seat 0", "seat 1"))
+    for winner in outcome.winners:
+        caption = dataclasses.replace(caption, text=f"{caption.text} · ply {ply}")
+        pieces[_tip(env.size, 1 - winner)] = f"goal{winner}"
     marks = {"last": path([places[cell] for cell in _trail(env, content, moves[-1])])} if moves else {}
     return Scene(caption, pieces, marks)
 
 
 def _trail(env: ChineseCheckersDiamond, content: str, move: str) -> list[int]:
-    """The cells that the last piece to move came through, on a shortest way where there are several."""
+    """Returns the path of the piece that moved last, as cells: a shortest one if there are several."""
     n = env.size
     found = re.fullmatch(r"(\d+)>(\d+)", move)
     if not found or any(int(cell) >= env.num_cells for cell in found.groups()):
@@ -88,7 +86,7 @@ def _trail(env: ChineseCheckersDiamond, content: str, move: str) -> list[int]:
 
 @functools.lru_cache
 def _places(size: int) -> list[Place]:
-    """(x, y) of the middle of every cell."""
+    """Returns (x, y) of the middle of every cell."""
     return [
         (round(CELL * (col - row) / 2, 2), round(ROW * (row + col - (size - 1)), 2))
         for row in range(size)
@@ -97,14 +95,14 @@ def _places(size: int) -> list[Place]:
 
 
 def _home(env: ChineseCheckersDiamond, seat: int) -> list[int]:
-    """The absolute cells of a seat's home."""
+    """Returns the absolute cells of a seat's home."""
     assert env.pieces is not None  # settled by the env
     cells = corner(env.size, env.pieces)
     return [env.num_cells - 1 - cell if seat == 1 else cell for cell in cells]
 
 
 def _triangle(env: ChineseCheckersDiamond, seat: int) -> str:
-    """The outline of a home, half a row away from the cells before it, and wide enough for the number of the tip."""
+    """Returns the outline of a home, half a row away from the next cells, and wide enough for the number of the tip."""
     rows = max(cell // env.size for cell in _home(env, 0))
     up = 1 if seat == 0 else -1
     top, base = -(env.size - 1) * ROW - 1.25 * ROW, (rows - (env.size - 1)) * ROW + ROW / 2
@@ -113,15 +111,15 @@ def _triangle(env: ChineseCheckersDiamond, seat: int) -> str:
 
 
 def _tip(size: int, seat: int) -> Place:
-    """The tip of the board at a home; no cell is there."""
+    """Returns the tip of the board at a home; no cell is there."""
     return 0, round((-1 if seat == 0 else 1) * ((size - 1) * ROW + 2 * RIM), 2)
 
 
-# -- what is drawn ---------------------------------------------------------------------------------
+# -- background and pieces ---------------------------------------------------------------------------
 
 
 def _board(env: ChineseCheckersDiamond, theme: Theme) -> Element:
-    """The diamond, the homes in their owners' colours, the lines between neighbours, the holes and their numbers."""
+    """Returns the diamond, the homes in the colours of their seats, the lines, the holes and their numbers."""
     n, places = env.size, _places(env.size)
     (_, top), (_, bottom), side = _tip(n, 0), _tip(n, 1), (n - 1) * CELL / 2 + RIM / ROW * CELL
     board = node(

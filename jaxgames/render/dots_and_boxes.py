@@ -1,10 +1,11 @@
 """The dots, the edges between them and the boxes, with the rows and columns of the dots numbered.
 
-Dots are a cell apart; h(r, c) goes right from dot (r, c), v(r, c) down.
-Taken boxes are tiles in their owners' colours. Who drew an edge is not part of a position: drawn edges are alike,
-but for those of the last turn.
+Neighbouring dots are one cell apart; h(r, c) goes right from dot (r, c), v(r, c) goes down. Taken boxes are tiles in
+the colours of their owners. A position does not record which seat drew an edge, so only the edges of the last turn
+have a seat's colour.
 """
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
@@ -12,7 +13,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
-from jaxgames.render.drawing import CARD, CELL, PADDING, Caption, Drawing, Place, Scene, node, number, text_node
+from jaxgames.render.drawing import CARD, CELL, PADDING, Caption, Drawing, Place, Scene, ending, node, number, text_node
 from jaxgames.render.theme import Theme
 
 DOT, TILE = 2.3, 7.0  # radius of a dot, half the side of a taken box
@@ -21,7 +22,7 @@ LABEL = 11.0  # size of the numbers, in pixels of a card
 
 
 def drawing(env: DotsAndBoxes, theme: Theme) -> Drawing:
-    """The board of one size; one that is high and narrow has free space at its sides."""
+    """Returns the board of one size; a high and narrow one has free space at its sides."""
     edge = {"stroke": theme.ink, "stroke-width": "2.6", "stroke-linecap": "round"}
     last = {"stroke-width": "5.8", "stroke-linecap": "round"}
     return Drawing(
@@ -46,25 +47,22 @@ def _scene(env: DotsAndBoxes, state: DotsAndBoxesState, moves: Sequence[str]) ->
     pieces = {_middle(env, box): f"seat{owner[box]}" for box in np.flatnonzero(owner >= 0).tolist()}
     boxes = [int((owner == seat).sum()) for seat in range(2)]
     score = f"{boxes[0]} : {boxes[1]}"
-    illegal = bool(state.terminated) and not edges.all()
-    if illegal:
-        caption = Caption(f"seat{mover}", f"illegal move by seat {mover}", strong=True)
-    elif not state.terminated:
+    outcome = env.outcome(state)
+    if outcome.kind == "live":
         caption = Caption(f"seat{mover}", f"seat {mover} to move · {score}")
-    elif boxes[0] == boxes[1]:
-        caption = Caption(None, f"a draw · {score}", strong=True)
     else:
-        winner = int(boxes[1] > boxes[0])
-        caption = Caption(f"seat{winner}", f"seat {winner} wins · {score}", strong=True)
+        caption = ending(outcome, mover, ("seat0", "seat1"), ("seat 0", "seat 1"))
+    if outcome.kind in ("win", "draw"):
+        caption = dataclasses.replace(caption, text=f"{caption.text} · {score}")
 
     marks = {"drawn": _lines(env, np.flatnonzero(edges).tolist())} if edges.any() else {}
-    if turn and not illegal:
+    if turn and outcome.kind != "forfeit":
         marks[f"last{_drawer(env, state, turn[-1])}"] = _lines(env, turn)
     return Scene(caption, pieces, marks)
 
 
 def _drawer(env: DotsAndBoxes, state: DotsAndBoxesState, edge: int) -> int:
-    """Who drew the last edge: the owner of a box that it completed, else the seat that is not to move."""
+    """Returns the seat that drew the last edge: the owner of a box that it completed, else the seat not to move."""
     owners = [int(state.owner[box]) for box in range(env.num_boxes) if edge in _around(env, box)]
     return next((owner for owner in owners if owner >= 0), 1 - int(state.current_player))
 
@@ -73,17 +71,17 @@ def _drawer(env: DotsAndBoxes, state: DotsAndBoxesState, edge: int) -> int:
 
 
 def _width(env: DotsAndBoxes) -> float:
-    """Of the board without its rim: as wide as high at least, and three boxes, so that none is drawn too large."""
+    """Returns the width of the board without its rim: at least its height, and at least three boxes."""
     return CELL * max(env.rows, env.cols, 3)
 
 
 def _label(env: DotsAndBoxes) -> float:
-    """Size of the numbers in units, the same on the card for boards of most sizes."""
+    """Returns the size of the numbers in units; on the card it is the same for boards of most sizes."""
     return min(8.0, LABEL * (_width(env) + 1.5 * CELL) / (CARD - 2 * PADDING))
 
 
 def _margin(env: DotsAndBoxes) -> float:
-    """From the outermost dots to the board's edge on the left and on top, where the numbers are."""
+    """Returns the distance from the outermost dots to the board's edge on the left and on top, where numbers are."""
     return 6 + 2 * _label(env)
 
 
@@ -98,14 +96,14 @@ def _middle(env: DotsAndBoxes, box: int) -> Place:
 
 
 def _around(env: DotsAndBoxes, box: int) -> tuple[int, int, int, int]:
-    """The edges of a box: above, below, left, right."""
+    """Returns the edges of a box: above, below, left, right."""
     row, col = divmod(box, env.cols)
     left = env.num_horizontal + row * (env.cols + 1) + col
     return box, box + env.cols, left, left + 1
 
 
 def _lines(env: DotsAndBoxes, edges: Sequence[int]) -> str:
-    """Path data of edges, each from the rim of a dot to that of the next."""
+    """Returns the path data of edges, each from the rim of a dot to the rim of the next."""
     gap = DOT + 1.9
     length = number(CELL - 2 * gap)
     strokes: list[str] = []
@@ -119,11 +117,11 @@ def _lines(env: DotsAndBoxes, edges: Sequence[int]) -> str:
     return "".join(strokes)
 
 
-# -- what is drawn ---------------------------------------------------------------------------------
+# -- background and pieces ---------------------------------------------------------------------------
 
 
 def _board(env: DotsAndBoxes, theme: Theme) -> Element:
-    """The board, a faint line for every edge, the dots, and the numbers of their rows and columns."""
+    """Returns the board, a faint line for every edge, the dots, and the numbers of their rows and columns."""
     label, margin = _label(env), _margin(env)
     left, top = _dot(env, 0, 0)
     board = node(

@@ -1,11 +1,11 @@
-"""What a game supplies to be drawn, and how a card with a board and its caption is put together.
+"""The parts of a drawing that a game supplies, and the card that is made of them: a board and its caption.
 
-A game draws in its own units, one cell being `CELL` wide and (0, 0) the middle of its board:
+A game draws in its own units. One cell is `CELL` wide, and (0, 0) is the middle of its board:
 
-    Drawing   what stays the same: the background, how each kind of piece looks, how each mark is stroked
-    Scene     what a position adds: which piece stands where, the path of every mark, the caption
+    Drawing   the parts that all positions share: the background, the looks of the pieces, the strokes of the marks
+    Scene     the parts of one position: the look and place of each piece, the path of each mark, the caption
 
-A still picture lays one scene on the background; an animation compares the scenes of a game.
+A still picture draws one scene on the background. An animation compares the scenes of a game.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from jaxgames.env import Outcome
 from jaxgames.render.theme import Theme
 
 CELL = 20.0  # a cell's width in a drawing's units
@@ -32,31 +33,31 @@ class Caption:
 
     look: str | None  # a piece drawn before the text
     text: str
-    note: str = ""  # what stands at the right end, in a quieter colour
+    note: str = ""  # text at the right end, in a muted colour
     strong: bool = False  # whether the game is over
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What a position adds to the background."""
+    """The parts that a position adds to the background."""
 
     caption: Caption
-    pieces: Mapping[Place, str] = field(default_factory=dict[Place, str])  # the look of what stands there
-    marks: Mapping[str, str] = field(default_factory=dict[str, str])  # path data (`d`) of the marks shown
+    pieces: Mapping[Place, str] = field(default_factory=dict[Place, str])  # the look of the piece at each place
+    marks: Mapping[str, str] = field(default_factory=dict[str, str])  # path data (`d`) of the visible marks
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """What every position of one env has in common, in one theme."""
+    """The parts that every position of one env shares, in one theme."""
 
-    name: str  # begins the ids in the document, so that two pictures may stand on one page
+    name: str  # the ids in the document begin with it, so that two pictures may be on one page
     theme: Theme
-    width: float  # of what is drawn, in units; (0, 0) is in the middle
+    width: float  # of the drawing, in units; (0, 0) is in the middle
     height: float
     background: Element
-    looks: Mapping[str, Element]  # every kind of piece, drawn around (0, 0); the first lie at the bottom
-    under: Mapping[str, Mapping[str, str]]  # attributes of the marks' paths below the pieces, bottom first
-    over: Mapping[str, Mapping[str, str]]  # and above them
+    looks: Mapping[str, Element]  # every kind of piece, drawn around (0, 0); the first ones are at the bottom
+    under: Mapping[str, Mapping[str, str]]  # attributes of the paths of the marks below the pieces, bottom first
+    over: Mapping[str, Mapping[str, str]]  # the same above the pieces
     scene: Callable[[Any, Sequence[str]], Scene]  # of a state and the texts of the moves of its last turn
 
     @property
@@ -68,14 +69,24 @@ class Drawing:
         return round(self.height * self.scale + PADDING + CAPTION, 1)
 
 
+def ending(outcome: Outcome, mover: int, looks: Sequence[str], names: Sequence[str]) -> Caption:
+    """Returns the caption of a finished game; `looks` and `names` are those of the seats."""
+    if outcome.kind == "win":
+        winner = outcome.winners[0]
+        return Caption(looks[winner], f"{names[winner]} wins: {outcome.reason}", strong=True)
+    if outcome.kind == "forfeit":
+        return Caption(looks[mover], f"illegal action by {names[mover]}", strong=True)
+    return Caption(None, f"draw: {outcome.reason}" if outcome.kind == "draw" else outcome.reason, strong=True)
+
+
 def number(value: float) -> str:
-    """A coordinate to a hundredth, as short as can be."""
+    """Returns a coordinate to a hundredth, as short as possible."""
     text = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text
 
 
 def node(tag: str, *children: Element, **attributes: float | str) -> Element:
-    """An element; `stroke_width=2` is the attribute `stroke-width`."""
+    """Returns an element; `stroke_width=2` is the attribute `stroke-width`."""
     named = {
         name.replace("_", "-"): value if isinstance(value, str) else number(value) for name, value in attributes.items()
     }
@@ -103,7 +114,7 @@ def mark(attributes: Mapping[str, str], path: str) -> Element:
 
 
 def caption_line(drawing: Drawing, caption: Caption, y: float = 0) -> Element:
-    """One caption, `CAPTION` high, the top of it at `y`."""
+    """Returns one caption, `CAPTION` high, with its top at `y`."""
     theme, baseline = drawing.theme, y + CAPTION / 2 + 3
     line = node("g")
     left = PADDING + 4
@@ -119,7 +130,7 @@ def caption_line(drawing: Drawing, caption: Caption, y: float = 0) -> Element:
 
 
 def still(drawing: Drawing, scene: Scene) -> Element:
-    """The card of one position."""
+    """Returns the card of one position."""
 
     def marks(layer: Mapping[str, Mapping[str, str]]) -> list[Element]:
         return [mark(attributes, scene.marks[name]) for name, attributes in layer.items() if name in scene.marks]
@@ -131,7 +142,7 @@ def still(drawing: Drawing, scene: Scene) -> Element:
 
 
 def card(drawing: Drawing, on_board: Sequence[Element], caption: Element) -> Element:
-    """A board on its paper; the top left corner is (0, 0)."""
+    """Returns a board on its paper, with the top left corner at (0, 0)."""
     theme = drawing.theme
     paper = node(
         "rect",
@@ -151,7 +162,7 @@ def card(drawing: Drawing, on_board: Sequence[Element], caption: Element) -> Ele
 
 
 def document(drawing: Drawing, cards: Sequence[Element], columns: int, width: float, label: str) -> str:
-    """A grid of cards as one SVG, each of them `width` pixels wide."""
+    """Returns a grid of cards as one SVG, each `width` pixels wide."""
     rows = -(-len(cards) // columns)
     total = (columns * (CARD + GAP) - GAP, rows * (drawing.card_height + GAP) - GAP)
     definitions = node("defs")

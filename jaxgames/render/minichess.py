@@ -1,7 +1,7 @@
 """5 x 5 chess: the board from White's side, pieces as silhouettes drawn here, the last move and a check marked.
 
-A piece is drawn around (0, 0) in a cell of `CELL` units and stands on the line y = 7. Its outline is one path; a second
-one holds the strokes inside. White is filled with the paper's light, Black with dark, in both themes.
+A piece is drawn around (0, 0) in a cell of `CELL` units, with its foot on the line y = 7. Its outline is one path; a
+second path holds the strokes inside. White is filled with a light colour, Black with a dark one, in both themes.
 """
 
 import functools
@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
 import jax
-import jax.numpy as jnp
 
-from jaxgames.games.minichess import QUIET_LIMIT, Minichess, MinichessState
-from jaxgames.games.minichess_board import BOARD, cannot_mate, legal, pseudo_legal, reach
-from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, node, number, text_node
+from jaxgames.games.minichess import Minichess, MinichessState
+from jaxgames.games.minichess_board import Position, legal_masks
+from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, ending, node, number, text_node
 from jaxgames.render.theme import Theme
 
+NAMES = ("White", "Black")  # of the seats
 HALF = 2.5 * CELL  # from the middle to the board's edge
 MARGIN = 3.0  # for the frame
 
-BASE = "M-6,7L-6,5.6Q-6,4.4 -4.8,4.4L4.8,4.4Q6,4.4 6,5.6L6,7Z"  # what every large piece stands on
+BASE = "M-6,7L-6,5.6Q-6,4.4 -4.8,4.4L4.8,4.4Q6,4.4 6,5.6L6,7Z"  # under every large piece
 OUTLINES = {
     "p": "M-4.8,7L-4.8,6Q-4.8,4.6 -3.4,4.2Q-1.7,2.6 -1.5,0L-2.6,0Q-3,-.9 -1.9,-1.3A3.2,3.2 0 1 1 1.9,-1.3"
     "Q3,-.9 2.6,0L1.5,0Q1.7,2.6 3.4,4.2Q4.8,4.6 4.8,6L4.8,7Z",
@@ -45,7 +45,7 @@ INSIDES = {
 
 
 def drawing(env: Minichess, theme: Theme) -> Drawing:
-    """The board and the pieces of both colours."""
+    """Returns the board and the pieces of both colours."""
     looks: dict[str, Element] = {}
     for white in (True, False):
         for kind, outline in OUTLINES.items():
@@ -75,49 +75,27 @@ def _scene(env: Minichess, state: MinichessState, moves: Sequence[str]) -> Scene
     marks: dict[str, str] = {}
     if moves:
         marks["last"] = "".join(map(_square, _ends(moves[-1])))
-    king = "K" if side == "w" else "k"
-    check, ending = _course(env, state)
-    if check:
+    seat, king = (0, "K") if side == "w" else (1, "k")
+    in_check = bool(_is_king_attacked(state.position))
+    if in_check:
         marks["check"] = "".join(_square(place) for place, letter in standing.items() if letter == king)
-    return Scene(_caption(state, side, check, ending, number_of_move), pieces, marks)
+    looks, outcome = ("K", "black-k"), env.outcome(state)
+    if outcome.kind == "live":
+        also = ", in check" if in_check else ""
+        caption = Caption(looks[seat], f"{NAMES[seat]} to move{also} · move {number_of_move}")
+    else:
+        caption = ending(outcome, seat, looks, NAMES)
+    return Scene(caption, pieces, marks)
 
 
-def _course(env: Minichess, state: MinichessState) -> tuple[bool, str]:
-    """Whether the mover is in check, and what has ended the game, if the rules did."""
-    position = jax.tree.map(jnp.asarray, state.position)
-    freedom = legal(position)
-    check = bool(freedom.checkers != 0)
-    if env.rules == "king_capture":
-        stuck = not reach(position, pseudo_legal(position), jnp.uint32(BOARD), env.double_step)
-        lost = not position.kings & position.own
-        return check, "king captured" if lost else "no move" if stuck else ""
-    stuck = not reach(position, freedom, jnp.uint32(BOARD), env.double_step)
-    if stuck:
-        return check, "checkmate" if check else "stalemate"
-    if state.quiet >= QUIET_LIMIT:
-        return check, f"{QUIET_LIMIT} plies without a capture or a pawn's move"
-    if state.occurred >= 2:
-        return check, "third occurrence"
-    return check, "too little to mate" if cannot_mate(position) else ""
-
-
-def _caption(state: MinichessState, side: str, check: bool, ending: str, move: str) -> Caption:
-    """Who is to move, or how the game has ended."""
-    mover, other = ("White", "Black") if side == "w" else ("Black", "White")
-    look = {"White": "K", "Black": "black-k"}
-    if state.truncated:
-        return Caption(None, f"no winner after {int(state.ply)} plies", strong=True)
-    if not state.terminated:
-        return Caption(look[mover], f"{mover} to move{', in check' if check else ''} · move {move}")
-    if not ending:
-        return Caption(look[mover], f"illegal move by {mover}", strong=True)
-    if ending in ("checkmate", "king captured"):
-        return Caption(look[other], f"{other} wins: {ending}", strong=True)
-    return Caption(None, f"draw: {ending}", strong=True)
+@jax.jit
+def _is_king_attacked(position: Position) -> jax.Array:
+    """Returns bool[], whether an opponent's piece attacks the mover's king, under either rules."""
+    return legal_masks(position).checkers != 0
 
 
 def _ends(move: str) -> list[Place]:
-    """Where a move came from and went to."""
+    """Returns the squares from which and to which a move goes."""
     if not re.fullmatch(r"([a-e][1-5]){2}[qrbn]?", move):
         raise ValueError(f"expected a move such as 'a2a3' or 'd4d5q', not {move!r}")
     return [_place("abcde".index(move[i]), int(move[i + 1]) - 1) for i in (0, 2)]
@@ -127,7 +105,7 @@ def _ends(move: str) -> list[Place]:
 
 
 def _place(file: int, rank: int) -> Place:
-    """The middle of a square, a1 at the bottom left."""
+    """Returns the middle of a square, a1 at the bottom left."""
     return CELL * (file - 2), CELL * (2 - rank)
 
 
@@ -136,11 +114,11 @@ def _square(place: Place) -> str:
     return f"M{number(x - CELL / 2)},{number(y - CELL / 2)}h{number(CELL)}v{number(CELL)}h{number(-CELL)}Z"
 
 
-# -- what is drawn ---------------------------------------------------------------------------------
+# -- background and pieces ---------------------------------------------------------------------------
 
 
 def _board(theme: Theme) -> Element:
-    """The squares, a1 dark, with the letters of the files and the numbers of the ranks in their corners."""
+    """Returns the squares, a1 dark, with the letters of the files and the numbers of the ranks in their corners."""
     light, dark = theme.minichess.light, theme.minichess.dark
     edge = 2 * (HALF + MARGIN) - 2
     frame = node("rect", x=-edge / 2, y=-edge / 2, width=edge, height=edge, rx=2.4, fill=theme.edge)
@@ -155,7 +133,7 @@ def _board(theme: Theme) -> Element:
 
 
 def _piece(theme: Theme, kind: str, outline: str, white: bool) -> Element:
-    """One piece: its outline, and the strokes inside."""
+    """Returns one piece: its outline, and the strokes inside."""
     side = theme.minichess.sides[0 if white else 1]
     body = node("path", d=outline, fill=side.fill, stroke=side.outline, stroke_width=0.8, stroke_linejoin="round")
     if kind not in INSIDES:

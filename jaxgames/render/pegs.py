@@ -1,4 +1,4 @@
-"""Boards of holes with pegs, the holes on triangles: what all of them draw alike."""
+"""Parts of boards of holes with pegs, the holes on triangles."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def path(places: Sequence[Place]) -> str:
 
 
 def rounded(corners: Sequence[Place], radius: float) -> str:
-    """A closed path along the corners, each cut `radius` before it and rounded."""
+    """Returns a closed path along the corners, each cut `radius` before it and rounded."""
     parts: list[str] = []
     for before, corner, after in zip([corners[-1], *corners[:-1]], corners, [*corners[1:], corners[0]], strict=True):
         near = [_towards(corner, other, radius) for other in (before, after)]
@@ -36,7 +36,7 @@ def _towards(place: Place, other: Place, distance: float) -> Place:
 
 
 def lines(strokes: Sequence[Sequence[Place]], theme: Theme) -> Element:
-    """The lines between neighbouring holes."""
+    """Returns the lines between neighbouring holes."""
     return node("path", d="".join(map(path, strokes)), stroke=theme.line, stroke_width=1.1, stroke_linecap="round")
 
 

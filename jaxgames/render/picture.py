@@ -1,4 +1,4 @@
-"""A picture that shows itself in a notebook and saves itself to a file."""
+"""Pictures, which notebooks display and which can be saved to files."""
 
 import base64
 import io
@@ -14,13 +14,13 @@ _COLOURS = 255  # of a GIF
 class Picture:
     """A drawn board, a grid of boards or an animated game; made by `svg` and `animate`.
 
-    `picture.svg` is the text of the SVG document. As the last value of a notebook cell a picture shows itself.
+    `picture.svg` is the text of the SVG document. A notebook displays a picture that is the last value of a cell.
     """
 
     def __init__(self, svg: str, frames: Callable[[], Iterator[str]], seconds: Sequence[float], paper: str) -> None:
         self.svg = svg
-        self.seconds = tuple(seconds)  # that every frame is seen
-        self.paper = paper  # what a GIF, which knows no half-transparent colours, lies on
+        self.seconds = tuple(seconds)  # that every frame is visible
+        self.paper = paper  # the background of a GIF, which has no half-transparent colours
         self._frames = frames  # the frames as still SVG documents, drawn only when they are needed
 
     @property
@@ -29,14 +29,14 @@ class Picture:
         return len(self.seconds)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the picture; the suffix of `path` decides how.
+        """Writes the picture in the format that the suffix of `path` names.
 
-        `.svg` moves if the picture does and needs nothing; `.png` is a still, of the last frame of an
-        animation; `.gif` moves frame by frame. The latter two need `pip install "jaxgames[render]"`.
+        `.svg` is animated if the picture is, and needs no other package. `.png` is still: the last frame of an
+        animation. `.gif` is animated frame by frame. The latter two need `pip install "jaxgames[render]"`.
 
         Raises:
           ValueError: any other suffix.
-          ImportError: `.png` or `.gif` without what they need.
+          ImportError: `.png` or `.gif` without the packages that they need.
         """
         path = Path(path)
         suffix = path.suffix.lower()
@@ -53,7 +53,7 @@ class Picture:
         return self.svg
 
     def _repr_html_(self) -> str:
-        """As an image of its own, which runs, and keeps its ids from those of other pictures on the page."""
+        """Returns an image element: it runs, and its ids do not clash with those of other pictures on the page."""
         data = base64.b64encode(self.svg.encode()).decode()
         return f'<img src="data:image/svg+xml;base64,{data}" style="max-width:100%" alt="board">'
 
@@ -62,7 +62,7 @@ class Picture:
 
 
 def _rasterise(svg: str) -> bytes:
-    """The PNG of a still SVG, in its own size."""
+    """Returns the PNG of a still SVG, in its own size."""
     try:
         import resvg_py
     except ImportError as error:
@@ -71,7 +71,7 @@ def _rasterise(svg: str) -> bytes:
 
 
 def _gif(frames: Iterator[str], seconds: Sequence[float], paper: str) -> bytes:
-    """One GIF in an endless loop. All frames share one palette, so that nothing flickers."""
+    """Returns one GIF in an endless loop. All frames share one palette, so that nothing flickers."""
     try:
         from PIL import Image
     except ImportError as error:

@@ -101,7 +101,7 @@ class Lockstep:
         for mask, moves in zip(masks, legal, strict=True):
             mask[list(moves)] = True
         np.testing.assert_array_equal(look.mask, masks)
-        boards = np.flatnonzero(shown)
+        boards: list[int] = np.flatnonzero(shown).tolist()
         movers = [self.reference.observation(positions[i], positions[i].seat) for i in boards]
         np.testing.assert_array_equal(look.mover[boards], np.stack(movers))
         # one seat of each board, the mover's neighbour in the first game, and so on
@@ -110,7 +110,7 @@ class Lockstep:
             look.seats[boards, seats],
             np.stack([self.reference.observation(positions[i], seat) for i, seat in zip(boards, seats, strict=True)]),
         )
-        for i in np.roll(boards, -played * TEXTS_PER_ACTION)[:TEXTS_PER_ACTION]:
+        for i in np.roll(boards, -played * TEXTS_PER_ACTION)[:TEXTS_PER_ACTION].tolist():
             self.compare_texts(board(states, i), positions[i], legal[i])
 
     def compare_texts(self, state: Any, position: Any, legal: dict[int, Any]) -> None:

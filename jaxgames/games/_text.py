@@ -1,0 +1,55 @@
+"""Parts that the texts of positions have in common: fields, rows of cells, numbers.
+
+A wrong text raises ValueError: "expected ..., not ...", with the offending part.
+"""
+
+import re
+from collections.abc import Mapping
+
+_IN_WORDS = {3: "three", 4: "four", 6: "six"}
+
+
+def split_fields(text: str, layout: str) -> list[str]:
+    """Returns the fields of a text, which are separated by spaces; `layout` names them, one word per field."""
+    fields, expected = text.split(), len(layout.split())
+    if len(fields) != expected:
+        raise ValueError(f"expected {layout!r}, {_IN_WORDS[expected]} fields, not {len(fields)} in {text!r}")
+    return fields
+
+
+def split_rows(text: str, lengths: Mapping[int, int], letters: str, expected: str, gaps: bool = False) -> list[str]:
+    """Returns the rows of a board, which are joined by `/`, with one letter per cell.
+
+    Args:
+      text: the rows from the top.
+      lengths: the number of each row, as an error names it, and its cells.
+      letters: all that may stand on a cell.
+      expected: the same in words.
+      gaps: whether a digit stands for that many empty cells `.`, as in FEN; `letters` holds the digits then.
+    """
+    rows: list[str] = []
+    if text.count("/") + 1 != len(lengths):
+        raise ValueError(f"expected {len(lengths)} rows joined by '/', not {text.count('/') + 1} in {text!r}")
+    for row, (number, length) in zip(text.split("/"), lengths.items(), strict=True):
+        for letter in row:
+            if letter not in letters:
+                raise ValueError(f"expected {expected}, not {letter!r} in {row!r}")
+        cells = re.sub("[0-9]", lambda gap: "." * int(gap[0]), row) if gaps else row
+        if len(cells) != length:
+            raise ValueError(f"expected {length} cells in row {number}, not {len(cells)} in {row!r}")
+        rows.append(cells)
+    return rows
+
+
+def parse_int(text: str, expected: str, low: int = 0, high: int = 999_999_999, shown: str = "") -> int:
+    """Returns the integer from `low` to `high` that a text of digits names; an error ends with `shown`, if given."""
+    if not re.fullmatch("[0-9]{1,9}", text) or not low <= int(text) <= high:
+        raise ValueError(f"expected {expected}, not {shown or repr(text)}")
+    return int(text)
+
+
+def parse_seat(text: str, num_players: int) -> int:
+    """Returns the seat to move."""
+    if text not in map(str, range(num_players)):
+        raise ValueError(f"expected a seat to move from 0 to {num_players - 1}, not {text!r}")
+    return int(text)
