@@ -1,14 +1,15 @@
-"""A conformance check for games, yours included: does an env keep what `jaxgames.env` promises?
+"""A conformance check for games, yours included: does an env keep the contract of `jaxgames.env`?
 
     from jaxgames.testing import check_env
 
     check_env(MyGame(size=3))
 
-It plays random games, batched, and asks about every board on the way; it knows nothing of the rules. Whether a
-game is *right* another engine has to say.
+It plays random games, in a batch, and checks every board on the way. It does not know the rules: whether a game is
+*right* must be shown by another engine.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,27 +20,42 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import check_int
-from jaxgames.env import Env, State
+from jaxgames.env import Env, Outcome, State
 from jaxgames.registry import list_games, make
+from jaxgames.wrappers import AutoReset, Wrapper
 
-NOTATION_EVERY, SINGLY_EVERY = 5, 50  # steps: these checks go board by board
+STEPS_BETWEEN_TEXTS = 5  # checks of notation and outcome go board by board
+STEPS_BETWEEN_SINGLE_BOARDS = 50
+SINGLE_BOARDS = 4  # of a batch, compared with the same boards alone
+
+ILLEGAL_ACTION = (
+    "an illegal action must end a live board, pay -1 to the mover and 1 / (num_players - 1) to the others and leave "
+    "the rest as it was; on a finished board any action must change nothing and pay zero"
+)
+NO_WINNERS = "winners must be all False on a live, truncated or forfeited board"
 
 
 def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0) -> None:
     """Plays `games` random games for up to `steps` steps each and checks that `env` keeps the contract.
 
-    Checked are: an env that is hashable, static under jit and known by its text; shapes and dtypes; a mask that is
-    never empty on a live board; rewards, seats and lengths within what the env states; the price of an illegal
-    action, out of range included; finished boards that stay as they are; views that stay on the support, the mover's
-    equal to that of its seat; text that reads back what it was written from and refuses nonsense; `vmap` that equals
-    a loop; one trace for each function. What `steps` random steps do not come to is not checked: raise it for a long
-    game.
+    It checks that:
+
+    - the env is hashable, static under `jit`, and equal to what its text makes;
+    - shapes and dtypes are as stated, and every function is traced once;
+    - the mask of a live board is never empty; rewards, seats and lengths are within the stated bounds;
+    - an illegal action, out of range included, ends a game and pays the penalty; a finished board stays as it is;
+    - the winners are those of a game that the rules ended, and the outcome fits the flags and names a reason;
+    - observations stay on their support, and the mover's equals that of its seat;
+    - texts read back, and wrong texts are refused;
+    - a batch under `vmap` gives what a loop gives.
+
+    Positions that `steps` random steps do not reach are not checked; raise it for long games.
 
     Args:
-      env: the game; an `auto_reset` env is none, check what is inside.
-      games: how many boards are played at once.
-      steps: how many steps are played at most; a game may end before.
-      seed: of the random play.
+      env: the game, or a `Wrapper` of one; not an `auto_reset` env, whose games never end: check the env inside.
+      games: the number of boards that are played at once.
+      steps: the largest number of steps that are played; a game may end before.
+      seed: the seed of the random play.
 
     Raises:
       AssertionError: the env breaks the contract; the message says where.
@@ -51,14 +67,17 @@ def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0
     _check_shapes(env)
     _check_start(env)
     programs, rng = _Programs(env), np.random.default_rng(seed)
+    written = np.zeros(games, np.bool_)  # finished boards whose texts have been checked
     for number, boards in enumerate(_random_play(programs, games, steps, rng)):
         _check_boards(env, boards)
         _check_illegal_actions(programs, boards, rng)
-        if number % NOTATION_EVERY == 0:
-            _check_notation(programs, boards)
+        if number % STEPS_BETWEEN_TEXTS == 0 or boards.over.all():
+            _check_texts(programs, boards, np.flatnonzero(~written))
+            _check_outcomes(env, boards, np.flatnonzero(boards.over & ~written))
             _check_step_and_mask_agree(programs, boards, number % games)
-        if number % SINGLY_EVERY == 0:
-            _check_singly(programs, boards, rng)
+            written |= boards.over
+        if number % STEPS_BETWEEN_SINGLE_BOARDS == 0:
+            _check_single_boards(programs, boards, rng)
     _check_wrong_texts(env)
     for function, traces in programs.traces.items():
         _require(traces == 2, f"{function} must be traced once alone and once under vmap, not {traces} times in all")
@@ -68,10 +87,11 @@ def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0
 
 
 def _check_values(env: Any) -> None:
-    """Plain Python values within reason, and an env that can be a static argument and a text."""
+    """The plain Python values are sound; the env can be a static argument and a text."""
     _require(isinstance(env, Env), f"expected a subclass of jaxgames.Env, not {type(env).__name__}")
+    _require(not isinstance(env, AutoReset), f"the games of {env} never end: check the env inside")
     _require(isinstance(env.id, str) and env.id.isidentifier(), f"id must be a Python identifier, not {env.id!r}")
-    for name, least in (("num_players", 2), ("num_actions", 1)):
+    for name, least in (("num_players", 2), ("num_actions", 1), ("version", 1)):
         value = getattr(env, name)
         _require(type(value) is int and value >= least, f"{name} must be an int of at least {least}, not {value!r}")
     shape = env.observation_shape
@@ -84,63 +104,65 @@ def _check_values(env: Any) -> None:
     _require(limit is None or (type(limit) is int and limit > 0), f"max_steps must be None or positive, not {limit!r}")
     low, high = env.reward_range
     sound = type(low) is float and type(high) is float and low <= -1 and high >= 1 / (env.num_players - 1)
-    _require(sound, f"reward_range must be two floats that hold what an illegal action pays, not {env.reward_range!r}")
+    _require(sound, f"reward_range must be two floats and hold what an illegal action pays, not {env.reward_range!r}")
     _require(type(env.zero_sum) is bool, f"zero_sum must be a bool, not {env.zero_sum!r}")
     try:
         hash(env)
     except TypeError:
         raise AssertionError(f"an env must be hashable to be static under jax.jit, which {env} is not") from None
-    if env.id in list_games():
+    if env.id in list_games() and not isinstance(env, Wrapper):
         twin = make(str(env))
         same = twin == env and hash(twin) == hash(env)
         _require(same, f"make({str(env)!r}) must give an equal env with an equal hash, not {twin}")
 
 
 def _check_shapes(env: Env[Any]) -> None:
-    """What `init`, `step`, the mask and the view return, read off without running them."""
+    """The functions return the right types and shapes; they are traced, not run."""
     key = jax.eval_shape(lambda: jax.random.key(0))
     action = jax.ShapeDtypeStruct((), jnp.int32)
-    begin = jax.eval_shape(env.init, key)
-    _require(isinstance(begin, State), f"init must return a jaxgames.State, not {type(begin).__name__}")
-    after = jax.eval_shape(lambda *arguments: _step(env, *arguments), begin, action, key)
+    start = jax.eval_shape(env.init, key)
+    _require(isinstance(start, State), f"init must return a jaxgames.State, not {type(start).__name__}")
+    after = jax.eval_shape(lambda *arguments: _step(env, *arguments), start, action, key)
     expected = {
         "current_player": ((), jnp.int32),
         "rewards": ((env.num_players,), jnp.float32),
         "terminated": ((), jnp.bool_),
         "truncated": ((), jnp.bool_),
     }
-    for where, state in (("init", begin), ("step", after)):
+    for where, state in (("init", start), ("step", after)):
         for name, (shape, dtype) in expected.items():
             leaf = getattr(state, name)
             found = f"{leaf.dtype}{list(leaf.shape)}"
             same = leaf.shape == shape and leaf.dtype == dtype
             _require(same, f"{where}: {name} must be {jnp.dtype(dtype)}{list(shape)}, not {found}")
-    same = jax.tree.structure(begin) == jax.tree.structure(after)
+    same = jax.tree.structure(start) == jax.tree.structure(after)
     _require(same, "step must return a state of the structure that init returns")
-    for (path, old), new in zip(jax.tree_util.tree_leaves_with_path(begin), jax.tree.leaves(after), strict=True):
+    for (path, old), new in zip(jax.tree_util.tree_leaves_with_path(start), jax.tree.leaves(after), strict=True):
         same = (old.shape, old.dtype, old.weak_type) == (new.shape, new.dtype, new.weak_type)
         _require(same, f"step must keep shapes and dtypes, but {jax.tree_util.keystr(path)} goes from {old} to {new}")
-    views = {
-        "legal_action_mask(state)": (jax.eval_shape(env.legal_action_mask, begin), (env.num_actions,)),
-        "observe(state)": (jax.eval_shape(env.observe, begin), env.observation_shape),
-        "observe(state, player)": (jax.eval_shape(env.observe, begin, action), env.observation_shape),
+    arrays = {
+        "legal_action_mask(state)": (jax.eval_shape(env.legal_action_mask, start), (env.num_actions,)),
+        "observe(state)": (jax.eval_shape(env.observe, start), env.observation_shape),
+        "observe(state, player)": (jax.eval_shape(env.observe, start, action), env.observation_shape),
+        "winners(state)": (jax.eval_shape(env.winners, start), (env.num_players,)),
     }
-    for name, (leaf, shape) in views.items():
+    for name, (leaf, shape) in arrays.items():
         found = f"{leaf.dtype}{list(leaf.shape)}"
         same = leaf.shape == shape and leaf.dtype == jnp.bool_
         _require(same, f"{name} must be bool{list(shape)}, not {found}")
 
 
 def _check_start(env: Env[Any]) -> None:
-    """A new board is live and has paid nothing; outside of `jit` a step takes an action as a Python integer."""
+    """A new board is live and has paid nothing; a step takes a Python integer as the action."""
     key = jax.random.key(0)
     state = env.init(key)
     live = not (bool(state.terminated) or bool(state.truncated) or np.any(state.rewards))
     _require(live, "init must give a live board with rewards of 0")
-    action = int(np.flatnonzero(env.legal_action_mask(state))[0])
-    calls = {"step(state, action, key)": (action, key)} | ({} if env.needs_key else {"step(state, action)": (action,)})
-    for name, arguments in calls.items():
-        _called(f"{name} outside of jit, action an int,", env.step, state, *arguments)
+    calls: dict[str, Callable[[Any], Any]] = {"step(state, action, key)": lambda state: env.step(state, 0, key)}
+    if not env.needs_key:
+        calls["step(state, action)"] = lambda state: env.step(state, 0)
+    for name, call in calls.items():  # traced, but the action is not
+        _called(f"{name}, action a Python integer,", jax.eval_shape, call, state)
 
 
 # -- random games --------------------------------------------------------------------------------------
@@ -151,30 +173,31 @@ class _Programs:
 
     def __init__(self, env: Env[Any]) -> None:
         self.env = env
-        self.traces = {"step": 0, "legal_action_mask and observe": 0}
+        self.traces = {"step": 0, "legal_action_mask, observe and winners": 0}
         self.step_one, self.look_one = jax.jit(self._step), jax.jit(self._look)
         self.step, self.look = jax.jit(jax.vmap(self._step)), jax.jit(jax.vmap(self._look))
-        self.is_legal = jax.jit(jax.vmap(env._is_legal, (None, 0)))  # pyright: ignore[reportPrivateUsage]  # what `step` asks
+        self.is_legal = jax.jit(jax.vmap(env._is_legal, (None, 0)))  # pyright: ignore[reportPrivateUsage]  # called by `step`
 
     def _step(self, state: Any, action: jax.Array, key: jax.Array) -> Any:
         self.traces["step"] += 1
         return _step(self.env, state, action, key)
 
-    def _look(self, state: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
-        self.traces["legal_action_mask and observe"] += 1
+    def _look(self, state: Any) -> tuple[jax.Array, ...]:
+        self.traces["legal_action_mask, observe and winners"] += 1
         seats = jnp.arange(self.env.num_players, dtype=jnp.int32)
         of_seats = jax.vmap(self.env.observe, in_axes=(None, 0))(state, seats)
-        return self.env.legal_action_mask(state), self.env.observe(state), of_seats
+        return self.env.legal_action_mask(state), self.env.observe(state), of_seats, self.env.winners(state)
 
 
 @dataclass(frozen=True)
 class _Boards:
-    """A batch of boards in play and what the env says of them, on the host; all has a leading axis of games."""
+    """A batch of boards in play and what the env returns for them, on the host; all has a leading axis of games."""
 
     states: Any
     mask: np.ndarray  # bool[games, num_actions]
-    view: np.ndarray  # bool[games, *observation_shape], the mover's
+    observation: np.ndarray  # bool[games, *observation_shape], the mover's
     of_seats: np.ndarray  # bool[games, num_players, *observation_shape]
+    winners: np.ndarray  # bool[games, num_players]
     length: np.ndarray  # int[games], steps played
     keys: jax.Array  # [games], for the next step
     over: np.ndarray = field(init=False)  # bool[games]
@@ -182,16 +205,20 @@ class _Boards:
     def __post_init__(self) -> None:
         object.__setattr__(self, "over", self.states.terminated | self.states.truncated)
 
+    def state(self, game: int) -> Any:
+        """One board."""
+        return jax.tree.map(lambda leaf: leaf[game], self.states)
+
 
 def _random_play(programs: _Programs, games: int, steps: int, rng: np.random.Generator) -> Iterator[_Boards]:
-    """The boards before each of `steps` random legal steps and after the last one; ends when all games are over."""
-    env, key = programs.env, jax.random.key(int(rng.integers(2**31)))
-    states = jax.jit(jax.vmap(env.init))(jax.random.split(key, games))
+    """Yields the boards before each of `steps` random legal steps and after the last; ends when all games are over."""
+    first_key = jax.random.key(int(rng.integers(2**31)))
+    states = jax.jit(jax.vmap(programs.env.init))(jax.random.split(first_key, games))
     length = np.zeros(games, np.int64)
     for number in range(steps + 1):
-        keys = jax.random.split(jax.random.fold_in(key, number), games)
-        mask, view, of_seats = map(np.asarray, programs.look(states))
-        boards = _Boards(_host(states), mask, view, of_seats, length, keys)
+        keys = _keys(first_key, number, games)
+        mask, observation, of_seats, winners = map(np.asarray, programs.look(states))
+        boards = _Boards(_host(states), mask, observation, of_seats, winners, length, keys)
         yield boards
         if boards.over.all():
             return
@@ -199,17 +226,23 @@ def _random_play(programs: _Programs, games: int, steps: int, rng: np.random.Gen
         states = programs.step(states, _drawn(rng, boards.mask), keys)
 
 
+@functools.partial(jax.jit, static_argnums=2)
+def _keys(key: jax.Array, number: int, games: int) -> jax.Array:
+    """Returns [games], PRNG keys for step `number`."""
+    return jax.random.split(jax.random.fold_in(key, number), games)
+
+
 def _step(env: Env[Any], state: Any, action: Any, key: Any) -> Any:
     return env.step(state, action, key) if env.needs_key else env.step(state, action)
 
 
 def _drawn(rng: np.random.Generator, mask: np.ndarray) -> np.ndarray:
-    """int32[games], an action of each mask; 0 where there is none."""
+    """Returns int32[games], an action that each mask allows; 0 where there is none."""
     return np.where(mask, rng.random(mask.shape), -1).argmax(-1).astype(np.int32)
 
 
 def _host(tree: Any) -> Any:
-    """The same pytree in numpy, but for PRNG keys."""
+    """Returns the same pytree in numpy, except for PRNG keys."""
     return jax.tree.map(lambda leaf: leaf if _is_key(leaf) else np.asarray(leaf), tree)
 
 
@@ -218,124 +251,144 @@ def _is_key(leaf: Any) -> bool:
 
 
 def _assert_same(found: Any, expected: Any, message: str) -> None:
-    """Raises AssertionError with the message and where they differ, unless two pytrees are equal up to rounding."""
+    """Raises AssertionError with the message and the place, unless two pytrees are equal up to rounding."""
     data = [jax.tree.map(lambda x: jax.random.key_data(x) if _is_key(x) else x, tree) for tree in (found, expected)]
     chex.assert_trees_all_close(*data, rtol=1e-6, custom_message=message)
 
 
-# -- what holds on every board -------------------------------------------------------------------------
+# -- every board ---------------------------------------------------------------------------------------
 
 
 def _check_boards(env: Env[Any], boards: _Boards) -> None:
-    """Seats, flags, rewards, masks and views of boards that legal play has led to."""
+    """Seats, flags, rewards, masks, winners and observations of boards that legal play has led to are sound."""
     s, games = boards.states, np.arange(len(boards.length))
     _require(((s.current_player >= 0) & (s.current_player < env.num_players)).all(), "current_player must be a seat")
     _require(not (s.terminated & s.truncated).any(), "terminated and truncated must not be set together")
     _require(boards.mask[~boards.over].any(-1).all(), "the mask of a live board must not be empty")
     _require(not boards.mask[boards.over].any(), "the mask of a finished board must be all False")
+    _require(not boards.winners[~s.terminated].any(), NO_WINNERS)
     low, high = env.reward_range
     inside = ((s.rewards >= low) & (s.rewards <= high)).all()
     _require(inside, f"rewards must lie in reward_range {env.reward_range}, not {s.rewards.min()} to {s.rewards.max()}")
     if env.zero_sum:
         sums = s.rewards.sum(-1)
-        _require(bool(np.allclose(sums, 0, atol=1e-5)), f"zero_sum is stated, but a step paid {sums.max()} in all")
+        _require(bool(np.allclose(sums, 0, atol=1e-5)), f"zero_sum is True, but a step paid {sums.max()} in all")
     if env.max_steps is not None:
         late = (boards.length > env.max_steps) | (~boards.over & (boards.length >= env.max_steps))
         _require(not late.any(), f"a game must be over after max_steps = {env.max_steps} steps")
     of_mover = boards.of_seats[games, s.current_player]
-    _require((boards.view == of_mover).all(), "observe(state) must equal observe(state, current_player)")
+    _require((boards.observation == of_mover).all(), "observe(state) must equal observe(state, current_player)")
     seen = boards.of_seats.any((0, 1))
     _require(not (seen & ~env.observation_support).any(), "an observation must be False off the observation_support")
 
 
 def _check_illegal_actions(programs: _Programs, boards: _Boards, rng: np.random.Generator) -> None:
-    """An illegal action ends a live board and is fined; a finished board stays as it is, whatever is played."""
+    """An illegal action ends a live board, pays the penalty and has no winner; a finished board stays as it is."""
     env, before = programs.env, boards.states
     games = np.arange(len(boards.length))
     actions = _drawn(rng, ~boards.mask)
     beyond = rng.choice([-1, -(2**31), env.num_actions, 2**31 - 1], len(games))
     actions = np.where(boards.mask[games, actions] | (rng.random(len(games)) < 0.2), beyond, actions).astype(np.int32)
     after = programs.step(before, actions, boards.keys)
-    mask = np.asarray(programs.look(after)[0])
+    mask, *_, winners = map(np.asarray, programs.look(after))
 
-    fine = np.full((len(games), env.num_players), 1 / (env.num_players - 1), np.float32)
-    fine[games, before.current_player] = -1
+    penalty = np.full((len(games), env.num_players), 1 / (env.num_players - 1), np.float32)
+    penalty[games, before.current_player] = -1
     expected = dataclasses.replace(
         before,
-        rewards=np.where(boards.over[:, None], np.float32(0), fine),
+        rewards=np.where(boards.over[:, None], np.float32(0), penalty),
         terminated=before.terminated | ~boards.over,
     )
-    _assert_same(after, expected, ILLEGAL)
+    _assert_same(after, expected, ILLEGAL_ACTION)
     _require(not mask.any(), "the mask must be all False after an illegal action")
+    _require(not winners[~boards.over].any(), NO_WINNERS)
+    _require((winners == boards.winners)[boards.over].all(), "a finished board must keep its winners")
     again = programs.step(after, _drawn(rng, ~mask), boards.keys)
-    unpaid = dataclasses.replace(expected, rewards=np.zeros_like(fine))
+    unpaid = dataclasses.replace(expected, rewards=np.zeros_like(penalty))
     _assert_same(again, unpaid, "a finished board must stay as it is and pay zero, whatever is played on it")
 
 
-ILLEGAL = (
-    "an illegal action must end a live board, pay -1 to the mover and 1 / (num_players - 1) to the others and leave "
-    "the rest as it was; on a finished board any action must change nothing and pay zero"
-)
-
-
 def _check_step_and_mask_agree(programs: _Programs, boards: _Boards, game: int) -> None:
-    """What `step` holds to be legal on a live board is what the mask allows, for all actions and one on either side."""
-    state = jax.tree.map(lambda leaf: leaf[game], boards.states)
-    legal = np.asarray(programs.is_legal(state, np.arange(-1, programs.env.num_actions + 1, dtype=np.int32)))
+    """On one live board `step` accepts what the mask allows, for all actions and one beyond either end."""
+    actions = np.arange(-1, programs.env.num_actions + 1, dtype=np.int32)
+    legal = np.asarray(programs.is_legal(boards.state(game), actions))
     differ = np.flatnonzero(legal != np.pad(boards.mask[game], 1)) - 1
     _require(boards.over[game] or differ.size == 0, f"step and legal_action_mask must agree, not differ on {differ}")
 
 
-def _check_singly(programs: _Programs, boards: _Boards, rng: np.random.Generator) -> None:
-    """What a batch gives is what one board alone gives, for the first few boards of the batch."""
+def _check_single_boards(programs: _Programs, boards: _Boards, rng: np.random.Generator) -> None:
+    """The first few boards of a batch give alone what they give in the batch."""
     actions = _drawn(rng, boards.mask)
     actions[1::2] = rng.integers(-1, programs.env.num_actions + 1, actions[1::2].shape)  # legal or not
-    after = programs.step(boards.states, actions, boards.keys)
-    views = programs.look(boards.states)
-    for game in range(min(4, len(actions))):
-        state = jax.tree.map(lambda leaf, game=game: leaf[game], boards.states)
+    of_batch = programs.step(boards.states, actions, boards.keys), programs.look(boards.states)
+    for game in range(min(SINGLE_BOARDS, len(actions))):
+        state = boards.state(game)
         alone = programs.step_one(state, actions[game], boards.keys[game]), programs.look_one(state)
-        of_batch = jax.tree.map(lambda leaf, game=game: leaf[game], (after, views))
-        message = "a board of a batch under vmap must be what it is alone"
-        _assert_same(alone, of_batch, message)
+        expected = jax.tree.map(lambda leaf, game=game: leaf[game], of_batch)
+        _assert_same(alone, expected, "a board of a batch under vmap must be what it is alone")
 
 
-# -- notation ------------------------------------------------------------------------------------------
+# -- on the host: outcome and notation -----------------------------------------------------------------
 
 
-def _check_notation(programs: _Programs, boards: _Boards) -> None:
-    """Legal actions and live positions read back from their texts; one board shows all of its legal actions."""
-    env = programs.env
-    states = [jax.tree.map(lambda leaf, game=game: leaf[game], boards.states) for game in range(len(boards.length))]
-    for game, (state, mask) in enumerate(zip(states, boards.mask, strict=True)):
-        legal = np.flatnonzero(mask)[: None if game == 0 else 2].tolist()
+def _check_outcomes(env: Env[Any], boards: _Boards, finished: np.ndarray) -> None:
+    """The outcome fits flags and winners, on the `finished` boards, on a live one and on the same board forfeited."""
+    for game in finished.tolist():
+        state, winners = boards.state(game), tuple(np.flatnonzero(boards.winners[game]).tolist())
+        kind = "truncated" if state.truncated else "win" if winners else "draw"
+        found = _called("outcome", env.outcome, state)
+        same = isinstance(found, Outcome) and (found.kind, found.winners) == (kind, winners)
+        _require(same, f"outcome must be of kind {kind!r} with the winners {winners}, not {found}")
+        sound = isinstance(found.reason, str) and found.reason != "" and "\n" not in found.reason
+        _require(sound, f"outcome must give a reason of one line, not {found.reason!r}")
+    for game in np.flatnonzero(~boards.over)[:1].tolist():
+        state = boards.state(game)
+        forfeited = dataclasses.replace(state, terminated=np.True_)
+        by_mover = Outcome("forfeit", (), f"illegal action by seat {int(state.current_player)}")
+        for board, expected in ((state, Outcome("live", (), "")), (forfeited, by_mover)):
+            found = _called("outcome", env.outcome, board)
+            _require(found == expected, f"outcome must be {expected}, not {found}")
+
+
+def _check_texts(programs: _Programs, boards: _Boards, games: np.ndarray) -> None:
+    """Legal actions and positions of `games` read back from their texts; one board shows all of its legal actions."""
+    env, states = programs.env, [boards.state(game) for game in games.tolist()]
+    for number, (state, mask) in enumerate(zip(states, boards.mask[games], strict=True)):
+        legal = np.flatnonzero(mask)[: None if number == 0 else 2].tolist()
         texts = [_called("action_to_string", env.action_to_string, state, action) for action in legal]
         _require(all(isinstance(text, str) for text in texts), f"action_to_string must give texts, not {texts}")
-        _require(len(set(texts)) == len(texts), f"legal actions must have texts of their own, not {texts}")
+        _require(len(set(texts)) == len(texts), f"legal actions must have different texts, not {texts}")
         back = [_called(f"action_from_string of {text!r}", env.action_from_string, state, text) for text in texts]
         _require(back == legal, f"action_from_string must give {legal} for {texts}, not {back}")
 
+    over, winners = boards.over[games], boards.winners[games]
     texts = [_called("to_string", env.to_string, state) for state in states]
     _require(all(isinstance(text, str) for text in texts), f"to_string must give a text, not {texts[0]!r}")
     read = [_called(f"from_string of {text!r}", env.from_string, text) for text in texts]
-    for text, state, over in zip(texts, read, boards.over, strict=True):
+    for text, state, finished in zip(texts, read, over, strict=True):
         _require("\n" not in text, f"the text of a position must be one line, not {text!r}")
         again = env.to_string(state)
-        _require(over or again == text, f"from_string must read back what to_string wrote: {text!r}, not {again!r}")
+        _require(finished or again == text, f"from_string must read back what to_string wrote: {text!r}, not {again!r}")
     alike = "from_string must give a state of the shapes and dtypes that init gives"
     chex.assert_trees_all_equal_shapes_and_dtypes(states[0], *read, custom_message=alike)
-    decided = boards.states.terminated & boards.states.rewards.any(-1)
-    for text, state, over in zip(texts, read, decided, strict=True):
-        _require(state.terminated or not over, f"from_string must see that the game is won in {text!r}")
-    together = jax.tree.map(lambda *leaves: jnp.stack(leaves), *read)
-    mask = np.asarray(programs.look(together)[0])
-    same = (mask == boards.mask).all(-1) & (together.current_player == boards.states.current_player)
-    for text, sound in zip(texts, np.asarray(same | boards.over), strict=True):
+    _require(not any(getattr(leaf, "weak_type", False) for leaf in jax.tree.leaves(read)), f"{alike}, not weakly typed")
+    decided = boards.states.terminated[games] & (winners | (boards.states.rewards[games] != 0)).any(-1)
+    for text, state, won in zip(texts, read, decided, strict=True):
+        _require(state.terminated or not won, f"from_string must see that the game is won in {text!r}")
+
+    padded = [*read, *read[:1] * (len(boards.over) - len(read))]  # to the batch that is compiled already
+    together = jax.tree.map(lambda *leaves: (jnp if _is_key(leaves[0]) else np).stack(leaves), *map(_host, padded))
+    mask, *_, read_winners = (np.asarray(found)[: len(read)] for found in programs.look(together))
+    seats = together.current_player[: len(read)]
+    same = (mask == boards.mask[games]).all(-1) & (seats == boards.states.current_player[games])
+    for text, sound in zip(texts, same | over, strict=True):
         _require(bool(sound), f"{text!r} must read back with the seat to move and the legal actions that it had")
+    for text, found, expected in zip(texts, read_winners.tolist(), winners.tolist(), strict=True):
+        _require(found == expected, f"{text!r} must read back with the winners {expected}, not {found}")
 
 
 def _check_wrong_texts(env: Env[Any]) -> None:
-    """Texts and actions that mean nothing are refused with ValueError."""
+    """Texts and actions without a meaning are refused with ValueError."""
     state = _host(env.init(jax.random.key(0)))
     wrong = {
         "from_string('no such position')": lambda: env.from_string("no such position"),
@@ -353,7 +406,7 @@ def _check_wrong_texts(env: Env[Any]) -> None:
 
 
 def _called(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a call gives that must not fail."""
+    """Returns the result of a call that must not fail."""
     try:
         return function(*arguments)
     except Exception as error:
