@@ -297,7 +297,7 @@ class Minichess(Env[MinichessState]):
             raise ValueError(f"expected a line or a knight's jump from {found[1]}, not {found[2]} in {text!r}")
         promotes = _is_pawn(state, cell) and to % 5 == 4
         if promotes and not found[3]:
-            raise ValueError(f"expected the piece that the pawn becomes, as in '{text}q', not {text!r}")
+            raise ValueError(f"expected a letter for what the pawn becomes, as in '{text}q', not {text!r}")
         if found[3] and not promotes:
             raise ValueError(f"expected no promotion {found[3]!r} in {text!r}: no pawn goes to its last rank")
         if found[3] in ("", "q"):

@@ -16,6 +16,7 @@ import pytest
 import jaxgames
 from jaxgames.env import Outcome
 
+STAR = "chinese_checkers(size=1, num_players=2"
 DIAMOND = "chinese_checkers_diamond(size=4, pieces=3"
 KING_CAPTURE = "minichess(rules=king_capture, reward=material)"
 
@@ -41,10 +42,10 @@ def play(env: Any, state: Any, *moves: str) -> Any:
     ("game", "text", "winner", "reason"),
     [
         # After a step the seat before the mover has won, in a chain the mover itself.
-        ("chinese_checkers(size=1, num_players=2)", "./..../.1./..../0 1 - 3", 0, "goal filled"),
-        ("chinese_checkers(size=1, num_players=2)", "1/..../.0./..../. 0 - 3", 1, "goal filled"),
-        ("chinese_checkers(size=1, num_players=2)", "./..../.1./..../0 0 5,12 3", 0, "goal filled"),
-        ("chinese_checkers(size=1, num_players=2)", "1/..../.0./..../. 1 7,0 3", 1, "goal filled"),
+        (f"{STAR})", "./..../.1./..../0 1 - 3", 0, "goal filled"),
+        (f"{STAR})", "1/..../.0./..../. 0 - 3", 1, "goal filled"),
+        (f"{STAR})", "./..../.1./..../0 0 5,12 3", 0, "goal filled"),
+        (f"{STAR})", "1/..../.0./..../. 1 7,0 3", 1, "goal filled"),
         ("chinese_checkers(size=1, num_players=3)", "./..../.../1..2/0 1 - 3", 0, "goal filled"),
         ("chinese_checkers(size=1, num_players=4)", "./..../.../..../0 1 - 3", 0, "goal filled"),
         ("chinese_checkers(size=1, num_players=4)", "./..../.../1.../. 2 - 3", 1, "goal filled"),
