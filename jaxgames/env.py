@@ -12,6 +12,7 @@ on a finished board. Then they call the method of the same name with an undersco
 
 import abc
 import dataclasses
+import functools
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -162,12 +163,13 @@ class Env(abc.ABC, Generic[S]):
         self._check_board("outcome", state, on_host=True)
         if not (state.terminated or state.truncated):
             return Outcome("live", (), "")
+        state = jax.tree.map(jnp.asarray, state)  # numpy's integers warn where those of JAX wrap around
         reason = self._reason(state)
         if state.truncated:
             return Outcome("truncated", (), reason)
         if not reason:
             return Outcome("forfeit", (), f"illegal action by seat {int(state.current_player)}")
-        winners = tuple(np.flatnonzero(self.winners(state)).tolist())
+        winners = tuple(np.flatnonzero(_compiled_winners(self, state)).tolist())
         return Outcome("win" if winners else "draw", winners, reason)
 
     def action_to_string(self, state: S, action: int) -> str:
@@ -217,16 +219,16 @@ class Env(abc.ABC, Generic[S]):
     def _observe(self, state: S, player: jax.Array | None) -> jax.Array:
         """Returns bool[*observation_shape] from the seat `player` (int32[]), from the mover's if None."""
 
+    @abc.abstractmethod
     def _winners(self, state: S) -> jax.Array:
         """Returns bool[num_players], who has won in this position by the rules alone; all False in a live position."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _reason(self, state: S) -> str:
         """Returns why the rules ended the game in this position, or which limit truncated it, in a few words.
 
         Returns "" where they did neither: if the board is finished, an illegal action has ended it.
         """
-        raise NotImplementedError
 
     @abc.abstractmethod
     def _action_to_string(self, state: S, action: int) -> str:
@@ -281,3 +283,8 @@ class Env(abc.ABC, Generic[S]):
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]  # every env is a dataclass
         module = f"{MODULES[self.id]}:" if self.id in MODULES else ""
         return f"{module}{self.id}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in fields if f.init)})"
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _compiled_winners(env: Env[Any], state: Any) -> jax.Array:
+    return env.winners(state)

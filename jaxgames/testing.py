@@ -158,10 +158,11 @@ def _check_start(env: Env[Any]) -> None:
     state = env.init(key)
     live = not (bool(state.terminated) or bool(state.truncated) or np.any(state.rewards))
     _require(live, "init must give a live board with rewards of 0")
-    calls = {"step(state, action, key)": (0, key)} | ({} if env.needs_key else {"step(state, action)": (0,)})
-    for name, arguments in calls.items():
-        step = lambda state, arguments=arguments: env.step(state, *arguments)  # noqa: E731  # the integer is not traced
-        _called(f"{name}, action a Python integer,", jax.eval_shape, step, state)
+    calls: dict[str, Callable[[Any], Any]] = {"step(state, action, key)": lambda state: env.step(state, 0, key)}
+    if not env.needs_key:
+        calls["step(state, action)"] = lambda state: env.step(state, 0)
+    for name, call in calls.items():  # traced, but the action is not
+        _called(f"{name}, action a Python integer,", jax.eval_shape, call, state)
 
 
 # -- random games --------------------------------------------------------------------------------------
@@ -216,7 +217,8 @@ def _random_play(programs: _Programs, games: int, steps: int, rng: np.random.Gen
     length = np.zeros(games, np.int64)
     for number in range(steps + 1):
         keys = _keys(first_key, number, games)
-        boards = _Boards(_host(states), *map(np.asarray, programs.look(states)), length, keys)
+        mask, observation, of_seats, winners = map(np.asarray, programs.look(states))
+        boards = _Boards(_host(states), mask, observation, of_seats, winners, length, keys)
         yield boards
         if boards.over.all():
             return

@@ -253,3 +253,8 @@ def test_outcome_names_the_winners_and_the_reason(
     assert tuple(np.flatnonzero(jax.jit(env.winners)(after)).tolist()) == outcome.winners
     for later in (env.step(after, 0), env.step(after, 7)) if wrap is not auto_reset and outcome.kind != "live" else ():
         assert env.outcome(later) == outcome
+
+
+def test_game_must_say_who_won_and_why() -> None:
+    for name in ("_winners", "_reason"):
+        assert name in Env.__abstractmethods__

@@ -1,4 +1,6 @@
 """`jaxgames.testing.check_env` accepts a sound game, and refuses a game with any one defect by name."""
+# The defects are in the methods that a game supplies.
+# pyright: reportPrivateUsage=false
 
 import dataclasses
 import re
@@ -35,6 +37,7 @@ class LuckySticks(Sticks):
     needs_key = True
 
     def _init(self, key: jax.Array | None) -> Any:
+        assert key is not None
         return LuckyState(**vars(self.at(7, 0)), luck=key)
 
     def _step(self, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
@@ -74,7 +77,7 @@ def after(change: Callable[[Any, Any], dict[str, Any]]) -> Callable[..., Any]:
     """A `_step` whose result is changed."""
 
     def step(self: Sticks, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
-        new = Sticks._step(self, state, action, key)  # pyright: ignore[reportPrivateUsage]  # the game's own
+        new = Sticks._step(self, state, action, key)
         return dataclasses.replace(new, **change(state, new))
 
     return step
@@ -281,7 +284,7 @@ DEFECTS: dict[str, tuple[dict[str, Any], str]] = {
     "winner is named on a truncated board": (
         {
             "_step": after(lambda old, new: {"terminated": new.left < 0, "truncated": new.left == 0}),
-            "winners": Sticks._winners,  # pyright: ignore[reportPrivateUsage]  # the game's own
+            "winners": Sticks._winners,
         },
         "winners must be all False on a live, truncated or forfeited board",
     ),

@@ -1,6 +1,7 @@
-"""`auto_reset`: a board starts anew in the very step that finishes it, and nothing of that step is lost."""
+"""`auto_reset` restarts a board in the step that finishes it and loses nothing of that step; `Wrapper` delegates."""
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ import pytest
 
 import jaxgames
 from jaxgames import Env, State, auto_reset
-from jaxgames.wrappers import AutoResetState
+from jaxgames.wrappers import AutoResetState, Wrapper
 
 GAME = jaxgames.make("chinese_checkers", size=1, num_players=2, max_rounds=5, reward="sparse")
 ENV = auto_reset(GAME)
@@ -53,7 +54,7 @@ def played() -> Any:
 # -- along random games: under vmap, scan and jit ------------------------------------------------------------
 
 
-def test_a_finished_board_starts_anew_in_the_same_step(played: Any) -> None:
+def test_finished_board_restarts_in_the_same_step(played: Any) -> None:
     _, after, *_ = played
     finished = np.asarray(after.before_reset.terminated | after.before_reset.truncated)
     assert after.terminated.any()  # the rollout holds both ends of a game
@@ -63,30 +64,30 @@ def test_a_finished_board_starts_anew_in_the_same_step(played: Any) -> None:
     assert same(restarted, jax.tree.map(lambda x: np.broadcast_to(x, (finished.sum(), *x.shape)), start))
 
 
-def test_an_unfinished_board_is_as_the_game_left_it(played: Any) -> None:
+def test_unfinished_board_is_the_one_that_the_game_returns(played: Any) -> None:
     _, after, _, _, expected = played
     unfinished = np.asarray(~(expected.terminated | expected.truncated))
     assert same(*(jax.tree.map(lambda x: x[unfinished], board) for board in (after.board, expected)))
 
 
-def test_final_is_the_board_that_the_game_came_to(played: Any) -> None:
+def test_before_reset_is_the_board_that_the_game_returns(played: Any) -> None:
     _, after, _, _, expected = played
     assert same(after.before_reset, expected)
 
 
-def test_rewards_and_flags_are_those_of_the_step_that_finished(played: Any) -> None:
+def test_rewards_and_flags_are_those_of_the_last_step(played: Any) -> None:
     _, after, _, _, expected = played
     for name in ("rewards", "terminated", "truncated"):
         np.testing.assert_array_equal(getattr(after, name), getattr(expected, name))
     assert (after.rewards[after.terminated].max(-1) == 5).all()  # the win is paid, not wiped by the restart
 
 
-def test_the_mover_is_that_of_the_live_board(played: Any) -> None:
+def test_current_player_is_that_of_the_live_board(played: Any) -> None:
     _, after, *_ = played
     np.testing.assert_array_equal(after.current_player, after.board.current_player)
 
 
-def test_every_board_is_live_and_the_mask_never_empty(played: Any) -> None:
+def test_every_board_is_live_and_its_mask_not_empty(played: Any) -> None:
     before, after, mask, _, _ = played
     assert mask.any(-1).all()
     assert not (before.board.terminated | before.board.truncated).any()
@@ -99,7 +100,7 @@ def test_every_board_is_live_and_the_mask_never_empty(played: Any) -> None:
 BEFORE_THE_WIN = "./..../.1./..0./. 0 - 3"
 
 
-def test_the_finished_board_can_be_observed() -> None:
+def test_finished_board_can_be_observed() -> None:
     state = ENV.from_string(BEFORE_THE_WIN)
     action = jnp.int32(ENV.action_from_string(state, "10->12"))
     after = step(state, action)
@@ -110,7 +111,7 @@ def test_the_finished_board_can_be_observed() -> None:
         assert (observe(after.before_reset, seat) != observe(after.board, seat)).any()
 
 
-def test_an_illegal_action_is_penalised_and_starts_anew() -> None:
+def test_illegal_action_pays_the_penalty_and_restarts_the_board() -> None:
     state = init(jax.random.key(0))
     after = step(state, jnp.int32(GAME.num_actions))
     assert after.rewards.tolist() == [-1, 1]
@@ -120,20 +121,20 @@ def test_an_illegal_action_is_penalised_and_starts_anew() -> None:
     assert same(after.before_reset.board, state.board.board)  # the position stays
 
 
-def test_a_new_game_pays_from_zero() -> None:
-    """What finished the old game is not paid again by the first step of the new one."""
+def test_first_step_of_a_new_game_pays_for_itself_only() -> None:
+    """It does not pay again for the end of the old game."""
     after = step(step(init(jax.random.key(0)), jnp.int32(-1)), jnp.int32(0 * 6 + 4))
     assert after.rewards.tolist() == [0, 0]
     assert not after.terminated
     assert int(after.current_player) == 1
 
 
-def test_the_key_is_optional_without_chance() -> None:
+def test_key_is_optional_when_nothing_is_random() -> None:
     state, action = init(jax.random.key(0)), jnp.int32(4)
     assert same(step(state, action), step(state, action, jax.random.key(7)))
 
 
-def test_init_is_a_live_board_on_both_sides() -> None:
+def test_new_state_has_a_live_board_before_and_after_the_reset() -> None:
     state = init(jax.random.key(0))
     assert same(state.board, GAME.init(jax.random.key(0)))
     assert same(state.before_reset, state.board)
@@ -142,21 +143,24 @@ def test_init_is_a_live_board_on_both_sides() -> None:
     assert state.rewards.tolist() == [0, 0]
 
 
-# -- what passes through -------------------------------------------------------------------------------------
+# -- delegated to the env inside -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["id", "num_players", "num_actions", "observation_shape", "reward_range", "zero_sum"])
-def test_what_the_game_says_of_itself_passes_through(name: str) -> None:
-    assert getattr(ENV, name) == getattr(GAME, name)
+PLAIN_VALUES = ["id", "version", "num_players", "num_actions", "observation_shape", "reward_range", "zero_sum"]
 
 
-def test_the_needed_key_and_the_support_pass_through() -> None:
+@pytest.mark.parametrize("name", PLAIN_VALUES)
+def test_plain_values_are_those_of_the_env_inside(name: str) -> None:
+    assert getattr(ENV, name) == getattr(Wrapper(ENV), name) == getattr(GAME, name)
+
+
+def test_needed_key_and_support_are_those_of_the_env_inside() -> None:
     assert not ENV.needs_key
     assert auto_reset(Dice()).needs_key
     np.testing.assert_array_equal(ENV.observation_support, GAME.observation_support)
 
 
-def test_play_never_ends() -> None:
+def test_auto_reset_has_no_max_steps() -> None:
     assert GAME.max_steps is not None
     assert ENV.max_steps is None
 
@@ -173,19 +177,47 @@ def test_texts_are_those_of_the_live_board() -> None:
         ENV.from_string("nothing")
 
 
-def test_mask_and_views_are_those_of_the_live_board() -> None:
+def test_mask_and_observations_are_those_of_the_live_board() -> None:
     state = ENV.from_string(BEFORE_THE_WIN)
     np.testing.assert_array_equal(jax.jit(ENV.legal_action_mask)(state), mask_of(state.board))
     for seat in (None, 0, 1):
         np.testing.assert_array_equal(jax.jit(ENV.observe)(state, seat), observe(state.board, seat))
 
 
-def test_a_wrapped_env_is_a_value() -> None:
-    """Equal to one of an equal game, so that a jit that holds it static compiles once."""
+def test_wrapped_envs_are_equal_when_their_envs_are() -> None:
+    """A `jit` with the env as a static argument then compiles once."""
     again = auto_reset(jaxgames.make(str(GAME)))
     assert again == ENV
     assert hash(again) == hash(ENV)
     assert str(ENV) == f"auto_reset({GAME})"
+
+
+@pytest.mark.parametrize("wrap", [lambda env: env, Wrapper, lambda env: Wrapper(Wrapper(env))])
+def test_env_that_restarts_already_is_refused(wrap: Callable[[Env[Any]], Env[Any]]) -> None:
+    with pytest.raises(TypeError, match=r"auto_reset\(chinese_checkers.* restarts finished boards already"):
+        auto_reset(wrap(ENV))
+
+
+def test_wrapper_returns_what_the_env_inside_returns() -> None:
+    """Also around `auto_reset`, whose flags are set on states that play on."""
+    for inner in (GAME, ENV):
+        env = Wrapper(inner)
+        state = env.from_string(BEFORE_THE_WIN)
+        assert same(env.init(jax.random.key(0)), inner.init(jax.random.key(0)))
+        assert same(state, inner.from_string(BEFORE_THE_WIN))
+        win = env.action_from_string(state, "10->12")
+        assert env.action_to_string(state, win) == "10->12"
+        for action in (win, 4, 4):
+            state, expected = jax.jit(env.step)(state, action), jax.jit(inner.step)(state, action)
+            assert same(state, expected)
+            assert env.to_string(state) == inner.to_string(state)
+            assert env.outcome(state) == inner.outcome(state)
+            for method in ("legal_action_mask", "observe", "winners"):
+                assert same(jax.jit(getattr(env, method))(state), jax.jit(getattr(inner, method))(state))
+        assert env.max_steps == inner.max_steps
+        assert env.observation_support is not None
+        assert str(env) == f"Wrapper({inner})"
+        assert hash(env) == hash(Wrapper(inner))
 
 
 # -- games of chance -----------------------------------------------------------------------------------------
@@ -242,6 +274,12 @@ class Dice(Env[DiceState]):
     def _legal_action_mask(self, state: DiceState) -> jax.Array:
         return jnp.ones(2, jnp.bool_)
 
+    def _winners(self, state: DiceState) -> jax.Array:
+        return jnp.zeros(2, jnp.bool_)
+
+    def _reason(self, state: DiceState) -> str:
+        return ""
+
     def _action_to_string(self, state: DiceState, action: int) -> str:
         return str(action)
 
@@ -255,13 +293,13 @@ class Dice(Env[DiceState]):
         return dataclasses.replace(self.init(jax.random.key(0)), face=jnp.int32(text))
 
 
-def test_a_game_of_chance_wants_its_key() -> None:
+def test_game_of_chance_needs_its_key() -> None:
     env = auto_reset(Dice())
     with pytest.raises(ValueError, match=r"dice is a game of chance: step\(state, action, key\) needs the key"):
         env.step(env.init(jax.random.key(0)), jnp.int32(0))
 
 
-def test_chance_is_drawn_from_the_key() -> None:
+def test_chance_depends_on_the_key() -> None:
     env = auto_reset(Dice())
     state = env.init(jax.random.key(0))
     dice_step = jax.jit(jax.vmap(env.step, in_axes=(None, None, 0)))
@@ -272,7 +310,7 @@ def test_chance_is_drawn_from_the_key() -> None:
         np.testing.assert_array_equal(faces, dice_step(state, jnp.int32(action), keys).board.face)
 
 
-def test_final_of_a_game_of_chance_is_the_old_board() -> None:
+def test_before_reset_of_a_game_of_chance_is_the_old_board() -> None:
     env = auto_reset(Dice())
     state = env.init(jax.random.key(0))
     after = env.step(state, jnp.int32(1), jax.random.key(1))

@@ -43,8 +43,8 @@ def placements(draw: st.DrawFn) -> Placement:
 
 CASES = Cases(
     id="checkers",
-    fast=["checkers", "checkers(draw_rule='openspiel', max_plies=50)"],
-    slow=combinations("checkers", draw_rule=["wcdf", "openspiel"], max_plies=[20, 200]),
+    fast=["checkers(draw_rule='openspiel', max_plies=50)"],
+    slow=["checkers", *combinations("checkers", draw_rule=["wcdf", "openspiel"], max_plies=[20, 200])],
     facts={
         # At most 22 captures leave both sides a piece. 24 men have 3 rows of 4 with 5, 6 and 7 rows to go, 144 in all.
         WCDF: {**COMMON, "max_steps": 80 * (22 + 144 + 1), "draw_rule": "wcdf", "max_plies": None},
