@@ -96,7 +96,7 @@ def _import(module: str, name: str, text: str) -> None:
     except Exception as error:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing and f"{module}.".startswith(f"{missing}."):
-            where = "it must be installed, or lie in the current folder"
+            where = "it must be installed, be on PYTHONPATH, or lie in the current folder"
             raise ParameterError(f"no module {missing!r} was found to make {text!r}: {where}") from None
         reason = f"{type(error).__name__}: {error}"
         raise ParameterError(f"importing {module!r} to make {text!r} failed: {reason}") from error

@@ -13,6 +13,7 @@ import pytest
 import jaxgames
 from jaxgames import Env, State, auto_reset
 from jaxgames.wrappers import AutoResetState, Wrapper
+from tests.helpers.sticks import Sticks
 
 GAME = jaxgames.make("chinese_checkers", size=1, num_players=2, max_rounds=5, reward="sparse")
 ENV = auto_reset(GAME)
@@ -198,26 +199,27 @@ def test_env_that_restarts_already_is_refused(wrap: Callable[[Env[Any]], Env[Any
         auto_reset(wrap(ENV))
 
 
-def test_wrapper_returns_what_the_env_inside_returns() -> None:
+@pytest.mark.parametrize("inner", [Sticks(), auto_reset(Sticks())], ids=["game", "auto_reset"])
+def test_wrapper_returns_what_the_env_inside_returns(inner: Env[Any]) -> None:
     """Also around `auto_reset`, whose flags are set on states that play on."""
-    for inner in (GAME, ENV):
-        env = Wrapper(inner)
-        state = env.from_string(BEFORE_THE_WIN)
-        assert same(env.init(jax.random.key(0)), inner.init(jax.random.key(0)))
-        assert same(state, inner.from_string(BEFORE_THE_WIN))
-        win = env.action_from_string(state, "10->12")
-        assert env.action_to_string(state, win) == "10->12"
-        for action in (win, 4, 4):
-            state, expected = jax.jit(env.step)(state, action), jax.jit(inner.step)(state, action)
-            assert same(state, expected)
-            assert env.to_string(state) == inner.to_string(state)
-            assert env.outcome(state) == inner.outcome(state)
-            for method in ("legal_action_mask", "observe", "winners"):
-                assert same(jax.jit(getattr(env, method))(state), jax.jit(getattr(inner, method))(state))
-        assert env.max_steps == inner.max_steps
-        assert env.observation_support is not None
-        assert str(env) == f"Wrapper({inner})"
-        assert hash(env) == hash(Wrapper(inner))
+    env: Env[Any] = Wrapper(inner)
+    assert same(env.init(jax.random.key(0)), inner.init(jax.random.key(0)))
+    state = env.from_string("2 1")
+    assert same(state, inner.from_string("2 1"))
+    assert env.action_from_string(state, "take 2") == 1
+    assert env.action_to_string(state, 1) == "take 2"
+    for action in (1, 2, 2, -1):
+        after = env.step(state, action)
+        assert same(after, inner.step(state, action))
+        state = after
+        assert env.to_string(state) == inner.to_string(state)
+        assert env.outcome(state) == inner.outcome(state)
+        for method in ("legal_action_mask", "observe", "winners"):
+            assert same(getattr(env, method)(state), getattr(inner, method)(state))
+    assert env.max_steps == inner.max_steps
+    np.testing.assert_array_equal(env.observation_support, inner.observation_support)
+    assert str(env) == f"Wrapper({inner})"
+    assert hash(env) == hash(Wrapper(inner))
 
 
 # -- games of chance -----------------------------------------------------------------------------------------

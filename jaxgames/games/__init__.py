@@ -1,1 +1,1 @@
-"""One file a game: tables, state, rules, observation, notation."""
+"""One file per game: state, rules, outcome, observation, notation; `<game>_board.py` holds geometry."""

@@ -6,14 +6,14 @@ A wrong text raises ValueError: "expected ..., not ...", with the offending part
 import re
 from collections.abc import Mapping
 
-_IN_WORDS = {3: "three", 4: "four", 6: "six"}
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 
 
 def split_fields(text: str, layout: str) -> list[str]:
     """Returns the fields of a text, which are separated by spaces; `layout` names them, one word per field."""
     fields, expected = text.split(), len(layout.split())
     if len(fields) != expected:
-        raise ValueError(f"expected {layout!r}, {_IN_WORDS[expected]} fields, not {len(fields)} in {text!r}")
+        raise ValueError(f"expected {layout!r}, {_NUMBERS[expected]} fields, not {len(fields)} in {text!r}")
     return fields
 
 

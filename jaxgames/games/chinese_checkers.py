@@ -29,8 +29,8 @@ from jaxgames.games.chinese_checkers_board import pack_three_sets, sources, tabl
 TRIANGLES = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}  # of each seat, clockwise
 REWARDS = ("sparse", "goal", "movement", "positive_sum", "win_loss")
 
-# What a cell holds besides a seat: EMPTY, or VISITED - k where hop number k of this turn began. After the hops
-# a => b => c of one peg, a holds -2, b holds -3 and c holds 0, the mover.
+# Values of a cell other than a seat: EMPTY, or VISITED - k where hop number k of this turn began, from k = 0. After the
+# hops a => b => c of one peg, a holds -2, b holds -3 and c holds 0, the mover.
 EMPTY, VISITED = -1, -2
 
 
@@ -62,7 +62,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     The last action ends the turn.
     Observation: bool[4N+1, 4N+1, num_players + 2] at [q + 2N, r + 2N] in the viewer's frame: the viewer's pegs, the
     other seats' clockwise, the cells that the moving peg has left in this turn, the cell where it landed last.
-    Source: Gu & Adhikari, arXiv:2405.18733; what their environment does differently: docs/games/chinese_checkers.md.
+    Source: Gu & Adhikari, arXiv:2405.18733; its environment differs as docs/games/chinese_checkers.md says.
     """
 
     id: ClassVar[str] = "chinese_checkers"

@@ -295,8 +295,8 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
 
     def _to_string(self, state: ChineseCheckersDiamondState) -> str:
         """Returns rows joined by `/` of `.`, `0` and `1`, the seat to move, the number of turns played."""
-        mover = int(state.current_player)
-        own, other = np.asarray(unpack(self.size, jnp.asarray(state.pieces)))
+        mover, t = int(state.current_player), tables(self.size)
+        own, other = ((np.asarray(state.pieces).reshape(2, 4)[:, t.word] >> t.bit) & 1) != 0
         content = np.where(own, str(mover), np.where(other, str(1 - mover), "."))
         rows = (content if mover == 0 else content[::-1]).reshape(self.size, self.size)
         return f"{'/'.join(''.join(row) for row in rows)} {mover} {int(state.ply)}"

@@ -1,4 +1,4 @@
-"""Reads back what a picture shows: elements on the board, places, texts."""
+"""Reads the elements on the board, their places and the texts of a picture."""
 
 import math
 import re

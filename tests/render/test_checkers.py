@@ -1,11 +1,10 @@
-"""Pictures of checkers: the position of the text at its places, the last turn, and how the game ended."""
+"""Pictures of checkers: the position at its places, the last turn, and the caption."""
 
 import dataclasses
 import functools
 import math
 import re
 from collections.abc import Callable
-from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import jax
@@ -16,35 +15,19 @@ import pytest
 from jaxgames import render
 from jaxgames.games.checkers import Checkers, CheckersState
 from jaxgames.render.theme import THEMES
+from tests.render.drawn import SVG, pairs, parse, paths, pieces, texts
 
-SVG = "{http://www.w3.org/2000/svg}"
 ENV, OPEN_SPIEL = Checkers(), Checkers(draw_rule="openspiel")
 
 
 def place(square: int) -> tuple[float, float]:
-    """Where a PDN square must be: squares 20 wide, four dark ones a row, the first row's from the second column."""
+    """The place of a PDN square: squares 20 wide, four dark ones per row, in the first row from the second column."""
     row, k = (square - 1) // 4, (square - 1) % 4
     return 20 * (2 * k + (1 if row % 2 == 0 else 0)) - 70, 20 * row - 70
 
 
-def xy(text: str) -> list[tuple[float, float]]:
-    return [(float(x), float(y)) for x, y in re.findall(r"(-?[\d.]+),(-?[\d.]+)", text)]
-
-
-def drawn(state: CheckersState, last: str | None = None, env: Checkers = ENV, theme: str = "light") -> list[Element]:
-    """What lies on the board."""
-    root = ElementTree.fromstring(render.svg(env, state, last=last, theme=theme).svg)
-    (board,) = [g for g in root.iter(f"{SVG}g") if len(g) and g[0].get("href", "").endswith("-background")]
-    return list(board)[1:]
-
-
-def pieces(elements: list[Element]) -> dict[tuple[float, float], str]:
-    uses = [e for e in elements if e.tag == f"{SVG}use"]
-    return {xy(e.attrib["transform"])[0]: e.attrib["href"].split("-")[-1] for e in uses}
-
-
-def paths(elements: list[Element]) -> list[str]:
-    return [e.attrib["d"] for e in elements if e.tag == f"{SVG}path"]
+def draw(state: CheckersState, last: str | None = None, env: Checkers = ENV, theme: str = "light") -> Element:
+    return parse(render.svg(env, state, last=last, theme=theme))
 
 
 @functools.cache
@@ -61,15 +44,15 @@ def played(env: Checkers, text: str, *plies: str, quiet: int = 0) -> CheckersSta
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("seat", "BW")
-def test_the_pieces_of_a_text_stand_at_their_places(seat: str, theme: str) -> None:
-    """Whoever is to move: the picture is the printed board."""
+def test_pieces_stand_where_the_text_says(seat: str, theme: str) -> None:
+    """The picture is the printed board, whoever is to move."""
     state = ENV.from_string(f"{seat}:W18,K29,32:B1,K4,15")
     expected = {1: "man0", 4: "king0", 15: "man0", 18: "man1", 29: "king1", 32: "man1"}
-    assert pieces(drawn(state, theme=theme)) == {place(square): look for square, look in expected.items()}
+    assert pieces(draw(state, theme=theme)) == {place(square): look for square, look in expected.items()}
 
 
 def test_every_dark_square_is_numbered_in_its_corner() -> None:
-    root = ElementTree.fromstring(render.svg(ENV, ENV.init()).svg)
+    root = draw(ENV.init())
     numbers = {int(e.text or ""): e for e in root.iter(f"{SVG}text") if (e.text or "").isdigit()}
     assert sorted(numbers) == list(range(1, 33))
     for square, e in numbers.items():
@@ -78,22 +61,22 @@ def test_every_dark_square_is_numbered_in_its_corner() -> None:
         assert -10 < float(e.attrib["y"]) - y < -5
 
 
-def test_the_last_turn_is_marked_with_what_it_captured() -> None:
+def test_last_turn_is_marked_with_its_captures() -> None:
     state = played(ENV, "B:W9,10,17,18,32:BK6", "6x15", "15x22")
-    squares, trail, captured, onward = paths(drawn(state, last="6x15 15x22"))
+    squares, trail, captured, jumper = paths(draw(state, last="6x15 15x22"))
     assert len(re.findall("M", squares)) == 3
-    assert xy(trail) == [place(6), place(15), place(22)]
-    corners = np.reshape(xy(re.sub(r"l-?6,6", "", captured)), (2, 2, 2))  # of two crosses, both strokes
+    assert pairs(trail) == [place(6), place(15), place(22)]
+    corners = np.reshape(pairs(re.sub(r"l-?6,6", "", captured)), (2, 2, 2))  # of two crosses, both strokes
     np.testing.assert_allclose(corners.mean(1), [(x, y - 3) for x, y in (place(10), place(18))])
-    assert math.isclose(xy(onward)[0][1], place(22)[1])
+    assert math.isclose(pairs(jumper)[0][1], place(22)[1])
 
 
-def test_a_step_captures_nothing_and_nobody_must_go_on() -> None:
+def test_step_marks_neither_a_capture_nor_another_jump() -> None:
     state = played(ENV, ENV.to_string(ENV.init()), "11-15")
-    squares, trail = paths(drawn(state, last="11-15"))
+    squares, trail = paths(draw(state, last="11-15"))
     assert len(re.findall("M", squares)) == 2
-    assert xy(trail) == [place(11), place(15)]
-    assert paths(drawn(state)) == []
+    assert pairs(trail) == [place(11), place(15)]
+    assert paths(draw(state)) == []
 
 
 @pytest.mark.parametrize(
@@ -101,30 +84,29 @@ def test_a_step_captures_nothing_and_nobody_must_go_on() -> None:
     [
         (ENV, "B:W18:B9", [], 0, "Black to move"),
         (ENV, "W:W18:B9", [], 0, "White to move"),
-        (ENV, "B:W9,10,17,18,32:BK6", ["6x15"], 0, "Black must go on"),
-        (ENV, "B:W18:B14", ["14x23"], 0, "Black wins"),
-        (ENV, "B:W18:B", [], 0, "White wins"),
-        (ENV, "B:WK32:BK1", ["1-5"], 79, "a draw: 80 plies without progress"),
-        (ENV, "B:W28:BK19,K20", ["20-24"], 79, "Black wins"),
-        (OPEN_SPIEL, "B:W28:BK19,K20", ["20-24"], 39, "a draw: 40 plies without progress"),
-        (Checkers(max_plies=2), "B:WK32:BK1", ["1-5", "32-28"], 0, "no winner after 2 plies"),
-        (ENV, "B:W18:B9", ["9-6"], 0, "illegal move by Black"),
+        (ENV, "B:W9,10,17,18,32:BK6", ["6x15"], 0, "Black must jump again"),
+        (ENV, "B:W18:B14", ["14x23"], 0, "Black wins: no legal move"),
+        (ENV, "B:W18:B", [], 0, "White wins: no legal move"),
+        (ENV, "B:WK32:BK1", ["1-5"], 79, "draw: 80 plies without a capture or a man's move"),
+        (ENV, "B:W28:BK19,K20", ["20-24"], 79, "Black wins: no legal move"),
+        (OPEN_SPIEL, "B:W28:BK19,K20", ["20-24"], 39, "draw: 40 plies without a capture"),
+        (Checkers(max_plies=2), "B:WK32:BK1", ["1-5", "32-28"], 0, "2 plies without a winner"),
+        (ENV, "B:W18:B9", ["9-6"], 0, "illegal action by Black"),
     ],
 )
-def test_caption_says_who_moves_or_how_it_ended(
+def test_caption_names_the_mover_or_the_outcome(
     env: Checkers, text: str, plies: list[str], quiet: int, expected: str
 ) -> None:
-    root = ElementTree.fromstring(render.svg(env, played(env, text, *plies, quiet=quiet)).svg)
-    assert [e.text for e in root.iter(f"{SVG}text") if not (e.text or "").isdigit()] == [expected]
+    assert texts(draw(played(env, text, *plies, quiet=quiet), env=env)) == [expected]
 
 
 @pytest.mark.parametrize("last", ["11-33", "0x9", "a3-b4", "11"])
-def test_a_wrong_last_move_is_explained(last: str) -> None:
+def test_wrong_last_move_is_explained(last: str) -> None:
     with pytest.raises(ValueError, match=f"squares from 1 to 32, not '{last}'"):
         render.svg(ENV, ENV.init(), last=last)
 
 
-def test_a_game_is_a_frame_a_ply() -> None:
+def test_animation_has_one_frame_per_ply() -> None:
     states = [ENV.init()]
     actions: list[int] = []
     for ply in ["11-15", "22-18", "15x22", "26x17"]:
@@ -132,5 +114,4 @@ def test_a_game_is_a_frame_a_ply() -> None:
         states.append(step(ENV)(states[-1], jnp.int32(actions[-1])))
     picture = render.animate(ENV, states, actions)
     assert picture.num_frames == 5
-    root = ElementTree.fromstring(picture.svg)
-    assert {"1. 11-15", "2. 22-18", "3. 15x22", "4. 26x17"} <= {e.text for e in root.iter(f"{SVG}text")}
+    assert {"1. 11-15", "2. 22-18", "3. 15x22", "4. 26x17"} <= set(texts(parse(picture)))

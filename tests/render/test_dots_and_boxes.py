@@ -1,24 +1,24 @@
-"""Pictures of Dots and Boxes: what is drawn is the position, with the last turn marked in the colour of its seat."""
+"""Pictures of Dots and Boxes: the position, the last turn in the colour of its seat, and the caption."""
 
 import re
 from collections import Counter
 from itertools import groupby
-from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+import jax
 import jax.numpy as jnp
 import pytest
 
 from jaxgames import render
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.render.theme import THEMES
+from tests.render.drawn import SVG, parse, pieces
 
-SVG = "{http://www.w3.org/2000/svg}"
 Segment = frozenset[tuple[int, int]]  # the two dots (row, column) at the ends of a line
 
 
 def board(env: DotsAndBoxes, text: str, last: str | None = None, theme: str = "light") -> Element:
-    return ElementTree.fromstring(render.svg(env, env.from_string(text), last=last, theme=theme).svg)
+    return parse(render.svg(env, env.from_string(text), last=last, theme=theme))
 
 
 def dots(root: Element) -> list[tuple[float, float]]:
@@ -27,7 +27,7 @@ def dots(root: Element) -> list[tuple[float, float]]:
 
 
 def lines(root: Element, stroke: str, env: DotsAndBoxes) -> set[Segment]:
-    """The lines of one colour on the board, as the dots that they lie between: each is 11.6 of the 20 units long."""
+    """The lines of one colour on the board, as pairs of dots: each line is 11.6 of the 20 units long."""
     where = dots(root)
     found: set[Segment] = set()
     for path in root.iter(f"{SVG}path"):
@@ -75,12 +75,7 @@ def test_drawn_edges_lie_between_their_dots(rows: int, cols: int, theme: str) ->
 def test_taken_boxes_lie_between_their_dots_in_the_colours_of_their_owners() -> None:
     env = DotsAndBoxes(2, 3)
     root = board(env, "1" * 17 + " 001101 0")
-    uses = [e for e in root.iter(f"{SVG}use") if "scale" not in e.attrib.get("transform", "")]
-    tiles: dict[tuple[float, float], str] = {}
-    for e in uses:
-        if found := re.search(r"-seat(\d)$", e.attrib["href"]):
-            x, y = re.findall(r"-?[\d.]+", e.attrib["transform"])
-            tiles[float(x), float(y)] = found[1]
+    tiles = {place: look[-1] for place, look in pieces(root).items()}
     assert Counter(tiles.values()) == {"0": 3, "1": 3}
     for number, owner in enumerate("001101"):
         x, y = dots(root)[number // 3 * 4 + number % 3]  # the dot above, to the left
@@ -92,25 +87,25 @@ def test_taken_boxes_lie_between_their_dots_in_the_colours_of_their_owners() -> 
     [
         ("1100111 .. 1", "seat 1 to move · 0 : 0"),
         ("1010110 0. 0", "seat 0 to move · 1 : 0"),
-        ("1111111 00 0", "seat 0 wins · 2 : 0"),
-        ("1111111 11 0", "seat 1 wins · 0 : 2"),
-        ("1111111 01 1", "a draw · 1 : 1"),
+        ("1111111 00 0", "seat 0 wins: all edges drawn · 2 : 0"),
+        ("1111111 11 0", "seat 1 wins: all edges drawn · 0 : 2"),
+        ("1111111 01 1", "draw: all edges drawn · 1 : 1"),
     ],
 )
-def test_caption_says_who_moves_or_how_it_ended(text: str, caption: str) -> None:
+def test_caption_names_the_mover_or_the_outcome(text: str, caption: str) -> None:
     assert texts(board(DotsAndBoxes(1, 2), text))[-1] == caption
 
 
 @pytest.mark.parametrize(
     ("text", "last", "seat"),
     [
-        ("1000000 .. 1", "h(0,0)", 0),  # took nothing: who is not to move drew it
+        ("1000000 .. 1", "h(0,0)", 0),  # took nothing: the seat that is not to move drew it
         ("1000000 .. 0", "h(0,0)", 1),
         ("1010110 0. 0", "v(0,1)", 0),  # took a box: its owner drew it
         ("1010110 1. 1", "v(0,1) v(0,0)", 1),
     ],
 )
-def test_the_last_turn_is_marked_in_the_colour_of_its_seat(text: str, last: str, seat: int) -> None:
+def test_last_turn_is_marked_in_the_colour_of_its_seat(text: str, last: str, seat: int) -> None:
     env, theme = DotsAndBoxes(1, 2), THEMES["light"]
     root = board(env, text, last)
     assert lines(root, theme.seats[seat], env) == set(map(segment, last.split()))
@@ -118,31 +113,31 @@ def test_the_last_turn_is_marked_in_the_colour_of_its_seat(text: str, last: str,
     assert texts(root)[-1] == last.split()[-1]
 
 
-def test_an_illegal_move_is_named_and_marks_nothing() -> None:
+def test_illegal_action_is_named_and_marks_nothing() -> None:
     env, theme = DotsAndBoxes(1, 2), THEMES["light"]
     before = env.from_string("1000000 .. 1")
-    after = env.step(before, jnp.int32(0))
-    root = ElementTree.fromstring(render.svg(env, after, last="h(0,0)").svg)
-    assert "illegal move by seat 1" in texts(root)
+    after = jax.jit(env.step)(before, jnp.int32(0))
+    root = parse(render.svg(env, after, last="h(0,0)"))
+    assert "illegal action by seat 1" in texts(root)
     assert lines(root, theme.seats[0], env) | lines(root, theme.seats[1], env) == set()
 
 
-def test_a_wrong_last_move_is_explained() -> None:
+def test_wrong_last_move_is_explained() -> None:
     env = DotsAndBoxes(1, 2)
     with pytest.raises(ValueError, match="row from 0 to 1"):
         render.svg(env, env.init(), last="h(2,0)")
 
 
-def test_a_game_in_motion_marks_whole_turns() -> None:
-    """Seat 0 draws an edge, then seat 1 takes two boxes in one turn: every frame shows the edges of its turn so far."""
+def test_frames_mark_the_edges_of_a_turn_so_far() -> None:
+    """Seat 0 draws an edge, then seat 1 takes two boxes in one turn."""
     env, theme = DotsAndBoxes(1, 2), THEMES["light"]
     state = env.from_string("1111000 .. 0")
     actions = [env.action_from_string(state, edge) for edge in ("v(0,0)", "v(0,1)", "v(0,2)")]
-    states = [state]
+    states, step = [state], jax.jit(env.step)
     for action in actions:
-        states.append(env.step(states[-1], jnp.int32(action)))
-    root = ElementTree.fromstring(render.animate(env, states, actions).svg)
-    assert {"seat 1 to move · 0 : 1", "2. v(0,1)", "seat 1 wins · 0 : 2"} <= set(texts(root))
+        states.append(step(states[-1], jnp.int32(action)))
+    root = parse(render.animate(env, states, actions))
+    assert {"seat 1 to move · 0 : 1", "2. v(0,1)", "seat 1 wins: all edges drawn · 0 : 2"} <= set(texts(root))
     for colour, expected in ((theme.ink, [4, 5, 6, 7]), (theme.seats[0], [0, 1, 0]), (theme.seats[1], [0, 1, 2])):
         (path,) = [e for e in root.iter(f"{SVG}path") if e.get("stroke") == colour]
         (moving,) = [e for e in path if e.get("attributeName") == "d"]
