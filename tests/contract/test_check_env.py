@@ -12,7 +12,7 @@ from tests.helpers.cases import Cases
 
 @of_each_game("env", lambda cases: cases.fast)
 def test_game_keeps_the_contract(cases: Cases, env: str) -> None:
-    check_env(jaxgames.make(env), games=16, steps=100)
+    check_env(jaxgames.make(env), games=8, steps=80)
 
 
 @pytest.mark.slow

@@ -1,6 +1,8 @@
 """How games end, and that a finished board stays as it is and pays nothing, whatever is played on it."""
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import chex
@@ -9,11 +11,17 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
+from jaxgames import Env, Outcome
 from tests.contract.games import each_game, of_each_game
 from tests.helpers.cases import Cases, Finished
 from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED, compiled, is_over, play
 
 FLAGS = {"win": TERMINATED, "draw": TERMINATED, "forfeit": TERMINATED, "truncated": TRUNCATED}
+
+
+@functools.cache
+def winners(env: Env[Any]) -> Callable[..., jax.Array]:
+    return jax.jit(env.winners)
 
 
 def played(end: Finished) -> tuple[Any, Any]:
@@ -40,6 +48,19 @@ def test_last_action_ends_the_game_and_pays(cases: Cases, end: Finished) -> None
 
 
 @of_each_game("end", lambda cases: cases.finished)
+def test_outcome_names_the_winners_and_the_reason(cases: Cases, end: Finished) -> None:
+    """Nobody has won before the last action, nor on a drawn, truncated or forfeited board."""
+    env = jaxgames.make(end.env)
+    before, after = played(end)
+    assert env.outcome(before) == Outcome("live", (), "")
+    outcome = env.outcome(after)
+    assert (outcome.kind, outcome.winners) == (end.kind, end.winners)
+    assert end.reason in outcome.reason
+    assert not winners(env)(before).any()
+    assert np.flatnonzero(winners(env)(after)).tolist() == list(end.winners)
+
+
+@of_each_game("end", lambda cases: cases.finished)
 def test_finished_board_is_frozen_and_pays_nothing(cases: Cases, end: Finished) -> None:
     """For legal-looking actions and for numbers that are none, again and again."""
     env = jaxgames.make(end.env)
@@ -57,7 +78,8 @@ def test_finished_board_is_frozen_and_pays_nothing(cases: Cases, end: Finished) 
 
 @each_game
 def test_every_kind_of_end_has_a_case(cases: Cases) -> None:
+    """A game with a limit on its length can be truncated."""
     kinds = {end.kind for end in cases.finished}
     assert kinds >= {"win", "forfeit"}
-    if any(max(jaxgames.make(env).reward_range) and "max_" in str(jaxgames.make(env)) for env in cases.fast):
+    if any(parameter.startswith("max_") for parameter in vars(jaxgames.make(cases.id))):
         assert "truncated" in kinds

@@ -11,6 +11,8 @@ from tests.helpers.positions import LIVE, TERMINATED
 
 START = "B:W21,22,23,24,25,26,27,28,29,30,31,32:B1,2,3,4,5,6,7,8,9,10,11,12"
 WCDF, OPEN_SPIEL, ONE_PLY = "checkers", "checkers(draw_rule='openspiel')", "checkers(max_plies=1)"
+NO_MOVE, LIMIT = "no legal move", "1 plies without a winner"
+QUIET_80, QUIET_40 = "80 plies without a capture or a man's move", "40 plies without a capture"
 COMMON = {
     "num_players": 2,
     "num_actions": 128,
@@ -41,8 +43,8 @@ def placements(draw: st.DrawFn) -> Placement:
 
 CASES = Cases(
     id="checkers",
-    fast=["checkers", "checkers(draw_rule='openspiel', max_plies=50)"],
-    slow=combinations("checkers", draw_rule=["wcdf", "openspiel"], max_plies=[20, 200]),
+    fast=["checkers(draw_rule='openspiel', max_plies=50)"],
+    slow=["checkers", *combinations("checkers", draw_rule=["wcdf", "openspiel"], max_plies=[20, 200])],
     facts={
         # At most 22 captures leave both sides a piece. 24 men have 3 rows of 4 with 5, 6 and 7 rows to go, 144 in all.
         WCDF: {**COMMON, "max_steps": 80 * (22 + 144 + 1), "draw_rule": "wcdf", "max_plies": None},
@@ -64,24 +66,24 @@ CASES = Cases(
     judged=[
         # 21-17 moves White's man, 14-18 an empty square, 9-6 a man backwards, 8-12 goes to an own man.
         Judged(WCDF, START, ["21-17", "14-18", "9-6", "8-12", -1, 128, 2**31 - 1, -(2**31)]),
-        Judged(WCDF, START.replace("B:", "W:", 1), ["9-13", "22-26"]),
+        Judged(WCDF, "W" + START[1:], ["9-13", "22-26"]),
         Judged(WCDF, "B:W9,11,18,28:B1,5,8", ["1-6", "8-12"]),  # captures are compulsory
         Judged(WCDF, "B:W9,18,28:B1,5,15:J15", ["5x14", "15-19", "15-11"]),  # so is the rest of a capture
         Judged(WCDF, "W:WK9,18:B1,K14,15", ["9-13", "18-22"]),
         Judged(OPEN_SPIEL, "B:WK10,K11,17,18:BK6,K7,9", []),
     ],
     finished=[
-        Finished("last piece captured", WCDF, "B:W18:B14", ["14x23"], [1, -1], "win", (0,), "no legal move"),
-        Finished("blocked", WCDF, "B:W28:B19,20", ["20-24"], [1, -1], "win", (0,), "no legal move"),
-        Finished("white wins", OPEN_SPIEL, "W:W19:B15", ["19x10"], [-1, 1], "win", (1,), "no legal move"),
-        Finished("80 plies", WCDF, "B:WK32:BK1", ["1-5"], [0, 0], "draw", (), "80", {"quiet": 79}),
-        Finished("40 plies", OPEN_SPIEL, "B:WK32:BK1", ["1-5"], [0, 0], "draw", (), "40", {"quiet": 39}),
-        Finished("limit", ONE_PLY, START, ["11-15"], [0, 0], "truncated", (), "1"),
-        Finished("limit in a capture", ONE_PLY, "B:W9,11,18,28:B1,5,8", ["8x15"], [0, 0], "truncated", (), "1"),
-        Finished("win at the limit", ONE_PLY, "B:W18:B14", ["14x23"], [1, -1], "win", (0,), "no legal move"),
-        Finished("draw at the limit", ONE_PLY, "B:WK32:BK1", ["1-5"], [0, 0], "draw", (), "80", {"quiet": 79}),
-        Finished("illegal", WCDF, START, -1, [-1, 1], "forfeit", (), "seat 0"),
-        Finished("illegal by white", WCDF, START.replace("B:", "W:", 1), 0, [1, -1], "forfeit", (), "seat 1"),
+        Finished("last piece captured", WCDF, "B:W18:B14", ["14x23"], [1, -1], "win", (0,), NO_MOVE),
+        Finished("blocked", WCDF, "B:W28:B19,20", ["20-24"], [1, -1], "win", (0,), NO_MOVE),
+        Finished("white wins", OPEN_SPIEL, "W:W19:B15", ["19x10"], [-1, 1], "win", (1,), NO_MOVE),
+        Finished("80 plies", WCDF, "B:WK32:BK1", ["1-5"], [0, 0], "draw", (), QUIET_80, {"quiet": 79}),
+        Finished("40 plies", OPEN_SPIEL, "B:WK32:BK1", ["1-5"], [0, 0], "draw", (), QUIET_40, {"quiet": 39}),
+        Finished("limit", ONE_PLY, START, ["11-15"], [0, 0], "truncated", (), LIMIT),
+        Finished("limit in a capture", ONE_PLY, "B:W9,11,18,28:B1,5,8", ["8x15"], [0, 0], "truncated", (), LIMIT),
+        Finished("win at the limit", ONE_PLY, "B:W18:B14", ["14x23"], [1, -1], "win", (0,), NO_MOVE),
+        Finished("draw at the limit", ONE_PLY, "B:WK32:BK1", ["1-5"], [0, 0], "draw", (), QUIET_80, {"quiet": 79}),
+        Finished("illegal", WCDF, START, -1, [-1, 1], "forfeit", (), "illegal action by seat 0"),
+        Finished("illegal by white", WCDF, "W" + START[1:], 0, [1, -1], "forfeit", (), "illegal action by seat 1"),
     ],
     wrong_positions=(
         WCDF,

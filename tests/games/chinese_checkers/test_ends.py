@@ -1,6 +1,11 @@
 """Wins, and the limit of rounds."""
 
-from tests.games.chinese_checkers.pictures import START, WIN_BY_HOP, WIN_BY_STEP, game, read, upside_down
+import jax
+import numpy as np
+import pytest
+
+from tests.games.chinese_checkers.pictures import PLAYERS, START, WIN_BY_HOP, WIN_BY_STEP, game, read, upside_down
+from tests.games.chinese_checkers.reference import Cell, Position, Reference
 from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED, is_over, legal, play, start
 
 
@@ -69,3 +74,17 @@ def test_win_in_the_last_round_is_a_win() -> None:
     env = game()
     state = play(env, read(env, upside_down(WIN_BY_STEP), seat=1, rounds=199), "7->2")
     assert is_over(state) == TERMINATED
+
+
+@pytest.mark.parametrize("num_players", PLAYERS)
+def test_winner_is_the_last_mover_if_its_goal_is_full(num_players: int) -> None:
+    """Each seat's goal holds its pegs, alone on the board: only the seat before the one to move has won."""
+    env, reference = game(num_players=num_players), Reference(2, num_players)
+    winners = jax.jit(env.winners)
+    for owner in range(num_players):
+        pegs: dict[Cell, int | None] = dict.fromkeys(reference.cells) | dict.fromkeys(reference.goal[owner], owner)
+        for seat in range(num_players):
+            state = jax.device_get(env.from_string(reference.to_string(Position(pegs=pegs, seat=seat))))
+            expected = [winner == owner == (seat - 1) % num_players for winner in range(num_players)]
+            assert winners(state).tolist() == expected
+            assert env.outcome(state).winners == tuple(np.flatnonzero(expected))

@@ -20,6 +20,10 @@ COMMON = {
     "zero_sum": True,
     "needs_key": False,
 }
+QUIET, LIMIT = "100 plies without a capture or a pawn move", "256 plies without a winner"
+KNIGHTS_HOME = ["b1a3", "b5c3", "a3b1", "c3b5"]
+EXPOSED = "k4/5/K4/5/4R b - - 0 1"
+HEMMED_IN = "kp3/pp3/pp3/pp3/pp2K w - - 0 1"  # after White's move no black piece can move
 MATE = "k4/5/K4/5/4R w - - 0 1"  # e1e5 mates
 PROMOTIONS = "1n1bk/P1P1P/5/p1p1p/1N1BK"
 PINS = "k1r1b/P1PPP/2q2/1B1p1/K1R1b"
@@ -111,23 +115,19 @@ CASES = Cases(
     finished=[
         Finished("checkmate", STANDARD, MATE, ["e1e5"], [1, -1], "win", (0,), "checkmate"),
         Finished("black mates", STANDARD, "4r/5/k4/5/K4 b - - 0 1", ["e5e1"], [-1, 1], "win", (1,), "checkmate"),
-        Finished("stalemate", STANDARD, "k4/5/1K3/2Q2/5 w - - 0 1", ["c2c4"], [0, 0], "draw", (), "no legal move"),
-        Finished("100 plies", STANDARD, "k4/5/K4/5/4R w - - 99 60", ["e1e2"], [0, 0], "draw", (), "100 plies"),
+        Finished("stalemate", STANDARD, "k4/5/1K3/2Q2/5 w - - 0 1", ["c2c4"], [0, 0], "draw", (), "stalemate"),
+        Finished("100 plies", STANDARD, "k4/5/K4/5/4R w - - 99 60", ["e1e2"], [0, 0], "draw", (), QUIET),
+        Finished("repetition", STANDARD, START, KNIGHTS_HOME * 2, [0, 0], "draw", (), "third occurrence"),
         Finished(
-            "third occurrence", STANDARD, START, ["b1a3", "b5c3", "a3b1", "c3b5"] * 2, [0, 0], "draw", (), "third"
+            "bare king", STANDARD, "k4/5/5/3r1/4K w - - 7 9", ["e1d2"], [0, 0], "draw", (), "insufficient material"
         ),
-        Finished("nobody can mate", STANDARD, "k4/5/5/3r1/4K w - - 7 9", ["e1d2"], [0, 0], "draw", (), "mate"),
-        Finished("limit", STANDARD, "k4/5/K4/5/4R b - - 0 128", ["a5b5"], [0, 0], "truncated", (), "256"),
+        Finished("limit", STANDARD, "k4/5/K4/5/4R b - - 0 128", ["a5b5"], [0, 0], "truncated", (), LIMIT),
         Finished("mate for material", MATERIAL, MATE, ["e1e5"], [0, 0], "win", (0,), "checkmate"),
         Finished("mate at the limit", "minichess(max_plies=1)", MATE, ["e1e5"], [1, -1], "win", (0,), "checkmate"),
-        Finished(
-            "king captured", KING_CAPTURE, "k4/5/K4/5/4R b - - 0 1", ["a5a4", "a3a4"], [1, -1], "win", (0,), "king"
-        ),
-        Finished(
-            "no pseudo-legal move", KING_CAPTURE, "kp3/pp3/pp3/pp3/pp2K w - - 0 1", ["e1e2"], [0, 0], "draw", (), "move"
-        ),
-        Finished("illegal", STANDARD, START, -1, [-1, 1], "forfeit", (), "seat 0"),
-        Finished("illegal by black", KING_CAPTURE, "k4/5/K4/5/4R b - - 0 1", 0, [1, -1], "forfeit", (), "seat 1"),
+        Finished("king captured", KING_CAPTURE, EXPOSED, ["a5a4", "a3a4"], [1, -1], "win", (0,), "king captured"),
+        Finished("hemmed in", KING_CAPTURE, HEMMED_IN, ["e1e2"], [0, 0], "draw", (), "no legal move"),
+        Finished("illegal", STANDARD, START, -1, [-1, 1], "forfeit", (), "illegal action by seat 0"),
+        Finished("illegal by black", KING_CAPTURE, EXPOSED, 0, [1, -1], "forfeit", (), "illegal action by seat 1"),
     ],
     wrong_positions=(
         STANDARD,
@@ -165,8 +165,8 @@ CASES = Cases(
             ("b4b5k", "'b4b5k'", "'d4d5q'"),
             ("a1a1", "'a1a1'", "line or a knight's jump from a1"),
             ("a1b4", "not b4", "line or a knight's jump from a1"),
-            ("b4b5", "'b4b5q'", "what the pawn becomes"),
-            ("b4c5", "'b4c5q'", "what the pawn becomes"),
+            ("b4b5", "'b4b5q'", "the pawn becomes"),
+            ("b4c5", "'b4c5q'", "the pawn becomes"),
             ("a1a2q", "'q'", "no promotion"),
             ("d4d5q", "'q'", "no promotion"),
             ("b4e5n", "'b4e5n'", "line or a knight's jump"),

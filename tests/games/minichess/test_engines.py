@@ -17,7 +17,7 @@ from tests.games.minichess.cases import START
 from tests.games.minichess.pictures import STANDARD
 from tests.helpers.positions import batched, board, random_actions, repeated, start
 
-BOARDS = 80  # of the fast tests: one batch size to compile for
+BOARDS = 50  # of the fast tests: one batch size to compile for
 
 # -- Pgx --------------------------------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ def play_beside_pgx(games: int, boards: int, seed: int) -> Counter[str]:
         np.testing.assert_array_equal(masks[live], seen.mask[live])
         np.testing.assert_array_equal(observations[live][..., :14], seen.observation[live])
         actions = random_actions(rng, masks)
-        wrong = live & (rng.random(boards) < 0.0005)
+        wrong = live & (rng.random(boards) < 0.001)
         actions[wrong] = random_actions(rng, ~masks)[wrong]
         ours, theirs = jax.device_get(step(ours, actions)), pgx_step(theirs, actions)
         seen = jax.device_get(pgx_look(theirs))
@@ -97,8 +97,8 @@ def test_pgx_agrees_on_whole_games() -> None:
     """Actions, legal moves, observations, rewards and ends, with illegal actions and finished boards among them."""
     ends = play_beside_pgx(games=BOARDS, boards=BOARDS, seed=0)
     assert ends.total() == BOARDS
-    assert ends["White"] + ends["Black"] >= 8
-    assert ends["draw"] >= 40
+    assert ends["White"] + ends["Black"] >= 5
+    assert ends["draw"] >= 25
     assert ends["illegal"] >= 1
 
 
@@ -183,8 +183,8 @@ def end_of_king_capture(moves: list[str]) -> str:
 
 def test_pyffish_agrees_on_a_sample_of_positions_and_on_ends() -> None:
     ends = play_beside_pyffish("standard", games=BOARDS, share=0.05, seed=0)
-    assert ends["asked"] >= 300
-    assert ends["mate"] >= 8
+    assert ends["asked"] >= 150
+    assert ends["mate"] >= 5
     assert ends["stalemate"]
     assert ends["dead"]
     assert ends["drawn"]
@@ -197,10 +197,10 @@ def test_pyffish_agrees_on_every_position_of_whole_games() -> None:
 
 
 def test_pyffish_agrees_on_games_of_king_capture() -> None:
-    """Every tenth position of 80 games, and every end."""
+    """Every tenth position of 50 games, and every end."""
     ends = play_beside_pyffish("king_capture", games=BOARDS, share=0.1, seed=0)
-    assert ends["asked"] >= 200
-    assert ends["captured"] >= 75
+    assert ends["asked"] >= 120
+    assert ends["captured"] >= 46
 
 
 @pytest.mark.slow

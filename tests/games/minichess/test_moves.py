@@ -34,12 +34,13 @@ def test_check_must_be_answered() -> None:
 
 
 def test_only_the_king_answers_a_double_check() -> None:
+    """The knight on a1 may not capture one of the checking pieces."""
     picture = """
         k . . R .
         . . . . .
         . N . . .
-        . n . . .
-        . . K . r
+        . . . . .
+        n . K . r
     """
     assert legal(STANDARD, drawn(STANDARD, picture, "b")) == {"a5a4", "a5b4"}
 

@@ -13,7 +13,7 @@ from tests.helpers.lockstep import Lockstep
 SETS: list[dict[str, Any]] = [
     {"max_plies": 256},
     {"board": "baby", "double_step": True, "promotion": "queen", "max_plies": 90},
-    {"board": "mallet", "reward": "material", "max_plies": 256},
+    {"board": "mallet", "reward": "material", "max_plies": 120},
     {"rules": "king_capture", "max_plies": 200},
     {"rules": "king_capture", "board": "mallet", "double_step": True, "promotion": "queen", "max_plies": 30},
     {"rules": "king_capture", "board": "baby", "reward": "material", "double_step": True, "max_plies": 25},
