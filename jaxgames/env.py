@@ -48,6 +48,16 @@ class Outcome:
     reason: str  # "checkmate", "all edges drawn", "illegal action by seat 1"; "" on a live board
 
 
+# The public methods that check their arguments and call the method with an underscore, which a game supplies.
+CHECKED_METHODS = (
+    "init",
+    "observe",
+    "winners",
+    "action_to_string",
+    "action_from_string",
+    "to_string",
+    "from_string",
+)
 MODULES: dict[str, str] = {}  # by id: the module that `make` imported to find a game; part of the env's text
 
 
@@ -62,6 +72,13 @@ class Env(abc.ABC, Generic[S]):
     version: ClassVar[int] = 1  # raised when rules, rewards, actions or observations change: results do not compare
     needs_key: ClassVar[bool] = False  # whether chance plays a part in `init` or `step`
     num_players: int
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Lets a game override a public method itself. The method then does without the checks of this class."""
+        super().__init_subclass__(**kwargs)
+        for name in CHECKED_METHODS:
+            if name in vars(cls) and f"_{name}" not in vars(cls):
+                setattr(cls, f"_{name}", vars(cls)[name])
 
     # -- plain Python values, which need no device ---------------------------------------------------
 
@@ -219,16 +236,16 @@ class Env(abc.ABC, Generic[S]):
     def _observe(self, state: S, player: jax.Array | None) -> jax.Array:
         """Returns bool[*observation_shape] from the seat `player` (int32[]), from the mover's if None."""
 
-    @abc.abstractmethod
     def _winners(self, state: S) -> jax.Array:
         """Returns bool[num_players], who has won in this position by the rules alone; all False in a live position."""
+        raise NotImplementedError(f"{self.id} does not say who has won: define _winners(state)")
 
-    @abc.abstractmethod
     def _reason(self, state: S) -> str:
         """Returns why the rules ended the game in this position, or which limit truncated it, in a few words.
 
         Returns "" where they did neither: if the board is finished, an illegal action has ended it.
         """
+        raise NotImplementedError(f"{self.id} does not say why its games end: define _reason(state)")
 
     @abc.abstractmethod
     def _action_to_string(self, state: S, action: int) -> str:
