@@ -187,7 +187,7 @@ def run_worker(task: Task) -> None:
     if task.cores:
         os.sched_setaffinity(0, task.cores)
     if task.coordinator is not None:
-        processes.join("benchmarks.scaling", task.coordinator, task.processes, task.process_id, timeout=300)
+        processes.join(task.coordinator, task.processes, task.process_id, timeout=300)
     learner = PPO(task.config)
     mesh = sharding.mesh_for(task.devices, learner.divisible)
     train_state = sharding.shard(jax.jit(learner.init)(jax.random.key(0)), mesh, learner.partition_specs)

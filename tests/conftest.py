@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives each folder of tests, and each game, to one worker (`--dist loadgroup`), which compiles its programs once."""
+    """Gives each folder, and each game, to one worker (`--dist loadgroup`), which compiles its programs once."""
     for item in items:
         if item.get_closest_marker("xdist_group") is None:  # contract tests have the group of their game already
             item.add_marker(pytest.mark.xdist_group(item.path.parent.name))
