@@ -1,4 +1,4 @@
-"""Errors that teach: each message says what was wrong, what was expected and what to type instead.
+"""Checks of arguments, whose messages say what was wrong, what was expected and what to type instead.
 
 The first part checks the parameters of a game, the second part the arguments of the functions of an env.
 """
@@ -17,18 +17,21 @@ INT32 = np.iinfo(np.int32)
 
 
 class ParameterError(ValueError):
-    """A game or a parameter that `make` refuses. The message names what is allowed."""
+    """Raised where `make` refuses a game or a parameter. The message names what is allowed."""
 
 
 class ParameterTypeError(ParameterError, TypeError):
-    """A parameter of the wrong type."""
+    """Raised where a parameter has the wrong type."""
 
 
 # -- parameters ----------------------------------------------------------------------------------------
 
 
 def check_int(name: str, value: object, low: int, high: int, also: str = "") -> None:
-    """Raises ParameterError unless `value` is an integer from `low` to `high`; `also` names other allowed values."""
+    """Raises ParameterError unless `value` is an integer from `low` to `high`.
+
+    The message ends with `also`, other values that the caller allows, such as " or None".
+    """
     allowed = f"{name} must be an integer from {low} to {high}{also}"
     if isinstance(value, bool) or not isinstance(value, int):
         raise ParameterTypeError(f"{allowed}, not {value!r}")
@@ -110,5 +113,5 @@ def check_seat(player: Any, num_players: int) -> jax.Array:
 
 
 def written_shape(shape: tuple[int, ...]) -> str:
-    """Returns the sizes of a batch as people write them: `1000`, or `4 x 250`."""
+    """Returns the shape of a batch as an error writes it: "1000", or "4 x 250"."""
     return " x ".join(map(str, shape))

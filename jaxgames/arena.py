@@ -34,7 +34,8 @@ class Games(NamedTuple):
     forfeited: jax.Array  # bool[games], an illegal action ended the game
 
     @property
-    def over(self) -> jax.Array:  # bool[games]
+    def over(self) -> jax.Array:
+        """bool[games], whether the game has ended."""
         return self.boards.terminated | self.boards.truncated
 
 
@@ -58,7 +59,7 @@ def start(env: Env[Any], key: jax.Array, num_games: int) -> Games:
 def advance(
     env: Env[Any], agents: Sequence[Agent], agent_of_seat: jax.Array, games: Games, key: jax.Array
 ) -> tuple[Games, jax.Array]:
-    """Plays one step of every game that is not over.
+    """Returns the games after one step of every game that is not over, and the actions of the step.
 
     Every agent chooses an action for every board, and each board takes the one of the agent on its mover's seat.
 
@@ -71,10 +72,10 @@ def advance(
     """
     boards = games.boards
     last_key, step_key, *other_keys = jax.random.split(key, 1 + len(agents))  # this order fixes the games of a seed
-    to_act = jnp.take_along_axis(agent_of_seat, boards.current_player[:, None], axis=1)[:, 0]
+    acting_agent = jnp.take_along_axis(agent_of_seat, boards.current_player[:, None], axis=1)[:, 0]
     action = agents[-1].act(last_key, boards)
     for number, (agent, agent_key) in enumerate(zip(agents[:-1], other_keys, strict=True)):
-        action = jnp.where(to_act == number, agent.act(agent_key, boards), action)
+        action = jnp.where(acting_agent == number, agent.act(agent_key, boards), action)
     return _after(env, games, action, step_key), action
 
 
@@ -106,7 +107,10 @@ def advance_until_over(
     *,
     max_steps: int | None = None,
 ) -> Games:
-    """Repeats `advance` until every game is over, at most `max_steps` times. Agents must be on the device."""
+    """Returns the games after repeated `advance`: until every game is over, at most `max_steps` times.
+
+    Agents must be on the device.
+    """
 
     def unfinished(carry: tuple[Games, jax.Array, jax.Array]) -> jax.Array:
         games, _, step = carry
@@ -131,16 +135,16 @@ def play(
 ) -> Games:
     """Returns whole games. Call it on the host, outside of `jit`.
 
-    Where all agents are on the device, the games are played in parts of `STEPS_PER_SLICE` steps, each of them one call
+    Where all agents are on the device, the games are played in slices of `STEPS_PER_SLICE` steps. A slice is one call
     of a compiled loop. Other agents are called step by step.
 
     Args:
       agents: the players; two calls whose agents differ only in their arrays share one compiled program.
       agent_of_seat: int32[games, num_players], index into `agents`.
-      on_finished: called between the parts with the number of games that ended in the last one; `update` of a tqdm
-        bar, for example.
+      on_finished: called after every slice or step with the number of games that ended in it; `update` of a tqdm bar,
+        for example.
 
-    Raises ValueError where `agent_of_seat` has another shape, or an entry that is no index.
+    Raises ValueError where `agent_of_seat` has another shape, or an entry that is no index of an agent.
     """
     _check_seats(env, len(agents), np.asarray(agent_of_seat))
     start_key, key = jax.random.split(key)
@@ -158,6 +162,7 @@ def play(
 
 
 def _check_seats(env: Env[Any], num_agents: int, agent_of_seat: np.ndarray) -> None:
+    """Raises ValueError unless `agent_of_seat` is [games, num_players] and holds indices of agents."""
     if agent_of_seat.ndim != 2 or agent_of_seat.shape[1] != env.num_players:
         raise ValueError(f"agent_of_seat must have shape [games, {env.num_players}], not {list(agent_of_seat.shape)}")
     if agent_of_seat.size and not (agent_of_seat.min() >= 0 and agent_of_seat.max() < num_agents):
@@ -169,12 +174,14 @@ def _check_seats(env: Env[Any], num_agents: int, agent_of_seat: np.ndarray) -> N
 
 @functools.partial(jax.jit, static_argnames="env")
 def _slice(env: Env[Any], agents: tuple[Agent, ...], agent_of_seat: jax.Array, games: Games, key: jax.Array) -> Games:
+    """Returns the games after at most `STEPS_PER_SLICE` steps, by agents on the device."""
     return advance_until_over(env, agents, agent_of_seat, games, key, max_steps=STEPS_PER_SLICE)
 
 
 def _single_step(
     env: Env[Any], agents: tuple[Agent, ...], agent_of_seat: jax.Array, games: Games, key: jax.Array
 ) -> Games:
+    """Returns the games after one step, by any agents."""
     return advance(env, agents, agent_of_seat, games, key)[0]
 
 
@@ -186,10 +193,11 @@ def record(
     key: jax.Array,
     num_steps: int,
 ) -> tuple[Games, State, jax.Array]:
-    """Plays `num_steps` steps and keeps them. Agents must be on the device.
+    """Returns the games after `num_steps` steps, and the steps. Agents must be on the device.
 
     Returns:
-      The games after the steps, the boards before each step and the actions (both with a leading axis of steps).
+      The games after the steps; the boards before each step, leaves [num_steps, games, ...]; and the actions,
+      int32[num_steps, games].
     """
 
     def body(games: Games, key: jax.Array) -> tuple[Games, tuple[State, jax.Array]]:
@@ -222,19 +230,21 @@ def evaluate(
 
 @functools.partial(jax.jit, static_argnames=("num_games", "num_players", "seat"))
 def one_seat(key: jax.Array, num_games: int, num_players: int, seat: int | None = None) -> jax.Array:
-    """int32[games, num_players]: agent 0 on `seat`, or on a seat drawn for each game if None; agent 1 on the others.
+    """Returns int32[games, num_players], the agents of the seats: 0 on `seat`, 1 on all others.
+
+    With None, the seat of agent 0 is drawn for each game.
 
     Raises ValueError for a seat that the game does not have.
     """
     if seat is not None and not 0 <= seat < num_players:
         raise ValueError(f"seat must be from 0 to {num_players - 1}, not {seat}")
-    its_seat = jax.random.randint(key, (num_games,), 0, num_players) if seat is None else jnp.full(num_games, seat)
-    return jnp.where(jnp.arange(num_players) == its_seat[:, None], 0, 1)
+    seat_of_0 = jax.random.randint(key, (num_games,), 0, num_players) if seat is None else jnp.full(num_games, seat)
+    return jnp.where(jnp.arange(num_players) == seat_of_0[:, None], 0, 1)
 
 
 @functools.partial(jax.jit, static_argnames=("num_games", "num_players", "num_agents", "seats_each"))
 def equal_shares(key: jax.Array, num_games: int, num_players: int, num_agents: int, seats_each: int) -> jax.Array:
-    """int32[games, num_players]: agents 0 to num_agents - 1 on `seats_each` seats each, shuffled in every game.
+    """Returns int32[games, num_players], agents 0 to num_agents - 1 on `seats_each` seats each, shuffled in every game.
 
     The seats that are left get agent `num_agents`.
     """
@@ -246,12 +256,12 @@ def equal_shares(key: jax.Array, num_games: int, num_players: int, num_agents: i
 
 
 def winners(env: Env[Any], games: Games) -> jax.Array:
-    """bool[games, num_players], the seats that won by the rules."""
+    """Returns bool[games, num_players], the seats that won by the rules."""
     return jax.vmap(env.winners)(games.boards)
 
 
 def drawn(env: Env[Any], games: Games) -> jax.Array:
-    """bool[games]: the rules ended the game without a winner. A forfeited game is not drawn."""
+    """Returns bool[games], whether the rules ended the game without a winner. A forfeited game is not drawn."""
     return games.boards.terminated & ~winners(env, games).any(-1) & ~games.forfeited
 
 
@@ -266,7 +276,7 @@ def summary(env: Env[Any], games: Games, agent_of_seat: jax.Array, number: int =
 
     Args:
       agent_of_seat: int32[games, num_players].
-      number: the agent's, in `agent_of_seat`.
+      number: the agent's index, as it stands in `agent_of_seat`.
     """
     names = ("win_rate", "draw_rate", "truncated_rate", "mean_turns", "mean_reward")
     return dict(zip(names, _summary(env, games, agent_of_seat, number), strict=True))  # in this order
@@ -274,12 +284,12 @@ def summary(env: Env[Any], games: Games, agent_of_seat: jax.Array, number: int =
 
 @functools.partial(jax.jit, static_argnames="env")
 def _summary(env: Env[Any], games: Games, agent_of_seat: jax.Array, number: int) -> tuple[jax.Array, ...]:
-    its_seats = agent_of_seat == number
-    won = winners(env, games) & its_seats
+    on_seat = agent_of_seat == number  # bool[games, num_players]
+    won = winners(env, games) & on_seat
     return (
         won.any(-1).mean(dtype=jnp.float32),
         drawn(env, games).mean(dtype=jnp.float32),
         games.boards.truncated.mean(dtype=jnp.float32),
         (games.turns * won).sum() / won.sum(dtype=jnp.float32),
-        (games.returns * its_seats).sum() / its_seats.sum(dtype=jnp.float32),
+        (games.returns * on_seat).sum() / on_seat.sum(dtype=jnp.float32),
     )

@@ -8,7 +8,9 @@ import numpy as np
 
 W = TypeVar("W", jax.Array, np.uint32)  # words on the device, or one on the host
 
-HALVES = (  # (places, mask): swap neighbouring groups of so many bits; the mask has the lower group of each pair
+# To reverse 32 bits, swap neighbouring groups of 1, 2, 4, 8 and 16 bits. Each entry is (width of a group, mask of the
+# lower group of each pair).
+GROUP_SWAPS = (
     (1, 0x55555555),
     (2, 0x33333333),
     (4, 0x0F0F0F0F),
@@ -18,7 +20,7 @@ HALVES = (  # (places, mask): swap neighbouring groups of so many bits; the mask
 
 
 def union(words: Sequence[W]) -> W:
-    """Bitwise OR of one or more words."""
+    """Returns the bitwise OR of one or more words."""
     first, *others = words
     for word in others:
         first = first | word
@@ -27,7 +29,7 @@ def union(words: Sequence[W]) -> W:
 
 def reversed_bits(words: jax.Array) -> jax.Array:
     """Returns uint32[...], the words with bit i moved to place 31 - i."""
-    for places, low in HALVES:
-        mask, by = np.uint32(low), np.uint32(places)
+    for width, lower in GROUP_SWAPS:
+        mask, by = np.uint32(lower), np.uint32(width)
         words = ((words >> by) & mask) | ((words & mask) << by)
     return words

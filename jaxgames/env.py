@@ -58,7 +58,7 @@ CHECKED_METHODS = (
     "to_string",
     "from_string",
 )
-MODULES: dict[str, str] = {}  # by id: the module that `make` imported to find a game; part of the env's text
+MODULE_OF_GAME: dict[str, str] = {}  # by id, of games that `make` found by importing a module; part of the env's text
 
 
 class Env(abc.ABC, Generic[S]):
@@ -74,7 +74,7 @@ class Env(abc.ABC, Generic[S]):
     num_players: int
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Lets a game override a public method itself. The method then does without the checks of this class."""
+        """Lets a game override a public method itself; its version then replaces the checks of this class as well."""
         super().__init_subclass__(**kwargs)
         for name in CHECKED_METHODS:
             if name in vars(cls) and f"_{name}" not in vars(cls):
@@ -213,7 +213,8 @@ class Env(abc.ABC, Generic[S]):
         check_text(text)
         return self._from_string(text)
 
-    # -- supplied by a game; arguments are checked already. Only results on live boards count, but for the last two ---
+    # -- supplied by a game: the public methods above check the arguments, and call these -------------
+    # `step` and `legal_action_mask` drop the results on finished boards, so any value will do there.
 
     @abc.abstractmethod
     def _init(self, key: jax.Array | None) -> S:
@@ -237,7 +238,10 @@ class Env(abc.ABC, Generic[S]):
         """Returns bool[*observation_shape] from the seat `player` (int32[]), from the mover's if None."""
 
     def _winners(self, state: S) -> jax.Array:
-        """Returns bool[num_players], who has won in this position by the rules alone; all False in a live position."""
+        """Returns bool[num_players], the seats that have won in this position by the rules alone.
+
+        All False in a live position.
+        """
         raise NotImplementedError(f"{self.id} does not say who has won: define _winners(state)")
 
     def _reason(self, state: S) -> str:
@@ -266,7 +270,7 @@ class Env(abc.ABC, Generic[S]):
     # -- checks of arguments: types and shapes only, while the program is traced ----------------------
 
     def _check_board(self, method: str, state: Any, on_host: bool = False) -> None:
-        """Raises TypeError unless `state` is a state of this env, ValueError unless it is one board."""
+        """Raises TypeError unless `state` is an unwrapped `State`, ValueError unless it is one board."""
         if not isinstance(state, State):
             raise TypeError(f"env.{method} expected a state of {self}, not {type(state).__name__}")
         if state.wrapper:
@@ -298,10 +302,11 @@ class Env(abc.ABC, Generic[S]):
     def __str__(self) -> str:
         """Returns the id with every parameter, as `jaxgames.make` takes it in any process."""
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]  # every env is a dataclass
-        module = f"{MODULES[self.id]}:" if self.id in MODULES else ""
+        module = f"{MODULE_OF_GAME[self.id]}:" if self.id in MODULE_OF_GAME else ""
         return f"{module}{self.id}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in fields if f.init)})"
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _compiled_winners(env: Env[Any], state: Any) -> jax.Array:
+    """Returns bool[num_players], `env.winners` as one compiled program, for calls on the host."""
     return env.winners(state)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxgames._checks import ParameterError
-from jaxgames.env import MODULES, Env
+from jaxgames.env import MODULE_OF_GAME, Env
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
@@ -106,7 +106,7 @@ def _import(module: str, name: str, text: str) -> None:
             f"{module!r} must call jaxgames.register({name!r}, ...) when it is imported, and does not; "
             f"the games registered are {known}"
         )
-    MODULES[name] = module
+    MODULE_OF_GAME[name] = module
 
 
 def _parse(text: str) -> tuple[str, str, dict[str, Any]]:

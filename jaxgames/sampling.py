@@ -31,7 +31,7 @@ from jaxgames.bits import union
 
 PrefixSums = Callable[[jax.Array], jax.Array]  # float32[n] to float32[n], inclusive
 
-WORD = 32  # bits
+BITS_PER_WORD = 32
 MATMUL_PREFIX_SUM_MAX = 256  # on a CPU, prefix sums of up to this length multiply by a triangular matrix of ones
 
 
@@ -64,34 +64,35 @@ def sample_action(key: jax.Array, weights: jax.Array) -> jax.Array:
 
 
 def _random_action(key: jax.Array, mask: jax.Array, prefix_sums: PrefixSums) -> jax.Array:
-    """Returns what `random_action` returns; the columns are words of bits, one bit for each row."""
-    rows = _rows(mask, WORD)
+    """Returns int32[], the result of `random_action`; the columns are words of bits, one bit for each row."""
+    rows = _rows(mask, BITS_PER_WORD)
     words = union([row.astype(jnp.uint32) << np.uint32(i) for i, row in enumerate(rows)])  # bit i is from row i
     counts = jax.lax.population_count(words).astype(jnp.float32)
     cumulative = prefix_sums(counts)
     target = jnp.floor(jax.random.uniform(key) * cumulative[-1])  # legal actions before the one to draw
     column = jnp.minimum((cumulative <= target).sum(dtype=jnp.int32), words.size - 1)
     rank = (target - (cumulative[column] - counts[column])).astype(jnp.int32)  # legal actions above it in its column
-    upto = np.uint32(2**WORD - 1) >> np.arange(WORD - 1, -1, -1, dtype=np.uint32)  # [i]: the bits 0 to i
-    row = (jax.lax.population_count(words[column] & upto).astype(jnp.int32) <= rank).sum(dtype=jnp.int32)
+    up_to_bit = np.uint32(2**BITS_PER_WORD - 1) >> np.arange(BITS_PER_WORD - 1, -1, -1, dtype=np.uint32)  # bits 0 to i
+    row = (jax.lax.population_count(words[column] & up_to_bit).astype(jnp.int32) <= rank).sum(dtype=jnp.int32)
     return jnp.where(cumulative[-1] > 0, row * words.size + column, 0)
 
 
 def _sample_action(key: jax.Array, weights: jax.Array, prefix_sums: PrefixSums) -> jax.Array:
-    """Returns what `sample_action` returns."""
+    """Returns int32[], the result of `sample_action`."""
     rows = _rows(weights.astype(jnp.float32), math.isqrt(weights.size))
-    sums = sum(rows[1:], rows[0])
-    cumulative = prefix_sums(sums)
+    column_sums = sum(rows[1:], rows[0])
+    width, last = column_sums.size, weights.size - 1
+    cumulative = prefix_sums(column_sums)
     target = jax.random.uniform(key) * cumulative[-1]
-    column = _first_beyond(target, cumulative, sums)
-    actions = np.arange(len(rows)) * sums.size + column
-    inside = jnp.where(actions < weights.size, weights[jnp.minimum(actions, weights.size - 1)], 0).astype(jnp.float32)
-    row = _first_beyond(target - (cumulative[column] - sums[column]), prefix_sums(inside), inside)
-    return jnp.where(cumulative[-1] > 0, row * sums.size + column, 0)
+    column = _first_beyond(target, cumulative, column_sums)
+    actions = np.arange(len(rows)) * width + column  # those of the column
+    in_column = jnp.where(actions < weights.size, weights[jnp.minimum(actions, last)], 0).astype(jnp.float32)
+    row = _first_beyond(target - (cumulative[column] - column_sums[column]), prefix_sums(in_column), in_column)
+    return jnp.where(cumulative[-1] > 0, row * width + column, 0)
 
 
 def _rows(x: jax.Array, max_rows: int) -> Sequence[jax.Array]:
-    """Splits `x` into at most `max_rows` rows of equal width, the last one zero-padded.
+    """Returns `x` ([n]) as at most `max_rows` rows of equal width, the last one zero-padded.
 
     The rows are slices: on a CPU, XLA would compute a padded matrix element by element.
     """
@@ -128,7 +129,13 @@ def _matmul_prefix_sums(x: jax.Array) -> jax.Array:
 
 
 def _check_arguments(call: str, key: Any, weights: Any, expected: str, allowed: Sequence[Any]) -> None:
-    """Raises TypeError or ValueError unless the arguments are one key and one array, judged by types and shapes."""
+    """Raises TypeError or ValueError unless the types and shapes are those of one PRNG key and one array [n].
+
+    Args:
+      call: the call as an error writes it, such as "random_action(key, mask)".
+      expected: the second argument as an error writes it, such as "bool[num_actions]".
+      allowed: the types of numbers that `weights` may have.
+    """
     key_type, weights_type = (getattr(argument, "dtype", type(argument)) for argument in (key, weights))
     new_style = jnp.issubdtype(key_type, jax.dtypes.prng_key)
     old_style = key_type == np.uint32 and np.ndim(key) > 0  # uint32[2]

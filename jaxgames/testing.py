@@ -1,4 +1,4 @@
-"""A conformance check for games, yours included: does an env keep the contract of `jaxgames.env`?
+"""`check_env`, a conformance check: an env, yours included, must keep the contract of `jaxgames.env`.
 
     from jaxgames.testing import check_env
 
@@ -23,9 +23,9 @@ from jaxgames.env import Env, Outcome, State
 from jaxgames.registry import list_games, make
 from jaxgames.wrappers import AutoReset, Wrapper
 
-STEPS_BETWEEN_TEXTS = 5  # checks of notation and outcome go board by board
+STEPS_BETWEEN_TEXTS = 5  # checks of notation and outcome are slow: they go board by board
 STEPS_BETWEEN_SINGLE_BOARDS = 50
-SINGLE_BOARDS = 4  # of a batch, compared with the same boards alone
+SINGLE_BOARDS = 4  # boards of a batch that are compared with the same boards stepped alone
 
 ILLEGAL_ACTION = (
     "an illegal action must end a live board, pay -1 to the mover and 1 / (num_players - 1) to the others and leave "
@@ -84,7 +84,7 @@ def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0
 
 
 def _check_values(env: Any) -> None:
-    """The plain Python values are sound; the env can be a static argument and a text."""
+    """Checks that the plain Python values are valid, and that the env is hashable and equals what its text makes."""
     _require(isinstance(env, Env), f"expected a jaxgames.Env, not {type(env).__name__}")
     _require(not isinstance(env, AutoReset), f"the games of {env} never end: check the env inside")
     _require(isinstance(env.id, str) and env.id.isidentifier(), f"id must be a Python identifier, not {env.id!r}")
@@ -103,7 +103,7 @@ def _check_values(env: Any) -> None:
     sound = type(low) is float and type(high) is float and low <= -1 and high >= 1 / (env.num_players - 1)
     _require(sound, f"reward_range must be two floats and hold what an illegal action pays, not {env.reward_range!r}")
     _require(type(env.zero_sum) is bool, f"zero_sum must be a bool, not {env.zero_sum!r}")
-    _called("hash(env), which makes it static under jax.jit,", hash, env)
+    _must_return("hash(env), which makes it static under jax.jit,", hash, env)
     if env.id in list_games() and not isinstance(env, Wrapper):
         twin = make(str(env))
         _require(
@@ -113,7 +113,7 @@ def _check_values(env: Any) -> None:
 
 
 def _check_shapes(env: Env[Any]) -> None:
-    """The functions return the right types and shapes; they are traced, not run."""
+    """Checks the types and shapes that the functions return; they are traced, not run."""
     key = jax.eval_shape(lambda: jax.random.key(0))
     action = jax.ShapeDtypeStruct((), jnp.int32)
     start = jax.eval_shape(env.init, key)
@@ -144,7 +144,7 @@ def _type(leaf: Any) -> str:
 
 
 def _check_start(env: Env[Any]) -> None:
-    """A new board is live and has paid nothing; a step takes a Python integer as the action."""
+    """Checks that a new board is live and has paid nothing, and that `step` takes a Python integer as the action."""
     key = jax.random.key(0)
     state = env.init(key)
     live = not (bool(state.terminated) or bool(state.truncated) or np.any(state.rewards))
@@ -153,14 +153,14 @@ def _check_start(env: Env[Any]) -> None:
     if not env.needs_key:
         calls["step(state, action)"] = lambda state: env.step(state, 0)
     for name, call in calls.items():  # traced, but the action is not
-        _called(f"{name}, action a Python integer,", jax.eval_shape, call, state)
+        _must_return(f"{name}, action a Python integer,", jax.eval_shape, call, state)
 
 
 # -- random games --------------------------------------------------------------------------------------
 
 
 class _Programs:
-    """The env's functions, compiled for one board and for a batch, and how often each was traced."""
+    """The env's functions, compiled for one board (`step_one`, `look_one`) and for a batch; counts their traces."""
 
     def __init__(self, env: Env[Any]) -> None:
         self.env = env
@@ -174,22 +174,23 @@ class _Programs:
         return self.env.step(state, action, key)
 
     def _look(self, state: Any) -> tuple[jax.Array, ...]:
+        """Returns the mask, the mover's observation, the observations of all seats and the winners of one board."""
         self.traces["legal_action_mask, observe and winners"] += 1
         seats = jnp.arange(self.env.num_players, dtype=jnp.int32)
-        of_seats = jax.vmap(self.env.observe, in_axes=(None, 0))(state, seats)
-        return self.env.legal_action_mask(state), self.env.observe(state), of_seats, self.env.winners(state)
+        observations = jax.vmap(self.env.observe, in_axes=(None, 0))(state, seats)
+        return self.env.legal_action_mask(state), self.env.observe(state), observations, self.env.winners(state)
 
 
 @dataclass(frozen=True)
 class _Boards:
-    """A batch of boards in play and what the env returns for them, on the host; all has a leading axis of games."""
+    """A batch of boards in play and what the env returns for them, on the host; all arrays have an axis of games."""
 
     states: Any
     length: np.ndarray  # int[games], steps played
     keys: jax.Array  # [games], for the next step
     mask: np.ndarray  # bool[games, num_actions]
-    observation: np.ndarray  # bool[games, *observation_shape], the mover's
-    of_seats: np.ndarray  # bool[games, num_players, *observation_shape]
+    mover_observation: np.ndarray  # bool[games, *observation_shape]
+    seat_observations: np.ndarray  # bool[games, num_players, *observation_shape]
     winners: np.ndarray  # bool[games, num_players]
 
     @property
@@ -198,7 +199,7 @@ class _Boards:
         return self.states.terminated | self.states.truncated
 
     def state(self, game: int) -> Any:
-        """Returns one board."""
+        """Returns the board of one game."""
         return jax.tree.map(lambda leaf: leaf[game], self.states)
 
 
@@ -208,30 +209,31 @@ def _random_play(programs: _Programs, games: int, steps: int, rng: np.random.Gen
     states = jax.jit(jax.vmap(programs.env.init))(keys[0])
     length = np.zeros(games, np.int64)
     for number in range(steps + 1):
-        boards = _Boards(_host(states), length, keys[number], *map(np.asarray, programs.look(states)))
+        boards = _Boards(_to_host(states), length, keys[number], *map(np.asarray, programs.look(states)))
         yield boards
         if boards.over.all():
             return
         length = length + ~boards.over
-        states = programs.step(states, _drawn(rng, boards.mask), boards.keys)
+        states = programs.step(states, _random_actions(rng, boards.mask), boards.keys)
 
 
-def _drawn(rng: np.random.Generator, mask: np.ndarray) -> np.ndarray:
+def _random_actions(rng: np.random.Generator, mask: np.ndarray) -> np.ndarray:
     """Returns int32[games], an action that each mask allows; 0 where there is none."""
     return np.where(mask, rng.random(mask.shape), -1).argmax(-1).astype(np.int32)
 
 
-def _host(tree: Any) -> Any:
+def _to_host(tree: Any) -> Any:
     """Returns the same pytree in numpy, except for PRNG keys."""
     return jax.tree.map(lambda leaf: leaf if _is_key(leaf) else np.asarray(leaf), tree)
 
 
 def _is_key(leaf: Any) -> bool:
+    """Returns whether a leaf is an array of PRNG keys."""
     return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _assert_same(found: Any, expected: Any, message: str) -> None:
-    """Raises AssertionError with the message and the place, unless two pytrees are equal up to rounding."""
+    """Raises AssertionError, with the message and the leaf, unless two pytrees are equal up to rounding."""
     data = [jax.tree.map(lambda x: jax.random.key_data(x) if _is_key(x) else x, tree) for tree in (found, expected)]
     chex.assert_trees_all_close(*data, rtol=1e-6, custom_message=message)
 
@@ -240,7 +242,7 @@ def _assert_same(found: Any, expected: Any, message: str) -> None:
 
 
 def _check_boards(env: Env[Any], boards: _Boards) -> None:
-    """Seats, flags, rewards, masks, winners and observations of boards that legal play has led to are sound."""
+    """Checks seats, flags, rewards, masks, winners, lengths and observations of boards that legal play has reached."""
     s, games = boards.states, np.arange(len(boards.length))
     _require(((s.current_player >= 0) & (s.current_player < env.num_players)).all(), "current_player must be a seat")
     _require(not (s.terminated & s.truncated).any(), "terminated and truncated must not be set together")
@@ -257,17 +259,17 @@ def _check_boards(env: Env[Any], boards: _Boards) -> None:
     if env.max_steps is not None:
         late = (boards.length > env.max_steps) | (~boards.over & (boards.length >= env.max_steps))
         _require(not late.any(), f"a game must be over after max_steps = {env.max_steps} steps")
-    same = boards.observation == boards.of_seats[games, s.current_player]
+    same = boards.mover_observation == boards.seat_observations[games, s.current_player]
     _require(same.all(), "observe(state) must equal observe(state, current_player)")
-    seen = boards.of_seats.any((0, 1))
+    seen = boards.seat_observations.any((0, 1))
     _require(not (seen & ~env.observation_support).any(), "an observation must be False off the observation_support")
 
 
 def _check_illegal_actions(programs: _Programs, boards: _Boards, rng: np.random.Generator) -> None:
-    """An illegal action ends a live board, pays the penalty and has no winner; a finished board stays as it is."""
+    """Checks that an illegal action ends a live board and pays the penalty, and that finished boards do not change."""
     env, before = programs.env, boards.states
     games = np.arange(len(boards.length))
-    actions = _drawn(rng, ~boards.mask)
+    actions = _random_actions(rng, ~boards.mask)
     beyond = rng.choice([-1, -(2**31), env.num_actions, 2**31 - 1], len(games))
     actions = np.where(boards.mask[games, actions] | (rng.random(len(games)) < 0.2), beyond, actions).astype(np.int32)
     after = programs.step(before, actions, boards.keys)
@@ -281,13 +283,13 @@ def _check_illegal_actions(programs: _Programs, boards: _Boards, rng: np.random.
     _require(not mask.any(), "the mask must be all False after an illegal action")
     _require(not winners[~boards.over].any(), NO_WINNERS)
     _require((winners == boards.winners)[boards.over].all(), "a finished board must keep its winners")
-    again = programs.step(after, _drawn(rng, ~mask), boards.keys)
+    again = programs.step(after, _random_actions(rng, ~mask), boards.keys)
     unpaid = dataclasses.replace(expected, rewards=np.zeros_like(penalty))
     _assert_same(again, unpaid, "a finished board must stay as it is and pay zero, whatever is played on it")
 
 
 def _check_step_and_mask_agree(programs: _Programs, boards: _Boards, number: int) -> None:
-    """On one live board `step` accepts what the mask allows, for all actions and one beyond either end."""
+    """Checks on one live board that `step` accepts exactly the actions of the mask, one beyond either end included."""
     live = np.flatnonzero(~boards.over).tolist()
     for game in live[number % max(len(live), 1) :][:1]:
         actions = np.arange(-1, programs.env.num_actions + 1, dtype=np.int32)
@@ -297,8 +299,8 @@ def _check_step_and_mask_agree(programs: _Programs, boards: _Boards, number: int
 
 
 def _check_single_boards(programs: _Programs, boards: _Boards, rng: np.random.Generator) -> None:
-    """The first few boards of a batch give alone what they give in the batch."""
-    actions = _drawn(rng, boards.mask)
+    """Checks that the first few boards give alone what they give in a batch under vmap."""
+    actions = _random_actions(rng, boards.mask)
     actions[1::2] = rng.integers(-1, programs.env.num_actions + 1, actions[1::2].shape)  # legal or not
     of_batch = programs.step(boards.states, actions, boards.keys), programs.look(boards.states)
     for game, state in enumerate(map(boards.state, range(min(SINGLE_BOARDS, len(actions))))):
@@ -311,11 +313,11 @@ def _check_single_boards(programs: _Programs, boards: _Boards, rng: np.random.Ge
 
 
 def _check_outcomes(env: Env[Any], boards: _Boards, finished: np.ndarray) -> None:
-    """The outcome fits flags and winners, on the `finished` boards, on a live one and on the same board forfeited."""
+    """Checks that the outcome fits the flags and winners: of `finished` boards, of a live one, and of it forfeited."""
     for game in finished.tolist():
         state, winners = boards.state(game), tuple(np.flatnonzero(boards.winners[game]).tolist())
         kind = "truncated" if state.truncated else "win" if winners else "draw"
-        found = _called("outcome", env.outcome, state)
+        found = _must_return("outcome", env.outcome, state)
         same = isinstance(found, Outcome) and (found.kind, found.winners) == (kind, winners)
         _require(same, f"outcome must be of kind {kind!r} with the winners {winners}, not {found}")
         sound = isinstance(found.reason, str) and found.reason != "" and "\n" not in found.reason
@@ -324,25 +326,28 @@ def _check_outcomes(env: Env[Any], boards: _Boards, finished: np.ndarray) -> Non
         state, forfeited = boards.state(game), dataclasses.replace(boards.state(game), terminated=np.True_)
         by_mover = Outcome("forfeit", (), f"illegal action by seat {int(state.current_player)}")
         for board, expected in ((state, Outcome("live", (), "")), (forfeited, by_mover)):
-            found = _called("outcome", env.outcome, board)
+            found = _must_return("outcome", env.outcome, board)
             _require(found == expected, f"outcome must be {expected}, not {found}")
 
 
 def _check_texts(programs: _Programs, boards: _Boards, games: np.ndarray) -> None:
-    """Legal actions and positions of `games` read back from their texts; one live board writes all legal actions."""
+    """Checks that the positions and legal actions of `games` read back from their texts.
+
+    One live board writes all its legal actions, the others two.
+    """
     env, states = programs.env, [boards.state(game) for game in games.tolist()]
     over, winners, mask = boards.over[games], boards.winners[games], boards.mask[games]
     for number, state in enumerate(states):
         legal = np.flatnonzero(mask[number])[: None if number == over.argmin() else 2].tolist()
-        texts = [_called("action_to_string", env.action_to_string, state, action) for action in legal]
+        texts = [_must_return("action_to_string", env.action_to_string, state, action) for action in legal]
         _require(all(isinstance(text, str) for text in texts), f"action_to_string must give texts, not {texts}")
         _require(len(set(texts)) == len(texts), f"legal actions must have different texts, not {texts}")
-        back = [_called(f"action_from_string of {text!r}", env.action_from_string, state, text) for text in texts]
+        back = [_must_return(f"action_from_string of {text!r}", env.action_from_string, state, text) for text in texts]
         _require(back == legal, f"action_from_string must give {legal} for {texts}, not {back}")
 
-    texts = [_called("to_string", env.to_string, state) for state in states]
+    texts = [_must_return("to_string", env.to_string, state) for state in states]
     _require(all(isinstance(text, str) for text in texts), f"to_string must give a text, not {texts[0]!r}")
-    read = [_called(f"from_string of {text!r}", env.from_string, text) for text in texts]
+    read = [_must_return(f"from_string of {text!r}", env.from_string, text) for text in texts]
     decided = boards.states.terminated[games] & (winners | (boards.states.rewards[games] != 0)).any(-1)
     for text, state, finished, won in zip(texts, read, over, decided, strict=True):
         _require("\n" not in text, f"the text of a position must be one line, not {text!r}")
@@ -354,7 +359,7 @@ def _check_texts(programs: _Programs, boards: _Boards, games: np.ndarray) -> Non
     _require(not any(getattr(leaf, "weak_type", False) for leaf in jax.tree.leaves(read)), f"{alike}, not weakly typed")
 
     padded = [*read, *read[:1] * (len(boards.over) - len(read))]  # to the batch that is compiled already
-    together = jax.tree.map(lambda *leaves: (jnp if _is_key(leaves[0]) else np).stack(leaves), *map(_host, padded))
+    together = jax.tree.map(lambda *leaves: (jnp if _is_key(leaves[0]) else np).stack(leaves), *map(_to_host, padded))
     read_mask, *_, read_winners = (np.asarray(found)[: len(read)] for found in programs.look(together))
     seats = together.current_player[: len(read)]
     same = (read_mask == mask).all(-1) & (seats == boards.states.current_player[games])
@@ -365,8 +370,8 @@ def _check_texts(programs: _Programs, boards: _Boards, games: np.ndarray) -> Non
 
 
 def _check_wrong_texts(env: Env[Any]) -> None:
-    """Texts and actions without a meaning are refused with ValueError."""
-    state = _host(env.init(jax.random.key(0)))
+    """Checks that texts and actions without a meaning are refused with ValueError."""
+    state = _to_host(env.init(jax.random.key(0)))
     for call, ask in (
         ("from_string('no such position')", lambda: env.from_string("no such position")),
         ("action_from_string(state, 'no such move')", lambda: env.action_from_string(state, "no such move")),
@@ -381,8 +386,8 @@ def _check_wrong_texts(env: Env[Any]) -> None:
             raise AssertionError(f"{env}: {call} must raise ValueError, not give {answer!r}")
 
 
-def _called(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Returns the result of a call that must not fail."""
+def _must_return(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Returns the result of a call. Raises AssertionError with `name` where the call fails."""
     try:
         return function(*arguments)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Envs made of envs: `Wrapper`, which changes nothing, and `auto_reset`, which restarts finished boards."""
+"""Envs around another env: `Wrapper`, which changes nothing, and `auto_reset`, which restarts finished boards."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class Wrapper(Env[W], Generic[W, S]):
     def zero_sum(self) -> bool:
         return self.unwrapped.zero_sum
 
-    # -- the public methods, whose arguments the env inside checks -----------------------------------
+    # -- the public methods; the env inside checks their arguments -----------------------------------
 
     def init(self, key: jax.Array | None = None) -> W:
         return cast(W, self.unwrapped.init(key))
@@ -145,7 +145,7 @@ class AutoResetState(State, Generic[S]):
 
 @dataclass(frozen=True)
 class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
-    """See `auto_reset`."""
+    """An env whose finished boards restart; made by `auto_reset`."""
 
     def __post_init__(self) -> None:
         inner: Env[Any] = self.unwrapped
@@ -160,11 +160,11 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
         return None
 
     def _inner(self, state: AutoResetState[S]) -> S:
-        """Returns the live board."""
+        """Returns the live board to play on."""
         return self._checked(state).board
 
     def _checked(self, state: Any) -> AutoResetState[S]:
-        """Raises TypeError unless `state` is one of this env."""
+        """Returns `state`. Raises TypeError unless it is a state of an `auto_reset` env."""
         if not isinstance(state, AutoResetState):
             kind = type(state).__name__
             raise TypeError(f"expected a state of {self}, got a plain {kind}: begin with auto_reset(env).init(key)")
@@ -204,7 +204,7 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
 
 
 def auto_reset(env: Env[S]) -> AutoReset[S]:
-    """Returns `env` with boards that restart in the very step that finishes them.
+    """Returns `env` with boards that restart in the same step that finishes them.
 
     The rewards and flags of that step stay readable on the returned state, and the finished board stays there as
     `state.before_reset`. Every board of a batch is then always live, so a rollout is one `jax.lax.scan`.
@@ -215,6 +215,7 @@ def auto_reset(env: Env[S]) -> AutoReset[S]:
 
 
 def _state(board: S, before_reset: S) -> AutoResetState[S]:
+    """Returns the state with both boards; the rewards and flags are those of `before_reset`."""
     return AutoResetState(
         current_player=board.current_player,
         rewards=before_reset.rewards,

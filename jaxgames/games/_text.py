@@ -1,4 +1,4 @@
-"""Parts that the texts of positions have in common: fields, rows of cells, numbers.
+"""Readers for the parts that texts of positions have in common: fields, rows of cells, numbers.
 
 A wrong text raises ValueError: "expected ..., not ...", with the offending part.
 """
@@ -6,14 +6,14 @@ A wrong text raises ValueError: "expected ..., not ...", with the offending part
 import re
 from collections.abc import Mapping
 
-_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
+_NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 
 
 def split_fields(text: str, layout: str) -> list[str]:
-    """Returns the fields of a text, which are separated by spaces; `layout` names them, one word per field."""
+    """Returns the fields of a text, which are separated by spaces; `layout` has one word per field, for the error."""
     fields, expected = text.split(), len(layout.split())
     if len(fields) != expected:
-        raise ValueError(f"expected {layout!r}, {_NUMBERS[expected]} fields, not {len(fields)} in {text!r}")
+        raise ValueError(f"expected {layout!r}, {_NUMBER_WORDS[expected]} fields, not {len(fields)} in {text!r}")
     return fields
 
 
@@ -22,9 +22,9 @@ def split_rows(text: str, lengths: Mapping[int, int], letters: str, expected: st
 
     Args:
       text: the rows from the top.
-      lengths: the number of each row, as an error names it, and its cells.
-      letters: all that may stand on a cell.
-      expected: the same in words.
+      lengths: how many cells each row has, by the row's number in an error.
+      letters: the letters that may stand on a cell.
+      expected: the letters in words, for an error.
       gaps: whether a digit stands for that many empty cells `.`, as in FEN; `letters` holds the digits then.
     """
     rows: list[str] = []
@@ -42,14 +42,17 @@ def split_rows(text: str, lengths: Mapping[int, int], letters: str, expected: st
 
 
 def parse_int(text: str, expected: str, low: int = 0, high: int = 999_999_999, shown: str = "") -> int:
-    """Returns the integer from `low` to `high` that a text of digits names; an error ends with `shown`, if given."""
+    """Returns the integer from `low` to `high` that a text of digits names.
+
+    An error says "expected `expected`, not `shown`"; `shown` is the text itself if it is not given.
+    """
     if not re.fullmatch("[0-9]{1,9}", text) or not low <= int(text) <= high:
         raise ValueError(f"expected {expected}, not {shown or repr(text)}")
     return int(text)
 
 
 def parse_seat(text: str, num_players: int) -> int:
-    """Returns the seat to move."""
+    """Returns the seat that a text names, from 0 to num_players - 1."""
     if text not in map(str, range(num_players)):
         raise ValueError(f"expected a seat to move from 0 to {num_players - 1}, not {text!r}")
     return int(text)

@@ -37,12 +37,12 @@ from jaxgames.env import Env, State
 from jaxgames.games._text import parse_int
 
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}  # plies without progress that make a draw
-PROGRESS = {"wcdf": "a capture or a man's move", "openspiel": "a capture"}
+PROGRESS_WORDS = {"wcdf": "a capture or a man's move", "openspiel": "a capture"}
 KING_ROW = np.uint32(0x0000000F)  # row 0, where the mover's men are crowned
-NAMES = ("up-right", "down-right", "down-left", "up-left")  # of the directions; men go by 0 and 3 only
+DIRECTION_NAMES = ("up-right", "down-right", "down-left", "up-left")  # of directions 0 to 3; men go by 0 and 3 only
 
-# A step in each direction: (mask, shift) of the bits of the even rows, and of those of the odd rows. The masks leave
-# out the squares at the edge, from which the step would leave the board.
+# For a step in each direction: (mask, shift) of the even rows, and of the odd rows. A positive shift is to higher bits.
+# The masks leave out the squares at the edge, from which the step would leave the board.
 _STEPS = (
     ((np.uint32(0x07070707), -3), (np.uint32(0xF0F0F0F0), -4)),
     ((np.uint32(0x07070707), 5), (np.uint32(0xF0F0F0F0), 4)),
@@ -54,13 +54,13 @@ _STEPS = (
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, kw_only=True)
 class CheckersState(State):
-    """One board: 36 bytes. Bit i of a word is the square of index i in the mover's frame."""
+    """One board: 36 bytes. Bit i of each word is the square of index i in the mover's frame."""
 
     own: jax.Array  # uint32[], the mover's pieces
     opponents: jax.Array  # uint32[], the opponent's pieces
     kings: jax.Array  # uint32[], the kings of both
-    jumper: jax.Array  # uint32[], the piece that must jump again, 0 at the beginning of a turn
-    quiet: jax.Array  # int16[], plies since the last progress, which resets the count for the draw
+    jumper: jax.Array  # uint32[], the square of the piece that must jump again; no bit at the beginning of a turn
+    quiet: jax.Array  # int16[], plies since the last progress (a capture; by "wcdf" also a man's move)
     ply: jax.Array  # int32[], plies played; a ply is one submove
 
 
@@ -104,8 +104,8 @@ class Checkers(Env[CheckersState]):
 
     @property
     def max_steps(self) -> int:
-        # The draw ends every run of quiet plies, and progress ends a run at most this often: 22 captures leave one
-        # piece per side, and there are at most 2 sides x 4 men x (5 + 6 + 7) rows = 144 moves of men.
+        # A run of quiet plies ends in the draw, or earlier by progress. Progress can be made only so often: 22 captures
+        # leave one piece per side, and there are at most 2 sides x 4 men x (5 + 6 + 7) rows = 144 moves of men.
         progress = 22 if self.draw_rule == "openspiel" else 22 + 144
         longest = QUIET_LIMIT[self.draw_rule] * (progress + 1)
         return longest if self.max_plies is None else min(longest, self.max_plies)
@@ -198,7 +198,7 @@ class Checkers(Env[CheckersState]):
         no_move = _has_no_move(*map(np.uint32, (state.own, state.opponents, state.kings)))
         if no_move and (self.draw_rule == "wcdf" or not drawn):
             return "no legal move"
-        return f"{limit} plies without {PROGRESS[self.draw_rule]}" if drawn else ""
+        return f"{limit} plies without {PROGRESS_WORDS[self.draw_rule]}" if drawn else ""
 
     # -- observation -------------------------------------------------------------------------------
 
@@ -225,7 +225,9 @@ class Checkers(Env[CheckersState]):
         seat = int(state.current_player)
         number = _pdn(index, seat)
         if not to:
-            raise ValueError(f"action {action} names no move: {NAMES[direction]} from {number} it leaves the board")
+            raise ValueError(
+                f"action {action} names no move: {DIRECTION_NAMES[direction]} from {number} it leaves the board"
+            )
         return f"{number}{'x' if is_jump else '-'}{_pdn(_indices(to)[0], seat)}"
 
     def _action_from_string(self, state: CheckersState, text: str) -> int:
@@ -306,16 +308,17 @@ class Checkers(Env[CheckersState]):
         )
 
 
-# -- words -----------------------------------------------------------------------------------------
+# -- sets of squares, as words of bits --------------------------------------------------------------
 
 
 def _shift(word: W, direction: int) -> W:
-    """Returns the squares one step away from those of a word; a step off the board leads nowhere."""
+    """Returns the set of squares one step in a direction from those of `word`; a step off the board leads nowhere."""
     (even, to_even), (odd, to_odd) = _STEPS[direction]
     return _shift_bits(word & even, to_even) | _shift_bits(word & odd, to_odd)
 
 
 def _shift_bits(word: W, by: int) -> W:
+    """Returns the word with its bits moved to higher places, or to lower ones where `by` is negative."""
     return word << np.uint32(by) if by > 0 else word >> np.uint32(-by)
 
 
@@ -325,7 +328,7 @@ def _rotate(word: jax.Array) -> jax.Array:
 
 
 def _move_sources(own: W, opponents: W, kings: W, movers: W) -> tuple[list[W], list[W]]:
-    """Returns the squares from which `movers` can step in each direction, and those from which they can jump."""
+    """Returns two lists of four sets: by direction, the squares from which `movers` can step, and can jump."""
     empty = ~(own | opponents)
     steps: list[W] = []
     jumps: list[W] = []
@@ -344,7 +347,7 @@ def _has_no_move(own: W, opponents: W, kings: W) -> Any:
 
 
 def _legal_origins(state: CheckersState) -> list[jax.Array]:
-    """Returns four words, the squares from which the mover may start in each direction. Captures are compulsory."""
+    """Returns four sets, by direction the squares from which the mover may move. Captures are compulsory."""
     movers = jnp.where(state.jumper != 0, state.jumper, state.own)
     steps, jumps = _move_sources(state.own, state.opponents, state.kings, movers)
     must_jump = union(jumps) != 0
@@ -357,7 +360,7 @@ def _single(index: jax.Array) -> jax.Array:
 
 
 def _choose(direction: jax.Array, words: Sequence[jax.Array]) -> jax.Array:
-    """Returns the word of a direction that is known only on the device."""
+    """Returns `words[direction]` for a traced direction from 0 to 3; selects are cheaper than a gather."""
     return jnp.where(
         direction < 2,
         jnp.where(direction == 0, words[0], words[1]),
@@ -374,6 +377,7 @@ def _unpack(words: Sequence[jax.Array]) -> jax.Array:
 
 
 def _indices(word: jax.Array | np.uint32) -> list[int]:
+    """Returns the indices of the squares in a set, on the host."""
     return [index for index in range(32) if int(word) >> index & 1]
 
 
@@ -383,4 +387,5 @@ def _pdn(index: int, seat: int) -> int:
 
 
 def _index(number: int, seat: int) -> int:
+    """Returns the index, in a seat's frame, of the square with a PDN number."""
     return number - 1 if seat == 1 else 32 - number

@@ -39,7 +39,7 @@ EMPTY, VISITED = -1, -2
 class ChineseCheckersState(State):
     """One board: one byte per cell and at most 37 more."""
 
-    board: jax.Array  # int8[cells], mover's frame: the owner, counted clockwise from the mover, EMPTY, or VISITED - k
+    board: jax.Array  # int8[cells], mover's frame: EMPTY, VISITED - k, or the owner, counted clockwise from the mover
     peg: jax.Array  # int16[], the cell of the moving peg, -1 before the first hop of a turn
     hops: jax.Array  # int8[], hops in this turn
     round: jax.Array  # int32[], full rounds played
@@ -133,17 +133,16 @@ class ChineseCheckers(Env[ChineseCheckersState]):
 
     @property
     def _loss_and_win(self) -> tuple[float, float]:
+        """Rewards of every loser and of the winner, without bonuses."""
         if self.reward == "win_loss":
             return -1.0, self.num_players - 1.0
         return 0.0 if self.reward == "positive_sum" else float(-self.size), 5.0 * self.size
 
     @property
     def _bonuses(self) -> tuple[float, float]:
-        """The mover's bonuses for a peg that enters the goal, and for a submove down."""
-        return (
-            0.1 if self.reward in ("goal", "positive_sum") else 0.0,
-            0.001 if self.reward in ("movement", "positive_sum") else 0.0,
-        )
+        """Rewards of the mover for a peg that enters the goal, and for a submove down."""
+        goal = 0.1 if self.reward in ("goal", "positive_sum") else 0.0
+        return goal, 0.001 if self.reward in ("movement", "positive_sum") else 0.0
 
     # -- rules -------------------------------------------------------------------------------------
 
@@ -239,7 +238,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         return "goal filled" if self._is_won(jax.device_get(state)) else ""
 
     def _is_won(self, state: ChineseCheckersState) -> jax.Array:
-        """Returns bool[], whether the last mover's goal is full: the mover's in a chain, else the seat's before it."""
+        """Returns bool[], whether the last mover's goal is full: the mover's in a chain, else the previous seat's."""
         triangle, triangles = tables(self.size).triangle, TRIANGLES[self.num_players]
 
         def has_filled(owner: int, goal: int) -> jax.Array:
@@ -269,7 +268,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         return _take(jnp.concatenate([of_cells, off_star]), tables(self.size).grid)
 
     def _in_frame_of(self, state: ChineseCheckersState, player: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Returns the board and the cell of the moving peg in the frame of a seat."""
+        """Returns the board, int8[cells], and the cell of the moving peg in the frame of a seat."""
         rotated = jnp.asarray(tables(self.size).rotated)
         triangles = jnp.asarray(TRIANGLES[self.num_players])
         rotations = (triangles[player] - triangles[state.current_player]) % 6
@@ -366,6 +365,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         return dataclasses.replace(state, terminated=jnp.bool_(won), truncated=jnp.bool_(truncated))
 
     def _triangle(self, state: ChineseCheckersState) -> int:
+        """Returns the absolute triangle that is the mover's home."""
         return TRIANGLES[self.num_players][int(state.current_player)]
 
     def _parse_chain(self, text: str, content: np.ndarray, mover: int) -> list[int]:

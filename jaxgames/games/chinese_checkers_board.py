@@ -35,14 +35,14 @@ import numpy as np
 
 from jaxgames.bits import union
 
-CELLS_PER_SLICE = 12  # at most; in `unpack` on CPUs
+MAX_CELLS_PER_SLICE = 12  # in `unpack` on CPUs
 DIRECTIONS = ((1, 0), (1, -1), (0, -1), (-1, 0), (-1, 1), (0, 1))
 
 
 class Tables(NamedTuple):
     """Geometry of the board of one size. Index `cells` stands for every place outside of the star."""
 
-    axial: np.ndarray  # int[cells, 2], (q, r) of a cell
+    axial: np.ndarray  # int[cells, 2], the coordinates (q, r) of a cell
     neighbour: np.ndarray  # int[cells + 1, 6], the cell next to a cell in each direction
     beyond: np.ndarray  # int[cells + 1, 6], where a hop lands; outside if the cell hopped over is
     rotated: np.ndarray  # int[6, cells]; rotated[k, c] is where cell c lands after k rotations by 60 degrees
@@ -51,11 +51,12 @@ class Tables(NamedTuple):
     row: np.ndarray  # int[cells], the row of a cell, from the top
     bit: np.ndarray  # int[cells], the place of a cell in its row, from the left, which is its bit
     lengths: np.ndarray  # int[rows], cells per row
-    bits_ahead: np.ndarray  # int[2, 6, rows]; the bit of the cell 1 and 2 away in a direction, minus a cell's own
+    bits_ahead: np.ndarray  # int[2, 6, rows], [distance - 1, direction, row of a cell]: bit(target) - bit(cell)
 
 
 @functools.lru_cache
 def tables(size: int) -> Tables:
+    """Returns the geometry of the board of size N = `size`."""
     n = size
     span = range(-2 * n, 2 * n + 1)
 
@@ -67,7 +68,7 @@ def tables(size: int) -> Tables:
     index = {place: cell for cell, place in enumerate(axial)}
     outside = len(axial)
 
-    def go(cell: int, direction: int, distance: int) -> int:
+    def cell_ahead(cell: int, direction: int, distance: int) -> int:
         (q, r), (dq, dr) = axial[cell], DIRECTIONS[direction]
         return index.get((q + distance * dq, r + distance * dr), outside)
 
@@ -75,14 +76,14 @@ def tables(size: int) -> Tables:
     beyond = np.full((outside + 1, 6), outside)
     for cell in range(outside):
         for direction in range(6):
-            neighbour[cell, direction] = go(cell, direction, 1)
+            neighbour[cell, direction] = cell_ahead(cell, direction, 1)
             if neighbour[cell, direction] != outside:
-                beyond[cell, direction] = go(cell, direction, 2)
+                beyond[cell, direction] = cell_ahead(cell, direction, 2)
 
-    once = np.array([index[-r, q + r] for q, r in axial])
+    rotated_once = np.array([index[-r, q + r] for q, r in axial])
     rotated = [np.arange(outside)]
     for _ in range(5):
-        rotated.append(once[rotated[-1]])
+        rotated.append(rotated_once[rotated[-1]])
 
     triangle = np.full(outside, -1)
     for rotations in range(6):
@@ -94,24 +95,31 @@ def tables(size: int) -> Tables:
 
     row = np.array([r + 2 * n for _, r in axial])
     lengths = np.bincount(row)
-    first = np.cumsum(lengths) - lengths  # of every row
-    first_q = np.array([axial[cell][0] for cell in first])
-    bits_ahead = np.zeros((2, 6, len(lengths)), np.int64)
+    first = np.cumsum(lengths) - lengths  # the first cell of every row
+    bit = np.arange(outside) - first[row]
+    bits_ahead = _bits_ahead(np.array([axial[cell][0] for cell in first]))
+    return Tables(np.array(axial), neighbour, beyond, np.array(rotated), triangle, grid, row, bit, lengths, bits_ahead)
+
+
+def _bits_ahead(first_q: np.ndarray) -> np.ndarray:
+    """Returns `Tables.bits_ahead` from int[rows], the coordinate q of the first cell of every row."""
+    rows = np.arange(len(first_q))
+    bits_ahead = np.zeros((2, 6, len(rows)), np.int64)
     for distance, direction in np.ndindex(2, 6):
         dq, dr = (distance + 1) * np.array(DIRECTIONS[direction])
-        there = np.clip(np.arange(len(lengths)) + dr, 0, len(lengths) - 1)
-        bits_ahead[distance, direction] = dq + first_q - first_q[there]
-    bit = np.arange(outside) - first[row]
-    return Tables(np.array(axial), neighbour, beyond, np.array(rotated), triangle, grid, row, bit, lengths, bits_ahead)
+        target_row = np.clip(rows + dr, 0, len(rows) - 1)
+        bits_ahead[distance, direction] = dq + first_q - first_q[target_row]
+    return bits_ahead
 
 
 # -- sets on the device ------------------------------------------------------------------------------
 
 
 def pack_three_sets(size: int, cells: tuple[jax.Array, jax.Array, jax.Array]) -> list[jax.Array]:
-    """Returns three sets, uint32[rows] each, from three times bool[cells].
+    """Returns three sets, uint32[rows] each, from three masks, bool[cells] each.
 
-    One product with powers of two packs them. A float adds 24 bits exactly: 8 cells of a row from each set.
+    One matrix product with powers of two packs all three. A float32 holds 24 bits exactly, so one part of a row is 8 of
+    its cells from each set. A longer row has several parts.
 
         bit     23 . . . . . . 16   15 . . . . . . 8   7 . . . . . . 0
               | cells of set 2   | cells of set 1    | cells of set 0 |
@@ -150,7 +158,7 @@ def unpack(size: int, cells: jax.Array) -> jax.Array:
         slices = [
             ((cells[:, row] >> bits[:, None]) & 1) != 0
             for row, length in enumerate(t.lengths.tolist())
-            for bits in np.array_split(np.arange(length, dtype=np.uint32), -(-length // CELLS_PER_SLICE))
+            for bits in np.array_split(np.arange(length, dtype=np.uint32), -(-length // MAX_CELLS_PER_SLICE))
         ]
         return jnp.concatenate([part.reshape(-1) for part in slices])
 

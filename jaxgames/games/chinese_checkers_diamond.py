@@ -40,7 +40,7 @@ from jaxgames.games.chinese_checkers_diamond_board import (
     unpack_words,
 )
 
-PIECES = (1, 3, 6, 10)  # full triangles: the cells with row + col <= 0, 1, 2, 3
+PIECES = (1, 3, 6, 10)  # allowed numbers per side: the home is a triangle, the cells with row + col <= 0, 1, 2, 3
 
 
 @jax.tree_util.register_dataclass
@@ -135,7 +135,7 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
 
     @property
     def _dtype(self) -> np.dtype[np.unsignedinteger]:
-        """The smallest words that hold a set of cells."""
+        """The smallest type of words that holds a set of cells."""
         return np.min_scalar_type((1 << tables(self.size).bits) - 1)
 
     # -- rules -------------------------------------------------------------------------------------
@@ -160,18 +160,18 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         return (action >= 0) & (action < self.num_actions) & ((self._moves(state)[origin] & bit) != 0)
 
     def _moves(self, state: ChineseCheckersDiamondState) -> jax.Array:
-        """Returns uint32[cells], the legal moves from each cell: bits of the targets of hops, of steps, of the pass."""
+        """Returns uint32[cells], the legal moves from each cell as bits; see FIRST_STEP_BIT of the board module."""
         n, t = self.size, tables(self.size)
         own, other = state.pieces.astype(jnp.uint32)
         occupied, empty = own | other, ~(own | other) & t.all
 
-        reached = jnp.zeros((2, 2, t.bits), jnp.uint32)  # from the cell of each bit; first by one hop
+        reached = jnp.zeros((2, 2, t.bits), jnp.uint32)  # [word and bit of the origin]: targets, first of one hop
         for direction, hop in enumerate(t.hop_ahead.tolist()):
             landing = shift_bits(sources(n, occupied, direction) & t.far[direction], hop) & empty
             target = np.arange(t.bits) + hop
             target_bit = np.where((target >= 0) & (target < t.bits), 1 << np.clip(target, 0, 31), 0)
             reached |= landing[..., None] & target_bit.astype(np.uint32)
-        for stop in range(t.bits):  # then also through this cell
+        for stop in range(t.bits):  # Warshall: then also of chains that pass through the cell of this bit
             reached = jnp.where((reached & np.uint32(1 << stop)) != 0, reached | reached[..., stop : stop + 1], reached)
 
         forbidden = self._forbidden(own, other)
@@ -192,13 +192,14 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         """Returns pairs of sets of cells: no piece may move from the first to the second, even if the path is free."""
         home, everywhere = jnp.asarray(self._home), jnp.asarray(tables(self.size).all)
         occupied = own | other
-        # The last hole of the mover's home, if an opponent's piece is there: filling it would make the opponent win.
+        # The last empty cell of the mover's home while an opponent's piece is there: filling it lets the opponent win.
         hole = home & ~occupied
         fills = ((home & other) != 0).any() & (_count(hole) == 1)
         forbidden = [(everywhere & ~home, jnp.where(fills, hole, 0))]
         if self.tip_lock:
             tip, fence = (jnp.asarray(cell_set(self.size, cells)) for cells in self._tip_and_fence)
             missing = fence & ~own
+            # A move to one of these cells completes the fence: to any cell if it is whole, or to its only missing cell.
             locks = jnp.where(_count(missing) == 0, everywhere, jnp.where(_count(missing) == 1, missing, 0))
             # The tip is empty after the move if it was empty before, or if the piece leaves it. A move that starts on
             # the fence cannot complete it.
@@ -290,7 +291,7 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         return origin * self.num_cells + target
 
     def _absolute(self, state: ChineseCheckersDiamondState, cell: int) -> int:
-        """Returns the absolute cell of one in the mover's frame, or the reverse."""
+        """Returns the absolute number of a cell of the mover's frame; the same formula leads back."""
         return self.num_cells - 1 - cell if int(state.current_player) == 1 else cell
 
     def _to_string(self, state: ChineseCheckersDiamondState) -> str:

@@ -27,27 +27,31 @@ import numpy as np
 from jaxgames.bits import reversed_bits
 
 DIRECTIONS = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))
-FIRST_STEP_BIT = 25  # a step in direction d is bit FIRST_STEP_BIT + d of a move; the bits below are hops
+
+# The moves from one cell are one word of bits: bit b < 25 is a chain of hops to the cell of bit b in the word of the
+# origin, bit FIRST_STEP_BIT + d is a step in direction d, and PASS_BIT of cell 0 is the pass.
+FIRST_STEP_BIT = 25
 PASS_BIT = 31
 
 
 class Tables(NamedTuple):
     """Geometry of the board of one size; sets of cells are uint32[2, 2]."""
 
-    bits: int  # per word; some belong to no cell where n is odd
+    bits: int  # used bits per word; where n is odd, some of them belong to no cell
     word: np.ndarray  # int[cells], the word of a cell, row % 2 * 2 + col % 2
     bit: np.ndarray  # int[cells], the bit of a cell in its word
     single: np.ndarray  # uint32[cells, 2, 2], the set of one cell
-    all: np.ndarray  # the set of all cells
+    all: np.ndarray  # uint32[2, 2], the set of all cells
     near: np.ndarray  # uint32[6, 2, 2], the cells with a neighbour in each direction
     far: np.ndarray  # uint32[6, 2, 2], the cells with a cell two away in each direction
     step_ahead: np.ndarray  # int[6, 2, 2], bit(neighbour) - bit(cell), by direction and by the parities of the cell
     hop_ahead: np.ndarray  # int[6], bit(cell two away) - bit(cell), by direction
-    move: np.ndarray  # uint32[cells, cells], the bit of the move from a cell to a cell, 0 where no move leads
+    move: np.ndarray  # uint32[cells, cells], the bit of the move [from, to], 0 where no move leads there
 
 
 @functools.lru_cache
 def tables(size: int) -> Tables:
+    """Returns the geometry of the board of size n = `size`."""
     n, width = size, (size + 1) // 2
     places = [(row, col) for row in range(n) for col in range(n)]
     word = np.array([row % 2 * 2 + col % 2 for row, col in places])
@@ -83,7 +87,7 @@ def tables(size: int) -> Tables:
 
 
 def cell_set(size: int, cells: Iterable[int]) -> np.ndarray:
-    """Returns uint32[2, 2], the set of some cells."""
+    """Returns uint32[2, 2], the set of these cells."""
     return tables(size).single[list(cells)].sum(0, dtype=np.uint32)
 
 

@@ -26,7 +26,7 @@ from jaxgames.env import Env, State
 from jaxgames.games._text import parse_seat, split_fields
 
 REWARDS = ("win_loss", "margin", "boxes")
-NOBODY = -1
+NOBODY = -1  # owner of a box that is not taken
 
 Edges = TypeVar("Edges", jax.Array, np.ndarray)  # on the device or on the host
 
@@ -45,7 +45,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
     """Dots and Boxes.
 
     Args:
-      rows: of boxes, 1..16.
+      rows: rows of boxes, 1..16.
       cols: boxes per row, 1..16.
       reward: "win_loss": at the end +1 to the seat with more boxes and -1 to the other, 0 to both in a draw. "margin":
         at the end a seat's boxes minus the other's. "boxes": +1 for each box when it is taken, -1 to the other.
@@ -196,7 +196,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         return (0 if kind == "h" else self.num_horizontal) + row * cols + col
 
     def _to_string(self, state: DotsAndBoxesState) -> str:
-        """Returns one bit per edge, `.` or the owner of every box row by row, the seat to move."""
+        """Returns one bit per edge; `.` or the owner of every box, row by row; and the seat to move."""
         edges = "".join("01"[drawn] for drawn in np.asarray(state.edges).astype(int).tolist())
         owners = "".join("01."[owner] for owner in np.asarray(state.owner).tolist())
         return f"{edges} {owners} {int(state.current_player)}"
@@ -240,5 +240,8 @@ def _margin(owner: jax.Array) -> jax.Array:
 
 
 def _spread(cells: jax.Array, row: int, col: int) -> jax.Array:
-    """Returns a grid of False with the cells at every second place, and a border of `row` rows and `col` columns."""
+    """Returns bool[2 * h - 1 + 2 * row, 2 * w - 1 + 2 * col] of bool[h, w]: the cells at every second place.
+
+    The places between them, and a border of `row` rows and `col` columns, are False.
+    """
     return jax.lax.pad(cells, jnp.bool_(False), [(row, row, 1), (col, col, 1)])

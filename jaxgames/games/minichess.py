@@ -38,8 +38,8 @@ from jaxgames.games.minichess_board import (
     after_move,
     cannot_mate,
     decode,
+    from_thousandths,
     hashed,
-    in_thousands,
     legal_masks,
     material,
     pack,
@@ -147,7 +147,7 @@ class Minichess(Env[MinichessState]):
         return self._state(pack(_parse_rows(BOARDS[self.board])), jnp.int32(0), jnp.int32(0))
 
     def _state(self, position: Position, ply: jax.Array, quiet: jax.Array) -> MinichessState:
-        """Returns a live board whose past is unknown."""
+        """Returns a live board with no earlier positions in its history."""
         history = None
         if not self._king_capture:
             history = jnp.where(np.arange(QUIET_LIMIT) == quiet, hashed(position)[:, None], jnp.uint32(0))
@@ -200,7 +200,7 @@ class Minichess(Env[MinichessState]):
 
         paid = won.astype(jnp.float32)
         if self.reward == "material":
-            paid = in_thousands(material(after) - material(before))
+            paid = from_thousandths(material(after) - material(before))
         return MinichessState(
             current_player=ply % 2,
             rewards=jnp.where(np.arange(2) == state.current_player, paid, -paid),
@@ -224,7 +224,7 @@ class Minichess(Env[MinichessState]):
         return no_move & attacked, no_move | draw
 
     def _no_move_and_king_attacked(self, position: Position) -> tuple[jax.Array, jax.Array]:
-        """Returns bool[] twice: whether the mover has no move, and whether it is in check (under standard rules)."""
+        """Returns bool[] twice: whether the mover has no move, and whether it is in check; False under king_capture."""
         masks = self._masks(position)
         return targets(position, masks, jnp.uint32(BOARD), self.double_step) == 0, masks.checkers != 0
 
@@ -274,15 +274,14 @@ class Minichess(Env[MinichessState]):
         """Returns UCI: `a2a3`, and `d4d5q` for a pawn that becomes a queen."""
         cell, plane = divmod(action, NUM_PLANES)
         to, black = int(TARGET[cell, plane]), int(state.current_player)
+        origin = _name(cell, black)
         if to < 0:
-            raise ValueError(f"action {action} names no move: plane {plane} leads nowhere from {_name(cell, black)}")
-        text = _name(cell, black) + _name(to, black)
+            raise ValueError(f"action {action} names no move: plane {plane} leads nowhere from {origin}")
+        text = origin + _name(to, black)
         pawn = _is_pawn(state, cell)
         if plane < 9:
             if not pawn:
-                raise ValueError(
-                    f"action {action} names no move: no pawn of the mover on {_name(cell, black)} promotes"
-                )
+                raise ValueError(f"action {action} names no move: no pawn of the mover on {origin} promotes")
             return text + "rbn"[plane // 3]
         return text + "q" * (pawn and to % 5 == 4)
 
@@ -355,7 +354,7 @@ class Minichess(Env[MinichessState]):
 
 
 def _computed_once(value: jax.Array) -> jax.Array:
-    """Returns the same bool, which a CPU then computes once per board, and not once per leaf that it decides.
+    """Returns the same bool[], which a CPU then computes once per board, and not once per leaf that depends on it.
 
     On CPUs XLA repeats cheap operations for every consumer, but no square root. It removes `lax.optimization_barrier`
     too early: with it a random step takes 1.25 times as long, as without any barrier.
@@ -392,9 +391,11 @@ def _is_pawn(state: MinichessState, cell: int) -> bool:
 
 
 def _name(cell: int, black: int) -> str:
+    """Returns the name, such as "a1", of a cell in the frame of White (`black` 0) or Black (1)."""
     file, rank = divmod(cell, 5)
     return f"{'abcde'[file]}{5 - rank if black else rank + 1}"
 
 
 def _cell(name: str, black: int) -> int:
+    """Returns the cell with a name, in the frame of White or Black."""
     return 5 * "abcde".index(name[0]) + (5 - int(name[1]) if black else int(name[1]) - 1)

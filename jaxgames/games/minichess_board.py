@@ -26,13 +26,13 @@ import numpy as np
 
 from jaxgames.bits import union
 
-BOARD = (1 << 25) - 1
-RANK = [sum(1 << (5 * file + rank) for file in range(5)) for rank in range(5)]
+BOARD = (1 << 25) - 1  # the set of all cells
+RANK = [sum(1 << (5 * file + rank) for file in range(5)) for rank in range(5)]  # set of each rank
 DARK = sum(1 << cell for cell in range(0, 25, 2))  # the cells with the colour of a1
 NUM_PLANES = 49
 PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = range(6)
 VALUES = (100, 280, 320, 479, 929, 60_000)  # of these pieces, in thousandths of the unit of rewards
-THOUSANDTHS = (np.arange(1000) / 1000).astype(np.float32)
+THOUSANDTHS = (np.arange(1000) / 1000).astype(np.float32)  # [i] is i / 1000, correctly rounded
 
 Direction = tuple[int, int]  # files to the right, ranks up
 UP, UP_RIGHT, UP_LEFT = (0, 1), (1, 1), (-1, 1)
@@ -60,9 +60,9 @@ def _targets() -> np.ndarray:
     return to
 
 
-TARGET = _targets()
-TARGET_SET = np.where(TARGET < 0, 0, 1 << np.maximum(TARGET, 0)).astype(np.uint32)
-CELL_SET = (1 << np.arange(25)).astype(np.uint32)
+TARGET = _targets()  # int[25, 49], the cell that each plane leads to from each cell
+TARGET_SET = np.where(TARGET < 0, 0, 1 << np.maximum(TARGET, 0)).astype(np.uint32)  # as sets, 0 for -1
+CELL_SET = (1 << np.arange(25)).astype(np.uint32)  # the set of each cell
 GRID = CELL_SET.reshape(5, 5).T[::-1]  # uint32[5, 5], the set of the cell that an observation has at [5 - rank, file]
 
 # Random odd numbers for the hash of a position, which mixes four words into two.
@@ -80,13 +80,14 @@ def decode(action: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 
 def _targets_of_all(direction: Direction) -> int:
-    """Returns the cells that a step in a direction can reach from anywhere."""
+    """Returns the set of cells that a step in a direction can reach from anywhere on the board."""
     files, ranks = direction
     inside = [c for c in range(25) if c // 5 - files in range(5) and c % 5 - ranks in range(5)]
     return sum(1 << cell for cell in inside)
 
 
 def _shift_bits(cells: jax.Array, direction: Direction, times: int = 1) -> jax.Array:
+    """Returns the cells `times` steps further in a direction; those that leave the board come out at wrong places."""
     by = times * (5 * direction[0] + direction[1])
     return cells << by if by > 0 else cells >> -by
 
@@ -106,10 +107,12 @@ def slide(cells: jax.Array, empty: jax.Array, direction: Direction) -> jax.Array
 
 
 def knight_attacks(cells: jax.Array) -> jax.Array:
+    """Returns the cells that knights on `cells` attack."""
     return union([shift(cells, jump) for jump in KNIGHT_JUMPS])
 
 
 def king_attacks(cells: jax.Array) -> jax.Array:
+    """Returns the cells next to `cells`, without `cells` themselves: what a single king attacks."""
     column = cells | shift(cells, (0, 1)) | shift(cells, (0, -1))
     return (column | shift(column, (1, 0)) | shift(column, (-1, 0))) & ~cells
 
@@ -188,7 +191,7 @@ def pseudo_legal_masks(position: Position) -> MoveMasks:
 
 
 def legal_masks(position: Position) -> MoveMasks:
-    """Returns masks by which the king is safe after the move. A king is never captured."""
+    """Returns masks that leave the mover's king safe after the move. A king is never captured."""
     own, occupied = position.own, position.occupied
     enemy, empty, king = occupied & ~own, BOARD & ~occupied, position.kings & own
 
@@ -227,7 +230,7 @@ def legal_masks(position: Position) -> MoveMasks:
 
 
 def targets(position: Position, masks: MoveMasks, cells: jax.Array, double_step: bool) -> jax.Array:
-    """Returns the cells that the mover's pieces on `cells` (uint32, any shape) may go to, in one set."""
+    """Returns the set of all cells that the mover's pieces on `cells` (uint32[...]) may go to, uint32[...]."""
     out = knight_attacks(cells & position.knights & masks.unpinned)
     for directions, kind in ((STRAIGHT, position.rooks), (DIAGONAL, position.bishops)):
         sliders = kind | position.queens
@@ -275,7 +278,10 @@ def hashed(position: Position) -> jax.Array:
 
 
 def cannot_mate(position: Position) -> jax.Array:
-    """Returns bool[]: only kings, a single bishop or knight beside them, or bishops on cells of one colour."""
+    """Returns bool[], whether the material is insufficient for a mate.
+
+    So it is for kings alone, with a single bishop or knight, or with bishops that are all on cells of one colour.
+    """
     minors = position.knights | position.bishops
     one_minor = (minors & (minors - 1)) == 0
     one_color = ((position.bishops & DARK) == 0) | ((position.bishops & ~jnp.uint32(DARK)) == 0)
@@ -294,8 +300,8 @@ def material(position: Position) -> jax.Array:
     return balance
 
 
-def in_thousands(amount: jax.Array) -> jax.Array:
-    """Returns float32[], int32[] / 1000 rounded as numpy does.
+def from_thousandths(amount: jax.Array) -> jax.Array:
+    """Returns float32[], `amount` (int32[]) / 1000, rounded as numpy rounds it.
 
     XLA would turn a division by a constant into a product, which rounds twice.
     """
