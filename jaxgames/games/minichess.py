@@ -314,8 +314,7 @@ class Minichess(Env[MinichessState]):
             for cell in np.flatnonzero(int(cells) & CELL_SET):
                 own = bool(int(state.position.own) >> int(cell) & 1)
                 file, rank = divmod(int(cell), 5)
-                row = rank if ply % 2 else 4 - rank
-                board[row, file] = letter if own == (ply % 2 == 0) else letter.lower()
+                board[rank if ply % 2 else 4 - rank, file] = letter if own == (ply % 2 == 0) else letter.lower()
         rows = "/".join(re.sub(r"\.+", lambda gap: str(len(gap[0])), "".join(row)) for row in board)
         return f"{rows} {'wb'[ply % 2]} - - {int(state.quiet)} {ply // 2 + 1}"
 

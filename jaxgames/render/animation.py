@@ -26,9 +26,9 @@ from jaxgames.render.drawing import (
 )
 
 PAUSE = 2.0  # additional seconds of the last scene
-GLIDE = 0.35  # most seconds that a piece takes to its next place
+MAX_GLIDE = 0.35  # seconds that a piece takes to its next place, or less in a fast animation
 NOTHING = "M0,0"  # the path of an invisible mark
-EASE, REST = ".4 0 .2 1", "0 0 1 1"
+EASE, REST = ".4 0 .2 1", "0 0 1 1"  # SMIL's keySplines: a glide that starts and ends slowly, and constant speed
 
 
 @dataclass
@@ -108,7 +108,7 @@ class _Clock:
     def __init__(self, frames: int, seconds_per_step: float) -> None:
         self.step = seconds_per_step
         self.total = sum(durations(frames, seconds_per_step))
-        self.glide = min(GLIDE, 0.6 * seconds_per_step) / seconds_per_step  # in frames
+        self.glide = min(MAX_GLIDE, 0.6 * seconds_per_step) / seconds_per_step  # in frames
 
     def animate(self, tag: str, attribute: str, times: Sequence[float], values: Sequence[str], **more: str) -> Element:
         """Returns an animation to `values` at `times`, counted in frames."""
@@ -133,6 +133,7 @@ class _Clock:
         return [self.animate("animate", attribute, times, shown, calcMode="discrete")]
 
     def mark(self, attributes: Mapping[str, str], paths: Sequence[str]) -> Element:
+        """Returns a mark that jumps from path to path, one per frame."""
         element = mark(attributes, paths[-1])
         element.extend(self.switch("d", paths))
         return element
@@ -149,6 +150,7 @@ class _Clock:
         return element
 
     def _glides(self, track: Track, here: Place) -> list[Element]:
+        """Returns the animation of a piece's place, which starts at `here`; none if the piece never moves."""
         keys: list[tuple[float, Place]] = [(0, here)]
         eases: list[str] = []
         for frame, (before, place) in enumerate(pairwise(track.places), start=1):

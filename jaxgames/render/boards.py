@@ -158,6 +158,7 @@ def _one_game(env: Env[Any], boards: list[Any]) -> list[Any]:
 
 
 def _captioned(scene: Scene, text: str, note: str) -> Scene:
+    """Returns the scene with another text and note in its caption."""
     return dataclasses.replace(scene, caption=dataclasses.replace(scene.caption, text=text, note=note))
 
 

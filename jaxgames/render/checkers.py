@@ -13,9 +13,9 @@ from jaxgames.games.checkers import Checkers, CheckersState
 from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, ending, node, number, text_node
 from jaxgames.render.theme import Theme
 
-MAN = 7.3  # radius
-BOARD = 8 * CELL
-NAMES = ("Black", "White")  # of the seats
+MAN_RADIUS = 7.3
+BOARD_WIDTH = 8 * CELL
+SEAT_NAMES = ("Black", "White")
 _CROWN = "M-3.6,2.8L-4.3,-2.1L-1.9,-.2L0,-3.5L1.9,-.2L4.3,-2.1L3.6,2.8Z"
 
 
@@ -27,8 +27,8 @@ def drawing(env: Checkers, theme: Theme) -> Drawing:
     return Drawing(
         name="checkers",
         theme=theme,
-        width=BOARD + 5,
-        height=BOARD + 5,
+        width=BOARD_WIDTH + 5,
+        height=BOARD_WIDTH + 5,
         background=_board(theme),
         looks=looks,
         under={
@@ -45,6 +45,7 @@ def drawing(env: Checkers, theme: Theme) -> Drawing:
 
 
 def _scene(env: Checkers, state: CheckersState, moves: Sequence[str]) -> Scene:
+    """Returns the scene of a state after the plies `moves` of its last turn."""
     mover, white, black, *jumper = env.to_string(state).split(":")
     seat = "BW".index(mover)
     pieces: dict[Place, str] = {}
@@ -54,9 +55,9 @@ def _scene(env: Checkers, state: CheckersState, moves: Sequence[str]) -> Scene:
 
     outcome = env.outcome(state)
     if outcome.kind == "live":
-        caption = Caption(f"man{seat}", f"{NAMES[seat]} {'must jump again' if jumper else 'to move'}")
+        caption = Caption(f"man{seat}", f"{SEAT_NAMES[seat]} {'must jump again' if jumper else 'to move'}")
     else:
-        caption = ending(outcome, seat, ("man0", "man1"), NAMES)
+        caption = ending(outcome, seat, ("man0", "man1"), SEAT_NAMES)
 
     marks: dict[str, str] = {}
     if legs := [_leg(move) for move in moves]:
@@ -67,12 +68,12 @@ def _scene(env: Checkers, state: CheckersState, moves: Sequence[str]) -> Scene:
         if jumps:
             marks["captured"] = "".join(_cross(((x0 + x1) / 2, (y0 + y1) / 2)) for (x0, y0), (x1, y1) in jumps)
     if jumper:
-        marks["jumper"] = _ring(_place(int(jumper[0][1:])), MAN + 1.2)
+        marks["jumper"] = _ring(_place(int(jumper[0][1:])), MAN_RADIUS + 1.2)
     return Scene(caption, pieces, marks)
 
 
 def _leg(text: str) -> tuple[Place, Place]:
-    """Returns the places from which and to which a ply goes."""
+    """Returns the places where a ply begins and ends."""
     found = re.fullmatch(r"(\d{1,2})[-x](\d{1,2})", text)
     if not found or not all(1 <= int(square) <= 32 for square in found.groups()):
         raise ValueError(f"expected a step '11-15' or a jump '15x22' of squares from 1 to 32, not {text!r}")
@@ -89,19 +90,23 @@ def _place(square: int) -> Place:
 
 
 def _at(place: Place) -> str:
+    """Returns a place as path data."""
     return f"{number(place[0])},{number(place[1])}"
 
 
 def _square(place: Place) -> str:
+    """Returns the path around a square."""
     return f"M{_at((place[0] - CELL / 2, place[1] - CELL / 2))}h{CELL:g}v{CELL:g}h{-CELL:g}z"
 
 
 def _ring(place: Place, radius: float) -> str:
+    """Returns the path of a circle."""
     r, x, y = number(radius), *place
     return f"M{_at((x - radius, y))}a{r},{r} 0 1,0 {2 * radius:g},0a{r},{r} 0 1,0 {-2 * radius:g},0"
 
 
 def _cross(place: Place) -> str:
+    """Returns the path of a diagonal cross."""
     x, y = place
     return f"M{_at((x - 3, y - 3))}l6,6M{_at((x + 3, y - 3))}l-6,6"
 
@@ -110,7 +115,8 @@ def _cross(place: Place) -> str:
 
 
 def _board(theme: Theme) -> Element:
-    colours, edge, side = theme.checkers, BOARD / 2 + 1.5, BOARD + 3
+    """Returns the squares, with PDN numbers in the corners of the dark ones."""
+    colours, edge, side = theme.checkers, BOARD_WIDTH / 2 + 1.5, BOARD_WIDTH + 3
     frame = node("rect", x=-edge, y=-edge, width=side, height=side, rx=2.5, fill=colours.light, stroke=theme.edge)
     squares = node("path", d="".join(_square(_place(square)) for square in range(1, 33)), fill=colours.dark)
     numbers = node("g", font_size=4.2, fill=colours.numbers)
@@ -123,7 +129,7 @@ def _board(theme: Theme) -> Element:
 def _piece(theme: Theme, seat: int, *, king: bool) -> Element:
     """Returns a disc with two rings, and a crown on it for a king."""
     side = theme.checkers.sides[seat]
-    disc = node("circle", r=MAN, fill=side.fill, stroke=side.outline, stroke_width=0.8)
+    disc = node("circle", r=MAN_RADIUS, fill=side.fill, stroke=side.outline, stroke_width=0.8)
     radii = (5.9,) if king else (5.9, 3.4)
     rings = [node("circle", r=r, fill="none", stroke=side.detail, stroke_width=0.7) for r in radii]
     if not king:

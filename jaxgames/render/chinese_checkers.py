@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element
 from jaxgames.games.chinese_checkers import TRIANGLES, ChineseCheckers, ChineseCheckersState
 from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
 from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, ending, move_to, node
-from jaxgames.render.pegs import LAST_MOVE, PEG, RIM, ROW, at, holes, lines, path, peg, rounded
+from jaxgames.render.pegs import LAST_MOVE, PEG_RADIUS, RIM, ROW, at, holes, lines, path, peg, rounded
 from jaxgames.render.theme import Theme
 
 
@@ -50,6 +50,7 @@ def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
 
 
 def _scene(env: ChineseCheckers, state: ChineseCheckersState, moves: Sequence[str]) -> Scene:
+    """Returns the scene of a state after the submoves `moves` of its last turn."""
     rows, seat_text, chain_text, rounds = env.to_string(state).split()
     content, seat, places = rows.replace("/", ""), int(seat_text), _places(env.size)
     chain = [] if chain_text == "-" else [int(cell) for cell in chain_text.split(",")]
@@ -110,11 +111,12 @@ def _arrow(places: Sequence[Place]) -> str:
     def behind(distance: float, angle: float = 0.0) -> Place:
         return x - distance * math.cos(heading + angle), y - distance * math.sin(heading + angle)
 
-    tip = behind(PEG + 1.2)
-    return f"{path([*places[:-1], tip])}{path([behind(PEG + 6, 0.27), tip, behind(PEG + 6, -0.27)])}"
+    tip = behind(PEG_RADIUS + 1.2)
+    return f"{path([*places[:-1], tip])}{path([behind(PEG_RADIUS + 6, 0.27), tip, behind(PEG_RADIUS + 6, -0.27)])}"
 
 
 def _polar(distance: float, degrees: float) -> Place:
+    """Returns the place at a distance from the middle, at an angle that grows clockwise from the right."""
     return distance * math.cos(math.radians(degrees)), distance * math.sin(math.radians(degrees))
 
 
@@ -163,6 +165,7 @@ def _lines(size: int) -> list[list[Place]]:
 
 
 def _outline(size: int, triangle: int, colour: str) -> Element:
+    """Returns the outline of a triangle, to be placed at its `_tip`."""
     x, y = _tip(size, triangle)
     shape = _triangle(size, triangle)
     return node("path", d=shape, fill="none", stroke=colour, stroke_width=2.2, transform=move_to((-x, -y)))

@@ -46,6 +46,7 @@ def drawing(env: ChineseCheckersDiamond, theme: Theme) -> Drawing:
 
 
 def _scene(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, moves: Sequence[str]) -> Scene:
+    """Returns the scene of a state after `moves`, of which the last is marked."""
     rows, seat_text, ply = env.to_string(state).split()
     content, seat, places = rows.replace("/", ""), int(seat_text), _places(env.size)
     pieces = {place: f"seat{owner}" for place, owner in zip(places, content, strict=True) if owner != "."}
@@ -142,6 +143,7 @@ def _board(env: ChineseCheckersDiamond, theme: Theme) -> Element:
 
 
 def _outline(env: ChineseCheckersDiamond, seat: int, colour: str) -> Element:
+    """Returns the outline of a seat's home, to be placed at its `_tip`."""
     x, y = _tip(env.size, seat)
     shape = _triangle(env, seat)
     return node("path", d=shape, fill="none", stroke=colour, stroke_width=2.2, transform=move_to((-x, -y)))

@@ -16,9 +16,9 @@ from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
 from jaxgames.render.drawing import CARD, CELL, PADDING, Caption, Drawing, Place, Scene, ending, node, number, text_node
 from jaxgames.render.theme import Theme
 
-DOT, TILE = 2.3, 7.0  # radius of a dot, half the side of a taken box
+DOT_RADIUS, HALF_TILE = 2.3, 7.0  # HALF_TILE is half the side of a taken box
 RIM = 9.0  # from the outermost dots to the board's edge on the right and below
-LABEL = 11.0  # size of the numbers, in pixels of a card
+LABEL_SIZE = 11.0  # of the numbers, in pixels of a card
 
 
 def drawing(env: DotsAndBoxes, theme: Theme) -> Drawing:
@@ -42,6 +42,7 @@ def drawing(env: DotsAndBoxes, theme: Theme) -> Drawing:
 
 
 def _scene(env: DotsAndBoxes, state: DotsAndBoxesState, moves: Sequence[str]) -> Scene:
+    """Returns the scene of a state after the edges `moves` of its last turn."""
     edges, owner, mover = np.asarray(state.edges), np.asarray(state.owner), int(state.current_player)
     turn = [env.action_from_string(state, text) for text in moves]
     pieces = {_middle(env, box): f"seat{owner[box]}" for box in np.flatnonzero(owner >= 0).tolist()}
@@ -77,7 +78,7 @@ def _width(env: DotsAndBoxes) -> float:
 
 def _label(env: DotsAndBoxes) -> float:
     """Returns the size of the numbers in units; on the card it is the same for boards of most sizes."""
-    return min(8.0, LABEL * (_width(env) + 1.5 * CELL) / (CARD - 2 * PADDING))
+    return min(8.0, LABEL_SIZE * (_width(env) + 1.5 * CELL) / (CARD - 2 * PADDING))
 
 
 def _margin(env: DotsAndBoxes) -> float:
@@ -86,11 +87,13 @@ def _margin(env: DotsAndBoxes) -> float:
 
 
 def _dot(env: DotsAndBoxes, row: int, col: int) -> Place:
+    """Returns the middle of a dot."""
     shift = (_margin(env) - RIM) / 2  # the margins are part of the board, whose middle is (0, 0)
     return round(CELL * (col - env.cols / 2) + shift, 2), round(CELL * (row - env.rows / 2) + shift, 2)
 
 
 def _middle(env: DotsAndBoxes, box: int) -> Place:
+    """Returns the middle of a box."""
     x, y = _dot(env, *divmod(box, env.cols))
     return x + CELL / 2, y + CELL / 2
 
@@ -104,7 +107,7 @@ def _around(env: DotsAndBoxes, box: int) -> tuple[int, int, int, int]:
 
 def _lines(env: DotsAndBoxes, edges: Sequence[int]) -> str:
     """Returns the path data of edges, each from the rim of a dot to the rim of the next."""
-    gap = DOT + 1.9
+    gap = DOT_RADIUS + 1.9
     length = number(CELL - 2 * gap)
     strokes: list[str] = []
     for edge in edges:
@@ -142,7 +145,7 @@ def _board(env: DotsAndBoxes, theme: Theme) -> Element:
     for row in range(env.rows + 1):
         for col in range(env.cols + 1):
             x, y = _dot(env, row, col)
-            dots.append(node("circle", cx=x, cy=y, r=DOT))
+            dots.append(node("circle", cx=x, cy=y, r=DOT_RADIUS))
     away, baseline = 3 + label, 0.35 * label
     for row in range(env.rows + 1):
         numbers.append(text_node(str(row), x=left - away, y=_dot(env, row, 0)[1] + baseline))
@@ -152,12 +155,13 @@ def _board(env: DotsAndBoxes, theme: Theme) -> Element:
 
 
 def _tile(theme: Theme, colour: str) -> Element:
+    """Returns the tile of a taken box."""
     return node(
         "rect",
-        x=-TILE,
-        y=-TILE,
-        width=2 * TILE,
-        height=2 * TILE,
+        x=-HALF_TILE,
+        y=-HALF_TILE,
+        width=2 * HALF_TILE,
+        height=2 * HALF_TILE,
         rx=2,
         fill=colour,
         stroke=theme.outline,

@@ -64,10 +64,12 @@ class Drawing:
 
     @property
     def scale(self) -> float:
+        """Units of a card per unit of the drawing."""
         return (CARD - 2 * PADDING) / self.width
 
     @property
     def card_height(self) -> float:
+        """Height of a card, in its own units."""
         return round(self.height * self.scale + PADDING + CAPTION, 1)
 
 
@@ -98,20 +100,24 @@ def node(tag: str, *children: Element, **attributes: float | str) -> Element:
 
 
 def text_node(content: str, **attributes: float | str) -> Element:
+    """Returns a text element."""
     element = node("text", **attributes)
     element.text = content
     return element
 
 
 def move_to(place: Place) -> str:
+    """Returns the transform that moves an element from (0, 0) to a place."""
     return f"translate({number(place[0])},{number(place[1])})"
 
 
 def piece(drawing: Drawing, look: str, place: Place) -> Element:
+    """Returns a piece of a kind that the document defines once, at a place."""
     return node("use", href=f"#{_name(drawing, look)}", transform=move_to(place))
 
 
 def mark(attributes: Mapping[str, str], path: str) -> Element:
+    """Returns the path of a mark, in the stroke or fill that its attributes give."""
     return Element("path", {"fill": "none", **attributes, "d": path})
 
 
@@ -196,4 +202,5 @@ def document(drawing: Drawing, cards: Sequence[Element], columns: int, width: fl
 
 
 def _name(drawing: Drawing, name: str) -> str:
+    """Returns the id of a definition, which no other drawing or theme on the page has."""
     return f"{drawing.name}-{drawing.theme.name}-{name}"

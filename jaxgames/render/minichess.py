@@ -16,8 +16,8 @@ from jaxgames.games.minichess_board import Position, legal_masks
 from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, ending, node, number, text_node
 from jaxgames.render.theme import Theme
 
-NAMES = ("White", "Black")  # of the seats
-HALF = 2.5 * CELL  # from the middle to the board's edge
+SEAT_NAMES = ("White", "Black")
+HALF_WIDTH = 2.5 * CELL  # from the middle to the board's edge
 MARGIN = 3.0  # for the frame
 
 BASE = "M-6,7L-6,5.6Q-6,4.4 -4.8,4.4L4.8,4.4Q6,4.4 6,5.6L6,7Z"  # under every large piece
@@ -54,8 +54,8 @@ def drawing(env: Minichess, theme: Theme) -> Drawing:
     return Drawing(
         name="minichess",
         theme=theme,
-        width=2 * (HALF + MARGIN),
-        height=2 * (HALF + MARGIN),
+        width=2 * (HALF_WIDTH + MARGIN),
+        height=2 * (HALF_WIDTH + MARGIN),
         background=_board(theme),
         looks=looks,
         under={"last": highlight, "check": {"fill": theme.check, "fill-opacity": ".62"}},
@@ -68,6 +68,7 @@ def drawing(env: Minichess, theme: Theme) -> Drawing:
 
 
 def _scene(env: Minichess, state: MinichessState, moves: Sequence[str]) -> Scene:
+    """Returns the scene of a state after `moves`, of which the last is marked."""
     rows, side, *_, number_of_move = env.to_string(state).split()
     cells = [letter for row in rows.split("/") for letter in re.sub("[1-5]", lambda gap: "." * int(gap[0]), row)]
     standing = {_place(i % 5, 4 - i // 5): letter for i, letter in enumerate(cells) if letter != "."}
@@ -82,9 +83,9 @@ def _scene(env: Minichess, state: MinichessState, moves: Sequence[str]) -> Scene
     looks, outcome = ("K", "black-k"), env.outcome(state)
     if outcome.kind == "live":
         also = ", in check" if in_check else ""
-        caption = Caption(looks[seat], f"{NAMES[seat]} to move{also} · move {number_of_move}")
+        caption = Caption(looks[seat], f"{SEAT_NAMES[seat]} to move{also} · move {number_of_move}")
     else:
-        caption = ending(outcome, seat, looks, NAMES)
+        caption = ending(outcome, seat, looks, SEAT_NAMES)
     return Scene(caption, pieces, marks)
 
 
@@ -95,7 +96,7 @@ def _is_king_attacked(position: Position) -> jax.Array:
 
 
 def _ends(move: str) -> list[Place]:
-    """Returns the squares from which and to which a move goes."""
+    """Returns the middles of the squares where a move begins and ends."""
     if not re.fullmatch(r"([a-e][1-5]){2}[qrbn]?", move):
         raise ValueError(f"expected a move such as 'a2a3' or 'd4d5q', not {move!r}")
     return [_place("abcde".index(move[i]), int(move[i + 1]) - 1) for i in (0, 2)]
@@ -110,6 +111,7 @@ def _place(file: int, rank: int) -> Place:
 
 
 def _square(place: Place) -> str:
+    """Returns the path around a square."""
     x, y = place
     return f"M{number(x - CELL / 2)},{number(y - CELL / 2)}h{number(CELL)}v{number(CELL)}h{number(-CELL)}Z"
 
@@ -120,15 +122,15 @@ def _square(place: Place) -> str:
 def _board(theme: Theme) -> Element:
     """Returns the squares, a1 dark, with the letters of the files and the numbers of the ranks in their corners."""
     light, dark = theme.minichess.light, theme.minichess.dark
-    edge = 2 * (HALF + MARGIN) - 2
+    edge = 2 * (HALF_WIDTH + MARGIN) - 2
     frame = node("rect", x=-edge / 2, y=-edge / 2, width=edge, height=edge, rx=2.4, fill=theme.edge)
-    all_light = node("rect", x=-HALF, y=-HALF, width=2 * HALF, height=2 * HALF, fill=light)
+    all_light = node("rect", x=-HALF_WIDTH, y=-HALF_WIDTH, width=2 * HALF_WIDTH, height=2 * HALF_WIDTH, fill=light)
     squares = [_square(_place(file, rank)) for file in range(5) for rank in range(5) if (file + rank) % 2 == 0]
     names = node("g", font_size=3.7, font_weight="600", text_anchor="middle")
     for i in range(5):
         color = light if i % 2 == 0 else dark
-        names.append(text_node("abcde"[i], x=CELL * (i - 2) + 8.6, y=HALF - 1, fill=color))
-        names.append(text_node(str(i + 1), x=-HALF + 1.8, y=CELL * (2 - i) - 6, fill=color))
+        names.append(text_node("abcde"[i], x=CELL * (i - 2) + 8.6, y=HALF_WIDTH - 1, fill=color))
+        names.append(text_node(str(i + 1), x=-HALF_WIDTH + 1.8, y=CELL * (2 - i) - 6, fill=color))
     return node("g", frame, all_light, node("path", d="".join(squares), fill=dark), names)
 
 

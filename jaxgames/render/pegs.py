@@ -1,4 +1,4 @@
-"""Parts of boards of holes with pegs, the holes on triangles."""
+"""The parts that both boards of Chinese Checkers share: pegs, holes in a triangular grid, lines between the holes."""
 
 import math
 from collections.abc import Sequence
@@ -7,17 +7,20 @@ from xml.etree.ElementTree import Element
 from jaxgames.render.drawing import CELL, Place, node, number
 from jaxgames.render.theme import Theme
 
-ROW = CELL * math.sqrt(3) / 2  # from one row to the next
-PEG, HOLE = 8.3, 3.9  # radii
+ROW = CELL * math.sqrt(3) / 2  # distance from one row to the next
+PEG_RADIUS, HOLE_RADIUS = 8.3, 3.9
 RIM = 13.0  # from the outermost cells to the board's edge
+# Attributes of the path that marks the last move, without its colour.
 LAST_MOVE = {"stroke-linecap": "round", "stroke-linejoin": "round", "stroke-width": "19.4", "stroke-opacity": ".22"}
 
 
 def at(place: Place) -> str:
+    """Returns a place as path data."""
     return f"{number(place[0])},{number(place[1])}"
 
 
 def path(places: Sequence[Place]) -> str:
+    """Returns the open path through the places, in straight lines."""
     return "M" + "L".join(map(at, places))
 
 
@@ -31,6 +34,7 @@ def rounded(corners: Sequence[Place], radius: float) -> str:
 
 
 def _towards(place: Place, other: Place, distance: float) -> Place:
+    """Returns the place at a distance from `place` on the way to `other`."""
     share = distance / math.dist(place, other)
     return place[0] + share * (other[0] - place[0]), place[1] + share * (other[1] - place[1])
 
@@ -41,13 +45,15 @@ def lines(strokes: Sequence[Sequence[Place]], theme: Theme) -> Element:
 
 
 def holes(places: Sequence[Place], theme: Theme) -> Element:
+    """Returns a hole at each place."""
     group = node("g", fill=theme.hole, stroke=theme.rim, stroke_width=0.9)
-    group.extend(node("circle", cx=x, cy=y, r=HOLE) for x, y in places)
+    group.extend(node("circle", cx=x, cy=y, r=HOLE_RADIUS) for x, y in places)
     return group
 
 
 def peg(theme: Theme, colour: str) -> Element:
-    body = node("circle", r=PEG, fill=colour, stroke=theme.outline, stroke_width=0.9)
+    """Returns a peg with a reflection on it."""
+    body = node("circle", r=PEG_RADIUS, fill=colour, stroke=theme.outline, stroke_width=0.9)
     shine = node(
         "ellipse",
         cx=-2.6,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 SUFFIXES = (".svg", ".png", ".gif")
-_COLOURS = 255  # of a GIF
+_GIF_COLOURS = 255
 
 
 class Picture:
@@ -25,7 +25,7 @@ class Picture:
 
     @property
     def num_frames(self) -> int:
-        """1 for a still picture."""
+        """Number of frames; 1 for a still picture."""
         return len(self.seconds)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -85,7 +85,7 @@ def _gif(frames: Iterator[str], seconds: Sequence[float], paper: str) -> bytes:
     sample = Image.new("RGB", (images[0].width, 3 * images[0].height))
     for row, index in enumerate((0, len(images) // 2, -1)):
         sample.paste(images[index], (0, row * images[0].height))
-    palette = sample.quantize(_COLOURS, dither=Image.Dither.NONE)
+    palette = sample.quantize(_GIF_COLOURS, dither=Image.Dither.NONE)
     first, *others = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
     out = io.BytesIO()
     milliseconds = [round(1000 * duration) for duration in seconds]
@@ -94,4 +94,5 @@ def _gif(frames: Iterator[str], seconds: Sequence[float], paper: str) -> bytes:
 
 
 def _missing(package: str) -> ImportError:
+    """Returns the error for a package that is not installed, with the command that installs it."""
     return ImportError(f'PNG and GIF files need {package}: pip install "jaxgames[render]" (SVG needs nothing)')
