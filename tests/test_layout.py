@@ -20,7 +20,7 @@ FLOORS = {
     ),
     "train": (
         ("ops", "recipes"),
-        ("driver", "models", "matrix"),
+        ("driver", "models", "matrix", "ppo_config"),
         ("ppo", "alphazero", "imitation"),
         ("agents",),
         ("evaluate", "match", "ladder", "strength", "sweep", "play", "plot", "export", "analyse", "data"),

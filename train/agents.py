@@ -1,7 +1,9 @@
-"""Agents from training runs, beside those of `jaxgames.agents`: one text names a player everywhere.
+"""Agents by a text: the name of an agent of `jaxgames.agents`, or the folder of a training run.
 
-agent = train.agents.make("runs/first", env)     # the last checkpoint of a run
-agent = train.agents.make("random", env)         # an agent of jaxgames.agents
+    agent = train.agents.make("runs/first", env)     # the last checkpoint of a run
+    agent = train.agents.make("random", env)         # an agent of jaxgames.agents
+
+A new learner adds its class to LEARNERS.
 """
 
 from pathlib import Path

@@ -6,8 +6,6 @@ The last line on standard output is JSON: games, win_rate, draw_rate, truncated_
 trained seat took, the last one included, over the games that it won), mean_reward.
 """
 
-import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +16,7 @@ from tqdm import tqdm
 
 from jaxgames import arena
 from train import agents
+from train.driver.commands import print_result
 from train.driver.metrics import rounded, to_floats
 
 
@@ -38,17 +37,11 @@ class Arguments:
 def main() -> None:
     """The command `python -m train.evaluate`."""
     arguments = tyro.cli(Arguments, prog="python -m train.evaluate", description="Evaluate a run against other agents.")
-    try:
-        result = evaluate(arguments)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except (ValueError, OSError) as error:
-        sys.exit(f"train.evaluate: {error}")
-    print(json.dumps(result))
+    print_result("train.evaluate", lambda: evaluate(arguments))
 
 
 def evaluate(arguments: Arguments) -> dict[str, Any]:
-    """Returns the result that the command prints."""
+    """Returns the result that the command prints: the number of games, and their `arena.summary` for the run."""
     if arguments.games < 1:
         raise ValueError(f"games must be positive, not {arguments.games}")
     run = agents.open_run(arguments.run_dir)

@@ -6,8 +6,6 @@ The last line on standard output is JSON: games, seats_each, draw_rate, truncate
 win_rate, mean_turns and mean_reward. Uniformly random players take the seats that are left.
 """
 
-import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +17,7 @@ from tqdm import tqdm
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
 from train import agents
+from train.driver.commands import print_result
 from train.driver.metrics import rounded, to_floats
 
 
@@ -38,17 +37,11 @@ class Arguments:
 def main() -> None:
     """The command `python -m train.match`."""
     arguments = tyro.cli(Arguments, prog="python -m train.match", description="Play runs against each other.")
-    try:
-        result = match(arguments)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except (ValueError, OSError) as error:
-        sys.exit(f"train.match: {error}")
-    print(json.dumps(result))
+    print_result("train.match", lambda: match(arguments))
 
 
 def match(arguments: Arguments) -> dict[str, Any]:
-    """Returns the result that the command prints."""
+    """Returns the result that the command prints: shares of all games, and wins and averages of every run."""
     folders, num_runs = arguments.run_dirs, len(arguments.run_dirs)
     if num_runs < 2:
         raise ValueError(f"expected the folders of two or more runs, not {num_runs}")

@@ -1,6 +1,8 @@
 """Draws the learning curve of a run: win rate and turns to win, by environment steps.
 
-python -m train.plot runs/first
+    python -m train.plot runs/first
+
+The picture is learning_curve.png in the folder of the run.
 """
 
 import sys

@@ -4,7 +4,8 @@
     train_state = ppo.init(key)
     train_state, metrics = ppo.iterate(train_state)   # collect, advantages, update: one program, under one jit
 
-`iterate` is pure: several seeds are a `jax.vmap` of it, and a stored `TrainState` continues with the same bits.
+`iterate` is pure: several seeds are a `jax.vmap` of it, and a stored `TrainState` continues with the same bits. The
+settings are in `train/ppo_config.py`.
 
     python -m train.ppo --env "chinese_checkers(size=2, num_players=6)" --run-dir runs/first
 
@@ -14,7 +15,7 @@ Source: Schulman et al., Proximal Policy Optimization Algorithms, 2017, arXiv:17
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, get_args
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,122 +24,15 @@ import optax
 import jaxgames
 from jaxgames.wrappers import AutoResetState
 from train.driver import cli
-from train.models.policy import Params, Policy, Sharing
+from train.models.policy import Params, Policy
 from train.models.policy_agent import PolicyAgent
 from train.ops.advantages import per_seat_advantages
 from train.ops.masked_categorical import log_prob_and_entropy, sample_and_log_prob
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ops.sharding import REPLICATED, SHARDED, SHARDED_BY_BOARD, on_each_device
-from train.recipes import RECIPES
+from train.ppo_config import FORMER_NAMES, Config, config_for
 
 Metrics = dict[str, jax.Array]  # float32[] each
-
-
-@dataclass(frozen=True)
-class Config:
-    """Settings of a run; they are stored in its folder."""
-
-    env: str = "chinese_checkers(size=2, num_players=6)"
-    """The game, with its parameters."""
-    sharing: Sharing = "shared"
-    """What the seats share: everything, the encoder, or nothing."""
-    total_steps: int = 400_000
-    """Environment steps of the whole run, rounded up to whole iterations; a submove of any seat is a step."""
-    seed: int = 0
-    num_envs: int = 20
-    """Boards played at once."""
-    rollout_length: int = 200
-    """Steps of each board in an iteration."""
-    update_epochs: int = 10
-    """Passes over the steps of an iteration."""
-    num_minibatches: int = 16
-    """Minibatches of a pass; each is one gradient step."""
-    learning_rate: float = 3e-4
-    anneal_lr: bool = True
-    """Whether the learning rate falls linearly to zero over the run."""
-    gamma: float = 0.99
-    """Discount per decision of a seat."""
-    gae_lambda: float = 0.8
-    """Lambda of the advantage estimate."""
-    clip_coef: float = 0.3
-    """Largest change of an action's probability ratio from 1 that still has a gradient."""
-    vf_coef: float = 0.5
-    """Weight of the value loss."""
-    ent_coef: float = 0.1
-    """Weight of the entropy bonus."""
-    max_grad_norm: float = 0.5
-    channels: tuple[int, ...] = ()
-    """Channels of the encoder's 3 x 3 convolutions, for boards that are grids; no convolutions if empty."""
-    hidden_sizes: tuple[int, ...] = (64, 64)
-    """Widths of the encoder's dense layers, behind the convolutions."""
-    temperature: float = 1.0
-    """Temperature of the policy when it plays after training: 1 samples from it, a smaller one sharpens it, 0 plays
-    greedily."""
-
-    def __post_init__(self) -> None:
-        for name in ("channels", "hidden_sizes"):  # JSON stores them as lists
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-        jaxgames.make(self.env)
-        if self.sharing not in get_args(Sharing):
-            raise ValueError(f"sharing must be one of {', '.join(get_args(Sharing))}, not {self.sharing!r}")
-        if not self.hidden_sizes or min(self.hidden_sizes) < 1:
-            raise ValueError(f"hidden_sizes must be one or more positive widths, not {self.hidden_sizes}")
-        if any(width < 1 for width in self.channels):
-            raise ValueError(f"channels must be positive numbers, not {self.channels}")
-        counts = ("total_steps", "num_envs", "rollout_length", "update_epochs", "num_minibatches")
-        for name in (*counts, "learning_rate", "clip_coef", "max_grad_norm"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
-        for name in ("vf_coef", "ent_coef", "temperature"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
-        for name in ("gamma", "gae_lambda"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
-        if self.num_minibatches > self.steps_per_iteration:
-            raise ValueError(
-                f"num_minibatches must be at most num_envs * rollout_length = {self.steps_per_iteration}, "
-                f"not {self.num_minibatches}"
-            )
-
-    @property
-    def steps_per_iteration(self) -> int:
-        return self.num_envs * self.rollout_length
-
-    @property
-    def minibatch_size(self) -> int:
-        return self.steps_per_iteration // self.num_minibatches
-
-    @property
-    def num_iterations(self) -> int:
-        return -(-self.total_steps // self.steps_per_iteration)
-
-
-FORMER_NAMES = {  # of settings, in config.json of older runs
-    "num_boards": "num_envs",
-    "epochs": "update_epochs",
-    "minibatches": "num_minibatches",
-    "anneal": "anneal_lr",
-    "discount": "gamma",
-    "trace_decay": "gae_lambda",
-    "clip": "clip_coef",
-    "value_weight": "vf_coef",
-    "entropy_weight": "ent_coef",
-    "hidden": "hidden_sizes",
-}
-
-
-def config_for(env: str, **changes: Any) -> Config:
-    """Default settings for a game: its entry in `train.recipes`, with `changes`.
-
-    Args:
-      env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)".
-      **changes: fields of `Config`.
-
-    Raises:
-      ValueError: an unknown game or parameter, or a setting that is not allowed.
-    """
-    return Config(env=env, **(RECIPES.get(jaxgames.make(env).id, {}) | changes))
 
 
 class EpisodeStats(NamedTuple):
@@ -199,19 +93,18 @@ class PPO:
 
     @property
     def divisible(self) -> dict[str, int]:
-        """Counts that must be multiples of the number of devices."""
+        """Counts that must be multiples of the number of devices, by the name to use in an error."""
         return {"num_envs": self.config.num_envs, "the steps of a minibatch": self.config.minibatch_size}
 
     @property
     def partition_specs(self) -> Any:
-        """How each part of a train state is laid over the devices."""
+        """PartitionSpecs of the parts of a train state: how each is laid over the devices."""
         return TrainState(REPLICATED, REPLICATED, SHARDED, SHARDED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
 
     def agent(self, params: Params, temperature: float | None = None) -> PolicyAgent:
         """The player with these parameters, by default at the temperature of the settings."""
-        return PolicyAgent(
-            params, self.env, self.policy, self.config.temperature if temperature is None else temperature
-        )
+        temperature = self.config.temperature if temperature is None else temperature
+        return PolicyAgent(params, self.env, self.policy, temperature)
 
     def init(self, key: jax.Array) -> TrainState:
         """The train state before the first iteration."""
@@ -242,7 +135,7 @@ class PPO:
 def collect(
     config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState
 ) -> tuple[TrainState, Transition]:
-    """Plays `rollout_length` steps of every board; returns them as leaves [rollout_length, num_envs, ...]."""
+    """The train state after `rollout_length` steps of every board, and the steps: [rollout_length, num_envs, ...]."""
     env = jaxgames.auto_reset(env)
     reward_scale = 1.0 / max(abs(bound) for bound in env.reward_range)  # one set of weights then fits all games
 
@@ -295,7 +188,7 @@ def estimate_advantages(
 def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Transition) -> jax.Array:
     """float32[rollout_length, num_envs, num_players]: every seat's value of the boards on which a game was cut off.
 
-    Those are truncated boards, and live boards at the end of the rollout; all other entries are 0. Truncations are
+    Those are truncated boards, and live boards at the end of the rollout; other entries are not used. Truncations are
     rare, so only those boards are evaluated, in chunks of num_envs.
     """
     shape = steps.truncated.shape
@@ -308,10 +201,10 @@ def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, ste
     def evaluate_chunk(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         start, values = carry
         rows = jax.lax.dynamic_slice(order, (start,), (chunk,))
-        some = jax.tree.map(lambda x: x[rows], boards)
-        observations = jax.vmap(lambda board: jax.vmap(lambda seat: env.observe(board, seat))(seats))(some)
-        _, of_seats = policy.apply(params, observations.reshape(-1, *env.observation_shape), jnp.tile(seats, chunk))
-        return start + chunk, values.at[rows].set(of_seats.reshape(chunk, -1))
+        chunk_boards = jax.tree.map(lambda x: x[rows], boards)
+        observations = jax.vmap(lambda board: jax.vmap(lambda seat: env.observe(board, seat))(seats))(chunk_boards)
+        _, seat_values = policy.apply(params, observations.reshape(-1, *env.observation_shape), jnp.tile(seats, chunk))
+        return start + chunk, values.at[rows].set(seat_values.reshape(chunk, -1))
 
     values = jnp.zeros((cut_off.size, env.num_players), jnp.float32)
     num_cut_off = cut_off.sum(dtype=jnp.int32)
@@ -322,7 +215,10 @@ def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, ste
 def update(
     config: Config, policy: Policy, train_state: TrainState, steps: Transition, advantages: jax.Array
 ) -> tuple[TrainState, Metrics]:
-    """`update_epochs` passes of gradient steps; `steps` and `advantages` are [rollout_length, num_envs, ...]."""
+    """The train state after `update_epochs` passes of gradient steps, and metrics.
+
+    `steps` and `advantages` are [rollout_length, num_envs, ...].
+    """
     optimizer = make_optimizer(config)
     targets = advantages + steps.value
     steps = steps._replace(next_state=None, episode_stats=None)  # pyright: ignore[reportArgumentType]  # not used here

@@ -24,13 +24,15 @@ ConfigT = TypeVar("ConfigT")
 
 @dataclass(frozen=True)
 class Arguments(Generic[ConfigT]):
+    """All arguments of the command: what the run learns (`config`), and how it is watched and stored (`settings`)."""
+
     config: tyro.conf.OmitArgPrefixes[ConfigT]
     settings: tyro.conf.OmitArgPrefixes[Settings]
 
 
 @dataclass(frozen=True)
-class First:
-    """The arguments that the defaults of all others depend on."""
+class ParsedFirst:
+    """The arguments that are parsed first, because the defaults of all others depend on them."""
 
     env: str | None = None
     run_dir: Path | None = None
@@ -63,10 +65,15 @@ def main(learner_type: type[Learner], config_for: Callable[[str], Any]) -> None:
 
 
 def parse(learner_type: type[Learner], config_for: Callable[[str], Any], arguments: list[str]) -> Arguments[Any]:
-    """The command line; what it leaves out comes from the stored run with --resume, else from `config_for` the game."""
+    """The parsed command line. Settings that it leaves out are those of the stored run, if it is resumed.
+
+    Otherwise they are `config_for(env)`, the defaults for the game.
+    """
     default = learner_type.config_type()
     try:
-        first, _ = tyro.cli(First, args=arguments, return_unknown_args=True, add_help=False, console_outputs=False)
+        first, _ = tyro.cli(
+            ParsedFirst, args=arguments, return_unknown_args=True, add_help=False, console_outputs=False
+        )
     except SystemExit:
         pass  # the whole parser below explains what is wrong
     else:
@@ -86,7 +93,10 @@ def parse(learner_type: type[Learner], config_for: Callable[[str], Any], argumen
 
 
 def open_run(arguments: Arguments[Any], learner_type: type[Learner]) -> tuple[Learner, Recorder, Settings]:
-    """The run as each process has it, with process 0's settings. Its errors are raised in every process."""
+    """The learner, the recorder and the settings of this process; the settings are those of process 0.
+
+    Errors of process 0 are raised in every process.
+    """
     settings = arguments.settings
     if settings.coordinator is not None:
         processes.join(settings.coordinator, settings.processes, settings.process_id, settings.join_timeout)
@@ -125,7 +135,7 @@ def receive_config(learner_type: type[Learner], settings: Settings) -> tuple[Lea
 
 
 def create_or_resume(learner: Learner, settings: Settings) -> RunFolder:
-    """The folder to write to, locked: a new one, or with `resume` the one that stands."""
+    """The folder of the run, locked for writing: a new one, or the existing one with `resume`."""
     config = learner.config
     folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
     if not (settings.resume and (folder / "config.json").exists()):

@@ -1,4 +1,4 @@
-"""What the driver needs of a learner.
+"""The protocol of a learner: the attributes and functions that the driver uses.
 
 A learner is a frozen dataclass with one field, its settings, and pure functions of a train state:
 
@@ -50,7 +50,7 @@ class Learner(Protocol):
 
     name: ClassVar[str]  # the module train.<name>, which is its command
     config_type: ClassVar[type[Any]]
-    former_names: ClassVar[Mapping[str, str]]  # settings that had other names -> their names; for errors only
+    former_names: ClassVar[Mapping[str, str]]  # former name of a setting -> its name; for errors only
 
     def __init__(self, config: Any) -> None: ...
 
@@ -83,7 +83,7 @@ class Learner(Protocol):
         ...
 
     def held_arrays(self, key: jax.Array) -> Any:
-        """The largest arrays that an iteration holds at the same time. Only their shapes are used: must they fit?"""
+        """The largest arrays that an iteration holds at the same time. Only their shapes are used, to check memory."""
         ...
 
     def iterate(self, train_state: Any) -> tuple[Any, dict[str, jax.Array]]:

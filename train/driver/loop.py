@@ -74,7 +74,7 @@ class Settings:
 
 
 def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> dict[str, Any]:
-    """Trains to the end of the run, or until Ctrl-C or SIGTERM; returns the result that is stored with it."""
+    """Trains to the end of the run, or until Ctrl-C or SIGTERM; returns the result, which is stored at the end."""
     config = learner.config
     mesh = sharding.mesh_for(settings.devices, learner.divisible)
     resume = f"python -m train.{learner.name} --run-dir {recorder.folder} --resume"
@@ -97,8 +97,32 @@ def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> di
     resumed = f", resumed after iteration {first}" if first else ""
     log(f"compiled in {time.monotonic() - compile_start:.1f} s{resumed}")
 
+    start = time.monotonic()
+    train_state, row = iterate_until_stopped(learner, recorder, settings, mesh, iterate, train_state)
+    result = result_of(learner, recorder, int(train_state.iteration), time.monotonic() - start, row)
+    if result["finished"]:
+        recorder.finish(result)
+    else:
+        log(f"stopped; continue with: {resume}")
+    recorder.close()
+    return result
+
+
+def iterate_until_stopped(
+    learner: Learner,
+    recorder: Recorder,
+    settings: Settings,
+    mesh: Mesh,
+    iterate: Callable[[Any], Any],
+    train_state: Any,
+) -> tuple[Any, dict[str, float]]:
+    """The train state and the row of metrics after the last iteration of the run, or the one that a signal stopped.
+
+    The row is empty where no iteration was left.
+    """
+    config, first = learner.config, int(train_state.iteration)
     row: dict[str, float] = {}
-    start, spent = time.monotonic(), 0.0  # `spent` is the time in iterations, without evaluations
+    spent = 0.0  # seconds in iterations, without evaluations
     with stop_signal() as stop, progress_bar(config, first) as bar:
         for iteration in range(first + 1, config.num_iterations + 1):
             iteration_start = time.monotonic()
@@ -118,16 +142,7 @@ def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> di
             bar.update(config.steps_per_iteration)
             if stopping:
                 break
-
-    iteration = int(train_state.iteration)
-    speed = round((iteration - first) * config.steps_per_iteration / spent) if spent else None
-    result = result_of(learner, recorder, iteration, time.monotonic() - start, speed, row)
-    if result["finished"]:
-        recorder.finish(result)
-    else:
-        log(f"stopped; continue with: {resume}")
-    recorder.close()
-    return result
+    return train_state, row
 
 
 def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:
@@ -146,9 +161,9 @@ def compile_iteration(learner: Learner, train_state: Any, mesh: Mesh) -> Callabl
 
 
 def result_of(
-    learner: Learner, recorder: Recorder, iteration: int, seconds: float, speed: int | None, row: dict[str, float]
+    learner: Learner, recorder: Recorder, iteration: int, seconds: float, row: dict[str, float]
 ) -> dict[str, Any]:
-    """The line that a run ends with; `row` is its last row of metrics."""
+    """The line that a run ends with; `row` is the last row of metrics, empty where no iteration was left."""
     config = learner.config
     return {
         "run_dir": str(recorder.folder),
@@ -157,13 +172,13 @@ def result_of(
         "steps": iteration * config.steps_per_iteration,
         "finished": iteration >= config.num_iterations,
         "seconds": round(seconds, 1),
-        "steps_per_second": speed,
+        "steps_per_second": round(row["steps_per_second"]) if row else None,
         **rounded({name: row[name] for name in ("win_rate", "mean_turns") if name in row}),
     }
 
 
 def evaluation(learner: Learner, settings: Settings, train_state: TrainState, iteration: int) -> dict[str, float]:
-    """Results of games against random opponents; the games of an iteration are the same whenever they are played."""
+    """Results of games against random opponents; their key depends on the iteration only."""
     key = jax.random.fold_in(jax.random.key(EVALUATION_SEED), iteration)
     agent = learner.agent(sharding.local_copy(train_state.params))
     return to_floats(_evaluate(learner.env, settings.evaluation_games, agent, key))
@@ -171,6 +186,7 @@ def evaluation(learner: Learner, settings: Settings, train_state: TrainState, it
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _evaluate(env: Env[Any], num_games: int, agent: Agent, key: jax.Array) -> dict[str, jax.Array]:
+    """`arena.evaluate` against random opponents, compiled once per game."""
     return arena.evaluate(env, agent, RandomAgent(env), key, num_games)
 
 

@@ -20,15 +20,17 @@ def check_memory(learner: Learner, num_devices: int) -> None:
     with warnings.catch_warnings(action="ignore"):  # of indices that are too large for 32 bits
         arrays = jax.tree.leaves(jax.eval_shape(learner.held_arrays, key))
     device = jax.local_devices()[0]
-    units = jax.process_count() if device.platform == "cpu" else num_devices  # CPU devices share one memory
-    needed, there = sum(map(num_bytes, arrays)), units * memory_of(device)
-    if needed > there:
+    # The CPU devices of a process share one memory; of other devices each has its own.
+    units = jax.process_count() if device.platform == "cpu" else num_devices
+    needed, available = sum(map(num_bytes, arrays)), units * memory_of(device)
+    if needed > available:
         largest = max(arrays, key=num_bytes)
         shape = f"{largest.dtype}[{', '.join(f'{size:,}' for size in largest.shape)}]"
         named = settings_in_shape(learner.config, largest.shape)
         raise ValueError(
-            f"a run with these settings needs at least {gigabytes(needed)} of memory; there are {gigabytes(there)}. "
-            f"Its largest array is {shape}: reduce {' or '.join(named) or 'the settings that this comes from'}"
+            f"a run with these settings needs at least {gigabytes(needed)} of memory; "
+            f"there are {gigabytes(available)}. Its largest array is {shape}: "
+            f"reduce {' or '.join(named) or 'the settings that this comes from'}"
         )
 
 
@@ -56,10 +58,11 @@ def memory_of(device: Any) -> int:
         return stats["bytes_limit"]
     if not hasattr(os, "sysconf"):
         return 1 << 62  # unknown
-    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     limit = CGROUP_LIMIT.read_text().strip() if CGROUP_LIMIT.exists() else "max"
-    return min(there, int(limit)) if limit.isdecimal() else there
+    return min(physical, int(limit)) if limit.isdecimal() else physical
 
 
 def gigabytes(count: int) -> str:
+    """A number of bytes as an error writes it, such as "1.5 GB"."""
     return f"{count / 1e9:,.1f} GB"

@@ -40,7 +40,7 @@ logging.getLogger("absl").setLevel(logging.WARNING)  # orbax reports every file 
 
 
 class Recorder(Protocol):
-    """What `train.driver.loop.run_training` asks of a run's folder."""
+    """The protocol of a run's folder: the functions that `train.driver.loop.run_training` calls."""
 
     folder: Path
 
@@ -83,7 +83,7 @@ class RunFolder:
 
     @functools.cached_property
     def _checkpoints(self) -> ocp.CheckpointManager:
-        """Made when it is used: it asks JAX for its processes, and they may not have found each other yet."""
+        """The checkpoints, opened at first use: orbax asks JAX for its processes, which must have joined by then."""
         checkpoints = (self.folder / "checkpoints").absolute()
         checkpoints.mkdir(parents=True, exist_ok=True)
         alone = ocp.options.MultiprocessingOptions(active_processes={0}, barrier_sync_key_prefix="run")
@@ -155,7 +155,7 @@ class RunFolder:
             return None
         like = jax.eval_shape(self.learner.init, jax.eval_shape(lambda: jax.random.key(0)))
         self._check_shapes(iteration, like)
-        here = jax.sharding.SingleDeviceSharding(jax.devices()[0])  # wherever it was written
+        here = jax.sharding.SingleDeviceSharding(jax.devices()[0])  # whatever devices the checkpoint was written from
         placed = jax.tree.map(
             lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=here), jax.eval_shape(_storable, like)
         )

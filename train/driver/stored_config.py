@@ -15,7 +15,7 @@ from train.driver.learner import Config, Learner
 
 
 def to_json(learner: Learner) -> dict[str, Any]:
-    """What config.json of a run holds, and every checkpoint beside its arrays."""
+    """The content of a run's config.json, which every checkpoint stores as well."""
     return {
         "learner": learner.name,
         "jaxgames": jaxgames.__version__,
@@ -102,5 +102,6 @@ def changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 
 def _former_names(content: dict[str, Any], learners: Sequence[type[Learner]]) -> str:
+    """Part of an error: "x is called y now, " for each former name of a setting in the content; "" if there is none."""
     former = {old: new for learner in learners for old, new in learner.former_names.items() if old in content}
     return "".join(f"{old} is called {new} now, " for old, new in former.items())

@@ -31,7 +31,7 @@ class PolicyAgent:
             raise ValueError(f"temperature must be 0 or more, not {self.temperature}")
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
-        """int32[B]."""
+        """Actions int32[B], sampled from the policy at the temperature, or its most probable legal actions at 0."""
         observation = jax.vmap(self.env.observe)(states)
         mask = jax.vmap(self.env.legal_action_mask)(states)
         logits, _ = self.policy.apply(self.params, observation, states.current_player)

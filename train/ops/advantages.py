@@ -27,7 +27,7 @@ def per_seat_advantages(
     gamma: float,
     gae_lambda: float,
 ) -> jax.Array:
-    """Advantages of T consecutive decisions on one board, which restarts when a game ends.
+    """Advantages, float32[T], of T consecutive decisions on one board, which restarts when a game ends.
 
     Args:
       rewards: float32[T, num_players], what step t paid each seat.
@@ -44,10 +44,11 @@ def per_seat_advantages(
       float32[T]; add `values` for the targets of the value function.
     """
     num_players = rewards.shape[-1]
-    nothing = jnp.zeros(num_players, rewards.dtype)
+    zeros = jnp.zeros(num_players, rewards.dtype)
 
     def backwards(carry: tuple[jax.Array, jax.Array, jax.Array], step: tuple[jax.Array, ...]):
-        paid, next_value, next_advantage = carry  # of each seat: since its next decision, and at it
+        # Of each seat: the rewards from here up to its next decision, and the value and the advantage of that decision.
+        paid, next_value, next_advantage = carry
         reward, value, seat, terminated, truncated, bootstrap = step
         ended = terminated | truncated
         paid = jnp.where(ended, 0.0, paid) + reward
@@ -64,4 +65,4 @@ def per_seat_advantages(
         return carry, advantage
 
     steps = (rewards, values, seats, terminated, truncated, bootstrap)
-    return jax.lax.scan(backwards, (nothing, bootstrap[-1], nothing), steps, reverse=True)[1]
+    return jax.lax.scan(backwards, (zeros, bootstrap[-1], zeros), steps, reverse=True)[1]

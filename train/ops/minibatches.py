@@ -20,7 +20,7 @@ def num_groups(num_envs: int, minibatch_size: int) -> int:
 
 
 def group_boards(steps: Any, groups: int) -> Any:
-    """Leaves [rollout_length, num_envs, ...] as [groups, steps of a group, ...]."""
+    """The steps with leaves [rollout_length, num_envs, ...] rearranged to [groups, steps of a group, ...]."""
     return jax.tree.map(lambda x: x.swapaxes(0, 1).reshape(groups, -1, *x.shape[2:]), steps)
 
 
@@ -32,7 +32,7 @@ def shuffle(key: jax.Array, groups: int, group_size: int, num_minibatches: int, 
 
 
 def take_rows(batch: Any, rows: jax.Array) -> Any:
-    """Leaves [groups, n, ...] as [groups * k, ...]: from each group the rows int32[groups, k]."""
+    """The steps `rows` (int32[groups, k]) of each group: leaves [groups * k, ...] from leaves [groups, n, ...]."""
 
     def take(x: jax.Array) -> jax.Array:
         return jax.vmap(lambda x, rows: x[rows])(x, rows).reshape(rows.size, *x.shape[2:])

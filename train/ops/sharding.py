@@ -59,7 +59,7 @@ def shardings(mesh: Mesh, specs: Tree) -> Tree:
 
 
 def shard(tree: Tree, mesh: Mesh, specs: Any) -> Tree:
-    """Process 0's pytree, which lies on one device there, laid over the devices of the mesh.
+    """The pytree of process 0, which lies on one of its devices, laid over the devices of the mesh.
 
     Args:
       tree: arrays and PRNG keys.

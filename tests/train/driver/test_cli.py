@@ -19,11 +19,11 @@ from tests.helpers.stored_runs import (
     train_in,
 )
 from tests.helpers.toy_learner import ToyLearner
-from train import ppo
 from train.driver import cli
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config, config_for
+from train.recipes import RECIPES
 
 SETTINGS = Settings(checkpoint_every=2, evaluate_every=0)
 CONFIG = toy_learner.Config(total_steps=20)
@@ -52,7 +52,7 @@ def parsed(*arguments: str) -> Any:
 
 def test_defaults_are_the_recipe_of_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever --env stands among the arguments."""
-    monkeypatch.setitem(ppo.RECIPES, "chinese_checkers", {"hidden_sizes": (7,), "update_epochs": 2})
+    monkeypatch.setitem(RECIPES, "chinese_checkers", {"hidden_sizes": (7,), "update_epochs": 2})
     game = "chinese_checkers(size=3)"
     expected = Config(env=game, hidden_sizes=(7,), update_epochs=5)
     assert parsed("--env", game, "--update-epochs", "5") == expected
