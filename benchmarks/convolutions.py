@@ -83,8 +83,8 @@ def measure_net(net: Net, params: Any, x: jax.Array, arguments: Arguments) -> di
         return jax.lax.scan(body, params, length=arguments.steps)
 
     def milliseconds(loop: Any) -> float:
-        figure = harness.time_program(loop, (params,), arguments.steps, arguments.repeats)
-        return round(1000 / figure.steps_per_second, 2)
+        timing = harness.time_program(loop, (params,), arguments.steps, arguments.repeats)
+        return round(1000 / timing.steps_per_second, 2)
 
     return {"forward": milliseconds(forward), "gradient": milliseconds(gradient)}
 

@@ -1,4 +1,4 @@
-"""The ground floor of the benchmarks: programs are timed; results are stamped, printed as tables and written as JSON.
+"""Functions that all benchmarks use: they time programs, name the machine, print tables and write results as JSON.
 
 Each command of this folder consists of a dataclass of arguments and a function that measures:
 
@@ -28,12 +28,12 @@ import tyro
 import jaxgames
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from matplotlib.figure import Figure
 
 # -- time -------------------------------------------------------------------------------------------------
 
 
-class Figure(NamedTuple):
+class Timing(NamedTuple):
     """The result of timing one program."""
 
     steps_per_second: float  # median of the repeats
@@ -47,8 +47,8 @@ class Figure(NamedTuple):
         return f"{self.steps_per_second:,.0f} ({self.spread:.0%})"
 
 
-def time_program(program: Callable[..., Any], arguments: tuple[Any, ...], steps: int, repeats: int) -> Figure:
-    """Compiles `program(key, *arguments)`, warms it up, and times it `repeats` times with a new key each.
+def time_program(program: Callable[..., Any], arguments: tuple[Any, ...], steps: int, repeats: int) -> Timing:
+    """Returns the speed of `program(key, *arguments)`, warmed up, over `repeats` calls with a new key each.
 
     Args:
       program: a traceable function.
@@ -68,11 +68,11 @@ def time_program(program: Callable[..., Any], arguments: tuple[Any, ...], steps:
         speeds.append(steps / (time.perf_counter() - start))
     memory: Any = compiled.memory_analysis()
     memory_bytes = memory.argument_size_in_bytes + memory.output_size_in_bytes + memory.temp_size_in_bytes
-    return Figure(*median_and_spread(speeds), compile_seconds, memory_bytes)
+    return Timing(*median_and_spread(speeds), compile_seconds, memory_bytes)
 
 
-def time_iterations(learner: Any, state: Any, steps: int, repeats: int) -> Figure:
-    """Times `learner.iterate(state)`, whole iterations of `steps` environment steps each, from one training state."""
+def time_iterations(learner: Any, state: Any, steps: int, repeats: int) -> Timing:
+    """Returns the speed of `learner.iterate(state)`, whole iterations of `steps` environment steps each."""
     return time_program(lambda key, state: learner.iterate(state._replace(key=key)), (state,), steps, repeats)
 
 
@@ -91,7 +91,7 @@ def cores() -> int:
 
 
 def provide_devices(devices: int) -> None:
-    """Makes sure that JAX has that many devices; on a CPU they are virtual and must be requested before JAX starts.
+    """Gives JAX so many devices. On a CPU they are virtual, and must be requested before JAX starts.
 
     Raises:
       ValueError: there are fewer.
@@ -116,9 +116,9 @@ def keep_to_one_core() -> None:
 
 
 def stamp() -> dict[str, Any]:
-    """The versions and the hardware that figures belong to, and the date.
+    """The versions, the hardware and the date of a measurement.
 
-    Different processors may share a name such as "AMD EPYC", so the family and the model stand behind it.
+    Different processors may share a name such as "AMD EPYC", so the family and the model follow it.
     """
     try:
         lines = [line.partition(":") for line in Path("/proc/cpuinfo").read_text().splitlines()]
@@ -201,7 +201,7 @@ def output_file(command: str, arguments: BenchmarkArguments) -> Path | None:
     return file
 
 
-# -- what is shown ----------------------------------------------------------------------------------------
+# -- output -----------------------------------------------------------------------------------------------
 
 
 def log(text: str) -> None:
@@ -224,13 +224,13 @@ class Progress:
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """A Markdown table of cells that are texts."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def save_picture(picture: "Picture", file: Path) -> None:
-    """Writes an SVG; the same figures give the same bytes."""
+def save_picture(picture: "Figure", file: Path) -> None:
+    """Writes a picture of matplotlib as SVG; the same data give the same bytes."""
     import matplotlib as mpl
 
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -35,11 +35,13 @@ class Arguments(harness.BenchmarkArguments):
 
 
 def apply_all(apply: Apply, params: Params, rows: jax.Array, seat: jax.Array) -> Any:
+    """`apply_by_seat` by every seat's network on every row."""
     outputs = jax.vmap(apply, in_axes=(0, None))(params, rows)
     return jax.tree.map(lambda leaf: leaf[seat, jnp.arange(rows.shape[0])], outputs)
 
 
 def apply_gathered(apply: Apply, params: Params, rows: jax.Array, seat: jax.Array) -> Any:
+    """`apply_by_seat` with a copy of the parameters for every row."""
     copies = jax.tree.map(lambda leaf: leaf[seat], params)
     return jax.tree.map(lambda leaf: leaf[:, 0], jax.vmap(apply)(copies, rows[:, None]))
 
@@ -92,8 +94,8 @@ def sum_of_squares(params: Params, way: Callable[..., Any], rows: jax.Array, sea
 
 def measure_microseconds(function: Callable[[Params], Any], params: Params, rows: int, repeats: int) -> float:
     """Microseconds per row of one call."""
-    figure = harness.time_program(lambda key, params: function(params), (params,), rows, repeats)
-    return round(1e6 / figure.steps_per_second, 3)
+    timing = harness.time_program(lambda key, params: function(params), (params,), rows, repeats)
+    return round(1e6 / timing.steps_per_second, 3)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ OPEN_SPIEL_CONFIGURATIONS = {
     "buffer": "mask and observation in numpy arrays, written by its Observer",
     "legal": "legal actions only: no mask, no observation",
 }  # calls at every step, besides legal_actions() to choose from
-TUNING_ROUNDS = 3  # the best round of each candidate counts
+TUNING_ROUNDS = 3  # rounds of each candidate, of which the best counts
 Play = Callable[[float], float]  # plays for a number of seconds, returns steps per second
 
 
@@ -66,7 +66,7 @@ def play_repeatedly(work: Callable[[], int]) -> Play:
 
 
 def tuned(play: Play, seconds: float) -> float:
-    """The speed with which candidates are compared: the best of a few short rounds."""
+    """The speed by which candidates are compared, in steps per second: the best of a few short rounds."""
     return max(play(seconds) for _ in range(TUNING_ROUNDS))
 
 
@@ -74,7 +74,7 @@ def tuned(play: Play, seconds: float) -> float:
 
 
 def jax_side(library: str, game: str, boards: list[int], devices: list[int], steps: int, tuning_seconds: float) -> Side:
-    """The fastest pair of `boards` and `devices`, with about `steps` over all boards in one call."""
+    """A loop in JAX with the fastest pair of `boards` and `devices`, and about `steps` over all boards in one call."""
     import jax
 
     from benchmarks.harness import provide_devices

@@ -64,10 +64,12 @@ class Contest:
 
 
 def pgx(target: float) -> Side:
+    """Pgx's minichess, the only game of Pgx that this project has too."""
     return Side("Pgx `gardner_chess`", {"kind": "jax", "library": "pgx", "game": "gardner_chess"}, target)
 
 
 def open_spiel(game: str) -> tuple[Side, ...]:
+    """A game of OpenSpiel, once per configuration of its loop."""
     targets = {"methods": 10.0}
     return tuple(
         Side(f"OpenSpiel, {name}", {"kind": "open_spiel", "game": game, "configuration": name}, targets.get(name))
@@ -76,6 +78,7 @@ def open_spiel(game: str) -> tuple[Side, ...]:
 
 
 def star_loop(size: int) -> Side:
+    """The hand-written C++ loop on the star of one size."""
     return Side("C++ loop", {"kind": "star_loop", "size": size}, 0.5)
 
 
@@ -186,19 +189,20 @@ def compare(contest: Contest, arguments: Arguments, folder: Path, progress: harn
                     except Stopped as error:
                         team.end()
                         fail(name, error)
-    row = {"game": contest.game, "ours": figures(teams[ours.name].facts, speeds[ours.name])}
+    row = {"game": contest.game, "ours": side_result(teams[ours.name].facts, speeds[ours.name])}
     rows: list[dict[str, Any]] = []
     for peer in contest.peers:
         found: dict[str, Any] = {"peer": peer.name, "target": peer.target, "missing": absent[peer.name]}
         if absent[peer.name] is None:
             ratios = [a / b for a, b in zip(speeds[ours.name], speeds[peer.name], strict=True)]
-            found["theirs"] = figures(teams[peer.name].facts, speeds[peer.name])
+            found["theirs"] = side_result(teams[peer.name].facts, speeds[peer.name])
             found |= {"ratio": statistics.median(ratios), "min": min(ratios), "max": max(ratios)}
         rows.append(row | found)
     return rows or [row | {"peer": None}]
 
 
-def figures(facts: dict[str, Any], speeds: list[float]) -> dict[str, Any]:
+def side_result(facts: dict[str, Any], speeds: list[float]) -> dict[str, Any]:
+    """The entry of one side in the JSON: its speeds in steps per second, and the facts of its process."""
     return {"steps_per_second": round(statistics.median(speeds)), "rounds": [round(speed) for speed in speeds], **facts}
 
 
@@ -206,7 +210,7 @@ def figures(facts: dict[str, Any], speeds: list[float]) -> dict[str, Any]:
 
 
 class Stopped(RuntimeError):
-    """A process of a side ended by itself, or could not be built."""
+    """Raised where a process of a side has ended by itself, or could not be built."""
 
 
 class Team:
@@ -235,6 +239,7 @@ class Team:
         self.end()
 
     def end(self) -> None:
+        """Kills the processes."""
         for process in self.processes:
             process.kill()
             process.communicate()
@@ -249,6 +254,7 @@ class Team:
 
 
 def read_answer(process: subprocess.Popen[str]) -> Any:
+    """The next line of JSON that a process prints. Raises Stopped where the process has ended."""
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line.endswith("\n"):
@@ -291,6 +297,7 @@ def missing(peer: Side) -> str | None:
 
 
 def package_version(package: str) -> str | None:
+    """The version of an installed package, None if it is missing."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -298,6 +305,7 @@ def package_version(package: str) -> str | None:
 
 
 def compiler_version() -> str | None:
+    """The version of g++, None if it is missing."""
     if shutil.which("g++") is None:
         return None
     return subprocess.run(["g++", "-dumpfullversion"], capture_output=True, text=True).stdout.strip() or None

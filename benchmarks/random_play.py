@@ -19,7 +19,7 @@ from jax.sharding import PartitionSpec
 
 import jaxgames
 from benchmarks import harness
-from benchmarks.harness import Figure
+from benchmarks.harness import Timing
 
 GAMES = (
     "checkers",
@@ -32,6 +32,7 @@ GAMES = (
 )  # every game, for the benchmarks that measure them all
 MIN_STEPS_PER_CALL = 32  # of each board: a call starts with newly allocated memory, whose cost must not count
 SHARDED, REPLICATED = PartitionSpec("boards"), PartitionSpec()  # divided by the leading axis, or copied to every device
+# (params, key, observation, mask, seat) -> (actions int32[batch], a number for the checksum); see `play_loop`.
 Choose = Callable[[Any, jax.Array, jax.Array, jax.Array, jax.Array], tuple[jax.Array, jax.Array | float]]
 
 
@@ -41,7 +42,7 @@ def steps_per_call(total_steps: int, batch: int) -> int:
 
 
 class Playing:
-    """A game whose finished boards restart. The boards before a restart are dropped: the loop does not read them."""
+    """The functions of a game whose finished boards restart. `before_reset` is dropped: the loop never reads it."""
 
     def __init__(self, env: jaxgames.Env[Any]) -> None:
         self._env = jaxgames.auto_reset(env)
@@ -114,9 +115,10 @@ def wait_for_read(read: jax.Array, boards: Any) -> Any:
     Otherwise the compiler may write the next mask and observation before it reads the last ones, and would then keep
     a copy of those.
     """
-    never = jnp.isnan(read)
+    read_is_nan = jnp.isnan(read)  # always False, but the compiler does not know it
     return jax.tree.map(
-        lambda x: x if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else jnp.where(never, jnp.zeros_like(x), x), boards
+        lambda x: x if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else jnp.where(read_is_nan, jnp.zeros_like(x), x),
+        boards,
     )
 
 
@@ -156,7 +158,8 @@ def rollout(playing: Any, batch: int, length: int, devices: int = 1) -> Callable
     loop = play_loop(playing, batch // devices, length, at_random)
     program, (boards, no_params) = over_devices(loop, (boards, None), (SHARDED, REPLICATED), devices)
     key = jax.random.key(1)
-    # The boards come in again, so they go out as they came in; JAX would not divide a leaf without elements.
+    # The next call takes the boards as this one returns them, so both have one sharding. It must be given: JAX alone
+    # would not divide a leaf without elements.
     sharding = jax.tree.leaves(boards)[0].sharding if devices > 1 else None
     compiled = jax.jit(program, out_shardings=sharding).lower(key, boards, no_params).compile()
 
@@ -189,15 +192,15 @@ def recorded_actions(env: jaxgames.Env[Any], batch: int, length: int) -> jax.Arr
     return record(jax.random.key(0))
 
 
-def measure_random_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Figure:
-    """Times random play, from the start of the game."""
+def measure_random_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Timing:
+    """Returns the speed of random play, from the start of the game."""
     return measure_play(env, batch, length, repeats, at_random, None, devices)
 
 
 def measure_play(
     env: jaxgames.Env[Any], batch: int, length: int, repeats: int, choose: Choose, params: Any, devices: int = 1
-) -> Figure:
-    """Times `play_loop` with any choice of actions, from the start of the game."""
+) -> Timing:
+    """Returns the speed of `play_loop` with any choice of actions, from the start of the game."""
     playing = Playing(env)
     boards = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), batch))
     loop = play_loop(playing, batch // devices, length, choose)

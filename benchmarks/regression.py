@@ -30,8 +30,8 @@ from benchmarks import harness, random_play
 
 BOARDS = 1024
 MAX_LOSS = 0.25  # the part of its ratio that a game may lose
-ATTEMPTS = 3
-FILE = Path(__file__).with_name("regression.json")
+ATTEMPTS = 3  # measurements of a game before it counts as slower
+RATIOS_FILE = Path(__file__).with_name("regression.json")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Arguments(harness.BenchmarkArguments):
     """Steps of each board in a turn."""
     write: bool = False
     """Renew the recorded ratios instead of comparing with them."""
-    file: Path = FILE
+    file: Path = RATIOS_FILE
     """The file of recorded ratios."""
 
 
@@ -103,6 +103,7 @@ def recorded_ratios(file: Path) -> dict[str, float]:
 
 
 def has_lost(ratio: float, recorded: float) -> bool:
+    """Whether a ratio is below the recorded one by more than MAX_LOSS of it."""
     return ratio < (1 - MAX_LOSS) * recorded
 
 
@@ -113,6 +114,7 @@ def measure_ratio(play: Callable[[], object], reference: Callable[[], object], r
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
+    """CPU time of one call."""
     start = time.process_time()
     work()
     return time.process_time() - start

@@ -79,15 +79,15 @@ def measure_row(env: jaxgames.Env[Any], column: str, batch: int, arguments: Argu
     """One row of the table; `out_of_memory` where the batch does not fit."""
     row: dict[str, Any] = {"game": str(env), "column": column, "boards": batch, "min_bytes": min_bytes(env)}
     try:
-        figure = COLUMNS[column](env, batch, random_play.steps_per_call(arguments.steps, batch), arguments.repeats)
+        timing = COLUMNS[column](env, batch, random_play.steps_per_call(arguments.steps, batch), arguments.repeats)
     except jax.errors.JaxRuntimeError as error:
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
         return row | {"out_of_memory": True}
-    row |= figure._asdict()
+    row |= timing._asdict()
     if column == "random play":
         row["xla_bytes"] = counted_bytes(env, batch)
-        row["of_roof"] = figure.steps_per_second * row["min_bytes"] / roof
+        row["of_roof"] = timing.steps_per_second * row["min_bytes"] / roof
     return row
 
 

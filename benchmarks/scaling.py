@@ -6,8 +6,8 @@
     strong    the same number of boards, divided between more devices
     weak      the same number of boards on each device
 
-A figure is steps per second of whole iterations of train.ppo. Its efficiency is that speed divided by `count` times the
-speed of one device. Every row of the table is measured in new processes, which find each other on this machine.
+Speeds are in steps per second, over whole iterations of train.ppo. The efficiency is the speed divided by `count` times
+the speed of one device. Every row of the table is measured in new processes, which find each other on this machine.
 
 A program for one CPU device uses all cores, and virtual devices gain nothing over it. So a row of virtual devices
 uses only as many cores as devices, while there are that many. In the row "all cores" one device uses all of them.
@@ -149,7 +149,7 @@ def cells(row: dict[str, Any]) -> list[str]:
 
 
 def config_of(arguments: Arguments, scaling: str, count: int) -> Config:
-    """The settings of a row."""
+    """The settings of PPO in a row of the table."""
     boards = arguments.boards * (count if scaling == "weak" else 1)
     return config_for(arguments.env, num_envs=boards, rollout_length=arguments.rollout_length)
 
@@ -183,7 +183,7 @@ def run_workers(task: Task, virtual: bool) -> dict[str, Any]:
 
 
 def run_worker(task: Task) -> None:
-    """The program of a worker: measures, and prints the figure as JSON if it is process 0."""
+    """The program of a worker: measures the speed, and prints it as JSON if it is process 0."""
     if task.cores:
         os.sched_setaffinity(0, task.cores)
     if task.coordinator is not None:
@@ -192,14 +192,15 @@ def run_worker(task: Task) -> None:
     mesh = sharding.mesh_for(task.devices, learner.divisible)
     train_state = sharding.shard(jax.jit(learner.init)(jax.random.key(0)), mesh, learner.partition_specs)
     with jax.set_mesh(mesh):
-        figure = harness.time_iterations(learner, train_state, task.config.steps_per_iteration, task.repeats)
+        timing = harness.time_iterations(learner, train_state, task.config.steps_per_iteration, task.repeats)
     is_leader, machine = processes.is_leader(), harness.stamp()
     processes.leave()
     if is_leader:
-        print(json.dumps(figure._asdict() | {"stamp": machine}))
+        print(json.dumps(timing._asdict() | {"stamp": machine}))
 
 
 def free_port() -> int:
+    """A port of this machine that no process listens on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]

@@ -1,4 +1,4 @@
-"""How the speed of random play grows with the batch and with the board, as figures and as two pictures.
+"""How the speed of random play grows with the batch and with the board, as JSON and as two pictures.
 
     python -m benchmarks.sweep --pictures docs/pictures
 
@@ -20,7 +20,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.figure import Figure as Picture
+from matplotlib.figure import Figure
 
 import jaxgames
 from benchmarks import harness, random_play
@@ -127,6 +127,7 @@ def measure_points(points: list[tuple[str, str, int]], arguments: Arguments) -> 
 
 
 def steps_per_second(play: Callable[[], int], clock: Callable[[], float]) -> float:
+    """Speed of one call of `play`, which returns its number of steps, by a clock in seconds."""
     start = clock()
     return play() / (clock() - start)
 
@@ -134,7 +135,7 @@ def steps_per_second(play: Callable[[], int], clock: Callable[[], float]) -> flo
 # -- pictures ---------------------------------------------------------------------------------------------
 
 
-def draw_by_batch(rows: list[dict[str, Any]]) -> Picture:
+def draw_by_batch(rows: list[dict[str, Any]]) -> Figure:
     """Steps per second by boards, one line per game, both axes logarithmic."""
     picture, axes = new_picture()
     for number, game in enumerate(dict.fromkeys(row["game"] for row in rows)):
@@ -150,7 +151,7 @@ def draw_by_batch(rows: list[dict[str, Any]]) -> Picture:
     return picture
 
 
-def draw_by_cells(rows: list[dict[str, Any]], fits: list[dict[str, float]]) -> Picture:
+def draw_by_cells(rows: list[dict[str, Any]], fits: list[dict[str, float]]) -> Figure:
     """Microseconds per step of the star game by the cells of its star, and the lines of best fit."""
     picture, axes = new_picture()
     for number, line in enumerate(fits):
@@ -169,8 +170,9 @@ def draw_by_cells(rows: list[dict[str, Any]], fits: list[dict[str, float]]) -> P
     return picture
 
 
-def new_picture() -> tuple[Picture, Any]:
-    picture = Picture(figsize=(8, 4.2), layout="constrained", facecolor="white")
+def new_picture() -> tuple[Figure, Any]:
+    """An empty picture and its axes."""
+    picture = Figure(figsize=(8, 4.2), layout="constrained", facecolor="white")
     axes: Any = picture.subplots()
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)

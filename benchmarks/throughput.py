@@ -31,7 +31,7 @@ from jax.sharding import PartitionSpec
 
 import jaxgames
 from benchmarks import harness, random_play
-from benchmarks.harness import Figure
+from benchmarks.harness import Timing
 from benchmarks.random_play import measure_random_play
 from train.models.policy import Params
 from train.ops.masked_categorical import sample_and_log_prob
@@ -45,8 +45,8 @@ def main() -> None:
 
 def measure_step(
     env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1, *, restart: bool = True
-) -> Figure:
-    """Times `step`; without `restart`, `no restart`."""
+) -> Timing:
+    """Returns the speed of column `step`; without `restart`, of column `no restart`."""
     actions = random_play.recorded_actions(env, batch, length)
     playing = random_play.Playing(env) if restart else env
     share = batch // devices
@@ -65,8 +65,8 @@ def measure_step(
     return harness.time_program(program, arguments, batch * length, repeats)
 
 
-def measure_policy_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Figure:
-    """Times `policy`, with the network of the game's recipe."""
+def measure_policy_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Timing:
+    """Returns the speed of column `policy`, with the network of the game's recipe."""
     policy = PPO(config_for(str(env))).policy
 
     def choose(params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
@@ -76,8 +76,11 @@ def measure_policy_play(env: jaxgames.Env[Any], batch: int, length: int, repeats
     return random_play.measure_play(env, batch, length, repeats, choose, policy.init(jax.random.key(0)), devices)
 
 
-def measure_ppo(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Figure:
-    """Times `ppo`, on one device: the game's recipe with `batch` boards and about as many steps per iteration."""
+def measure_ppo(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Timing:
+    """Returns the speed of column `ppo`, on one device.
+
+    It is the game's recipe with `batch` boards, and rollouts shortened or lengthened to keep the steps per iteration.
+    """
     assert devices == 1
     config = config_for(str(env))
     length = max(8, config.steps_per_iteration // batch)
@@ -85,7 +88,7 @@ def measure_ppo(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, d
     return harness.time_iterations(learner, jax.jit(learner.init)(jax.random.key(0)), batch * length, repeats)
 
 
-COLUMNS: dict[str, Callable[[jaxgames.Env[Any], int, int, int, int], Figure]] = {
+COLUMNS: dict[str, Callable[[jaxgames.Env[Any], int, int, int, int], Timing]] = {
     "step": measure_step,
     "no restart": functools.partial(measure_step, restart=False),
     "random play": measure_random_play,
@@ -129,13 +132,13 @@ def measure_throughput(arguments: Arguments) -> dict[str, Any]:
     table: list[list[str]] = []
     for batch in arguments.batch_sizes:
         length = random_play.steps_per_call(arguments.steps, batch)
-        figures: dict[str, Figure] = {}
+        timings: dict[str, Timing] = {}
         for column in arguments.columns:
-            figures[column] = COLUMNS[column](env, batch, length, arguments.repeats, arguments.devices)
-            compiled = f"compiled in {figures[column].compile_seconds:.1f} s"
-            progress.finish(f"{batch:,} boards, {column}: {figures[column].speed} steps/s, {compiled}")
-        rows.append({"boards": batch, **{column: figure._asdict() for column, figure in figures.items()}})
-        table.append([f"{batch:,}", *(figure.speed for figure in figures.values())])
+            timings[column] = COLUMNS[column](env, batch, length, arguments.repeats, arguments.devices)
+            compiled = f"compiled in {timings[column].compile_seconds:.1f} s"
+            progress.finish(f"{batch:,} boards, {column}: {timings[column].speed} steps/s, {compiled}")
+        rows.append({"boards": batch, **{column: timing._asdict() for column, timing in timings.items()}})
+        table.append([f"{batch:,}", *(timing.speed for timing in timings.values())])
     harness.log(harness.markdown_table(["boards", *arguments.columns], table))
     stamped = {"devices_used": arguments.devices, **harness.stamp()}
     return {"env": str(env), "bytes_per_board": env.state_bytes, "rows": rows, **stamped}

@@ -112,57 +112,22 @@ def cells(row: dict[str, Any]) -> list[str]:
 
 
 def measure_parts(config: Config, repeats: int, game: str) -> dict[str, Any]:
-    """Steps per second of training and of random play, and microseconds per step of every part."""
+    """The row of a game: steps per second of training and of random play, and microseconds per step of every part."""
     learner = PPO(config)
-    env, policy, steps = learner.env, learner.policy, config.steps_per_iteration
+    policy = learner.policy
     train_state = jax.jit(learner.init)(jax.random.key(0))
     params = train_state.params
-
-    def microseconds(program: Callable[..., Any], *arguments: Any) -> float:
-        return 1e6 / harness.time_program(program, arguments, steps, repeats).steps_per_second
-
-    def microseconds_from(function: Callable[..., Any], *arguments: Any) -> float:
-        """Of a function of a train state, with a new key in each repeat."""
-        return microseconds(lambda key, state, *rest: function(state._replace(key=key), *rest), train_state, *arguments)
-
-    def evaluate(params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
-        """A random action; the network's outputs only go into the checksum."""
-        action, _ = random_play.at_random(None, key, observation, mask, seat)
-        logits, value = policy.apply(params, observation, seat)
-        return action, random_play.probe(logits, action) + value.sum()
-
-    def sample(params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
-        logits, value = policy.apply(params, observation, seat)
-        action, log_prob = sample_and_log_prob(key, logits, mask)
-        return action, log_prob.sum() + value.sum()
-
-    rollout = (config.num_envs, config.rollout_length, repeats)
-    playing = [
-        1e6 / random_play.measure_play(env, *rollout, choose, params).steps_per_second
-        for choose in (random_play.at_random, evaluate, sample)
-    ]
-    playing.append(microseconds_from(functools.partial(ppo.collect, config, env, policy)))
-    playing.append(microseconds_from(functools.partial(collect_for_update, learner)))
-
     given, _ = jax.jit(functools.partial(collect_for_update, learner))(train_state)
-    batch = group_minibatches(config, given)
-    gradient = jax.grad(functools.partial(ppo.ppo_loss, config, policy), has_aux=True)
-    plain = optax.scale(-1e-9)
-    learning = [
-        microseconds(make_epochs(config, change, optimizer), (params, optimizer.init(params)), batch)
-        for change, optimizer in (
-            (no_gradient, plain),
-            (network_gradient(policy), plain),
-            (gradient, plain),
-            (gradient, ppo.make_optimizer(config)),
-        )
-    ]
-    updating = microseconds_from(functools.partial(ppo.update, config, policy), *given[:2])
-    whole = microseconds_from(learner.iterate)
+
+    playing = measure_collection(learner, train_state, repeats)
+    learning = measure_epochs(learner, params, given, repeats)
+    update = functools.partial(ppo.update, config, policy)
+    updating = measure_from(learner, train_state, repeats, update, *given[:2])
+    whole = measure_from(learner, train_state, repeats, learner.iterate)
 
     parts = [after - before for series in ([0.0, *playing], learning) for before, after in pairwise(series)]
     parts += [updating - sum(parts[len(playing) :]), whole - playing[-1] - updating]
-    minibatch = take_rows(batch, minibatch_rows(config, jax.random.key(0))[0])
+    minibatch = take_rows(group_minibatches(config, given), minibatch_rows(config, jax.random.key(0))[0])
     boards = minibatch[0].observation[: config.num_envs], minibatch[0].seat[: config.num_envs]
     return {
         "game": game,
@@ -175,6 +140,64 @@ def measure_parts(config: Config, repeats: int, game: str) -> dict[str, Any]:
         "boards": config.num_envs,
         "rollout_length": config.rollout_length,
     }
+
+
+def measure_from(
+    learner: PPO, train_state: TrainState, repeats: int, function: Callable[..., Any], *arguments: Any
+) -> float:
+    """Microseconds per step of `function(train_state, *arguments)`; the train state has a new key in each repeat."""
+
+    def program(key: jax.Array, state: TrainState, *arguments: Any) -> Any:
+        return function(state._replace(key=key), *arguments)
+
+    timing = harness.time_program(program, (train_state, *arguments), learner.config.steps_per_iteration, repeats)
+    return 1e6 / timing.steps_per_second
+
+
+def measure_collection(learner: PPO, train_state: TrainState, repeats: int) -> list[float]:
+    """Microseconds per step of five programs, each with one more part, from random play to all but the update."""
+    config, env, policy = learner.config, learner.env, learner.policy
+
+    def evaluate(params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
+        """A random action; the network's outputs only go into the checksum."""
+        action, _ = random_play.at_random(None, key, observation, mask, seat)
+        logits, value = policy.apply(params, observation, seat)
+        return action, random_play.probe(logits, action) + value.sum()
+
+    def sample(params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
+        """An action sampled from the policy; its log-probability and the value go into the checksum."""
+        logits, value = policy.apply(params, observation, seat)
+        action, log_prob = sample_and_log_prob(key, logits, mask)
+        return action, log_prob.sum() + value.sum()
+
+    rollout = (config.num_envs, config.rollout_length, repeats)
+    playing = [
+        1e6 / random_play.measure_play(env, *rollout, choose, train_state.params).steps_per_second
+        for choose in (random_play.at_random, evaluate, sample)
+    ]
+    playing.append(measure_from(learner, train_state, repeats, functools.partial(ppo.collect, config, env, policy)))
+    playing.append(measure_from(learner, train_state, repeats, functools.partial(collect_for_update, learner)))
+    return playing
+
+
+def measure_epochs(learner: PPO, params: Params, given: Any, repeats: int) -> list[float]:
+    """Microseconds per step of four loops of epochs, each with one more part, from bare gathering to the optimiser."""
+    config = learner.config
+    batch = group_minibatches(config, given)
+    loss_gradient = jax.grad(functools.partial(ppo.ppo_loss, config, learner.policy), has_aux=True)
+    plain = optax.scale(-1e-9)
+    loops = (
+        (no_gradient, plain),
+        (network_gradient(learner.policy), plain),
+        (loss_gradient, plain),
+        (loss_gradient, ppo.make_optimizer(config)),
+    )
+    found: list[float] = []
+    for gradient, optimizer in loops:
+        program, start = make_epochs(config, gradient, optimizer), (params, optimizer.init(params))
+        timing = harness.time_program(program, (start, batch), config.steps_per_iteration, repeats)
+        found.append(1e6 / timing.steps_per_second)
+    return found
 
 
 def collect_for_update(

@@ -18,6 +18,7 @@ FOLDER = Path("runs/demo")
 
 
 def main() -> None:
+    """The command `python -m examples.demo`."""
     start = time.monotonic()
     print("Chinese Checkers for six, from nothing, by self-play; starting JAX ...", file=sys.stderr, flush=True)
     from train import evaluate, plot  # here, because importing JAX takes seconds and the first line should not wait

@@ -22,6 +22,8 @@ SEAT = jnp.arange(NUM_ENVS) % 2  # int32[NUM_ENVS], the network's seat; the othe
 
 
 class Network(nn.Module):
+    """A policy without a value head: one hidden layer."""
+
     @nn.compact
     def __call__(self, observation: jax.Array) -> jax.Array:
         """Logits, float32[..., num_actions], of observations bool[..., *observation_shape]."""
@@ -50,7 +52,11 @@ def play(params: Any, key: jax.Array) -> Any:
 
 
 def loss(params: Any, steps: Any) -> jax.Array:
-    """Weights the log-probability of each action of the network by what its seat is paid from that step on."""
+    """Returns the loss of REINFORCE, float32[].
+
+    The log-probability of each action of the network is weighted by the rewards of its seat from that step on, minus
+    their mean over the boards.
+    """
     observation, mask, action, is_network, reward = steps
     log_probs = jax.nn.log_softmax(network.apply(params, observation), where=mask)
     log_prob = jnp.take_along_axis(log_probs, action[..., None], axis=-1)[..., 0]
@@ -60,7 +66,7 @@ def loss(params: Any, steps: Any) -> jax.Array:
 
 
 def update(carry: Any, key: jax.Array) -> Any:
-    """One game on every board and one gradient step; also returns the network's win rate in these games."""
+    """Returns parameters and optimiser state after one game on every board and one gradient step, and the win rate."""
     params, opt_state = carry
     steps = play(params, key)
     changes, opt_state = optimizer.update(jax.grad(loss)(params, steps), opt_state)

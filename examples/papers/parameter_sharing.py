@@ -59,6 +59,7 @@ class Arguments:
 
 
 def main() -> None:
+    """The command `python -m examples.papers.parameter_sharing`."""
     arguments = tyro.cli(Arguments, prog="python -m examples.papers.parameter_sharing", description=__doc__)
     arguments.output.mkdir(parents=True, exist_ok=True)
     results: dict[str, Any] = {}
@@ -70,9 +71,9 @@ def main() -> None:
     print(json.dumps({mode: {name: finite(reached(r)[name]) for name in MEASURES} for mode, r in results.items()}))
 
 
-def train(mode: Sharing, arguments: Arguments) -> dict[str, Any]:
-    """Trains all seeds of a mode; returns steps [iterations], win_rate and mean_turns [seeds][iterations], seconds."""
-    config = Config(
+def config_of(mode: Sharing, arguments: Arguments) -> Config:
+    """Returns the settings of the paper, with those that can be changed on the command line."""
+    return Config(
         env="chinese_checkers(size=2, num_players=6)",
         sharing=mode,
         total_steps=4000 * arguments.iterations,
@@ -86,6 +87,11 @@ def train(mode: Sharing, arguments: Arguments) -> dict[str, Any]:
         clip_coef=0.3,
         hidden_sizes=(64, 64),
     )
+
+
+def train(mode: Sharing, arguments: Arguments) -> dict[str, Any]:
+    """Trains all seeds of a mode; returns steps [iterations], win_rate and mean_turns [seeds][iterations], seconds."""
+    config = config_of(mode, arguments)
     learner, env = PPO(config), jaxgames.make(EVALUATION_ENV)
 
     @functools.partial(jax.jit, donate_argnums=0)

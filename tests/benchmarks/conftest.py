@@ -7,9 +7,9 @@ import jax
 import pytest
 
 from benchmarks import harness, random_play
-from benchmarks.harness import Figure
+from benchmarks.harness import Timing
 
-TRACED = Figure(steps_per_second=1000.0, spread=0.0, compile_seconds=1.0, memory_bytes=1 << 20)
+TRACED = Timing(steps_per_second=1000.0, spread=0.0, compile_seconds=1.0, memory_bytes=1 << 20)
 
 
 @pytest.fixture(params=["traced", pytest.param("timed", marks=pytest.mark.slow)])
@@ -21,7 +21,7 @@ def programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     return request.param
 
 
-def trace_program(program: Callable[..., Any], arguments: tuple[Any, ...], steps: int, repeats: int) -> Figure:
+def trace_program(program: Callable[..., Any], arguments: tuple[Any, ...], steps: int, repeats: int) -> Timing:
     assert min(steps, repeats) > 0
     jax.eval_shape(program, jax.random.key(0), *arguments)
     return TRACED

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import pytest
 
 from benchmarks import harness
-from benchmarks.harness import BenchmarkArguments, Figure, Progress
+from benchmarks.harness import BenchmarkArguments, Progress, Timing
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def test_time_program_gives_each_repeat_another_key_and_warms_up_first() -> None
 
 def test_spread_is_the_range_over_the_median() -> None:
     assert harness.median_and_spread([8.0, 10.0, 13.0]) == (10.0, 0.5)
-    assert Figure(1234.0, 0.05, 1.0, 0).speed == "1,234 (5%)"
+    assert Timing(1234.0, 0.05, 1.0, 0).speed == "1,234 (5%)"
 
 
 def test_stamp_names_versions_hardware_and_date() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import harness, regression
 from benchmarks.random_play import GAMES
-from benchmarks.regression import FILE, Arguments, has_lost, measure_regression
+from benchmarks.regression import RATIOS_FILE, Arguments, has_lost, measure_regression
 
 ROOT = Path(__file__).parents[2]
 SMALL, OTHER = "dots_and_boxes(rows=2, cols=2)", "dots_and_boxes(rows=1, cols=2)"
@@ -26,7 +26,7 @@ def test_no_game_has_become_slow(pytestconfig: pytest.Config) -> None:
 
 
 def test_every_game_has_a_recorded_ratio() -> None:
-    recorded = json.loads(FILE.read_text())
+    recorded = json.loads(RATIOS_FILE.read_text())
     assert set(recorded["ratios"]) == set(GAMES)
     assert all(ratio > 0 for ratio in recorded["ratios"].values())
     assert {"date", "jax", "processor", "cores"} <= recorded.keys()

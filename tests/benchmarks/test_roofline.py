@@ -7,7 +7,7 @@ import jax
 import pytest
 
 from benchmarks import roofline, throughput
-from benchmarks.harness import Figure
+from benchmarks.harness import Timing
 from benchmarks.roofline import Arguments, measure_roofline, min_bytes
 from jaxgames import make
 from train.ppo import Config
@@ -46,11 +46,11 @@ def test_batch_that_does_not_fit_into_memory_ends_its_column(
 ) -> None:
     batches: list[int] = []
 
-    def run_out_of_memory(env: object, batch: int, *_: object) -> Figure:
+    def run_out_of_memory(env: object, batch: int, *_: object) -> Timing:
         batches.append(batch)
         if batch > 4:
             raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
-        return Figure(1000.0, 0.0, 1.0, 1)
+        return Timing(1000.0, 0.0, 1.0, 1)
 
     monkeypatch.setattr(roofline, "COLUMNS", {"ppo": run_out_of_memory})
     rows = measure_roofline(dataclasses.replace(TINY, columns=("ppo",), batch_sizes=(4, 8, 16)))["rows"]
