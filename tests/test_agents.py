@@ -82,7 +82,7 @@ def test_random_agents_of_one_game_share_a_program() -> None:
 # -- agents by name ------------------------------------------------------------------------------------------------
 
 
-def test_random_is_an_agent_by_name() -> None:
+def test_name_random_makes_the_random_agent() -> None:
     assert "random" in agents.list_agents()
     assert agents.make("random", STICKS) == RandomAgent(STICKS)
 

@@ -186,7 +186,7 @@ def test_seat_that_the_game_does_not_have_is_refused(seat: int) -> None:
         arena.one_seat(KEY, 50, 3, seat)
 
 
-def test_drawn_seat_is_each_of_them_equally_often() -> None:
+def test_drawn_seat_is_each_seat_equally_often() -> None:
     agent_of_seat = np.asarray(arena.one_seat(KEY, 3000, 3))
     assert ((agent_of_seat == 0).sum(1) == 1).all()
     assert ((agent_of_seat == 1).sum(1) == 2).all()

@@ -75,7 +75,7 @@ STAR_GAMES, BOXES_GAMES = (STAR, 40, 120), (BOXES, 40, 12)
 BOTH = pytest.mark.parametrize("which", [STAR_GAMES, BOXES_GAMES], ids=["chinese_checkers", "dots_and_boxes"])
 
 
-def test_the_random_games_have_long_turns_and_every_end() -> None:
+def test_random_games_have_long_turns_and_every_end() -> None:
     """Without them the next tests would prove little."""
     star, boxes = replayed(*STAR_GAMES), replayed(*BOXES_GAMES)
     assert any(row["length"] > sum(row["turns"]) for row in star)
@@ -194,7 +194,7 @@ FIVE_ENDS = ended(
 )
 
 
-def test_winner_is_the_rules_not_the_highest_return() -> None:
+def test_winner_is_decided_by_the_rules_and_not_by_the_highest_return() -> None:
     none = [False, False, False]
     assert winners(STICKS, FIVE_ENDS).tolist() == [[True, False, False], none, none, [False, True, False], none]
 

@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-# Each line is a floor: it may import from itself and from the lines above it. A name stands for a module or a package.
+# Each line is a floor, the lowest first. A module imports only from its own line and from the lines before it. A name is
+# that of a module or a package; a new one is added to the lowest line that has all its imports on it or before it.
 FLOORS = {
     "jaxgames": (
         ("env", "_checks", "bits", "matrix_games"),
@@ -42,7 +43,7 @@ FLOORS = {
         ),
     ),
 }
-FOREIGN = {
+FORBIDDEN = {  # top-level packages that a package never imports
     "jaxgames": {"train", "benchmarks", "examples", "tests"},
     "train": {"benchmarks", "examples", "tests"},
     "benchmarks": {"examples", "tests"},
@@ -67,7 +68,7 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def arrows(package: str) -> dict[str, set[str]]:
+def import_graph(package: str) -> dict[str, set[str]]:
     """The modules of the same package that each module imports. `from package import module` points to the module."""
     names = modules(package)
     found: dict[str, set[str]] = {name: set() for name in names}
@@ -80,7 +81,7 @@ def arrows(package: str) -> dict[str, set[str]]:
 
 
 def floor(module: str) -> int:
-    """The index of the module's line in FLOORS; the face of a top-level package stands above all of them."""
+    """The index of the module's line in FLOORS; `__init__` of a top-level package is above all lines."""
     package, _, rest = module.partition(".")
     if not rest:
         return len(FLOORS[package])
@@ -95,7 +96,7 @@ def floor(module: str) -> int:
 def test_imports_never_point_to_a_higher_floor(package: str) -> None:
     upwards = [
         f"{module} imports {target}"
-        for module, targets in arrows(package).items()
+        for module, targets in import_graph(package).items()
         for target in targets
         if floor(target) > floor(module)
     ]
@@ -104,23 +105,25 @@ def test_imports_never_point_to_a_higher_floor(package: str) -> None:
 
 @pytest.mark.parametrize("package", FLOORS)
 def test_imports_form_no_circle(package: str) -> None:
-    TopologicalSorter(arrows(package)).prepare()  # raises CycleError, which names the circle
+    TopologicalSorter(import_graph(package)).prepare()  # raises CycleError, which names the circle
 
 
-@pytest.mark.parametrize("package", FOREIGN)
+@pytest.mark.parametrize("package", FORBIDDEN)
 def test_packages_import_only_packages_below_them(package: str) -> None:
     wrong = {
         f"{module} imports {target}"
         for module, path in modules(package).items()
         for target in imports(path)
-        if target.partition(".")[0] in FOREIGN[package]
+        if target.partition(".")[0] in FORBIDDEN[package]
     }
     assert wrong == set()
 
 
 def test_driver_imports_no_learner() -> None:
     learners = {f"train.{name}" for name in LEARNERS}
-    drivers = {module: targets for module, targets in arrows("train").items() if module.startswith("train.driver")}
+    drivers = {
+        module: targets for module, targets in import_graph("train").items() if module.startswith("train.driver")
+    }
     assert drivers
     for module, targets in drivers.items():
         assert not targets & learners, f"{module} imports {targets & learners}"

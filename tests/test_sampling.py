@@ -114,7 +114,7 @@ def test_only_legal_action_is_drawn_when_prefix_sums_are_long() -> None:
     np.testing.assert_array_equal(draw(keys(7, 20), mask), legal)
 
 
-def test_batch_draws_what_its_rows_draw() -> None:
+def test_batch_draws_the_same_actions_as_its_rows_alone() -> None:
     mask = jnp.asarray(np.random.default_rng(5).random((20, 223)) < 0.1)
     one = jax.jit(random_action)
     alone = [int(one(key, row)) for key, row in zip(keys(5, 20), mask, strict=True)]

@@ -200,7 +200,7 @@ def test_env_that_restarts_already_is_refused(wrap: Callable[[Env[Any]], Env[Any
 
 
 @pytest.mark.parametrize("inner", [Sticks(), auto_reset(Sticks())], ids=["game", "auto_reset"])
-def test_wrapper_returns_what_the_env_inside_returns(inner: Env[Any]) -> None:
+def test_wrapper_returns_the_results_of_the_env_inside(inner: Env[Any]) -> None:
     """Also around `auto_reset`, whose flags are set on states that play on."""
     env: Env[Any] = Wrapper(inner)
     assert same(env.init(jax.random.key(0)), inner.init(jax.random.key(0)))

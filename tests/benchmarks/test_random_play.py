@@ -27,7 +27,7 @@ from jaxgames import auto_reset, list_games, make
 ENV = "chinese_checkers(size=1, num_players=2, max_rounds=3)"
 
 
-def test_loop_plays_what_single_steps_play_and_reads_what_it_wrote() -> None:
+def test_loop_makes_the_steps_of_single_calls_and_reads_its_outputs() -> None:
     """With the same keys. The last observation and mask are of the boards before the last step."""
     env, batch, length = make(ENV), 4, 40
     restarting, playing = auto_reset(env), Playing(env)

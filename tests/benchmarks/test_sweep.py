@@ -31,7 +31,7 @@ def test_every_point_is_measured_and_drawn(
         assert "<svg" in (tmp_path / "pictures" / name).read_text()
 
 
-def test_pictures_of_the_same_figures_are_the_same_bytes(tmp_path: Path) -> None:
+def test_pictures_of_the_same_data_are_the_same_bytes(tmp_path: Path) -> None:
     rows = [{"boards": 1, "size": n, "cells": star_cells(n), "microseconds": n / 10} for n in (2, 3)]
     fits = [fit(1, rows)]
     batches = [{"game": "checkers", "boards": n, "steps_per_second": 1e6} for n in (1, 4)]

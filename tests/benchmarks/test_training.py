@@ -85,7 +85,7 @@ def collected() -> Collected:
     return Collected(learner, train_state, given)
 
 
-def test_timed_epochs_learn_what_an_update_learns(collected: Collected) -> None:
+def test_timed_epochs_end_with_the_parameters_of_an_update(collected: Collected) -> None:
     """With the gradient of the loss and the optimiser, they give the parameters of `train.ppo.update`."""
     (config, policy), (params, opt_state) = (CONFIG, collected.learner.policy), collected.train_state[:2]
     expected, _ = jax.jit(functools.partial(ppo.update, config, policy))(collected.train_state, *collected.given[:2])

@@ -1,4 +1,4 @@
-"""The cases of all games, and the marks that ask a test of each of them.
+"""The cases of all games, and the marks that run a test once for each game.
 
 `make test` runs the tests of one game in one worker process, which compiles the game's programs once.
 """

@@ -1,4 +1,4 @@
-"""An illegal action ends the game, the mover pays 1, the others share it, and the position stays."""
+"""An illegal action ends the game and pays the penalty: -1 to the mover, shared by the others. The position stays."""
 
 import dataclasses
 import functools
@@ -15,12 +15,12 @@ from tests.contract.games import of_each_game
 from tests.helpers.cases import Cases, Judged
 from tests.helpers.positions import LIVE, board, compiled, is_over
 
-BEYOND = [-(2**31), -17, -5, -1, 2**31 - 1]  # and the first numbers after the last action
+OUT_OF_RANGE = [-(2**31), -17, -5, -1, 2**31 - 1]  # besides the first numbers after the last action
 
 
 def all_actions(env: Env[Any]) -> np.ndarray:
-    """int32[], every action in order, then numbers that are none."""
-    return np.array([*range(env.num_actions + 3), *BEYOND], np.int32)
+    """int32[num_actions + 8], every action in order, then numbers out of range."""
+    return np.array([*range(env.num_actions + 3), *OUT_OF_RANGE], np.int32)
 
 
 @functools.cache
@@ -30,7 +30,7 @@ def step_all(env: Env[Any]) -> Any:
 
 
 @of_each_game("judged", lambda cases: cases.judged)
-def test_every_action_is_in_the_mask_or_fined(cases: Cases, judged: Judged) -> None:
+def test_every_action_is_in_the_mask_or_pays_the_penalty(cases: Cases, judged: Judged) -> None:
     env = jaxgames.make(judged.env)
     state, actions = jax.device_get(env.from_string(judged.position)), all_actions(env)
     assert is_over(state) == LIVE
@@ -38,14 +38,14 @@ def test_every_action_is_in_the_mask_or_fined(cases: Cases, judged: Judged) -> N
     legal[: env.num_actions] = compiled(env).mask(state)
     after = jax.device_get(step_all(env)(state, actions))
 
-    fine = np.full(env.num_players, 1 / (env.num_players - 1), np.float32)
-    fine[state.current_player] = -1
-    unfined = ~np.isclose(after.rewards, fine).all(-1) | ~after.terminated
-    assert unfined[legal].all(), "a legal action must not be fined"
-    fined = board(after, ~legal)
-    expected = dataclasses.replace(state, rewards=fine, terminated=np.True_)
+    penalty = np.full(env.num_players, 1 / (env.num_players - 1), np.float32)
+    penalty[state.current_player] = -1
+    not_penalised = ~np.isclose(after.rewards, penalty).all(-1) | ~after.terminated
+    assert not_penalised[legal].all(), "a legal action must not pay the penalty"
+    penalised = board(after, ~legal)
+    expected = dataclasses.replace(state, rewards=penalty, terminated=np.True_)
     expected = jax.tree.map(lambda leaf: np.broadcast_to(leaf, ((~legal).sum(), *np.shape(leaf))), expected)
-    chex.assert_trees_all_close(fined, expected, rtol=1e-6)  # the fine is float32
+    chex.assert_trees_all_close(penalised, expected, rtol=1e-6)  # the penalty is float32
 
 
 @of_each_game("judged", lambda cases: [judged for judged in cases.judged if judged.illegal])

@@ -21,7 +21,7 @@ def test_properties_are_those_of_the_documentation(cases: Cases, env: str) -> No
 
 
 @of_each_game("env", lambda cases: cases.facts)
-def test_state_has_the_contracts_fields_and_no_more_bytes_than_it_states(cases: Cases, env: str) -> None:
+def test_state_has_the_fields_of_the_contract_and_its_stated_bytes(cases: Cases, env: str) -> None:
     """Shapes are read off without running anything."""
     made = jaxgames.make(env)
     state = jax.eval_shape(made.init, jax.eval_shape(lambda: jax.random.key(0)))

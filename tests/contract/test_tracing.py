@@ -40,9 +40,9 @@ def test_key_is_not_used(cases: Cases) -> None:
     """`init` and `step` take a key in every game; nothing is random in these."""
     env = jaxgames.make(cases.id)
     state, key = env.init(), jax.random.key(0)
-    begin = jax.make_jaxpr(lambda key: env.init(key))(key)
+    init = jax.make_jaxpr(lambda key: env.init(key))(key)
     step = jax.make_jaxpr(lambda state, action, key: env.step(state, action, key))(state, jnp.int32(0), key)
-    for program in (begin.jaxpr, step.jaxpr):
+    for program in (init.jaxpr, step.jaxpr):
         key_in = program.invars[-1]
         assert all(key_in is not used for equation in program.eqns for used in equation.invars)
         assert all(key_in is not out for out in program.outvars)

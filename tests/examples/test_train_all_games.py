@@ -10,7 +10,7 @@ def test_every_game_has_a_task() -> None:
     assert {jaxgames.make(task.env).id for task in TASKS.values()} == set(jaxgames.list_games())
 
 
-def test_a_task_is_trained_once_and_fills_its_row(tmp_path: Path) -> None:
+def test_task_is_trained_once_and_fills_its_row(tmp_path: Path) -> None:
     arguments = Arguments(output=tmp_path, games=50, total_steps=20_000)  # two iterations, the fewest that learn
     result = train_and_play("dots_and_boxes", arguments)
     assert result["games"] == 50

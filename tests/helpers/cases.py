@@ -1,7 +1,7 @@
-"""What each game tells the contract tests: its `tests/games/<id>/cases.py` holds one `Cases` named CASES.
+"""The types of the material that each game supplies to the tests in `tests/contract`, which run for every game.
 
-`tests/contract` asks the same questions of every game. The questions are there, the games' positions, texts and
-figures are here. A new game writes its own tests of moves, ends and rewards, and one `cases.py`.
+`tests/games/<id>/cases.py` holds one `Cases` named CASES: positions, texts and expected values. A new game has a
+`cases.py`, and tests of its own for moves, ends and rewards.
 """
 
 import itertools
@@ -18,7 +18,7 @@ WrongText = tuple[Any, str, str]  # a text, and two parts of the message: what i
 
 @dataclass(frozen=True)
 class Finished:
-    """How a game ends: from a live position, by legal actions in notation or by one illegal action, an integer."""
+    """A game that ends, from a live position: by legal actions in notation, or by one illegal action, an integer."""
 
     name: str
     env: str
@@ -33,7 +33,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Judged:
-    """A live position on which the mask and the fines are compared for all actions."""
+    """A live position on which the mask and the penalty are compared for all actions."""
 
     env: str
     position: str

@@ -1,4 +1,4 @@
-"""Games of an env and of its slow reference in lockstep: what a board shows is compared after each action."""
+"""Games of an env and of its slow reference in lockstep: all outputs of a board are compared after each action."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -121,8 +121,8 @@ class Lockstep:
             written = self.reference.move_to_string(position, move)
             assert self.env.action_to_string(state, action) == written
             assert self.env.action_from_string(state, written) == action
-        forgetful = self.reference.from_string(text)
-        if (forgetful.terminated, forgetful.truncated) == (position.terminated, position.truncated):
+        reread = self.reference.from_string(text)  # without the counters that a text does not record
+        if (reread.terminated, reread.truncated) == (position.terminated, position.truncated):
             read = jax.device_get(self.env.from_string(text))
             for name in vars(state).keys() - set(self.not_in_text):
                 assert_equal(getattr(read, name), getattr(state, name))

@@ -1,7 +1,7 @@
 """The base of the slow references: rules in plain Python that share nothing with `jaxgames`.
 
-A reference says what a legal action leads to; illegal actions and finished boards are settled here for all games, as
-the contract has them, and once more than in `jaxgames.env`.
+A reference computes the position after a legal action. Illegal actions and finished boards are handled here for all
+games, by code of its own and not that of `jaxgames.env`.
 """
 
 import abc
@@ -76,8 +76,8 @@ class Reference(abc.ABC, Generic[P, M]):
         legal = self.legal(position) if legal is None else legal
         if action not in legal:
             share = 1 / (self.num_players - 1)
-            fine = tuple(-1.0 if seat == position.seat else share for seat in range(self.num_players))
-            return replace(position, rewards=fine, terminated=True)
+            penalty = tuple(-1.0 if seat == position.seat else share for seat in range(self.num_players))
+            return replace(position, rewards=penalty, terminated=True)
         return self.after(position, legal[action])
 
 

@@ -104,11 +104,11 @@ def test_agent_of_a_run_has_the_temperature_of_the_run_by_default() -> None:
         assert agent.temperature == expected
 
 
-def test_names_of_the_library_are_its_agents() -> None:
+def test_name_of_a_library_agent_makes_that_agent() -> None:
     assert agents.make("random", ENV) == RandomAgent(ENV)
 
 
-def test_name_of_neither_is_refused_with_both_kinds(tmp_path: Path) -> None:
+def test_unknown_name_is_refused_with_the_agents_and_the_expected_folder(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
     with pytest.raises(FileNotFoundError, match=r"missing holds no run.* or one of the agents random"):
         agents.make(missing, ENV)

@@ -36,7 +36,7 @@ def test_runs_have_two_seats_each_where_they_fit(
     assert match.seats_for(num_runs, num_players, seats_each) == expected
 
 
-def test_match_refuses_what_does_not_fit(untrained: Runs) -> None:
+def test_match_is_refused_when_runs_or_seats_do_not_fit(untrained: Runs) -> None:
     first, second, other = untrained.first, untrained.second, untrained.other_game
     assert "two or more runs, not 1" in error_of(match.main, first)
     assert "the runs must share a game" in error_of(match.main, first, other)

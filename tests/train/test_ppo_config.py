@@ -26,7 +26,7 @@ CONFIG = Config(num_envs=16, rollout_length=24, num_minibatches=2)
         ({"num_minibatches": 385}, r"num_minibatches must be at most num_envs \* rollout_length = 384"),
     ],
 )
-def test_wrong_setting_is_refused_with_what_is_allowed(setting: dict[str, Any], message: str) -> None:
+def test_wrong_setting_is_refused_with_the_allowed_values(setting: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(CONFIG, **setting)
 

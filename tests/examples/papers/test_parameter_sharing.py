@@ -31,7 +31,7 @@ def test_five_in_a_row_need_five_evaluations_before_the_end() -> None:
     assert medians(**result([0.0] * 7 + [0.9] * 5))["steps to 0.9 five times"] == 32000
 
 
-def test_a_rate_that_is_never_reached_is_infinite_and_null_in_json() -> None:
+def test_rate_that_is_never_reached_is_infinite_and_null_in_json() -> None:
     values = reached(result([0.0] * 12, turns=None))
     assert {name: finite(v) for name, v in values.items()} == {name: [None, None, None] for name in MEASURES}
 

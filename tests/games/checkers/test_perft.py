@@ -32,22 +32,22 @@ POSITIONS = {  # sequences of 1 to 5 moves, and of 1 to 5 plies
 }
 
 
-def test_moves_from_the_start_are_as_many_as_published() -> None:
+def test_number_of_moves_from_the_start_is_the_published_one() -> None:
     """Eight moves deep. Two ways through the board are two moves, even if they capture the same pieces."""
     assert MOVES.counts(START, 8) == START_MOVES[:8]
 
 
-def test_plies_from_the_start_are_as_many_as_known() -> None:
+def test_number_of_plies_from_the_start_is_the_known_one() -> None:
     assert PLIES.counts(START, 8) == START_PLIES
 
 
 @pytest.mark.slow
-def test_moves_from_the_start_are_as_many_as_published_ten_deep() -> None:
+def test_number_of_moves_from_the_start_ten_deep_is_the_published_one() -> None:
     assert MOVES.counts(START, 10) == START_MOVES
 
 
 @pytest.mark.parametrize("text", POSITIONS)
-def test_moves_from_positions_full_of_captures_are_as_many_as_known(text: str) -> None:
+def test_number_of_moves_from_positions_full_of_captures_is_the_known_one(text: str) -> None:
     moves, plies = POSITIONS[text]
     assert MOVES.counts(text, 5) == moves
     assert PLIES.counts(text, 5) == plies

@@ -54,7 +54,7 @@ def test_observation_has_edges_own_boxes_and_the_others_boxes(mover: int) -> Non
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(1, 1), (2, 3), (5, 5)])
-def test_observation_support_is_what_a_full_board_shows(rows: int, cols: int) -> None:
+def test_observation_support_is_the_union_of_full_boards(rows: int, cols: int) -> None:
     env = game(rows, cols)
     full = [env.from_string(f"{'1' * env.num_actions} {owner * rows * cols} 0") for owner in "01"]
     seen = [np.asarray(compiled(env).look(state).mover) for state in jax.device_get(full)]

@@ -219,7 +219,7 @@ def test_pyffish_agrees_on_ten_thousand_games_of_king_capture() -> None:
     ("rules", "white", "draws", "black", "plies"),
     [("standard", 0.130, 0.733, 0.137, 80.6), ("king_capture", 0.494, 0.001, 0.505, 36.3)],
 )
-def test_random_players_do_as_well_as_is_known(
+def test_random_players_have_the_known_results(
     rules: str, white: float, draws: float, black: float, plies: float
 ) -> None:
     """Over 10,000 games; the standard error of a percentage is 0.5."""

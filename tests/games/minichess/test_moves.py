@@ -83,7 +83,7 @@ def test_king_is_never_captured() -> None:
 
 @pytest.mark.parametrize("side", ["w", "b"])
 @pytest.mark.parametrize("promotion", ["all", "queen"])
-def test_pawn_on_its_last_rank_becomes_what_promotion_allows(side: str, promotion: str) -> None:
+def test_pawn_on_its_last_rank_becomes_a_piece_that_promotion_allows(side: str, promotion: str) -> None:
     """Ahead and by captures to both sides."""
     picture = """
         . n . r k

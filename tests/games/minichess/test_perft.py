@@ -46,23 +46,27 @@ def perft(parameters: dict[str, Any]) -> Perft:
 
 
 @pytest.mark.parametrize(("text", "parameters", "leaves"), PERFT)
-def test_move_sequences_are_as_many_as_known(text: str, parameters: dict[str, Any], leaves: list[int]) -> None:
+def test_number_of_move_sequences_is_the_known_one(text: str, parameters: dict[str, Any], leaves: list[int]) -> None:
     depth = max(depth for depth, count in enumerate(leaves, 1) if count < 20_000)
     assert perft(parameters).counts(text, depth) == leaves[:depth]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "parameters", "leaves"), PERFT)
-def test_long_move_sequences_are_as_many_as_known(text: str, parameters: dict[str, Any], leaves: list[int]) -> None:
+def test_number_of_long_move_sequences_is_the_known_one(
+    text: str, parameters: dict[str, Any], leaves: list[int]
+) -> None:
     assert perft(parameters).counts(text, len(leaves)) == leaves
 
 
 @pytest.mark.parametrize(("parameters", "wins"), WINS)
-def test_sequences_that_capture_a_king_are_as_many_as_known(parameters: dict[str, Any], wins: list[int]) -> None:
+def test_number_of_sequences_that_capture_a_king_is_the_known_one(parameters: dict[str, Any], wins: list[int]) -> None:
     assert [won for _, won in perft(parameters).counts_and_wins(START, 5)] == wins[:5]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("parameters", "wins"), WINS)
-def test_long_sequences_that_capture_a_king_are_as_many_as_known(parameters: dict[str, Any], wins: list[int]) -> None:
+def test_number_of_long_sequences_that_capture_a_king_is_the_known_one(
+    parameters: dict[str, Any], wins: list[int]
+) -> None:
     assert [won for _, won in perft(parameters).counts_and_wins(START, 6)] == wins

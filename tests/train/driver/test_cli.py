@@ -85,7 +85,7 @@ def test_finished_run_keeps_its_result(whole: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out == before == (whole / "result.json").read_text()
 
 
-def test_resume_with_the_same_settings_written_out_is_taken(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_resume_with_the_same_settings_written_out_is_accepted(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(toy_learner.main, *arguments_of(CONFIG, SETTINGS, whole), "--resume") == 0
     assert last_json(capsys)["finished"]
 
@@ -157,7 +157,7 @@ def test_resume_needs_a_folder() -> None:
         (("--nonsense", "1"), "nonsense"),
     ],
 )
-def test_wrong_value_is_refused_with_what_is_allowed(
+def test_wrong_value_is_refused_with_the_allowed_ones(
     option: tuple[str, str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By a message and a status that is not 0, before a folder is made."""

@@ -62,7 +62,7 @@ def whole_toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # -- evaluations ---------------------------------------------------------------------------------------------
 
 
-def test_evaluations_are_frequent_at_first(whole: Path) -> None:
+def test_first_iterations_are_evaluated_more_often(whole: Path) -> None:
     rows = metrics_of(whole)
     assert [row["iteration"] for row in rows if "win_rate" in row] == [1, 2, 4, *range(5, ITERATIONS + 1, 5)]
 
@@ -75,7 +75,7 @@ def test_last_iteration_is_always_evaluated(tmp_path: Path) -> None:
     assert result["win_rate"] == round(last["win_rate"], 4)
 
 
-def test_metrics_have_the_names_of_the_field(whole: Path) -> None:
+def test_row_of_metrics_has_every_metric_of_ppo(whole: Path) -> None:
     assert set(metrics_of(whole)[2]) == {
         *("iteration", "steps", "policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction"),
         *("explained_variance", "num_episodes", "episode_length", "truncated_rate"),

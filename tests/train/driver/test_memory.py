@@ -29,7 +29,7 @@ def test_setting_that_makes_a_run_too_large_is_named(changes: dict[str, Any], na
         memory.check_memory(PPO(dataclasses.replace(GAME, **changes)), 1)
 
 
-def test_run_that_fits_is_taken() -> None:
+def test_run_that_fits_is_accepted() -> None:
     memory.check_memory(PPO(GAME), 1)
 
 

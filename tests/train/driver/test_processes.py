@@ -71,7 +71,9 @@ def pair(
     ],
     ids=["toy", "ppo", "ppo resumed"],
 )
-def test_two_processes_learn_what_one_learns(command: str, learner: Any, done_by_one: int, tmp_path: Path) -> None:
+def test_run_of_two_processes_equals_the_run_of_one(
+    command: str, learner: Any, done_by_one: int, tmp_path: Path
+) -> None:
     """From the start, or from a checkpoint of one process. Process 0 alone prints the result."""
     arguments = arguments_of(learner.config, SETTINGS, tmp_path / "two")
     if done_by_one:
@@ -143,7 +145,7 @@ def test_refusal_by_process_0_ends_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow  # a start of JAX; what is printed does not depend on how the waiting ends
-def test_process_that_waits_in_vain_has_said_for_whom(tmp_path: Path) -> None:
+def test_process_names_the_missing_processes_before_it_waits(tmp_path: Path) -> None:
     waiting = pair(TOY_COMMAND, *arguments_of(TOY, UNSEEN, tmp_path / "run"), started=(1,), join_timeout=2)
     ((status, _, err),) = ends(waiting)
     assert status != 0
@@ -217,6 +219,6 @@ def test_single_process_is_its_own_leader() -> None:
         ({"join_timeout": 0}, "join_timeout must be at least 1, not 0"),
     ],
 )
-def test_wrong_flag_is_refused_with_what_is_allowed(options: dict[str, Any], message: str) -> None:
+def test_wrong_flag_is_refused_with_the_allowed_values(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Settings(**options)

@@ -108,7 +108,7 @@ def test_damaged_line_of_metrics_is_named(line: bytes, message: str, folder: Pat
         RunFolder.open(folder, ToyLearner).rows()
 
 
-def test_folder_in_the_place_of_metrics_is_named(folder: Path) -> None:
+def test_folder_in_place_of_the_metrics_file_is_named(folder: Path) -> None:
     (folder / "metrics.jsonl").unlink()
     (folder / "metrics.jsonl").mkdir()
     with pytest.raises(OSError, match=r"metrics\.jsonl"):

@@ -50,7 +50,7 @@ def estimate(
 # -- whose rewards, and up to when ---------------------------------------------------------------------------
 
 
-def test_two_seats_in_turn() -> None:
+def test_two_seats_in_turn_have_the_advantages_computed_by_hand() -> None:
     rewards = [[1, 99], [2, 3], [0, 4], [8, 16]]  # 99 is paid before seat 1 has decided anything: nobody's
     advantages = estimate(rewards, [10, 20, 30, 40], [0, 1, 0, 1], bootstrap={3: [4, 8]})
     last_0 = (0 + 8) + 4 / 2 - 30  # -20
@@ -78,7 +78,7 @@ def test_loss_by_the_winning_move_of_the_opponent_reaches_the_loser() -> None:
     assert advantages == [-1 - 0.25, 1 - 0.5]
 
 
-def test_three_seats() -> None:
+def test_three_seats_have_the_advantages_computed_by_hand() -> None:
     rewards = [[1, 0, 0], [2, 4, 0], [8, 16, 32], [64, 0, 0], [0, 0, 128]]
     advantages = estimate(rewards, [2, 4, 8, 16, 32], [0, 1, 2, 0, 2], bootstrap={4: [10, 20, 30]})
     last_0 = (64 + 0) + 10 / 2 - 16  # 53

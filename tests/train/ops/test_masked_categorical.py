@@ -36,7 +36,7 @@ def weighed(judge: Callable[..., Any], logits: jax.Array, mask: jax.Array, actio
     return jnp.dot(jnp.linspace(-1, 2, ROWS), log_prob) + jnp.dot(jnp.linspace(3, -1, ROWS), entropy)
 
 
-def test_two_legal_actions_by_hand() -> None:
+def test_two_legal_actions_have_the_values_computed_by_hand() -> None:
     """Logits log 1 and log 3: probabilities 1/4 and 3/4, beside an illegal action that would outweigh them."""
     logits, mask = jnp.log(jnp.array([[1.0, 1e6, 3.0]])), jnp.array([[True, False, True]])
     log_prob, entropy = log_prob_and_entropy(logits, mask, jnp.array([2]))

@@ -36,7 +36,7 @@ QUANTITIES = {
 }
 
 
-def test_it_is_a_distrax_distribution() -> None:
+def test_masked_categorical_is_a_distrax_distribution() -> None:
     actions: Any = masked(LOGITS)
     assert (actions.batch_shape, actions.event_shape, actions.num_categories) == ((3, 5), (), ACTIONS)
     assert actions.sample(seed=jax.random.key(0)).dtype == jnp.int32 == actions.dtype

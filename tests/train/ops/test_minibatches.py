@@ -38,7 +38,7 @@ def test_pass_visits_every_step_at_most_once(length: int, num_envs: int, num_min
         assert np.bincount(group_of_step, minlength=groups).tolist() == [size // groups] * groups
 
 
-def test_passes_differ() -> None:
+def test_two_passes_visit_the_steps_in_different_orders() -> None:
     first, second = (shuffle(jax.random.key(seed), 2, 16, 4, 8) for seed in (0, 1))
     assert (first != second).any()
     assert (first[:, 0] != first[:, 1]).any()  # groups are shuffled apart

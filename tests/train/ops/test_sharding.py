@@ -38,7 +38,7 @@ CONFIG = Config(
         pytest.param("shared_encoder", marks=pytest.mark.slow),
     ],
 )
-def test_four_devices_learn_what_one_learns_and_only_sums_travel(sharing: Sharing, tmp_path: Path) -> None:
+def test_run_on_four_devices_equals_the_run_on_one_and_sends_only_sums(sharing: Sharing, tmp_path: Path) -> None:
     config = dataclasses.replace(CONFIG, sharing=sharing)
     iterations = 3
     arguments = [json.dumps(dataclasses.asdict(config)), str(tmp_path), str(iterations)]
