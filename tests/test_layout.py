@@ -10,8 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-# Each line is a floor, the lowest first. A module imports only from its own line and from the lines before it. A name is
-# that of a module or a package; a new one is added to the lowest line that has all its imports on it or before it.
+# Each line is a floor, the lowest first. A module imports only from its own line and from the lines before it.
+# A name is that of a module or a package. Add a new one to the first line that has its imports on it or before it.
 FLOORS = {
     "jaxgames": (
         ("env", "_checks", "bits", "matrix_games"),

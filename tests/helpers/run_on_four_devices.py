@@ -2,8 +2,8 @@
 
     python run_on_four_devices.py CONFIG FOLDER ITERATIONS
 
-It writes to FOLDER: found.json with the layout and the collectives, last.npz with the leaves of the last train state, and metrics.npz with the
-metrics of all iterations.
+It writes three files to FOLDER: found.json with the layout and the collectives, last.npz with the leaves of the last
+train state, and metrics.npz with the metrics of all iterations.
 """
 
 import json

@@ -17,7 +17,7 @@ class SticksState(State):
 
 @dataclass(frozen=True)
 class Sticks(Env[Any]):
-    """Action a takes a + 1 sticks. Observation bool[7, 4]: whether each stick is left; whose turn it is, in 3 columns."""
+    """Action a takes a + 1 sticks. Observation bool[7, 4]: sticks that are left, then the mover in 3 columns."""
 
     id: ClassVar[str] = "sticks"
     num_players: int = 3

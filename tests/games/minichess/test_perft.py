@@ -53,20 +53,16 @@ def test_number_of_move_sequences_is_the_known_one(text: str, parameters: dict[s
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "parameters", "leaves"), PERFT)
-def test_number_of_long_move_sequences_is_the_known_one(
-    text: str, parameters: dict[str, Any], leaves: list[int]
-) -> None:
+def test_number_of_long_sequences_is_the_known_one(text: str, parameters: dict[str, Any], leaves: list[int]) -> None:
     assert perft(parameters).counts(text, len(leaves)) == leaves
 
 
 @pytest.mark.parametrize(("parameters", "wins"), WINS)
-def test_number_of_sequences_that_capture_a_king_is_the_known_one(parameters: dict[str, Any], wins: list[int]) -> None:
+def test_number_of_king_captures_is_the_known_one(parameters: dict[str, Any], wins: list[int]) -> None:
     assert [won for _, won in perft(parameters).counts_and_wins(START, 5)] == wins[:5]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("parameters", "wins"), WINS)
-def test_number_of_long_sequences_that_capture_a_king_is_the_known_one(
-    parameters: dict[str, Any], wins: list[int]
-) -> None:
+def test_number_of_long_king_captures_is_the_known_one(parameters: dict[str, Any], wins: list[int]) -> None:
     assert [won for _, won in perft(parameters).counts_and_wins(START, 6)] == wins

@@ -71,9 +71,7 @@ def pair(
     ],
     ids=["toy", "ppo", "ppo resumed"],
 )
-def test_run_of_two_processes_equals_the_run_of_one(
-    command: str, learner: Any, done_by_one: int, tmp_path: Path
-) -> None:
+def test_run_of_two_processes_equals_that_of_one(command: str, learner: Any, done_by_one: int, tmp_path: Path) -> None:
     """From the start, or from a checkpoint of one process. Process 0 alone prints the result."""
     arguments = arguments_of(learner.config, SETTINGS, tmp_path / "two")
     if done_by_one:
