@@ -3,8 +3,8 @@
 The board, its cells and directions: `jaxgames/games/chinese_checkers_board.py`.
 
 The state holds the board in the mover's frame, rotated so that the mover's home is on top and the goal at the bottom.
-So one network can play every seat, and the rotation at the end of a turn is one permutation that is known when the
-program is built. A turn is a step to an empty neighbour or a chain of hops over single pegs. One `step` of the env
+So one network can play every seat. The rotation at the end of a turn is one permutation, known when the program is
+built. A turn is a step to an empty neighbour or a chain of hops over single pegs. One `step` of the env
 is one submove: a step, a hop, or the end of the turn.
 
 Rules, rewards and notation: docs/games/chinese_checkers.md.
@@ -338,8 +338,8 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     def _from_string(self, text: str) -> ChineseCheckersState:
         """Returns any placement of pegs on the star; see `to_string`.
 
-        `terminated` is set if the last mover has filled its goal (the seat to move in the middle of a chain, else the
-        seat before it), `truncated` if `max_rounds` rounds have been played.
+        `terminated` is set if the last mover has filled its goal. The last mover is the seat to move in the middle of a
+        chain, else the seat before it. `truncated` is set if `max_rounds` rounds have been played.
         """
         rows, seat, chain, rounds = split_fields(text, "rows seat chain round")
         mover = parse_seat(seat, self.num_players)
