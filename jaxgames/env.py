@@ -214,7 +214,7 @@ class Env(abc.ABC, Generic[S]):
         check_text(text)
         return self._from_string(text)
 
-    # -- supplied by a game; arguments are checked already. Only results on live boards count, but for the last two ---
+    # -- supplied by a game, with checked arguments; steps and masks of finished boards are not used ---
 
     @abc.abstractmethod
     def _init(self, key: jax.Array | None) -> S:
