@@ -32,8 +32,7 @@ class Arguments:
     seat: int | None = None
     """The seat of the trained policy; drawn for each game if not given."""
     temperature: float | None = None
-    """1 samples from the policy, 0 plays greedily, values between make it more deterministic. If not given, it is the
-    run's own setting."""
+    """1 samples from the policy, 0 plays greedily. If not given, it is the run's own setting."""
     seed: int = 0
 
 

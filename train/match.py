@@ -31,8 +31,7 @@ class Arguments:
     seats_each: int | None = None
     """Seats per run. If not given: two if there are enough seats, else one."""
     temperature: float = 1.0
-    """1 samples from the policies, values between 0 and 1 make them more deterministic. With 0 they play greedily, and
-    all games with the same seats are the same."""
+    """1 samples from the policies. With 0 they play greedily, and all games with the same seats are the same."""
     seed: int = 0
 
 

@@ -75,8 +75,7 @@ class Config:
     hidden_sizes: tuple[int, ...] = (64, 64)
     """Widths of the encoder's dense layers, which follow the convolutions."""
     temperature: float = 1.0
-    """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily, values between make
-    it more deterministic."""
+    """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
 
     def __post_init__(self) -> None:
         for name in ("channels", "hidden_sizes"):  # JSON stores them as lists

@@ -44,8 +44,7 @@ class Settings:
     devices: int = 1
     """Devices per process, 0 for all. The boards are divided over them; each has a copy of the parameters."""
     processes: int = 1
-    """Number of processes. The run is divided over them. Start each with the same command except for --process-id. All
-    use the options of process 0; only process 0 needs the folder."""
+    """Processes of the run. Start each with the same command except for --process-id. All use process 0's options."""
     process_id: int = 0
     """The number of this process, from 0."""
     coordinator: str | None = None
