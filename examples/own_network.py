@@ -50,7 +50,7 @@ def play(params: Any, key: jax.Array) -> Any:
 
 
 def loss(params: Any, steps: Any) -> jax.Array:
-    """Weights the log-probability of each action of the network by what its seat is paid from that step on."""
+    """Returns the REINFORCE loss: log-probabilities of the network's actions times the later rewards of its seat."""
     observation, mask, action, is_network, reward = steps
     log_probs = jax.nn.log_softmax(network.apply(params, observation), where=mask)
     log_prob = jnp.take_along_axis(log_probs, action[..., None], axis=-1)[..., 0]
@@ -60,7 +60,7 @@ def loss(params: Any, steps: Any) -> jax.Array:
 
 
 def update(carry: Any, key: jax.Array) -> Any:
-    """One game on every board and one gradient step; also returns the network's win rate in these games."""
+    """Plays one game on every board and makes one gradient step; also returns the win rate in these games."""
     params, opt_state = carry
     steps = play(params, key)
     changes, opt_state = optimizer.update(jax.grad(loss)(params, steps), opt_state)
