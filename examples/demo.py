@@ -1,7 +1,7 @@
-"""From nothing to an agent that beats five random opponents, and a picture of such a game: `make demo`.
+"""Trains an agent that beats five random opponents, and draws one of its games: `make demo`.
 
-Trains Chinese Checkers for six on the small star by self-play, with one network for all seats. Then the agent plays
-1,000 games against five uniformly random opponents. The last line is their summary in JSON.
+The game is Chinese Checkers for six players on the small star; one network learns all seats by self-play. Then the
+agent plays 1,000 games against five uniformly random opponents. The last line is a summary of these games in JSON.
 """
 
 import json

@@ -52,11 +52,7 @@ def play(params: Any, key: jax.Array) -> Any:
 
 
 def loss(params: Any, steps: Any) -> jax.Array:
-    """Returns the loss of REINFORCE, float32[].
-
-    The log-probability of each action of the network is weighted by the rewards of its seat from that step on, minus
-    their mean over the boards.
-    """
+    """Returns the REINFORCE loss: log-probabilities of the network's actions times the later rewards of its seat."""
     observation, mask, action, is_network, reward = steps
     log_probs = jax.nn.log_softmax(network.apply(params, observation), where=mask)
     log_prob = jnp.take_along_axis(log_probs, action[..., None], axis=-1)[..., 0]
@@ -66,7 +62,7 @@ def loss(params: Any, steps: Any) -> jax.Array:
 
 
 def update(carry: Any, key: jax.Array) -> Any:
-    """Returns parameters and optimiser state after one game on every board and one gradient step, and the win rate."""
+    """Plays one game on every board and makes one gradient step; also returns the win rate in these games."""
     params, opt_state = carry
     steps = play(params, key)
     changes, opt_state = optimizer.update(jax.grad(loss)(params, steps), opt_state)

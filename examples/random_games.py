@@ -1,4 +1,4 @@
-"""One game between random players: its moves, how it ended, and an animated picture of it.
+"""Plays one game between random players: prints its moves and its outcome, and draws it as an animated picture.
 
 python -m examples.random_games
 python -m examples.random_games "minichess(rules=king_capture)" --seed 3 --output runs/random_game.svg
@@ -24,7 +24,7 @@ class Arguments:
     output: Path | None = None
     """The picture, an SVG, PNG or GIF file; none if not given."""
     step: int | None = None
-    """The step whose board the picture shows; the whole game, animated, if not given."""
+    """Draw only the board of this step; if not given, draw the whole game, animated."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A thousand boards, two hundred steps each, in one `jax.lax.scan`: how long games last and what each seat is paid.
+"""Plays 200 steps of 1,000 boards in one `jax.lax.scan`; prints the length of games and the rewards of each seat.
 
 python -m examples.rollout_scan
 python -m examples.rollout_scan "checkers" --num-envs 4096
@@ -47,7 +47,7 @@ def main() -> None:
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
 def rollout(env: jaxgames.Env[Any], num_envs: int, num_steps: int, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Plays uniformly random actions; a board that ends starts again in the same step.
+    """Plays uniformly random actions; a finished board restarts in the same step.
 
     Returns:
       rewards: float32[num_steps, num_envs, num_players].

@@ -1,10 +1,10 @@
-"""Trains every game from nothing and plays it against random opponents: how far each recipe gets, and how fast.
+"""Trains every game with its recipe, plays it against random opponents, and measures win rates and time.
 
     python -m examples.train_all_games --output runs/all_games
 
 Each game is trained with its entry in `train/recipes.py`. Then the trained policy plays 10,000 whole games against
-uniformly random opponents. The table of docs/training/ppo.md and one line of JSON come last. A run that was stopped is
-resumed.
+uniformly random opponents. The last output is the table of docs/training/ppo.md and one line of JSON. A run that was
+stopped is resumed.
 """
 
 import json

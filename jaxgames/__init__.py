@@ -1,7 +1,8 @@
 """Board games as vectorised JAX environments.
 
-The public names are those below and those without an underscore in the modules `games`, `render`, `testing` and
-`wrappers`. Names that begin with an underscore are for this library, except the methods of `Env` that a game supplies.
+The public names are those below, and those without an underscore in the modules `agents`, `arena`, `games`, `render`,
+`testing` and `wrappers`. Names that begin with an underscore are internal, except the methods of `Env` that a game
+supplies.
 """
 
 from jaxgames import agents as agents

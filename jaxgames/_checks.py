@@ -1,4 +1,4 @@
-"""Checks of arguments, whose messages say what was wrong, what was expected and what to type instead.
+"""Checks whose error messages contain the problem, the expected value and what to type instead.
 
 The first part checks the parameters of a game, the second part the arguments of the functions of an env.
 """
@@ -17,11 +17,11 @@ INT32 = np.iinfo(np.int32)
 
 
 class ParameterError(ValueError):
-    """Raised where `make` refuses a game or a parameter. The message names what is allowed."""
+    """Raised by `make` for a wrong game or parameter. The message lists what is allowed."""
 
 
 class ParameterTypeError(ParameterError, TypeError):
-    """Raised where a parameter has the wrong type."""
+    """Raised by `make` for a parameter of the wrong type."""
 
 
 # -- parameters ----------------------------------------------------------------------------------------

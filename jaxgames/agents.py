@@ -3,9 +3,9 @@
     agent = jaxgames.agents.make("random", env)
     actions = agent.act(key, states)                # int32[B], for states with a leading axis of B boards
 
-An agent is a pytree: its arrays (the parameters of a network, say) are leaves, all else is static. So it is an ordinary
-argument of a function under `jax.jit`, and two agents that differ only in their arrays share one compiled program.
-With `jax.tree_util.register_dataclass` that takes one line per static field:
+An agent is a pytree: its arrays (for example, the parameters of a network) are leaves, and everything else is static.
+So it can be an argument of a function under `jax.jit`. Two agents that differ only in their arrays share one compiled
+program. With `jax.tree_util.register_dataclass`, mark each static field:
 
     @jax.tree_util.register_dataclass
     @dataclass(frozen=True)
@@ -30,16 +30,16 @@ from jaxgames.sampling import random_action
 
 
 class Agent(Protocol):
-    """A player of any seats of one game."""
+    """A player that can play any seat of one game."""
 
-    on_device: ClassVar[bool]  # whether `act` can be traced; if not, it is called with arrays, outside of `jit`
+    on_device: ClassVar[bool]  # whether `act` can be traced; if not, it is called outside of `jit`
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         """Returns the mover's action on every board.
 
         Args:
-          key: PRNG key; an agent without chance ignores it.
-          states: boards with a leading axis of B. Finished boards are among them, and their actions are not used.
+          key: PRNG key; a deterministic agent ignores it.
+          states: boards with a leading axis of B. Some can be finished; their actions are not used.
 
         Returns:
           int32[B], legal on every live board.
@@ -86,7 +86,7 @@ def register(name: str, constructor: Callable[[Env[Any]], Agent]) -> None:
 def make(text: str, env: Env[Any]) -> Agent:
     """Returns the agent with a name from `list_agents()`, as a player of `env`.
 
-    Raises ValueError, with the names that there are, for any other text.
+    Raises ValueError for any other text; the message lists the names.
     """
     if text not in _constructors:
         raise ValueError(f"unknown agent {text!r}; the agents are {', '.join(list_agents())}")

@@ -6,7 +6,7 @@
     summary(env, games, agent_of_seat)                              # of agents[0]: win_rate, mean_turns, ...
 
 `play` runs on the host and can show its progress. `advance`, `advance_until_over`, `record`, `evaluate` and `summary`
-are pure functions that can be traced; `evaluate` is what a training loop puts inside its own program.
+are pure functions that can be traced. A training loop can call `evaluate` inside its own program.
 """
 
 import functools
@@ -20,15 +20,15 @@ import numpy as np
 from jaxgames.agents import Agent
 from jaxgames.env import Env, State
 
-STEPS_PER_SLICE = 100  # steps that `play` takes between two reports of its progress
+STEPS_PER_SLICE = 100  # steps of `play` between two reports of its progress
 
 
 class Games(NamedTuple):
-    """Games in progress or over; leaves have a leading axis of games."""
+    """Games in progress or finished; leaves have a leading axis of games."""
 
     boards: State
     returns: jax.Array  # float32[games, num_players], sum of the rewards so far
-    turns: jax.Array  # int32[games, num_players], turns that a seat has begun; a turn is a run of steps by one seat
+    turns: jax.Array  # int32[games, num_players], turns that a seat has begun; its consecutive steps are one turn
     length: jax.Array  # int32[games], steps
     last_mover: jax.Array  # int32[games], -1 at the start
     forfeited: jax.Array  # bool[games], an illegal action ended the game
@@ -44,7 +44,7 @@ class Games(NamedTuple):
 
 @functools.partial(jax.jit, static_argnames=("env", "num_games"))
 def start(env: Env[Any], key: jax.Array, num_games: int) -> Games:
-    """Returns games of which no step is played yet."""
+    """Returns games before the first step."""
     seats = (num_games, env.num_players)
     return Games(
         boards=jax.vmap(env.init)(jax.random.split(key, num_games)),
@@ -61,7 +61,7 @@ def advance(
 ) -> tuple[Games, jax.Array]:
     """Returns the games after one step of every game that is not over, and the actions of the step.
 
-    Every agent chooses an action for every board, and each board takes the one of the agent on its mover's seat.
+    Every agent chooses an action for every board. Each board takes the action of the agent on the mover's seat.
 
     Args:
       agents: the players.
@@ -135,8 +135,8 @@ def play(
 ) -> Games:
     """Returns whole games. Call it on the host, outside of `jit`.
 
-    Where all agents are on the device, the games are played in slices of `STEPS_PER_SLICE` steps. A slice is one call
-    of a compiled loop. Other agents are called step by step.
+    If all agents are on the device, the games are played in parts of `STEPS_PER_SLICE` steps. Each part is one call of
+    a compiled loop. Otherwise the agents are called at every step.
 
     Args:
       agents: the players; two calls whose agents differ only in their arrays share one compiled program.
@@ -144,7 +144,7 @@ def play(
       on_finished: called after every slice or step with the number of games that ended in it; `update` of a tqdm bar,
         for example.
 
-    Raises ValueError where `agent_of_seat` has another shape, or an entry that is no index of an agent.
+    Raises ValueError if `agent_of_seat` has another shape, or an entry that is not an index.
     """
     _check_seats(env, len(agents), np.asarray(agent_of_seat))
     start_key, key = jax.random.split(key)
@@ -213,7 +213,7 @@ def evaluate(
 ) -> dict[str, jax.Array]:
     """Returns the `summary` of whole games of `agent` on one seat and `opponent` on all others.
 
-    One traced program, for agents on the device: put it under `jit`, or inside a training step.
+    It is one traced program, for agents on the device. Call it under `jit`, or inside a training step.
 
     Args:
       seat: the agent's seat; drawn for each game if None.
@@ -246,7 +246,7 @@ def one_seat(key: jax.Array, num_games: int, num_players: int, seat: int | None 
 def equal_shares(key: jax.Array, num_games: int, num_players: int, num_agents: int, seats_each: int) -> jax.Array:
     """Returns int32[games, num_players], agents 0 to num_agents - 1 on `seats_each` seats each, shuffled in every game.
 
-    The seats that are left get agent `num_agents`.
+    The remaining seats get agent `num_agents`.
     """
     agents = jnp.minimum(jnp.arange(num_players) // seats_each, num_agents)
     return jax.vmap(lambda key: jax.random.permutation(key, agents))(jax.random.split(key, num_games))
@@ -268,15 +268,15 @@ def drawn(env: Env[Any], games: Games) -> jax.Array:
 def summary(env: Env[Any], games: Games, agent_of_seat: jax.Array, number: int = 0) -> dict[str, jax.Array]:
     """Returns the results of one agent over all its seats, float32[] each, NaN where there is nothing to average.
 
-        win_rate        games that one of its seats won, among all games
-        draw_rate       games that the rules ended without a winner, among all games
-        truncated_rate  games that a limit cut off, among all games
-        mean_turns      turns that the winning seat took, the last one included, over the games that the agent won
-        mean_reward     return of its seats, over all its seats of all games
+        win_rate        games that one of its seats won, divided by all games
+        draw_rate       games that the rules ended without a winner, divided by all games
+        truncated_rate  games that a limit ended, divided by all games
+        mean_turns      mean turns of the winning seat, the last one included, in the games that the agent won
+        mean_reward     mean return of its seats in all games
 
     Args:
       agent_of_seat: int32[games, num_players].
-      number: the agent's index, as it stands in `agent_of_seat`.
+      number: the agent's index in `agent_of_seat`.
     """
     names = ("win_rate", "draw_rate", "truncated_rate", "mean_turns", "mean_reward")
     return dict(zip(names, _summary(env, games, agent_of_seat, number), strict=True))  # in this order

@@ -4,10 +4,10 @@
     mask  = env.legal_action_mask(state)
     state = env.step(state, action)
 
-Everything is written for one board: put `jax.vmap` around it for a batch.
+All functions take one board: put `jax.vmap` around them for a batch.
 
-The public methods of `Env` check their arguments and settle, once for all games, what happens on an illegal action and
-on a finished board. Then they call the method of the same name with an underscore, which a game supplies.
+The public methods of `Env` check their arguments, and handle illegal actions and finished boards in the same way for
+all games. Then they call the method of the same name with an underscore, which a game supplies.
 """
 
 import abc
@@ -64,17 +64,17 @@ MODULE_OF_GAME: dict[str, str] = {}  # by id, of games that `make` found by impo
 class Env(abc.ABC, Generic[S]):
     """A board game as pure functions of arrays.
 
-    Subclasses are frozen dataclasses whose fields are the game's parameters. So an env is hashable, equal to every env
-    with the same parameters, and static under `jax.jit`.
+    Subclasses are frozen dataclasses whose fields are the game's parameters. So an env is hashable and can be a static
+    argument under `jax.jit`. Envs with the same parameters are equal.
     """
 
     id: ClassVar[str]  # the name that `jaxgames.make` takes
-    version: ClassVar[int] = 1  # raised when rules, rewards, actions or observations change: results do not compare
-    needs_key: ClassVar[bool] = False  # whether chance plays a part in `init` or `step`
+    version: ClassVar[int] = 1  # increased when rules, rewards, actions or observations change
+    needs_key: ClassVar[bool] = False  # whether `init` or `step` has random events
     num_players: int
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Lets a game override a public method itself; its version then replaces the checks of this class as well."""
+        """Lets a game override a public method directly. The method is then called without the checks of this class."""
         super().__init_subclass__(**kwargs)
         for name in CHECKED_METHODS:
             supplied = f"_{name}"
@@ -86,7 +86,7 @@ class Env(abc.ABC, Generic[S]):
     @property
     @abc.abstractmethod
     def num_actions(self) -> int:
-        """Size of the action space, the same at every step."""
+        """Number of actions, the same at every step."""
 
     @property
     @abc.abstractmethod
@@ -95,7 +95,7 @@ class Env(abc.ABC, Generic[S]):
 
     @property
     def observation_support(self) -> np.ndarray:
-        """bool[*observation_shape], the places where an observation can be True. A network may leave out the rest."""
+        """bool[*observation_shape], True where an observation can be True. A network may ignore the other places."""
         return np.ones(self.observation_shape, np.bool_)
 
     @property
@@ -129,11 +129,11 @@ class Env(abc.ABC, Generic[S]):
     def step(self, state: S, action: jax.Array | int, key: jax.Array | None = None) -> S:
         """Returns the board after the mover plays `action` (int32[]).
 
-        An illegal action, out of range included, ends the game: the mover gets -1, every other seat
-        1 / (num_players - 1), and the position stays. A finished board stays as it is and pays zero.
+        An illegal action ends the game, also one that is out of range. The mover is paid -1, every other seat
+        1 / (num_players - 1), and the position does not change. A finished board does not change and pays zero.
         Only a game of chance (`needs_key`) needs `key`, a PRNG key.
 
-        Raises TypeError for an action that is no integer, ValueError for a batch.
+        Raises TypeError for an action that is not an integer, ValueError for a batch.
         """
         self._check_board("step", state)
         self._check_key("step(state, action, key)", key)
@@ -150,23 +150,23 @@ class Env(abc.ABC, Generic[S]):
         )
 
     def legal_action_mask(self, state: S) -> jax.Array:
-        """Returns bool[num_actions], the actions that the mover may play; all False on a finished board only."""
+        """Returns bool[num_actions], True for each legal action of the mover; all False only on a finished board."""
         self._check_board("legal_action_mask", state)
         return self._legal_action_mask(state) & ~(state.terminated | state.truncated)
 
     def observe(self, state: S, player: jax.Array | int | None = None) -> jax.Array:
-        """Returns bool[*observation_shape], the board from the seat `player` (int32[]); from the mover's if None.
+        """Returns bool[*observation_shape], the board as the seat `player` (int32[]) sees it; as the mover if None.
 
-        Raises TypeError for a `player` that is no integer, ValueError for a batch or a seat outside
+        Raises TypeError for a `player` that is not an integer, ValueError for a batch or a seat outside
         0 .. num_players - 1. The value of a traced `player` is not checked.
         """
         self._check_board("observe", state)
         return self._observe(state, None if player is None else check_seat(player, self.num_players))
 
     def winners(self, state: S) -> jax.Array:
-        """Returns bool[num_players], the seats that have won by the rules.
+        """Returns bool[num_players], True for the seats that have won by the rules.
 
-        All False on a live, drawn, truncated or forfeited board.
+        It is all False on a live, drawn, truncated or forfeited board.
         """
         self._check_board("winners", state)
         return state.terminated & self._winners(state)
@@ -176,7 +176,7 @@ class Env(abc.ABC, Generic[S]):
     def outcome(self, state: S) -> Outcome:
         """Returns how the game ended and why, in words.
 
-        A board is forfeited when an illegal action ended it: nobody has won by the rules.
+        A game is forfeited if an illegal action ended it. Then no seat has won by the rules.
         """
         self._check_board("outcome", state, on_host=True)
         if not (state.terminated or state.truncated):
@@ -196,7 +196,7 @@ class Env(abc.ABC, Generic[S]):
         return self._action_to_string(state, check_action(action, self.num_actions))
 
     def action_from_string(self, state: S, text: str) -> int:
-        """Returns the action that `text` names. Raises ValueError that shows the offending part."""
+        """Returns the action that `text` names. Raises ValueError, which shows the wrong part."""
         self._check_board("action_from_string", state, on_host=True)
         check_text(text)
         return self._action_from_string(state, text)
@@ -207,15 +207,15 @@ class Env(abc.ABC, Generic[S]):
         return self._to_string(state)
 
     def from_string(self, text: str) -> S:
-        """Returns the position that `text` describes, reachable or not.
+        """Returns the position that `text` describes, even if no game leads to it.
 
-        Raises ValueError that shows the offending part.
+        Raises ValueError, which shows the wrong part.
+
         """
         check_text(text)
         return self._from_string(text)
 
-    # -- supplied by a game: the public methods above check the arguments, and call these -------------
-    # `step` and `legal_action_mask` drop the results on finished boards, so any value will do there.
+    # -- supplied by a game, with checked arguments; steps and masks of finished boards are not used ---
 
     @abc.abstractmethod
     def _init(self, key: jax.Array | None) -> S:
@@ -223,32 +223,29 @@ class Env(abc.ABC, Generic[S]):
 
     @abc.abstractmethod
     def _step(self, state: S, action: jax.Array, key: jax.Array | None) -> S:
-        """Returns the board after a legal action (int32[]) on a live board; any board for any other input."""
+        """Returns the board after a legal action (int32[]) on a live board. For other inputs the result is not used."""
 
     @abc.abstractmethod
     def _legal_action_mask(self, state: S) -> jax.Array:
-        """Returns bool[num_actions] of a live board."""
+        """Returns bool[num_actions] for a live board; the result for a finished board is not used."""
 
     def _is_legal(self, state: S, action: jax.Array) -> jax.Array:
-        """Returns bool[], whether the mover of a live board may play `action`. Override it where that is cheaper."""
+        """Returns bool[], whether the mover of a live board may play `action`. Override it if a cheaper way exists."""
         in_range = (action >= 0) & (action < self.num_actions)
         return in_range & self._legal_action_mask(state)[jnp.clip(action, 0, self.num_actions - 1)]
 
     @abc.abstractmethod
     def _observe(self, state: S, player: jax.Array | None) -> jax.Array:
-        """Returns bool[*observation_shape] from the seat `player` (int32[]), from the mover's if None."""
+        """Returns bool[*observation_shape], as the seat `player` (int32[]) sees the board; as the mover if None."""
 
     def _winners(self, state: S) -> jax.Array:
-        """Returns bool[num_players], the seats that have won in this position by the rules alone.
-
-        All False in a live position.
-        """
+        """Returns bool[num_players], the seats that have won this position by the rules; all False in a live one."""
         raise NotImplementedError(f"{self.id} does not say who has won: define _winners(state)")
 
     def _reason(self, state: S) -> str:
         """Returns why the rules ended the game in this position, or which limit truncated it, in a few words.
 
-        Returns "" where they did neither: if the board is finished, an illegal action has ended it.
+        Returns "" if neither is the case. If the board is finished then, an illegal action has ended it.
         """
         raise NotImplementedError(f"{self.id} does not say why its games end: define _reason(state)")
 

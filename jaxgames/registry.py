@@ -1,4 +1,4 @@
-"""Games by name: `make("chinese_checkers", size=2)`, or the same in one string as on a command line.
+"""Games by name: `make("chinese_checkers", size=2)`, or one string with the parameters, as on a command line.
 
 A string names a game in one of these ways:
 
@@ -43,8 +43,7 @@ def list_games() -> list[str]:
 def register(id: str, constructor: Callable[..., Env[Any]]) -> None:
     """Adds a game, so that `make(id, **parameters)` returns `constructor(**parameters)`.
 
-    Raises ValueError when the id is taken or is not a Python identifier, TypeError when the constructor cannot be
-    called.
+    Raises ValueError if the id is taken or is not a Python identifier, TypeError if the constructor cannot be called.
     """
     if not id.isidentifier():
         raise ValueError(f"a game's id must be a Python identifier such as 'my_game', not {id!r}")
@@ -59,15 +58,15 @@ def make(id: str, /, **parameters: Any) -> Env[Any]:
     """Returns the env of a game.
 
     Args:
-      id: a name from `list_games()`, or one with parameters: `"chinese_checkers(size=2, num_players=6)"`. A name behind
-        a module and a colon, `"mypackage.mymodule:mygame(size=3)"`, imports the module first, which must call
-        `register("mygame", ...)`. Importing runs the module's code.
+      id: a name from `list_games()`, or one with parameters: `"chinese_checkers(size=2, num_players=6)"`. With a
+        module and a colon in front, `"mypackage.mymodule:mygame(size=3)"`, it imports the module first. The module
+        must call `register("mygame", ...)`. The import runs the module's code.
       **parameters: the game's parameters; those left out have the game's defaults.
 
     Raises:
       ParameterError: (a ValueError) for an unknown game or parameter, for a value that is not allowed, and for a module
-        that cannot be imported or does not register the game. The message names what is allowed. A value of the wrong
-        type raises ParameterTypeError, a TypeError as well.
+        that cannot be imported or does not register the game. The message lists the allowed values.
+      ParameterTypeError: (a ParameterError and a TypeError) for a value of the wrong type.
     """
     module, name, written = _parse(id)
     if module:

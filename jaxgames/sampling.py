@@ -1,4 +1,4 @@
-"""Random actions from one random number: no noise and no prefix sum over all actions.
+"""Random actions from one random number, without noise per action and without a prefix sum over all actions.
 
 The actions are laid out in columns, action i * width + j in row i of column j:
 
@@ -7,14 +7,14 @@ The actions are laid out in columns, action i * width + j in row i of column j:
     2 width      ...
 
 With weights w[i, j], a column has the sum c[j] = sum_i w[i, j], and the cumulative sum C[j] = c[0] + ... + c[j]. The
-inverse of the distribution function is taken in two steps, for one u drawn uniformly from [0, 1):
+inverse of the cumulative distribution is computed in two steps, for one u drawn uniformly from [0, 1):
 
     target = u * C[width - 1]
     column = the first j with C[j] > target
     row    = the first i with w[0, column] + ... + w[i, column] > target - C[column - 1]
 
-so that action (i, j) has the probability w[i, j] / C[width - 1]. The sum of all columns takes one vector operation per
-row, whatever the width.
+Action (i, j) then has the probability w[i, j] / C[width - 1]. The sums of all columns take one vector operation per
+row, for any width.
 """
 
 import functools
@@ -36,7 +36,7 @@ MATMUL_PREFIX_SUM_MAX = 256  # on a CPU, prefix sums of up to this length multip
 
 
 def random_action(key: jax.Array, mask: jax.Array) -> jax.Array:
-    """Returns int32[], an action drawn uniformly from those that `mask` allows; 0 if it allows none.
+    """Returns int32[], an action drawn uniformly from those that `mask` allows; 0 if no action is allowed.
 
     Args:
       key: a PRNG key.
@@ -51,7 +51,7 @@ def random_action(key: jax.Array, mask: jax.Array) -> jax.Array:
 def sample_action(key: jax.Array, weights: jax.Array) -> jax.Array:
     """Returns int32[], an action drawn in proportion to `weights`; 0 if all weights are 0.
 
-    An action of weight 0 is never drawn, however the sums are rounded.
+    An action of weight 0 is never drawn, whatever the rounding of the sums.
 
     Args:
       key: a PRNG key.

@@ -1,11 +1,11 @@
-"""`check_env`, a conformance check: an env, yours included, must keep the contract of `jaxgames.env`.
+"""A conformance check for games: it tests whether an env keeps the contract of `jaxgames.env`.
 
     from jaxgames.testing import check_env
 
     check_env(MyGame(size=3))
 
-It plays random games, in a batch, and checks every board on the way. It does not know the rules: whether a game is
-*right* must be shown by another engine.
+It plays random games, in a batch, and checks every board. It cannot check the rules of the game: compare those with
+another engine.
 """
 
 import dataclasses
@@ -39,23 +39,23 @@ def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0
 
     It checks that:
 
-    - the env is hashable, static under `jit`, and equal to what its text makes;
+    - the env is hashable, static under `jit`, and equal to the env that `make` returns for its text;
     - shapes and dtypes are as stated, and every function is traced once;
     - the mask of a live board is never empty; rewards, seats and lengths are within the stated bounds;
-    - an illegal action, out of range included, ends a game and pays the penalty; a finished board stays as it is;
-    - the winners are those of a game that the rules ended, and the outcome fits the flags and names a reason;
-    - observations stay on their support, and the mover's equals that of its seat;
-    - texts read back, and wrong texts are refused;
-    - a batch under `vmap` gives what a loop gives.
+    - an illegal action, also one out of range, ends a game and pays the penalty; a finished board does not change;
+    - only a game that the rules ended has winners, and the outcome has the right kind and a reason;
+    - observations are False outside their support, and the default observation is that of the mover's seat;
+    - texts are read back to the same positions and actions, and wrong texts raise ValueError;
+    - a batch under `vmap` gives the same results as a loop.
 
     Args:
-      env: the game, or a `Wrapper` of one; not an `auto_reset` env, whose games never end: check the env inside.
+      env: the game, or a `Wrapper` of one. The games of an `auto_reset` env never end; pass the env inside instead.
       games: the number of boards that are played at once.
-      steps: the largest number of steps; positions that random play does not reach in so many are not checked.
+      steps: the largest number of steps; positions that random play does not reach in `steps` steps are not checked.
       seed: the seed of the random play.
 
     Raises:
-      AssertionError: the env breaks the contract; the message says where.
+      AssertionError: the env breaks the contract; the message has the broken rule.
       ParameterError: `games` or `steps` is not positive.
     """
     check_int("games", games, 1, 2**20)

@@ -1,4 +1,4 @@
-"""Envs around another env: `Wrapper`, which changes nothing, and `auto_reset`, which restarts finished boards."""
+"""Envs around other envs: `Wrapper`, which changes nothing, and `auto_reset`, which restarts finished boards."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ W = TypeVar("W", bound=State)  # states of the wrapper
 
 @dataclass(frozen=True)
 class Wrapper(Env[W], Generic[W, S]):
-    """An env that hands every call to the env inside it.
+    """An env that passes every call to the env inside it.
 
-    A subclass overrides the methods that it changes. Where its states hold more than those of the env inside, it
-    overrides `_inner`, and those functions that return states: `init`, `step` and `from_string`.
+    A subclass overrides the methods that it changes. If its states have more fields than those of the env inside, it
+    overrides `_inner` and the functions that return states: `init`, `step` and `from_string`.
     """
 
     unwrapped: Env[S]
@@ -131,15 +131,15 @@ class Wrapper(Env[W], Generic[W, S]):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, kw_only=True)
 class AutoResetState(State, Generic[S]):
-    """The end of the last step (the fields of `State`), and the boards before and after a restart.
+    """The results of the last step (the fields of `State`), and the boards before and after a restart.
 
     `current_player` is the seat to move on `board`; `rewards`, `terminated` and `truncated` are those of the last
-    step. A loop that does not read `before_reset` does not carry it: the compiler drops it.
+    step. If a loop never reads `before_reset`, the compiler removes it.
     """
 
     wrapper: ClassVar[str] = "auto_reset"
 
-    board: S  # the live board to play on: a new one where the last step finished a game
+    board: S  # the live board to play on: a new one if the last step finished a game
     before_reset: S  # the board that the last step led to, finished or not: observe it to bootstrap at a truncation
 
 
@@ -177,7 +177,7 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
     def step(
         self, state: AutoResetState[S], action: jax.Array | int, key: jax.Array | None = None
     ) -> AutoResetState[S]:
-        """Returns the boards after `action`. Only a game of chance needs `key`, for the step and for the restart."""
+        """Returns the state after `action`. Only a game of chance needs `key`, for the step and for the restart."""
         board = self._inner(state)
         self._check_key("step(state, action, key)", key)
         step_key, init_key = jax.random.split(jax.random.key(0) if key is None else key)
@@ -206,10 +206,10 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
 def auto_reset(env: Env[S]) -> AutoReset[S]:
     """Returns `env` with boards that restart in the same step that finishes them.
 
-    The rewards and flags of that step stay readable on the returned state, and the finished board stays there as
-    `state.before_reset`. Every board of a batch is then always live, so a rollout is one `jax.lax.scan`.
+    The returned state has the rewards and flags of that step, and the finished board as `state.before_reset`. Every
+    board of a batch is then always live, so a rollout is one `jax.lax.scan`.
 
-    Raises TypeError for an env that restarts its boards already.
+    Raises TypeError for an env that already restarts its boards.
     """
     return AutoReset(env)
 

@@ -1,4 +1,4 @@
-"""Agents by a text: the name of an agent of `jaxgames.agents`, or the folder of a training run.
+"""Agents by name: those of training runs, and those of `jaxgames.agents`.
 
     agent = train.agents.make("runs/first", env)     # the last checkpoint of a run
     agent = train.agents.make("random", env)         # an agent of jaxgames.agents
@@ -15,7 +15,7 @@ from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO
 
-LEARNERS: tuple[type[Learner], ...] = (  # config.json of a run has the name of one of them
+LEARNERS: tuple[type[Learner], ...] = (  # config.json of a run has the name of its learner
     PPO,
 )
 
@@ -24,8 +24,8 @@ def make(text: str, env: Env[Any]) -> Agent:
     """Returns the agent that `text` names, as a player of `env`.
 
     Args:
-      text: a name from `jaxgames.agents.list_agents()`, or the folder of a run. A folder with such a name is written
-        with a path, "./random".
+      text: a name from `jaxgames.agents.list_agents()`, or the folder of a run. For a folder that has such a name,
+        write a path: "./random".
 
     Raises:
       FileNotFoundError: `text` is neither, or the run has no checkpoint yet.
@@ -43,7 +43,7 @@ def make(text: str, env: Env[Any]) -> Agent:
 
 
 def open_run(folder: Path) -> RunFolder:
-    """Returns the run in a folder, of any learner. Raises FileNotFoundError where there is none."""
+    """Returns the run in a folder, of any learner. Raises FileNotFoundError if there is none."""
     return RunFolder.open(folder, *LEARNERS)
 
 
@@ -51,7 +51,7 @@ def agent_of_run(run: RunFolder, temperature: float | None = None) -> Agent:
     """Returns the agent of a run's last checkpoint.
 
     Args:
-      temperature: 1 samples from the policy, a smaller one sharpens it, 0 plays greedily; the run's own if None.
+      temperature: 1 samples from the policy, 0 plays greedily. None: the run's own setting.
 
     Raises:
       FileNotFoundError: the run has no checkpoint yet.

@@ -2,8 +2,8 @@
 
     python -m train.evaluate runs/first --opponents random --games 1000
 
-The last line on standard output is JSON: games, win_rate, draw_rate, truncated_rate, mean_turns (turns that the
-trained seat took, the last one included, over the games that it won), mean_reward.
+The last line on standard output is JSON: games, win_rate, draw_rate, truncated_rate, mean_turns and mean_reward.
+mean_turns is the mean number of turns of the trained seat, the last one included, in the games that it won.
 """
 
 from dataclasses import dataclass
@@ -25,12 +25,13 @@ class Arguments:
     run_dir: Annotated[Path, tyro.conf.Positional]
     """The folder of a run."""
     opponents: str = "random"
-    """The agent on all other seats: "random" plays uniformly random legal actions, the folder of a run its policy."""
+    """The agent on all other seats: "random" for uniformly random legal actions, or the folder of a run."""
     games: int = 1000
+    """Games to play."""
     seat: int | None = None
     """The seat of the trained policy; drawn for each game if not given."""
     temperature: float | None = None
-    """1 samples from the policy, a smaller one sharpens it, 0 plays greedily; the run's own setting if not given."""
+    """1 samples from the policy, 0 plays greedily. If not given, it is the run's own setting."""
     seed: int = 0
 
 

@@ -1,9 +1,9 @@
-"""Plays runs against each other: each has the same number of seats, at random places in every game.
+"""Plays runs against each other. Each run has the same number of seats; they are drawn for every game.
 
     python -m train.match runs/shared runs/shared_encoder runs/independent --games 1000
 
 The last line on standard output is JSON: games, seats_each, draw_rate, truncated_rate, and for every run its wins,
-win_rate, mean_turns and mean_reward. Uniformly random players take the seats that are left.
+win_rate, mean_turns and mean_reward. Uniformly random players take the remaining seats.
 """
 
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ class Arguments:
     run_dirs: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """The folders of two or more runs on the same game."""
     games: int = 1000
+    """Games to play."""
     seats_each: int | None = None
-    """Seats of each run; two where they fit, else one, if not given."""
+    """Seats per run. If not given: two if there are enough seats, else one."""
     temperature: float = 1.0
-    """1 samples from the policies, a smaller one sharpens them. With 0 they play greedily, and all games with the same
-    seats are alike."""
+    """1 samples from the policies. With 0 they play greedily, and all games with the same seats are the same."""
     seed: int = 0
 
 
@@ -80,7 +80,7 @@ def match(arguments: Arguments) -> dict[str, Any]:
 
 
 def seats_for(num_runs: int, num_players: int, seats_each: int | None) -> int:
-    """Returns the seats of each run; two where they fit, else one, if None. Raises ValueError where they do not fit."""
+    """Returns the seats per run; if None, two if they fit, else one. Raises ValueError if they do not fit."""
     most = num_players // num_runs
     if most < 1:
         raise ValueError(f"at most {num_players} runs fit on {num_players} seats, not {num_runs}")

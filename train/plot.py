@@ -54,7 +54,7 @@ def draw(evaluations: list[dict[str, Any]], title: str) -> Figure:
 
     Args:
       evaluations: rows of metrics.jsonl with steps, win_rate and mean_turns; mean_turns is None where no game was won.
-      title: above the picture.
+      title: the text above the picture.
     """
     figure = Figure(figsize=(7, 4), layout="constrained")
     left: Any = figure.subplots()
@@ -71,7 +71,7 @@ def draw(evaluations: list[dict[str, Any]], title: str) -> Figure:
 
 
 def _points(evaluations: list[dict[str, Any]], name: str) -> tuple[list[float], list[float]]:
-    """Steps and values of the rows that have a value."""
+    """Returns steps and values of the rows that have a value."""
     rows = [row for row in evaluations if row[name] is not None]
     return [row["steps"] for row in rows], [row[name] for row in rows]
 

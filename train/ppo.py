@@ -1,11 +1,10 @@
-"""PPO by self-play: one policy plays every seat of thousands of boards and learns from all of them.
+"""PPO by self-play: one policy plays every seat of many boards and learns from all of them.
 
     ppo = PPO(Config(env="chinese_checkers(size=2, num_players=6)"))
     train_state = ppo.init(key)
     train_state, metrics = ppo.iterate(train_state)   # collect, advantages, update: one program, under one jit
 
-`iterate` is pure: several seeds are a `jax.vmap` of it, and a stored `TrainState` continues with the same bits. The
-settings are in `train/ppo_config.py`.
+`iterate` is pure: use `jax.vmap` to train several seeds. A stored `TrainState` continues with bit-identical results.
 
     python -m train.ppo --env "chinese_checkers(size=2, num_players=6)" --run-dir runs/first
 
@@ -35,8 +34,118 @@ from train.ppo_config import FORMER_NAMES, Config, config_for
 Metrics = dict[str, jax.Array]  # float32[] each
 
 
+@dataclass(frozen=True)
+class Config:
+    """Settings of learning; they are stored in the run folder."""
+
+    env: str = "chinese_checkers(size=2, num_players=6)"
+    """The game, with its parameters."""
+    sharing: Sharing = "shared"
+    """The networks that the seats share: all, only the encoder, or none."""
+    total_steps: int = 400_000
+    """Environment steps of the whole run, rounded up to whole iterations; a submove of any seat is a step."""
+    seed: int = 0
+    """Seed of the random numbers of training."""
+    num_envs: int = 20
+    """Boards played at once."""
+    rollout_length: int = 200
+    """Steps of each board in an iteration."""
+    update_epochs: int = 10
+    """Passes over the steps of an iteration."""
+    num_minibatches: int = 16
+    """Minibatches per pass; each is one gradient step."""
+    learning_rate: float = 3e-4
+    """Learning rate of Adam, at the start if it is annealed."""
+    anneal_lr: bool = True
+    """Whether the learning rate falls linearly to zero over the run."""
+    gamma: float = 0.99
+    """Discount per decision of a seat."""
+    gae_lambda: float = 0.8
+    """Lambda of the advantage estimate."""
+    clip_coef: float = 0.3
+    """Clip range: the probability ratio of an action is clipped to 1 - clip_coef .. 1 + clip_coef."""
+    vf_coef: float = 0.5
+    """Weight of the value loss."""
+    ent_coef: float = 0.1
+    """Weight of the entropy bonus."""
+    max_grad_norm: float = 0.5
+    """Global norm at which gradients are clipped."""
+    channels: tuple[int, ...] = ()
+    """Channels of the encoder's 3 x 3 convolutions, for boards that are grids. If empty, there are none."""
+    hidden_sizes: tuple[int, ...] = (64, 64)
+    """Widths of the encoder's dense layers, which follow the convolutions."""
+    temperature: float = 1.0
+    """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
+
+    def __post_init__(self) -> None:
+        for name in ("channels", "hidden_sizes"):  # JSON stores them as lists
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        jaxgames.make(self.env)
+        if self.sharing not in get_args(Sharing):
+            raise ValueError(f"sharing must be one of {', '.join(get_args(Sharing))}, not {self.sharing!r}")
+        if not self.hidden_sizes or min(self.hidden_sizes) < 1:
+            raise ValueError(f"hidden_sizes must be one or more positive widths, not {self.hidden_sizes}")
+        if any(width < 1 for width in self.channels):
+            raise ValueError(f"channels must be positive numbers, not {self.channels}")
+        counts = ("total_steps", "num_envs", "rollout_length", "update_epochs", "num_minibatches")
+        for name in (*counts, "learning_rate", "clip_coef", "max_grad_norm"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
+        for name in ("vf_coef", "ent_coef", "temperature"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
+        for name in ("gamma", "gae_lambda"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
+        if self.num_minibatches > self.steps_per_iteration:
+            raise ValueError(
+                f"num_minibatches must be at most num_envs * rollout_length = {self.steps_per_iteration}, "
+                f"not {self.num_minibatches}"
+            )
+
+    @property
+    def steps_per_iteration(self) -> int:
+        return self.num_envs * self.rollout_length
+
+    @property
+    def minibatch_size(self) -> int:
+        return self.steps_per_iteration // self.num_minibatches
+
+    @property
+    def num_iterations(self) -> int:
+        return -(-self.total_steps // self.steps_per_iteration)
+
+
+FORMER_NAMES = {  # of settings, in config.json of older runs
+    "num_boards": "num_envs",
+    "epochs": "update_epochs",
+    "minibatches": "num_minibatches",
+    "anneal": "anneal_lr",
+    "discount": "gamma",
+    "trace_decay": "gae_lambda",
+    "clip": "clip_coef",
+    "value_weight": "vf_coef",
+    "entropy_weight": "ent_coef",
+    "hidden": "hidden_sizes",
+}
+
+
+def config_for(env: str, **changes: Any) -> Config:
+    """Returns the default settings for a game: its entry in `train.recipes`, with `changes`.
+
+
+    Args:
+      env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)".
+      **changes: fields of `Config`.
+
+    Raises:
+      ValueError: an unknown game or parameter, or a setting that is not allowed.
+    """
+    return Config(env=env, **(RECIPES.get(jaxgames.make(env).id, {}) | changes))
+
+
 class EpisodeStats(NamedTuple):
-    """Length and returns of the game in progress."""
+    """Length and returns of the current game."""
 
     length: jax.Array  # int32[], steps
     returns: jax.Array  # float32[num_players]
@@ -88,26 +197,27 @@ class PPO:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The settings that name a run on its first line and in its result."""
+        """The settings that identify a run on its first line and in its result."""
         return {"env": self.config.env, "sharing": self.config.sharing, "seed": self.config.seed}
 
     @property
     def divisible(self) -> dict[str, int]:
-        """Counts that must be multiples of the number of devices, by the name to use in an error."""
+        """Counts that must be multiples of the number of devices, by their names."""
         return {"num_envs": self.config.num_envs, "the steps of a minibatch": self.config.minibatch_size}
 
     @property
     def partition_specs(self) -> Any:
-        """PartitionSpecs of the parts of a train state: how each is laid over the devices."""
+        """Partition of each part of a train state over the devices."""
         return TrainState(REPLICATED, REPLICATED, SHARDED, SHARDED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
 
     def agent(self, params: Params, temperature: float | None = None) -> PolicyAgent:
-        """The player with these parameters, by default at the temperature of the settings."""
-        temperature = self.config.temperature if temperature is None else temperature
-        return PolicyAgent(params, self.env, self.policy, temperature)
+        """Returns the agent with these parameters, by default at the temperature of the settings."""
+        return PolicyAgent(
+            params, self.env, self.policy, self.config.temperature if temperature is None else temperature
+        )
 
     def init(self, key: jax.Array) -> TrainState:
-        """The train state before the first iteration."""
+        """Returns the train state before the first iteration."""
         key, params_key, boards_key = jax.random.split(key, 3)
         params = self.policy.init(params_key)
         num_envs, num_players = self.config.num_envs, self.env.num_players
@@ -116,11 +226,11 @@ class PPO:
         return TrainState(params, make_optimizer(self.config).init(params), boards, stats, key, jnp.int32(0))
 
     def held_arrays(self, key: jax.Array) -> tuple[TrainState, Transition]:
-        """A train state and the steps collected from it."""
+        """Returns a train state and the steps collected from it."""
         return collect(self.config, self.env, self.policy, self.init(key))
 
     def iterate(self, train_state: TrainState) -> tuple[TrainState, Metrics]:
-        """One iteration: the train state after it, and metrics that are reduced on the device."""
+        """Returns the train state after one iteration, and metrics that are reduced on the device."""
         config, env, policy = self.config, self.env, self.policy
         with jax.named_scope("collect"):
             train_state, steps = collect(config, env, policy, train_state)
@@ -135,7 +245,7 @@ class PPO:
 def collect(
     config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState
 ) -> tuple[TrainState, Transition]:
-    """The train state after `rollout_length` steps of every board, and the steps: [rollout_length, num_envs, ...]."""
+    """Returns the new train state and `rollout_length` steps of every board, leaves [rollout_length, num_envs, ...]."""
     env = jaxgames.auto_reset(env)
     reward_scale = 1.0 / max(abs(bound) for bound in env.reward_range)  # one set of weights then fits all games
 
@@ -175,7 +285,7 @@ def collect(
 def estimate_advantages(
     config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Transition
 ) -> jax.Array:
-    """Advantages float32[rollout_length, num_envs] of the steps of a rollout."""
+    """Returns the advantages float32[rollout_length, num_envs] of the steps of a rollout."""
     bootstrap = on_each_device(
         functools.partial(bootstrap_values, env, policy), REPLICATED, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD
     )(params, steps)
@@ -186,7 +296,7 @@ def estimate_advantages(
 
 
 def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Transition) -> jax.Array:
-    """float32[rollout_length, num_envs, num_players]: every seat's value of the boards on which a game was cut off.
+    """Returns float32[rollout_length, num_envs, num_players]: every seat's value of the boards to bootstrap from.
 
     Those are truncated boards, and live boards at the end of the rollout; other entries are not used. Truncations are
     rare, so only those boards are evaluated, in chunks of num_envs.
@@ -215,9 +325,9 @@ def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, ste
 def update(
     config: Config, policy: Policy, train_state: TrainState, steps: Transition, advantages: jax.Array
 ) -> tuple[TrainState, Metrics]:
-    """The train state after `update_epochs` passes of gradient steps, and metrics.
+    """Returns the train state after `update_epochs` passes over `steps`, and metrics.
 
-    `steps` and `advantages` are [rollout_length, num_envs, ...].
+    `steps` and `advantages` have leaves [rollout_length, num_envs, ...].
     """
     optimizer = make_optimizer(config)
     targets = advantages + steps.value
@@ -249,7 +359,10 @@ def update(
 def ppo_loss(
     config: Config, policy: Policy, params: Params, steps: Transition, advantages: jax.Array, targets: jax.Array
 ) -> tuple[jax.Array, Metrics]:
-    """Clipped policy loss + vf_coef * value loss - ent_coef * entropy, and metrics, of a minibatch [B, ...]."""
+    """Returns the loss and metrics of a minibatch [B, ...].
+
+    The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy.
+    """
     logits, value = policy.apply(params, steps.observation, steps.seat)
     log_prob, entropy = log_prob_and_entropy(logits, steps.mask, steps.action)
     log_ratio = log_prob - steps.log_prob
@@ -270,7 +383,7 @@ def ppo_loss(
 
 
 def make_optimizer(config: Config) -> optax.GradientTransformation:
-    """Adam with gradients clipped by their norm; with `sharing="independent"` by the norm of each seat's gradient."""
+    """Returns Adam with gradients clipped by their norm; if `sharing="independent"`, by each seat's own norm."""
     num_updates = config.num_iterations * config.update_epochs * config.num_minibatches
     rate = optax.linear_schedule(config.learning_rate, 0.0, num_updates) if config.anneal_lr else config.learning_rate
     optimizer = optax.chain(optax.clip_by_global_norm(config.max_grad_norm), optax.adam(rate, eps=1e-5))
@@ -281,7 +394,7 @@ def make_optimizer(config: Config) -> optax.GradientTransformation:
 
 
 def episode_metrics(env: jaxgames.Env[Any], steps: Transition) -> Metrics:
-    """Means over the games that ended in the rollout; NaN where none did."""
+    """Returns means over the games that ended in the rollout; NaN if no game ended."""
     ended = steps.terminated | steps.truncated
     num_episodes = ended.sum(dtype=jnp.float32)
     return {
@@ -296,7 +409,7 @@ def episode_metrics(env: jaxgames.Env[Any], steps: Transition) -> Metrics:
 
 
 def train(config: Config, key: jax.Array) -> tuple[TrainState, Metrics]:
-    """A whole run from a key: the last train state, and metrics with a leading axis of iterations. Put it under jit."""
+    """Returns the last train state of a whole run, and metrics with a leading axis of iterations. Put it under jit."""
     ppo = PPO(config)
     return jax.lax.scan(lambda train_state, _: ppo.iterate(train_state), ppo.init(key), length=config.num_iterations)
 

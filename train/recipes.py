@@ -1,13 +1,13 @@
-"""Default settings of `train.ppo`, one entry per game, and those of the demo.
+"""Default settings of `train.ppo`, one entry per game, and the settings of the demo.
 
-The network belongs to the game: `channels` where the board is a grid (3 x 3 convolutions before the dense layers), only
-dense layers where it is not. A game without an entry trains with the defaults of `train.ppo.Config`.
+The network depends on the game. If the board is a grid, `channels` puts 3 x 3 convolutions before the dense layers.
+Otherwise there are only dense layers. A game without an entry trains with the defaults of `train.ppo.Config`.
 docs/training/ppo.md shows the results of each entry and their cost.
 """
 
 from typing import Any
 
-GRID: dict[str, Any] = {  # common to all boards that are grids
+GRID: dict[str, Any] = {  # settings common to all boards that are grids
     "channels": (16, 16),
     "hidden_sizes": (128,),
     "num_envs": 256,

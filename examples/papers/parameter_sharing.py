@@ -1,11 +1,12 @@
-"""Three ways of sharing parameters between six seats, with the budget of Adhikari & Gu 2024 (arXiv:2405.18733).
+"""Compares three ways of sharing parameters between six seats, as Adhikari & Gu 2024 (arXiv:2405.18733) do.
 
     python -m examples.papers.parameter_sharing --output runs/parameter_sharing
 
-As in the paper: Chinese Checkers with N = 2 and six players, PPO by self-play, and 100 iterations of 4,000 environment
-steps. The encoder is 64-64 with a policy and a value head. After every iteration the sampled policy plays 30 games in
-seat 0 against five uniformly random opponents, cut off after 150 rounds. Unlike the paper: five seeds, which are one
-`jax.vmap`, and tanh instead of ReLU. docs/papers/parameter_sharing.md lists all differences.
+As in the paper, the game is Chinese Checkers with N = 2 and six players. PPO learns by self-play, with 100 iterations
+of 4,000 environment steps. The encoder is 64-64 with a policy and a value head. After every iteration, the sampled
+policy plays 30 games in seat 0 against five uniformly random opponents, truncated after 150 rounds. Unlike in
+the paper, there are five seeds (one `jax.vmap`), and tanh instead of ReLU. docs/papers/parameter_sharing.md lists all
+differences.
 """
 
 import functools

@@ -1,6 +1,6 @@
-"""Readers for the parts that texts of positions have in common: fields, rows of cells, numbers.
+"""Parsers for the common parts of texts of positions: fields, rows of cells, numbers.
 
-A wrong text raises ValueError: "expected ..., not ...", with the offending part.
+A wrong text raises ValueError: "expected ..., not ...", with the wrong part.
 """
 
 import re

@@ -1,7 +1,7 @@
 """American checkers, which the British call English draughts, on the 32 dark squares of an 8 x 8 board.
 
 A set of squares is one word of 32 bits, and the rules are shifts of words. The state holds the board in the mover's
-frame, with the mover at the bottom. So one network plays both seats, and a rotation by 180 degrees reverses the bits. A
+frame, with the mover at the bottom. So one network can play both seats. A rotation by 180 degrees reverses the bits. A
 turn is a step or a chain of jumps. One `step` of the env is one submove: a step, or one jump.
 
         indices, mover's frame              PDN numbers, as the board is printed (seat 0 on top)
@@ -16,7 +16,8 @@ turn is a step or a chain of jumps. One `step` of the env is one submove: a step
     6 . 24  . 25  . 26  . 27                    . 25  . 26  . 27  . 28
     7 28 . 29  . 30  . 31  .                    29 . 30  . 31  . 32  .
 
-Index i is PDN i + 1 for seat 1, at the bottom of the printed board, and PDN 32 - i for seat 0, for which it is rotated.
+For seat 1, at the bottom of the printed board, index i is PDN i + 1. For seat 0 the board is rotated: index i is PDN
+32 - i.
 
 Rules and notation: docs/games/checkers.md.
 """
@@ -69,15 +70,15 @@ class Checkers(Env[CheckersState]):
     """American checkers for two seats.
 
     Args:
-      draw_rule: "wcdf": a draw after 80 plies without a capture or a man's move, unless the last of them wins.
-        "openspiel": a draw after 40 plies without a capture, even if the last of them would win.
-      max_plies: plies after which the game is truncated. None: no limit, as the draw rule ends every game. A ply is one
-        submove.
+      draw_rule: "wcdf": a draw after 80 plies without a capture or a man's move, unless the last ply wins.
+        "openspiel": a draw after 40 plies without a capture, even if the last ply would win.
+      max_plies: plies after which the game is truncated. None: no limit, because the draw rule ends every game. A ply
+        is one submove.
 
     Action: 4 * index + direction in the mover's frame, directions 0 up-right, 1 down-right, 2 down-left, 3 up-left.
     It is a jump if the next square in that direction holds an opponent's piece, otherwise a step.
-    Observation: bool[8, 4, 5], index i at [i // 4, i % 4] in the viewer's frame: the viewer's men, its kings, the
-    opponent's men, the opponent's kings, the piece that must jump again.
+    Observation: bool[8, 4, 5], index i at [i // 4, i % 4] in the frame of the viewer, the seat that observes. Planes:
+    the viewer's men, its kings, the opponent's men, its kings, the piece that must jump again.
     Reward: 1 to the winner and -1 to the loser, 0 for a draw.
     Source: World Checkers/Draughts Federation, Rules of Draughts (Checkers), 2012; OpenSpiel's `checkers`.
     """

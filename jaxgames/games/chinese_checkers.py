@@ -3,8 +3,8 @@
 The board, its cells and directions: `jaxgames/games/chinese_checkers_board.py`.
 
 The state holds the board in the mover's frame, rotated so that the mover's home is on top and the goal at the bottom.
-So one network plays every seat, and the rotation at the end of a turn is one permutation that is known when the
-program is built. A turn is a step to an empty neighbour or a chain of hops over single pegs. One `step` of the env
+So one network can play every seat. The rotation at the end of a turn is one permutation, known when the program is
+built. A turn is a step to an empty neighbour or a chain of hops over single pegs. One `step` of the env
 is one submove: a step, a hop, or the end of the turn.
 
 Rules, rewards and notation: docs/games/chinese_checkers.md.
@@ -52,17 +52,18 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     Args:
       size: N = 1..8; 4 is the traditional board. A seat has N(N+1)/2 pegs.
       num_players: 2, 3, 4 or 6.
-      reward: paid per submove. "sparse": +5N to the winner, -N to the others. "goal": sparse, and +-0.1 to the
-        mover for a peg that enters or leaves the goal. "movement": sparse, and +-0.001 to the mover for a submove
-        down (directions 4, 5) or up (1, 2). "positive_sum": +5N to the winner, 0 to the others, and both
-        bonuses. "win_loss": num_players - 1 to the winner, -1 to the others.
+      reward: paid per submove. "sparse": +5N to the winner, -N to the others. "goal": sparse, and +0.1 to the
+        mover for a peg that enters the goal, -0.1 for one that leaves it. "movement": sparse, and +0.001 to the
+        mover for a submove down (directions 4, 5), -0.001 up (1, 2). "positive_sum": +5N to the winner, 0 to the
+        others, and both bonuses. "win_loss": num_players - 1 to the winner, -1 to the others.
       max_rounds: rounds after which the game is truncated. None: 200 for N <= 2, 500 for 3, 1000 for larger boards.
 
-    Action: 6 * cell + direction in the mover's frame, a step if the neighbour is empty and a hop if it is occupied.
+    Action: 6 * cell + direction in the mover's frame; a step if the neighbour is empty, a hop if it is occupied.
     The last action ends the turn.
-    Observation: bool[4N+1, 4N+1, num_players + 2] at [q + 2N, r + 2N] in the viewer's frame: the viewer's pegs, the
-    other seats' clockwise, the cells that the moving peg has left in this turn, the cell where it landed last.
-    Source: Gu & Adhikari, arXiv:2405.18733; its environment differs as docs/games/chinese_checkers.md says.
+    Observation: bool[4N+1, 4N+1, num_players + 2], cell (q, r) at [q + 2N, r + 2N] in the frame of the viewer, the
+    seat that observes. Planes: the viewer's pegs, those of the other seats clockwise, the cells that the moving peg
+    has left in this turn, the cell where it landed last.
+    Source: Gu & Adhikari, arXiv:2405.18733; docs/games/chinese_checkers.md lists the differences.
     """
 
     id: ClassVar[str] = "chinese_checkers"
@@ -336,8 +337,8 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     def _from_string(self, text: str) -> ChineseCheckersState:
         """Returns any placement of pegs on the star; see `to_string`.
 
-        `terminated` is set if the last mover has filled its goal (the seat to move in the middle of a chain, else the
-        seat before it), `truncated` if `max_rounds` rounds have been played.
+        `terminated` is set if the last mover has filled its goal. The last mover is the seat to move in the middle of a
+        chain, else the seat before it. `truncated` is set if `max_rounds` rounds have been played.
         """
         rows, seat, chain, rounds = split_fields(text, "rows seat chain round")
         mover = parse_seat(seat, self.num_players)

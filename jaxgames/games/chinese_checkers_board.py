@@ -23,7 +23,7 @@ Axial coordinates (q, r), r growing downwards; directions
         4   5
 
 A set of cells is one word of bits per row, uint32[rows]: bit i is the i-th cell of the row from the left. The
-neighbours of a row's cells in one direction are all in one row, so going there is to shift the word of that row.
+neighbours of a row's cells in one direction are all in one row, so a step in a direction is a shift of a word.
 """
 
 import functools

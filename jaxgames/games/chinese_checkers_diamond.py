@@ -1,16 +1,16 @@
-"""Chinese Checkers for two on the diamond: n x n cells, the homes in two opposite corners.
+"""Chinese Checkers for two seats on the diamond: n x n cells with the homes in two opposite corners.
 
 The board, its cells and the bits that stand for them: `jaxgames/games/chinese_checkers_diamond_board.py`.
 
-The state holds the board in the mover's frame, rotated by 180 degrees for seat 1, so that the mover's home is the
-corner at cell 0 and the goal the opposite one. A turn is one action: a step to an empty neighbour, or a whole chain of
-hops, which an action names by its first and last cells.
+The state holds the board in the mover's frame; for seat 1 it is rotated by 180 degrees. So the mover's home is the
+corner at cell 0, and its goal is the opposite corner. A turn is one action: a step to an empty neighbour, or a whole
+chain of hops. The action of a chain has only its first and last cells.
 
-Hops within one word of bits form a graph of at most 25 cells, with an edge from a cell over an occupied neighbour to an
+Hops within one word of bits form a graph of at most 25 cells. An edge goes from a cell over an occupied neighbour to an
 empty cell two away. `_moves` computes its transitive closure by Warshall's algorithm, one pass for each cell that a
-chain may pass through: exact on every board, with no loop that depends on the board. In this graph the moving piece
-still stands on its first cell. That changes nothing: no piece of its word can hop over that cell, and a chain that
-returns there is no move.
+chain may pass through. The result is exact on every board, with no loop that depends on the board. In this graph the
+moving piece still stands on its first cell. That changes nothing: no piece of its word can hop over that cell, and a
+chain that returns there is not a move.
 
 Rules and notation: docs/games/chinese_checkers_diamond.md.
 """
@@ -58,15 +58,15 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
 
     Args:
       size: n = 2..9.
-      pieces: k = 1, 3, 6 or 10 where both homes fit: 1 on every board, 3 from n = 3, 6 from n = 4, 10 from n = 5.
-        None: 6, or the most that fit.
-      tip_lock: only for 6 pieces. Also forbids positions in which the tip of a home, cell (0, 0), is empty while
-        its owner's pieces are on the four cells (0, 1), (1, 0), (0, 2), (2, 0) next to it.
+      pieces: k = 1, 3, 6 or 10, if both homes fit: 1 on every board, 3 from n = 3, 6 from n = 4, 10 from n = 5.
+        None: 6, or the largest k that fits.
+      tip_lock: only for 6 pieces. Also forbids positions in which the tip of a home, cell (0, 0), is locked: it is
+        empty, and its owner's pieces are on the four cells (0, 1), (1, 0), (0, 2), (2, 0).
       max_plies: turns after which the game is truncated.
 
     Action: from * n * n + to, cells in the mover's frame; a step or a whole chain of hops. Action 0 is a pass, which is
     legal only for a player without a move.
-    Observation: bool[n, n, 2] in the viewer's frame: the viewer's pieces, the opponent's.
+    Observation: bool[n, n, 2] in the frame of the viewer, the seat that observes: the viewer's pieces, the opponent's.
     Reward: 1 to the winner, -1 to the other.
     Source: Sturtevant, On Strongly Solving Chinese Checkers, 2019; Ahmad, Sturtevant & Bowling.
     """

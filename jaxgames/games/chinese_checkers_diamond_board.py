@@ -11,8 +11,8 @@ and (-1, +1) rows and columns away. With the home of seat 0 on top, the board is
           14 -11                  5   0
             15
 
-A set of cells is four words of bits, uint32[2, 2]. The word [row % 2, col % 2] holds the cells of these parities,
-cell (row, col) in bit (row // 2) * width + col // 2, where width = (n + 1) // 2: at most 25 bits. A hop goes two
+A set of cells is four words of bits, uint32[2, 2]. The word [row % 2, col % 2] holds the cells of these parities.
+Cell (row, col) is bit (row // 2) * width + col // 2, where width = (n + 1) // 2: at most 25 bits. A hop goes two
 cells far, so it stays within one word. The cell that it goes over is in another word.
 """
 

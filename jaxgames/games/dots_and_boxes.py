@@ -1,6 +1,6 @@
 """Dots and Boxes on rows x cols boxes, for two seats.
 
-Two seats in turn draw an edge between neighbouring dots. A player who draws the fourth edge of a box takes the box
+The seats draw edges between neighbouring dots in turn. A player who draws the fourth edge of a box takes the box
 and moves again. When all edges are drawn, the player with more boxes wins. One `step` of the env is one edge.
 
     *-0-*-1-*-2-*       rows = 2, cols = 3: the edges, horizontal ones first, row by row,
@@ -45,14 +45,15 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
     """Dots and Boxes.
 
     Args:
-      rows: rows of boxes, 1..16.
-      cols: boxes per row, 1..16.
+      rows: number of rows of boxes, 1..16.
+      cols: number of boxes per row, 1..16.
       reward: "win_loss": at the end +1 to the seat with more boxes and -1 to the other, 0 to both in a draw. "margin":
-        at the end a seat's boxes minus the other's. "boxes": +1 for each box when it is taken, -1 to the other.
+        at the end a seat's boxes minus the other seat's. "boxes": when a box is taken, +1 to the seat that takes it,
+        -1 to the other.
 
     Action: the edge to draw; h(r, c) is r * cols + c, v(r, c) is (rows + 1) * cols + r * (cols + 1) + c.
-    Observation: bool[2 * rows + 1, 2 * cols + 1, 3], a grid with a place for every dot, edge and box: the drawn edges,
-    the viewer's boxes, the other seat's boxes.
+    Observation: bool[2 * rows + 1, 2 * cols + 1, 3], a grid with a place for every dot, edge and box. Planes: the drawn
+    edges, the boxes of the viewer (the seat that observes), the other seat's boxes.
     Source: Berlekamp, The Dots and Boxes Game, 2000.
     """
 

@@ -2,9 +2,9 @@
 
 The moves of the pieces, and the numbers of the actions: `jaxgames/games/minichess_board.py`.
 
-The state holds the position in the mover's frame, ranks mirrored and colours exchanged for Black: one network plays
-both seats. Under standard rules a board also remembers a hash of every position since the last capture or pawn move;
-only those can occur again.
+The state holds the position in the mover's frame: for Black, ranks are mirrored and colours exchanged. So one network
+can play both seats. Under standard rules a state also stores a hash of every position since the last capture or pawn
+move; only those can occur again.
 
 Rules, rewards and notation: docs/games/minichess.md.
 """
@@ -78,15 +78,16 @@ class Minichess(Env[MinichessState]):
       rules: "standard": check, mate and stalemate; draws after 100 plies without a capture or a pawn move, at the third
         occurrence of a position, and with insufficient material. "king_capture": a move may leave the king in check,
         a player who captures the king wins, and a player without a move draws.
-      reward: "win_loss": 1 to the winner, -1 to the loser. "material": after every ply the mover gets the change
-        of its material minus the opponent's, in thousands, and the opponent the negation. The end pays nothing extra.
+      reward: "win_loss": 1 to the winner, -1 to the loser. "material": after every ply the mover is paid the change
+        of (its material minus the opponent's) / 1000, the opponent the negation. The end pays nothing extra.
       double_step: whether a pawn on its second rank may go two cells forward.
       promotion: the pieces that a pawn may become on its last rank: "all" or "queen".
       max_plies: plies after which the game is truncated. None: 256 under standard rules, 200 under "king_capture".
 
-    Action: from * 49 + plane in the mover's frame, see `minichess_board`; 1225 of them.
-    Observation: bool[5, 5, 15] at [5 - rank, file] in the viewer's frame: the viewer's P, N, B, R, Q, K, the
-    opponent's, the mover is Black, the position occurred before, and twice before.
+    Action: from * 49 + plane in the mover's frame, 1225 in all; see `minichess_board`.
+    Observation: bool[5, 5, 15] at [5 - rank, file] in the frame of the viewer, the seat that observes. Planes: the
+    viewer's P, N, B, R, Q, K; the opponent's; whether the mover is Black; whether the position occurred before, and
+    twice before.
     Source: the actions are those of Pgx's gardner_chess.
     """
 

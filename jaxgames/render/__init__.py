@@ -7,8 +7,8 @@
     render.svg(env, states, columns=4)                       # a batch, as a grid
     render.animate(env, states, actions).save("game.svg")    # or game.gif
 
-SVG, animated or still, needs only the standard library; PNG and GIF need `pip install "jaxgames[render]"`.
-All of this runs on the host, outside of `jit`.
+SVG, animated or still, needs only the standard library. PNG and GIF need the extra `render`: `pip install ".[render]"`
+in a checkout. All functions run on the host, outside of `jit`.
 """
 
 from jaxgames.render.boards import animate as animate

@@ -40,11 +40,11 @@ def svg(
     Args:
       env: a game, or one wrapped by `auto_reset`.
       state: a state of it, or a batch: a list, or states stacked along one leading axis.
-      last: the last move as `env.action_to_string` writes it, to be marked; the submoves of one turn are
-        separated by spaces: `"3=>16 16=>18"`. For a batch one text or None per board.
-      columns: of the grid. None: about as many as rows.
+      last: the last move, which is marked, as `env.action_to_string` writes it. The submoves of one turn are
+        separated by spaces: `"3=>16 16=>18"`. For a batch, one text or None per board.
+      columns: number of columns of the grid. None: about the number of rows.
       theme: "light" or "dark".
-      width: of one board, in pixels.
+      width: width of one board, in pixels.
 
     Raises:
       ValueError: an unknown theme, an env without pictures, an empty batch, more than one leading axis, texts
@@ -88,13 +88,13 @@ def animate(
 
     Args:
       env: a game, or one wrapped by `auto_reset`.
-      states: the states of one game, as a list or stacked along a leading time axis; those after the first
-        finished one are left out.
-      actions: int[T] or int[T - 1] for T states: `actions[i]` was played in `states[i]` (an action in the last state
-        is ignored). With actions every frame marks the moves of the turn that led to it.
+      states: the states of one game, as a list or stacked along a leading time axis. States after the first
+        finished one are not drawn.
+      actions: int[T] or int[T - 1] for T states; `actions[i]` was played in `states[i]`. An action in the last state
+        is ignored. With actions, every frame marks the moves of the turn that led to it.
       theme: "light" or "dark".
-      seconds_per_step: the seconds of one frame; the last one has two more.
-      width: of the board, in pixels.
+      seconds_per_step: the seconds of one frame; the last frame has two seconds more.
+      width: width of the board, in pixels.
 
     Raises:
       ValueError: an unknown theme, an env without pictures, no states, a batch of games, a number of actions that

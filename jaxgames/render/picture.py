@@ -1,4 +1,4 @@
-"""Pictures, which notebooks display and which can be saved to files."""
+"""Pictures that can be displayed in notebooks and saved to files."""
 
 import base64
 import io
@@ -32,7 +32,7 @@ class Picture:
         """Writes the picture in the format that the suffix of `path` names.
 
         `.svg` is animated if the picture is, and needs no other package. `.png` is still: the last frame of an
-        animation. `.gif` is animated frame by frame. The latter two need `pip install "jaxgames[render]"`.
+        animation. `.gif` is animated frame by frame. The latter two need the extra `render`.
 
         Raises:
           ValueError: any other suffix.

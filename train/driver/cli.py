@@ -1,4 +1,4 @@
-"""The command line of a learner, `python -m train.<learner>`: parses settings and opens the run's folder."""
+"""The command line of a learner, `python -m train.<learner>`: parses settings and opens the run folder."""
 
 import dataclasses
 import json
@@ -31,8 +31,8 @@ class Arguments(Generic[ConfigT]):
 
 
 @dataclass(frozen=True)
-class ParsedFirst:
-    """The arguments that are parsed first, because the defaults of all others depend on them."""
+class First:
+    """The arguments that determine the defaults of all others."""
 
     env: str | None = None
     run_dir: Path | None = None
@@ -40,7 +40,7 @@ class ParsedFirst:
 
 
 def main(learner_type: type[Learner], config_for: Callable[[str], Any]) -> None:
-    """The command `python -m train.<learner>`; `config_for` gives the default settings for a game."""
+    """The command `python -m train.<learner>`; `config_for` returns the default settings for a game."""
     program = f"train.{learner_type.name}"
     try:
         arguments = parse(learner_type, config_for, sys.argv[1:])
@@ -65,10 +65,7 @@ def main(learner_type: type[Learner], config_for: Callable[[str], Any]) -> None:
 
 
 def parse(learner_type: type[Learner], config_for: Callable[[str], Any], arguments: list[str]) -> Arguments[Any]:
-    """The parsed command line. Settings that it leaves out are those of the stored run, if it is resumed.
-
-    Otherwise they are `config_for(env)`, the defaults for the game.
-    """
+    """Returns the parsed command line. Defaults are those of the stored run with --resume, else of `config_for`."""
     default = learner_type.config_type()
     try:
         first, _ = tyro.cli(
@@ -93,10 +90,7 @@ def parse(learner_type: type[Learner], config_for: Callable[[str], Any], argumen
 
 
 def open_run(arguments: Arguments[Any], learner_type: type[Learner]) -> tuple[Learner, Recorder, Settings]:
-    """The learner, the recorder and the settings of this process; the settings are those of process 0.
-
-    Errors of process 0 are raised in every process.
-    """
+    """Returns the run of this process, with process 0's settings. Errors of process 0 are raised in every process."""
     settings = arguments.settings
     if settings.coordinator is not None:
         processes.join(settings.coordinator, settings.processes, settings.process_id, settings.join_timeout)
@@ -124,7 +118,7 @@ def open_as_leader(learner: Learner, settings: Settings) -> tuple[Learner, Recor
 
 
 def receive_config(learner_type: type[Learner], settings: Settings) -> tuple[Learner, Recorder, Settings]:
-    """The settings that process 0 sent. Raises ValueError with its error, where it had one."""
+    """Returns the settings that process 0 sent. Raises ValueError if process 0 sent an error."""
     sent = processes.broadcast_from_leader(None)
     if "error" in sent:
         processes.leave()
@@ -135,7 +129,7 @@ def receive_config(learner_type: type[Learner], settings: Settings) -> tuple[Lea
 
 
 def create_or_resume(learner: Learner, settings: Settings) -> RunFolder:
-    """The folder of the run, locked for writing: a new one, or the existing one with `resume`."""
+    """Returns the locked run folder: a new one, or with `resume` the existing one."""
     config = learner.config
     folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
     if not (settings.resume and (folder / "config.json").exists()):

@@ -1,4 +1,5 @@
-"""The protocol of a learner: the attributes and functions that the driver uses.
+"""The protocol of a learner, which the driver uses.
+
 
 A learner is a frozen dataclass with one field, its settings, and pure functions of a train state:
 
@@ -6,8 +7,8 @@ A learner is a frozen dataclass with one field, its settings, and pure functions
     train_state = learner.init(key)
     train_state, metrics = learner.iterate(train_state)
 
-`train/ppo.py` ends with `cli.main(PPO, config_for)`, which adds a command line, a run folder, evaluations and many
-devices.
+`train/ppo.py` ends with `cli.main(PPO, config_for)`, which adds a command line, a run folder, evaluations and training
+on many devices.
 """
 
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ from jaxgames.agents import Agent
 
 
 class Config(Protocol):
-    """Settings of a run: a frozen dataclass, whose fields are the flags of the command."""
+    """Settings of a run: a frozen dataclass. Its fields are the flags of the command."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -46,11 +47,11 @@ class TrainState(Protocol):
 
 
 class Learner(Protocol):
-    """Settings, and the pure functions of a run; hashable, static under jit."""
+    """The settings and the pure functions of a run. A learner is hashable and static under jit."""
 
-    name: ClassVar[str]  # the module train.<name>, which is its command
+    name: ClassVar[str]  # the learner is the module and command train.<name>
     config_type: ClassVar[type[Any]]
-    former_names: ClassVar[Mapping[str, str]]  # former name of a setting -> its name; for errors only
+    former_names: ClassVar[Mapping[str, str]]  # old names of settings -> new names; for error messages only
 
     def __init__(self, config: Any) -> None: ...
 
@@ -61,12 +62,12 @@ class Learner(Protocol):
 
     @property
     def summary(self) -> Mapping[str, Any]:
-        """The settings that name a run on its first line and in its result, in JSON's types; "env" is one of them."""
+        """The settings that identify a run on its first line and in its result, in JSON's types; includes "env"."""
         ...
 
     @property
     def divisible(self) -> Mapping[str, int]:
-        """Counts that must be multiples of the number of devices, by the name to use in an error."""
+        """Counts that must be multiples of the number of devices, by their names in error messages."""
         ...
 
     @property
@@ -75,17 +76,20 @@ class Learner(Protocol):
         ...
 
     def agent(self, params: Any, temperature: float | None = None) -> Agent:
-        """The player with these parameters, which can be traced; by default at the temperature of the settings."""
+        """Returns the agent with these parameters, which can be traced. None: the temperature of the settings."""
         ...
 
     def init(self, key: jax.Array) -> Any:
-        """The train state before the first iteration."""
+        """Returns the train state before the first iteration."""
         ...
 
     def held_arrays(self, key: jax.Array) -> Any:
-        """The largest arrays that an iteration holds at the same time. Only their shapes are used, to check memory."""
+        """Returns the largest arrays that an iteration holds at the same time.
+
+        It is only traced: their shapes show whether they fit in memory.
+        """
         ...
 
     def iterate(self, train_state: Any) -> tuple[Any, dict[str, jax.Array]]:
-        """One iteration: the train state after it, and metrics (float32[] each)."""
+        """Returns the train state after one iteration, and metrics (float32[] each)."""
         ...

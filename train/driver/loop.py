@@ -1,4 +1,4 @@
-"""The loop of a training run on the host: iterations, evaluations, checkpoints, progress, and how it stops."""
+"""The training loop on the host: iterations, evaluations, checkpoints, progress, and how it stops."""
 
 import functools
 import signal
@@ -23,33 +23,32 @@ from train.driver.metrics import rounded, to_floats
 from train.driver.run_folder import Recorder
 from train.ops import sharding
 
-EVALUATION_SEED = 2**31 - 1  # of evaluation games; a seed that no run uses
+EVALUATION_SEED = 2**31 - 1  # seed of evaluation games; no run uses it
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a run is watched and stored; nothing here changes what it learns."""
+    """Settings of storage, evaluation and devices. They do not change what is learned."""
 
     run_dir: Path | None = None
-    """The run's folder; runs/<time> if not given."""
+    """The run folder; runs/<time> if not given."""
     resume: bool = False
-    """Continue the run in the folder, if there is one. Of the settings of learning only --total-steps may change, and
-    only grow; an annealed learning rate then follows the longer run."""
+    """Continue the run in the folder; if there is none, start a new one. Of the settings of learning, only
+    --total-steps may change, to a larger number. An annealed learning rate then follows the longer run."""
     checkpoint_every: int = 10
-    """Iterations from one checkpoint to the next."""
+    """Iterations between checkpoints."""
     evaluate_every: int = 5
-    """Iterations from one evaluation to the next, after iterations 1, 2, 4, ... at the start; 0 for none."""
+    """Iterations between evaluations; at the start also after iterations 1, 2, 4, ...; 0 for no evaluations."""
     evaluation_games: int = 100
-    """Games of one seat, drawn at random, against uniformly random opponents."""
+    """Games per evaluation: the policy plays one seat, drawn for each game, against uniformly random opponents."""
     devices: int = 1
-    """Devices of each process that the boards are divided over, 0 for all; each has a copy of the parameters."""
+    """Devices per process, 0 for all. The boards are divided over them; each has a copy of the parameters."""
     processes: int = 1
-    """Processes that the run is divided over. Each is started with the same command except for its --process-id, and
-    the options of process 0 hold; it alone needs the folder."""
+    """Processes of the run. Start each with the same command except for --process-id. All use process 0's options."""
     process_id: int = 0
-    """Which of the processes this is."""
+    """The number of this process, from 0."""
     coordinator: str | None = None
-    """HOST:PORT where the processes find each other: of process 0, any free port."""
+    """HOST:PORT where the processes connect: the host of process 0, and any free port on it."""
     join_timeout: int = 300
     """Seconds that processes wait for each other at the start."""
 
@@ -67,21 +66,21 @@ class Settings:
         processes.check_rendezvous(self.coordinator, self.processes, self.process_id)
 
     def evaluates(self, iteration: int) -> bool:
-        """Whether an evaluation follows `iteration`."""
+        """Returns whether an evaluation follows `iteration`."""
         every = self.evaluate_every
         doubling = iteration < every and iteration.bit_count() == 1
         return every > 0 and (doubling or iteration % every == 0)
 
 
 def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> dict[str, Any]:
-    """Trains to the end of the run, or until Ctrl-C or SIGTERM; returns the result, which is stored at the end."""
+    """Trains to the end of the run, or until Ctrl-C or SIGTERM. Returns the result, which a finished run stores."""
     config = learner.config
     mesh = sharding.mesh_for(settings.devices, learner.divisible)
     resume = f"python -m train.{learner.name} --run-dir {recorder.folder} --resume"
     named = ", ".join(str(value) for name, value in learner.summary.items() if name != "seed")
     log(f"{named}: {config.num_iterations} iterations of {config.steps_per_iteration:,} steps")
     log(f"run folder {recorder.folder}; {mesh.size} devices, {settings.processes} processes; compiling ...")
-    if settings.processes > 1:  # each of them may be the one that remains
+    if settings.processes > 1:  # every process prints it, because any of them may be lost
         print(f"if a process is lost, continue with: {resume}", file=sys.stderr, flush=True)
 
     compile_start = time.monotonic()
@@ -146,7 +145,7 @@ def iterate_until_stopped(
 
 
 def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:
-    """The train state of the last checkpoint, or that of a new run, laid over the mesh."""
+    """Returns the train state of the last checkpoint, or of a new run, divided over the mesh."""
     train_state = recorder.restore()
     if train_state is None:
         train_state = jax.jit(learner.init)(jax.random.key(learner.config.seed))
@@ -154,7 +153,7 @@ def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:
 
 
 def compile_iteration(learner: Learner, train_state: Any, mesh: Mesh) -> Callable[[Any], Any]:
-    """`learner.iterate` as a compiled program for train states on the mesh; it reuses the memory of its argument."""
+    """Returns `learner.iterate`, compiled for train states on the mesh. It reuses the memory of its argument."""
     out = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
     with jax.set_mesh(mesh):
         return jax.jit(learner.iterate, donate_argnums=0, out_shardings=out).lower(train_state).compile()
@@ -163,7 +162,7 @@ def compile_iteration(learner: Learner, train_state: Any, mesh: Mesh) -> Callabl
 def result_of(
     learner: Learner, recorder: Recorder, iteration: int, seconds: float, row: dict[str, float]
 ) -> dict[str, Any]:
-    """The line that a run ends with; `row` is the last row of metrics, empty where no iteration was left."""
+    """Returns the result that a run prints at its end; `row` is its last row of metrics."""
     config = learner.config
     return {
         "run_dir": str(recorder.folder),
@@ -178,7 +177,7 @@ def result_of(
 
 
 def evaluation(learner: Learner, settings: Settings, train_state: TrainState, iteration: int) -> dict[str, float]:
-    """Results of games against random opponents; their key depends on the iteration only."""
+    """Returns the results of games against random opponents. Their key depends only on the iteration."""
     key = jax.random.fold_in(jax.random.key(EVALUATION_SEED), iteration)
     agent = learner.agent(sharding.local_copy(train_state.params))
     return to_floats(_evaluate(learner.env, settings.evaluation_games, agent, key))
@@ -191,7 +190,7 @@ def _evaluate(env: Env[Any], num_games: int, agent: Agent, key: jax.Array) -> di
 
 
 def describe(row: dict[str, float], config: Config) -> str:
-    """An evaluation on one line."""
+    """Returns an evaluation as one line of text."""
     left = (config.num_iterations * config.steps_per_iteration - row["steps"]) / row["steps_per_second"]
     return (
         f"{row['steps']:>12,.0f} steps   win rate {row['win_rate']:.3f}   turns to win {row['mean_turns']:5.1f}   "
@@ -200,7 +199,7 @@ def describe(row: dict[str, float], config: Config) -> str:
 
 
 def progress_bar(config: Config, done: int) -> "tqdm[Any]":
-    """Steps, speed and time left on a terminal; silent elsewhere."""
+    """Returns a bar with steps, speed and time left. It is shown only on a terminal."""
     per = config.steps_per_iteration
     return tqdm(
         total=config.num_iterations * per,
@@ -220,7 +219,7 @@ def log(text: str) -> None:
 
 @contextmanager
 def stop_signal() -> Generator[threading.Event]:
-    """An event that the first Ctrl-C or SIGTERM sets, so that a run ends between two iterations; a second one kills."""
+    """Yields an event that the first Ctrl-C or SIGTERM sets, to end a run after an iteration. A second one kills."""
     stop = threading.Event()
 
     def ask(signum: int, frame: object) -> None:

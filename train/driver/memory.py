@@ -1,4 +1,4 @@
-"""Refuses settings whose arrays cannot fit in memory, from their shapes, before anything is compiled."""
+"""Refuses settings whose arrays are too large for the memory. It reads only shapes, before anything is compiled."""
 
 import math
 import os
@@ -35,7 +35,7 @@ def check_memory(learner: Learner, num_devices: int) -> None:
 
 
 def settings_in_shape(config: Config, shape: tuple[int, ...]) -> list[str]:
-    """The settings whose values are dimensions of an array, the largest first."""
+    """Returns the settings whose values are dimensions of an array, the largest first."""
     values = {name: getattr(config, name) for name in config.__dataclass_fields__}
     found = [
         (size, name)
@@ -47,12 +47,12 @@ def settings_in_shape(config: Config, shape: tuple[int, ...]) -> list[str]:
 
 
 def num_bytes(array: jax.ShapeDtypeStruct) -> int:
-    """Bytes of an array; a PRNG key counts as 8."""
+    """Returns the bytes of an array; a PRNG key counts as 8."""
     return math.prod(array.shape) * (8 if is_key(array) else array.dtype.itemsize)
 
 
 def memory_of(device: Any) -> int:
-    """Bytes of memory of a device; for a CPU those of the machine or the container."""
+    """Returns the bytes of memory of a device; for a CPU, those of the machine or the container."""
     stats = device.memory_stats() if device.platform != "cpu" else None
     if stats and "bytes_limit" in stats:
         return stats["bytes_limit"]

@@ -9,16 +9,16 @@ import numpy as np
 
 
 def to_floats(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """The metrics, scalars on any device, as Python floats in the same order."""
+    """Returns scalars on any device as floats, in the same order."""
     values = jax.device_get([*metrics.values()])
     return {name: float(np.asarray(value)) for name, value in zip(metrics, values, strict=True)}
 
 
 def finite(numbers: Mapping[str, float]) -> dict[str, float | None]:
-    """The numbers with None for NaN and infinity, which JSON does not have."""
+    """Returns the numbers with None for NaN and infinity, which JSON does not have."""
     return {name: value if math.isfinite(value) else None for name, value in numbers.items()}
 
 
 def rounded(numbers: Mapping[str, float]) -> dict[str, float | None]:
-    """The numbers with four decimals, as they are printed; None for NaN and infinity."""
+    """Returns `finite` numbers with four decimals, as they are printed."""
     return {name: None if value is None else round(value, 4) for name, value in finite(numbers).items()}

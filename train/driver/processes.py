@@ -1,18 +1,18 @@
-"""Many processes: how those of one run find each other, agree, and end together.
+"""Many processes of one run: how they connect, agree and end together.
 
     python -m train.ppo ... --coordinator HOST:PORT --processes 2 --process-id 0        on HOST
     python -m train.ppo ... --coordinator HOST:PORT --processes 2 --process-id 1        anywhere else
 
-Process 0 is the leader: it alone reads and writes the run's folder, evaluates and logs; the others need not even see
-the folder. All of them run the same programs on arrays that are divided over the devices of all, so each must come to
-the same collectives in the same order. What they decide together therefore passes through this module.
+Process 0 is the leader: only the leader reads and writes the run folder, evaluates and logs. The others need no access
+to the folder. All processes run the same programs on arrays that are divided over the devices of all processes. So each
+process must call the same collectives in the same order. Therefore all common decisions pass through this module.
 
 A process of many can end in three ways:
 
     all are done, or refuse to start     `leave`: waits for the others, then ends as a single process does
     it fails                             `abandon`: prints its own error and exits at once, without waiting
-    another one is lost                  a collective raises (then `abandon`), or JAX's runtime aborts the process with
-                                         its own message, at the latest HEARTBEAT_TIMEOUT after the loss
+    another process is lost              a collective raises (then `abandon`), or JAX's runtime aborts the process with
+                                         its own message, at the latest HEARTBEAT_TIMEOUT seconds after the loss
 """
 
 import json
@@ -27,7 +27,7 @@ import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
-HEARTBEAT_TIMEOUT = 30  # seconds without a sign of life from a process; a broken connection is noticed at once
+HEARTBEAT_TIMEOUT = 30  # seconds until a silent process counts as lost; a broken connection is noticed at once
 MAX_MESSAGE_BYTES = 1 << 16  # of `broadcast_from_leader`
 
 _stdout: int | None = None  # a copy of standard output, in a process of many
@@ -48,9 +48,9 @@ def check_rendezvous(coordinator: str | None, processes: int, process_id: int) -
 
 
 def join(coordinator: str, processes: int, process_id: int, timeout: int) -> None:
-    """Waits until all processes of the run are there; JAX aborts after `timeout` seconds. Call it before JAX starts.
+    """Waits until all processes are connected; JAX aborts after `timeout` seconds. Call it before JAX starts.
 
-    Raises ValueError, in every process, where one sees fewer devices than another.
+    Raises ValueError in every process if one process has fewer devices than another.
     """
     global _stdout
     print(
@@ -84,7 +84,7 @@ def check_devices(process_of_device: Sequence[int]) -> None:
 
 
 def leave() -> None:
-    """Waits until the others call this too, and parts from them; does nothing in a single process."""
+    """Waits until all processes call this, then disconnects. It does nothing in a single process."""
     global _stdout
     if _stdout is not None:
         jax.distributed.shutdown()
@@ -94,10 +94,10 @@ def leave() -> None:
 
 
 def abandon(error: BaseException, message: str | None, status: int = 1) -> None:
-    """Ends this process at once, because the others cannot continue without it; does nothing in a single process.
+    """Ends this process at once, so that the others notice its loss. It does nothing in a single process.
 
     Args:
-      error: what ended it.
+      error: the error that ended it.
       message: the last line on standard error; the traceback of the error if None.
       status: exit status.
     """
@@ -113,12 +113,12 @@ def abandon(error: BaseException, message: str | None, status: int = 1) -> None:
 
 
 def is_leader() -> bool:
-    """Whether this is process 0."""
+    """Returns whether this is process 0."""
     return jax.process_index() == 0
 
 
 def broadcast_from_leader(message: Any) -> Any:
-    """The message of process 0, in every process. Messages are JSON."""
+    """Returns the message of process 0, in every process. Messages are JSON."""
     encoded = json.dumps(message).encode()
     if len(encoded) > MAX_MESSAGE_BYTES:
         raise ValueError(f"a message of {len(encoded)} bytes is longer than {MAX_MESSAGE_BYTES}")
@@ -128,5 +128,5 @@ def broadcast_from_leader(message: Any) -> Any:
 
 
 def any_process(flag: bool) -> bool:
-    """Whether the flag is set in any process; the same answer in all."""
+    """Returns whether the flag is set in any process. All processes get the same result."""
     return bool(multihost_utils.process_allgather(np.array(flag)).any())

@@ -1,14 +1,14 @@
-"""A run is a folder from which the run can be resumed.
+"""The folder of a run, from which the run can be resumed.
 
     config.json      the learner and the settings, as they were given
     metrics.jsonl    one line per iteration; the events.* of TensorBoard beside it hold the same numbers
     checkpoints/     the last two checkpoints: whole train states, and the settings they were trained with
-    result.json      the line that the run ended with
-    lock             held by the process that trains; names it
+    result.json      the result that the run printed at its end
+    lock             held by the process that trains; has its number and host
 
-A checkpoint is written beside the old one and then renamed. A run that is killed at any moment therefore loses only
-the iterations after its last checkpoint; their metrics are dropped when the run is resumed. The lock is the operating
-system's and ends with the process.
+A checkpoint is written beside the old one and then renamed. So a run that is killed at any time loses only the
+iterations after its last checkpoint. Their metrics are dropped when the run is resumed. The lock is a lock of the
+operating system and ends with the process.
 """
 
 import functools
@@ -40,7 +40,7 @@ logging.getLogger("absl").setLevel(logging.WARNING)  # orbax reports every file 
 
 
 class Recorder(Protocol):
-    """The protocol of a run's folder: the functions that `train.driver.loop.run_training` calls."""
+    """The methods of a run folder that `train.driver.loop.run_training` uses."""
 
     folder: Path
 
@@ -54,7 +54,7 @@ class Recorder(Protocol):
 
 
 class NullRecorder:
-    """The recorder of a process that is not the leader: the folder belongs to process 0."""
+    """The recorder of a process that is not the leader. It does nothing: the folder belongs to process 0."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -83,7 +83,7 @@ class RunFolder:
 
     @functools.cached_property
     def _checkpoints(self) -> ocp.CheckpointManager:
-        """The checkpoints, opened at first use: orbax asks JAX for its processes, which must have joined by then."""
+        """It is created at its first use: before that, the processes may not be connected yet."""
         checkpoints = (self.folder / "checkpoints").absolute()
         checkpoints.mkdir(parents=True, exist_ok=True)
         alone = ocp.options.MultiprocessingOptions(active_processes={0}, barrier_sync_key_prefix="run")
@@ -95,7 +95,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, folder: Path, learner: Learner) -> "RunFolder":
-        """A new run, locked until `close`. Raises FileExistsError where the folder holds one already."""
+        """Returns a new run, locked until `close`. Raises FileExistsError if the folder already holds a run."""
         if (folder / "config.json").exists():
             raise FileExistsError(f"{folder} holds a run already: add --resume to continue it, or name another folder")
         folder.mkdir(parents=True, exist_ok=True)
@@ -106,14 +106,14 @@ class RunFolder:
 
     @classmethod
     def open(cls, folder: Path, *learners: type[Learner]) -> "RunFolder":
-        """The run in a folder, of one of the learners, to be read.
+        """Returns the run in a folder, of one of the learners, for reading.
 
-        Raises FileNotFoundError where there is none, and ValueError where its settings are not those of a learner.
+        Raises FileNotFoundError if there is none, ValueError if its settings are not those of a learner.
         """
         return cls(folder, stored_config.load(folder / "config.json", learners))
 
     def lock(self) -> None:
-        """Reserves the folder for this process until `close`. Raises BlockingIOError where another process trains."""
+        """Reserves the folder for this process until `close`. Raises BlockingIOError if another process trains."""
         file = (self.folder / "lock").open("a+")
         try:
             if fcntl is not None:
@@ -138,7 +138,7 @@ class RunFolder:
         _write(self.folder / "config.json", json.dumps(stored_config.to_json(self.learner), indent=2) + "\n")
 
     def save(self, train_state: Any) -> None:
-        """Writes a checkpoint, unless the iteration has one."""
+        """Writes a checkpoint, unless the iteration already has one."""
         iteration = int(train_state.iteration)
         if iteration != self._checkpoints.latest_step():
             arrays = ocp.args.StandardSave(jax.device_get(_storable(train_state)))
@@ -146,9 +146,9 @@ class RunFolder:
             self._checkpoints.wait_until_finished()
 
     def restore(self) -> Any | None:
-        """The train state of the last checkpoint, None before the first.
+        """Returns the train state of the last checkpoint, or None before the first.
 
-        Raises ValueError where config.json was changed since: it names the settings and both values.
+        Raises ValueError if config.json was changed since; the message has the settings and both values.
         """
         iteration = self.check_settings()
         if iteration is None:
@@ -163,7 +163,7 @@ class RunFolder:
         return jax.tree.map(_restored, like, stored)
 
     def check_settings(self) -> int | None:
-        """The iteration of the last checkpoint. Raises ValueError where config.json was changed since."""
+        """Returns the iteration of the last checkpoint. Raises ValueError if config.json was changed since."""
         iteration = self._checkpoints.latest_step()
         if iteration is not None:
             trained_with = (self._checkpoints.metadata(iteration).custom_metadata or {}).get("settings", {})
@@ -186,30 +186,30 @@ class RunFolder:
             )
 
     def params(self) -> Any:
-        """The parameters of the last checkpoint. Raises FileNotFoundError before the first."""
+        """Returns the parameters of the last checkpoint. Raises FileNotFoundError if there is none."""
         train_state = self.restore()
         if train_state is None:
             raise FileNotFoundError(f"{self.folder} has no checkpoint yet")
         return train_state.params
 
     def rows(self) -> list[dict[str, Any]]:
-        """The lines of metrics.jsonl; an unfinished last line is left out.
+        """Returns the lines of metrics.jsonl without an unfinished last line.
 
-        Raises ValueError, with the path and the line, where a line is not an object with an iteration.
+        Raises ValueError, with the path and the line, if a line is not an object with an iteration.
         """
         path = self.folder / "metrics.jsonl"
         lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
         return [_row(line, f"{path}, line {number}") for number, line in enumerate(lines[:-1], start=1)]
 
     def result(self) -> dict[str, Any] | None:
-        """The line that the run ended with; None before its end, or where the file was damaged."""
+        """Returns the result of the run; None if it is not finished, or if the file is damaged."""
         try:
             return json.loads((self.folder / "result.json").read_bytes())
         except (FileNotFoundError, ValueError):
             return None
 
     def truncate_metrics(self, iteration: int) -> None:
-        """Drops the metrics of iterations after `iteration`, which are about to be done again."""
+        """Drops the metrics of iterations after `iteration`, which will be repeated."""
         kept = [row for row in self.rows() if row["iteration"] <= iteration]
         _write(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in kept))
 
@@ -230,7 +230,7 @@ class RunFolder:
         _write(self.folder / "result.json", json.dumps(result) + "\n")
 
     def close(self) -> None:
-        """Ends writing and gives the lock back."""
+        """Stops writing and releases the lock."""
         self._checkpoints.close()
         if self._writer is not None:
             self._writer.close()

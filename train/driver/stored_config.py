@@ -1,4 +1,4 @@
-"""config.json: the learner, the versions and the settings of a run; how they are written, read and checked.
+"""Writes, reads and checks config.json: the learner, the versions and the settings of a run.
 
 {"learner": "ppo", "jaxgames": "0.1.0", "env_version": 1, "settings": {"env": "checkers", ...}}
 """
@@ -15,7 +15,7 @@ from train.driver.learner import Config, Learner
 
 
 def to_json(learner: Learner) -> dict[str, Any]:
-    """The content of a run's config.json, which every checkpoint stores as well."""
+    """Returns the content of a run's config.json, which every checkpoint has too."""
     return {
         "learner": learner.name,
         "jaxgames": jaxgames.__version__,
@@ -25,15 +25,15 @@ def to_json(learner: Learner) -> dict[str, Any]:
 
 
 def settings_of(config: Config) -> dict[str, Any]:
-    """The settings in JSON's types."""
+    """Returns the settings in JSON's types."""
     return json.loads(json.dumps({name: getattr(config, name) for name in config.__dataclass_fields__}))
 
 
 def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
-    """The learner with the settings in a config.json.
+    """Returns the learner with the settings in a config.json.
 
-    Raises FileNotFoundError where there is none, and ValueError, with the path and the settings, for anything but the
-    whole settings of one of the learners.
+    Raises FileNotFoundError if there is none. Raises ValueError, with the path and the settings, unless it has all
+    settings of one of the learners and no others.
     """
     try:
         stored = json.loads(path.read_bytes())
@@ -68,7 +68,7 @@ def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
 
 
 def check_types(settings: dict[str, Any], config_type: type[Any]) -> None:
-    """Raises ValueError unless there is a value of its type for every setting and for no other."""
+    """Raises ValueError unless every setting has a value of its type, and there are no other settings."""
     hints = get_type_hints(config_type)
     names = [field.name for field in dataclasses.fields(config_type)]
     if unknown := [name for name in settings if name not in names]:
@@ -82,7 +82,7 @@ def check_types(settings: dict[str, Any], config_type: type[Any]) -> None:
 
 
 def fits(value: Any, kind: Any) -> bool:
-    """Whether a value read from JSON is of an annotated type: a tuple is a list there, and an int can be a float."""
+    """Returns whether a value from JSON has an annotated type. JSON has lists for tuples; an int can be a float."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Literal:
         return value in arguments
@@ -96,7 +96,7 @@ def fits(value: Any, kind: Any) -> bool:
 
 
 def changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """The settings that differ, total_steps apart, with both values."""
+    """Returns the settings that differ, except total_steps, with both values."""
     names = [name for name in {**before, **now} if name != "total_steps" and before.get(name) != now.get(name)]
     return [f"{name} was {json.dumps(before.get(name))} and is {json.dumps(now.get(name))}" for name in names]
 

@@ -1,1 +1,1 @@
-"""Networks, and how the seats share their parameters."""
+"""Networks, and the sharing of their parameters between seats."""

@@ -7,10 +7,10 @@ import numpy as np
 
 
 class Encoder(nn.Module):
-    """bool[B, *observation_shape] -> float32[B, hidden_sizes[-1]].
+    """The encoder: bool[B, *observation_shape] -> float32[B, hidden_sizes[-1]].
 
-    One convolution per entry of `channels`, over observations of shape [height, width, planes]; then dense layers.
-    Without convolutions the inputs that are never True are left out: they are constant and only cost time.
+    It has one convolution per entry of `channels`, over observations of shape [height, width, planes]. Dense layers
+    follow. Without convolutions, the inputs that are never True are left out: they are constant and only cost time.
     """
 
     hidden_sizes: tuple[int, ...]
@@ -33,10 +33,10 @@ class Encoder(nn.Module):
 
 
 class Convolution(nn.Module):
-    """float32[B, height, width, planes] -> float32[B, height, width, channels]: 3 x 3, zeros around the board.
+    """A 3 x 3 convolution, with zeros around the board: [B, height, width, planes] -> [B, height, width, channels].
 
-    The parameters and the result are those of `flax.linen.Conv`. A CPU computes it as `matmul_convolution`, other
-    platforms with XLA's own convolution.
+    The parameters and the result are those of `flax.linen.Conv`. On a CPU it is computed by `matmul_convolution`,
+    on other platforms by XLA's own convolution.
     """
 
     channels: int
@@ -50,15 +50,15 @@ class Convolution(nn.Module):
 
 
 def xla_convolution(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    """float32[B, height, width, planes], float32[3, 3, planes, channels] -> float32[B, height, width, channels]."""
+    """[B, height, width, planes], [3, 3, planes, channels] -> [B, height, width, channels], all float32."""
     return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
 
 def matmul_convolution(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    """`xla_convolution` as one matrix product, because the gradient of XLA's is slow inside a loop on a CPU.
+    """Returns `xla_convolution` by one matrix product. The gradient of XLA's own is slow inside a loop on a CPU.
 
     A row of the output is the product of the three input rows around it, side by side, with one matrix that holds the
-    kernel at every column. Most of that matrix is zero, which multiplies the arithmetic by width / 3. It is still
+    kernel at every column. Most of that matrix is zero, so the arithmetic is width / 3 times as much. It is still
     faster than nine thin products, or one product over all cells (benchmarks/convolutions.py).
     """
     height, width, planes = x.shape[1:]
@@ -74,7 +74,7 @@ def _columns(width: int) -> np.ndarray:
 
 
 class Heads(nn.Module):
-    """float32[B, features] -> logits float32[B, num_actions], values float32[B]."""
+    """The two heads: float32[B, features] -> logits float32[B, num_actions], values float32[B]."""
 
     num_actions: int
 

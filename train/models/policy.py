@@ -1,11 +1,11 @@
-"""Policies for n seats: a network, and how the seats share its parameters.
+"""Policies for n seats: a network, and the sharing of its parameters between seats.
 
     shared          one encoder, one policy head, one value head for all seats
     shared_encoder  one encoder; a policy head and a value head per seat
     independent     an encoder and both heads per seat
 
-A batch holds boards with different movers. The parameters of the seats are stacked along a leading axis, and
-`apply_by_seat` runs every row once, through the parameters of its seat, instead of once per seat.
+A batch has boards with different movers. The parameters of the seats are stacked along a leading axis.
+`apply_by_seat` runs every row once, with the parameters of its seat, instead of once per seat.
 """
 
 import functools
@@ -28,7 +28,7 @@ Sharing = Literal["shared", "shared_encoder", "independent"]
 
 @dataclass(frozen=True)
 class Policy:
-    """The network of a game and its sharing. It is static under jit; the parameters are a pytree apart from it."""
+    """The network of a game and its sharing. It is static under jit; the parameters are a separate pytree."""
 
     observation_shape: tuple[int, ...]
     support: tuple[int, ...]  # where a flattened observation can be True
@@ -42,9 +42,9 @@ class Policy:
     def of(
         cls, env: Env[Any], sharing: Sharing, hidden_sizes: tuple[int, ...], channels: tuple[int, ...] = ()
     ) -> "Policy":
-        """The policy for a game.
+        """Returns the policy for a game.
 
-        Raises ValueError for `channels` where observations are not [height, width, planes].
+        Raises ValueError for `channels` if observations are not [height, width, planes].
         """
         if channels and len(env.observation_shape) != 3:
             raise ValueError(
@@ -55,7 +55,7 @@ class Policy:
         return cls(env.observation_shape, support, env.num_actions, env.num_players, sharing, hidden_sizes, channels)
 
     def init(self, key: jax.Array) -> Params:
-        """Parameters {"encoder", "heads"}; those that each seat has for itself have a leading axis of num_players."""
+        """Returns parameters {"encoder", "heads"}; those that are not shared have a leading axis of num_players."""
         encoder_key, heads_key = jax.random.split(key)
 
         # One matrix at a time, also under vmap: a batch of thirty QR factorisations hangs jaxlib 0.10 on a CPU.
@@ -76,7 +76,8 @@ class Policy:
         }
 
     def apply(self, params: Params, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Logits float32[B, num_actions] and values float32[B].
+        """Returns logits float32[B, num_actions] and values float32[B].
+
 
         Args:
           observation: bool[B, *observation_shape].
@@ -106,11 +107,11 @@ class Policy:
 
 
 def apply_by_seat(apply: Callable[..., Any], params: Params, rows: jax.Array, seat: jax.Array) -> Any:
-    """`apply(params of seat[i], rows[i])` for every row i; each row is computed once.
+    """Returns `apply(params of seat[i], rows[i])` for every row i; each row is computed once.
 
-    Rows are laid out in tiles that hold rows of a single seat, so that everything is one batched product over tiles. At
-    most one tile per seat is not full: B / tile + num_players tiles are enough for any seats. For fewer than
-    MIN_ROWS_FOR_TILES rows, copying parameters to each tile costs more than running every network on every row.
+    Rows are sorted into tiles with rows of a single seat, so everything is one batched product over tiles. At most one
+    tile per seat is not full, so B / tile + num_players tiles are always enough. For fewer than MIN_ROWS_FOR_TILES
+    rows, every network runs on every row: this costs less than to copy parameters to each tile.
 
     Args:
       apply: (params of one seat, [tile, ...]) -> pytree of [tile, ...].

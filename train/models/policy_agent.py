@@ -1,4 +1,4 @@
-"""A policy with its parameters as an agent: what `Learner.agent(params)` of a policy-gradient learner returns."""
+"""The agent of a policy with its parameters. `Learner.agent(params)` of a policy-gradient learner returns it."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from train.ops.masked_categorical import sample_and_log_prob
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class PolicyAgent:
-    """Plays every seat by one policy; see `jaxgames.agents.Agent`.
+    """Plays every seat with one policy; see `jaxgames.agents.Agent`.
 
     The parameters are leaves, so all runs of one network share the compiled program of their games.
     """
@@ -24,14 +24,14 @@ class PolicyAgent:
     env: Env[Any] = field(metadata={"static": True})
     policy: Policy = field(metadata={"static": True})
     temperature: float = field(default=1.0, metadata={"static": True})
-    """1 samples from the policy, a smaller one sharpens it, 0 plays its most probable action."""
+    """1 samples from the policy, 0 plays its most probable action, values between make it more deterministic."""
 
     def __post_init__(self) -> None:
         if self.temperature < 0:
             raise ValueError(f"temperature must be 0 or more, not {self.temperature}")
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
-        """Actions int32[B], sampled from the policy at the temperature, or its most probable legal actions at 0."""
+        """Returns actions int32[B]."""
         observation = jax.vmap(self.env.observe)(states)
         mask = jax.vmap(self.env.legal_action_mask)(states)
         logits, _ = self.policy.apply(self.params, observation, states.current_player)

@@ -1,1 +1,1 @@
-"""Pure functions of arrays that learners are made of, and how arrays lie on devices."""
+"""Pure functions of arrays for learners, and the distribution of arrays over devices."""

@@ -27,7 +27,7 @@ def per_seat_advantages(
     gamma: float,
     gae_lambda: float,
 ) -> jax.Array:
-    """Advantages, float32[T], of T consecutive decisions on one board, which restarts when a game ends.
+    """Returns the advantages of T consecutive decisions on one board, which restarts when a game ends.
 
     Args:
       rewards: float32[T, num_players], what step t paid each seat.
@@ -36,7 +36,7 @@ def per_seat_advantages(
       terminated: bool[T], the rules ended the game at step t.
       truncated: bool[T], a limit cut the game off at step t.
       bootstrap: float32[T, num_players], every seat's value of the board that step t led to, before any restart;
-        read where `truncated` and at T - 1.
+            used where `truncated` and at T - 1.
       gamma: discount per decision of a seat.
       gae_lambda: lambda of the estimate.
 
@@ -47,7 +47,7 @@ def per_seat_advantages(
     zeros = jnp.zeros(num_players, rewards.dtype)
 
     def backwards(carry: tuple[jax.Array, jax.Array, jax.Array], step: tuple[jax.Array, ...]):
-        # Of each seat: the rewards from here up to its next decision, and the value and the advantage of that decision.
+        # Per seat: the rewards before its next decision, and the value and the advantage of that decision.
         paid, next_value, next_advantage = carry
         reward, value, seat, terminated, truncated, bootstrap = step
         ended = terminated | truncated

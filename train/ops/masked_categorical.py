@@ -1,14 +1,14 @@
 """Sampling, log-probability and entropy of a masked categorical distribution, with a one-pass gradient.
 
-With z the logits of a row minus the largest legal one, S the sum of exp(z) over legal actions, p = exp(z) / S:
+For one row, let z be the logits minus the largest legal one, S the sum of exp(z) over legal actions, p = exp(z) / S:
 
     log p(a) = z(a) - log S        H = log S - sum p z
 
     d log p(a) / d logits(b) = [a = b] - p(b)        d H / d logits(b) = -p(b) (log p(b) + H)
 
-In a game with hundreds of actions the arrays [B, num_actions] are the largest of a training step. The program that XLA
-derives from a categorical distribution passes over them once for each of its sums. Here the exponentials are computed
-once, and the whole gradient is one pass. `masked_categorical_distrax.py` has the same as a distrax.Distribution.
+In a game with hundreds of actions the arrays [B, num_actions] are the largest of a training step. For a usual
+categorical distribution, XLA's program reads them once for each of its sums. Here the exponentials are computed once,
+and the whole gradient is one pass. `masked_categorical_distrax.py` has the same as a distrax.Distribution.
 """
 
 import jax
@@ -17,15 +17,15 @@ import numpy as np
 
 import jaxgames
 
-# The logit and log-probability of an illegal action. It is finite, also when a weight multiplies it, so that its
-# product with a probability of 0 is 0.
+# The logit and log-probability of an illegal action. It is finite, even multiplied by a weight, so its product with a
+# probability of 0 is 0.
 MASKED_LOGIT = np.float32(-1e30)
 
 LogProbAndEntropy = tuple[jax.Array, jax.Array]
 
 
 def sample_and_log_prob(key: jax.Array, logits: jax.Array, mask: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Actions int32[B], sampled among the legal ones, and their log-probabilities float32[B].
+    """Returns actions int32[B], sampled among the legal ones, and their log-probabilities float32[B].
 
     Args:
       logits: float32[B, num_actions].
@@ -39,9 +39,9 @@ def sample_and_log_prob(key: jax.Array, logits: jax.Array, mask: jax.Array) -> t
 
 @jax.custom_vjp
 def log_prob_and_entropy(logits: jax.Array, mask: jax.Array, action: jax.Array) -> LogProbAndEntropy:
-    """Log-probabilities float32[B] and entropies float32[B] (nats) of the softmax over legal actions.
+    """Returns log-probabilities float32[B] and entropies float32[B] (nats) of the softmax over legal actions.
 
-    Differentiable in the logits, once. The entropy of a row without a legal action is 0.
+    They can be differentiated in the logits once, not twice. The entropy of a row without a legal action is 0.
 
     Args:
       logits: float32[B, num_actions].
@@ -72,11 +72,11 @@ log_prob_and_entropy.defvjp(_forward, _backward)
 
 
 def _shifted(logits: jax.Array, mask: jax.Array) -> jax.Array:
-    """float32[B, num_actions]: 0 for the most probable legal action, MASKED_LOGIT for illegal ones."""
+    """Returns shifted logits float32[B, num_actions]: the largest legal one is 0, illegal ones MASKED_LOGIT."""
     best = jnp.where(mask, logits, MASKED_LOGIT).max(-1, keepdims=True)
     return jnp.where(mask, logits - best, MASKED_LOGIT)
 
 
 def _entry(x: jax.Array, action: jax.Array) -> jax.Array:
-    """float32[B]: the entry of each row's action."""
+    """Returns float32[B], the entry of each row's action."""
     return jnp.take_along_axis(x, action[:, None], axis=1)[:, 0]

@@ -1,11 +1,11 @@
-"""The masked categorical distribution as a `distrax.Distribution`, for training loops that are written with distrax.
+"""The masked categorical distribution as a `distrax.Distribution`, for training loops that use distrax.
 
     actions = MaskedCategorical(logits, mask)
     action, log_prob = actions.sample_and_log_prob(seed=key)
     entropy = actions.entropy()
 
-`train.ppo` calls the functions of `train.ops.masked_categorical` directly. This module stands alone because the import
-of distrax takes a second or two; distrax is an extra: `pip install "jaxgames[distrax]"`.
+`train.ppo` calls the functions of `train.ops.masked_categorical` directly. This module is separate because the
+import of distrax takes a second or two. The extra `train` does not install distrax; the extra `dev` does.
 """
 
 from typing import Any

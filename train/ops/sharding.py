@@ -1,4 +1,4 @@
-"""Many devices: arrays of boards are divided over a mesh, and parameters are replicated on each device.
+"""Training on many devices: boards are divided over a mesh, and parameters are replicated on each device.
 
     mesh                            1-D; its one axis is "boards"
     boards and their statistics     SHARDED by their leading axis
@@ -6,8 +6,8 @@
     parameters, optimizer state     REPLICATED; gradients are summed over the devices
 
 The program is the one for a single device; the compiler divides it by the shardings of its arguments, inside
-`with jax.set_mesh(mesh)`. Without a hint it would gather rows that are sorted or indexed on every device;
-`on_each_device` keeps such work local.
+`with jax.set_mesh(mesh)`. Without a hint, the compiler would gather rows that are sorted or indexed on
+every device. `on_each_device` keeps such work local.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,11 +27,11 @@ Tree = TypeVar("Tree")
 
 
 def mesh_for(devices: int, divisible: Mapping[str, int]) -> Mesh:
-    """Mesh of the first `devices` devices of every process; of all devices for 0.
+    """Returns the mesh of the first `devices` devices of every process; of all devices for 0.
 
     Args:
-      devices: how many of each process.
-      divisible: counts that the total number of devices must divide, by the name to use in an error.
+      devices: number of devices per process.
+      divisible: counts that must be multiples of the number of devices, by their names in error messages.
 
     Raises:
       ValueError: there are fewer devices, or they do not divide a count.
@@ -52,14 +52,14 @@ def check_divisible(divisible: Mapping[str, int], devices: int) -> None:
 
 
 def shardings(mesh: Mesh, specs: Tree) -> Tree:
-    """`specs`, a pytree of PartitionSpec, as shardings on the mesh."""
+    """Returns `specs`, a pytree of PartitionSpec, as shardings on the mesh."""
     return jax.tree.map(
         lambda spec: NamedSharding(mesh, spec), specs, is_leaf=lambda leaf: isinstance(leaf, PartitionSpec)
     )
 
 
 def shard(tree: Tree, mesh: Mesh, specs: Any) -> Tree:
-    """The pytree of process 0, which lies on one of its devices, laid over the devices of the mesh.
+    """Returns process 0's pytree, which is on one device there, divided over the devices of the mesh.
 
     Args:
       tree: arrays and PRNG keys.
@@ -77,7 +77,7 @@ def shard(tree: Tree, mesh: Mesh, specs: Any) -> Tree:
 
 
 def replicate(tree: Tree, mesh: Mesh) -> Tree:
-    """The whole pytree on the first device of each process."""
+    """Returns the whole pytree on the first device of each process."""
     whole = jax.jit(keys_to_data, out_shardings=NamedSharding(mesh, REPLICATED))(tree)
     return jax.tree.map(
         lambda leaf, like: jax.random.wrap_key_data(leaf) if is_key(like) else leaf, local_copy(whole), tree
@@ -85,27 +85,29 @@ def replicate(tree: Tree, mesh: Mesh) -> Tree:
 
 
 def local_copy(replicated: Tree) -> Tree:
-    """The first local device's copy of a replicated pytree."""
+    """Returns the first local device's copy of a replicated pytree."""
     return jax.tree.map(lambda leaf: leaf.addressable_data(0), replicated)
 
 
 def is_key(leaf: Any) -> bool:
-    """Whether a leaf is an array of PRNG keys."""
+    """Returns whether a leaf is an array of PRNG keys."""
     return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def keys_to_data(tree: Tree) -> Tree:
-    """The pytree with its PRNG keys as uint32 words, which host transfers take."""
+    """Returns the pytree with its PRNG keys as uint32 words, which can be transferred to the host."""
     return jax.tree.map(lambda leaf: jax.random.key_data(leaf) if is_key(leaf) else leaf, tree)
 
 
 def on_each_device(function: Callable[..., Any], *parts: PartitionSpec, out: PartitionSpec) -> Callable[..., Any]:
-    """`function`, applied by every device of the mesh to its own part of each argument; without a mesh, itself.
+    """Returns `function` such that every device of the mesh applies it to its own part of each argument.
+
+    Without a mesh it returns `function` itself.
 
     Args:
       function: its result for some rows must not depend on other rows.
-      *parts: how each argument is laid out: REPLICATED, SHARDED or SHARDED_BY_BOARD.
-      out: how the result is laid out.
+      *parts: the partition of each argument: REPLICATED, SHARDED or SHARDED_BY_BOARD.
+      out: the partition of the result.
     """
     mesh = jax.sharding.get_abstract_mesh()
     if mesh.size < 2 or mesh.are_all_axes_manual:  # no mesh, one device, or inside of `on_each_device`
