@@ -5,6 +5,7 @@
     train_state, metrics = ppo.iterate(train_state)   # collect, advantages, update: one program, under one jit
 
 `iterate` is pure: use `jax.vmap` to train several seeds. A stored `TrainState` continues with bit-identical results.
+The settings are in `train/ppo_config.py`.
 
     python -m train.ppo --env "chinese_checkers(size=2, num_players=6)" --run-dir runs/first
 
@@ -32,116 +33,6 @@ from train.ops.sharding import REPLICATED, SHARDED, SHARDED_BY_BOARD, on_each_de
 from train.ppo_config import FORMER_NAMES, Config, config_for
 
 Metrics = dict[str, jax.Array]  # float32[] each
-
-
-@dataclass(frozen=True)
-class Config:
-    """Settings of learning; they are stored in the run folder."""
-
-    env: str = "chinese_checkers(size=2, num_players=6)"
-    """The game, with its parameters."""
-    sharing: Sharing = "shared"
-    """The networks that the seats share: all, only the encoder, or none."""
-    total_steps: int = 400_000
-    """Environment steps of the whole run, rounded up to whole iterations; a submove of any seat is a step."""
-    seed: int = 0
-    """Seed of the random numbers of training."""
-    num_envs: int = 20
-    """Boards played at once."""
-    rollout_length: int = 200
-    """Steps of each board in an iteration."""
-    update_epochs: int = 10
-    """Passes over the steps of an iteration."""
-    num_minibatches: int = 16
-    """Minibatches per pass; each is one gradient step."""
-    learning_rate: float = 3e-4
-    """Learning rate of Adam, at the start if it is annealed."""
-    anneal_lr: bool = True
-    """Whether the learning rate falls linearly to zero over the run."""
-    gamma: float = 0.99
-    """Discount per decision of a seat."""
-    gae_lambda: float = 0.8
-    """Lambda of the advantage estimate."""
-    clip_coef: float = 0.3
-    """Clip range: the probability ratio of an action is clipped to 1 - clip_coef .. 1 + clip_coef."""
-    vf_coef: float = 0.5
-    """Weight of the value loss."""
-    ent_coef: float = 0.1
-    """Weight of the entropy bonus."""
-    max_grad_norm: float = 0.5
-    """Global norm at which gradients are clipped."""
-    channels: tuple[int, ...] = ()
-    """Channels of the encoder's 3 x 3 convolutions, for boards that are grids. If empty, there are none."""
-    hidden_sizes: tuple[int, ...] = (64, 64)
-    """Widths of the encoder's dense layers, which follow the convolutions."""
-    temperature: float = 1.0
-    """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
-
-    def __post_init__(self) -> None:
-        for name in ("channels", "hidden_sizes"):  # JSON stores them as lists
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-        jaxgames.make(self.env)
-        if self.sharing not in get_args(Sharing):
-            raise ValueError(f"sharing must be one of {', '.join(get_args(Sharing))}, not {self.sharing!r}")
-        if not self.hidden_sizes or min(self.hidden_sizes) < 1:
-            raise ValueError(f"hidden_sizes must be one or more positive widths, not {self.hidden_sizes}")
-        if any(width < 1 for width in self.channels):
-            raise ValueError(f"channels must be positive numbers, not {self.channels}")
-        counts = ("total_steps", "num_envs", "rollout_length", "update_epochs", "num_minibatches")
-        for name in (*counts, "learning_rate", "clip_coef", "max_grad_norm"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
-        for name in ("vf_coef", "ent_coef", "temperature"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
-        for name in ("gamma", "gae_lambda"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
-        if self.num_minibatches > self.steps_per_iteration:
-            raise ValueError(
-                f"num_minibatches must be at most num_envs * rollout_length = {self.steps_per_iteration}, "
-                f"not {self.num_minibatches}"
-            )
-
-    @property
-    def steps_per_iteration(self) -> int:
-        return self.num_envs * self.rollout_length
-
-    @property
-    def minibatch_size(self) -> int:
-        return self.steps_per_iteration // self.num_minibatches
-
-    @property
-    def num_iterations(self) -> int:
-        return -(-self.total_steps // self.steps_per_iteration)
-
-
-FORMER_NAMES = {  # of settings, in config.json of older runs
-    "num_boards": "num_envs",
-    "epochs": "update_epochs",
-    "minibatches": "num_minibatches",
-    "anneal": "anneal_lr",
-    "discount": "gamma",
-    "trace_decay": "gae_lambda",
-    "clip": "clip_coef",
-    "value_weight": "vf_coef",
-    "entropy_weight": "ent_coef",
-    "hidden": "hidden_sizes",
-}
-
-
-def config_for(env: str, **changes: Any) -> Config:
-    """Returns the default settings for a game: its entry in `train.recipes`, with `changes`.
-
-
-    Args:
-      env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)".
-      **changes: fields of `Config`.
-
-    Raises:
-      ValueError: an unknown game or parameter, or a setting that is not allowed.
-    """
-    return Config(env=env, **(RECIPES.get(jaxgames.make(env).id, {}) | changes))
 
 
 class EpisodeStats(NamedTuple):

@@ -10,15 +10,16 @@ from train.recipes import RECIPES
 
 @dataclass(frozen=True)
 class Config:
-    """Settings of a run; they are stored in its folder."""
+    """Settings of learning; they are stored in the run folder."""
 
     env: str = "chinese_checkers(size=2, num_players=6)"
     """The game, with its parameters."""
     sharing: Sharing = "shared"
-    """What the seats share: everything, the encoder, or nothing."""
+    """The networks that the seats share: all, only the encoder, or none."""
     total_steps: int = 400_000
     """Environment steps of the whole run, rounded up to whole iterations; a submove of any seat is a step."""
     seed: int = 0
+    """Seed of the random numbers of training."""
     num_envs: int = 20
     """Boards played at once."""
     rollout_length: int = 200
@@ -26,8 +27,9 @@ class Config:
     update_epochs: int = 10
     """Passes over the steps of an iteration."""
     num_minibatches: int = 16
-    """Minibatches of a pass; each is one gradient step."""
+    """Minibatches per pass; each is one gradient step."""
     learning_rate: float = 3e-4
+    """Learning rate of Adam, at the start if it is annealed."""
     anneal_lr: bool = True
     """Whether the learning rate falls linearly to zero over the run."""
     gamma: float = 0.99
@@ -35,19 +37,19 @@ class Config:
     gae_lambda: float = 0.8
     """Lambda of the advantage estimate."""
     clip_coef: float = 0.3
-    """Largest change of an action's probability ratio from 1 that still has a gradient."""
+    """Clip range: the probability ratio of an action is clipped to 1 - clip_coef .. 1 + clip_coef."""
     vf_coef: float = 0.5
     """Weight of the value loss."""
     ent_coef: float = 0.1
     """Weight of the entropy bonus."""
     max_grad_norm: float = 0.5
+    """Global norm at which gradients are clipped."""
     channels: tuple[int, ...] = ()
-    """Channels of the encoder's 3 x 3 convolutions, for boards that are grids; no convolutions if empty."""
+    """Channels of the encoder's 3 x 3 convolutions, for boards that are grids. If empty, there are none."""
     hidden_sizes: tuple[int, ...] = (64, 64)
-    """Widths of the encoder's dense layers, behind the convolutions."""
+    """Widths of the encoder's dense layers, which follow the convolutions."""
     temperature: float = 1.0
-    """Temperature of the policy when it plays after training: 1 samples from it, a smaller one sharpens it, 0 plays
-    greedily."""
+    """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
 
     def __post_init__(self) -> None:
         for name in ("channels", "hidden_sizes"):  # JSON stores them as lists
@@ -88,7 +90,7 @@ class Config:
         return -(-self.total_steps // self.steps_per_iteration)
 
 
-FORMER_NAMES = {  # settings with other names in config.json of older runs -> their names, for the error
+FORMER_NAMES = {  # of settings, in config.json of older runs
     "num_boards": "num_envs",
     "epochs": "update_epochs",
     "minibatches": "num_minibatches",
@@ -103,7 +105,7 @@ FORMER_NAMES = {  # settings with other names in config.json of older runs -> th
 
 
 def config_for(env: str, **changes: Any) -> Config:
-    """Default settings for a game: its entry in `train.recipes`, with `changes`.
+    """Returns the default settings for a game: its entry in `train.recipes`, with `changes`.
 
     Args:
       env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)".

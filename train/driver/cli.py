@@ -31,7 +31,7 @@ class Arguments(Generic[ConfigT]):
 
 
 @dataclass(frozen=True)
-class First:
+class ParsedFirst:
     """The arguments that determine the defaults of all others."""
 
     env: str | None = None

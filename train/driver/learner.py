@@ -1,6 +1,5 @@
 """The protocol of a learner, which the driver uses.
 
-
 A learner is a frozen dataclass with one field, its settings, and pure functions of a train state:
 
     learner = PPO(Config(env="checkers"))
