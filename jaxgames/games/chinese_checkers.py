@@ -349,8 +349,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         path = self._parse_chain(chain, content, mover)
 
         rotated, triangle = tables(self.size).rotated, TRIANGLES[self.num_players][mover]
-        board = np.where(content < 0, EMPTY, (content - mover) % self.num_players)
-        board = board[rotated[triangle]].astype(np.int8)
+        board = np.where(content < 0, EMPTY, (content - mover) % self.num_players)[rotated[triangle]].astype(np.int8)
         relative = rotated[-triangle % 6][path]
         board[relative[:-1]] = VISITED - np.arange(max(len(path) - 1, 0))
         state = dataclasses.replace(

@@ -392,8 +392,7 @@ def _is_pawn(state: MinichessState, cell: int) -> bool:
 
 def _name(cell: int, black: int) -> str:
     """Returns the name, such as "a1", of a cell in the frame of White (`black` 0) or Black (1)."""
-    file, rank = divmod(cell, 5)
-    return f"{'abcde'[file]}{5 - rank if black else rank + 1}"
+    return f"{'abcde'[cell // 5]}{5 - cell % 5 if black else cell % 5 + 1}"
 
 
 def _cell(name: str, black: int) -> int:
