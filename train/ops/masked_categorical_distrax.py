@@ -5,7 +5,7 @@
     entropy = actions.entropy()
 
 `train.ppo` calls the functions of `train.ops.masked_categorical` directly. This module stands alone because the import
-of distrax takes a second or two; distrax is an extra: `pip install "jaxgames[distrax]"`.
+of distrax takes a second or two; distrax is an extra: `pip install ".[distrax]"` in a checkout.
 """
 
 from typing import Any
