@@ -47,7 +47,7 @@ RATIO = np.array([2.0, 0.5, 1.0, 1.0])  # of the probabilities of four actions, 
 ADVANTAGES = jnp.array([7.0, 3.0, 7.0, 3.0])  # 1, -1, 1, -1 when they are normalised
 TARGETS = jnp.array([2.0, 1.0, 0.0, 0.0])
 OUTPUTS = Outputs(logits=jnp.zeros((4, 3)), value=jnp.array([0.0, 1.0, 0.0, 0.0]))
-STEPS: Any = Transition(
+STEPS: Any = cast(Any, Transition)(
     **dict.fromkeys(Transition._fields, jnp.zeros(4))
     | {
         "mask": jnp.array([[True, True, False]] * 4),  # both legal actions have the probability 1 / 2
