@@ -59,7 +59,7 @@ def table(page: Path, *header: str) -> list[list[str]]:
 # -- what runs -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # each page is a start of JAX and compiles whole games
 @pytest.mark.parametrize("page", [page for page in (README, *PAGES) if python(page).strip()], ids=name)
 def test_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     """All blocks in order, as one program, in an empty folder."""

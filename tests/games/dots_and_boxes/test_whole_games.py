@@ -19,7 +19,7 @@ def test_whole_games_follow_the_reference(env: str) -> None:
     assert played.ends["won"] + played.ends["drawn"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # more than fifty boards and schemes to compile for
 @pytest.mark.parametrize(
     "env",
     [
