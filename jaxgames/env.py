@@ -77,8 +77,9 @@ class Env(abc.ABC, Generic[S]):
         """Lets a game override a public method itself. The method then does without the checks of this class."""
         super().__init_subclass__(**kwargs)
         for name in CHECKED_METHODS:
-            if name in vars(cls) and f"_{name}" not in vars(cls):
-                setattr(cls, f"_{name}", vars(cls)[name])
+            supplied = f"_{name}"
+            if name in vars(cls) and getattr(cls, supplied) is vars(Env)[supplied]:
+                setattr(cls, supplied, vars(cls)[name])
 
     # -- plain Python values, which need no device ---------------------------------------------------
 

@@ -263,6 +263,23 @@ def test_winners_are_all_false_unless_terminated_is_set() -> None:
         assert not ENV.winners(changed).any()
 
 
-def test_game_must_say_who_won_and_why() -> None:
-    for name in ("_winners", "_reason"):
-        assert name in Env.__abstractmethods__
+def test_game_that_does_not_say_who_won_names_the_missing_method() -> None:
+    class Silent(Sticks):
+        _winners = Env._winners
+        _reason = Env._reason
+
+    with pytest.raises(NotImplementedError, match=r"sticks does not say who has won: define _winners\(state\)"):
+        Silent().winners(STATE)
+    over = dataclasses.replace(STATE, terminated=np.bool_(True))
+    with pytest.raises(NotImplementedError, match=r"sticks does not say why its games end: define _reason\(state\)"):
+        Silent().outcome(over)
+
+
+def test_public_method_of_a_game_stands_in_for_the_one_to_supply() -> None:
+    class Unchecked(Env[Any]):
+        def observe(self, state: Any, player: jax.Array | int | None = None) -> jax.Array:
+            return jnp.ones(3, jnp.bool_)
+
+    assert vars(Unchecked)["_observe"] is vars(Unchecked)["observe"]
+    assert "_observe" not in Unchecked.__abstractmethods__
+    assert "_init" in Unchecked.__abstractmethods__

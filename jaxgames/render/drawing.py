@@ -22,6 +22,8 @@ CARD = 400.0  # a card's width in a document's units, in which the caption is se
 PADDING = 14.0  # between a card's border and its board
 CAPTION = 40.0  # height of the caption
 GAP = 12.0  # between the cards of a grid
+FONT_SIZE = 14.0  # of captions
+CHARACTER_WIDTH = 0.62  # of a bold character, as a share of the font size; fonts differ, so this is on the safe side
 FONTS = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, 'Noto Sans', 'DejaVu Sans', 'Liberation Sans', sans-serif"
 
 Place = tuple[float, float]  # (x, y) of the middle of a piece
@@ -123,7 +125,12 @@ def caption_line(drawing: Drawing, caption: Caption, y: float = 0) -> Element:
         dot.set("transform", dot.attrib["transform"] + " scale(.85)")
         line.append(dot)
         left += 22
-    line.append(text_node(caption.text, x=left, y=baseline, font_weight="600" if caption.strong else "400"))
+    words = text_node(caption.text, x=left, y=baseline, font_weight="600" if caption.strong else "400")
+    room = CARD - PADDING - 4 - left - CHARACTER_WIDTH * FONT_SIZE * len(caption.note)
+    fitting = room / (CHARACTER_WIDTH * max(len(caption.text), 1))
+    if fitting < FONT_SIZE:
+        words.set("font-size", number(fitting))
+    line.append(words)
     if caption.note:
         line.append(text_node(caption.note, x=CARD - PADDING - 4, y=baseline, text_anchor="end", fill=theme.muted))
     return line
@@ -178,7 +185,7 @@ def document(drawing: Drawing, cards: Sequence[Element], columns: int, width: fl
         role="img",
         aria_label=label,
         font_family=FONTS,
-        font_size=14,
+        font_size=FONT_SIZE,
     )
     for index, element in enumerate(cards):
         corner = (index % columns * (CARD + GAP), index // columns * (drawing.card_height + GAP))

@@ -100,3 +100,14 @@ def test_caption_names_an_outcome_that_a_text_does_not_record() -> None:
 def test_wrong_last_move_is_explained() -> None:
     with pytest.raises(ValueError, match="such as 'a2a3' or 'd4d5q', not 'a2x3'"):
         draw("rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1", last="a2x3")
+
+
+def test_caption_that_is_too_long_gets_a_smaller_font() -> None:
+    env = make("minichess")
+    short, long = (render.svg(env, env.from_string(f"k4/5/K4/5/4R w - - {quiet} 60")).svg for quiet in (99, 100))
+    size = re.compile(r'font-size="([\d.]+)"[^>]*>draw: 100 plies')
+    assert "White to move" in short
+    assert not re.search(r'font-size="[\d.]+"[^>]*>White to move', short)
+    found = size.search(long)
+    assert found
+    assert 9 < float(found[1]) < 14
