@@ -1,4 +1,4 @@
-"""A game small enough to break: 7 sticks, three seats take 1, 2 or 3 in turn, who takes the last wins 2."""
+"""A small game to test with. Three seats take 1, 2 or 3 of 7 sticks; the seat that takes the last one wins 2."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ class SticksState(State):
 
 @dataclass(frozen=True)
 class Sticks(Env[Any]):
-    """Action a takes a + 1 sticks. Observation bool[7, 4]: a row a stick, then columns that are one seat's own."""
+    """Action a takes a + 1 sticks. Observation bool[7, 4]: a row for each stick; the first column shows those left."""
 
     id: ClassVar[str] = "sticks"
     num_players: int = 3
