@@ -105,7 +105,7 @@ def _import(module: str, name: str, text: str) -> None:
             f"{module!r} must call jaxgames.register({name!r}, ...) when it is imported, and does not; "
             f"the games registered are {known}"
         )
-    MODULE_OF_GAME[name] = module
+    MODULE_OF_GAME.setdefault(name, module)  # the first one did register it; another may only have found it registered
 
 
 def _parse(text: str) -> tuple[str, str, dict[str, Any]]:

@@ -16,7 +16,7 @@ from jaxgames.arena import Games
 from tests.helpers.scripted_agents import Taker
 from tests.helpers.sticks import Sticks
 
-STICKS = Sticks()  # 7 sticks; three seats take 1, 2 or 3 in turn; who takes the last one wins 2, the others pay 1
+STICKS = Sticks()  # three seats take 1, 2 or 3 of 7 sticks; the seat that takes the last one wins 2
 KEY = jax.random.key(0)
 
 winners: Any = jax.jit(arena.winners, static_argnums=0)

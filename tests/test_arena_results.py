@@ -16,13 +16,10 @@ from jaxgames.arena import Games
 from tests.helpers.scripted_agents import Preferring
 from tests.helpers.sticks import Sticks
 
-STICKS = (
-    Sticks()
-)  # 7 sticks; three seats take 1, 2 or 3 in turn; the seat that takes the last one wins 2, the others pay 1
+STICKS = Sticks()  # three seats take 1, 2 or 3 of 7 sticks; the seat that takes the last one wins 2
 KEY = jax.random.key(0)
 
 winners: Any = jax.jit(arena.winners, static_argnums=0)
-
 
 STAR = jaxgames.make("chinese_checkers", size=1, num_players=3, max_rounds=20)  # one peg per seat, hops are possible
 BOXES = jaxgames.make("dots_and_boxes", rows=2, cols=2)  # an even number of boxes: draws are possible

@@ -16,6 +16,7 @@ import jaxgames
 from examples.train_all_games import TASKS
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
+from train.agents import LEARNERS
 from train.driver.loop import Settings
 from train.ppo import PPO, Config
 from train.recipes import RECIPES
@@ -58,7 +59,7 @@ def table(page: Path, *header: str) -> list[list[str]]:
 # -- what runs -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # each page is a start of JAX and compiles whole games
 @pytest.mark.parametrize("page", [page for page in (README, *PAGES) if python(page).strip()], ids=name)
 def test_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     """All blocks in order, as one program, in an empty folder."""
@@ -163,7 +164,7 @@ def test_every_learner_and_study_has_all_its_files() -> None:
     rows = {row[0]: row for row in table(DOCS / "contributing.md", "you add", "its name", "its files")}
     learners = {path.stem for path in (DOCS / "training").glob("*.md")}
     studies = {path.stem for path in (DOCS / "papers").glob("*.md")} - {"index"}
-    assert learners == {"ppo"}
+    assert learners == {learner.name for learner in LEARNERS}
     assert studies == {path.stem for path in (ROOT / "examples" / "papers").glob("*.py")} - {"__init__"}
     for kind, names in (("a learner", learners), ("a study", studies)):
         for pattern in re.findall(r"`([^`]*<name>[^`]*)`", rows[kind][2]):

@@ -285,6 +285,13 @@ def test_string_of_an_imported_game_makes_it_in_another_process(own_modules: Pat
     assert ran.stdout.strip() == str(env), ran.stderr
 
 
+@pytest.mark.usefixtures("own_modules")
+def test_module_that_finds_the_game_registered_does_not_take_over_its_name() -> None:
+    env = jaxgames.make("own_game.of_two:of_two")
+    text = str(env)
+    assert str(jaxgames.make("math:of_two")) == str(env) == text
+
+
 @pytest.mark.parametrize(
     ("source", "text", "message"),
     [

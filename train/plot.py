@@ -38,11 +38,17 @@ def main() -> None:
 def learning_curve(run: RunFolder) -> Path:
     """Writes learning_curve.png into the run's folder and returns its path.
 
-    Raises ValueError for a run that was never evaluated.
+    Raises ValueError for a run that was never evaluated, or whose metrics are damaged.
     """
     evaluations = [row for row in run.rows() if row.get("win_rate") is not None]
     if not evaluations:
         raise ValueError(f"{run.folder} has no evaluations to draw: train with --evaluate-every")
+    for row in evaluations:
+        for name in ("steps", "win_rate", "mean_turns"):
+            value = row.get(name, "nothing")
+            if not isinstance(value, int | float) and not (name == "mean_turns" and value is None):
+                place = f"{run.folder / 'metrics.jsonl'}, iteration {row['iteration']}"
+                raise ValueError(f"{place}: {name} must be a number, not {value!r}")
     title = ", ".join(str(setting) for name, setting in run.learner.summary.items() if name != "seed")
     path = run.folder / "learning_curve.png"
     draw(evaluations, title).savefig(path, dpi=150)

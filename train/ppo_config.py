@@ -7,6 +7,8 @@ import jaxgames
 from train.models.policy import Sharing
 from train.recipes import RECIPES
 
+MAX_SEED = 2**31 - 2  # JAX drops higher bits than 32; the next number is the seed of evaluations
+
 
 @dataclass(frozen=True)
 class Config:
@@ -68,9 +70,9 @@ class Config:
         for name in ("vf_coef", "ent_coef", "temperature"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
-        for name in ("gamma", "gae_lambda"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
+        for name, highest in (("gamma", 1), ("gae_lambda", 1), ("seed", MAX_SEED)):
+            if not 0 <= getattr(self, name) <= highest:
+                raise ValueError(f"{name} must be from 0 to {highest}, not {getattr(self, name)}")
         if self.num_minibatches > self.steps_per_iteration:
             raise ValueError(
                 f"num_minibatches must be at most num_envs * rollout_length = {self.steps_per_iteration}, "

@@ -15,7 +15,7 @@ from jaxgames.render import animation, checkers, chinese_checkers, chinese_check
 from jaxgames.render.drawing import CARD, Drawing, Scene, document, still
 from jaxgames.render.picture import Picture
 from jaxgames.render.theme import THEMES, Theme
-from jaxgames.wrappers import AutoReset
+from jaxgames.wrappers import AutoResetState, Wrapper
 
 _DRAWINGS: dict[str, Callable[[Any, Theme], Drawing]] = {
     "checkers": checkers.drawing,
@@ -38,7 +38,7 @@ def svg(
     """Returns a picture of one board, or of a batch as a grid of boards.
 
     Args:
-      env: a game, or one wrapped by `auto_reset`.
+      env: a game, or one inside a `Wrapper` such as `auto_reset`.
       state: a state of it, or a batch: a list, or states stacked along one leading axis.
       last: the last move, which is marked, as `env.action_to_string` writes it. The submoves of one turn are
         separated by spaces: `"3=>16 16=>18"`. For a batch, one text or None per board.
@@ -68,7 +68,7 @@ def svg(
     cards: list[Element] = []
     for index, (board, text) in enumerate(zip(boards, moves, strict=True)):
         turn = (text or "").split()
-        scene = drawing.scene(board.board if isinstance(env, AutoReset) else board, turn)
+        scene = drawing.scene(board.board if isinstance(board, AutoResetState) else board, turn)
         title = scene.caption.text if single else f"{index}: {scene.caption.text}"
         cards.append(still(drawing, _captioned(scene, title, turn[-1] if turn else "")))
     picture = document(drawing, cards, min(columns, len(cards)), width, label=str(game))
@@ -87,7 +87,7 @@ def animate(
     """Returns a picture of one game in motion, one frame per state, in an endless loop.
 
     Args:
-      env: a game, or one wrapped by `auto_reset`.
+      env: a game, or one inside a `Wrapper` such as `auto_reset`.
       states: the states of one game, as a list or stacked along a leading time axis. States after the first
         finished one are not drawn.
       actions: int[T] or int[T - 1] for T states; `actions[i]` was played in `states[i]`. An action in the last state
@@ -108,7 +108,7 @@ def animate(
     if played is not None and len(played) not in (len(boards), len(boards) - 1):
         raise ValueError(f"{len(boards)} states need {len(boards) - 1} or {len(boards)} actions, not {len(played)}")
 
-    scenes = _scenes(game, drawing, _one_game(env, boards), played)
+    scenes = _scenes(game, drawing, _one_game(boards), played)
     label = f"{game}: a game of {len(scenes) - 1} steps"
 
     def frames() -> Iterator[str]:
@@ -127,7 +127,9 @@ def _drawing(env: Env[Any], theme: str, width: float) -> tuple[Env[Any], Drawing
         raise ValueError(f"theme must be one of {', '.join(map(repr, THEMES))}, not {theme!r}")
     if not width > 0:
         raise ValueError(f"width must be a positive number of pixels, not {width}")
-    game: Env[Any] = env.unwrapped if isinstance(env, AutoReset) else env
+    game = env
+    while isinstance(game, Wrapper):
+        game = game.unwrapped
     return game, _DRAWINGS[env.id](game, THEMES[theme])
 
 
@@ -148,10 +150,10 @@ def _boards(states: Any) -> list[Any]:
     return boards
 
 
-def _one_game(env: Env[Any], boards: list[Any]) -> list[Any]:
+def _one_game(boards: list[Any]) -> list[Any]:
     """Returns the boards up to the first finished one, which `auto_reset` keeps beside the new one."""
     ends = [step for step, board in enumerate(boards) if board.terminated or board.truncated]
-    if not isinstance(env, AutoReset):
+    if not isinstance(boards[0], AutoResetState):
         return boards[: ends[0] + 1] if ends else boards
     end = next((step for step in ends if step > 0), None)  # the first state may have ended the game before this one
     return [board.board for board in boards[:end]] + ([] if end is None else [boards[end].before_reset])

@@ -64,7 +64,7 @@ def stored(processor: str, ratios: dict[tuple[str, str], float]) -> dict[str, An
     return {"command": "peers", "date": "2026-11-21", "cores_used": 2, "processor": processor, **versions, "rows": rows}
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # one process for each side, each a start of JAX
 @needs_compiler
 def test_run_gives_a_row_per_peer_and_the_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 SMALL, OTHER = "dots_and_boxes(rows=2, cols=2)", "dots_and_boxes(rows=1, cols=2)"
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # measures all games; a shared machine can disturb it
 def test_no_game_has_become_slow(pytestconfig: pytest.Config) -> None:
     """Against the committed ratios; in a new process, which keeps to one core."""
     if pytestconfig.getoption("--quick"):

@@ -111,7 +111,7 @@ def test_bad_input_is_refused_with_the_allowed_values(
         measure_scaling(dataclasses.replace(TINY, **changes))
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # starts of JAX; pretended workers below
 def test_error_of_real_workers_is_reported() -> None:
     pair = dataclasses.replace(PAIR, coordinator=f"127.0.0.1:{scaling.free_port()}")
     with pytest.raises(ValueError, match="num_envs must be a multiple of the run's 2 devices, not 9"):

@@ -35,7 +35,7 @@ def test_every_column_is_measured_and_fits_into_json(
     assert "| boards | step | no restart | random play | policy | ppo |" in shown
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # two starts of JAX
 @pytest.mark.skipif(cores() < 2, reason="needs two cores")
 def test_boards_are_divided_between_devices() -> None:
     """In a new process, because virtual devices must be requested before JAX starts."""

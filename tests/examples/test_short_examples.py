@@ -41,7 +41,7 @@ def test_rollout_counts_the_games_of_a_fixed_length() -> None:
     assert rewards.sum((0, 1)).tolist() == [-6, 6]
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # a whole training run
 def test_own_network_learns_to_beat_a_random_player(capsys: pytest.CaptureFixture[str]) -> None:
     own_network.main()
     win_rates = json.loads(capsys.readouterr().out)["win_rates"]

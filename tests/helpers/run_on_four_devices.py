@@ -1,9 +1,9 @@
-"""A program that test_sharding.py runs with four devices made of one processor: a process has its devices for life.
+"""A program that test_sharding.py runs in a process of its own, because the number of devices is fixed when JAX starts.
 
     python run_on_four_devices.py CONFIG FOLDER ITERATIONS
 
-It writes three files to FOLDER: found.json with the layout and the collectives, last.npz with the leaves of the last
-train state, and metrics.npz with the metrics of all iterations.
+Its findings go to FOLDER: found.json, last.npz with the leaves of the last train state, and metrics.npz with the
+metrics of all iterations.
 """
 
 import json
@@ -29,10 +29,10 @@ def main(config: Config, folder: Path, iterations: int) -> None:
     placed = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
     with jax.set_mesh(mesh):
         iterate = jax.jit(learner.iterate, out_shardings=placed).lower(train_state).compile()
-    metrics: list[dict[str, np.ndarray]] = []
+    rows: list[dict[str, np.ndarray]] = []
     for _ in range(iterations):
-        train_state, new_metrics = iterate(train_state)
-        metrics.append(jax.device_get(new_metrics))
+        train_state, metrics = iterate(train_state)
+        rows.append(jax.device_get(metrics))
     boards = [leaf.addressable_shards for leaf in jax.tree.leaves((train_state.boards, train_state.episode_stats))]
     found = {
         "boards_of_devices": sorted({shard.data.shape[0] for shards in boards for shard in shards}),
@@ -43,12 +43,12 @@ def main(config: Config, folder: Path, iterations: int) -> None:
     whole = sharding.replicate(train_state, mesh)
     leaves = jax.tree.leaves(jax.device_get(whole._replace(key=jax.random.key_data(whole.key))))
     np.savez(folder / "last.npz", *leaves)
-    by_name: Any = {name: np.array([row[name] for row in metrics]) for name in metrics[0]}
+    by_name: Any = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     np.savez(folder / "metrics.npz", **by_name)
 
 
 def numbers(shape: str) -> int:
-    """The number of elements in an HLO shape or a tuple of them, such as (f32[8,2], pred[])."""
+    """The number of elements of an HLO shape or of a tuple of shapes, such as (f32[8,2], pred[])."""
     return sum(int(np.prod([int(n) for n in dims.split(",") if n])) for _, _, dims in SHAPE.findall(shape))
 
 

@@ -1,4 +1,4 @@
-"""A small game to make defects in: three seats in turn take 1 to 3 of 7 sticks; the seat that takes the last wins 2."""
+"""A small game to test with. Three seats take 1, 2 or 3 of 7 sticks; the seat that takes the last one wins 2."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ class SticksState(State):
 
 @dataclass(frozen=True)
 class Sticks(Env[Any]):
-    """Action a takes a + 1 sticks. Observation bool[7, 4]: sticks that are left, then the mover in 3 columns."""
+    """Action a takes a + 1 sticks. Observation bool[7, 4]: a row for each stick; the first column shows those left."""
 
     id: ClassVar[str] = "sticks"
     num_players: int = 3
@@ -46,7 +46,6 @@ class Sticks(Env[Any]):
         return self.at(7, 0)
 
     def at(self, left: int, seat: int) -> Any:
-        """Returns the state with `left` sticks and `seat` to move."""
         return SticksState(
             current_player=jnp.int32(seat),
             rewards=jnp.zeros(3, jnp.float32),

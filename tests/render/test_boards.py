@@ -12,7 +12,7 @@ import pytest
 from jaxgames import make, render
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.render.theme import THEMES
-from jaxgames.wrappers import auto_reset
+from jaxgames.wrappers import Wrapper, auto_reset
 from tests.render.drawn import is_background, parse, texts
 
 ENV = ChineseCheckers(size=1, num_players=2)
@@ -53,6 +53,13 @@ def test_live_board_of_auto_reset_is_drawn() -> None:
     env = auto_reset(ENV)
     state = env.init(jax.random.key(0))
     assert render.svg(env, state).svg == render.svg(ENV, state.board).svg
+
+
+def test_game_inside_any_wrapper_is_drawn() -> None:
+    expected = render.svg(ENV, START).svg
+    assert render.svg(Wrapper(ENV), START).svg == expected
+    env = Wrapper(auto_reset(Wrapper(ENV)))
+    assert render.svg(env, env.init(jax.random.key(0))).svg == expected
 
 
 def test_finished_board_of_auto_reset_ends_the_animation() -> None:

@@ -66,9 +66,10 @@ def test_temperature_0_plays_the_most_probable_legal_action_of_the_movers_seat()
         assert set(act(agent, key, sticks(7, 1, 20)).tolist()) == {0}
 
 
-def test_temperature_below_0_is_refused() -> None:
-    with pytest.raises(ValueError, match="temperature must be 0 or more, not -1"):
-        PolicyAgent(LOGITS, STICKS, TABLE, -1)
+@pytest.mark.parametrize("temperature", [-1, float("nan")])
+def test_temperature_below_0_is_refused(temperature: float) -> None:
+    with pytest.raises(ValueError, match=f"temperature must be 0 or more, not {temperature}"):
+        PolicyAgent(LOGITS, STICKS, TABLE, temperature)
 
 
 def test_parameters_are_the_only_leaves_of_a_policy_agent() -> None:

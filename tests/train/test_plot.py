@@ -1,6 +1,8 @@
 """The command train.plot: the points of the curve, and the file it writes."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,6 +37,23 @@ def test_picture_lies_in_the_folder_of_the_run_and_its_path_is_printed(
     run_command(plot.main, folder)
     assert capsys.readouterr().out.strip() == str(folder / "learning_curve.png")
     assert (folder / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"win_rate": 0.5, "mean_turns": 3.0}, "iteration 4: steps must be a number, not 'nothing'"),
+        ({"steps": 400, "win_rate": "x", "mean_turns": 3.0}, "iteration 4: win_rate must be a number, not 'x'"),
+        ({"steps": 400, "win_rate": 0.5}, "iteration 4: mean_turns must be a number, not 'nothing'"),
+    ],
+)
+def test_evaluation_without_a_number_is_named(
+    row: dict[str, Any], message: str, untrained: Runs, tmp_path: Path
+) -> None:
+    config = (untrained.first / "config.json").read_text()
+    (tmp_path / "config.json").write_text(config)
+    (tmp_path / "metrics.jsonl").write_text(json.dumps({"iteration": 4} | row) + "\n")
+    assert f"{tmp_path / 'metrics.jsonl'}, {message}" in error_of(plot.main, tmp_path)
 
 
 def test_run_without_evaluations_is_refused(untrained: Runs) -> None:

@@ -22,6 +22,8 @@ CONFIG = Config(num_envs=16, rollout_length=24, num_minibatches=2)
         ({"num_minibatches": 0}, "num_minibatches must be positive"),
         ({"learning_rate": 0.0}, "learning_rate must be positive"),
         ({"gamma": 1.1}, "gamma must be from 0 to 1, not 1.1"),
+        ({"seed": -1}, "seed must be from 0 to 2147483646, not -1"),
+        ({"seed": 2**32}, "seed must be from 0 to 2147483646, not 4294967296"),  # JAX would take it for 0
         ({"gae_lambda": -0.1}, "gae_lambda must be from 0 to 1, not -0.1"),
         ({"num_minibatches": 385}, r"num_minibatches must be at most num_envs \* rollout_length = 384"),
     ],

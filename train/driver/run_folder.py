@@ -204,9 +204,10 @@ class RunFolder:
     def result(self) -> dict[str, Any] | None:
         """Returns the result of the run; None if it is not finished, or if the file is damaged."""
         try:
-            return json.loads((self.folder / "result.json").read_bytes())
-        except (FileNotFoundError, ValueError):
+            result = json.loads((self.folder / "result.json").read_bytes())
+        except (FileNotFoundError, ValueError, RecursionError):
             return None
+        return result if isinstance(result, dict) and "finished" in result else None  # pyright: ignore[reportUnknownVariableType]  # keys are strings in JSON
 
     def truncate_metrics(self, iteration: int) -> None:
         """Drops the metrics of iterations after `iteration`, which will be repeated."""
@@ -260,7 +261,7 @@ def _row(line: bytes, place: str) -> dict[str, Any]:
     """A line of metrics.jsonl."""
     try:
         row = json.loads(line)
-    except ValueError as error:  # no JSON, or no UTF-8
+    except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
         raise ValueError(f"{place} is not JSON: {error}") from None
     if not isinstance(row, dict) or type(row.get("iteration")) is not int:  # pyright: ignore[reportUnknownMemberType]
         raise ValueError(f'{place} must be an object with an "iteration", not {line.decode()[:60]}')

@@ -40,7 +40,7 @@ def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
     except (FileNotFoundError, NotADirectoryError):
         commands = " or ".join(f"train.{learner.name}" for learner in learners)
         raise FileNotFoundError(f"{path.parent} holds no run: expected a folder that {commands} wrote") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: {error}") from None
     if not isinstance(stored, dict):
         raise ValueError(f"{path} must hold an object with the settings of a run, not {json.dumps(stored)[:40]}")
@@ -77,8 +77,7 @@ def check_types(settings: dict[str, Any], config_type: type[Any]) -> None:
         raise ValueError(f"missing settings: {', '.join(missing)}")
     for name, value in settings.items():
         if not fits(value, hints[name]):
-            kind = getattr(hints[name], "__name__", None) if get_origin(hints[name]) is None else str(hints[name])
-            raise ValueError(f"{name} must be of type {kind}, not {json.dumps(value)}")
+            raise ValueError(f"{name} must be {written_type(hints[name])}, not {json.dumps(value)}")
 
 
 def fits(value: Any, kind: Any) -> bool:
@@ -93,6 +92,13 @@ def fits(value: Any, kind: Any) -> bool:
     if kind in (int, float):
         return isinstance(value, (int, kind)) and not isinstance(value, bool)
     return isinstance(value, kind or NoneType)
+
+
+def written_type(kind: Any) -> str:
+    """The values that fit an annotated type, in words."""
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(map(repr, get_args(kind)))}"
+    return f"of type {kind.__name__ if get_origin(kind) is None else kind}"
 
 
 def changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:

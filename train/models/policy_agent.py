@@ -27,7 +27,7 @@ class PolicyAgent:
     """1 samples from the policy, 0 plays its most probable action, values between make it more deterministic."""
 
     def __post_init__(self) -> None:
-        if self.temperature < 0:
+        if not self.temperature >= 0:  # NaN too
             raise ValueError(f"temperature must be 0 or more, not {self.temperature}")
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:

@@ -4,8 +4,8 @@
     action, log_prob = actions.sample_and_log_prob(seed=key)
     entropy = actions.entropy()
 
-`train.ppo` calls the functions of `train.ops.masked_categorical` directly. This module is separate because the
-import of distrax takes a second or two. The extra `train` does not install distrax; the extra `dev` does.
+`train.ppo` calls the functions of `train.ops.masked_categorical` directly. This module stands alone because the import
+of distrax takes a second or two; distrax is an extra: `pip install ".[distrax]"` in a checkout.
 """
 
 from typing import Any

@@ -53,7 +53,7 @@ def test_table_has_our_median_and_range_beside_the_paper() -> None:
     assert "| shared | turns to win | 30.0 (30.0-30.0) | 20.7 |" in text
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # compiles an iteration for two seeds at once
 def test_two_iterations_of_two_seeds_give_their_curves() -> None:
     curves = train("shared", Arguments(seeds=2, games=2, iterations=2, update_epochs=1))
     assert curves["steps"] == [4000, 8000]

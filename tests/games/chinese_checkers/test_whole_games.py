@@ -38,7 +38,7 @@ def test_whole_games_follow_the_reference(size: int, num_players: int) -> None:
     assert lockstep(env, seed=6).play(BOARDS).ends["truncated"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # whole games in slow Python; large boards are covered by placements below
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(("size", "num_players"), list(itertools.product([1, 2, 3, 4], PLAYERS)))
 @pytest.mark.parametrize("reward", REWARDS)
@@ -63,13 +63,13 @@ def test_any_placement_on_a_larger_board_follows_the_reference(size: int, num_pl
     play_crowds(named(size, num_players, max_rounds=38), boards=12, seed=size)
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # 32 boards to compile for
 @pytest.mark.parametrize(("size", "num_players"), list(itertools.product(range(1, 9), PLAYERS)))
 def test_any_placement_on_any_board_follows_the_reference(size: int, num_players: int) -> None:
     play_crowds(named(size, num_players, max_rounds=3), boards=96, seed=size)
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # 16 boards to compile for, the slowest ones
 @pytest.mark.parametrize(("size", "num_players"), list(itertools.product([5, 6, 7, 8], PLAYERS)))
 def test_large_boards_follow_the_reference_for_fifty_submoves(size: int, num_players: int) -> None:
     lockstep(named(size, num_players, max_rounds=1000), seed=size, eager=True).play(2, limit=50)

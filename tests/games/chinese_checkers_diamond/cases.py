@@ -23,7 +23,7 @@ def make_reference(env: Env[Any]) -> Reference:
 
 
 def facts(size: int) -> dict[str, Any]:
-    """A bit a cell and side, in four words of 8, 16 or 32 bits each, and 18 bytes more."""
+    """One bit per cell and side, in four words of 8, 16 or 32 bits each, and 18 bytes more."""
     return {
         "num_players": 2,
         "num_actions": size**4,
@@ -46,7 +46,7 @@ def judged_crowds(boards: int) -> list[Judged]:
 
 @st.composite
 def placements(draw: st.DrawFn) -> Placement:
-    """Any pieces on any cells, any number of them a side."""
+    """Any number of pieces of each side on any cells."""
     size, pieces = draw(st.sampled_from([(2, 1), (4, 3), (5, 3), (9, 1)]))
     cells = "".join(draw(st.lists(st.sampled_from(".01"), min_size=size**2, max_size=size**2)))
     rows = "/".join(cells[begin : begin + size] for begin in range(0, size**2, size))

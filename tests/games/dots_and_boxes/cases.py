@@ -87,7 +87,7 @@ CASES = Cases(
         Finished("seat 0 has more", SMALL, written(LAST_EDGE), ["h(2,2)"], [1, -1], "win", (0,), "all edges"),
         Finished("margin", MARGIN, written(LAST_EDGE), ["h(2,2)"], [2, -2], "win", (0,), "all edges"),
         Finished("equal", SMALL, written(LAST_EDGE, seat=1), ["h(2,2)"], [0, 0], "draw", (), "all edges"),
-        # Who takes the last box is paid for it, and has lost.
+        # The player who takes the last box is paid for it, and has lost.
         Finished("seat 1 has more", BOXES, f"{'1' * 16}0 11111. 0", ["v(1,3)"], [1, -1], "win", (1,), "all edges"),
         Finished("illegal", SMALL, written(MIDDLE), 0, [-1, 1], "forfeit", (), "seat 0"),
         Finished("illegal by seat 1", MARGIN, written(LAST_EDGE, seat=1), 7, [1, -1], "forfeit", (), "seat 1"),

@@ -82,6 +82,7 @@ def values(rows: int, cols: int) -> np.ndarray:
         (1, 3, -1),
         (2, 2, 2),
         (2, 3, -2),
+        # One more board to compile for each, and up to 2^24 sets of edges.
         pytest.param(2, 1, 0, marks=pytest.mark.slow),
         pytest.param(1, 4, 0, marks=pytest.mark.slow),
         pytest.param(3, 2, -2, marks=pytest.mark.slow),

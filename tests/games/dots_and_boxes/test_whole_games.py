@@ -19,12 +19,14 @@ def test_whole_games_follow_the_reference(env: str) -> None:
     assert played.ends["won"] + played.ends["drawn"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # more than fifty boards and schemes to compile for
 @pytest.mark.parametrize(
     "env",
     [
         *combinations("dots_and_boxes", rows=[1, 2, 3], cols=[1, 2, 3], reward=REWARDS),
         *combinations("dots_and_boxes", rows=[5], cols=[5, 4], reward=REWARDS),
+        *combinations("dots_and_boxes", rows=[2, 4], cols=[2, 4, 5], reward=["win_loss"]),
+        "dots_and_boxes(rows=4, cols=2, reward='boxes')",
         *combinations("dots_and_boxes", rows=[1, 16], cols=[16], reward=["margin"]),
         *combinations("dots_and_boxes", rows=[16, 7], cols=[1, 11], reward=["boxes"]),
     ],

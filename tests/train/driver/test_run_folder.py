@@ -98,6 +98,7 @@ def test_unfinished_last_line_of_metrics_is_left_out(folder: Path) -> None:
         (b'{"iteration": "2"}', 'must be an object with an "iteration"'),
         (b"", "is not JSON"),
         (b"\xff\xfe", "is not JSON"),
+        (b"[" * 100_000, "is not JSON"),
     ],
 )
 def test_damaged_line_of_metrics_is_named(line: bytes, message: str, folder: Path) -> None:
@@ -115,7 +116,7 @@ def test_folder_in_place_of_the_metrics_file_is_named(folder: Path) -> None:
         RunFolder.open(folder, ToyLearner).rows()
 
 
-@pytest.mark.parametrize("content", [None, "", "[", "\0\0"])
+@pytest.mark.parametrize("content", [None, "", "[", "\0\0", "[1]", "{}"])
 def test_missing_or_damaged_result_is_no_result(content: str | None, folder: Path) -> None:
     (folder / "result.json").unlink()
     if content is not None:

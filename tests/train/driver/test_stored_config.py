@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from tests.helpers.toy_learner import Config, ToyLearner
 from train.driver.run_folder import RunFolder
-from train.driver.stored_config import fits, load, to_json
+from train.driver.stored_config import fits, load, to_json, written_type
 from train.ppo import PPO
 
 STORED = to_json(ToyLearner(Config()))
@@ -35,6 +35,7 @@ def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
     [
         ("", "is not JSON"),
         ("{", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
         ("[]", r"must hold an object with the settings of a run, not \[\]"),
         ("null", "must hold an object with the settings of a run, not null"),
         ('{"learner": "other", "settings": {}}', "learner must be one of ppo, toy, not 'other'"),
@@ -89,3 +90,9 @@ def test_older_folder_is_refused_with_the_new_names(tmp_path: Path) -> None:
 )
 def test_value_fits_its_annotated_type(value: Any, kind: Callable[..., Any], expected: bool) -> None:
     assert fits(value, kind) is expected
+
+
+def test_allowed_values_of_a_setting_are_written_out() -> None:
+    assert written_type(Literal["shared", "independent"]) == "one of 'shared', 'independent'"
+    assert written_type(tuple[int, ...]) == "of type tuple[int, ...]"
+    assert written_type(float) == "of type float"

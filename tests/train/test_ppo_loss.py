@@ -1,0 +1,128 @@
+"""The loss of PPO by hand, that an iteration is made of its public parts, and that it learns a game that is solved."""
+
+import dataclasses
+import functools
+import math
+from typing import Any, NamedTuple, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames import registry
+from tests.helpers.sticks import Sticks
+from train import ppo
+from train.models.policy import Policy
+from train.ppo import PPO, Config, Transition
+
+CONFIG = Config(
+    env="dots_and_boxes(rows=1, cols=1)",
+    num_envs=4,
+    rollout_length=6,
+    update_epochs=2,
+    num_minibatches=2,
+    learning_rate=0.01,
+    clip_coef=0.3,
+    vf_coef=0.5,
+    ent_coef=0.1,
+    hidden_sizes=(4,),
+)
+
+
+class Outputs(NamedTuple):
+    """Parameters that are the outputs of the network."""
+
+    logits: jax.Array
+    value: jax.Array
+
+
+class Table:
+    def apply(self, params: Outputs, observation: jax.Array, seat: jax.Array) -> Outputs:
+        return params
+
+
+TABLE = cast(Policy, Table())
+RATIO = np.array([2.0, 0.5, 1.0, 1.0])  # of the probabilities of four actions, the new one to the old one
+ADVANTAGES = jnp.array([7.0, 3.0, 7.0, 3.0])  # 1, -1, 1, -1 when they are normalised
+TARGETS = jnp.array([2.0, 1.0, 0.0, 0.0])
+OUTPUTS = Outputs(logits=jnp.zeros((4, 3)), value=jnp.array([0.0, 1.0, 0.0, 0.0]))
+STEPS: Any = cast(Any, Transition)(
+    **dict.fromkeys(Transition._fields, jnp.zeros(4))
+    | {
+        "mask": jnp.array([[True, True, False]] * 4),  # both legal actions have the probability 1 / 2
+        "action": jnp.array([0, 1, 0, 1]),
+        "log_prob": jnp.asarray(np.log(0.5 / RATIO), jnp.float32),
+    }
+)
+
+
+def test_loss_is_that_computed_by_hand() -> None:
+    loss, metrics = ppo.ppo_loss(CONFIG, TABLE, cast(Any, OUTPUTS), STEPS, ADVANTAGES, TARGETS)
+    expected = {
+        "policy_loss": -(1.3 - 0.7 + 1 - 1) / 4,  # a ratio of 2 counts as 1.3, one of 0.5 as 0.7
+        "value_loss": 0.5 * 2**2 / 4,
+        "entropy": math.log(2),
+        "approx_kl": ((2 - 1 - math.log(2)) + (0.5 - 1 + math.log(2))) / 4,
+        "clip_fraction": 2 / 4,
+    }
+    assert metrics.keys() == expected.keys()
+    for name, number in expected.items():
+        np.testing.assert_allclose(metrics[name], number, rtol=1e-4, err_msg=name)
+    total = expected["policy_loss"] + 0.5 * expected["value_loss"] - 0.1 * expected["entropy"]
+    np.testing.assert_allclose(loss, total, rtol=1e-4)
+
+
+def test_clipped_steps_have_no_gradient_and_good_actions_become_more_probable() -> None:
+    config = dataclasses.replace(CONFIG, ent_coef=0.0)
+    loss = functools.partial(ppo.ppo_loss, config, TABLE, steps=STEPS, advantages=ADVANTAGES, targets=TARGETS)
+    gradient = jax.grad(lambda params: loss(params)[0])(OUTPUTS)
+    nothing = [0, 0, 0]
+    expected = [nothing, nothing, [-0.125, 0.125, 0], [-0.125, 0.125, 0]]  # A p(a) (1 - p(a)) / 4
+    np.testing.assert_allclose(gradient.logits, expected, atol=1e-5)
+    np.testing.assert_allclose(gradient.value, 0.5 * (OUTPUTS.value - TARGETS) / 4, atol=1e-6)
+
+
+def test_iteration_updates_with_the_advantages_of_the_steps_that_it_collects() -> None:
+    learner = PPO(CONFIG)
+    env, policy = learner.env, learner.policy
+
+    @jax.jit
+    def parts(train_state: ppo.TrainState) -> Any:
+        after, steps = ppo.collect(CONFIG, env, policy, train_state)
+        advantages = ppo.estimate_advantages(CONFIG, env, policy, train_state.params, steps)
+        return ppo.update(CONFIG, policy, after, steps, advantages)
+
+    before = jax.jit(learner.init)(jax.random.key(0))
+    expected, losses = parts(before)
+    found, metrics = jax.jit(learner.iterate)(before)
+    assert int(found.iteration) == 1
+    jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-5), found.params, expected.params)
+    for name, number in losses.items():
+        np.testing.assert_allclose(metrics[name], number, rtol=1e-3, atol=1e-5, err_msg=name)
+
+
+def test_sticks_are_played_and_valued_as_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With up to three sticks the mover takes them all and wins 2; whoever moves at four sticks loses 1."""
+    monkeypatch.setitem(vars(registry)["_constructors"], "sticks", Sticks)
+    config = Config(
+        env="sticks",
+        total_steps=40 * 32 * 16,
+        num_envs=32,
+        rollout_length=16,
+        update_epochs=4,
+        num_minibatches=4,
+        learning_rate=0.01,
+        gamma=1.0,
+        ent_coef=0.01,
+        hidden_sizes=(32,),
+    )
+    train_state, _ = jax.jit(functools.partial(ppo.train, config))(jax.random.key(0))
+    learner = PPO(config)
+    sticks = Sticks()
+    boards: Any = [sticks.at(left, seat) for left in (1, 2, 3, 4) for seat in range(3)]
+    boards = jax.tree.map(lambda *leaves: jnp.stack(leaves), *boards)
+    greedy = learner.agent(train_state.params, temperature=0.0).act(jax.random.key(0), boards)
+    assert greedy.tolist()[:9] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    _, value = learner.policy.apply(train_state.params, jax.vmap(sticks.observe)(boards), boards.current_player)
+    np.testing.assert_allclose(value, [1.0] * 9 + [-0.5] * 3, atol=0.1)  # rewards are divided by 2
