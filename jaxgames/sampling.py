@@ -28,6 +28,7 @@ import numpy as np
 
 from jaxgames._checks import written_shape
 from jaxgames.bits import union
+from jaxgames.platforms import by_platform
 
 PrefixSums = Callable[[jax.Array], jax.Array]  # float32[n] to float32[n], inclusive
 
@@ -118,7 +119,7 @@ def _for_platform(draw: Callable[..., jax.Array], key: jax.Array, weights: jax.A
     `draw`: made around the product alone, `vmap` would transpose what the product returns.
     """
     on_cpu, elsewhere = (functools.partial(draw, prefix_sums=sums) for sums in (_matmul_prefix_sums, jnp.cumsum))
-    return jax.lax.platform_dependent(key, weights, cpu=on_cpu, default=elsewhere)
+    return by_platform(key, weights, cpu=on_cpu, library=elsewhere)
 
 
 def _matmul_prefix_sums(x: jax.Array) -> jax.Array:

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 # A name is that of a module or a package. Add a new one to the first line that has its imports on it or before it.
 FLOORS = {
     "jaxgames": (
-        ("env", "_checks", "bits", "matrix_games"),
+        ("env", "_checks", "bits", "platforms", "matrix_games"),
         ("games", "sampling", "wrappers", "host"),
         ("registry", "agents", "render", "solvers"),
         ("mcts", "arena", "interop", "play", "testing"),

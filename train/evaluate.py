@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from jaxgames import arena
 from train import agents
-from train.driver.commands import print_result
+from train.driver.commands import check_games, print_result
 from train.driver.metrics import rounded, to_floats
 
 
@@ -43,8 +43,7 @@ def main() -> None:
 
 def evaluate(arguments: Arguments) -> dict[str, Any]:
     """Returns the result that the command prints: the number of games, and their `arena.summary` for the run."""
-    if arguments.games < 1:
-        raise ValueError(f"games must be positive, not {arguments.games}")
+    check_games(arguments.games, arguments.seed)
     run = agents.open_run(arguments.run_dir)
     env = run.learner.env
     players = (agents.agent_of_run(run, arguments.temperature), agents.make(arguments.opponents, env))

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
 from train import agents
-from train.driver.commands import print_result
+from train.driver.commands import check_games, print_result
 from train.driver.metrics import rounded, to_floats
 
 
@@ -45,8 +45,7 @@ def match(arguments: Arguments) -> dict[str, Any]:
     folders, num_runs = arguments.run_dirs, len(arguments.run_dirs)
     if num_runs < 2:
         raise ValueError(f"expected the folders of two or more runs, not {num_runs}")
-    if arguments.games < 1:
-        raise ValueError(f"games must be positive, not {arguments.games}")
+    check_games(arguments.games, arguments.seed)
     runs = [agents.open_run(folder) for folder in folders]
     env = runs[0].learner.env
     for run, folder in zip(runs, folders, strict=True):

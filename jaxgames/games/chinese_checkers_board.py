@@ -34,6 +34,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.bits import union
+from jaxgames.platforms import by_platform
 
 MAX_CELLS_PER_SLICE = 12  # in `unpack` on CPUs
 DIRECTIONS = ((1, 0), (1, -1), (0, -1), (-1, 0), (-1, 1), (0, 1))
@@ -166,4 +167,4 @@ def unpack(size: int, cells: jax.Array) -> jax.Array:
         words = cells.T.at[t.row].get(mode="promise_in_bounds")
         return (((words >> t.bit.astype(np.uint32)[:, None]) & 1) != 0).reshape(-1)
 
-    return jax.lax.platform_dependent(cells, cpu=by_slices, default=by_cells)
+    return by_platform(cells, cpu=by_slices, library=by_cells)

@@ -46,6 +46,7 @@ from jaxgames.games.minichess_board import (
     pseudo_legal_masks,
     targets,
 )
+from jaxgames.platforms import by_platform
 
 BOARDS = {
     "gardner": "rnbqk/ppppp/5/PPPPP/RNBQK",
@@ -356,10 +357,9 @@ class Minichess(Env[MinichessState]):
 def _computed_once(value: jax.Array) -> jax.Array:
     """Returns the same bool[], which a CPU then computes once per board, and not once per leaf that depends on it.
 
-    On CPUs XLA repeats cheap operations for every consumer, but no square root. It removes `lax.optimization_barrier`
-    too early: with it a random step takes 1.25 times as long, as without any barrier.
+    XLA repeats cheap operations for every consumer there, but no square root. `lax.optimization_barrier` has no effect.
     """
-    return jax.lax.platform_dependent(value, cpu=lambda x: jnp.sqrt(x.astype(jnp.float32)) > 0.5, default=lambda x: x)
+    return by_platform(value, cpu=lambda x: jnp.sqrt(x.astype(jnp.float32)) > 0.5, library=lambda x: x)
 
 
 def _remember(history: jax.Array, position: Position, quiet: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -34,7 +34,9 @@ def test_opponents_can_be_another_run(untrained: Runs, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--games", 0, "games must be positive, not 0"),
+        ("--games", 0, "games must be from 1 to 10000000, not 0"),
+        ("--games", 10**11, "games must be from 1 to 10000000, not 100000000000"),
+        ("--seed", 2**70, "seed must be from 0 to 4294967295"),
         ("--temperature", -1, "temperature must be 0 or more, not -1"),
         ("--seat", 2, "seat must be from 0 to 1, not 2"),
         ("--seat", -1, "seat must be from 0 to 1, not -1"),

@@ -42,7 +42,7 @@ def test_match_is_refused_when_runs_or_seats_do_not_fit(untrained: Runs) -> None
     assert "the runs must share a game" in error_of(match.main, first, other)
     assert "at most 2 runs fit on 2 seats, not 3" in error_of(match.main, first, second, first)
     assert "seats_each must be from 1 to 1" in error_of(match.main, first, second, "--seats-each", 2)
-    assert "games must be positive, not 0" in error_of(match.main, first, second, "--games", 0)
+    assert "games must be from 1 to 10000000, not 0" in error_of(match.main, first, second, "--games", 0)
     assert "temperature must be 0 or more, not -1" in error_of(match.main, first, second, "--temperature", -1)
 
 

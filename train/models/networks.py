@@ -5,6 +5,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames.platforms import by_platform
+
 
 class Encoder(nn.Module):
     """The encoder: bool[B, *observation_shape] -> float32[B, hidden_sizes[-1]].
@@ -46,7 +48,7 @@ class Convolution(nn.Module):
         shape = (3, 3, x.shape[-1], self.channels)
         kernel = self.param("kernel", nn.initializers.orthogonal(np.sqrt(2)), shape)
         bias = self.param("bias", nn.initializers.zeros, (self.channels,))
-        return jax.lax.platform_dependent(x, kernel, cpu=matmul_convolution, default=xla_convolution) + bias
+        return by_platform(x, kernel, cpu=matmul_convolution, library=xla_convolution) + bias
 
 
 def xla_convolution(x: jax.Array, kernel: jax.Array) -> jax.Array:

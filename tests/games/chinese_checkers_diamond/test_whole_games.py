@@ -51,7 +51,7 @@ def test_any_placement_follows_the_reference(env: str) -> None:
 def test_a_thousand_whole_games_follow_the_reference(env: str) -> None:
     """10,000 games over all boards."""
     assert lockstep(env, 100, choose_eagerly).play(600).ends["won"] >= 100
-    ends = lockstep(env, 100).play(400).ends
+    ends = lockstep(env, 100).play(800).ends
     assert ends["truncated"] >= 20
     assert ends["illegal"]
 

@@ -1,0 +1,64 @@
+"""Each operation with a form for CPUs has the same result in the library's form."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames.platforms import FORMS, VARIABLE, by_platform
+from train.models.networks import Convolution
+
+KEY = jax.random.key(0)
+
+
+def legal_masks(game: str) -> np.ndarray:
+    """The masks along one random game, and its actions: they depend on the game's forms and on those of sampling."""
+    env = jaxgames.auto_reset(jaxgames.make(game))
+
+    def step(board: object, key: jax.Array) -> tuple[object, tuple[jax.Array, jax.Array]]:
+        mask = env.legal_action_mask(board)
+        action = jaxgames.random_action(key, mask)
+        return env.step(board, action), (mask, action)
+
+    masks, actions = jax.jit(lambda keys: jax.lax.scan(step, env.init(KEY), keys)[1])(jax.random.split(KEY, 100))
+    return np.column_stack([masks, actions])
+
+
+def convolution() -> np.ndarray:
+    x = jax.random.normal(KEY, (4, 5, 6, 3))
+    layer = Convolution(8)
+    return np.asarray(layer.apply(layer.init(KEY, x), x))
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda: legal_masks("chinese_checkers(size=2, num_players=2)"),
+        lambda: legal_masks("minichess(rules=king_capture)"),
+        convolution,
+    ],
+    ids=["star", "minichess", "convolution"],
+)
+def test_both_forms_have_the_same_result(compute: Callable[[], np.ndarray], monkeypatch: pytest.MonkeyPatch) -> None:
+    results: list[np.ndarray] = []
+    for form in FORMS:
+        monkeypatch.setenv(VARIABLE, form)
+        results.append(compute())
+    for result in results[1:]:
+        np.testing.assert_allclose(result, results[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("form", "expected"), [("auto", 1), ("cpu", 1), ("library", 2)])
+def test_variable_chooses_the_form(form: str, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, form)
+    chosen = jax.jit(lambda x: by_platform(x, cpu=lambda x: x + 1, library=lambda x: x + 2))(jnp.int32(0))
+    assert chosen == expected
+
+
+def test_unknown_form_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "gpu")
+    with pytest.raises(ValueError, match="JAXGAMES_FORMS must be one of auto, cpu, library, not 'gpu'"):
+        by_platform(jnp.int32(0), cpu=lambda x: x, library=lambda x: x)
