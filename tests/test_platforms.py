@@ -1,6 +1,7 @@
 """Each operation with a form for CPUs has the same result in the library's form."""
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +19,7 @@ def legal_masks(game: str) -> np.ndarray:
     """The masks along one random game, and its actions: they depend on the game's forms and on those of sampling."""
     env = jaxgames.auto_reset(jaxgames.make(game))
 
-    def step(board: object, key: jax.Array) -> tuple[object, tuple[jax.Array, jax.Array]]:
+    def step(board: Any, key: jax.Array) -> tuple[Any, tuple[jax.Array, jax.Array]]:
         mask = env.legal_action_mask(board)
         action = jaxgames.random_action(key, mask)
         return env.step(board, action), (mask, action)
