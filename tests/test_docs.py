@@ -160,16 +160,19 @@ def ids_of(pattern: str) -> set[str]:
     return {id for id in found if not re.search(r"^_|_(light|dark)$", id)}
 
 
-def test_every_learner_and_study_has_all_its_files() -> None:
+def test_every_learner_adapter_and_study_has_all_its_files() -> None:
     rows = {row[0]: row for row in table(DOCS / "contributing.md", "you add", "its name", "its files")}
     learners = {path.stem for path in (DOCS / "training").glob("*.md")}
     studies = {path.stem for path in (DOCS / "papers").glob("*.md")} - {"index"}
     assert learners == {learner.name for learner in LEARNERS}
     assert studies == {path.stem for path in (ROOT / "examples" / "papers").glob("*.py")} - {"__init__"}
-    for kind, names in (("a learner", learners), ("a study", studies)):
-        for pattern in re.findall(r"`([^`]*<name>[^`]*)`", rows[kind][2]):
-            for each in names:
-                assert (ROOT / pattern.replace("<name>", each)).exists(), f"{each} has no {pattern}"
+    adapters = {path.stem for path in (ROOT / "jaxgames" / "interop").glob("[!_]*.py")}
+    for kind, names in (("a learner", learners), ("an adapter", adapters), ("a study", studies)):
+        patterns = re.findall(r"`([^`]*<\w+>[^`]*)`", rows[kind][2])
+        assert len(patterns) >= 3, kind
+        for each in names:
+            for pattern in patterns:
+                assert (ROOT / re.sub(r"<\w+>", each, pattern)).exists(), f"{each} has no {pattern}"
 
 
 def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:
