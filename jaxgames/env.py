@@ -14,7 +14,7 @@ import abc
 import dataclasses
 import functools
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
 
 import jax
 import jax.numpy as jnp
@@ -70,12 +70,21 @@ class Env(abc.ABC, Generic[S]):
 
     id: ClassVar[str]  # the name that `jaxgames.make` takes
     version: ClassVar[int] = 1  # increased when rules, rewards, actions or observations change
+    state_type: ClassVar[type[State]] = State  # of `Env[MyState]`: the class of a game's states
     needs_key: ClassVar[bool] = False  # whether `init` or `step` has random events
     num_players: int
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Lets a game override a public method directly. The method is then called without the checks of this class."""
+        """Reads the class of the states from `Env[MyState]`, and lets a game override a public method directly.
+
+        Such a method is called without the checks of this class.
+        """
         super().__init_subclass__(**kwargs)
+        for base in vars(cls).get("__orig_bases__", ()):
+            if get_origin(base) is Env:
+                (state,) = get_args(base)
+                if isinstance(state, type) and issubclass(state, State):  # not a type variable, nor Any
+                    cls.state_type = state
         for name in CHECKED_METHODS:
             supplied = f"_{name}"
             if name in vars(cls) and getattr(cls, supplied) is vars(Env)[supplied]:
@@ -268,13 +277,17 @@ class Env(abc.ABC, Generic[S]):
     # -- checks of arguments: types and shapes only, while the program is traced ----------------------
 
     def _check_board(self, method: str, state: Any, on_host: bool = False) -> None:
-        """Raises TypeError unless `state` is an unwrapped `State`, ValueError unless it is one board."""
+        """Raises TypeError unless `state` is an unwrapped state of this game, ValueError unless it is one board."""
         if not isinstance(state, State):
             raise TypeError(f"env.{method} expected a state of {self}, not {type(state).__name__}")
         if state.wrapper:
             raise TypeError(
                 f"env.{method} expected a state of {self}, got one of {state.wrapper}(env): "
                 f"call {state.wrapper}(env).{method}, or pass state.board"
+            )
+        if not isinstance(state, self.state_type):
+            raise TypeError(
+                f"env.{method} expected a state of {self}, a {self.state_type.__name__}, not {type(state).__name__}"
             )
         shape = np.shape(state.terminated)
         if shape != ():

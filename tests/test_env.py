@@ -283,3 +283,11 @@ def test_public_method_of_a_game_stands_in_for_the_one_to_supply() -> None:
     assert vars(Unchecked)["_observe"] is vars(Unchecked)["observe"]
     assert "_observe" not in Unchecked.__abstractmethods__
     assert "_init" in Unchecked.__abstractmethods__
+
+
+@pytest.mark.parametrize("method", ["legal_action_mask", "observe", "winners", "outcome", "to_string"])
+def test_state_of_another_game_is_refused(method: str) -> None:
+    env, other = jaxgames.make("checkers"), jaxgames.make("minichess")
+    message = rf"env\.{method} expected a state of checkers\(.*\), a CheckersState, not MinichessState"
+    with pytest.raises(TypeError, match=message):
+        getattr(env, method)(other.init())

@@ -79,7 +79,7 @@ def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> di
     resume = f"python -m train.{learner.name} --run-dir {recorder.folder} --resume"
     named = ", ".join(str(value) for name, value in learner.summary.items() if name != "seed")
     log(f"{named}: {config.num_iterations} iterations of {config.steps_per_iteration:,} steps")
-    log(f"run folder {recorder.folder}; {mesh.size} devices, {settings.processes} processes; compiling ...")
+    log(f"run folder {recorder.folder}; devices: {mesh.size}, processes: {settings.processes}; compiling ...")
     if settings.processes > 1:  # every process prints it, because any of them may be lost
         print(f"if a process is lost, continue with: {resume}", file=sys.stderr, flush=True)
 
