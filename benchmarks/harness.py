@@ -91,7 +91,7 @@ def cores() -> int:
 
 
 def provide_devices(devices: int) -> None:
-    """Gives JAX so many devices. On a CPU they are virtual, and must be requested before JAX starts.
+    """Gives JAX that many devices. On a CPU they are virtual, and must be requested before JAX starts.
 
     Raises:
       ValueError: there are fewer.

@@ -289,7 +289,7 @@ def compiled_star_loop(folder: Path) -> Path:
 
 
 def missing(peer: Side) -> str | None:
-    """What to install before this peer can play; None if it is installed."""
+    """Returns the command that installs this peer; None if it is installed."""
     if peer.arguments["kind"] == "star_loop":
         return None if shutil.which("g++") else "install g++"
     package = PACKAGES[peer.arguments.get("library", peer.arguments["kind"])]

@@ -1,4 +1,4 @@
-"""Whether a game has become slow: its random play, as a ratio to a reference loop in the same run.
+"""Finds games that have become slow: their random play, as a ratio to a reference loop in the same run.
 
     python -m benchmarks.regression            # compares with benchmarks/regression.json; exit status 1 if a game lost
                                                # more than a quarter of its ratio
@@ -103,7 +103,7 @@ def recorded_ratios(file: Path) -> dict[str, float]:
 
 
 def has_lost(ratio: float, recorded: float) -> bool:
-    """Whether a ratio is below the recorded one by more than MAX_LOSS of it."""
+    """Returns whether a ratio is below the recorded one by more than MAX_LOSS of it."""
     return ratio < (1 - MAX_LOSS) * recorded
 
 

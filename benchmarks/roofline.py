@@ -35,7 +35,7 @@ class Arguments(harness.BenchmarkArguments):
     batch_sizes: tuple[int, ...] = tuple(4**i for i in range(5, 11))
     """From 1,024 to 2^20 boards, in increasing order."""
     columns: tuple[str, ...] = tuple(COLUMNS)
-    """What to measure: random play, ppo or both."""
+    """The columns to measure: random play, ppo or both."""
     steps: int = 20_000_000
     """Approximate steps over all boards in one timed call of random play; each board makes at least 32."""
     repeats: int = 5

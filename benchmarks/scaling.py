@@ -1,4 +1,4 @@
-"""How PPO scales over the devices of one process, and over processes with one device each.
+"""Speed of PPO by the number of devices of one process, and over processes with one device each.
 
     python -m benchmarks.scaling                      # the devices that JAX sees
     python -m benchmarks.scaling --virtual-devices    # virtual devices, one per core

@@ -1,4 +1,4 @@
-"""How the speed of random play grows with the batch and with the board, as JSON and as two pictures.
+"""Speed of random play by batch and by board size, as JSON and as two pictures.
 
     python -m benchmarks.sweep --pictures docs/pictures
 

@@ -41,7 +41,7 @@ S = TypeVar("S", bound=State)
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a game ended, for people; see `Env.outcome`."""
+    """The end of a game, for people; see `Env.outcome`."""
 
     kind: Literal["live", "win", "draw", "truncated", "forfeit"]
     winners: tuple[int, ...]  # seats; empty unless `kind` is "win"

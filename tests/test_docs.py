@@ -1,4 +1,4 @@
-"""What the README and the docs show runs, what they state is so, and what they link to is there."""
+"""The code of README and docs runs, their statements are true, and their links lead somewhere."""
 
 import dataclasses
 import os

@@ -27,7 +27,7 @@ game_step = jax.jit(GAME.step)
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two pytrees hold the same values."""
+    """Returns whether two pytrees hold the same values."""
     return jax.tree.all(jax.tree.map(lambda x, y: x.dtype == y.dtype and bool(np.all(x == y)), *jax.device_get((a, b))))
 
 

@@ -1,4 +1,4 @@
-"""How games end, and that a finished board stays as it is and pays nothing, whatever is played on it."""
+"""Games end as their cases say. A finished board stays as it is and pays nothing for any action."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""What seats see: `observe(state)` is the mover's observation, on the support, and equal starts look equal."""
+"""Observations: `observe(state)` is the mover's observation, on the support, and equal starts look equal."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""Who has won, and why a game ended: `env.winners` and `env.outcome` of all five games.
+"""Winners and reasons: `env.winners` and `env.outcome` of all five games.
 
 Positions are texts, so that every end is one that a text shows; the ends that a text does not record are played.
 """

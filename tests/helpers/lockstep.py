@@ -47,7 +47,7 @@ class Lockstep:
         self.actions = 0  # on live boards
 
     def play(self, games: int | Sequence[str], limit: int | None = None) -> "Lockstep":
-        """Plays so many games from the start, or one from each text, to their ends or for `limit` actions each."""
+        """Plays that many games from the start, or one from each text, to their ends or for `limit` actions each."""
         if isinstance(games, int):
             positions, states = [self.reference.start()] * games, repeated(start(self.env), games)
         else:

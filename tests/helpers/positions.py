@@ -78,7 +78,7 @@ def play(env: Env[Any], state: Any, *texts: str) -> Any:
 
 
 def is_over(state: Any) -> tuple[bool, bool]:
-    """Whether the rules ended the game, and whether a limit did."""
+    """Returns whether the rules ended the game, and whether a limit did."""
     return bool(state.terminated), bool(state.truncated)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 @dataclass(frozen=True, kw_only=True)
 class Position:
-    """What every reference keeps of a board besides its pieces."""
+    """The parts of a board that every reference has, besides its pieces."""
 
     seat: int = 0  # to move
     rewards: tuple[float, ...] = (0.0, 0.0)  # that the last action paid
@@ -60,7 +60,7 @@ class Reference(abc.ABC, Generic[P, M]):
     def move_to_string(self, position: P, move: M) -> str: ...
 
     def end(self, position: P) -> str:
-        """How legal play has ended the game, for counting."""
+        """Returns the kind of end that legal play led to, for counting."""
         return "truncated" if position.truncated else "won" if any(position.rewards) else "drawn"
 
     # -- the same for all games ----------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def last_train_state(folder: Path) -> Any:
 
 
 def equal_checkpoints(first: Path, second: Path) -> bool:
-    """Whether the last checkpoints agree bit for bit: parameters, optimizer, boards, key."""
+    """Returns whether the last checkpoints agree bit for bit: parameters, optimizer, boards, key."""
     a, b = (jax.tree.leaves(last_train_state(folder)) for folder in (first, second))
     return len(a) == len(b) and all(x.dtype == y.dtype and np.array_equal(x, y) for x, y in zip(a, b, strict=True))
 

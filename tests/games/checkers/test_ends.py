@@ -1,4 +1,4 @@
-"""How games are won, drawn and truncated, and what that pays."""
+"""Wins, draws and truncations, and their rewards."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""How pieces step, capture and are crowned."""
+"""Steps, captures and crowning."""
 
 import pytest
 

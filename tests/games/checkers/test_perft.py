@@ -11,7 +11,7 @@ from tests.helpers.perft import Perft
 
 
 def future(states: Any) -> list[np.ndarray]:
-    """What legal moves depend on. Draws are further away than the depths counted here."""
+    """The part of a position that legal moves depend on. Draws are further away than the depths counted here."""
     return [states.own, states.opponents, states.kings, states.jumper, states.current_player]
 
 

@@ -123,7 +123,7 @@ class Reference(reference.Reference[Position, Move]):
         return all(pegs[cell] == seat for cell in self.goal[seat])
 
     def paid(self, seat: int = 0, move: Move | None = None, won: bool = False) -> tuple[float, ...]:
-        """What every seat gets for a legal submove of `seat`; nothing without a move."""
+        """Returns the rewards of all seats for a legal submove of `seat`; zeros without a move."""
         rewards = [0.0] * self.num_players
         if move is None:
             return tuple(rewards)

@@ -1,4 +1,4 @@
-"""What every seat sees of a board, in its own frame."""
+"""The observation of every seat, in its own frame."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What submoves and wins pay in each reward scheme."""
+"""The rewards of submoves and wins in each reward scheme."""
 
 import functools
 from typing import Any
@@ -30,7 +30,7 @@ def step_in_every_scheme(state: Any, action: Any) -> dict[str, Any]:
 
 @functools.cache
 def paid(picture: str, submove: str) -> dict[str, np.ndarray]:
-    """What a legal submove of the first of three seats pays in every scheme."""
+    """Returns the rewards of a legal submove of the first of three seats, in every scheme."""
     env = game(num_players=3)
     state = read(env, picture)
     assert submove in legal(env, state)

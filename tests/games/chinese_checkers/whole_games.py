@@ -1,4 +1,4 @@
-"""How the players of whole games choose their submoves, and positions that play never reaches."""
+"""Players of whole games, and positions that play never reaches."""
 
 import numpy as np
 

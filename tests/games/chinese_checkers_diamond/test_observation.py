@@ -1,4 +1,4 @@
-"""What both seats see of a board, each in its own frame."""
+"""The observations of both seats, each in its own frame."""
 
 import numpy as np
 

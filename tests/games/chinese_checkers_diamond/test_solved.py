@@ -110,7 +110,7 @@ def solved(size: int, pieces: int) -> Solved:
 
 
 def retrograde(edges: np.ndarray, wins: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What the states are worth with best play, and how many plies it takes, from the ends backwards."""
+    """Returns the values of the states under best play, and the plies to the end, from the ends backwards."""
     source, target = edges
     value = np.where((value == LIVE) & (wins > 0), WON, value)
     plies = np.where(value == WON, 1, 0)

@@ -16,7 +16,7 @@ Texts = list[str]
 
 
 def looks(env: Any, texts: Texts) -> tuple[Look, np.ndarray]:
-    """What the boards show, and which of them are terminated."""
+    """Returns the observations of the boards, and which of them are terminated."""
     states = read_all(env, texts)
     parts = [batched(env).look(board(states, slice(i, i + BOARDS))) for i in range(0, len(texts), BOARDS)]
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *jax.device_get(parts)), states.terminated

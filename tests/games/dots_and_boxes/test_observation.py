@@ -1,4 +1,4 @@
-"""What both seats see of a board."""
+"""The observations of both seats."""
 
 import jax
 import numpy as np

@@ -166,7 +166,7 @@ class Reference(reference.Reference[Position, Move]):
         return replace(after, rewards=rewards, terminated=over, truncated=not over and after.ply >= self.max_plies)
 
     def ended(self, position: Position) -> tuple[bool, bool]:
-        """Whether the last mover has won, and whether the game is over."""
+        """Returns whether the last mover has won, and whether the game is over."""
         stuck = not self.moves(position)
         if self.king_capture:
             won = ("K" if position.white else "k") not in position.board.values()

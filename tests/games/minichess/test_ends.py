@@ -1,4 +1,4 @@
-"""How games end under standard rules, repetition apart (`test_repetition.py`)."""
+"""Ends of games under standard rules, without repetition (`test_repetition.py`)."""
 
 import pytest
 

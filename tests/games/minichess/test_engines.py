@@ -23,7 +23,7 @@ BOARDS = 50  # of the fast tests: one batch size to compile for
 
 
 class Seen(NamedTuple):
-    """What is compared of a batch of Pgx's boards."""
+    """Returns the compared parts of a batch of Pgx's boards."""
 
     mask: np.ndarray
     observation: np.ndarray  # the planes that ours has too: the pieces, Black to move, occurred before
@@ -57,7 +57,7 @@ def restarted(which: jax.Array, fresh: Any, states: Any) -> Any:
 
 
 def play_beside_pgx(games: int, boards: int, seed: int) -> Counter[str]:
-    """Plays so many games on so many boards, comparing all the way; returns how they ended."""
+    """Plays and compares `games` games, `boards` at a time; returns how they ended."""
     rng = np.random.default_rng(seed)
     step, _, look = batched(STANDARD)
     pgx_start, pgx_look, pgx_step = pgx_compiled()
@@ -164,7 +164,7 @@ def play_beside_pyffish(rules: str, games: int, share: float, seed: int) -> Coun
 
 
 def end_of_standard(moves: list[str]) -> str:
-    """How pyffish says that a game has ended, which must be over for pyffish too."""
+    """Returns the kind of end that pyffish finds. The game must be over for pyffish too."""
     stuck = not pyffish.legal_moves("gardner", START, moves)
     mate = stuck and pyffish.gives_check("gardner", START, moves)
     dead = pyffish.has_insufficient_material("gardner", START, moves) == (True, True)

@@ -1,4 +1,4 @@
-"""How pieces move under standard rules: check, pins, pawns."""
+"""Moves of pieces under standard rules: check, pins, pawns."""
 
 import itertools
 

@@ -36,7 +36,7 @@ WINS = [(KING_CAPTURE, [0, 0, 0, 4, 398, 6600]), (QUICK, [0, 0, 0, 4, 223, 4106]
 
 
 def future(states: Any) -> list[np.ndarray]:
-    """What legal moves depend on: perft counts moves and knows no draw."""
+    """The part of a position that legal moves depend on: perft counts moves and knows no draw."""
     position = states.position
     return [position.own, *position.pieces, states.current_player, states.terminated]
 

@@ -1,4 +1,4 @@
-"""What the reward scheme "material" pays, and the range of rewards."""
+"""The rewards of the scheme "material", and the range of rewards."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a run's folder holds, what it refuses, and who may write to it."""
+"""The files of a run's folder, its errors, and its lock."""
 
 import json
 import os
