@@ -2,12 +2,12 @@
 
 A learner is a frozen dataclass with one field, its settings, and pure functions of a train state:
 
-    learner = PPO(Config(env="checkers"))
+    learner = MyLearner(Config(env="checkers"))
     train_state = learner.init(key)
     train_state, metrics = learner.iterate(train_state)
 
-`train/ppo.py` ends with `cli.main(PPO, config_for)`, which adds a command line, a run folder, evaluations and training
-on many devices.
+The file of a learner ends with `cli.main(MyLearner, config_for)`, which adds a command line, a run folder, evaluations
+and training on many devices.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Many processes of one run: how they connect, agree and end together.
 
-    python -m train.ppo ... --coordinator HOST:PORT --processes 2 --process-id 0        on HOST
-    python -m train.ppo ... --coordinator HOST:PORT --processes 2 --process-id 1        anywhere else
+    python -m train.<learner> ... --coordinator HOST:PORT --processes 2 --process-id 0        on HOST
+    python -m train.<learner> ... --coordinator HOST:PORT --processes 2 --process-id 1        anywhere else
 
 Process 0 is the leader: only the leader reads and writes the run folder, evaluates and logs. The others need no access
 to the folder. All processes run the same programs on arrays that are divided over the devices of all processes. So each

@@ -1,6 +1,6 @@
 """Writes, reads and checks config.json: the learner, the versions and the settings of a run.
 
-{"learner": "ppo", "jaxgames": "0.1.0", "env_version": 1, "settings": {"env": "checkers", ...}}
+{"learner": "<name>", "jaxgames": "0.1.0", "env_version": 1, "settings": {"env": "checkers", ...}}
 """
 
 import dataclasses
