@@ -49,7 +49,6 @@ FORBIDDEN = {  # top-level packages that a package never imports
     "benchmarks": {"examples", "tests"},
     "examples": {"tests"},
 }
-LEARNERS = FLOORS["train"][2]
 
 
 def modules(package: str) -> dict[str, Path]:
@@ -117,16 +116,6 @@ def test_packages_import_only_packages_below_them(package: str) -> None:
         if target.partition(".")[0] in FORBIDDEN[package]
     }
     assert wrong == set()
-
-
-def test_driver_imports_no_learner() -> None:
-    learners = {f"train.{name}" for name in LEARNERS}
-    drivers = {
-        module: targets for module, targets in import_graph("train").items() if module.startswith("train.driver")
-    }
-    assert drivers
-    for module, targets in drivers.items():
-        assert not targets & learners, f"{module} imports {targets & learners}"
 
 
 def test_library_imports_only_its_three_dependencies_at_import_time() -> None:

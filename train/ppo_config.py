@@ -33,7 +33,7 @@ class Config:
     learning_rate: float = 3e-4
     """Learning rate of Adam, at the start if it is annealed."""
     anneal_lr: bool = True
-    """Whether the learning rate falls linearly to zero over the run."""
+    """Lets the learning rate fall linearly to zero over the run."""
     gamma: float = 0.99
     """Discount per decision of a seat."""
     gae_lambda: float = 0.8

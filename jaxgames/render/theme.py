@@ -46,7 +46,7 @@ class Theme:
     minichess: Squares
 
 
-# Variations of the Okabe-Ito colours. Any two of them can be told apart with normal sight and with protanopia,
+# Variations of the Okabe-Ito colours. Any two of them look different with normal sight and with protanopia,
 # deuteranopia and tritanopia, and so can each of them and an empty hole.
 _SEATS = ("#c8321e", "#2f5fc4", "#f5c518", "#2a9d5c", "#cc79a7", "#7fd0f0")
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env
-from tests.helpers.positions import board
+from tests.helpers.positions import board, in_chunks
 
 CHUNK = 512  # boards that are expanded at once: one shape to compile for
 
@@ -63,11 +63,11 @@ class Perft:
     def expanded(self, states: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """After every legal action: the board, the parent, the action, whether it won, whether the move goes on."""
         mask, step = _programs(self)
-        parents, actions = np.nonzero(_in_chunks(mask, states))
+        parents, actions = np.nonzero(in_chunks(CHUNK, mask, states))
         if not len(parents):
             nothing = np.zeros(0, bool)
             return board(states, parents), parents, actions, nothing, nothing
-        after, lost, continues = _in_chunks(step, board(states, parents), actions.astype(np.int32))
+        after, lost, continues = in_chunks(CHUNK, step, board(states, parents), actions.astype(np.int32))
         return after, parents, actions, lost, continues
 
     def merged(self, states: Any, ways: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -92,14 +92,3 @@ def _programs(perft: Perft) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return after, lost, perft.continues(after)
 
     return jax.jit(jax.vmap(env.legal_action_mask)), jax.jit(jax.vmap(step))
-
-
-def _in_chunks(function: Callable[..., Any], *arguments: Any) -> Any:
-    """`function` of a first axis of any length, on the host."""
-    length = len(jax.tree.leaves(arguments)[0])
-    parts: list[Any] = []
-    for begin in range(0, length, CHUNK):
-        chosen = np.minimum(np.arange(begin, begin + CHUNK), length - 1)
-        part = jax.device_get(function(*board(arguments, chosen)))
-        parts.append(board(part, slice(length - begin)))
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)

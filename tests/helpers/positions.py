@@ -108,3 +108,14 @@ def read_all(env: Env[Any], texts: Sequence[str]) -> Any:
 def random_actions(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
     """int32[boards], a uniformly random action of each mask; 0 where a mask is empty."""
     return (masks * rng.random(masks.shape)).argmax(-1).astype(np.int32)
+
+
+def in_chunks(chunk: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    """`function` of arguments with a first axis of any length, on the host, compiled for batches of `chunk` only."""
+    length = len(jax.tree.leaves(arguments)[0])
+    parts: list[Any] = []
+    for begin in range(0, length, chunk):
+        chosen = np.minimum(np.arange(begin, begin + chunk), length - 1)
+        part = jax.device_get(function(*board(arguments, chosen)))
+        parts.append(board(part, slice(length - begin)))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)

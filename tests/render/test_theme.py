@@ -1,4 +1,4 @@
-"""The colours of seats can be told apart, also by people with a colour vision deficiency."""
+"""The colours of seats look different, also to people with a colour vision deficiency."""
 
 from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""Numbers of actions and PDN. What every notation keeps is in `tests/contract`."""
+"""Numbers of actions and PDN. The tests of every notation are in `tests/contract`."""
 
 import chex
 import jax

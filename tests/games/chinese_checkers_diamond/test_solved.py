@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.games.chinese_checkers_diamond.pictures import game
-from tests.helpers.positions import board, repeated, start
+from tests.helpers.positions import board, in_chunks, repeated, start
 
 CHUNK = 1 << 16  # boards at once
 ILLEGAL, LIVE, LOST, WON = -1, 0, 1, 2
@@ -63,17 +63,6 @@ def all_states(env: Any, content: np.ndarray) -> Any:
     return state
 
 
-def in_chunks(function: Any, *trees: Any) -> Any:
-    """The jitted function of batches of one size, the last of which is filled up."""
-    length = len(jax.tree.leaves(trees)[0])
-    parts: list[Any] = []
-    for begin in range(0, length, CHUNK):
-        index = np.minimum(np.arange(begin, begin + CHUNK), length - 1)
-        part = jax.device_get(function(*board(trees, index)))
-        parts.append(board(part, slice(length - begin)))
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
-
-
 def keys(pieces: np.ndarray, seat: np.ndarray) -> np.ndarray:
     """uint64[states], different for different states: boards of up to 4 x 4 have four bits in each of eight bytes."""
     assert pieces.dtype == np.uint8
@@ -86,7 +75,7 @@ def solved(size: int, pieces: int) -> Solved:
     env = game(size, pieces)
     content = placements(size, pieces)
     states = all_states(env, content)
-    masks = in_chunks(jax.jit(jax.vmap(env.legal_action_mask)), states)
+    masks = in_chunks(CHUNK, jax.jit(jax.vmap(env.legal_action_mask)), states)
     # A state is illegal if the side to move has won already: rotated by 180 degrees it is a terminated one.
     illegal = all_states(env, content[:, ::-1, ::-1]).terminated
 
@@ -97,7 +86,7 @@ def solved(size: int, pieces: int) -> Solved:
         return after.pieces, after.current_player, after.terminated, after.rewards[state.current_player]
 
     origin, action = np.nonzero(masks & ~illegal[:, None])
-    pieces_after, seat_after, won, paid = in_chunks(play, board(states, origin), action.astype(np.int32))
+    pieces_after, seat_after, won, paid = in_chunks(CHUNK, play, board(states, origin), action.astype(np.int32))
     assert (paid == won).all()  # nobody but the mover wins
     known = keys(states.pieces, states.current_player)
     order = np.argsort(known)

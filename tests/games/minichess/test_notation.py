@@ -1,4 +1,4 @@
-"""The text of the env. What every notation keeps is in `tests/contract`."""
+"""The text of the env. The tests of every notation are in `tests/contract`."""
 
 import jaxgames
 from tests.games.minichess.pictures import STANDARD

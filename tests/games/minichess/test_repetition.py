@@ -1,4 +1,4 @@
-"""The third occurrence of a position is a draw; positions are told apart by 64 bits."""
+"""The third occurrence of a position is a draw; 64 bits of each position are compared."""
 
 from typing import Any
 
