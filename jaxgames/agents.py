@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Protocol
 
 import jax
 
+from jaxgames._names import Registry
 from jaxgames.env import Env
 from jaxgames.sampling import random_action
 
@@ -60,34 +61,36 @@ class RandomAgent:
         return jax.vmap(random_action)(jax.random.split(key, mask.shape[0]), mask)
 
 
-_constructors: dict[str, Callable[[Env[Any]], Agent]] = {"random": RandomAgent}
+_agents: Registry[Agent] = Registry(
+    "agent",
+    {"random": RandomAgent},
+    examples="'random' or 'mypackage.mymodule:myagent(depth=2)'",
+    register="jaxgames.agents.register",
+    num_arguments=1,
+)
 
 
 def list_agents() -> list[str]:
     """Returns the names that `make` takes, in alphabetical order."""
-    return sorted(_constructors)
+    return _agents.names()
 
 
-def register(name: str, constructor: Callable[[Env[Any]], Agent]) -> None:
-    """Adds an agent, so that `make(name, env)` returns `constructor(env)`.
+def register(name: str, constructor: Callable[..., Agent]) -> None:
+    """Adds an agent, so that `make("name(parameter=value)", env)` returns `constructor(env, parameter=value)`.
 
-    Raises ValueError when the name is taken or is not a Python identifier, TypeError when the constructor
-    cannot be called.
+    Raises ValueError if the name is taken or is not a Python identifier, TypeError if the constructor cannot be called.
     """
-    if not name.isidentifier():
-        raise ValueError(f"an agent's name must be a Python identifier such as 'my_agent', not {name!r}")
-    if name in _constructors:
-        raise ValueError(f"{name!r} is registered already; choose a name that is not one of {list_agents()}")
-    if not callable(constructor):
-        raise TypeError(f"the constructor of {name!r} must be callable, not {constructor!r}")
-    _constructors[name] = constructor
+    _agents.register(name, constructor)
 
 
 def make(text: str, env: Env[Any]) -> Agent:
-    """Returns the agent with a name from `list_agents()`, as a player of `env`.
+    """Returns the agent that `text` names, as a player of `env`.
 
-    Raises ValueError for any other text; the message lists the names.
+    Args:
+      text: a name from `list_agents()`, with or without parameters in brackets. With a module and a colon in front,
+        `"mypackage.mymodule:myagent(depth=2)"`, the module is imported first, which must call
+        `register("myagent", ...)`.
+
+    Raises ParameterError (a ValueError) for any other text; the message lists what is allowed.
     """
-    if text not in _constructors:
-        raise ValueError(f"unknown agent {text!r}; the agents are {', '.join(list_agents())}")
-    return _constructors[text](env)
+    return _agents.make(text, env)

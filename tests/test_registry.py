@@ -184,7 +184,8 @@ def test_name_is_refused_unless_it_is_a_string(id: Any) -> None:
 @pytest.fixture
 def own_games(monkeypatch: pytest.MonkeyPatch) -> None:
     """The games and modules registered in a test are forgotten after it."""
-    monkeypatch.setattr(registry, "_constructors", dict(vars(registry)["_constructors"]))
+    games = vars(registry)["_games"]
+    monkeypatch.setattr(games, "_constructors", dict(vars(games)["_constructors"]))
     for name in set(registry.MODULE_OF_GAME):
         monkeypatch.delitem(registry.MODULE_OF_GAME, name)
     for module in ("own_game", "own_game.of_two"):

@@ -6,6 +6,7 @@
 A new learner adds its class to LEARNERS.
 """
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,8 @@ from jaxgames import Env, agents
 from jaxgames.agents import Agent
 from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder
-from train.ppo import PPO
 
-LEARNERS: tuple[type[Learner], ...] = (  # config.json of a run has the name of its learner
-    PPO,
-)
+LEARNERS = {"ppo": "PPO"}  # the class in train.<name>; imported when a run is opened, because learners use this module
 
 
 def make(text: str, env: Env[Any]) -> Agent:
@@ -44,7 +42,10 @@ def make(text: str, env: Env[Any]) -> Agent:
 
 def open_run(folder: Path) -> RunFolder:
     """Returns the run in a folder, of any learner. Raises FileNotFoundError if there is none."""
-    return RunFolder.open(folder, *LEARNERS)
+    learners: list[type[Learner]] = [
+        getattr(importlib.import_module(f"train.{name}"), learner) for name, learner in LEARNERS.items()
+    ]
+    return RunFolder.open(folder, *learners)
 
 
 def agent_of_run(run: RunFolder, temperature: float | None = None) -> Agent:

@@ -116,6 +116,10 @@ class PPO:
         stats = EpisodeStats(jnp.zeros(num_envs, jnp.int32), jnp.zeros((num_envs, num_players), jnp.float32))
         return TrainState(params, make_optimizer(self.config).init(params), boards, stats, key, jnp.int32(0))
 
+    def load(self, train_state: TrainState) -> TrainState:
+        """Returns the train state: this learner takes nothing from other runs."""
+        return train_state
+
     def held_arrays(self, key: jax.Array) -> tuple[TrainState, Transition]:
         """Returns a train state and the steps collected from it."""
         return collect(self.config, self.env, self.policy, self.init(key))

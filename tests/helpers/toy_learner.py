@@ -83,6 +83,9 @@ class ToyLearner:
         boards = jax.vmap(ENV.init)(jax.random.split(key, self.config.num_envs))
         return TrainState(params, boards, jnp.zeros((2, 0)), key, jnp.int32(0))
 
+    def load(self, train_state: TrainState) -> TrainState:
+        return train_state
+
     def held_arrays(self, key: jax.Array) -> TrainState:
         return self.init(key)
 

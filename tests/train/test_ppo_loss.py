@@ -104,7 +104,7 @@ def test_iteration_updates_with_the_advantages_of_the_steps_that_it_collects() -
 
 def test_sticks_are_played_and_valued_as_solved(monkeypatch: pytest.MonkeyPatch) -> None:
     """With up to three sticks the mover takes them all and wins 2; whoever moves at four sticks loses 1."""
-    monkeypatch.setitem(vars(registry)["_constructors"], "sticks", Sticks)
+    monkeypatch.setitem(vars(vars(registry)["_games"])["_constructors"], "sticks", Sticks)
     config = Config(
         env="sticks",
         total_steps=40 * 32 * 16,

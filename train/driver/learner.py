@@ -82,6 +82,13 @@ class Learner(Protocol):
         """Returns the train state before the first iteration."""
         ...
 
+    def load(self, train_state: Any) -> Any:
+        """Returns the train state of `init`, with what it takes from other runs, such as parameters to start from.
+
+        It reads files, once at the start of a new run. Checkpoints hold all that it returns.
+        """
+        ...
+
     def held_arrays(self, key: jax.Array) -> Any:
         """Returns the largest arrays that an iteration holds at the same time.
 

@@ -1,0 +1,200 @@
+"""Things by name: how a text names a game, an agent or a network with its parameters.
+
+    name                              random
+    name(parameter=literal, ...)      chinese_checkers(size=2, num_players=6)
+    module:name(...)                  mypackage.mymodule:mygame(size=3)     imports the module first
+
+A `Registry` makes things from such texts. A value is a Python literal; the quotes of a string may be left out.
+"""
+
+import ast
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+from jaxgames._checks import ParameterError
+
+T = TypeVar("T")
+
+MODULE_AND_NAME = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)\s*:(.*)", re.DOTALL)
+
+
+class Registry(Generic[T]):
+    """Constructors by name. The first arguments of a constructor are fixed by its registry; the text has the others."""
+
+    def __init__(
+        self,
+        noun: str,
+        built_in: Mapping[str, Callable[..., T]],
+        *,
+        examples: str,
+        register: str,
+        num_arguments: int = 0,
+        module_of: dict[str, str] | None = None,
+    ) -> None:
+        """
+        Args:
+          noun: what is registered, such as "game".
+          built_in: constructors by name.
+          examples: texts, for error messages.
+          register: the public function that adds a constructor, for error messages.
+          num_arguments: the arguments that every constructor takes before its parameters.
+          module_of: is filled with the modules that `make` imported, by the name that each registered.
+        """
+        self.noun = noun
+        self.built_in = frozenset(built_in)
+        self.examples = examples
+        self._constructors: dict[str, Callable[..., T]] = dict(built_in)
+        self._register = register
+        self._num_arguments = num_arguments
+        self._module_of = {} if module_of is None else module_of
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._constructors
+
+    def names(self) -> list[str]:
+        """Returns the names, in alphabetical order."""
+        return sorted(self._constructors)
+
+    def register(self, name: str, constructor: Callable[..., T]) -> None:
+        """Adds a constructor.
+
+        Raises ValueError if the name is taken or is not a Python identifier, TypeError if the constructor cannot be
+        called.
+        """
+        if not name.isidentifier():
+            raise ValueError(
+                f"the name of {self._a_noun} must be a Python identifier such as 'my_{self.noun}', not {name!r}"
+            )
+        if name in self._constructors:
+            raise ValueError(f"{name!r} is registered already; choose a name that is not one of {self.names()}")
+        if not callable(constructor):
+            raise TypeError(f"the constructor of {name!r} must be callable, not {constructor!r}")
+        self._constructors[name] = constructor
+
+    def make(self, text: str, *arguments: Any, **parameters: Any) -> T:
+        """Returns what `text` names: `constructor(*arguments, **parameters)`.
+
+        Raises ParameterError (a ValueError) for an unknown name or parameter, for one given twice, and for a module
+        that cannot be imported or does not register the name. The message lists what is allowed.
+        """
+        module, name, written = parse(text, f"expected {self._a_noun} such as {self.examples}, not {text!r}")
+        if module:
+            self._import(module, name, text)
+        if name not in self._constructors:
+            raise ParameterError(f"unknown {self.noun} {name!r}; the {self.noun}s are {', '.join(self.names())}")
+        if twice := sorted(written.keys() & parameters.keys()):
+            raise ParameterError(f"{', '.join(twice)} given twice: in {text!r} and as a keyword")
+        parameters = written | parameters
+        constructor = self._constructors[name]
+        signature = list(inspect.signature(constructor).parameters.values())[self._num_arguments :]
+        if not any(p.kind is p.VAR_KEYWORD for p in signature):
+            allowed = [p.name for p in signature]
+            for unknown in parameters.keys() - set(allowed):
+                raise ParameterError(
+                    f"{name} has no parameter {unknown!r}; its parameters are {', '.join(allowed) or 'none'}"
+                )
+        return constructor(*arguments, **parameters)
+
+    @property
+    def _a_noun(self) -> str:
+        return f"{'an' if self.noun[0] in 'aeiou' else 'a'} {self.noun}"
+
+    def _import(self, module: str, name: str, text: str) -> None:
+        """Imports the module that registers a name. Raises ParameterError unless it is registered afterwards."""
+        if name in self.built_in:
+            raise ParameterError(f"{name!r} is {self._a_noun} of jaxgames: write it without '{module}:', not {text!r}")
+        import_module(module, text)
+        if name not in self._constructors:
+            raise ParameterError(
+                f"{module!r} must call {self._register}({name!r}, ...) when it is imported, and does not; "
+                f"the {self.noun}s registered are {', '.join(self.names())}"
+            )
+        self._module_of.setdefault(name, module)  # the first one did register it; another may only have found it
+
+
+def import_module(module: str, text: str) -> Any:
+    """Returns an imported module, which `text` names. Raises ParameterError, with the reason, if that fails."""
+    try:
+        return importlib.import_module(module)
+    except Exception as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing and f"{module}.".startswith(f"{missing}."):
+            where = "it must be installed, be on PYTHONPATH, or lie in the current folder"
+            raise ParameterError(f"no module {missing!r} was found to make {text!r}: {where}") from None
+        reason = f"{type(error).__name__}: {error}"
+        raise ParameterError(f"importing {module!r} to make {text!r} failed: {reason}") from error
+
+
+def parse(text: str, expected: str) -> tuple[str, str, dict[str, Any]]:
+    """Returns the module ("" for none), the name and the parameters of `module:name(parameter=literal, ...)`.
+
+    Raises ParameterError with the message `expected` for another form.
+    """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
+        raise ParameterError(expected)
+    found = MODULE_AND_NAME.fullmatch(text)
+    module, call = (found[1], found[2]) if found else ("", text)
+    name, parameters = split_parameters(call, expected)
+    if not name.isidentifier():
+        raise ParameterError(expected)
+    return module, name, parameters
+
+
+def split_parameters(text: str, expected: str) -> tuple[str, dict[str, Any]]:
+    """Returns what stands before the last brackets, and the parameters in them; {} where `text` does not end with ")".
+
+    `runs/first@40(top=5)` is split into "runs/first@40" and {"top": 5}.
+
+    Raises ParameterError with the message `expected` unless the brackets hold `parameter=literal, ...`.
+    """
+    text = text.strip()
+    if not text.endswith(")"):
+        return text, {}
+    before, call = _last_call(text, expected)
+    if call.args:
+        raise ParameterError(expected)
+    parameters: dict[str, Any] = {}
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            raise ParameterError(expected)
+        if keyword.arg in parameters:
+            raise ParameterError(f"{keyword.arg} given twice in {text!r}")
+        if isinstance(keyword.value, ast.Name):  # a bare word: the quotes are easily lost in a shell
+            parameters[keyword.arg] = keyword.value.id
+            continue
+        try:
+            parameters[keyword.arg] = ast.literal_eval(keyword.value)
+        except (ValueError, TypeError):
+            raise ParameterError(f"the value of {keyword.arg!r} in {text!r} must be a literal") from None
+    return before.rstrip(), parameters
+
+
+def _last_call(text: str, expected: str) -> tuple[str, ast.Call]:
+    """Returns what stands before the brackets at the end of `text`, and the brackets as a call."""
+    for start, character in enumerate(text):  # the first bracket from which the rest is one call
+        if character == "(":
+            try:
+                call = ast.parse("f" + text[start:], mode="eval").body
+            except (SyntaxError, ValueError):
+                continue
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+                return text[:start], call
+    raise ParameterError(expected)
+
+
+def split_list(text: str) -> list[str]:
+    """Returns the parts of a list with commas; commas in brackets do not count.
+
+    `random,runs/first(temperature=0, top=3)` has two parts.
+    """
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
