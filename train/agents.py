@@ -26,6 +26,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 import tyro
 
 from jaxgames import Env, ParameterError, agents
+from jaxgames._checks import check_text
 from jaxgames._names import MODULE_AND_NAME, split_parameters
 from jaxgames.agents import Agent
 from train.driver.commands import print_result
@@ -69,6 +70,7 @@ def parse(text: str) -> RunText | None:
 
     Raises FileNotFoundError if it names neither, ValueError if the iteration or the brackets cannot be read.
     """
+    check_text(text)
     if _is_library_agent(text):
         return None
     if _holds_run(text):
@@ -165,8 +167,8 @@ def _neither(folder: str) -> str:
     found = f" (such as {', '.join(dict.fromkeys(runs[:8]))})" if runs else ""
     learners = " or ".join(f"train.{name}" for name in LEARNERS)
     return (
-        f"{folder} holds no run: expected the folder of a run that {learners} wrote{found}, or one of the agents "
-        f"{', '.join(agents.list_agents())}"
+        f"{folder or repr(folder)} holds no run: expected the folder of a run that {learners} wrote{found}, or one of "
+        f"the agents {', '.join(agents.list_agents())}"
     )
 
 
