@@ -207,22 +207,28 @@ def table(arguments: Arguments) -> dict[str, Any]:
 
 
 def checkpoints_of(run: RunFolder) -> list[dict[str, Any]]:
-    """Returns a row for each checkpoint of a run.
+    """Returns a row for each checkpoint of a run, except those that a process that trains removes meanwhile.
 
     A row has its agent, iteration, steps, the win rate of the evaluation after this iteration (None if there was
     none), and the bytes of its files.
     """
-    win_rates = {row["iteration"]: row.get("win_rate") for row in run.rows()}
-    return [
-        {
-            "agent": f"{run.folder}@{iteration}",
-            "iteration": iteration,
-            "steps": iteration * run.config.steps_per_iteration,
-            "win_rate": win_rates.get(iteration),
-            "bytes": run.checkpoint_bytes(iteration),
-        }
-        for iteration in run.checkpoints()
-    ]
+    win_rates = {row["iteration"]: row["win_rate"] for row in run.rows() if row.get("win_rate") is not None}
+    rows: list[dict[str, Any]] = []
+    for iteration in run.checkpoints():
+        try:
+            num_bytes = run.checkpoint_bytes(iteration)
+        except FileNotFoundError:
+            continue
+        rows.append(
+            {
+                "agent": f"{run.folder}@{iteration}",
+                "iteration": iteration,
+                "steps": iteration * run.config.steps_per_iteration,
+                "win_rate": round(win_rates[iteration], 4) if iteration in win_rates else None,
+                "bytes": num_bytes,
+            }
+        )
+    return rows
 
 
 if __name__ == "__main__":

@@ -207,6 +207,13 @@ def test_command_prints_the_checkpoints_of_runs(kept: RunFolder, capsys: pytest.
     assert [isinstance(agents.make(row["agent"], ENV), PolicyAgent) for row in rows] == [True] * 3
 
 
+def test_command_leaves_out_a_checkpoint_that_is_removed_meanwhile(
+    kept: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "checkpoints", lambda: [0, 10, 20])
+    assert [row["iteration"] for row in agents.checkpoints_of(kept)] == [0, 20]
+
+
 def test_command_without_a_run_prints_the_agents_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(agents.main) is None
     assert last_json(capsys)["agents"] == jaxgames.agents.list_agents()

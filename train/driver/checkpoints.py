@@ -81,6 +81,8 @@ class Checkpoints:
     def num_bytes(self, iteration: int) -> int:
         """Returns the size of a checkpoint's files. Raises FileNotFoundError if they are removed meanwhile."""
         files = [path for path in (self.folder / str(iteration)).rglob("*") if path.is_file()]
+        if not files:
+            raise FileNotFoundError(f"{self.folder} has no checkpoint of iteration {iteration}")
         return sum(path.stat().st_size for path in files)
 
     def close(self) -> None:
