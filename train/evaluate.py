@@ -25,8 +25,6 @@ from train.driver.metrics import rounded
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments(GameArguments):
-    """`games` is the number of games against each opponent."""
-
     agent: Annotated[str, tyro.conf.Positional]
     """The agent: a run, such as runs/first or "runs/first@40(temperature=0)", or another agent, such as greedy."""
     opponents: str = "random"
@@ -48,7 +46,10 @@ def main() -> None:
 def evaluate(arguments: Arguments) -> dict[str, Any]:
     """Returns the result that the command prints: `arena.results` in all games, and against each opponent."""
     arguments.check()
-    texts = [_text_of_agent(arguments), *split_list(arguments.opponents)]
+    opponent_texts = split_list(arguments.opponents)
+    if "" in opponent_texts:
+        raise ValueError(f"expected agents separated by commas, such as random,greedy, not {arguments.opponents!r}")
+    texts = [_text_of_agent(arguments), *opponent_texts]
     env = agents.env_for(texts, arguments.env)
     agent, *opponents = (agents.make(text, env) for text in texts)
     names = [agents.name_of(text) for text in texts]
@@ -67,9 +68,7 @@ def evaluate(arguments: Arguments) -> dict[str, Any]:
     return {
         "agent": arguments.agent,
         **rounded(total),
-        "opponents": [
-            {"opponent": text, **rounded(row)} for text, row in zip(split_list(arguments.opponents), rows, strict=True)
-        ],
+        "opponents": [{"opponent": text, **rounded(row)} for text, row in zip(opponent_texts, rows, strict=True)],
     }
 
 

@@ -37,7 +37,12 @@ class Openings(NamedTuple):
         if games_each < 1:
             raise ValueError(f"games_each must be at least 1, not {games_each}")
         place = jnp.arange(num_games) // games_each % self.number.size
-        return jax.tree.map(lambda leaf: leaf[place], self)
+        return _rows(self, place)
+
+
+@jax.jit
+def _rows(openings: Openings, place: jax.Array) -> Openings:
+    return jax.tree.map(lambda leaf: leaf[place], openings)
 
 
 def random_openings(env: Env[Any], key: jax.Array, num_openings: int, plies: int) -> Openings:

@@ -27,7 +27,7 @@ class GameArguments:
     env: str | None = None
     """The game, as `jaxgames.make` takes it. Needed only if no agent is a run."""
     games: int = 1000
-    """Games to play."""
+    """Games to play; with several opponents, against each of them."""
     openings: int = 0
     """The games begin with the positions of a list of so many random openings, in turn. 0: from the start."""
     opening_plies: int = 4
