@@ -24,13 +24,14 @@ import optax
 import jaxgames
 from jaxgames.wrappers import AutoResetState
 from train.driver import cli
+from train.driver.learner import traced_copy
 from train.models.policy import Params, Policy
 from train.models.policy_agent import PolicyAgent
 from train.ops.advantages import per_seat_advantages
 from train.ops.masked_categorical import log_prob_and_entropy, sample_and_log_prob
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ops.sharding import REPLICATED, SHARDED, SHARDED_BY_BOARD, on_each_device
-from train.ppo_config import FORMER_NAMES, Config, config_for
+from train.ppo_config import FORMER_NAMES, TRACED_SETTINGS, Config, config_for
 
 Metrics = dict[str, jax.Array]  # float32[] each
 
@@ -76,6 +77,7 @@ class PPO:
     name: ClassVar[str] = "ppo"
     config_type: ClassVar[type[Config]] = Config
     former_names: ClassVar[Mapping[str, str]] = FORMER_NAMES
+    traced_settings: ClassVar[tuple[str, ...]] = TRACED_SETTINGS
 
     config: Config
     env: jaxgames.Env[Any] = field(init=False)
@@ -100,6 +102,10 @@ class PPO:
     def partition_specs(self) -> Any:
         """Partition of each part of a train state over the devices."""
         return TrainState(REPLICATED, REPLICATED, SHARDED, SHARDED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
+
+    def with_traced(self, numbers: Mapping[str, jax.Array]) -> "PPO":
+        """Returns the learner with these numbers in its settings, for use inside of one trace."""
+        return traced_copy(self, numbers)
 
     def agent(self, params: Params, temperature: float | None = None) -> PolicyAgent:
         """Returns the agent with these parameters, by default at the temperature of the settings."""
