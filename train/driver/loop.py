@@ -5,13 +5,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 from jax.sharding import Mesh
 from tqdm import tqdm
 
@@ -72,9 +73,25 @@ class Settings:
         return every > 0 and (doubling or iteration % every == 0)
 
 
-def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> dict[str, Any]:
-    """Trains to the end of the run, or until Ctrl-C or SIGTERM. Returns the result, which a finished run stores."""
-    config = learner.config
+class Batch(NamedTuple):
+    """The runs that one loop trains at the same time. All are at the same iteration."""
+
+    num_runs: int
+    evaluate: Callable[[Any, Settings, Any, int], Mapping[str, Any]]
+    """Returns the metrics of an evaluation: from learner, settings, train state and iteration."""
+    progress: Callable[[Config, int], "AbstractContextManager[tqdm[Any]]"]
+    """Returns the progress bar: from the settings of learning, and the iterations that are done."""
+
+
+def run_training(
+    learner: Learner, recorder: Recorder, settings: Settings, batch: Batch | None = None
+) -> dict[str, Any]:
+    """Trains to the end of the run, or until Ctrl-C or SIGTERM. Returns the result, which a finished run stores.
+
+    Args:
+      batch: for more than one run at once. Metrics are then arrays over runs, seconds are a run's share of the time.
+    """
+    config, batch = learner.config, batch or Batch(1, evaluation, progress_bar)
     mesh = sharding.mesh_for(settings.devices, learner.divisible)
     resume = f"python -m train.{learner.name} --run-dir {recorder.folder} --resume"
     named = ", ".join(str(value) for name, value in learner.summary.items() if name != "seed")
@@ -97,7 +114,7 @@ def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> di
     log(f"compiled in {time.monotonic() - compile_start:.1f} s{resumed}")
 
     start = time.monotonic()
-    train_state, row = iterate_until_stopped(learner, recorder, settings, mesh, iterate, train_state)
+    train_state, row = iterate_until_stopped(learner, recorder, settings, batch, mesh, iterate, train_state)
     result = result_of(learner, recorder, int(train_state.iteration), time.monotonic() - start, row)
     if result["finished"]:
         recorder.finish(result)
@@ -111,34 +128,36 @@ def iterate_until_stopped(
     learner: Learner,
     recorder: Recorder,
     settings: Settings,
+    batch: Batch,
     mesh: Mesh,
     iterate: Callable[[Any], Any],
     train_state: Any,
-) -> tuple[Any, dict[str, float]]:
+) -> tuple[Any, dict[str, Any]]:
     """The train state and the row of metrics after the last iteration of the run, or the one that a signal stopped.
 
     The row is empty where no iteration was left.
     """
     config, first = learner.config, int(train_state.iteration)
-    row: dict[str, float] = {}
-    spent = 0.0  # seconds in iterations, without evaluations
-    with stop_signal() as stop, progress_bar(config, first) as bar:
+    row: dict[str, Any] = {}
+    spent = 0.0  # seconds in iterations, without evaluations; a run's share of them
+    with stop_signal() as stop, batch.progress(config, first) as bar:
         for iteration in range(first + 1, config.num_iterations + 1):
             iteration_start = time.monotonic()
             train_state, metrics = iterate(train_state)
             row = {"iteration": iteration, "steps": iteration * config.steps_per_iteration, **to_floats(metrics)}
-            spent += time.monotonic() - iteration_start
+            spent += (time.monotonic() - iteration_start) / batch.num_runs
             row["steps_per_second"] = (iteration - first) * config.steps_per_iteration / spent
             last = iteration == config.num_iterations
             if processes.is_leader() and (settings.evaluates(iteration) or (last and settings.evaluate_every)):
-                row |= evaluation(learner, settings, train_state, iteration)
-                bar.set_postfix(win_rate=f"{row['win_rate']:.3f}", turns=f"{row['mean_turns']:.1f}")
-                bar.write(describe(row, config), file=sys.stderr)
+                row |= batch.evaluate(learner, settings, train_state, iteration)
+                shown = {name: mean_over_runs(value) for name, value in row.items()}
+                bar.set_postfix(win_rate=f"{shown['win_rate']:.3f}", turns=f"{shown['mean_turns']:.1f}")
+                bar.write(describe(shown, config, batch.num_runs), file=sys.stderr)
             recorder.log(row)
             stopping = processes.any_process(stop.is_set())  # asked once: every process then stops here
             if last or stopping or iteration % settings.checkpoint_every == 0:
                 recorder.save(sharding.replicate(train_state, mesh))
-            bar.update(config.steps_per_iteration)
+            bar.update(config.steps_per_iteration * batch.num_runs)
             if stopping:
                 break
     return train_state, row
@@ -176,9 +195,14 @@ def result_of(
     }
 
 
+def evaluation_key(iteration: int) -> jax.Array:
+    """Returns the key of the games of an evaluation."""
+    return jax.random.fold_in(jax.random.key(EVALUATION_SEED), iteration)
+
+
 def evaluation(learner: Learner, settings: Settings, train_state: TrainState, iteration: int) -> dict[str, float]:
     """Returns the results of games against random opponents. Their key depends only on the iteration."""
-    key = jax.random.fold_in(jax.random.key(EVALUATION_SEED), iteration)
+    key = evaluation_key(iteration)
     agent = learner.agent(sharding.local_copy(train_state.params))
     return to_floats(_evaluate(learner.env, settings.evaluation_games, agent, key))
 
@@ -189,9 +213,17 @@ def _evaluate(env: Env[Any], num_games: int, agent: Agent, key: jax.Array) -> di
     return arena.evaluate(env, agent, RandomAgent(env), key, num_games)
 
 
-def describe(row: dict[str, float], config: Config) -> str:
+def mean_over_runs(value: Any) -> float:
+    """Returns the mean of the finite entries of an array over runs; a number itself."""
+    values = np.ravel(value)
+    found = values[np.isfinite(values)]
+    return float(found.mean()) if found.size else float("nan")
+
+
+def describe(row: dict[str, float], config: Config, num_runs: int = 1) -> str:
     """Returns an evaluation as one line of text."""
-    left = (config.num_iterations * config.steps_per_iteration - row["steps"]) / row["steps_per_second"]
+    left = config.num_iterations * config.steps_per_iteration - row["steps"]
+    left *= num_runs / row["steps_per_second"]
     return (
         f"{row['steps']:>12,.0f} steps   win rate {row['win_rate']:.3f}   turns to win {row['mean_turns']:5.1f}   "
         f"{row['steps_per_second']:,.0f} steps/s   {left:.0f} s left"

@@ -114,19 +114,7 @@ class RunFolder:
 
     def lock(self) -> None:
         """Reserves the folder for this process until `close`. Raises BlockingIOError if another process trains."""
-        file = (self.folder / "lock").open("a+")
-        try:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            holder = file.read().strip() or "another process"
-            file.close()
-            raise BlockingIOError(f"{self.folder} is in use by {holder}: wait for it to end, or stop it") from None
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
-        file.flush()
-        self._lock = file
+        self._lock = lock_folder(self.folder)
 
     def extend_to(self, total_steps: int) -> None:
         """Makes the run longer: writes its settings, and removes its result."""
@@ -135,7 +123,7 @@ class RunFolder:
         (self.folder / "result.json").unlink(missing_ok=True)
 
     def _write_config(self) -> None:
-        _write(self.folder / "config.json", json.dumps(stored_config.to_json(self.learner), indent=2) + "\n")
+        write_whole(self.folder / "config.json", json.dumps(stored_config.to_json(self.learner), indent=2) + "\n")
 
     def save(self, train_state: Any) -> None:
         """Writes a checkpoint, unless the iteration already has one."""
@@ -185,6 +173,16 @@ class RunFolder:
                 f"checkpoint and {wanted.get(name)} in the learner, and {len(differ) - 1} more arrays differ"
             )
 
+    def checkpoints(self) -> list[int]:
+        """Returns the iterations that have a checkpoint now, in ascending order."""
+        self._checkpoints.reload()  # another process may train
+        return sorted(self._checkpoints.all_steps())
+
+    def drop_after(self, iteration: int) -> None:
+        """Removes the checkpoints of later iterations, which will be repeated."""
+        for later in [each for each in self.checkpoints() if each > iteration]:
+            self._checkpoints.delete(later)
+
     def params(self) -> Any:
         """Returns the parameters of the last checkpoint. Raises FileNotFoundError if there is none."""
         train_state = self.restore()
@@ -212,7 +210,7 @@ class RunFolder:
     def truncate_metrics(self, iteration: int) -> None:
         """Drops the metrics of iterations after `iteration`, which will be repeated."""
         kept = [row for row in self.rows() if row["iteration"] <= iteration]
-        _write(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in kept))
+        write_whole(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in kept))
 
     def log(self, row: Mapping[str, float]) -> None:
         """Adds a line to the metrics; NaN and infinity become null."""
@@ -228,7 +226,7 @@ class RunFolder:
 
     def finish(self, result: Mapping[str, Any]) -> None:
         """Stores the result of a finished run."""
-        _write(self.folder / "result.json", json.dumps(result) + "\n")
+        write_whole(self.folder / "result.json", json.dumps(result) + "\n")
 
     def close(self) -> None:
         """Stops writing and releases the lock."""
@@ -237,6 +235,26 @@ class RunFolder:
             self._writer.close()
         if self._lock is not None:
             self._lock.close()
+
+
+def lock_folder(folder: Path) -> IO[str]:
+    """Returns the open file `lock`, which reserves the folder for this process until the file is closed.
+
+    Raises BlockingIOError if another process has reserved it.
+    """
+    file = (folder / "lock").open("a+")
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.seek(0)
+        holder = file.read().strip() or "another process"
+        file.close()
+        raise BlockingIOError(f"{folder} is in use by {holder}: wait for it to end, or stop it") from None
+    file.truncate(0)
+    file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+    file.flush()
+    return file
 
 
 def _storable(train_state: Any) -> Any:
@@ -268,7 +286,7 @@ def _row(line: bytes, place: str) -> dict[str, Any]:
     return row  # pyright: ignore[reportUnknownVariableType]  # keys are strings in JSON
 
 
-def _write(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """Writes the whole text or nothing, even when the process is killed meanwhile."""
     beside = path.with_suffix(path.suffix + ".new")
     beside.write_text(text)
