@@ -1,11 +1,12 @@
 """The training loop on the host: iterations, evaluations, checkpoints, progress, and how it stops."""
 
 import functools
+import math
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,13 +92,15 @@ def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> di
         log("the run is finished already; a larger --total-steps continues it")
         recorder.close()
         return stored
-    recorder.truncate_metrics(first)
+    last_kept = recorder.truncate_metrics(first)
     iterate = compile_iteration(learner, train_state, mesh)
     resumed = f", resumed after iteration {first}" if first else ""
     log(f"compiled in {time.monotonic() - compile_start:.1f} s{resumed}")
 
     start = time.monotonic()
-    train_state, row = iterate_until_stopped(learner, recorder, settings, mesh, iterate, train_state)
+    train_state, row = iterate_until_stopped(
+        learner, recorder, settings, mesh, iterate, train_state, seconds_of(last_kept)
+    )
     result = result_of(learner, recorder, int(train_state.iteration), time.monotonic() - start, row)
     if result["finished"]:
         recorder.finish(result)
@@ -114,10 +117,11 @@ def iterate_until_stopped(
     mesh: Mesh,
     iterate: Callable[[Any], Any],
     train_state: Any,
+    seconds_before: float,
 ) -> tuple[Any, dict[str, float]]:
     """The train state and the row of metrics after the last iteration of the run, or the one that a signal stopped.
 
-    The row is empty where no iteration was left.
+    The row is empty where no iteration was left. `seconds_before` are the seconds of the iterations before this start.
     """
     config, first = learner.config, int(train_state.iteration)
     row: dict[str, float] = {}
@@ -128,6 +132,7 @@ def iterate_until_stopped(
             train_state, metrics = iterate(train_state)
             row = {"iteration": iteration, "steps": iteration * config.steps_per_iteration, **to_floats(metrics)}
             spent += time.monotonic() - iteration_start
+            row["seconds"] = seconds_before + spent
             row["steps_per_second"] = (iteration - first) * config.steps_per_iteration / spent
             last = iteration == config.num_iterations
             if processes.is_leader() and (settings.evaluates(iteration) or (last and settings.evaluate_every)):
@@ -142,6 +147,15 @@ def iterate_until_stopped(
             if stopping:
                 break
     return train_state, row
+
+
+def seconds_of(last_kept: Mapping[str, Any] | None) -> float:
+    """Returns the seconds of training up to a row of metrics. None stands for the start of a run.
+
+    They are NaN where the row has none, because an older version wrote it.
+    """
+    seconds = 0.0 if last_kept is None else last_kept.get("seconds")
+    return math.nan if seconds is None else float(seconds)
 
 
 def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:
