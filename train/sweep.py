@@ -171,7 +171,7 @@ def run_sweep(sweep: Sweep, settings: Settings, cells_at_once: int = 0) -> dict[
             train_group(folder, names, group, settings, bar)
             for names, group in zip(sweep.groups(), groups, strict=True)  # stops at the first that a signal stopped
         )
-        result = {
+        result: dict[str, Any] = {
             "run_dir": str(folder),
             "learner": sweep.learner,
             "cells": len(sweep.cells),

@@ -155,8 +155,6 @@ class Cells:
     def iterate(self, train_state: CellsState) -> tuple[CellsState, dict[str, jax.Array]]:
         """Returns the train states after one iteration, and metrics (float32[cells] each)."""
 
-        count = len(self.config.learners)
-
         def iterate_cell(numbers: dict[str, jax.Array], cell: Any) -> tuple[Any, dict[str, jax.Array]]:
             return self.first.with_traced(numbers).iterate(cell)
 

@@ -1,6 +1,7 @@
 """The training loop on the host: iterations, evaluations, checkpoints, progress, and how it stops."""
 
 import functools
+import math
 import signal
 import sys
 import threading
@@ -108,13 +109,14 @@ def run_training(
         log("the run is finished already; a larger --total-steps continues it")
         recorder.close()
         return stored
-    recorder.truncate_metrics(first)
+    last_kept = recorder.truncate_metrics(first)
     iterate = compile_iteration(learner, train_state, mesh)
     resumed = f", resumed after iteration {first}" if first else ""
     log(f"compiled in {time.monotonic() - compile_start:.1f} s{resumed}")
 
     start = time.monotonic()
-    train_state, row = iterate_until_stopped(learner, recorder, settings, batch, mesh, iterate, train_state)
+    before = seconds_of(last_kept)
+    train_state, row = iterate_until_stopped(learner, recorder, settings, batch, mesh, iterate, train_state, before)
     result = result_of(learner, recorder, int(train_state.iteration), time.monotonic() - start, row)
     if result["finished"]:
         recorder.finish(result)
@@ -132,10 +134,11 @@ def iterate_until_stopped(
     mesh: Mesh,
     iterate: Callable[[Any], Any],
     train_state: Any,
+    seconds_before: float,
 ) -> tuple[Any, dict[str, Any]]:
     """The train state and the row of metrics after the last iteration of the run, or the one that a signal stopped.
 
-    The row is empty where no iteration was left.
+    The row is empty where no iteration was left. `seconds_before` are the seconds of the iterations before this start.
     """
     config, first = learner.config, int(train_state.iteration)
     row: dict[str, Any] = {}
@@ -146,6 +149,7 @@ def iterate_until_stopped(
             train_state, metrics = iterate(train_state)
             row = {"iteration": iteration, "steps": iteration * config.steps_per_iteration, **to_floats(metrics)}
             spent += (time.monotonic() - iteration_start) / batch.num_runs
+            row["seconds"] = seconds_before + spent
             row["steps_per_second"] = (iteration - first) * config.steps_per_iteration / spent
             last = iteration == config.num_iterations
             if processes.is_leader() and (settings.evaluates(iteration) or (last and settings.evaluate_every)):
@@ -161,6 +165,15 @@ def iterate_until_stopped(
             if stopping:
                 break
     return train_state, row
+
+
+def seconds_of(last_kept: Mapping[str, Any] | None) -> float:
+    """Returns the seconds of training up to a row of metrics. None stands for the start of a run.
+
+    They are NaN where the row has none, because an older version wrote it.
+    """
+    seconds = 0.0 if last_kept is None else last_kept.get("seconds")
+    return math.nan if seconds is None else float(seconds)
 
 
 def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:

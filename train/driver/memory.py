@@ -15,7 +15,9 @@ from train.ops.sharding import is_key
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # bytes, or "max"
 
 
-def check_memory(learner: Learner, num_devices: int, config: Config | None = None, counts: Mapping[str, int] | None = None) -> None:
+def check_memory(
+    learner: Learner, num_devices: int, config: Config | None = None, counts: Mapping[str, int] | None = None
+) -> None:
     """Raises ValueError when `learner.held_arrays` are larger than the memory of the devices.
 
     Args:

@@ -46,7 +46,7 @@ class Recorder(Protocol):
 
     def restore(self) -> Any | None: ...
     def save(self, train_state: Any) -> None: ...
-    def truncate_metrics(self, iteration: int) -> None: ...
+    def truncate_metrics(self, iteration: int) -> dict[str, Any] | None: ...
     def log(self, row: Mapping[str, float]) -> None: ...
     def result(self) -> dict[str, Any] | None: ...
     def finish(self, result: Mapping[str, Any]) -> None: ...
@@ -207,10 +207,14 @@ class RunFolder:
             return None
         return result if isinstance(result, dict) and "finished" in result else None  # pyright: ignore[reportUnknownVariableType]  # keys are strings in JSON
 
-    def truncate_metrics(self, iteration: int) -> None:
-        """Drops the metrics of iterations after `iteration`, which will be repeated."""
+    def truncate_metrics(self, iteration: int) -> dict[str, Any] | None:
+        """Drops the metrics of iterations after `iteration`, which will be repeated. Returns the last row that is kept.
+
+        It is None if no row is kept.
+        """
         kept = [row for row in self.rows() if row["iteration"] <= iteration]
         write_whole(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in kept))
+        return kept[-1] if kept else None
 
     def log(self, row: Mapping[str, float]) -> None:
         """Adds a line to the metrics; NaN and infinity become null."""
