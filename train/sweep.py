@@ -282,8 +282,9 @@ def progress_bar(groups: Sequence[Group]) -> "tqdm[Any]":
 def part_of_bar(bar: "tqdm[Any]", group: Group, done: int) -> Generator["tqdm[Any]"]:
     """Yields the bar of the sweep, for a group that has done some iterations already."""
     steps = done * group.steps_per_iteration * len(group.learners)
-    bar.initial += steps  # they took no time
-    bar.update(steps)
+    if not bar.disable:
+        bar.initial += steps  # they took no time now
+        bar.update(steps)
     yield bar
 
 

@@ -44,8 +44,9 @@ class CellFolders:
 
     def truncate_metrics(self, iteration: int) -> dict[str, Any] | None:
         """Drops the metrics after an iteration. Returns the last row that is kept, of the first cell."""
-        last_rows = [run.truncate_metrics(iteration) for run in self._runs]
-        return last_rows[0]
+        kept = [run.truncate_metrics(iteration) for run in self._runs]
+        self._last_rows = [{name: value for name, value in (row or {}).items() if value is not None} for row in kept]
+        return kept[0]
 
     def log(self, row: Mapping[str, Any]) -> None:
         """Adds a line to the metrics of every cell. A number belongs to every cell, an array has one per cell."""

@@ -192,7 +192,7 @@ def compile_iteration(learner: Learner, train_state: Any, mesh: Mesh) -> Callabl
 
 
 def result_of(
-    learner: Learner, recorder: Recorder, iteration: int, seconds: float, row: dict[str, float]
+    learner: Learner, recorder: Recorder, iteration: int, seconds: float, row: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Returns the result that a run prints at its end; `row` is its last row of metrics."""
     config = learner.config
@@ -204,7 +204,7 @@ def result_of(
         "finished": iteration >= config.num_iterations,
         "seconds": round(seconds, 1),
         "steps_per_second": round(row["steps_per_second"]) if row else None,
-        **rounded({name: row[name] for name in ("win_rate", "mean_turns") if name in row}),
+        **rounded({name: mean_over_runs(row[name]) for name in ("win_rate", "mean_turns") if name in row}),
     }
 
 
