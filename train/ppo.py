@@ -24,7 +24,7 @@ import optax
 import jaxgames
 from jaxgames.wrappers import AutoResetState
 from train.driver import cli
-from train.models.policy import Params, Policy
+from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.models.policy_agent import PolicyAgent
 from train.ops.advantages import per_seat_advantages
 from train.ops.masked_categorical import log_prob_and_entropy, sample_and_log_prob
@@ -84,7 +84,8 @@ class PPO:
     def __post_init__(self) -> None:
         c, env = self.config, jaxgames.make(self.config.env)
         object.__setattr__(self, "env", env)
-        object.__setattr__(self, "policy", Policy.of(env, c.sharing, c.hidden_sizes, c.channels))
+        settings = {"hidden_sizes": c.hidden_sizes, "channels": c.channels, "activation": c.activation}
+        object.__setattr__(self, "policy", Policy.of(env, c.sharing, c.network, **settings))
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -114,7 +115,8 @@ class PPO:
         num_envs, num_players = self.config.num_envs, self.env.num_players
         boards = jax.vmap(jaxgames.auto_reset(self.env).init)(jax.random.split(boards_key, num_envs))
         stats = EpisodeStats(jnp.zeros(num_envs, jnp.int32), jnp.zeros((num_envs, num_players), jnp.float32))
-        return TrainState(params, make_optimizer(self.config).init(params), boards, stats, key, jnp.int32(0))
+        opt_state = make_optimizer(self.config).init(split_statistics(params)[0])
+        return TrainState(params, opt_state, boards, stats, key, jnp.int32(0))
 
     def load(self, train_state: TrainState) -> TrainState:
         """Returns the train state: this learner takes nothing from other runs."""
@@ -232,15 +234,20 @@ def update(
 
     def epoch(carry: tuple[Params, Any], key: jax.Array) -> Any:
         group_size = config.steps_per_iteration // groups
+        dropout_keys = None
+        if policy.network.training_mode:
+            key, dropout_key = jax.random.split(key)
+            dropout_keys = jax.random.split(dropout_key, config.num_minibatches)
         rows = shuffle(key, groups, group_size, config.num_minibatches, config.minibatch_size)
-        return jax.lax.scan(gradient_step, carry, rows)
+        return jax.lax.scan(gradient_step, carry, (rows, dropout_keys))
 
-    def gradient_step(carry: tuple[Params, Any], rows: jax.Array) -> Any:
-        params, opt_state = carry
-        loss = functools.partial(ppo_loss, config, policy)
-        gradient, metrics = jax.grad(loss, has_aux=True)(params, *take_rows(batch, rows))
-        updates, opt_state = optimizer.update(gradient, opt_state, params)
-        return (optax.apply_updates(params, updates), opt_state), metrics
+    def gradient_step(carry: tuple[Params, Any], minibatch: tuple[jax.Array, jax.Array | None]) -> Any:
+        (params, opt_state), (rows, dropout_key) = carry, minibatch
+        weights, statistics = split_statistics(params)
+        loss = functools.partial(ppo_loss, config, policy, statistics=statistics, dropout_key=dropout_key)
+        gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights, *take_rows(batch, rows))
+        updates, opt_state = optimizer.update(gradient, opt_state, weights)
+        return (merge_statistics(optax.apply_updates(weights, updates), statistics), opt_state), metrics
 
     key, subkey = jax.random.split(train_state.key)
     (params, opt_state), metrics = jax.lax.scan(
@@ -252,13 +259,22 @@ def update(
 
 
 def ppo_loss(
-    config: Config, policy: Policy, params: Params, steps: Transition, advantages: jax.Array, targets: jax.Array
-) -> tuple[jax.Array, Metrics]:
-    """Returns the loss and metrics of a minibatch [B, ...].
+    config: Config,
+    policy: Policy,
+    weights: Params,
+    steps: Transition,
+    advantages: jax.Array,
+    targets: jax.Array,
+    statistics: Params | None = None,
+    dropout_key: jax.Array | None = None,
+) -> tuple[jax.Array, tuple[Metrics, Params]]:
+    """Returns the loss of a minibatch [B, ...]; then its metrics, and the network's statistics after it.
 
-    The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy.
+    The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy. Statistics and key are for a network
+    with a training mode, such as batch normalisation or dropout.
     """
-    logits, value = policy.apply(params, steps.observation, steps.seat)
+    params = weights if statistics is None else merge_statistics(weights, statistics)
+    logits, value, statistics = policy.apply_in_training(params, steps.observation, steps.seat, dropout_key)
     log_prob, entropy = log_prob_and_entropy(logits, steps.mask, steps.action)
     log_ratio = log_prob - steps.log_prob
     ratio = jnp.exp(log_ratio)
@@ -268,13 +284,14 @@ def ppo_loss(
     value_loss = 0.5 * jnp.square(value - targets).mean()
     entropy = entropy.mean()
     loss = policy_loss + config.vf_coef * value_loss - config.ent_coef * entropy
-    return loss, {
+    metrics = {
         "policy_loss": policy_loss,
         "value_loss": value_loss,
         "entropy": entropy,
         "approx_kl": (ratio - 1 - log_ratio).mean(),
         "clip_fraction": (jnp.abs(ratio - 1) > config.clip_coef).mean(dtype=jnp.float32),
     }
+    return loss, (metrics, statistics)
 
 
 def make_optimizer(config: Config) -> optax.GradientTransformation:
