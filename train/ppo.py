@@ -22,11 +22,12 @@ import jax.numpy as jnp
 import optax
 
 import jaxgames
+from jaxgames.agents import Agent, with_epsilon
 from jaxgames.wrappers import AutoResetState
 from train.driver import cli
 from train.driver.learner import traced_copy
-from train.models.policy import Params, Policy
-from train.models.policy_agent import PolicyAgent
+from train.models.policy import Params, Policy, merge_statistics, split_statistics
+from train.models.policy_agent import PolicyAgent, reward_scale, seat_values
 from train.ops.advantages import per_seat_advantages
 from train.ops.masked_categorical import log_prob_and_entropy, sample_and_log_prob
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
@@ -86,7 +87,8 @@ class PPO:
     def __post_init__(self) -> None:
         c, env = self.config, jaxgames.make(self.config.env)
         object.__setattr__(self, "env", env)
-        object.__setattr__(self, "policy", Policy.of(env, c.sharing, c.hidden_sizes, c.channels))
+        settings = {"hidden_sizes": c.hidden_sizes, "channels": c.channels, "activation": c.activation}
+        object.__setattr__(self, "policy", Policy.of(env, c.sharing, c.network, **settings))
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -107,11 +109,13 @@ class PPO:
         """Returns the learner with these numbers in its settings, for use inside of one trace."""
         return traced_copy(self, numbers)
 
-    def agent(self, params: Params, temperature: float | None = None) -> PolicyAgent:
-        """Returns the agent with these parameters, by default at the temperature of the settings."""
-        return PolicyAgent(
-            params, self.env, self.policy, self.config.temperature if temperature is None else temperature
-        )
+    def agent(
+        self, params: Params, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
+    ) -> Agent:
+        """Returns the agent with these parameters; see `Learner.agent`."""
+        temperature = self.config.temperature if temperature is None else temperature
+        agent = PolicyAgent(params, self.env, self.policy, temperature, top)
+        return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
 
     def init(self, key: jax.Array) -> TrainState:
         """Returns the train state before the first iteration."""
@@ -120,7 +124,8 @@ class PPO:
         num_envs, num_players = self.config.num_envs, self.env.num_players
         boards = jax.vmap(jaxgames.auto_reset(self.env).init)(jax.random.split(boards_key, num_envs))
         stats = EpisodeStats(jnp.zeros(num_envs, jnp.int32), jnp.zeros((num_envs, num_players), jnp.float32))
-        return TrainState(params, make_optimizer(self.config).init(params), boards, stats, key, jnp.int32(0))
+        opt_state = make_optimizer(self.config).init(split_statistics(params)[0])
+        return TrainState(params, opt_state, boards, stats, key, jnp.int32(0))
 
     def load(self, train_state: TrainState) -> TrainState:
         """Returns the train state: this learner takes nothing from other runs."""
@@ -148,7 +153,7 @@ def collect(
 ) -> tuple[TrainState, Transition]:
     """Returns the new train state and `rollout_length` steps of every board, leaves [rollout_length, num_envs, ...]."""
     env = jaxgames.auto_reset(env)
-    reward_scale = 1.0 / max(abs(bound) for bound in env.reward_range)  # one set of weights then fits all games
+    scale = reward_scale(env)
 
     def step(carry: tuple[AutoResetState[Any], EpisodeStats], key: jax.Array):
         boards, stats = carry
@@ -167,7 +172,7 @@ def collect(
             action=action,
             log_prob=log_prob,
             value=value,
-            rewards=boards.rewards * reward_scale,
+            rewards=boards.rewards * scale,
             terminated=boards.terminated,
             truncated=boards.truncated,
             next_state=boards.before_reset,
@@ -207,15 +212,12 @@ def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, ste
     cut_off = steps.truncated.at[-1].set(~steps.terminated[-1]).reshape(-1)
     chunk = shape[1]
     order = jnp.argsort(~cut_off, stable=True)  # the boards that were cut off come first
-    seats = jnp.arange(env.num_players, dtype=jnp.int32)
 
     def evaluate_chunk(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         start, values = carry
         rows = jax.lax.dynamic_slice(order, (start,), (chunk,))
         chunk_boards = jax.tree.map(lambda x: x[rows], boards)
-        observations = jax.vmap(lambda board: jax.vmap(lambda seat: env.observe(board, seat))(seats))(chunk_boards)
-        _, seat_values = policy.apply(params, observations.reshape(-1, *env.observation_shape), jnp.tile(seats, chunk))
-        return start + chunk, values.at[rows].set(seat_values.reshape(chunk, -1))
+        return start + chunk, values.at[rows].set(seat_values(env, policy, params, chunk_boards))
 
     values = jnp.zeros((cut_off.size, env.num_players), jnp.float32)
     num_cut_off = cut_off.sum(dtype=jnp.int32)
@@ -238,15 +240,20 @@ def update(
 
     def epoch(carry: tuple[Params, Any], key: jax.Array) -> Any:
         group_size = config.steps_per_iteration // groups
+        dropout_keys = None
+        if policy.network.training_mode:
+            key, dropout_key = jax.random.split(key)
+            dropout_keys = jax.random.split(dropout_key, config.num_minibatches)
         rows = shuffle(key, groups, group_size, config.num_minibatches, config.minibatch_size)
-        return jax.lax.scan(gradient_step, carry, rows)
+        return jax.lax.scan(gradient_step, carry, (rows, dropout_keys))
 
-    def gradient_step(carry: tuple[Params, Any], rows: jax.Array) -> Any:
-        params, opt_state = carry
-        loss = functools.partial(ppo_loss, config, policy)
-        gradient, metrics = jax.grad(loss, has_aux=True)(params, *take_rows(batch, rows))
-        updates, opt_state = optimizer.update(gradient, opt_state, params)
-        return (optax.apply_updates(params, updates), opt_state), metrics
+    def gradient_step(carry: tuple[Params, Any], minibatch: tuple[jax.Array, jax.Array | None]) -> Any:
+        (params, opt_state), (rows, dropout_key) = carry, minibatch
+        weights, statistics = split_statistics(params)
+        loss = functools.partial(ppo_loss, config, policy, statistics=statistics, dropout_key=dropout_key)
+        gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights, *take_rows(batch, rows))
+        updates, opt_state = optimizer.update(gradient, opt_state, weights)
+        return (merge_statistics(optax.apply_updates(weights, updates), statistics), opt_state), metrics
 
     key, subkey = jax.random.split(train_state.key)
     (params, opt_state), metrics = jax.lax.scan(
@@ -258,13 +265,22 @@ def update(
 
 
 def ppo_loss(
-    config: Config, policy: Policy, params: Params, steps: Transition, advantages: jax.Array, targets: jax.Array
-) -> tuple[jax.Array, Metrics]:
-    """Returns the loss and metrics of a minibatch [B, ...].
+    config: Config,
+    policy: Policy,
+    weights: Params,
+    steps: Transition,
+    advantages: jax.Array,
+    targets: jax.Array,
+    statistics: Params | None = None,
+    dropout_key: jax.Array | None = None,
+) -> tuple[jax.Array, tuple[Metrics, Params]]:
+    """Returns the loss of a minibatch [B, ...]; then its metrics, and the network's statistics after it.
 
-    The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy.
+    The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy. Statistics and key are for a network
+    with a training mode, such as batch normalisation or dropout.
     """
-    logits, value = policy.apply(params, steps.observation, steps.seat)
+    params = weights if statistics is None else merge_statistics(weights, statistics)
+    logits, value, statistics = policy.apply_in_training(params, steps.observation, steps.seat, dropout_key)
     log_prob, entropy = log_prob_and_entropy(logits, steps.mask, steps.action)
     log_ratio = log_prob - steps.log_prob
     ratio = jnp.exp(log_ratio)
@@ -274,13 +290,14 @@ def ppo_loss(
     value_loss = 0.5 * jnp.square(value - targets).mean()
     entropy = entropy.mean()
     loss = policy_loss + config.vf_coef * value_loss - config.ent_coef * entropy
-    return loss, {
+    metrics = {
         "policy_loss": policy_loss,
         "value_loss": value_loss,
         "entropy": entropy,
         "approx_kl": (ratio - 1 - log_ratio).mean(),
         "clip_fraction": (jnp.abs(ratio - 1) > config.clip_coef).mean(dtype=jnp.float32),
     }
+    return loss, (metrics, statistics)
 
 
 def make_optimizer(config: Config) -> optax.GradientTransformation:

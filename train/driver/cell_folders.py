@@ -37,10 +37,10 @@ class CellFolders:
             return None
         return stack(pad([run.restore() for run in self._runs], self._padded))
 
-    def save(self, train_state: CellsState) -> None:
+    def save(self, train_state: CellsState, keep_every: int = 0) -> None:
         """Writes a checkpoint of every cell."""
         for run, cell in zip(self._runs, unstack(train_state.cells, len(self._runs)), strict=True):
-            run.save(cell)
+            run.save(cell, keep_every)
 
     def truncate_metrics(self, iteration: int) -> dict[str, Any] | None:
         """Drops the metrics after an iteration. Returns the last row that is kept, of the first cell."""

@@ -134,9 +134,11 @@ class Cells:
     def with_traced(self, numbers: Mapping[str, jax.Array]) -> "Cells":
         raise ValueError("the numbers of a sweep are those of its cells")
 
-    def agent(self, params: Any, temperature: float | None = None) -> Agent:
+    def agent(
+        self, params: Any, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
+    ) -> Agent:
         """Returns the agent of one cell with these parameters."""
-        return self.first.agent(params, temperature)
+        return self.first.agent(params, temperature, epsilon, top)
 
     def init(self, key: jax.Array) -> CellsState:
         """Returns the train states before the first iteration. The key is not used: each cell has its own seed."""
