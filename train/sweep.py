@@ -190,12 +190,11 @@ def group_of(learners: Mapping[str, Learner], settings: Settings, cells_at_once:
 
     Raises ValueError if there are fewer devices than asked for.
     """
-    devices = sharding.mesh_for(settings.devices, {}).size
-    devices = min(devices, len(learners))
-    all_cells = -(-len(learners) // devices)
+    devices = min(sharding.mesh_for(settings.devices, {}).size, len(learners))
+    of_device = -(-len(learners) // devices)
     on_cpu = jax.local_devices()[0].platform == "cpu"
-    at_once = min(cells_at_once or (1 if on_cpu else all_cells), all_cells)
-    return Group(tuple(learners.values()), devices, at_once)
+    chunks = -(-of_device // (cells_at_once or (1 if on_cpu else of_device)))
+    return Group(tuple(learners.values()), devices, -(-of_device // chunks))  # chunks of equal size
 
 
 def train_group(folder: Path, names: Mapping[str, Learner], group: Group, settings: Settings, bar: "tqdm[Any]") -> bool:

@@ -78,8 +78,9 @@ class Group:
 
     @property
     def padded(self) -> int:
-        """The number of cells with those that give every device the same number; they repeat the first cell."""
-        return -(-len(self.learners) // self.devices) * self.devices
+        """The number of cells with those that fill up the last chunk of every device; they repeat the first cell."""
+        together = self.devices * self.at_once
+        return -(-len(self.learners) // together) * together
 
     @property
     def seeds(self) -> np.ndarray:
@@ -186,10 +187,12 @@ class Cells:
             common = [each for each, part in zip(arguments, parts, strict=True) if part == REPLICATED]
             of_cells = tuple(each for each, part in zip(arguments, parts, strict=True) if part == SHARDED)
             own = functools.partial(function, *common)
-            if self.config.at_once >= self.config.padded // self.config.devices:
-                return jax.vmap(own)(*of_cells)
-            size = self.config.at_once if self.config.at_once > 1 else None
-            return jax.lax.map(lambda each: own(*each), of_cells, batch_size=size)
+            if self.config.at_once == 1:
+                return jax.lax.map(lambda cell: own(*cell), of_cells)
+            count, size = self.config.padded // self.config.devices, self.config.at_once
+            chunks = jax.tree.map(lambda x: x.reshape(count // size, size, *x.shape[1:]), of_cells)
+            results = jax.lax.map(lambda chunk: jax.vmap(own)(*chunk), chunks)
+            return jax.tree.map(lambda x: x.reshape(count, *x.shape[2:]), results)
 
         return on_each_device(of_device, *parts, out=SHARDED)
 
