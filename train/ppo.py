@@ -26,7 +26,9 @@ from jaxgames.wrappers import AutoResetState
 from train.driver import cli
 from train.models.policy import Params, Policy
 from train.models.policy_agent import PolicyAgent
+from train.opponents import Games, Opponents, OpponentState, is_among
 from train.ops.advantages import per_seat_advantages
+from train.ops.chosen_rows import map_chosen_rows
 from train.ops.masked_categorical import log_prob_and_entropy, sample_and_log_prob
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ops.sharding import REPLICATED, SHARDED, SHARDED_BY_BOARD, on_each_device
@@ -51,6 +53,7 @@ class TrainState(NamedTuple):
     episode_stats: EpisodeStats  # [num_envs]
     key: jax.Array
     iteration: jax.Array  # int32[]
+    opponents: OpponentState | None = None
 
 
 class Transition(NamedTuple):
@@ -67,6 +70,12 @@ class Transition(NamedTuple):
     truncated: jax.Array  # bool[]
     next_state: jaxgames.State  # the board that the step led to, before any restart
     episode_stats: EpisodeStats  # of the game that the step belongs to, the step included
+    learner_seats: jax.Array | None = None  # bool[num_players], in this game; None without opponents: all seats
+
+    @property
+    def is_learners(self) -> jax.Array | None:
+        """bool[...]: the mover's seat is one of the learner. None without opponents: all are."""
+        return None if self.learner_seats is None else is_among(self.seat, self.learner_seats)
 
 
 @dataclass(frozen=True)
@@ -80,16 +89,19 @@ class PPO:
     config: Config
     env: jaxgames.Env[Any] = field(init=False)
     policy: Policy = field(init=False)
+    opponents: Opponents | None = field(init=False)
 
     def __post_init__(self) -> None:
         c, env = self.config, jaxgames.make(self.config.env)
         object.__setattr__(self, "env", env)
+        object.__setattr__(self, "opponents", Opponents.of(env, c.opponents, c.learn_seats))
         object.__setattr__(self, "policy", Policy.of(env, c.sharing, c.hidden_sizes, c.channels))
 
     @property
     def summary(self) -> dict[str, Any]:
         """The settings that identify a run on its first line and in its result."""
-        return {"env": self.config.env, "sharing": self.config.sharing, "seed": self.config.seed}
+        opponents = {"opponents": ",".join(self.config.opponents)} if self.opponents else {}
+        return {"env": self.config.env, "sharing": self.config.sharing, **opponents, "seed": self.config.seed}
 
     @property
     def divisible(self) -> dict[str, int]:
@@ -99,7 +111,8 @@ class PPO:
     @property
     def partition_specs(self) -> Any:
         """Partition of each part of a train state over the devices."""
-        return TrainState(REPLICATED, REPLICATED, SHARDED, SHARDED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
+        opponents: Any = None if self.opponents is None else OpponentState(REPLICATED, SHARDED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
+        return TrainState(REPLICATED, REPLICATED, SHARDED, SHARDED, REPLICATED, REPLICATED, opponents)  # pyright: ignore[reportArgumentType]  # here, too
 
     def agent(self, params: Params, temperature: float | None = None) -> PolicyAgent:
         """Returns the agent with these parameters, by default at the temperature of the settings."""
@@ -109,16 +122,23 @@ class PPO:
 
     def init(self, key: jax.Array) -> TrainState:
         """Returns the train state before the first iteration."""
-        key, params_key, boards_key = jax.random.split(key, 3)
+        key, params_key, boards_key, *opponents_key = jax.random.split(key, 4 if self.opponents else 3)
         params = self.policy.init(params_key)
         num_envs, num_players = self.config.num_envs, self.env.num_players
         boards = jax.vmap(jaxgames.auto_reset(self.env).init)(jax.random.split(boards_key, num_envs))
         stats = EpisodeStats(jnp.zeros(num_envs, jnp.int32), jnp.zeros((num_envs, num_players), jnp.float32))
-        return TrainState(params, make_optimizer(self.config).init(params), boards, stats, key, jnp.int32(0))
+        train_state = TrainState(params, make_optimizer(self.config).init(params), boards, stats, key, jnp.int32(0))
+        if self.opponents is None:
+            return train_state
+        snapshot = functools.partial(self.agent, params)
+        return train_state._replace(opponents=self.opponents.init(opponents_key[0], num_envs, snapshot))
 
     def load(self, train_state: TrainState) -> TrainState:
-        """Returns the train state: this learner takes nothing from other runs."""
-        return train_state
+        """Returns the train state with the parameters of opponents that are other runs."""
+        if self.opponents is None or train_state.opponents is None:
+            return train_state
+        snapshot = functools.partial(self.agent, train_state.params)
+        return train_state._replace(opponents=self.opponents.load(train_state.opponents, snapshot))
 
     def held_arrays(self, key: jax.Array) -> tuple[TrainState, Transition]:
         """Returns a train state and the steps collected from it."""
@@ -134,24 +154,35 @@ class PPO:
         metrics = episode_metrics(env, steps)
         with jax.named_scope("update"):
             train_state, update_metrics = update(config, policy, train_state, steps, advantages)
-        return train_state._replace(iteration=train_state.iteration + 1), metrics | update_metrics
+        train_state = train_state._replace(iteration=train_state.iteration + 1)
+        if self.opponents is not None and train_state.opponents is not None:
+            snapshot = functools.partial(self.agent, train_state.params)
+            grown = self.opponents.grown(train_state.opponents, train_state.iteration, snapshot)
+            train_state = train_state._replace(opponents=grown)
+        return train_state, metrics | update_metrics
 
 
 def collect(
     config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState
 ) -> tuple[TrainState, Transition]:
     """Returns the new train state and `rollout_length` steps of every board, leaves [rollout_length, num_envs, ...]."""
-    env = jaxgames.auto_reset(env)
     reward_scale = 1.0 / max(abs(bound) for bound in env.reward_range)  # one set of weights then fits all games
+    opponents = Opponents.of(env, config.opponents, config.learn_seats)
+    state = train_state.opponents
+    players = None if opponents is None or state is None else opponents.players(state.agents)
+    env = jaxgames.auto_reset(env)
 
-    def step(carry: tuple[AutoResetState[Any], EpisodeStats], key: jax.Array):
-        boards, stats = carry
-        action_key, step_key = jax.random.split(key)
+    def step(carry: tuple[AutoResetState[Any], EpisodeStats, Games | None], key: jax.Array):
+        boards, stats, games = carry
+        action_key, step_key, *opponent_keys = jax.random.split(key, 2 if games is None else 4)
         observation = jax.vmap(env.observe)(boards)
         mask = jax.vmap(env.legal_action_mask)(boards)
         seat = boards.current_player
         logits, value = policy.apply(train_state.params, observation, seat)
         action, log_prob = sample_and_log_prob(action_key, logits, mask)
+        if players is not None and games is not None:
+            reply = players.act(opponent_keys[0], games, boards.board, mask, config.opponent_epsilon)
+            action = jnp.where(is_among(seat, games.learner_seats), action, reply)
         boards = jax.vmap(env.step)(boards, action, jax.random.split(step_key, config.num_envs))
         stats = EpisodeStats(stats.length + 1, stats.returns + boards.rewards)
         transition = Transition(
@@ -166,15 +197,20 @@ def collect(
             truncated=boards.truncated,
             next_state=boards.before_reset,
             episode_stats=stats,
+            learner_seats=None if games is None else games.learner_seats,
         )
         live = ~(boards.terminated | boards.truncated)
         stats = EpisodeStats(stats.length * live, stats.returns * live[:, None])
-        return (boards, stats), transition
+        if opponents is not None and games is not None:
+            games = opponents.restarted(games, opponent_keys[1], ~live)
+        return (boards, stats, games), transition
 
     key, subkey = jax.random.split(train_state.key)
     keys = jax.random.split(subkey, config.rollout_length)
-    (boards, stats), steps = jax.lax.scan(step, (train_state.boards, train_state.episode_stats), keys)
-    return train_state._replace(boards=boards, episode_stats=stats, key=key), steps
+    start = train_state.boards, train_state.episode_stats, None if state is None else state.games
+    (boards, stats, games), steps = jax.lax.scan(step, start, keys)
+    state = None if state is None or games is None else state._replace(games=games)
+    return train_state._replace(boards=boards, episode_stats=stats, key=key, opponents=state), steps
 
 
 def estimate_advantages(
@@ -200,21 +236,14 @@ def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, ste
     boards = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), steps.next_state)
     cut_off = steps.truncated.at[-1].set(~steps.terminated[-1]).reshape(-1)
     chunk = shape[1]
-    order = jnp.argsort(~cut_off, stable=True)  # the boards that were cut off come first
     seats = jnp.arange(env.num_players, dtype=jnp.int32)
 
-    def evaluate_chunk(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        start, values = carry
-        rows = jax.lax.dynamic_slice(order, (start,), (chunk,))
-        chunk_boards = jax.tree.map(lambda x: x[rows], boards)
-        observations = jax.vmap(lambda board: jax.vmap(lambda seat: env.observe(board, seat))(seats))(chunk_boards)
-        _, seat_values = policy.apply(params, observations.reshape(-1, *env.observation_shape), jnp.tile(seats, chunk))
-        return start + chunk, values.at[rows].set(seat_values.reshape(chunk, -1))
+    def evaluate(boards: Any) -> jax.Array:
+        observations = jax.vmap(lambda board: jax.vmap(lambda seat: env.observe(board, seat))(seats))(boards)
+        _, values = policy.apply(params, observations.reshape(-1, *env.observation_shape), jnp.tile(seats, chunk))
+        return values.reshape(chunk, -1)
 
-    values = jnp.zeros((cut_off.size, env.num_players), jnp.float32)
-    num_cut_off = cut_off.sum(dtype=jnp.int32)
-    _, values = jax.lax.while_loop(lambda carry: carry[0] < num_cut_off, evaluate_chunk, (jnp.int32(0), values))
-    return values.reshape(*shape, -1)
+    return map_chosen_rows(evaluate, boards, cut_off, chunk).reshape(*shape, -1)
 
 
 def update(
@@ -238,16 +267,19 @@ def update(
     def gradient_step(carry: tuple[Params, Any], rows: jax.Array) -> Any:
         params, opt_state = carry
         loss = functools.partial(ppo_loss, config, policy)
-        gradient, metrics = jax.grad(loss, has_aux=True)(params, *take_rows(batch, rows))
+        minibatch = take_rows(batch, rows)
+        gradient, metrics = jax.grad(loss, has_aux=True)(params, *minibatch)
         updates, opt_state = optimizer.update(gradient, opt_state, params)
-        return (optax.apply_updates(params, updates), opt_state), metrics
+        own = minibatch[0].is_learners
+        return (optax.apply_updates(params, updates), opt_state), (metrics, None if own is None else own.sum())
 
     key, subkey = jax.random.split(train_state.key)
-    (params, opt_state), metrics = jax.lax.scan(
+    (params, opt_state), (metrics, weights) = jax.lax.scan(
         epoch, (train_state.params, train_state.opt_state), jax.random.split(subkey, config.update_epochs)
     )
-    metrics = jax.tree.map(jnp.mean, metrics)
-    metrics["explained_variance"] = 1 - jnp.var(advantages) / (jnp.var(targets) + 1e-8)
+    own = steps.is_learners
+    metrics = jax.tree.map(lambda x: jnp.average(x, weights=weights), metrics)
+    metrics["explained_variance"] = 1 - jnp.var(advantages, where=own) / (jnp.var(targets, where=own) + 1e-8)
     return train_state._replace(params=params, opt_state=opt_state, key=key), metrics
 
 
@@ -256,25 +288,38 @@ def ppo_loss(
 ) -> tuple[jax.Array, Metrics]:
     """Returns the loss and metrics of a minibatch [B, ...].
 
-    The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy.
+    The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy. All means are over the learner's steps.
     """
     logits, value = policy.apply(params, steps.observation, steps.seat)
     log_prob, entropy = log_prob_and_entropy(logits, steps.mask, steps.action)
-    log_ratio = log_prob - steps.log_prob
+    own = steps.is_learners
+    log_ratio = zero_unless(own, log_prob - steps.log_prob)
     ratio = jnp.exp(log_ratio)
     clipped_ratio = jnp.clip(ratio, 1 - config.clip_coef, 1 + config.clip_coef)
-    advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-    policy_loss = -jnp.minimum(ratio * advantages, clipped_ratio * advantages).mean()
-    value_loss = 0.5 * jnp.square(value - targets).mean()
-    entropy = entropy.mean()
+    advantages = zero_unless(own, (advantages - advantages.mean(where=own)) / (advantages.std(where=own) + 1e-8))
+    policy_loss = -mean_over(own, jnp.minimum(ratio * advantages, clipped_ratio * advantages))
+    value_loss = 0.5 * mean_over(own, jnp.square(zero_unless(own, value - targets)))
+    entropy = mean_over(own, entropy)
     loss = policy_loss + config.vf_coef * value_loss - config.ent_coef * entropy
     return loss, {
         "policy_loss": policy_loss,
         "value_loss": value_loss,
         "entropy": entropy,
-        "approx_kl": (ratio - 1 - log_ratio).mean(),
-        "clip_fraction": (jnp.abs(ratio - 1) > config.clip_coef).mean(dtype=jnp.float32),
+        "approx_kl": mean_over(own, ratio - 1 - log_ratio),
+        "clip_fraction": mean_over(own, jnp.abs(ratio - 1) > config.clip_coef),
     }
+
+
+def zero_unless(chosen: jax.Array | None, x: jax.Array) -> jax.Array:
+    """Returns `x` with 0 wherever `chosen` is False, also for NaN and infinity; `x` itself for None."""
+    return x if chosen is None else jnp.where(chosen, x, 0)
+
+
+def mean_over(chosen: jax.Array | None, x: jax.Array) -> jax.Array:
+    """Returns float32[], the mean of the chosen entries of `x`, 0 if there are none; of all entries for None."""
+    if chosen is None:
+        return x.mean(dtype=jnp.float32)
+    return zero_unless(chosen, x).sum(dtype=jnp.float32) / jnp.maximum(chosen.sum(), 1)
 
 
 def make_optimizer(config: Config) -> optax.GradientTransformation:
@@ -292,21 +337,40 @@ def episode_metrics(env: jaxgames.Env[Any], steps: Transition) -> Metrics:
     """Returns means over the games that ended in the rollout; NaN if no game ended."""
     ended = steps.terminated | steps.truncated
     num_episodes = ended.sum(dtype=jnp.float32)
-    return {
-        "num_episodes": num_episodes,
-        "episode_length": (steps.episode_stats.length * ended).sum() / num_episodes,
-        "truncated_rate": steps.truncated.sum() / num_episodes,
-        **{
-            f"episode_return/seat_{seat}": (steps.episode_stats.returns[..., seat] * ended).sum() / num_episodes
-            for seat in range(env.num_players)
-        },
+    of_winners = on_each_device(
+        functools.partial(winners_of, env), SHARDED_BY_BOARD, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD
+    )
+    winners = of_winners(steps.next_state, steps.terminated)
+    returns = steps.episode_stats.returns * ended[..., None]
+    sums = {
+        "episode_length": steps.episode_stats.length * ended,
+        "episode_truncated_rate": steps.truncated,
+        "episode_draw_rate": steps.terminated & ~winners.any(-1),
+        **{f"episode_win_rate/seat_{seat}": winners[..., seat] for seat in range(env.num_players)},
+        **{f"episode_return/seat_{seat}": returns[..., seat] for seat in range(env.num_players)},
     }
+    if steps.learner_seats is not None:
+        learner, num_seats = steps.learner_seats, steps.learner_seats.sum(-1)
+        sums["episode_win_rate/learner"] = (winners & learner).any(-1)
+        sums["episode_return/learner"] = (returns * learner).sum(-1) / num_seats
+    return {"num_episodes": num_episodes} | {name: x.sum() / num_episodes for name, x in sums.items()}
+
+
+def winners_of(env: jaxgames.Env[Any], boards: Any, terminated: jax.Array) -> jax.Array:
+    """Returns bool[rollout_length, num_envs, num_players], the winners of the boards that terminated; else False.
+
+    Few boards have terminated, and in some games it takes long to find out who won.
+    """
+    shape = terminated.shape
+    flat = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), boards)
+    return map_chosen_rows(jax.vmap(env.winners), flat, terminated.reshape(-1), shape[1]).reshape(*shape, -1)
 
 
 def train(config: Config, key: jax.Array) -> tuple[TrainState, Metrics]:
     """Returns the last train state of a whole run, and metrics with a leading axis of iterations. Put it under jit."""
     ppo = PPO(config)
-    return jax.lax.scan(lambda train_state, _: ppo.iterate(train_state), ppo.init(key), length=config.num_iterations)
+    start = ppo.load(ppo.init(key))
+    return jax.lax.scan(lambda train_state, _: ppo.iterate(train_state), start, length=config.num_iterations)
 
 
 if __name__ == "__main__":
