@@ -120,7 +120,7 @@ class Opponents:
           FileNotFoundError, ValueError: as `train.agents.make`, except for checkpoints.
           ValueError: an agent cannot be traced.
         """
-        members = tuple(self._member(entry, snapshot, outline) for entry in self.entries)
+        members = tuple(self._member(entry, snapshot, agents.outline) for entry in self.entries)
         return OpponentState(members, self.draw(key, num_envs))
 
     def load(self, state: OpponentState, snapshot: Callable[[float], Agent]) -> OpponentState:
@@ -258,8 +258,3 @@ def act_in_group(stack: Any, place: jax.Array, key: jax.Array, boards: Any) -> j
     rows = jax.random.split(key, place.size), boards
     by_row = on_each_device(functools.partial(apply_by_seat, act), REPLICATED, SHARDED, SHARDED, out=SHARDED)
     return by_row(stack, rows, place)
-
-
-def outline(text: str, env: Env[Any]) -> Agent:
-    """Returns the agent that `text` names, with zeros for a run's parameters: it reads no checkpoint."""
-    return agents.make(text, env)

@@ -15,67 +15,33 @@ Source: Schulman et al., Proximal Policy Optimization Algorithms, 2017, arXiv:17
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import optax
 
 import jaxgames
-from jaxgames.wrappers import AutoResetState
+from jaxgames.agents import Agent, with_epsilon
+from train import agents
 from train.driver import cli
-from train.models.policy import Params, Policy
+from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.models.policy_agent import PolicyAgent
-from train.opponents import Games, Opponents, OpponentState, is_among
-from train.ops.advantages import per_seat_advantages
-from train.ops.chosen_rows import map_chosen_rows
-from train.ops.masked_categorical import log_prob_and_entropy, sample_and_log_prob
+from train.opponents import Opponents, OpponentState
+from train.ops.masked_categorical import log_prob_and_entropy
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
-from train.ops.sharding import REPLICATED, SHARDED, SHARDED_BY_BOARD, on_each_device
+from train.ops.sharding import REPLICATED, SHARDED
 from train.ppo_config import FORMER_NAMES, Config, config_for
-
-Metrics = dict[str, jax.Array]  # float32[] each
-
-
-class EpisodeStats(NamedTuple):
-    """Length and returns of the current game."""
-
-    length: jax.Array  # int32[], steps
-    returns: jax.Array  # float32[num_players]
-
-
-class TrainState(NamedTuple):
-    """The whole state of a run between two iterations."""
-
-    params: Params
-    opt_state: Any  # optax's
-    boards: AutoResetState[Any]  # [num_envs]
-    episode_stats: EpisodeStats  # [num_envs]
-    key: jax.Array
-    iteration: jax.Array  # int32[]
-    opponents: OpponentState | None = None
-
-
-class Transition(NamedTuple):
-    """One step of one board."""
-
-    observation: jax.Array  # bool[*observation_shape]
-    mask: jax.Array  # bool[num_actions]
-    seat: jax.Array  # int32[], the mover
-    action: jax.Array  # int32[]
-    log_prob: jax.Array  # float32[]
-    value: jax.Array  # float32[]
-    rewards: jax.Array  # float32[num_players], scaled
-    terminated: jax.Array  # bool[]
-    truncated: jax.Array  # bool[]
-    next_state: jaxgames.State  # the board that the step led to, before any restart
-    episode_stats: EpisodeStats  # of the game that the step belongs to, the step included
-    learner_seats: jax.Array | None = None  # bool[num_players], in this game; None without opponents: all seats
-
-    @property
-    def is_learners(self) -> jax.Array | None:
-        """bool[...]: the mover's seat is one of the learner. None without opponents: all are."""
-        return None if self.learner_seats is None else is_among(self.seat, self.learner_seats)
+from train.ppo_rollout import (
+    EpisodeStats,
+    Metrics,
+    TrainState,
+    Transition,
+    collect,
+    episode_metrics,
+    estimate_advantages,
+)
+from train.ppo_rollout import bootstrap_values as bootstrap_values
 
 
 @dataclass(frozen=True)
@@ -95,7 +61,8 @@ class PPO:
         c, env = self.config, jaxgames.make(self.config.env)
         object.__setattr__(self, "env", env)
         object.__setattr__(self, "opponents", Opponents.of(env, c.opponents, c.learn_seats))
-        object.__setattr__(self, "policy", Policy.of(env, c.sharing, c.hidden_sizes, c.channels))
+        settings = {"hidden_sizes": c.hidden_sizes, "channels": c.channels, "activation": c.activation}
+        object.__setattr__(self, "policy", Policy.of(env, c.sharing, c.network, **settings))
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -114,20 +81,31 @@ class PPO:
         opponents: Any = None if self.opponents is None else OpponentState(REPLICATED, SHARDED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
         return TrainState(REPLICATED, REPLICATED, SHARDED, SHARDED, REPLICATED, REPLICATED, opponents)  # pyright: ignore[reportArgumentType]  # here, too
 
-    def agent(self, params: Params, temperature: float | None = None) -> PolicyAgent:
-        """Returns the agent with these parameters, by default at the temperature of the settings."""
-        return PolicyAgent(
-            params, self.env, self.policy, self.config.temperature if temperature is None else temperature
-        )
+    def agent(
+        self, params: Params, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
+    ) -> Agent:
+        """Returns the agent with these parameters; see `Learner.agent`."""
+        temperature = self.config.temperature if temperature is None else temperature
+        agent = PolicyAgent(params, self.env, self.policy, temperature, top)
+        return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
+
+    def make_agent(self, text: str) -> Agent:
+        """Returns the agent that `text` names; see `train.agents.make`."""
+        return agents.make(text, self.env)
+
+    def init_params(self, key: jax.Array) -> Params:
+        """Returns random parameters."""
+        return self.policy.init(key)
 
     def init(self, key: jax.Array) -> TrainState:
         """Returns the train state before the first iteration."""
         key, params_key, boards_key, *opponents_key = jax.random.split(key, 4 if self.opponents else 3)
-        params = self.policy.init(params_key)
+        params = self.init_params(params_key)
         num_envs, num_players = self.config.num_envs, self.env.num_players
         boards = jax.vmap(jaxgames.auto_reset(self.env).init)(jax.random.split(boards_key, num_envs))
         stats = EpisodeStats(jnp.zeros(num_envs, jnp.int32), jnp.zeros((num_envs, num_players), jnp.float32))
-        train_state = TrainState(params, make_optimizer(self.config).init(params), boards, stats, key, jnp.int32(0))
+        opt_state = make_optimizer(self.config).init(split_statistics(params)[0])
+        train_state = TrainState(params, opt_state, boards, stats, key, jnp.int32(0))
         if self.opponents is None:
             return train_state
         snapshot = functools.partial(self.agent, params)
@@ -162,90 +140,6 @@ class PPO:
         return train_state, metrics | update_metrics
 
 
-def collect(
-    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState
-) -> tuple[TrainState, Transition]:
-    """Returns the new train state and `rollout_length` steps of every board, leaves [rollout_length, num_envs, ...]."""
-    reward_scale = 1.0 / max(abs(bound) for bound in env.reward_range)  # one set of weights then fits all games
-    opponents = Opponents.of(env, config.opponents, config.learn_seats)
-    state = train_state.opponents
-    players = None if opponents is None or state is None else opponents.players(state.agents)
-    env = jaxgames.auto_reset(env)
-
-    def step(carry: tuple[AutoResetState[Any], EpisodeStats, Games | None], key: jax.Array):
-        boards, stats, games = carry
-        action_key, step_key, *opponent_keys = jax.random.split(key, 2 if games is None else 4)
-        observation = jax.vmap(env.observe)(boards)
-        mask = jax.vmap(env.legal_action_mask)(boards)
-        seat = boards.current_player
-        logits, value = policy.apply(train_state.params, observation, seat)
-        action, log_prob = sample_and_log_prob(action_key, logits, mask)
-        if players is not None and games is not None:
-            reply = players.act(opponent_keys[0], games, boards.board, mask, config.opponent_epsilon)
-            action = jnp.where(is_among(seat, games.learner_seats), action, reply)
-        boards = jax.vmap(env.step)(boards, action, jax.random.split(step_key, config.num_envs))
-        stats = EpisodeStats(stats.length + 1, stats.returns + boards.rewards)
-        transition = Transition(
-            observation=observation,
-            mask=mask,
-            seat=seat,
-            action=action,
-            log_prob=log_prob,
-            value=value,
-            rewards=boards.rewards * reward_scale,
-            terminated=boards.terminated,
-            truncated=boards.truncated,
-            next_state=boards.before_reset,
-            episode_stats=stats,
-            learner_seats=None if games is None else games.learner_seats,
-        )
-        live = ~(boards.terminated | boards.truncated)
-        stats = EpisodeStats(stats.length * live, stats.returns * live[:, None])
-        if opponents is not None and games is not None:
-            games = opponents.restarted(games, opponent_keys[1], ~live)
-        return (boards, stats, games), transition
-
-    key, subkey = jax.random.split(train_state.key)
-    keys = jax.random.split(subkey, config.rollout_length)
-    start = train_state.boards, train_state.episode_stats, None if state is None else state.games
-    (boards, stats, games), steps = jax.lax.scan(step, start, keys)
-    state = None if state is None or games is None else state._replace(games=games)
-    return train_state._replace(boards=boards, episode_stats=stats, key=key, opponents=state), steps
-
-
-def estimate_advantages(
-    config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Transition
-) -> jax.Array:
-    """Returns the advantages float32[rollout_length, num_envs] of the steps of a rollout."""
-    bootstrap = on_each_device(
-        functools.partial(bootstrap_values, env, policy), REPLICATED, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD
-    )(params, steps)
-    estimate = functools.partial(per_seat_advantages, gamma=config.gamma, gae_lambda=config.gae_lambda)
-    return jax.vmap(estimate, in_axes=1, out_axes=1)(
-        steps.rewards, steps.value, steps.seat, steps.terminated, steps.truncated, bootstrap
-    )
-
-
-def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Transition) -> jax.Array:
-    """Returns float32[rollout_length, num_envs, num_players]: every seat's value of the boards to bootstrap from.
-
-    Those are truncated boards, and live boards at the end of the rollout; other entries are not used. Truncations are
-    rare, so only those boards are evaluated, in chunks of num_envs.
-    """
-    shape = steps.truncated.shape
-    boards = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), steps.next_state)
-    cut_off = steps.truncated.at[-1].set(~steps.terminated[-1]).reshape(-1)
-    chunk = shape[1]
-    seats = jnp.arange(env.num_players, dtype=jnp.int32)
-
-    def evaluate(boards: Any) -> jax.Array:
-        observations = jax.vmap(lambda board: jax.vmap(lambda seat: env.observe(board, seat))(seats))(boards)
-        _, values = policy.apply(params, observations.reshape(-1, *env.observation_shape), jnp.tile(seats, chunk))
-        return values.reshape(chunk, -1)
-
-    return map_chosen_rows(evaluate, boards, cut_off, chunk).reshape(*shape, -1)
-
-
 def update(
     config: Config, policy: Policy, train_state: TrainState, steps: Transition, advantages: jax.Array
 ) -> tuple[TrainState, Metrics]:
@@ -261,36 +155,51 @@ def update(
 
     def epoch(carry: tuple[Params, Any], key: jax.Array) -> Any:
         group_size = config.steps_per_iteration // groups
+        dropout_keys = None
+        if policy.network.training_mode:
+            key, dropout_key = jax.random.split(key)
+            dropout_keys = jax.random.split(dropout_key, config.num_minibatches)
         rows = shuffle(key, groups, group_size, config.num_minibatches, config.minibatch_size)
-        return jax.lax.scan(gradient_step, carry, rows)
+        return jax.lax.scan(gradient_step, carry, (rows, dropout_keys))
 
-    def gradient_step(carry: tuple[Params, Any], rows: jax.Array) -> Any:
-        params, opt_state = carry
-        loss = functools.partial(ppo_loss, config, policy)
-        minibatch = take_rows(batch, rows)
-        gradient, metrics = jax.grad(loss, has_aux=True)(params, *minibatch)
-        updates, opt_state = optimizer.update(gradient, opt_state, params)
-        own = minibatch[0].is_learners
-        return (optax.apply_updates(params, updates), opt_state), (metrics, None if own is None else own.sum())
+    def gradient_step(carry: tuple[Params, Any], minibatch: tuple[jax.Array, jax.Array | None]) -> Any:
+        (params, opt_state), (rows, dropout_key) = carry, minibatch
+        weights, statistics = split_statistics(params)
+        loss = functools.partial(ppo_loss, config, policy, statistics=statistics, dropout_key=dropout_key)
+        steps, advantages, targets = take_rows(batch, rows)
+        gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights, steps, advantages, targets)
+        updates, opt_state = optimizer.update(gradient, opt_state, weights)
+        num_own = None if steps.is_learners is None else steps.is_learners.sum()
+        return (merge_statistics(optax.apply_updates(weights, updates), statistics), opt_state), (metrics, num_own)
 
     key, subkey = jax.random.split(train_state.key)
-    (params, opt_state), (metrics, weights) = jax.lax.scan(
+    (params, opt_state), (metrics, num_own) = jax.lax.scan(
         epoch, (train_state.params, train_state.opt_state), jax.random.split(subkey, config.update_epochs)
     )
+    metrics = jax.tree.map(lambda x: jnp.average(x, weights=num_own), metrics)
     own = steps.is_learners
-    metrics = jax.tree.map(lambda x: jnp.average(x, weights=weights), metrics)
     metrics["explained_variance"] = 1 - jnp.var(advantages, where=own) / (jnp.var(targets, where=own) + 1e-8)
     return train_state._replace(params=params, opt_state=opt_state, key=key), metrics
 
 
 def ppo_loss(
-    config: Config, policy: Policy, params: Params, steps: Transition, advantages: jax.Array, targets: jax.Array
-) -> tuple[jax.Array, Metrics]:
-    """Returns the loss and metrics of a minibatch [B, ...].
+    config: Config,
+    policy: Policy,
+    weights: Params,
+    steps: Transition,
+    advantages: jax.Array,
+    targets: jax.Array,
+    statistics: Params | None = None,
+    dropout_key: jax.Array | None = None,
+) -> tuple[jax.Array, tuple[Metrics, Params]]:
+    """Returns the loss of a minibatch [B, ...]; then its metrics, and the network's statistics after it.
 
-    The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy. All means are over the learner's steps.
+    The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy. All are means over the learner's steps.
+    Statistics and key are for a network
+    with a training mode, such as batch normalisation or dropout.
     """
-    logits, value = policy.apply(params, steps.observation, steps.seat)
+    params = weights if statistics is None else merge_statistics(weights, statistics)
+    logits, value, statistics = policy.apply_in_training(params, steps.observation, steps.seat, dropout_key)
     log_prob, entropy = log_prob_and_entropy(logits, steps.mask, steps.action)
     own = steps.is_learners
     log_ratio = zero_unless(own, log_prob - steps.log_prob)
@@ -301,13 +210,14 @@ def ppo_loss(
     value_loss = 0.5 * mean_over(own, jnp.square(zero_unless(own, value - targets)))
     entropy = mean_over(own, entropy)
     loss = policy_loss + config.vf_coef * value_loss - config.ent_coef * entropy
-    return loss, {
+    metrics = {
         "policy_loss": policy_loss,
         "value_loss": value_loss,
         "entropy": entropy,
         "approx_kl": mean_over(own, ratio - 1 - log_ratio),
         "clip_fraction": mean_over(own, jnp.abs(ratio - 1) > config.clip_coef),
     }
+    return loss, (metrics, statistics)
 
 
 def zero_unless(chosen: jax.Array | None, x: jax.Array) -> jax.Array:
@@ -331,39 +241,6 @@ def make_optimizer(config: Config) -> optax.GradientTransformation:
         init, update = jax.vmap(optimizer.init), jax.vmap(optimizer.update)
         return optax.GradientTransformation(init, update)  # pyright: ignore[reportArgumentType]  # vmap hides the signature
     return optimizer
-
-
-def episode_metrics(env: jaxgames.Env[Any], steps: Transition) -> Metrics:
-    """Returns means over the games that ended in the rollout; NaN if no game ended."""
-    ended = steps.terminated | steps.truncated
-    num_episodes = ended.sum(dtype=jnp.float32)
-    of_winners = on_each_device(
-        functools.partial(winners_of, env), SHARDED_BY_BOARD, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD
-    )
-    winners = of_winners(steps.next_state, steps.terminated)
-    returns = steps.episode_stats.returns * ended[..., None]
-    sums = {
-        "episode_length": steps.episode_stats.length * ended,
-        "episode_truncated_rate": steps.truncated,
-        "episode_draw_rate": steps.terminated & ~winners.any(-1),
-        **{f"episode_win_rate/seat_{seat}": winners[..., seat] for seat in range(env.num_players)},
-        **{f"episode_return/seat_{seat}": returns[..., seat] for seat in range(env.num_players)},
-    }
-    if steps.learner_seats is not None:
-        learner, num_seats = steps.learner_seats, steps.learner_seats.sum(-1)
-        sums["episode_win_rate/learner"] = (winners & learner).any(-1)
-        sums["episode_return/learner"] = (returns * learner).sum(-1) / num_seats
-    return {"num_episodes": num_episodes} | {name: x.sum() / num_episodes for name, x in sums.items()}
-
-
-def winners_of(env: jaxgames.Env[Any], boards: Any, terminated: jax.Array) -> jax.Array:
-    """Returns bool[rollout_length, num_envs, num_players], the winners of the boards that terminated; else False.
-
-    Few boards have terminated, and in some games it takes long to find out who won.
-    """
-    shape = terminated.shape
-    flat = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), boards)
-    return map_chosen_rows(jax.vmap(env.winners), flat, terminated.reshape(-1), shape[1]).reshape(*shape, -1)
 
 
 def train(config: Config, key: jax.Array) -> tuple[TrainState, Metrics]:

@@ -47,10 +47,16 @@ class Config:
     """Weight of the entropy bonus."""
     max_grad_norm: float = 0.5
     """Global norm at which gradients are clipped."""
+    network: str | None = None
+    """The network, with its parameters, such as "resnet(blocks=4)". None: conv if channels are given, else mlp."""
     channels: tuple[int, ...] = ()
-    """Channels of the encoder's 3 x 3 convolutions, for boards that are grids. If empty, there are none."""
-    hidden_sizes: tuple[int, ...] = (64, 64)
-    """Widths of the encoder's dense layers, which follow the convolutions."""
+    """Channels of the network's convolutions. If empty, the network's own default."""
+    hidden_sizes: tuple[int, ...] = ()
+    """Widths of the network's dense layers. If empty, the network's own default."""
+    activation: str | None = None
+    """Activation of the network's dense layers. None: the network's own default."""
+    init_from: str | None = None
+    """A run to take the first parameters from: its folder, or folder@iteration for an earlier checkpoint."""
     temperature: float = 1.0
     """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
     opponents: tuple[str, ...] = ()
@@ -67,10 +73,9 @@ class Config:
         self._check_opponents(jaxgames.make(self.env).num_players)
         if self.sharing not in get_args(Sharing):
             raise ValueError(f"sharing must be one of {', '.join(get_args(Sharing))}, not {self.sharing!r}")
-        if not self.hidden_sizes or min(self.hidden_sizes) < 1:
-            raise ValueError(f"hidden_sizes must be one or more positive widths, not {self.hidden_sizes}")
-        if any(width < 1 for width in self.channels):
-            raise ValueError(f"channels must be positive numbers, not {self.channels}")
+        for name in ("channels", "hidden_sizes"):
+            if any(width < 1 for width in getattr(self, name)):
+                raise ValueError(f"{name} must be positive numbers, not {getattr(self, name)}")
         counts = ("total_steps", "num_envs", "rollout_length", "update_epochs", "num_minibatches")
         for name in (*counts, "learning_rate", "clip_coef", "max_grad_norm"):
             if not getattr(self, name) > 0:

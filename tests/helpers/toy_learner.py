@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 
 import jaxgames
-from jaxgames.agents import Agent
+from jaxgames import agents
+from jaxgames.agents import Agent, with_epsilon
 from jaxgames.wrappers import AutoResetState
 from tests.helpers.scripted_agents import Preferring
 from tests.helpers.sticks import Sticks
@@ -75,11 +76,20 @@ class ToyLearner:
     def partition_specs(self) -> Any:
         return TrainState(REPLICATED, SHARDED, REPLICATED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
 
-    def agent(self, params: Any, temperature: float | None = None) -> Agent:
-        return Preferring(Sticks(), params["preference"])
+    def agent(
+        self, params: Any, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
+    ) -> Agent:
+        agent = Preferring(Sticks(), params["preference"])
+        return with_epsilon(Sticks(), agent, epsilon) if epsilon else agent
+
+    def make_agent(self, text: str) -> Agent:
+        return agents.make(text, Sticks())
+
+    def init_params(self, key: jax.Array) -> dict[str, jax.Array]:
+        return {"preference": jnp.zeros(3), "weights": jnp.zeros(self.config.sizes)}
 
     def init(self, key: jax.Array) -> TrainState:
-        params = {"preference": jnp.zeros(3), "weights": jnp.zeros(self.config.sizes)}
+        params = self.init_params(key)
         boards = jax.vmap(ENV.init)(jax.random.split(key, self.config.num_envs))
         return TrainState(params, boards, jnp.zeros((2, 0)), key, jnp.int32(0))
 

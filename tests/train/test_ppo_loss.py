@@ -38,8 +38,8 @@ class Outputs(NamedTuple):
 
 
 class Table:
-    def apply(self, params: Outputs, observation: jax.Array, seat: jax.Array) -> Outputs:
-        return params
+    def apply_in_training(self, params: Outputs, observation: jax.Array, seat: jax.Array, key: None) -> Any:
+        return *params, {}
 
 
 TABLE = cast(Policy, Table())
@@ -59,7 +59,7 @@ STEPS: Any = cast(Any, Transition)(
 
 
 def test_loss_is_that_computed_by_hand() -> None:
-    loss, metrics = ppo.ppo_loss(CONFIG, TABLE, cast(Any, OUTPUTS), STEPS, ADVANTAGES, TARGETS)
+    loss, (metrics, _) = ppo.ppo_loss(CONFIG, TABLE, cast(Any, OUTPUTS), STEPS, ADVANTAGES, TARGETS)
     expected = {
         "policy_loss": -(1.3 - 0.7 + 1 - 1) / 4,  # a ratio of 2 counts as 1.3, one of 0.5 as 0.7
         "value_loss": 0.5 * 2**2 / 4,

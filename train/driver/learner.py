@@ -74,12 +74,36 @@ class Learner(Protocol):
         """PartitionSpecs of `train.ops.sharding` for a train state, or a prefix of it."""
         ...
 
-    def agent(self, params: Any, temperature: float | None = None) -> Agent:
-        """Returns the agent with these parameters, which can be traced. None: the temperature of the settings."""
+    def agent(
+        self, params: Any, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
+    ) -> Agent:
+        """Returns the agent with these parameters, which can be traced.
+
+        An agent's text can have the arguments after `params` in brackets: "runs/first(top=5)". A learner can have
+        others.
+
+        Args:
+          temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings.
+          epsilon: the probability of a uniformly random legal action instead.
+          top: the number of most probable legal actions that are sampled from; None for all.
+
+        Raises ValueError for a temperature below 0, an epsilon outside 0 to 1, or a top below 1.
+        """
         ...
 
     def init(self, key: jax.Array) -> Any:
         """Returns the train state before the first iteration."""
+        ...
+
+    def init_params(self, key: jax.Array) -> Any:
+        """Returns random parameters, of the shapes in a train state. It reads no files."""
+        ...
+
+    def make_agent(self, text: str) -> Agent:
+        """Returns the agent that `text` names, as a player of the learner's game; it may be that of another run.
+
+        Raises FileNotFoundError or ValueError if there is no such agent; the message says what is allowed.
+        """
         ...
 
     def load(self, train_state: Any) -> Any:
