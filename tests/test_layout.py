@@ -31,6 +31,7 @@ FLOORS = {
         ("random_play",),
         (
             "convolutions",
+            "footprint",
             "parameter_sharing",
             "peer_process",
             "peers",
