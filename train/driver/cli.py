@@ -92,7 +92,9 @@ def parse(learner_type: type[Learner], config_for: Callable[[str], Any], argumen
 def open_run(arguments: Arguments[Any], learner_type: type[Learner]) -> tuple[Learner, Recorder, Settings]:
     """Returns the run of this process, with process 0's settings. Errors of process 0 are raised in every process."""
     settings = arguments.settings
-    if settings.coordinator is not None:
+    if settings.distributed:
+        processes.join_detected(settings.join_timeout)
+    elif settings.coordinator is not None:
         processes.join(settings.coordinator, settings.processes, settings.process_id, settings.join_timeout)
     if processes.is_leader():
         return open_as_leader(learner_type(arguments.config), settings)

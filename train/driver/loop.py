@@ -54,6 +54,8 @@ class Settings:
     """The number of this process, from 0."""
     coordinator: str | None = None
     """HOST:PORT where the processes connect: the host of process 0, and any free port on it."""
+    distributed: bool = False
+    """Let JAX find the processes that Slurm, Open MPI, a TPU pod or Kubernetes started, instead of naming them."""
     join_timeout: int = 300
     """Seconds that processes wait for each other at the start."""
 
@@ -69,7 +71,7 @@ class Settings:
         ):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
-        processes.check_rendezvous(self.coordinator, self.processes, self.process_id)
+        processes.check_rendezvous(self.coordinator, self.processes, self.process_id, self.distributed)
 
     def evaluates(self, iteration: int) -> bool:
         """Returns whether an evaluation follows `iteration`."""
@@ -101,8 +103,8 @@ def run_training(
     resume = f"python -m train.{learner.name} --run-dir {recorder.folder} --resume"
     named = ", ".join(str(value) for name, value in learner.summary.items() if name != "seed")
     log(f"{named}: {config.num_iterations} iterations of {config.steps_per_iteration:,} steps")
-    log(f"run folder {recorder.folder}; devices: {mesh.size}, processes: {settings.processes}; compiling ...")
-    if settings.processes > 1:  # every process prints it, because any of them may be lost
+    log(f"run folder {recorder.folder}; devices: {mesh.size}, processes: {jax.process_count()}; compiling ...")
+    if jax.process_count() > 1:  # every process prints it, because any of them may be lost
         print(f"if a process is lost, continue with: {resume}", file=sys.stderr, flush=True)
 
     compile_start = time.monotonic()
@@ -271,7 +273,11 @@ def log(text: str) -> None:
 
 @contextmanager
 def stop_signal() -> Generator[threading.Event]:
-    """Yields an event that the first Ctrl-C or SIGTERM sets, to end a run after an iteration. A second one kills."""
+    """Yields an event that the first Ctrl-C or SIGTERM sets, to end a run after an iteration. A second one kills.
+
+    In a run of many processes, a first signal that comes after the run does not kill either. A scheduler signals all
+    processes, but not at the same moment: a process that already waits for the others must not be lost to them.
+    """
     stop = threading.Event()
 
     def ask(signum: int, frame: object) -> None:
@@ -284,5 +290,6 @@ def stop_signal() -> Generator[threading.Event]:
     try:
         yield stop
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        if jax.process_count() == 1:
+            for number, handler in before.items():
+                signal.signal(number, handler)

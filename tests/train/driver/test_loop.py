@@ -163,6 +163,27 @@ def test_seconds_are_unknown_after_a_row_without_them() -> None:
     assert math.isnan(loop.seconds_of({"iteration": 3, "seconds": None}))
 
 
+def test_first_signal_after_a_run_of_many_processes_does_not_kill(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The process waits for the others, which stopped for the same signal."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for processes, survives in ((1, False), (2, True)):
+        monkeypatch.setattr("jax.process_count", lambda processes=processes: processes)
+        try:
+            with loop.stop_signal() as stop:
+                pass
+            assert (signal.getsignal(signal.SIGTERM) != before[signal.SIGTERM]) == survives
+            if survives:
+                os.kill(os.getpid(), signal.SIGTERM)
+                assert stop.wait(9)
+                assert signal.getsignal(signal.SIGTERM) == before[signal.SIGTERM]  # a second one kills
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    assert "stopping" in capsys.readouterr().err
+
+
 def test_second_ctrl_c_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StoppedRun, "signals", (signal.SIGINT, signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
