@@ -209,10 +209,11 @@ def train_group(folder: Path, names: Mapping[str, Learner], group: Group, settin
             loop.log(f"{len(names)} cells are finished already")
             bar.update(total_steps(group))
             return True
-        devices = dataclasses.replace(settings, devices=group.devices)
-        stack.pop_all()  # the loop closes them
         batch = Batch(len(names), evaluate_cells, lambda config, done: part_of_bar(bar, group, done))
-        return loop.run_training(Cells(group), cells, devices, batch)["finished"]
+        settings = dataclasses.replace(settings, devices=group.devices)
+        result = loop.run_training(Cells(group), cells, settings, batch)
+        stack.pop_all()  # the loop has closed them
+        return result["finished"]
 
 
 def open_cell(folder: Path, learner: Learner) -> RunFolder:

@@ -45,7 +45,9 @@ class Settings:
     evaluate_every: int = 5
     """Iterations between evaluations; at the start also after iterations 1, 2, 4, ...; 0 for no evaluations."""
     evaluation_games: int = 100
-    """Games per evaluation: the policy plays one seat, drawn for each game, against uniformly random opponents."""
+    """Games per evaluation: the policy plays one seat against uniformly random opponents."""
+    evaluation_seat: int | None = None
+    """The policy's seat in evaluations. If not given, it is drawn for each game."""
     devices: int = 1
     """Devices per process, 0 for all. The boards are divided over them; each has a copy of the parameters."""
     processes: int = 1
@@ -226,13 +228,13 @@ def evaluation(learner: Learner, settings: Settings, train_state: TrainState, it
     """Returns the results of games against random opponents. Their key depends only on the iteration."""
     key = evaluation_key(iteration)
     agent = learner.agent(sharding.local_copy(train_state.params))
-    return to_floats(_evaluate(learner.env, settings.evaluation_games, agent, key))
+    return to_floats(_evaluate(learner.env, settings.evaluation_games, settings.evaluation_seat, agent, key))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _evaluate(env: Env[Any], num_games: int, agent: Agent, key: jax.Array) -> dict[str, jax.Array]:
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _evaluate(env: Env[Any], num_games: int, seat: int | None, agent: Agent, key: jax.Array) -> dict[str, jax.Array]:
     """`arena.evaluate` against random opponents, compiled once per game."""
-    return arena.evaluate(env, agent, RandomAgent(env), key, num_games)
+    return arena.evaluate(env, agent, RandomAgent(env), key, num_games, seat=seat)
 
 
 def mean_over_runs(value: Any) -> float:
