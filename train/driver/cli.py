@@ -105,6 +105,7 @@ def open_as_leader(learner: Learner, settings: Settings) -> tuple[Learner, Recor
     """Opens or creates the folder, and sends the settings to the other processes."""
     try:
         check_memory(learner, sharding.mesh_for(settings.devices, learner.divisible).size)  # before there is a folder
+        loop.evaluation_opponent(learner, settings)
         run = create_or_resume(learner, settings)
     except (ValueError, OSError) as error:
         processes.broadcast_from_leader({"error": str(error)})
