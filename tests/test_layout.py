@@ -23,7 +23,7 @@ FLOORS = {
         ("ops", "recipes"),
         ("driver", "models", "matrix", "ppo_config"),
         ("agents", "opponents"),
-        ("ppo", "alphazero", "imitation"),
+        ("ppo", "ppo_rollout", "alphazero", "imitation"),
         ("evaluate", "match", "ladder", "strength", "sweep", "play", "plot", "export", "analyse", "data"),
     ),
     "benchmarks": (

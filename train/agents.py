@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
+import jax
+import numpy as np
 import tyro
 
 from jaxgames import Env, ParameterError, agents
@@ -58,10 +60,21 @@ def make(text: str, env: Env[Any]) -> Agent:
     found = parse(text)
     if found is None:
         return agents.make(text, env)
-    run = open_run(found.folder)
-    if run.learner.env != env:
-        raise ValueError(f"{text} was trained on {run.learner.env}, not on {env}")
-    return agent_of_run(run, found.iteration, **found.parameters)
+    return agent_of_run(_open_for(text, found, env), found.iteration, **found.parameters)
+
+
+def outline(text: str, env: Env[Any]) -> Agent:
+    """Returns the agent that `text` names, with zeros for a run's parameters: it reads settings, but no checkpoint.
+
+    Raises FileNotFoundError or ValueError as `make`, except for checkpoints.
+    """
+    found = parse(text)
+    if found is None:
+        return agents.make(text, env)
+    run = _open_for(text, found, env)
+    _check_parameters(run, found.parameters)
+    params = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), run.params_shapes())
+    return run.learner.agent(params, **found.parameters)
 
 
 def parse(text: str) -> RunText | None:
@@ -104,6 +117,14 @@ def name_of(text: str) -> str:
     iteration = open_run(found.folder).kept_iteration(found.iteration)
     written = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items())
     return f"{found.folder}@{iteration}" + (f"({written})" if written else "")
+
+
+def _open_for(text: str, found: RunText, env: Env[Any]) -> RunFolder:
+    """The run that a text names. Raises ValueError unless it was trained on `env`."""
+    run = open_run(found.folder)
+    if run.learner.env != env:
+        raise ValueError(f"{text} was trained on {run.learner.env}, not on {env}")
+    return run
 
 
 def open_run(folder: Path) -> RunFolder:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import jaxgames
+from jaxgames._names import split_list
 from train.models.policy import Sharing
 from train.recipes import RECIPES
 
@@ -58,11 +59,18 @@ class Config:
     """A run to take the first parameters from: its folder, or folder@iteration for an earlier checkpoint."""
     temperature: float = 1.0
     """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
+    opponents: tuple[str, ...] = ()
+    """Agents that play the seats of no learner, separated by commas: random,runs/first@40,self@every=10. One is drawn
+    for every game. If empty, the policy plays every seat."""
+    opponent_epsilon: float = 0.0
+    """Probability that an opponent plays a uniformly random legal action instead."""
+    learn_seats: tuple[int, ...] = ()
+    """With opponents: the seats that the policy plays and learns. If empty, one seat is drawn for every game."""
 
     def __post_init__(self) -> None:
-        for name in ("channels", "hidden_sizes"):  # JSON stores them as lists
+        for name in ("channels", "hidden_sizes", "learn_seats"):  # JSON stores them as lists
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        jaxgames.make(self.env)
+        self._check_opponents(jaxgames.make(self.env).num_players)
         if self.sharing not in get_args(Sharing):
             raise ValueError(f"sharing must be one of {', '.join(get_args(Sharing))}, not {self.sharing!r}")
         for name in ("channels", "hidden_sizes"):
@@ -82,6 +90,23 @@ class Config:
             raise ValueError(
                 f"num_minibatches must be at most num_envs * rollout_length = {self.steps_per_iteration}, "
                 f"not {self.num_minibatches}"
+            )
+
+    def _check_opponents(self, num_players: int) -> None:
+        texts = (self.opponents,) if isinstance(self.opponents, str) else self.opponents
+        object.__setattr__(self, "opponents", tuple(part for text in texts for part in split_list(text)))
+        if not all(self.opponents):
+            raise ValueError(f"opponents must be agents separated by commas, not {','.join(self.opponents)!r}")
+        if not 0 <= self.opponent_epsilon <= 1:
+            raise ValueError(f"opponent_epsilon must be from 0 to 1, not {self.opponent_epsilon}")
+        for name in ("opponent_epsilon", "learn_seats"):
+            if getattr(self, name) and not self.opponents:
+                raise ValueError(f"{name} needs opponents: add --opponents random, or leave {name} out")
+        seats = self.learn_seats
+        if len({*seats}) < len(seats) or not {*seats} < {*range(num_players)}:
+            raise ValueError(
+                f"learn_seats must be different seats from 0 to {num_players - 1} and leave one to the opponents, "
+                f"not {' '.join(map(str, seats))}"
             )
 
     @property

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 import jaxgames
+from jaxgames import agents
 from jaxgames.agents import Agent, with_epsilon
 from jaxgames.wrappers import AutoResetState
 from tests.helpers.scripted_agents import Preferring
@@ -81,8 +82,14 @@ class ToyLearner:
         agent = Preferring(Sticks(), params["preference"])
         return with_epsilon(Sticks(), agent, epsilon) if epsilon else agent
 
+    def make_agent(self, text: str) -> Agent:
+        return agents.make(text, Sticks())
+
+    def init_params(self, key: jax.Array) -> dict[str, jax.Array]:
+        return {"preference": jnp.zeros(3), "weights": jnp.zeros(self.config.sizes)}
+
     def init(self, key: jax.Array) -> TrainState:
-        params = {"preference": jnp.zeros(3), "weights": jnp.zeros(self.config.sizes)}
+        params = self.init_params(key)
         boards = jax.vmap(ENV.init)(jax.random.split(key, self.config.num_envs))
         return TrainState(params, boards, jnp.zeros((2, 0)), key, jnp.int32(0))
 

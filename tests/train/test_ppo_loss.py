@@ -53,6 +53,7 @@ STEPS: Any = cast(Any, Transition)(
         "mask": jnp.array([[True, True, False]] * 4),  # both legal actions have the probability 1 / 2
         "action": jnp.array([0, 1, 0, 1]),
         "log_prob": jnp.asarray(np.log(0.5 / RATIO), jnp.float32),
+        "learner_seats": None,
     }
 )
 

@@ -95,6 +95,17 @@ class Learner(Protocol):
         """Returns the train state before the first iteration."""
         ...
 
+    def init_params(self, key: jax.Array) -> Any:
+        """Returns random parameters, of the shapes in a train state. It reads no files."""
+        ...
+
+    def make_agent(self, text: str) -> Agent:
+        """Returns the agent that `text` names, as a player of the learner's game; it may be that of another run.
+
+        Raises FileNotFoundError or ValueError if there is no such agent; the message says what is allowed.
+        """
+        ...
+
     def load(self, train_state: Any) -> Any:
         """Returns the train state of `init`, with what it takes from other runs, such as parameters to start from.
 

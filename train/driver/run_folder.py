@@ -178,7 +178,8 @@ class RunFolder:
         if not iterations:
             return None
         self.check_settings()
-        return self._checkpoints.read(iterations[-1], self._shapes())
+        train_state = jax.eval_shape(self.learner.init, jax.eval_shape(lambda: jax.random.key(0)))
+        return self._checkpoints.read(iterations[-1], train_state)
 
     def params(self, iteration: int | None = None) -> Any:
         """Returns the parameters of a checkpoint. Nothing else of it is read.
@@ -193,7 +194,7 @@ class RunFolder:
         iteration = self.kept_iteration(iteration)
         try:
             self._check_settings_of(iteration)
-            return self._checkpoints.read(iteration, {"params": self._shapes().params}, "params/")["params"]
+            return self._checkpoints.read(iteration, {"params": self.params_shapes()}, "params/")["params"]
         except Exception as error:  # whatever orbax raises for files that are not there
             if not self._checkpoints.disappears(iteration):
                 raise
@@ -214,9 +215,9 @@ class RunFolder:
             path = self.folder / "config.json"
             raise ValueError(f"{path} was changed since the run started: {'; '.join(changed)}")
 
-    def _shapes(self) -> Any:
-        """The train state of the run as shapes and dtypes."""
-        return jax.eval_shape(self.learner.init, jax.eval_shape(lambda: jax.random.key(0)))
+    def params_shapes(self) -> Any:
+        """Returns the parameters of the run as shapes and dtypes, which need no checkpoint."""
+        return jax.eval_shape(self.learner.init_params, jax.eval_shape(lambda: jax.random.key(0)))
 
     def rows(self) -> list[dict[str, Any]]:
         """Returns the lines of metrics.jsonl without an unfinished last line.

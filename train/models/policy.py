@@ -185,7 +185,7 @@ def merge_statistics(weights: Params, statistics: Params) -> Params:
     return {part: weights[part] | statistics[part] for part in weights}
 
 
-def apply_by_seat(apply: Callable[..., Any], params: Params, rows: jax.Array, seat: jax.Array) -> Any:
+def apply_by_seat(apply: Callable[..., Any], params: Params, rows: Any, seat: jax.Array) -> Any:
     """Returns `apply(params of seat[i], rows[i])` for every row i; each row is computed once.
 
     Rows are sorted into tiles with rows of a single seat, so everything is one batched product over tiles. At most one
@@ -195,13 +195,13 @@ def apply_by_seat(apply: Callable[..., Any], params: Params, rows: jax.Array, se
     Args:
       apply: (params of one seat, [tile, ...]) -> pytree of [tile, ...].
       params: pytree whose leaves have a leading axis of num_players.
-      rows: [B, ...].
+      rows: pytree of [B, ...].
       seat: int32[B].
 
     Returns:
       Pytree of [B, ...].
     """
-    num_rows, num_seats = rows.shape[0], jax.tree.leaves(params)[0].shape[0]
+    num_rows, num_seats = seat.shape[0], jax.tree.leaves(params)[0].shape[0]
     if num_rows < MIN_ROWS_FOR_TILES:
         of_all = jax.vmap(apply, in_axes=(0, None))(params, rows)
         return jax.tree.map(lambda leaf: leaf[seat, jnp.arange(num_rows)], of_all)
@@ -216,6 +216,6 @@ def apply_by_seat(apply: Callable[..., Any], params: Params, rows: jax.Array, se
     seat_of_tile = (jnp.arange(num_tiles)[:, None] >= jnp.cumsum(tiles)).sum(1).clip(max=num_seats - 1)
 
     row_of_slot = jnp.zeros(num_tiles * tile, jnp.int32).at[slot].set(jnp.arange(num_rows), unique_indices=True)
-    tiled = rows[row_of_slot].reshape(num_tiles, tile, *rows.shape[1:])
+    tiled = jax.tree.map(lambda x: x[row_of_slot].reshape(num_tiles, tile, *x.shape[1:]), rows)
     out = jax.vmap(apply)(jax.tree.map(lambda leaf: leaf[seat_of_tile], params), tiled)
     return jax.tree.map(lambda leaf: leaf.reshape(num_tiles * tile, *leaf.shape[2:])[slot], out)

@@ -78,8 +78,8 @@ def test_last_iteration_is_always_evaluated(tmp_path: Path) -> None:
 def test_row_of_metrics_has_every_metric_of_ppo(whole: Path) -> None:
     assert set(metrics_of(whole)[2]) == {
         *("iteration", "steps", "policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction"),
-        *("explained_variance", "num_episodes", "episode_length", "truncated_rate"),
-        *("episode_return/seat_0", "episode_return/seat_1"),
+        *("explained_variance", "num_episodes", "episode_length", "episode_truncated_rate", "episode_draw_rate"),
+        *(f"{name}/seat_{seat}" for name in ("episode_return", "episode_win_rate") for seat in range(2)),
     }
 
 
