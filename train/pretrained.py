@@ -8,20 +8,26 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
 from train import agents
+from train.driver.learner import Config
+from train.driver.loop import log
 from train.driver.run_folder import RunFolder
 from train.models.policy import Params
 
 SHOWN = 3  # of the arrays that do not fit, in an error
 
 
-def load_params(text: str, like: Params) -> Params:
+def load_params(text: str, like: Params, config: Config) -> Params:
     """Returns the parameters of a run's checkpoint, with their statistics such as those of a batch norm.
+
+    It logs in which game and sharing the two runs differ, except inside a trace.
 
     Args:
       text: `RUN` or `RUN@ITERATION`.
-      like: parameters {"encoder", "heads"} with the shapes of the new run, as arrays or `jax.ShapeDtypeStruct`.
+      like: parameters {"encoder", "heads"} with the shapes of the new run.
+      config: the settings of the new run.
 
     Raises:
       FileNotFoundError: there is no such run or checkpoint.
@@ -30,17 +36,13 @@ def load_params(text: str, like: Params) -> Params:
     run, iteration = find_run(text)
     with jax.ensure_compile_time_eval():  # inside a trace, too
         stored = run.params(iteration)
-    found, wanted = _shapes(stored), _shapes(like)
-    if copied := {name for name in wanted if name in found and wanted[name][1:] == found[name] != wanted[name]}:
-        found |= {name: wanted[name] for name in copied}
-    differ = [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]
-    if differ:
-        both = [f"{name} has shape {found.get(name)} there and {wanted.get(name)} here" for name in differ[:SHOWN]]
-        more = f"; {len(differ) - SHOWN} more arrays differ" if len(differ) > SHOWN else ""
-        raise ValueError(
-            f"the parameters of {text} do not fit this run: {'; '.join(both)}{more}. The runs need the same network, "
-            f"observations and actions; that run: {_described(run)}"
-        )
+    _check_shapes(text, run, stored, like)
+    settings = {name: (getattr(run.config, name, None), getattr(config, name)) for name in ("env", "sharing")}
+    differ = [
+        f"{name} is {theirs} there and {ours} here" for name, (theirs, ours) in settings.items() if theirs != ours
+    ]
+    if differ and not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(like)):
+        log(f"the first parameters are those of {text}; {' and '.join(differ)}")
     return jax.tree.map(lambda old, new: jnp.broadcast_to(old, new.shape).astype(new.dtype), stored, like)
 
 
@@ -55,19 +57,23 @@ def find_run(text: str) -> tuple[RunFolder, int | None]:
     return agents.open_run(named.folder), named.iteration
 
 
-def differences(text: str, config: Any) -> list[str]:
-    """Returns the game and the sharing of seats in which the run that `text` names differs from a run's settings."""
-    other = find_run(text)[0].config
-    return [
-        f"{name} is {theirs} there and {getattr(config, name)} here"
-        for name in ("env", "sharing")
-        if (theirs := getattr(other, name, None)) != getattr(config, name)
+def _check_shapes(text: str, run: RunFolder, stored: Params, like: Params) -> None:
+    """Raises ValueError unless each array has the shape of that of `like`, or that of each of its seats."""
+    found, wanted = _shapes(stored), _shapes(like)
+    differ = [
+        name
+        for name in {**wanted, **found}
+        if name not in wanted or found.get(name) not in (wanted[name], wanted[name][1:])
     ]
-
-
-def _described(run: RunFolder) -> str:
-    settings = {name: getattr(run.config, name, None) for name in ("env", "sharing", "network")}
-    return ", ".join(f"{name} {value}" for name, value in settings.items() if value is not None)
+    if differ:
+        both = [f"{name} has shape {found.get(name)} there and {wanted.get(name)} here" for name in differ[:SHOWN]]
+        more = f"; {len(differ) - SHOWN} more arrays differ" if len(differ) > SHOWN else ""
+        settings = {name: getattr(run.config, name, None) for name in ("env", "sharing", "network")}
+        trained = ", ".join(f"{name} {value}" for name, value in settings.items() if value is not None)
+        raise ValueError(
+            f"the parameters of {text} do not fit this run: {'; '.join(both)}{more}. Both runs need the same network "
+            f"and games with the same observations and actions; that run has {trained}"
+        )
 
 
 def _shapes(tree: Any) -> dict[str, tuple[int, ...]]:
