@@ -193,7 +193,9 @@ def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:
     """Returns the train state of the last checkpoint, or of a new run, divided over the mesh."""
     train_state = recorder.restore()
     if train_state is None:
-        train_state = learner.load(jax.jit(learner.init)(jax.random.key(learner.config.seed)))
+        train_state = jax.jit(learner.init)(jax.random.key(learner.config.seed))
+        if processes.is_leader():  # the others receive its train state, and need no access to files
+            train_state = learner.load(train_state)
     return sharding.shard(train_state, mesh, learner.partition_specs)
 
 
