@@ -238,8 +238,8 @@ def evaluation_opponent(learner: Learner, settings: Settings) -> Agent:
     opponent = learner.make_agent(settings.evaluation_opponent)
     if not opponent.on_device:
         raise ValueError(
-            f"evaluation_opponent = {settings.evaluation_opponent} plays on the host, and an evaluation is one compiled "
-            "program: choose another agent, or play it with train.evaluate after training"
+            f"evaluation_opponent = {settings.evaluation_opponent} plays on the host, and an evaluation is one "
+            "compiled program: choose another agent, or play it with train.evaluate after training"
         )
     return opponent
 
