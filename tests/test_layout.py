@@ -22,7 +22,7 @@ FLOORS = {
     "train": (
         ("ops", "recipes"),
         ("driver", "models", "matrix", "ppo_config"),
-        ("agents", "opponents"),
+        ("agents", "opponents", "pretrained"),
         ("ppo", "ppo_rollout", "alphazero", "imitation"),
         ("sweep_summary", "sweep_arguments"),
         ("evaluate", "match", "ladder", "strength", "sweep", "play", "plot", "export", "analyse", "data"),

@@ -43,6 +43,7 @@ from train.ppo_rollout import (
     estimate_advantages,
 )
 from train.ppo_rollout import bootstrap_values as bootstrap_values
+from train.pretrained import load_params
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,10 @@ class PPO:
         return train_state._replace(opponents=self.opponents.init(opponents_key[0], num_envs, snapshot))
 
     def load(self, train_state: TrainState) -> TrainState:
-        """Returns the train state with the parameters of opponents that are other runs."""
+        """Returns the train state with the parameters of `init_from`, and of opponents that are other runs."""
+        if self.config.init_from is not None:
+            params = load_params(self.config.init_from, train_state.params, self.config)
+            train_state = train_state._replace(params=params)
         if self.opponents is None or train_state.opponents is None:
             return train_state
         snapshot = functools.partial(self.agent, train_state.params)
@@ -201,13 +205,12 @@ def ppo_loss(
     """Returns the loss of a minibatch [B, ...]; then its metrics, and the network's statistics after it.
 
     The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy. All are means over the learner's steps.
-    Statistics and key are for a network
-    with a training mode, such as batch normalisation or dropout.
+    `statistics` and `dropout_key` are for a network with a training mode, such as batch norm or dropout.
     """
-    params = weights if statistics is None else merge_statistics(weights, statistics)
-    logits, value, statistics = policy.apply_in_training(params, steps.observation, steps.seat, dropout_key)
-    log_prob, entropy = log_prob_and_entropy(logits, steps.mask, steps.action)
     own = steps.is_learners
+    params = weights if statistics is None else merge_statistics(weights, statistics)
+    logits, value, statistics = policy.apply_in_training(params, steps.observation, steps.seat, dropout_key, own)
+    log_prob, entropy = log_prob_and_entropy(logits, steps.mask, steps.action)
     log_ratio = zero_unless(own, log_prob - steps.log_prob)
     ratio = jnp.exp(log_ratio)
     clipped_ratio = jnp.clip(ratio, 1 - config.clip_coef, 1 + config.clip_coef)

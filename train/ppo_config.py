@@ -6,9 +6,10 @@ from typing import Any, get_args
 import jaxgames
 from jaxgames._names import split_list
 from train.models.policy import Sharing
-from train.recipes import RECIPES
+from train.recipes import PRESETS, RECIPES
 
 MAX_SEED = 2**31 - 2  # JAX drops higher bits than 32; the next number is the seed of evaluations
+NETWORK_SETTINGS = ("network", "channels", "hidden_sizes", "activation")
 
 
 @dataclass(frozen=True)
@@ -147,14 +148,27 @@ FORMER_NAMES = {  # of settings, in config.json of older runs
 }
 
 
-def config_for(env: str, **changes: Any) -> Config:
+def config_for(env: str | None = None, *, preset: str | None = None, **changes: Any) -> Config:
     """Returns the default settings for a game: its entry in `train.recipes`, with `changes`.
 
+    With another `network`, the settings of the entry's own network are left out.
+
     Args:
-      env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)".
+      env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)". None: the preset's, or the
+        default of `Config`.
+      preset: a name of `train.recipes.PRESETS`, to start from instead of the game's entry.
       **changes: fields of `Config`.
 
     Raises:
-      ValueError: an unknown game or parameter, or a setting that is not allowed.
+      ValueError: an unknown game, parameter or preset, or a setting that is not allowed.
     """
-    return Config(env=env, **(RECIPES.get(jaxgames.make(env).id, {}) | changes))
+    if preset is None:
+        env = Config.env if env is None else env
+        settings = {"env": env} | RECIPES.get(jaxgames.make(env).id, {})
+    elif preset in PRESETS:
+        settings = PRESETS[preset] | ({} if env is None else {"env": env})
+    else:
+        raise ValueError(f"unknown preset {preset!r}; the presets are {', '.join(PRESETS)}")
+    if changes.get("network") is not None:
+        settings = {name: value for name, value in settings.items() if name not in NETWORK_SETTINGS}
+    return Config(**(settings | changes))

@@ -114,8 +114,8 @@ class ToyLearner:
         return TrainState(params, boards, train_state.nothing, key, train_state.iteration + 1), metrics
 
 
-def config_for(env: str, **changes: Any) -> Config:
-    return Config(env=env, **changes)
+def config_for(**changes: Any) -> Config:
+    return Config(**changes)
 
 
 def main() -> None:

@@ -38,7 +38,9 @@ class Outputs(NamedTuple):
 
 
 class Table:
-    def apply_in_training(self, params: Outputs, observation: jax.Array, seat: jax.Array, key: None) -> Any:
+    def apply_in_training(
+        self, params: Outputs, observation: jax.Array, seat: jax.Array, key: None, counted: jax.Array | None
+    ) -> Any:
         return *params, {}
 
 

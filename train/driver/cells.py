@@ -22,7 +22,7 @@ from jax.sharding import PartitionSpec
 
 import jaxgames
 from jaxgames import arena
-from jaxgames.agents import Agent, RandomAgent
+from jaxgames.agents import Agent
 from train.driver.learner import Config, Learner
 from train.driver.loop import Settings, evaluation_key
 from train.driver.metrics import to_floats
@@ -234,13 +234,13 @@ def unstack(cells: Any, count: int) -> list[Any]:
 
 
 def evaluate_cells(
-    cells: Cells, settings: Settings, train_state: CellsState, iteration: int
+    cells: Cells, settings: Settings, opponent: Agent, train_state: CellsState, iteration: int
 ) -> dict[str, np.ndarray | float]:
     """Returns `train.driver.loop.evaluation` of every cell: the same games as those of a single run, in one program."""
-    key = evaluation_key(iteration)
-    opponent = RandomAgent(cells.env)
-    with jax.set_mesh(sharding.mesh_for(cells.config.devices, cells.divisible)):
-        games, seat = settings.evaluation_games, settings.evaluation_seat
+    key, games, seat = evaluation_key(iteration), settings.evaluation_games, settings.evaluation_seat
+    mesh = sharding.mesh_for(cells.config.devices, cells.divisible)
+    opponent = jax.device_put(opponent, sharding.shardings(mesh, REPLICATED))
+    with jax.set_mesh(mesh):
         return to_floats(_evaluate(cells, games, seat, opponent, train_state.params, key))
 
 

@@ -115,7 +115,8 @@ class Learner(Protocol):
     def load(self, train_state: Any) -> Any:
         """Returns the train state of `init`, with what it takes from other runs, such as parameters to start from.
 
-        It reads files, once at the start of a new run. Checkpoints hold all that it returns.
+        It reads files, only in process 0 and at the start of a new run: once traced, before the folder is made, so that
+        what is missing or does not fit is an error at once; then with arrays. Checkpoints hold all that it returns.
         """
         ...
 

@@ -45,9 +45,12 @@ class Settings:
     evaluate_every: int = 5
     """Iterations between evaluations; at the start also after iterations 1, 2, 4, ...; 0 for no evaluations."""
     evaluation_games: int = 100
-    """Games per evaluation: the policy plays one seat against uniformly random opponents."""
+    """Games per evaluation: the policy plays one seat against the evaluation opponent."""
     evaluation_seat: int | None = None
     """The policy's seat in evaluations. If not given, it is drawn for each game."""
+    evaluation_opponent: str = "random"
+    """The agent on all other seats in evaluations, such as greedy or runs/first@40. It must be one that JAX can
+    compile; a run plays with the checkpoint that it has when this command starts."""
     devices: int = 1
     """Devices per process, 0 for all. The boards are divided over them; each has a copy of the parameters."""
     processes: int = 1
@@ -86,8 +89,8 @@ class Batch(NamedTuple):
     """The runs that one loop trains at the same time. All are at the same iteration."""
 
     num_runs: int
-    evaluate: Callable[[Any, Settings, Any, int], Mapping[str, Any]]
-    """Returns the metrics of an evaluation: from learner, settings, train state and iteration."""
+    evaluate: Callable[[Any, Settings, Agent, Any, int], Mapping[str, Any]]
+    """Returns the metrics of an evaluation: from learner, settings, opponent, train state and iteration."""
     progress: Callable[[Config, int], "AbstractContextManager[tqdm[Any]]"]
     """Returns the progress bar: from the settings of learning, and the iterations that are done."""
 
@@ -151,6 +154,7 @@ def iterate_until_stopped(
     The row is empty where no iteration was left. `seconds_before` are the seconds of the iterations before this start.
     """
     config, first = learner.config, int(train_state.iteration)
+    opponent = evaluation_opponent(learner, settings) if processes.is_leader() else RandomAgent(learner.env)
     row: dict[str, Any] = {}
     spent = 0.0  # seconds in iterations, without evaluations; a run's share of them
     with stop_signal() as stop, batch.progress(config, first) as bar:
@@ -163,7 +167,7 @@ def iterate_until_stopped(
             row["steps_per_second"] = (iteration - first) * config.steps_per_iteration / spent
             last = iteration == config.num_iterations
             if processes.is_leader() and (settings.evaluates(iteration) or (last and settings.evaluate_every)):
-                row |= batch.evaluate(learner, settings, train_state, iteration)
+                row |= batch.evaluate(learner, settings, opponent, train_state, iteration)
                 shown = {name: mean_over_runs(value) for name, value in row.items()}
                 bar.set_postfix(win_rate=f"{shown['win_rate']:.3f}", turns=f"{shown['mean_turns']:.1f}")
                 bar.write(describe(shown, config, batch.num_runs), file=sys.stderr)
@@ -191,7 +195,9 @@ def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:
     """Returns the train state of the last checkpoint, or of a new run, divided over the mesh."""
     train_state = recorder.restore()
     if train_state is None:
-        train_state = learner.load(jax.jit(learner.init)(jax.random.key(learner.config.seed)))
+        train_state = jax.jit(learner.init)(jax.random.key(learner.config.seed))
+        if processes.is_leader():  # the others receive its train state, and need no access to files
+            train_state = learner.load(train_state)
     return sharding.shard(train_state, mesh, learner.partition_specs)
 
 
@@ -224,17 +230,42 @@ def evaluation_key(iteration: int) -> jax.Array:
     return jax.random.fold_in(jax.random.key(EVALUATION_SEED), iteration)
 
 
-def evaluation(learner: Learner, settings: Settings, train_state: TrainState, iteration: int) -> dict[str, float]:
-    """Returns the results of games against random opponents. Their key depends only on the iteration."""
+def evaluation_opponent(learner: Learner, settings: Settings) -> Agent:
+    """Returns the agent that evaluations play against; with no evaluations, the random one.
+
+    Raises FileNotFoundError or ValueError if there is no such agent, ValueError if it plays on the host or the game
+    has no seat `evaluation_seat`.
+    """
+    if not settings.evaluate_every:
+        return RandomAgent(learner.env)
+    seat, num_players = settings.evaluation_seat, learner.env.num_players
+    if seat is not None and not 0 <= seat < num_players:
+        raise ValueError(f"evaluation_seat must be from 0 to {num_players - 1}, not {seat}")
+    opponent = learner.make_agent(settings.evaluation_opponent)
+    if not opponent.on_device:
+        raise ValueError(
+            f"evaluation_opponent = {settings.evaluation_opponent} plays on the host, and an evaluation is one "
+            "compiled program: choose another agent, or play it with train.evaluate after training"
+        )
+    return opponent
+
+
+def evaluation(
+    learner: Learner, settings: Settings, opponent: Agent, train_state: TrainState, iteration: int
+) -> dict[str, float]:
+    """Returns the results of games against an opponent. Their key depends only on the iteration."""
     key = evaluation_key(iteration)
     agent = learner.agent(sharding.local_copy(train_state.params))
-    return to_floats(_evaluate(learner.env, settings.evaluation_games, settings.evaluation_seat, agent, key))
+    games, seat = settings.evaluation_games, settings.evaluation_seat
+    return to_floats(_evaluate(learner.env, games, seat, agent, opponent, key))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _evaluate(env: Env[Any], num_games: int, seat: int | None, agent: Agent, key: jax.Array) -> dict[str, jax.Array]:
-    """`arena.evaluate` against random opponents, compiled once per game."""
-    return arena.evaluate(env, agent, RandomAgent(env), key, num_games, seat=seat)
+def _evaluate(
+    env: Env[Any], num_games: int, seat: int | None, agent: Agent, opponent: Agent, key: jax.Array
+) -> dict[str, jax.Array]:
+    """`arena.evaluate`, compiled once per game and kind of agents."""
+    return arena.evaluate(env, agent, opponent, key, num_games, seat=seat)
 
 
 def mean_over_runs(value: Any) -> float:

@@ -8,14 +8,14 @@ The two are apart so that seats can share the encoder and have their own heads (
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import flax.linen as nn
 import jax
 import numpy as np
 
 from jaxgames import Env
-from jaxgames._checks import ParameterError, ParameterTypeError
+from jaxgames._checks import ParameterError, ParameterTypeError, check_int
 
 ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
     "tanh": nn.tanh,
@@ -26,19 +26,22 @@ ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
 }
 
 
+MAX_SIZE = 1_000_000  # the largest number of units, channels or blocks that a network accepts
+
+
 @dataclass(frozen=True)
 class Network:
     """The encoder and the heads of one game: Flax modules without parameters, hashable and static under jit.
 
-    With `training_mode`, both modules take a second argument, `training`. It is None in play. In the update it is
-    bool[B], the rows that count in the statistics of a batch; units are then dropped, with the random numbers of
+    The modules named in `training_mode` take a second argument, `training`. It is None in play. In the update it is
+    bool[B], the rows that count in the statistics of the batch. Units can then be dropped with the random numbers of
     "dropout". Collections of variables other than "params", such as "batch_stats", are not changed by the optimizer:
-    they take the values that the modules give them in the update.
+    after a gradient step they have the values that the modules gave them.
     """
 
     encoder: nn.Module
     heads: nn.Module
-    training_mode: bool = False
+    training_mode: tuple[Literal["encoder", "heads"], ...] = ()
 
 
 class DenseHeads(nn.Module):
@@ -48,9 +51,19 @@ class DenseHeads(nn.Module):
 
     @nn.compact
     def __call__(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
-        logits = nn.Dense(self.num_actions, kernel_init=nn.initializers.orthogonal(0.01))(features)
-        value = nn.Dense(1, kernel_init=nn.initializers.orthogonal(0.01))(features)
+        logits = nn.Dense(self.num_actions, kernel_init=small())(features)
+        value = nn.Dense(1, kernel_init=small())(features)
         return logits, value[:, 0]
+
+
+def orthogonal() -> Any:
+    """Returns the initializer of layers that an activation follows."""
+    return nn.initializers.orthogonal(np.sqrt(2))
+
+
+def small() -> Any:
+    """Returns the initializer of last layers, which makes first policies nearly uniform and first values nearly 0."""
+    return nn.initializers.orthogonal(0.01)
 
 
 def check_sizes(name: str, sizes: object) -> tuple[int, ...]:
@@ -64,6 +77,18 @@ def check_sizes(name: str, sizes: object) -> tuple[int, ...]:
     return numbers
 
 
+def check_single(name: str, number: object) -> int:
+    """Returns the number; of a list with one entry, as `--channels 64` gives it, the entry.
+
+    Raises ParameterError unless it is a positive integer.
+    """
+    if isinstance(number, tuple) and len(number) == 1:  # pyright: ignore[reportUnknownArgumentType]  # checked next
+        number = number[0]
+    check_int(name, number, 1, MAX_SIZE)
+    assert isinstance(number, int)
+    return number
+
+
 def check_grid(network: str, env: Env[Any]) -> tuple[int, int, int]:
     """Returns the observation's height, width and planes. Raises ParameterError if observations are not grids."""
     if len(env.observation_shape) != 3:
@@ -73,8 +98,3 @@ def check_grid(network: str, env: Env[Any]) -> tuple[int, int, int]:
         )
     height, width, planes = env.observation_shape
     return height, width, planes
-
-
-def orthogonal() -> Any:
-    """Returns the initializer of layers that an activation follows."""
-    return nn.initializers.orthogonal(np.sqrt(2))

@@ -2,6 +2,8 @@
 
     mlp           dense layers
     conv          3 x 3 convolutions, then dense layers
+    resnet        residual blocks, a policy head on the cells of the board, a tanh value
+    alpha_mini    convolutions and dense layers with batch norm and dropout
 
 A text names a network as a text names a game: with parameters in brackets, or as `module:name(...)` for a network of
 your own. That module calls `register` when it is imported.
@@ -18,8 +20,10 @@ import numpy as np
 from jaxgames import Env
 from jaxgames._checks import check_choice
 from jaxgames._names import Registry
+from train.models.alpha_mini import alpha_mini
 from train.models.convolution import Convolution
 from train.models.layers import ACTIVATIONS, DenseHeads, Network, check_grid, check_sizes, orthogonal
+from train.models.resnet import resnet
 
 
 class DenseEncoder(nn.Module):
@@ -87,8 +91,8 @@ def conv(
 
 _networks: Registry[Network] = Registry(
     "network",
-    {"mlp": mlp, "conv": conv},
-    examples="'mlp', 'conv(channels=[32, 32])' or 'mypackage.mymodule:mynetwork(width=64)'",
+    {"mlp": mlp, "conv": conv, "resnet": resnet, "alpha_mini": alpha_mini},
+    examples="'mlp', 'resnet(blocks=4, channels=64)' or 'mypackage.mymodule:mynetwork(width=64)'",
     register="train.models.networks.register",
     num_arguments=1,
 )

@@ -105,55 +105,66 @@ class Policy:
         return by_seat(heads.apply)(params["heads"], features, seat)
 
     def apply_in_training(
-        self, params: Params, observation: jax.Array, seat: jax.Array, key: jax.Array | None
+        self,
+        params: Params,
+        observation: jax.Array,
+        seat: jax.Array,
+        key: jax.Array | None,
+        counted: jax.Array | None = None,
     ) -> tuple[jax.Array, jax.Array, Params]:
         """Returns logits float32[B, num_actions], values float32[B] and new statistics, as in the update.
 
-        The statistics are those of `split_statistics`. Without a training mode of the network, the rest is `apply`.
+        The statistics are those of `split_statistics`. For a network without a training mode they are empty, and the
+        rest is the result of `apply`.
 
         Args:
           params: from `init`.
           observation: bool[B, *observation_shape].
           seat: int32[B], the player of each row.
           key: of the units that are dropped; None for a network without a training mode.
+          counted: bool[B], the rows that count in statistics; None for all.
         """
         if not self.network.training_mode:
             return *self.apply(params, observation, seat), split_statistics(params)[1]
         assert key is not None
         encoder_key, heads_key = jax.random.split(key)
-        apply_encoder = self._in_training(self.network.encoder, encoder_key, per_seat=self.sharing == "independent")
-        apply_heads = self._in_training(self.network.heads, heads_key, per_seat=self.sharing != "shared")
-        features, of_encoder = apply_encoder(params["encoder"], observation, seat)
-        (logits, values), of_heads = apply_heads(params["heads"], features, seat)
+        counted = jnp.ones(seat.shape, jnp.bool_) if counted is None else counted
+        encoder = self._in_training("encoder", encoder_key, per_seat=self.sharing == "independent")
+        heads = self._in_training("heads", heads_key, per_seat=self.sharing != "shared")
+        features, of_encoder = encoder(params["encoder"], observation, seat, counted)
+        (logits, values), of_heads = heads(params["heads"], features, seat, counted)
         return logits, values, {"encoder": of_encoder, "heads": of_heads}
 
-    def _in_training(self, module: Any, key: jax.Array, per_seat: bool) -> Callable[..., tuple[Any, Params]]:
-        """Returns (variables, rows, seat) -> the module's outputs and its variables that are not weights.
+    def _in_training(
+        self, part: Literal["encoder", "heads"], key: jax.Array, per_seat: bool
+    ) -> Callable[..., tuple[Any, Params]]:
+        """Returns (variables, rows, seat, counted) -> the outputs of a part of the network, and its new statistics.
 
-        If it is `per_seat`, every seat's module runs on all rows, and only the seat's own rows count in its statistics.
+        If the part is `per_seat`, every seat's module runs on all rows, and only the seat's own rows count. Where no
+        row counts, the statistics stay as they are.
         """
+        module: Any = getattr(self.network, part)
 
         def apply(variables: Params, rows: jax.Array, counted: jax.Array) -> tuple[Any, Params]:
-            kept = [name for name in variables if name != "params"]
-            return module.apply(variables, rows, counted, mutable=kept, rngs={"dropout": key})
+            before = {name: values for name, values in variables.items() if name != "params"}
+            if part not in self.network.training_mode:
+                return module.apply(variables, rows), before
+            some = counted.any()
+            outputs, after = module.apply(variables, rows, counted | ~some, mutable=list(before), rngs={"dropout": key})
+            return outputs, jax.tree.map(lambda new, old: jnp.where(some, new, old), after, before)
 
-        def apply_per_seat(variables: Params, rows: jax.Array, seat: jax.Array) -> tuple[Any, Params]:
+        def apply_per_seat(
+            variables: Params, rows: jax.Array, seat: jax.Array, counted: jax.Array
+        ) -> tuple[Any, Params]:
             own = seat == jnp.arange(self.num_players)[:, None]  # bool[num_players, B]
-            has_rows = own.any(1)
-            outputs, statistics = jax.vmap(apply, in_axes=(0, None, 0))(variables, rows, own | ~has_rows[:, None])
+            outputs, statistics = jax.vmap(apply, in_axes=(0, None, 0))(variables, rows, own & counted)
 
-            def of_own_rows(leaf: jax.Array) -> jax.Array:  # a sum, which needs no rows of other devices
+            def of_own_rows(leaf: jax.Array) -> jax.Array:  # by a sum, which needs no rows of other devices
                 return jnp.where(own.reshape(own.shape + (1,) * (leaf.ndim - 2)), leaf, 0).sum(0)
 
-            def unless_absent(new: jax.Array, old: jax.Array) -> jax.Array:
-                return jnp.where(has_rows.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
+            return jax.tree.map(of_own_rows, outputs), statistics
 
-            before = {name: variables[name] for name in statistics}
-            return jax.tree.map(of_own_rows, outputs), jax.tree.map(unless_absent, statistics, before)
-
-        if per_seat:
-            return apply_per_seat
-        return lambda variables, rows, seat: apply(variables, rows, jnp.ones(seat.shape, jnp.bool_))
+        return apply_per_seat if per_seat else lambda variables, rows, seat, counted: apply(variables, rows, counted)
 
 
 def split_statistics(params: Params) -> tuple[Params, Params]:
