@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 import jaxgames
 from benchmarks import harness
-from train.models.networks import Convolution
+from train.models.convolution import Convolution
 
 
 @dataclass(frozen=True)

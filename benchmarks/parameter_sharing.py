@@ -22,7 +22,6 @@ import jax.numpy as jnp
 import jaxgames
 from benchmarks import harness
 from train.models.policy import Params, Policy, apply_by_seat
-from train.ppo import Config
 
 Apply = Callable[..., Any]
 
@@ -61,7 +60,7 @@ def measure_parameter_sharing(arguments: Arguments) -> dict[str, Any]:
     if min(*arguments.rows, arguments.repeats) < 1:
         raise ValueError("rows and repeats must be positive")
     env = jaxgames.make("chinese_checkers(size=2, num_players=6)")
-    policy = Policy.of(env, "shared", Config().hidden_sizes)
+    policy = Policy.of(env, "shared")
     params = jax.vmap(policy.init)(jax.random.split(jax.random.key(0), env.num_players))
 
     def apply(params: Params, rows: jax.Array) -> Any:

@@ -22,8 +22,9 @@ FLOORS = {
     "train": (
         ("ops", "recipes"),
         ("driver", "models", "matrix", "ppo_config"),
-        ("agents", "opponents"),
-        ("ppo", "alphazero", "imitation"),
+        ("agents", "opponents", "pretrained"),
+        ("ppo", "ppo_rollout", "alphazero", "imitation"),
+        ("sweep_summary", "sweep_arguments"),
         ("evaluate", "match", "ladder", "strength", "sweep", "play", "plot", "export", "analyse", "data"),
     ),
     "benchmarks": (
@@ -31,6 +32,7 @@ FLOORS = {
         ("random_play",),
         (
             "convolutions",
+            "footprint",
             "parameter_sharing",
             "peer_process",
             "peers",

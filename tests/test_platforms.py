@@ -10,7 +10,7 @@ import pytest
 
 import jaxgames
 from jaxgames.platforms import FORMS, VARIABLE, by_platform
-from train.models.networks import Convolution
+from train.models.convolution import Convolution
 
 KEY = jax.random.key(0)
 

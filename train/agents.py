@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
+import jax
+import numpy as np
 import tyro
 
 from jaxgames import Env, ParameterError, agents
@@ -60,10 +62,21 @@ def make(text: str, env: Env[Any]) -> Agent:
     found = parse(text)
     if found is None:
         return agents.make(text, env)
-    run = open_run(found.folder)
-    if run.learner.env != env:
-        raise ValueError(f"{text} was trained on {run.learner.env}, not on {env}")
-    return agent_of_run(run, found.iteration, **found.parameters)
+    return agent_of_run(_open_for(text, found, env), found.iteration, **found.parameters)
+
+
+def outline(text: str, env: Env[Any]) -> Agent:
+    """Returns the agent that `text` names, with zeros for a run's parameters: it reads settings, but no checkpoint.
+
+    Raises FileNotFoundError or ValueError as `make`, except for checkpoints.
+    """
+    found = parse(text)
+    if found is None:
+        return agents.make(text, env)
+    run = _open_for(text, found, env)
+    _check_parameters(run, found.parameters)
+    params = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), run.params_shapes())
+    return run.learner.agent(params, **found.parameters)
 
 
 def parse(text: str) -> RunText | None:
@@ -146,6 +159,14 @@ def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
             f"none of {', '.join(texts)} is a run, which would give the game: add the game, such as --env minichess"
         )
     return of_first
+
+
+def _open_for(text: str, found: RunText, env: Env[Any]) -> RunFolder:
+    """The run that a text names. Raises ValueError unless it was trained on `env`."""
+    run = open_run(found.folder)
+    if run.learner.env != env:
+        raise ValueError(f"{text} was trained on {run.learner.env}, not on {env}")
+    return run
 
 
 def open_run(folder: Path) -> RunFolder:

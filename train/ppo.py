@@ -15,7 +15,7 @@ Source: Schulman et al., Proximal Policy Optimization Algorithms, 2017, arXiv:17
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -23,51 +23,27 @@ import optax
 
 import jaxgames
 from jaxgames.agents import Agent, with_epsilon
-from jaxgames.wrappers import AutoResetState
+from train import agents
 from train.driver import cli
-from train.models.policy import Params, Policy
-from train.models.policy_agent import PolicyAgent, reward_scale, seat_values
-from train.ops.advantages import per_seat_advantages
-from train.ops.masked_categorical import log_prob_and_entropy, sample_and_log_prob
+from train.driver.learner import traced_copy
+from train.models.policy import Params, Policy, merge_statistics, split_statistics
+from train.models.policy_agent import PolicyAgent
+from train.opponents import Opponents, OpponentState
+from train.ops.masked_categorical import log_prob_and_entropy
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
-from train.ops.sharding import REPLICATED, SHARDED, SHARDED_BY_BOARD, on_each_device
-from train.ppo_config import FORMER_NAMES, Config, config_for
-
-Metrics = dict[str, jax.Array]  # float32[] each
-
-
-class EpisodeStats(NamedTuple):
-    """Length and returns of the current game."""
-
-    length: jax.Array  # int32[], steps
-    returns: jax.Array  # float32[num_players]
-
-
-class TrainState(NamedTuple):
-    """The whole state of a run between two iterations."""
-
-    params: Params
-    opt_state: Any  # optax's
-    boards: AutoResetState[Any]  # [num_envs]
-    episode_stats: EpisodeStats  # [num_envs]
-    key: jax.Array
-    iteration: jax.Array  # int32[]
-
-
-class Transition(NamedTuple):
-    """One step of one board."""
-
-    observation: jax.Array  # bool[*observation_shape]
-    mask: jax.Array  # bool[num_actions]
-    seat: jax.Array  # int32[], the mover
-    action: jax.Array  # int32[]
-    log_prob: jax.Array  # float32[]
-    value: jax.Array  # float32[]
-    rewards: jax.Array  # float32[num_players], scaled
-    terminated: jax.Array  # bool[]
-    truncated: jax.Array  # bool[]
-    next_state: jaxgames.State  # the board that the step led to, before any restart
-    episode_stats: EpisodeStats  # of the game that the step belongs to, the step included
+from train.ops.sharding import REPLICATED, SHARDED
+from train.ppo_config import FORMER_NAMES, TRACED_SETTINGS, Config, config_for
+from train.ppo_rollout import (
+    EpisodeStats,
+    Metrics,
+    TrainState,
+    Transition,
+    collect,
+    episode_metrics,
+    estimate_advantages,
+)
+from train.ppo_rollout import bootstrap_values as bootstrap_values
+from train.pretrained import load_params
 
 
 @dataclass(frozen=True)
@@ -77,20 +53,25 @@ class PPO:
     name: ClassVar[str] = "ppo"
     config_type: ClassVar[type[Config]] = Config
     former_names: ClassVar[Mapping[str, str]] = FORMER_NAMES
+    traced_settings: ClassVar[tuple[str, ...]] = TRACED_SETTINGS
 
     config: Config
     env: jaxgames.Env[Any] = field(init=False)
     policy: Policy = field(init=False)
+    opponents: Opponents | None = field(init=False)
 
     def __post_init__(self) -> None:
         c, env = self.config, jaxgames.make(self.config.env)
         object.__setattr__(self, "env", env)
-        object.__setattr__(self, "policy", Policy.of(env, c.sharing, c.hidden_sizes, c.channels))
+        object.__setattr__(self, "opponents", Opponents.of(env, c.opponents, c.learn_seats))
+        settings = {"hidden_sizes": c.hidden_sizes, "channels": c.channels, "activation": c.activation}
+        object.__setattr__(self, "policy", Policy.of(env, c.sharing, c.network, **settings))
 
     @property
     def summary(self) -> dict[str, Any]:
         """The settings that identify a run on its first line and in its result."""
-        return {"env": self.config.env, "sharing": self.config.sharing, "seed": self.config.seed}
+        opponents = {"opponents": ",".join(self.config.opponents)} if self.opponents else {}
+        return {"env": self.config.env, "sharing": self.config.sharing, **opponents, "seed": self.config.seed}
 
     @property
     def divisible(self) -> dict[str, int]:
@@ -100,7 +81,12 @@ class PPO:
     @property
     def partition_specs(self) -> Any:
         """Partition of each part of a train state over the devices."""
-        return TrainState(REPLICATED, REPLICATED, SHARDED, SHARDED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
+        opponents: Any = None if self.opponents is None else OpponentState(REPLICATED, SHARDED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
+        return TrainState(REPLICATED, REPLICATED, SHARDED, SHARDED, REPLICATED, REPLICATED, opponents)  # pyright: ignore[reportArgumentType]  # here, too
+
+    def with_traced(self, numbers: Mapping[str, jax.Array]) -> "PPO":
+        """Returns the learner with these numbers in its settings, for use inside of one trace."""
+        return traced_copy(self, numbers)
 
     def agent(
         self, params: Params, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
@@ -110,18 +96,37 @@ class PPO:
         agent = PolicyAgent(params, self.env, self.policy, temperature, top)
         return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
 
+    def make_agent(self, text: str) -> Agent:
+        """Returns the agent that `text` names; see `train.agents.make`."""
+        return agents.make(text, self.env)
+
+    def init_params(self, key: jax.Array) -> Params:
+        """Returns random parameters."""
+        return self.policy.init(key)
+
     def init(self, key: jax.Array) -> TrainState:
         """Returns the train state before the first iteration."""
-        key, params_key, boards_key = jax.random.split(key, 3)
-        params = self.policy.init(params_key)
+        key, params_key, boards_key, *opponents_key = jax.random.split(key, 4 if self.opponents else 3)
+        params = self.init_params(params_key)
         num_envs, num_players = self.config.num_envs, self.env.num_players
         boards = jax.vmap(jaxgames.auto_reset(self.env).init)(jax.random.split(boards_key, num_envs))
         stats = EpisodeStats(jnp.zeros(num_envs, jnp.int32), jnp.zeros((num_envs, num_players), jnp.float32))
-        return TrainState(params, make_optimizer(self.config).init(params), boards, stats, key, jnp.int32(0))
+        opt_state = make_optimizer(self.config).init(split_statistics(params)[0])
+        train_state = TrainState(params, opt_state, boards, stats, key, jnp.int32(0))
+        if self.opponents is None:
+            return train_state
+        snapshot = functools.partial(self.agent, params)
+        return train_state._replace(opponents=self.opponents.init(opponents_key[0], num_envs, snapshot))
 
     def load(self, train_state: TrainState) -> TrainState:
-        """Returns the train state: this learner takes nothing from other runs."""
-        return train_state
+        """Returns the train state with the parameters of `init_from`, and of opponents that are other runs."""
+        if self.config.init_from is not None:
+            params = load_params(self.config.init_from, train_state.params, self.config)
+            train_state = train_state._replace(params=params)
+        if self.opponents is None or train_state.opponents is None:
+            return train_state
+        snapshot = functools.partial(self.agent, train_state.params)
+        return train_state._replace(opponents=self.opponents.load(train_state.opponents, snapshot))
 
     def held_arrays(self, key: jax.Array) -> tuple[TrainState, Transition]:
         """Returns a train state and the steps collected from it."""
@@ -137,84 +142,12 @@ class PPO:
         metrics = episode_metrics(env, steps)
         with jax.named_scope("update"):
             train_state, update_metrics = update(config, policy, train_state, steps, advantages)
-        return train_state._replace(iteration=train_state.iteration + 1), metrics | update_metrics
-
-
-def collect(
-    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState
-) -> tuple[TrainState, Transition]:
-    """Returns the new train state and `rollout_length` steps of every board, leaves [rollout_length, num_envs, ...]."""
-    env = jaxgames.auto_reset(env)
-    scale = reward_scale(env)
-
-    def step(carry: tuple[AutoResetState[Any], EpisodeStats], key: jax.Array):
-        boards, stats = carry
-        action_key, step_key = jax.random.split(key)
-        observation = jax.vmap(env.observe)(boards)
-        mask = jax.vmap(env.legal_action_mask)(boards)
-        seat = boards.current_player
-        logits, value = policy.apply(train_state.params, observation, seat)
-        action, log_prob = sample_and_log_prob(action_key, logits, mask)
-        boards = jax.vmap(env.step)(boards, action, jax.random.split(step_key, config.num_envs))
-        stats = EpisodeStats(stats.length + 1, stats.returns + boards.rewards)
-        transition = Transition(
-            observation=observation,
-            mask=mask,
-            seat=seat,
-            action=action,
-            log_prob=log_prob,
-            value=value,
-            rewards=boards.rewards * scale,
-            terminated=boards.terminated,
-            truncated=boards.truncated,
-            next_state=boards.before_reset,
-            episode_stats=stats,
-        )
-        live = ~(boards.terminated | boards.truncated)
-        stats = EpisodeStats(stats.length * live, stats.returns * live[:, None])
-        return (boards, stats), transition
-
-    key, subkey = jax.random.split(train_state.key)
-    keys = jax.random.split(subkey, config.rollout_length)
-    (boards, stats), steps = jax.lax.scan(step, (train_state.boards, train_state.episode_stats), keys)
-    return train_state._replace(boards=boards, episode_stats=stats, key=key), steps
-
-
-def estimate_advantages(
-    config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Transition
-) -> jax.Array:
-    """Returns the advantages float32[rollout_length, num_envs] of the steps of a rollout."""
-    bootstrap = on_each_device(
-        functools.partial(bootstrap_values, env, policy), REPLICATED, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD
-    )(params, steps)
-    estimate = functools.partial(per_seat_advantages, gamma=config.gamma, gae_lambda=config.gae_lambda)
-    return jax.vmap(estimate, in_axes=1, out_axes=1)(
-        steps.rewards, steps.value, steps.seat, steps.terminated, steps.truncated, bootstrap
-    )
-
-
-def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Transition) -> jax.Array:
-    """Returns float32[rollout_length, num_envs, num_players]: every seat's value of the boards to bootstrap from.
-
-    Those are truncated boards, and live boards at the end of the rollout; other entries are not used. Truncations are
-    rare, so only those boards are evaluated, in chunks of num_envs.
-    """
-    shape = steps.truncated.shape
-    boards = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), steps.next_state)
-    cut_off = steps.truncated.at[-1].set(~steps.terminated[-1]).reshape(-1)
-    chunk = shape[1]
-    order = jnp.argsort(~cut_off, stable=True)  # the boards that were cut off come first
-
-    def evaluate_chunk(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        start, values = carry
-        rows = jax.lax.dynamic_slice(order, (start,), (chunk,))
-        chunk_boards = jax.tree.map(lambda x: x[rows], boards)
-        return start + chunk, values.at[rows].set(seat_values(env, policy, params, chunk_boards))
-
-    values = jnp.zeros((cut_off.size, env.num_players), jnp.float32)
-    num_cut_off = cut_off.sum(dtype=jnp.int32)
-    _, values = jax.lax.while_loop(lambda carry: carry[0] < num_cut_off, evaluate_chunk, (jnp.int32(0), values))
-    return values.reshape(*shape, -1)
+        train_state = train_state._replace(iteration=train_state.iteration + 1)
+        if self.opponents is not None and train_state.opponents is not None:
+            snapshot = functools.partial(self.agent, train_state.params)
+            grown = self.opponents.grown(train_state.opponents, train_state.iteration, snapshot)
+            train_state = train_state._replace(opponents=grown)
+        return train_state, metrics | update_metrics
 
 
 def update(
@@ -232,49 +165,80 @@ def update(
 
     def epoch(carry: tuple[Params, Any], key: jax.Array) -> Any:
         group_size = config.steps_per_iteration // groups
+        dropout_keys = None
+        if policy.network.training_mode:
+            key, dropout_key = jax.random.split(key)
+            dropout_keys = jax.random.split(dropout_key, config.num_minibatches)
         rows = shuffle(key, groups, group_size, config.num_minibatches, config.minibatch_size)
-        return jax.lax.scan(gradient_step, carry, rows)
+        return jax.lax.scan(gradient_step, carry, (rows, dropout_keys))
 
-    def gradient_step(carry: tuple[Params, Any], rows: jax.Array) -> Any:
-        params, opt_state = carry
-        loss = functools.partial(ppo_loss, config, policy)
-        gradient, metrics = jax.grad(loss, has_aux=True)(params, *take_rows(batch, rows))
-        updates, opt_state = optimizer.update(gradient, opt_state, params)
-        return (optax.apply_updates(params, updates), opt_state), metrics
+    def gradient_step(carry: tuple[Params, Any], minibatch: tuple[jax.Array, jax.Array | None]) -> Any:
+        (params, opt_state), (rows, dropout_key) = carry, minibatch
+        weights, statistics = split_statistics(params)
+        loss = functools.partial(ppo_loss, config, policy, statistics=statistics, dropout_key=dropout_key)
+        steps, advantages, targets = take_rows(batch, rows)
+        gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights, steps, advantages, targets)
+        updates, opt_state = optimizer.update(gradient, opt_state, weights)
+        num_own = None if steps.is_learners is None else steps.is_learners.sum()
+        return (merge_statistics(optax.apply_updates(weights, updates), statistics), opt_state), (metrics, num_own)
 
     key, subkey = jax.random.split(train_state.key)
-    (params, opt_state), metrics = jax.lax.scan(
+    (params, opt_state), (metrics, num_own) = jax.lax.scan(
         epoch, (train_state.params, train_state.opt_state), jax.random.split(subkey, config.update_epochs)
     )
-    metrics = jax.tree.map(jnp.mean, metrics)
-    metrics["explained_variance"] = 1 - jnp.var(advantages) / (jnp.var(targets) + 1e-8)
+    metrics = jax.tree.map(lambda x: jnp.average(x, weights=num_own), metrics)
+    own = steps.is_learners
+    metrics["explained_variance"] = 1 - jnp.var(advantages, where=own) / (jnp.var(targets, where=own) + 1e-8)
     return train_state._replace(params=params, opt_state=opt_state, key=key), metrics
 
 
 def ppo_loss(
-    config: Config, policy: Policy, params: Params, steps: Transition, advantages: jax.Array, targets: jax.Array
-) -> tuple[jax.Array, Metrics]:
-    """Returns the loss and metrics of a minibatch [B, ...].
+    config: Config,
+    policy: Policy,
+    weights: Params,
+    steps: Transition,
+    advantages: jax.Array,
+    targets: jax.Array,
+    statistics: Params | None = None,
+    dropout_key: jax.Array | None = None,
+) -> tuple[jax.Array, tuple[Metrics, Params]]:
+    """Returns the loss of a minibatch [B, ...]; then its metrics, and the network's statistics after it.
 
-    The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy.
+    The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy. All are means over the learner's steps.
+    `statistics` and `dropout_key` are for a network with a training mode, such as batch norm or dropout.
     """
-    logits, value = policy.apply(params, steps.observation, steps.seat)
+    own = steps.is_learners
+    params = weights if statistics is None else merge_statistics(weights, statistics)
+    logits, value, statistics = policy.apply_in_training(params, steps.observation, steps.seat, dropout_key, own)
     log_prob, entropy = log_prob_and_entropy(logits, steps.mask, steps.action)
-    log_ratio = log_prob - steps.log_prob
+    log_ratio = zero_unless(own, log_prob - steps.log_prob)
     ratio = jnp.exp(log_ratio)
     clipped_ratio = jnp.clip(ratio, 1 - config.clip_coef, 1 + config.clip_coef)
-    advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-    policy_loss = -jnp.minimum(ratio * advantages, clipped_ratio * advantages).mean()
-    value_loss = 0.5 * jnp.square(value - targets).mean()
-    entropy = entropy.mean()
+    advantages = zero_unless(own, (advantages - advantages.mean(where=own)) / (advantages.std(where=own) + 1e-8))
+    policy_loss = -mean_over(own, jnp.minimum(ratio * advantages, clipped_ratio * advantages))
+    value_loss = 0.5 * mean_over(own, jnp.square(zero_unless(own, value - targets)))
+    entropy = mean_over(own, entropy)
     loss = policy_loss + config.vf_coef * value_loss - config.ent_coef * entropy
-    return loss, {
+    metrics = {
         "policy_loss": policy_loss,
         "value_loss": value_loss,
         "entropy": entropy,
-        "approx_kl": (ratio - 1 - log_ratio).mean(),
-        "clip_fraction": (jnp.abs(ratio - 1) > config.clip_coef).mean(dtype=jnp.float32),
+        "approx_kl": mean_over(own, ratio - 1 - log_ratio),
+        "clip_fraction": mean_over(own, jnp.abs(ratio - 1) > config.clip_coef),
     }
+    return loss, (metrics, statistics)
+
+
+def zero_unless(chosen: jax.Array | None, x: jax.Array) -> jax.Array:
+    """Returns `x` with 0 wherever `chosen` is False, also for NaN and infinity; `x` itself for None."""
+    return x if chosen is None else jnp.where(chosen, x, 0)
+
+
+def mean_over(chosen: jax.Array | None, x: jax.Array) -> jax.Array:
+    """Returns float32[], the mean of the chosen entries of `x`, 0 if there are none; of all entries for None."""
+    if chosen is None:
+        return x.mean(dtype=jnp.float32)
+    return zero_unless(chosen, x).sum(dtype=jnp.float32) / jnp.maximum(chosen.sum(), 1)
 
 
 def make_optimizer(config: Config) -> optax.GradientTransformation:
@@ -288,25 +252,11 @@ def make_optimizer(config: Config) -> optax.GradientTransformation:
     return optimizer
 
 
-def episode_metrics(env: jaxgames.Env[Any], steps: Transition) -> Metrics:
-    """Returns means over the games that ended in the rollout; NaN if no game ended."""
-    ended = steps.terminated | steps.truncated
-    num_episodes = ended.sum(dtype=jnp.float32)
-    return {
-        "num_episodes": num_episodes,
-        "episode_length": (steps.episode_stats.length * ended).sum() / num_episodes,
-        "truncated_rate": steps.truncated.sum() / num_episodes,
-        **{
-            f"episode_return/seat_{seat}": (steps.episode_stats.returns[..., seat] * ended).sum() / num_episodes
-            for seat in range(env.num_players)
-        },
-    }
-
-
 def train(config: Config, key: jax.Array) -> tuple[TrainState, Metrics]:
     """Returns the last train state of a whole run, and metrics with a leading axis of iterations. Put it under jit."""
     ppo = PPO(config)
-    return jax.lax.scan(lambda train_state, _: ppo.iterate(train_state), ppo.init(key), length=config.num_iterations)
+    start = ppo.load(ppo.init(key))
+    return jax.lax.scan(lambda train_state, _: ppo.iterate(train_state), start, length=config.num_iterations)
 
 
 if __name__ == "__main__":

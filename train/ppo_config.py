@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import jaxgames
+from jaxgames._names import split_list
 from train.models.policy import Sharing
-from train.recipes import RECIPES
+from train.recipes import PRESETS, RECIPES
 
 MAX_SEED = 2**31 - 2  # JAX drops higher bits than 32; the next number is the seed of evaluations
+NETWORK_SETTINGS = ("network", "channels", "hidden_sizes", "activation")
 
 
 @dataclass(frozen=True)
@@ -46,23 +48,35 @@ class Config:
     """Weight of the entropy bonus."""
     max_grad_norm: float = 0.5
     """Global norm at which gradients are clipped."""
+    network: str | None = None
+    """The network, with its parameters, such as "resnet(blocks=4)". None: conv if channels are given, else mlp."""
     channels: tuple[int, ...] = ()
-    """Channels of the encoder's 3 x 3 convolutions, for boards that are grids. If empty, there are none."""
-    hidden_sizes: tuple[int, ...] = (64, 64)
-    """Widths of the encoder's dense layers, which follow the convolutions."""
+    """Channels of the network's convolutions. If empty, the network's own default."""
+    hidden_sizes: tuple[int, ...] = ()
+    """Widths of the network's dense layers. If empty, the network's own default."""
+    activation: str | None = None
+    """Activation of the network's dense layers. None: the network's own default."""
+    init_from: str | None = None
+    """A run to take the first parameters from: its folder, or folder@iteration for an earlier checkpoint."""
     temperature: float = 1.0
     """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
+    opponents: tuple[str, ...] = ()
+    """Agents that play the seats of no learner, separated by commas: random,runs/first@40,self@every=10. One is drawn
+    for every game. If empty, the policy plays every seat."""
+    opponent_epsilon: float = 0.0
+    """Probability that an opponent plays a uniformly random legal action instead."""
+    learn_seats: tuple[int, ...] = ()
+    """With opponents: the seats that the policy plays and learns. If empty, one seat is drawn for every game."""
 
     def __post_init__(self) -> None:
-        for name in ("channels", "hidden_sizes"):  # JSON stores them as lists
+        for name in ("channels", "hidden_sizes", "learn_seats"):  # JSON stores them as lists
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        jaxgames.make(self.env)
+        self._check_opponents(jaxgames.make(self.env).num_players)
         if self.sharing not in get_args(Sharing):
             raise ValueError(f"sharing must be one of {', '.join(get_args(Sharing))}, not {self.sharing!r}")
-        if not self.hidden_sizes or min(self.hidden_sizes) < 1:
-            raise ValueError(f"hidden_sizes must be one or more positive widths, not {self.hidden_sizes}")
-        if any(width < 1 for width in self.channels):
-            raise ValueError(f"channels must be positive numbers, not {self.channels}")
+        for name in ("channels", "hidden_sizes"):
+            if any(width < 1 for width in getattr(self, name)):
+                raise ValueError(f"{name} must be positive numbers, not {getattr(self, name)}")
         counts = ("total_steps", "num_envs", "rollout_length", "update_epochs", "num_minibatches")
         for name in (*counts, "learning_rate", "clip_coef", "max_grad_norm"):
             if not getattr(self, name) > 0:
@@ -79,6 +93,23 @@ class Config:
                 f"not {self.num_minibatches}"
             )
 
+    def _check_opponents(self, num_players: int) -> None:
+        texts = (self.opponents,) if isinstance(self.opponents, str) else self.opponents
+        object.__setattr__(self, "opponents", tuple(part for text in texts for part in split_list(text)))
+        if not all(self.opponents):
+            raise ValueError(f"opponents must be agents separated by commas, not {','.join(self.opponents)!r}")
+        if not 0 <= self.opponent_epsilon <= 1:
+            raise ValueError(f"opponent_epsilon must be from 0 to 1, not {self.opponent_epsilon}")
+        for name in ("opponent_epsilon", "learn_seats"):
+            if getattr(self, name) and not self.opponents:
+                raise ValueError(f"{name} needs opponents: add --opponents random, or leave {name} out")
+        seats = self.learn_seats
+        if len({*seats}) < len(seats) or not {*seats} < {*range(num_players)}:
+            raise ValueError(
+                f"learn_seats must be different seats from 0 to {num_players - 1} and leave one to the opponents, "
+                f"not {' '.join(map(str, seats))}"
+            )
+
     @property
     def steps_per_iteration(self) -> int:
         return self.num_envs * self.rollout_length
@@ -91,6 +122,17 @@ class Config:
     def num_iterations(self) -> int:
         return -(-self.total_steps // self.steps_per_iteration)
 
+
+TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles once for all their values
+    "learning_rate",
+    "gamma",
+    "gae_lambda",
+    "clip_coef",
+    "vf_coef",
+    "ent_coef",
+    "max_grad_norm",
+    "opponent_epsilon",
+)
 
 FORMER_NAMES = {  # of settings, in config.json of older runs
     "num_boards": "num_envs",
@@ -106,14 +148,27 @@ FORMER_NAMES = {  # of settings, in config.json of older runs
 }
 
 
-def config_for(env: str, **changes: Any) -> Config:
+def config_for(env: str | None = None, *, preset: str | None = None, **changes: Any) -> Config:
     """Returns the default settings for a game: its entry in `train.recipes`, with `changes`.
 
+    With another `network`, the settings of the entry's own network are left out.
+
     Args:
-      env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)".
+      env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)". None: the preset's, or the
+        default of `Config`.
+      preset: a name of `train.recipes.PRESETS`, to start from instead of the game's entry.
       **changes: fields of `Config`.
 
     Raises:
-      ValueError: an unknown game or parameter, or a setting that is not allowed.
+      ValueError: an unknown game, parameter or preset, or a setting that is not allowed.
     """
-    return Config(env=env, **(RECIPES.get(jaxgames.make(env).id, {}) | changes))
+    if preset is None:
+        env = Config.env if env is None else env
+        settings = {"env": env} | RECIPES.get(jaxgames.make(env).id, {})
+    elif preset in PRESETS:
+        settings = PRESETS[preset] | ({} if env is None else {"env": env})
+    else:
+        raise ValueError(f"unknown preset {preset!r}; the presets are {', '.join(PRESETS)}")
+    if changes.get("network") is not None:
+        settings = {name: value for name, value in settings.items() if name not in NETWORK_SETTINGS}
+    return Config(**(settings | changes))

@@ -1,4 +1,4 @@
-"""Default settings of `train.ppo`, one entry per game, and the settings of the demo.
+"""Default settings of `train.ppo`, one entry per game; the settings of studies; and those of the demo.
 
 The network depends on the game. If the board is a grid, `channels` puts 3 x 3 convolutions before the dense layers.
 Otherwise there are only dense layers. A game without an entry trains with the defaults of `train.ppo.Config`.
@@ -24,6 +24,26 @@ RECIPES: dict[str, dict[str, Any]] = {
     "chinese_checkers_diamond": GRID | {"total_steps": 500_000},
     "dots_and_boxes": GRID | {"total_steps": 1_500_000},
     "minichess": GRID | {"total_steps": 2_500_000, "learning_rate": 1e-3, "gae_lambda": 0.95, "gamma": 0.995},
+}
+
+# Settings of studies, by the names that `--preset` takes. What a study's text leaves open is as in `train.ppo.Config`.
+PRESETS: dict[str, dict[str, Any]] = {
+    "alpha_mini": {  # Sun and Tan 2021, section 4.1, with the best gamma and lambda of their Table 1
+        "env": "minichess(rules=king_capture, reward=material)",
+        "network": "alpha_mini",
+        "total_steps": 50_000,
+        "num_envs": 20,
+        "rollout_length": 50,  # batches of 1,000 half-moves
+        "num_minibatches": 10,  # of 100
+        "learning_rate": 1e-5,
+        "anneal_lr": False,
+        "gamma": 0.3,
+        "gae_lambda": 1.0,
+        "ent_coef": 0.0,
+        "temperature": 0.0,
+        "opponents": ("random",),
+        "learn_seats": (0,),
+    },
 }
 
 DEMO: dict[str, Any] = {  # of examples/demo.py: a longer run of a wider network than the game's entry

@@ -3,6 +3,7 @@
 python -m tests.helpers.toy_learner --run-dir FOLDER
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,11 +11,13 @@ import jax
 import jax.numpy as jnp
 
 import jaxgames
+from jaxgames import agents
 from jaxgames.agents import Agent, with_epsilon
 from jaxgames.wrappers import AutoResetState
 from tests.helpers.scripted_agents import Preferring
 from tests.helpers.sticks import Sticks
 from train.driver import cli
+from train.driver.learner import traced_copy
 from train.ops.sharding import REPLICATED, SHARDED
 
 ENV = jaxgames.auto_reset(Sticks())
@@ -56,6 +59,7 @@ class ToyLearner:
     name: ClassVar[str] = "toy"
     config_type: ClassVar[type[Config]] = Config
     former_names: ClassVar[Any] = {"rate": "learning_rate", "boards": "num_envs"}
+    traced_settings: ClassVar[tuple[str, ...]] = ("learning_rate",)
 
     config: Config
 
@@ -75,14 +79,23 @@ class ToyLearner:
     def partition_specs(self) -> Any:
         return TrainState(REPLICATED, SHARDED, REPLICATED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
 
+    def with_traced(self, numbers: Mapping[str, jax.Array]) -> "ToyLearner":
+        return traced_copy(self, numbers)
+
     def agent(
         self, params: Any, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
     ) -> Agent:
         agent = Preferring(Sticks(), params["preference"])
         return with_epsilon(Sticks(), agent, epsilon) if epsilon else agent
 
+    def make_agent(self, text: str) -> Agent:
+        return agents.make(text, Sticks())
+
+    def init_params(self, key: jax.Array) -> dict[str, jax.Array]:
+        return {"preference": jnp.zeros(3), "weights": jnp.zeros(self.config.sizes)}
+
     def init(self, key: jax.Array) -> TrainState:
-        params = {"preference": jnp.zeros(3), "weights": jnp.zeros(self.config.sizes)}
+        params = self.init_params(key)
         boards = jax.vmap(ENV.init)(jax.random.split(key, self.config.num_envs))
         return TrainState(params, boards, jnp.zeros((2, 0)), key, jnp.int32(0))
 
@@ -101,8 +114,8 @@ class ToyLearner:
         return TrainState(params, boards, train_state.nothing, key, train_state.iteration + 1), metrics
 
 
-def config_for(env: str, **changes: Any) -> Config:
-    return Config(env=env, **changes)
+def config_for(**changes: Any) -> Config:
+    return Config(**changes)
 
 
 def main() -> None:

@@ -241,7 +241,9 @@ def test_episode_metrics_count_the_games_that_ended(collected: Collected, finals
     metrics = jax.jit(functools.partial(ppo.episode_metrics, GAME))(collected.steps)
     assert int(metrics["num_episodes"]) == len(lengths)
     np.testing.assert_allclose(metrics["episode_length"], np.mean(lengths), rtol=1e-5)
-    np.testing.assert_allclose(metrics["truncated_rate"], collected.steps.truncated.sum() / len(lengths), rtol=1e-5)
+    np.testing.assert_allclose(
+        metrics["episode_truncated_rate"], collected.steps.truncated.sum() / len(lengths), rtol=1e-5
+    )
     for seat in range(GAME.num_players):
         np.testing.assert_allclose(
             metrics[f"episode_return/seat_{seat}"], np.mean(returns, 0)[seat], rtol=1e-4, atol=1e-6

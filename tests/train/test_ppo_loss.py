@@ -38,8 +38,10 @@ class Outputs(NamedTuple):
 
 
 class Table:
-    def apply(self, params: Outputs, observation: jax.Array, seat: jax.Array) -> Outputs:
-        return params
+    def apply_in_training(
+        self, params: Outputs, observation: jax.Array, seat: jax.Array, key: None, counted: jax.Array | None
+    ) -> Any:
+        return *params, {}
 
 
 TABLE = cast(Policy, Table())
@@ -53,12 +55,13 @@ STEPS: Any = cast(Any, Transition)(
         "mask": jnp.array([[True, True, False]] * 4),  # both legal actions have the probability 1 / 2
         "action": jnp.array([0, 1, 0, 1]),
         "log_prob": jnp.asarray(np.log(0.5 / RATIO), jnp.float32),
+        "learner_seats": None,
     }
 )
 
 
 def test_loss_is_that_computed_by_hand() -> None:
-    loss, metrics = ppo.ppo_loss(CONFIG, TABLE, cast(Any, OUTPUTS), STEPS, ADVANTAGES, TARGETS)
+    loss, (metrics, _) = ppo.ppo_loss(CONFIG, TABLE, cast(Any, OUTPUTS), STEPS, ADVANTAGES, TARGETS)
     expected = {
         "policy_loss": -(1.3 - 0.7 + 1 - 1) / 4,  # a ratio of 2 counts as 1.3, one of 0.5 as 0.7
         "value_loss": 0.5 * 2**2 / 4,

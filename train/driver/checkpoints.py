@@ -52,8 +52,7 @@ class Checkpoints:
         arrays = ocp.args.PyTreeSave(jax.device_get(_storable(train_state)))
         self._manager.save(iteration, args=arrays, custom_metadata=notes)
         self._manager.wait_until_finished()
-        if (self.folder / REMOVED).exists():
-            shutil.rmtree(self.folder / REMOVED)
+        self._delete_removed()
 
     def notes(self, iteration: int) -> dict[str, Any]:
         """Returns the notes that were written with a checkpoint."""
@@ -77,6 +76,16 @@ class Checkpoints:
         restore_args = ocp.checkpoint_utils.construct_restore_args(placed)
         arguments = ocp.args.PyTreeRestore(item=placed, restore_args=restore_args, partial_restore=part != "")
         return jax.tree.map(_restored, like, self._manager.restore(iteration, args=arguments))
+
+    def remove(self, iterations: Sequence[int]) -> None:
+        """Removes the checkpoints of these iterations."""
+        for iteration in iterations:
+            self._manager.delete(iteration)
+        self._delete_removed()
+
+    def _delete_removed(self) -> None:
+        if (self.folder / REMOVED).exists():
+            shutil.rmtree(self.folder / REMOVED)
 
     def num_bytes(self, iteration: int) -> int:
         """Returns the size of a checkpoint's files. Raises FileNotFoundError if they are removed meanwhile."""

@@ -28,6 +28,8 @@ class Arguments(Generic[ConfigT]):
 
     config: tyro.conf.OmitArgPrefixes[ConfigT]
     settings: tyro.conf.OmitArgPrefixes[Settings]
+    preset: str | None = None
+    """A named set of settings to start from, such as those of a study. An unknown name is refused with the list."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,17 @@ class ParsedFirst:
     """The arguments that determine the defaults of all others."""
 
     env: str | None = None
+    network: str | None = None
+    preset: str | None = None
     run_dir: Path | None = None
     resume: bool = False
 
 
-def main(learner_type: type[Learner], config_for: Callable[[str], Any]) -> None:
-    """The command `python -m train.<learner>`; `config_for` returns the default settings for a game."""
+def main(learner_type: type[Learner], config_for: Callable[..., Any]) -> None:
+    """The command `python -m train.<learner>`; `config_for` returns the default settings.
+
+    It takes those of the texts `env`, `network` and `preset` that are on the command line, by keyword.
+    """
     program = f"train.{learner_type.name}"
     try:
         arguments = parse(learner_type, config_for, sys.argv[1:])
@@ -64,9 +71,9 @@ def main(learner_type: type[Learner], config_for: Callable[[str], Any]) -> None:
     sys.exit(0 if result["finished"] else 130)
 
 
-def parse(learner_type: type[Learner], config_for: Callable[[str], Any], arguments: list[str]) -> Arguments[Any]:
+def parse(learner_type: type[Learner], config_for: Callable[..., Any], arguments: list[str]) -> Arguments[Any]:
     """Returns the parsed command line. Defaults are those of the stored run with --resume, else of `config_for`."""
-    default = learner_type.config_type()
+    default, first = learner_type.config_type(), ParsedFirst()
     try:
         first, _ = tyro.cli(
             ParsedFirst, args=arguments, return_unknown_args=True, add_help=False, console_outputs=False
@@ -79,20 +86,23 @@ def parse(learner_type: type[Learner], config_for: Callable[[str], Any], argumen
         if first.resume and first.run_dir is not None and (first.run_dir / "config.json").exists():
             default = RunFolder.open(first.run_dir, learner_type).config
         else:
-            default = config_for(default.env if first.env is None else first.env)
+            given = {"env": first.env, "network": first.network, "preset": first.preset}
+            default = config_for(**{name: value for name, value in given.items() if value is not None})
     return tyro.cli(
         Arguments[learner_type.config_type],
         prog=f"python -m train.{learner_type.name}",
         description=(sys.modules[learner_type.__module__].__doc__ or "").partition("\n")[0],
         args=arguments,
-        default=Arguments(default, Settings()),
+        default=Arguments(default, Settings(), first.preset),
     )
 
 
 def open_run(arguments: Arguments[Any], learner_type: type[Learner]) -> tuple[Learner, Recorder, Settings]:
     """Returns the run of this process, with process 0's settings. Errors of process 0 are raised in every process."""
     settings = arguments.settings
-    if settings.coordinator is not None:
+    if settings.distributed:
+        processes.join_detected(settings.join_timeout)
+    elif settings.coordinator is not None:
         processes.join(settings.coordinator, settings.processes, settings.process_id, settings.join_timeout)
     if processes.is_leader():
         return open_as_leader(learner_type(arguments.config), settings)
@@ -103,6 +113,7 @@ def open_as_leader(learner: Learner, settings: Settings) -> tuple[Learner, Recor
     """Opens or creates the folder, and sends the settings to the other processes."""
     try:
         check_memory(learner, sharding.mesh_for(settings.devices, learner.divisible).size)  # before there is a folder
+        loop.evaluation_opponent(learner, settings)
         run = create_or_resume(learner, settings)
     except (ValueError, OSError) as error:
         processes.broadcast_from_leader({"error": str(error)})
@@ -133,6 +144,9 @@ def create_or_resume(learner: Learner, settings: Settings) -> RunFolder:
     config = learner.config
     folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
     if not (settings.resume and (folder / "config.json").exists()):
+        jax.eval_shape(
+            lambda key: learner.load(learner.init(key)), jax.random.key(0)
+        )  # raises before there is a folder
         return RunFolder.create(folder, learner)
     run = RunFolder.open(folder, type(learner))
     names = [field.name for field in dataclasses.fields(config)]

@@ -1,87 +1,127 @@
-"""Networks: an encoder of observations, and heads for the policy and the value."""
+"""Networks by name: `make("resnet(blocks=4, channels=64)", env)` returns the network of a game.
+
+    mlp           dense layers
+    conv          3 x 3 convolutions, then dense layers
+    resnet        residual blocks, a policy head on the cells of the board, a tanh value
+    alpha_mini    convolutions and dense layers with batch norm and dropout
+
+A text names a network as a text names a game: with parameters in brackets, or as `module:name(...)` for a network of
+your own. That module calls `register` when it is imported.
+"""
+
+from collections.abc import Callable
+from typing import Any
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.platforms import by_platform
+from jaxgames import Env
+from jaxgames._checks import check_choice
+from jaxgames._names import Registry
+from train.models.alpha_mini import alpha_mini
+from train.models.convolution import Convolution
+from train.models.layers import ACTIVATIONS, DenseHeads, Network, check_grid, check_sizes, orthogonal
+from train.models.resnet import resnet
 
 
-class Encoder(nn.Module):
-    """The encoder: bool[B, *observation_shape] -> float32[B, hidden_sizes[-1]].
+class DenseEncoder(nn.Module):
+    """Dense layers: bool[B, *observation_shape] -> float32[B, hidden_sizes[-1]].
 
-    It has one convolution per entry of `channels`, over observations of shape [height, width, planes]. Dense layers
-    follow. Without convolutions, the inputs that are never True are left out: they are constant and only cost time.
+    The inputs that are never True are left out: they are constant and only cost time.
     """
 
     hidden_sizes: tuple[int, ...]
-    channels: tuple[int, ...]
+    activation: str
     support: tuple[int, ...]  # places of the flattened observation that can be True
 
     @nn.compact
     def __call__(self, observation: jax.Array) -> jax.Array:
-        if self.channels:
-            x = observation.astype(jnp.float32)
-            for width in self.channels:
-                x = nn.relu(Convolution(width)(x))
-            x = x.reshape(x.shape[0], -1)
-        else:
-            flat = observation.reshape(observation.shape[0], -1)
-            x = flat.at[:, np.array(self.support)].get(mode="promise_in_bounds").astype(jnp.float32)
+        flat = observation.reshape(observation.shape[0], -1)
+        x = flat.at[:, np.array(self.support)].get(mode="promise_in_bounds").astype(jnp.float32)
         for width in self.hidden_sizes:
-            x = nn.tanh(nn.Dense(width, kernel_init=nn.initializers.orthogonal(np.sqrt(2)))(x))
+            x = ACTIVATIONS[self.activation](nn.Dense(width, kernel_init=orthogonal())(x))
         return x
 
 
-class Convolution(nn.Module):
-    """A 3 x 3 convolution, with zeros around the board: [B, height, width, planes] -> [B, height, width, channels].
+class ConvolutionalEncoder(nn.Module):
+    """3 x 3 convolutions with ReLU, then dense layers.
 
-    The parameters and the result are those of `flax.linen.Conv`. On a CPU it is computed by `matmul_convolution`,
-    on other platforms by XLA's own convolution.
+    bool[B, height, width, planes] -> float32[B, hidden_sizes[-1]]
     """
 
-    channels: int
+    channels: tuple[int, ...]
+    hidden_sizes: tuple[int, ...]
+    activation: str  # of the dense layers
 
     @nn.compact
-    def __call__(self, x: jax.Array) -> jax.Array:
-        shape = (3, 3, x.shape[-1], self.channels)
-        kernel = self.param("kernel", nn.initializers.orthogonal(np.sqrt(2)), shape)
-        bias = self.param("bias", nn.initializers.zeros, (self.channels,))
-        return by_platform(x, kernel, cpu=matmul_convolution, library=xla_convolution) + bias
+    def __call__(self, observation: jax.Array) -> jax.Array:
+        x = observation.astype(jnp.float32)
+        for width in self.channels:
+            x = nn.relu(Convolution(width)(x))
+        x = x.reshape(x.shape[0], -1)
+        for width in self.hidden_sizes:
+            x = ACTIVATIONS[self.activation](nn.Dense(width, kernel_init=orthogonal())(x))
+        return x
 
 
-def xla_convolution(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    """[B, height, width, planes], [3, 3, planes, channels] -> [B, height, width, channels], all float32."""
-    return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+def mlp(env: Env[Any], hidden_sizes: tuple[int, ...] = (64, 64), activation: str = "tanh") -> Network:
+    """Returns dense layers and linear heads."""
+    check_choice("activation", activation, ACTIVATIONS)
+    support = tuple(np.flatnonzero(env.observation_support).tolist())
+    encoder = DenseEncoder(check_sizes("hidden_sizes", hidden_sizes), activation, support)
+    return Network(encoder, DenseHeads(env.num_actions))
 
 
-def matmul_convolution(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    """Returns `xla_convolution` by one matrix product. The gradient of XLA's own is slow inside a loop on a CPU.
+def conv(
+    env: Env[Any],
+    channels: tuple[int, ...] = (16, 16),
+    hidden_sizes: tuple[int, ...] = (64, 64),
+    activation: str = "tanh",
+) -> Network:
+    """Returns convolutions with ReLU, dense layers with `activation`, and linear heads."""
+    check_grid("conv", env)
+    check_choice("activation", activation, ACTIVATIONS)
+    encoder = ConvolutionalEncoder(
+        check_sizes("channels", channels), check_sizes("hidden_sizes", hidden_sizes), activation
+    )
+    return Network(encoder, DenseHeads(env.num_actions))
 
-    A row of the output is the product of the three input rows around it, side by side, with one matrix that holds the
-    kernel at every column. Most of that matrix is zero, so the arithmetic is width / 3 times as much. It is still
-    faster than nine thin products, or one product over all cells (benchmarks/convolutions.py).
+
+_networks: Registry[Network] = Registry(
+    "network",
+    {"mlp": mlp, "conv": conv, "resnet": resnet, "alpha_mini": alpha_mini},
+    examples="'mlp', 'resnet(blocks=4, channels=64)' or 'mypackage.mymodule:mynetwork(width=64)'",
+    register="train.models.networks.register",
+    num_arguments=1,
+)
+
+
+def list_networks() -> list[str]:
+    """Returns the names that `make` takes, in alphabetical order."""
+    return _networks.names()
+
+
+def register(name: str, constructor: Callable[..., Network]) -> None:
+    """Adds a network, so that `make("name(parameter=value)", env)` returns `constructor(env, parameter=value)`.
+
+    Raises ValueError if the name is taken or is not a Python identifier, TypeError if the constructor cannot be called.
     """
-    height, width, planes = x.shape[1:]
-    matrix = jnp.einsum("jab,ijkl->iakbl", _columns(width), kernel).reshape(3 * width * planes, -1)
-    around = jnp.pad(x.reshape(-1, height, width * planes), ((0, 0), (1, 1), (0, 0)))
-    rows = jnp.concatenate([around[:, i : i + height] for i in range(3)], axis=-1)
-    return (rows.reshape(-1, 3 * width * planes) @ matrix).reshape(-1, height, width, kernel.shape[-1])
+    _networks.register(name, constructor)
 
 
-def _columns(width: int) -> np.ndarray:
-    """float32[3, width, width]: [j, a, b] is 1 where column j of a kernel around output column b lies on column a."""
-    return np.stack([np.eye(width, width, 1 - j, dtype=np.float32) for j in range(3)])
+def make(text: str, env: Env[Any], **parameters: Any) -> Network:
+    """Returns the network that `text` names, for a game.
 
+    Args:
+      text: a name from `list_networks()`, with or without parameters in brackets. With a module and a colon in front,
+        `"mypackage.mymodule:mynetwork(width=64)"`, the module is imported first, which must call
+        `register("mynetwork", ...)`.
+      env: the game.
+      **parameters: parameters that are not in the brackets.
 
-class Heads(nn.Module):
-    """The two heads: float32[B, features] -> logits float32[B, num_actions], values float32[B]."""
-
-    num_actions: int
-
-    @nn.compact
-    def __call__(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
-        logits = nn.Dense(self.num_actions, kernel_init=nn.initializers.orthogonal(0.01))(features)
-        value = nn.Dense(1, kernel_init=nn.initializers.orthogonal(0.01))(features)
-        return logits, value[:, 0]
+    Raises ParameterError (a ValueError) for any other text or parameter, and for a game that the network cannot play.
+    The message lists what is allowed.
+    """
+    return _networks.make(text, env, **parameters)

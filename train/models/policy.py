@@ -18,7 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env
-from train.models.networks import Encoder, Heads
+from train.models import networks
+from train.models.layers import Network
 from train.ops.sharding import REPLICATED, SHARDED, on_each_device
 
 Params = Any
@@ -31,41 +32,46 @@ class Policy:
     """The network of a game and its sharing. It is static under jit; the parameters are a separate pytree."""
 
     observation_shape: tuple[int, ...]
-    support: tuple[int, ...]  # where a flattened observation can be True
-    num_actions: int
     num_players: int
     sharing: Sharing
-    hidden_sizes: tuple[int, ...]
-    channels: tuple[int, ...] = ()
+    network: Network
 
     @classmethod
-    def of(
-        cls, env: Env[Any], sharing: Sharing, hidden_sizes: tuple[int, ...], channels: tuple[int, ...] = ()
-    ) -> "Policy":
+    def of(cls, env: Env[Any], sharing: Sharing, network: str | None = None, **settings: Any) -> "Policy":
         """Returns the policy for a game.
 
-        Raises ValueError for `channels` if observations are not [height, width, planes].
+        Args:
+          env: the game.
+          sharing: the networks that the seats share.
+          network: a text for `train.models.networks.make`. None: `conv` if `channels` are given, else `mlp`.
+          **settings: `hidden_sizes`, `channels` and `activation` of the network. None or () leaves a setting to the
+            network.
+
+        Raises ParameterError (a ValueError) for a network that is unknown or cannot play the game, and for a setting
+        that it does not have or that `network` has in its brackets too.
         """
-        if channels and len(env.observation_shape) != 3:
-            raise ValueError(
-                f"channels need observations of shape [height, width, planes], and those of {env} have shape "
-                f"{list(env.observation_shape)}: leave them empty"
-            )
-        support = tuple(np.flatnonzero(env.observation_support).tolist())
-        return cls(env.observation_shape, support, env.num_actions, env.num_players, sharing, hidden_sizes, channels)
+        given = {name: value for name, value in settings.items() if value not in (None, ())}
+        text = network or ("conv" if "channels" in given else "mlp")
+        return cls(env.observation_shape, env.num_players, sharing, networks.make(text, env, **given))
 
     def init(self, key: jax.Array) -> Params:
-        """Returns parameters {"encoder", "heads"}; those that are not shared have a leading axis of num_players."""
+        """Returns parameters {"encoder", "heads"}; those that are not shared have a leading axis of num_players.
+
+        Each part holds the collections of its module: "params", and those that training changes otherwise, such as
+        "batch_stats".
+        """
         encoder_key, heads_key = jax.random.split(key)
+        observation = jax.ShapeDtypeStruct((1, *self.observation_shape), jnp.bool_)
+        features, _ = jax.eval_shape(self.network.encoder.init_with_output, encoder_key, observation)
 
         # One matrix at a time, also under vmap: a batch of thirty QR factorisations hangs jaxlib 0.10 on a CPU.
         @jax.custom_batching.sequential_vmap
         def encoder(key: jax.Array) -> Params:
-            return self._encoder.init(key, jnp.zeros((1, *self.observation_shape), jnp.bool_))
+            return self.network.encoder.init(key, jnp.zeros(observation.shape, observation.dtype))
 
         @jax.custom_batching.sequential_vmap
         def heads(key: jax.Array) -> Params:
-            return self._heads.init(key, jnp.zeros((1, self.hidden_sizes[-1]), jnp.float32))
+            return self.network.heads.init(key, jnp.zeros(features.shape, features.dtype))
 
         def per_seat(init: Callable[[jax.Array], Params], key: jax.Array) -> Params:
             return jax.vmap(init)(jax.random.split(key, self.num_players))
@@ -76,16 +82,17 @@ class Policy:
         }
 
     def apply(self, params: Params, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Returns logits float32[B, num_actions] and values float32[B].
-
+        """Returns logits float32[B, num_actions] and values float32[B], as in play.
 
         Args:
+          params: from `init`.
           observation: bool[B, *observation_shape].
           seat: int32[B], the player of each row.
         """
+        encoder, heads = self.network.encoder, self.network.heads
 
         def whole(params: Params, x: jax.Array) -> Any:
-            return self._heads.apply(params["heads"], self._encoder.apply(params["encoder"], x))
+            return heads.apply(params["heads"], encoder.apply(params["encoder"], x))
 
         def by_seat(apply: Callable[..., Any]) -> Callable[..., Any]:
             return on_each_device(functools.partial(apply_by_seat, apply), REPLICATED, SHARDED, SHARDED, out=SHARDED)
@@ -94,19 +101,91 @@ class Policy:
             return whole(params, observation)
         if self.sharing == "independent":
             return by_seat(whole)(params, observation, seat)
-        features = cast(jax.Array, self._encoder.apply(params["encoder"], observation))
-        return by_seat(self._heads.apply)(params["heads"], features, seat)
+        features = cast(jax.Array, encoder.apply(params["encoder"], observation))
+        return by_seat(heads.apply)(params["heads"], features, seat)
 
-    @property
-    def _encoder(self) -> Encoder:
-        return Encoder(self.hidden_sizes, self.channels, self.support)
+    def apply_in_training(
+        self,
+        params: Params,
+        observation: jax.Array,
+        seat: jax.Array,
+        key: jax.Array | None,
+        counted: jax.Array | None = None,
+    ) -> tuple[jax.Array, jax.Array, Params]:
+        """Returns logits float32[B, num_actions], values float32[B] and new statistics, as in the update.
 
-    @property
-    def _heads(self) -> Heads:
-        return Heads(self.num_actions)
+        The statistics are those of `split_statistics`. For a network without a training mode they are empty, and the
+        rest is the result of `apply`.
+
+        Args:
+          params: from `init`.
+          observation: bool[B, *observation_shape].
+          seat: int32[B], the player of each row.
+          key: of the units that are dropped; None for a network without a training mode.
+          counted: bool[B], the rows that count in statistics; None for all.
+        """
+        if not self.network.training_mode:
+            return *self.apply(params, observation, seat), split_statistics(params)[1]
+        assert key is not None
+        encoder_key, heads_key = jax.random.split(key)
+        counted = jnp.ones(seat.shape, jnp.bool_) if counted is None else counted
+        encoder = self._in_training("encoder", encoder_key, per_seat=self.sharing == "independent")
+        heads = self._in_training("heads", heads_key, per_seat=self.sharing != "shared")
+        features, of_encoder = encoder(params["encoder"], observation, seat, counted)
+        (logits, values), of_heads = heads(params["heads"], features, seat, counted)
+        return logits, values, {"encoder": of_encoder, "heads": of_heads}
+
+    def _in_training(
+        self, part: Literal["encoder", "heads"], key: jax.Array, per_seat: bool
+    ) -> Callable[..., tuple[Any, Params]]:
+        """Returns (variables, rows, seat, counted) -> the outputs of a part of the network, and its new statistics.
+
+        If the part is `per_seat`, every seat's module runs on all rows, and only the seat's own rows count. Where no
+        row counts, the statistics stay as they are.
+        """
+        module: Any = getattr(self.network, part)
+
+        def apply(variables: Params, rows: jax.Array, counted: jax.Array) -> tuple[Any, Params]:
+            before = {name: values for name, values in variables.items() if name != "params"}
+            if part not in self.network.training_mode:
+                return module.apply(variables, rows), before
+            some = counted.any()
+            outputs, after = module.apply(variables, rows, counted | ~some, mutable=list(before), rngs={"dropout": key})
+            return outputs, jax.tree.map(lambda new, old: jnp.where(some, new, old), after, before)
+
+        def apply_per_seat(
+            variables: Params, rows: jax.Array, seat: jax.Array, counted: jax.Array
+        ) -> tuple[Any, Params]:
+            own = seat == jnp.arange(self.num_players)[:, None]  # bool[num_players, B]
+            outputs, statistics = jax.vmap(apply, in_axes=(0, None, 0))(variables, rows, own & counted)
+
+            def of_own_rows(leaf: jax.Array) -> jax.Array:  # by a sum, which needs no rows of other devices
+                return jnp.where(own.reshape(own.shape + (1,) * (leaf.ndim - 2)), leaf, 0).sum(0)
+
+            return jax.tree.map(of_own_rows, outputs), statistics
+
+        return apply_per_seat if per_seat else lambda variables, rows, seat, counted: apply(variables, rows, counted)
 
 
-def apply_by_seat(apply: Callable[..., Any], params: Params, rows: jax.Array, seat: jax.Array) -> Any:
+def split_statistics(params: Params) -> tuple[Params, Params]:
+    """Returns the weights, which an optimizer changes, and all other variables, such as batch statistics.
+
+    Both have the parts of `params`. For a network without statistics, the weights are equal to `params`.
+    """
+    weights = {part: {"params": variables["params"]} for part, variables in params.items()}
+    statistics = {
+        part: {name: values for name, values in variables.items() if name != "params"}
+        for part, variables in params.items()
+    }
+    return weights, statistics
+
+
+def merge_statistics(weights: Params, statistics: Params) -> Params:
+    """Returns the parameters of which `split_statistics` returns the two parts."""
+    return {part: weights[part] | statistics[part] for part in weights}
+
+
+def apply_by_seat(apply: Callable[..., Any], params: Params, rows: Any, seat: jax.Array) -> Any:
     """Returns `apply(params of seat[i], rows[i])` for every row i; each row is computed once.
 
     Rows are sorted into tiles with rows of a single seat, so everything is one batched product over tiles. At most one
@@ -116,13 +195,13 @@ def apply_by_seat(apply: Callable[..., Any], params: Params, rows: jax.Array, se
     Args:
       apply: (params of one seat, [tile, ...]) -> pytree of [tile, ...].
       params: pytree whose leaves have a leading axis of num_players.
-      rows: [B, ...].
+      rows: pytree of [B, ...].
       seat: int32[B].
 
     Returns:
       Pytree of [B, ...].
     """
-    num_rows, num_seats = rows.shape[0], jax.tree.leaves(params)[0].shape[0]
+    num_rows, num_seats = seat.shape[0], jax.tree.leaves(params)[0].shape[0]
     if num_rows < MIN_ROWS_FOR_TILES:
         of_all = jax.vmap(apply, in_axes=(0, None))(params, rows)
         return jax.tree.map(lambda leaf: leaf[seat, jnp.arange(num_rows)], of_all)
@@ -137,6 +216,6 @@ def apply_by_seat(apply: Callable[..., Any], params: Params, rows: jax.Array, se
     seat_of_tile = (jnp.arange(num_tiles)[:, None] >= jnp.cumsum(tiles)).sum(1).clip(max=num_seats - 1)
 
     row_of_slot = jnp.zeros(num_tiles * tile, jnp.int32).at[slot].set(jnp.arange(num_rows), unique_indices=True)
-    tiled = rows[row_of_slot].reshape(num_tiles, tile, *rows.shape[1:])
+    tiled = jax.tree.map(lambda x: x[row_of_slot].reshape(num_tiles, tile, *x.shape[1:]), rows)
     out = jax.vmap(apply)(jax.tree.map(lambda leaf: leaf[seat_of_tile], params), tiled)
     return jax.tree.map(lambda leaf: leaf.reshape(num_tiles * tile, *leaf.shape[2:])[slot], out)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.helpers.stored_runs import ends, metrics_of, signal_when_training, start, train_in
-from tests.helpers.toy_learner import Config, ToyLearner, TrainState
+from tests.helpers.toy_learner import Config, ToyLearner
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 
@@ -161,10 +161,8 @@ def test_settings_that_were_changed_are_named_with_both_values(folder: Path) -> 
 class WiderLearner(ToyLearner):
     """The same settings, and other shapes."""
 
-    def init(self, key: jax.Array) -> TrainState:
-        train_state = super().init(key)
-        wider = jax.numpy.zeros((7, 2))
-        return train_state._replace(params=train_state.params | {"weights": wider})
+    def init_params(self, key: jax.Array) -> dict[str, jax.Array]:
+        return super().init_params(key) | {"weights": jax.numpy.zeros((7, 2))}
 
 
 def test_checkpoint_of_other_shapes_is_refused_with_both_shapes(folder: Path) -> None:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from train.models.networks import Convolution, matmul_convolution, xla_convolution
+from train.models.convolution import Convolution, matmul_convolution, xla_convolution
 
 
 @pytest.mark.parametrize("board", [(1, 1), (2, 5), (8, 4), (11, 3)])

@@ -203,8 +203,8 @@ def test_channels_are_convolutions_before_the_dense_layers() -> None:
 
 def test_channels_are_refused_for_observations_that_are_no_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(ENV), "observation_shape", (12,))
-    with pytest.raises(ValueError, match=r"channels need observations of shape \[height, width, planes\].*\[12\]"):
-        Policy.of(ENV, "shared", (6,), channels=(3,))
+    with pytest.raises(ValueError, match=r"conv needs observations of shape \[height, width, planes\].*\[12\]"):
+        Policy.of(ENV, "shared", channels=(3,))
 
 
 def test_shared_policy_gives_all_seats_the_same_output() -> None:
@@ -245,7 +245,7 @@ def test_parameters_of_a_seat_change_only_its_rows(sharing: Sharing, part: str) 
 
 def test_vmap_of_init_equals_init_of_each_seed() -> None:
     """Five seeds of six seats at the default widths: a batch of thirty factorisations would hang on a CPU."""
-    policy = Policy((9, 9, 8), tuple(range(296)), 223, 6, "independent", (64, 64))
+    policy = Policy.of(jaxgames.make("chinese_checkers(size=2, num_players=6)"), "independent")
     keys = jax.random.split(jax.random.key(0), 5)
     together = jax.jit(jax.vmap(policy.init))(keys)
     alone = jax.jit(policy.init)(keys[4])

@@ -1,0 +1,90 @@
+"""The cell of the observed board that each action belongs to, for policy heads that keep the board's shape.
+
+    chinese_checkers             a peg's cell; planes are its six directions; the end of a turn has no cell
+    chinese_checkers_diamond     the cell that a piece goes to; planes are the cells that it comes from
+    minichess                    the piece's cell; planes are the 49 kinds of moves
+    dots_and_boxes               the edge; one plane
+    checkers                     the piece's square; planes are its four directions
+
+A head with `num_planes` outputs per cell has one output for every action with a cell. A game of a user's own gets such
+a head by
+
+    @train.models.action_cells.action_cells.register
+    def _(env: MyGame) -> ActionCells: ...
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxgames import Env
+from jaxgames.games import chinese_checkers_board
+from jaxgames.games.checkers import Checkers
+from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from jaxgames.games.minichess import Minichess
+from jaxgames.games.minichess_board import NUM_PLANES
+from jaxgames.wrappers import Wrapper
+
+
+class ActionCells(NamedTuple):
+    """The places of the actions in an array of shape [height, width, num_planes]."""
+
+    cell: np.ndarray  # int[num_actions], row * width + column in the observation; -1 for an action without a cell
+    plane: np.ndarray  # int[num_actions], apart for actions of one cell
+
+    @property
+    def num_planes(self) -> int:
+        return int(self.plane.max()) + 1
+
+
+@functools.singledispatch
+def action_cells(env: Env[Any]) -> ActionCells | None:
+    """Returns the cells of a game's actions, None for a game without them.
+
+    It is a `functools.singledispatch` on the class of the env. `action_cells.register` adds a game.
+    """
+    return None
+
+
+@action_cells.register(Wrapper)
+def _(env: Wrapper[Any, Any]) -> ActionCells | None:
+    return action_cells(env.unwrapped)
+
+
+@action_cells.register
+def _(env: Checkers) -> ActionCells:
+    action = np.arange(env.num_actions)
+    return ActionCells(cell=action // 4, plane=action % 4)
+
+
+@action_cells.register
+def _(env: ChineseCheckers) -> ActionCells:
+    action, grid = np.arange(env.num_actions - 1), chinese_checkers_board.tables(env.size).grid
+    on_star = np.flatnonzero(grid < env.num_cells)
+    place = np.empty(env.num_cells, np.int64)
+    place[grid.ravel()[on_star]] = on_star
+    return ActionCells(cell=np.append(place[action // 6], -1), plane=np.append(action % 6, 0))
+
+
+@action_cells.register
+def _(env: ChineseCheckersDiamond) -> ActionCells:
+    origin, target = np.divmod(np.arange(env.num_actions), env.size**2)
+    return ActionCells(cell=target, plane=origin)
+
+
+@action_cells.register
+def _(env: DotsAndBoxes) -> ActionCells:
+    horizontal = [(2 * row, 2 * col + 1) for row in range(env.rows + 1) for col in range(env.cols)]
+    vertical = [(2 * row + 1, 2 * col) for row in range(env.rows) for col in range(env.cols + 1)]
+    row, col = np.array(horizontal + vertical).T
+    return ActionCells(cell=row * (2 * env.cols + 1) + col, plane=np.zeros_like(row))
+
+
+@action_cells.register
+def _(env: Minichess) -> ActionCells:
+    origin, plane = np.divmod(np.arange(env.num_actions), NUM_PLANES)
+    file, rank = np.divmod(origin, 5)
+    return ActionCells(cell=(4 - rank) * 5 + file, plane=plane)

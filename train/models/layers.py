@@ -1,0 +1,100 @@
+"""What a network is, and the parts that networks share.
+
+    encoder    observation bool[B, *observation_shape]  ->  features float32[B, ...]
+    heads      features  ->  logits float32[B, num_actions], values float32[B]
+
+The two are apart so that seats can share the encoder and have their own heads (`train.models.policy`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import flax.linen as nn
+import jax
+import numpy as np
+
+from jaxgames import Env
+from jaxgames._checks import ParameterError, ParameterTypeError, check_int
+
+ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
+    "tanh": nn.tanh,
+    "relu": nn.relu,
+    "gelu": nn.gelu,
+    "elu": nn.elu,
+    "silu": nn.silu,
+}
+
+
+MAX_SIZE = 1_000_000  # the largest number of units, channels or blocks that a network accepts
+
+
+@dataclass(frozen=True)
+class Network:
+    """The encoder and the heads of one game: Flax modules without parameters, hashable and static under jit.
+
+    The modules named in `training_mode` take a second argument, `training`. It is None in play. In the update it is
+    bool[B], the rows that count in the statistics of the batch. Units can then be dropped with the random numbers of
+    "dropout". Collections of variables other than "params", such as "batch_stats", are not changed by the optimizer:
+    after a gradient step they have the values that the modules gave them.
+    """
+
+    encoder: nn.Module
+    heads: nn.Module
+    training_mode: tuple[Literal["encoder", "heads"], ...] = ()
+
+
+class DenseHeads(nn.Module):
+    """The two heads: float32[B, features] -> logits float32[B, num_actions], values float32[B]."""
+
+    num_actions: int
+
+    @nn.compact
+    def __call__(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
+        logits = nn.Dense(self.num_actions, kernel_init=small())(features)
+        value = nn.Dense(1, kernel_init=small())(features)
+        return logits, value[:, 0]
+
+
+def orthogonal() -> Any:
+    """Returns the initializer of layers that an activation follows."""
+    return nn.initializers.orthogonal(np.sqrt(2))
+
+
+def small() -> Any:
+    """Returns the initializer of last layers, which makes first policies nearly uniform and first values nearly 0."""
+    return nn.initializers.orthogonal(0.01)
+
+
+def check_sizes(name: str, sizes: object) -> tuple[int, ...]:
+    """Returns the numbers as a tuple. Raises ParameterError unless they are one or more positive integers."""
+    expected = f"{name} must be one or more positive integers, such as [64, 64]"
+    if not isinstance(sizes, (list, tuple)):
+        raise ParameterTypeError(f"{expected}, not {sizes!r}")
+    numbers: tuple[Any, ...] = tuple(sizes)  # pyright: ignore[reportUnknownVariableType]  # the elements are checked next
+    if not numbers or not all(type(number) is int and number > 0 for number in numbers):
+        raise ParameterError(f"{expected}, not {sizes!r}")
+    return numbers
+
+
+def check_single(name: str, number: object) -> int:
+    """Returns the number; of a list with one entry, as `--channels 64` gives it, the entry.
+
+    Raises ParameterError unless it is a positive integer.
+    """
+    if isinstance(number, tuple) and len(number) == 1:  # pyright: ignore[reportUnknownArgumentType]  # checked next
+        number = number[0]
+    check_int(name, number, 1, MAX_SIZE)
+    assert isinstance(number, int)
+    return number
+
+
+def check_grid(network: str, env: Env[Any]) -> tuple[int, int, int]:
+    """Returns the observation's height, width and planes. Raises ParameterError if observations are not grids."""
+    if len(env.observation_shape) != 3:
+        raise ParameterError(
+            f"{network} needs observations of shape [height, width, planes], and those of {env} have shape "
+            f"{list(env.observation_shape)}: use mlp"
+        )
+    height, width, planes = env.observation_shape
+    return height, width, planes

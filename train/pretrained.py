@@ -1,0 +1,82 @@
+"""Parameters of another run as the start of a new one: `--init-from RUN` or `--init-from RUN@ITERATION`.
+
+Only the shapes must fit: the run can have been trained on another game, such as other rules on the same board, or with
+other settings. Parameters that its seats share, and those of the new run do not, are copied to every seat.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.core import Tracer
+
+from train import agents
+from train.driver.learner import Config
+from train.driver.loop import log
+from train.driver.run_folder import RunFolder
+from train.models.policy import Params
+
+SHOWN = 3  # of the arrays that do not fit, in an error
+
+
+def load_params(text: str, like: Params, config: Config) -> Params:
+    """Returns the parameters of a run's checkpoint, with their statistics such as those of a batch norm.
+
+    It logs in which game and sharing the two runs differ, except inside a trace.
+
+    Args:
+      text: `RUN` or `RUN@ITERATION`.
+      like: parameters {"encoder", "heads"} with the shapes of the new run.
+      config: the settings of the new run.
+
+    Raises:
+      FileNotFoundError: there is no such run or checkpoint.
+      ValueError: `text` has another form, or shapes do not fit; the message has both.
+    """
+    run, iteration = find_run(text)
+    with jax.ensure_compile_time_eval():  # inside a trace, too
+        stored = run.params(iteration)
+    _check_shapes(text, run, stored, like)
+    settings = {name: (getattr(run.config, name, None), getattr(config, name)) for name in ("env", "sharing")}
+    differ = [
+        f"{name} is {theirs} there and {ours} here" for name, (theirs, ours) in settings.items() if theirs != ours
+    ]
+    if differ and not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(like)):
+        log(f"the first parameters are those of {text}; {' and '.join(differ)}")
+    return jax.tree.map(lambda old, new: jnp.broadcast_to(old, new.shape).astype(new.dtype), stored, like)
+
+
+def find_run(text: str) -> tuple[RunFolder, int | None]:
+    """Returns the run that `RUN` or `RUN@ITERATION` names, and the iteration; None for its last checkpoint.
+
+    Raises FileNotFoundError if there is no such run, ValueError for another form.
+    """
+    named = agents.parse(text)
+    if named is None or named.parameters:
+        raise ValueError(f"init_from must be the folder of a run, such as runs/first or runs/first@40, not {text!r}")
+    return agents.open_run(named.folder), named.iteration
+
+
+def _check_shapes(text: str, run: RunFolder, stored: Params, like: Params) -> None:
+    """Raises ValueError unless each array has the shape of that of `like`, or that of each of its seats."""
+    found, wanted = _shapes(stored), _shapes(like)
+    differ = [
+        name
+        for name in {**wanted, **found}
+        if name not in wanted or found.get(name) not in (wanted[name], wanted[name][1:])
+    ]
+    if differ:
+        both = [f"{name} has shape {found.get(name)} there and {wanted.get(name)} here" for name in differ[:SHOWN]]
+        more = f"; {len(differ) - SHOWN} more arrays differ" if len(differ) > SHOWN else ""
+        settings = {name: getattr(run.config, name, None) for name in ("env", "sharing", "network")}
+        trained = ", ".join(f"{name} {value}" for name, value in settings.items() if value is not None)
+        raise ValueError(
+            f"the parameters of {text} do not fit this run: {'; '.join(both)}{more}. Both runs need the same network "
+            f"and games with the same observations and actions; that run has {trained}"
+        )
+
+
+def _shapes(tree: Any) -> dict[str, tuple[int, ...]]:
+    """The shape of every leaf by its path."""
+    leaves = jax.tree.leaves_with_path(tree)
+    return {jax.tree_util.keystr(path, simple=True, separator="/"): tuple(leaf.shape) for path, leaf in leaves}
