@@ -24,6 +24,7 @@ FLOORS = {
         ("driver", "models", "matrix", "ppo_config"),
         ("agents", "opponents"),
         ("ppo", "alphazero", "imitation"),
+        ("curves",),
         ("evaluate", "match", "ladder", "strength", "sweep", "play", "plot", "export", "analyse", "data"),
     ),
     "benchmarks": (
