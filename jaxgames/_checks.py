@@ -39,6 +39,15 @@ def check_int(name: str, value: object, low: int, high: int, also: str = "") -> 
         raise ParameterError(f"{allowed}, not {value}")
 
 
+def check_probability(name: str, value: object) -> None:
+    """Raises ParameterError unless `value` is a number from 0 to 1."""
+    allowed = f"{name} must be a number from 0 to 1"
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
+        raise ParameterTypeError(f"{allowed}, not {value!r}")
+    if not 0 <= value <= 1:  # NaN too
+        raise ParameterError(f"{allowed}, not {value}")
+
+
 def check_choice(name: str, value: object, allowed: Collection[object]) -> None:
     """Raises ParameterError unless `value` is one of `allowed` and has its type."""
     types = {type(choice) for choice in allowed}

@@ -27,7 +27,7 @@ class Registry(Generic[T]):
     def __init__(
         self,
         noun: str,
-        built_in: Mapping[str, Callable[..., T]],
+        built_in: Mapping[str, Callable[..., T] | str],
         *,
         examples: str,
         register: str,
@@ -37,7 +37,7 @@ class Registry(Generic[T]):
         """
         Args:
           noun: what is registered, such as "game".
-          built_in: constructors by name.
+          built_in: constructors by name; "module:constructor" for one that is imported when it is first asked for.
           examples: texts, for error messages.
           register: the public function that adds a constructor, for error messages.
           num_arguments: the arguments that every constructor takes before its parameters.
@@ -46,7 +46,7 @@ class Registry(Generic[T]):
         self.noun = noun
         self.built_in = frozenset(built_in)
         self.examples = examples
-        self._constructors: dict[str, Callable[..., T]] = dict(built_in)
+        self._constructors: dict[str, Callable[..., T] | str] = dict(built_in)
         self._register = register
         self._num_arguments = num_arguments
         self._module_of = {} if module_of is None else module_of
@@ -77,18 +77,20 @@ class Registry(Generic[T]):
     def make(self, text: str, *arguments: Any, **parameters: Any) -> T:
         """Returns what `text` names: `constructor(*arguments, **parameters)`.
 
-        Raises ParameterError (a ValueError) for an unknown name or parameter, for one given twice, and for a module
-        that cannot be imported or does not register the name. The message lists what is allowed.
+        Raises ParameterError (a ValueError) for an unknown name or parameter, for one given twice or left out though it
+        has no default, and for a module that cannot be imported or does not register the name. The message lists what
+        is allowed.
         """
-        module, name, written = parse(text, f"expected {self._a_noun} such as {self.examples}, not {text!r}")
+        names = f"the {self.noun}s are {', '.join(self.names())}"
+        module, name, written = parse(text, f"expected {self._a_noun} such as {self.examples}, not {text!r}; {names}")
         if module:
             self._import(module, name, text)
         if name not in self._constructors:
-            raise ParameterError(f"unknown {self.noun} {name!r}; the {self.noun}s are {', '.join(self.names())}")
+            raise ParameterError(f"unknown {self.noun} {name!r}; {names}")
         if twice := sorted(written.keys() & parameters.keys()):
             raise ParameterError(f"{', '.join(twice)} given twice: in {text!r} and as a keyword")
         parameters = written | parameters
-        constructor = self._constructors[name]
+        constructor = self._constructor(name, text)
         signature = list(inspect.signature(constructor).parameters.values())[self._num_arguments :]
         if not any(p.kind is p.VAR_KEYWORD for p in signature):
             allowed = [p.name for p in signature]
@@ -96,7 +98,20 @@ class Registry(Generic[T]):
                 raise ParameterError(
                     f"{name} has no parameter {unknown!r}; its parameters are {', '.join(allowed) or 'none'}"
                 )
+        required = [
+            p.name for p in signature if p.default is p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+        ]
+        if missing := [parameter for parameter in required if parameter not in parameters]:
+            raise ParameterError(f"{name} needs {', '.join(missing)}: write {name}({missing[0]}=...), not {text!r}")
         return constructor(*arguments, **parameters)
+
+    def _constructor(self, name: str, text: str) -> Callable[..., T]:
+        """Returns the constructor of a name. Raises ParameterError if its module cannot be imported."""
+        constructor = self._constructors[name]
+        if isinstance(constructor, str):
+            module, _, attribute = constructor.partition(":")
+            constructor = getattr(import_module(module, text), attribute)
+        return constructor
 
     @property
     def _a_noun(self) -> str:

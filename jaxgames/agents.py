@@ -1,7 +1,8 @@
 """Agents: players that choose an action for every board of a batch.
 
-    agent = jaxgames.agents.make("random", env)
+    agent = jaxgames.agents.make("greedy(epsilon=0.1)", env)
     actions = agent.act(key, states)                # int32[B], for states with a leading axis of B boards
+    probabilities, values = jaxgames.agents.analyse(agent, states)
 
 An agent is a pytree: its arrays (for example, the parameters of a network) are leaves, and everything else is static.
 So it can be an argument of a function under `jax.jit`. Two agents that differ only in their arrays share one compiled
@@ -19,21 +20,25 @@ program. With `jax.tree_util.register_dataclass`, mark each static field:
             return jnp.where(mask, self.preference, -jnp.inf).argmax(-1)
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import jax
+import jax.numpy as jnp
 
+from jaxgames import greedy
+from jaxgames._checks import check_probability
 from jaxgames._names import Registry
 from jaxgames.env import Env
 from jaxgames.sampling import random_action
 
 
 class Agent(Protocol):
-    """A player that can play any seat of one game."""
+    """A player that can play any seat of one game. An `AnalysingAgent` also has a method `analyse`."""
 
-    on_device: ClassVar[bool]  # whether `act` can be traced; if not, it is called outside of `jit`
+    on_device: ClassVar[bool]  # whether `act` and `analyse` can be traced; if not, they are called outside of `jit`
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         """Returns the mover's action on every board.
@@ -48,6 +53,38 @@ class Agent(Protocol):
         ...
 
 
+class Analysis(NamedTuple):
+    """The opinion of an agent on every board of a batch."""
+
+    probabilities: jax.Array  # float32[B, num_actions], with which `act` plays each action; 0 on finished boards
+    values: jax.Array | None  # float32[B, num_players], the return that it expects for each seat; None: no opinion
+
+
+@runtime_checkable
+class AnalysingAgent(Agent, Protocol):
+    """An agent that can also say with which probabilities it plays, and what it expects."""
+
+    def analyse(self, states: Any) -> Analysis:
+        """Returns the probabilities of the mover's actions and, if the agent has them, the values of the seats.
+
+        Args:
+          states: boards with a leading axis of B. Some can be finished.
+        """
+        ...
+
+
+def analyse(agent: Agent, states: Any) -> Analysis:
+    """Returns `agent.analyse(states)`. Raises TypeError for an agent without this method, which is optional."""
+    if not isinstance(agent, AnalysingAgent):
+        raise TypeError(
+            f"{agent} has no probabilities: expected an agent with a method analyse(states), such as random or greedy"
+        )
+    return agent.analyse(states)
+
+
+# -- the agents of the library -------------------------------------------------------------------------------------
+
+
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class RandomAgent:
@@ -60,11 +97,148 @@ class RandomAgent:
         mask = jax.vmap(self.env.legal_action_mask)(states)
         return jax.vmap(random_action)(jax.random.split(key, mask.shape[0]), mask)
 
+    def analyse(self, states: Any) -> Analysis:
+        return Analysis(_uniform(jax.vmap(self.env.legal_action_mask)(states)), None)
 
+    def __str__(self) -> str:
+        return "random"
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class FirstAgent:
+    """Plays the legal action with the lowest number."""
+
+    on_device: ClassVar[bool] = True
+    env: Env[Any] = field(metadata={"static": True})
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        return jax.vmap(self.env.legal_action_mask)(states).argmax(-1).astype(jnp.int32)
+
+    def analyse(self, states: Any) -> Analysis:
+        mask = jax.vmap(self.env.legal_action_mask)(states)
+        first = mask & (jnp.cumsum(mask, axis=-1, dtype=jnp.int32) == 1)
+        return Analysis(first.astype(jnp.float32), None)
+
+    def __str__(self) -> str:
+        return "first"
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class GreedyAgent:
+    """Plays a legal action of the highest score; equal ones are drawn. The scores: `jaxgames.greedy.action_scores`."""
+
+    on_device: ClassVar[bool] = True
+    env: Env[Any] = field(metadata={"static": True})
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        best = self._best(states)
+        return jax.vmap(random_action)(jax.random.split(key, best.shape[0]), best)
+
+    def analyse(self, states: Any) -> Analysis:
+        return Analysis(_uniform(self._best(states)), None)
+
+    def _best(self, states: Any) -> jax.Array:
+        """Returns bool[B, num_actions], the legal actions of the highest score."""
+
+        def best(state: Any) -> jax.Array:
+            mask, scores = self.env.legal_action_mask(state), greedy.action_scores(self.env, state)
+            return mask & (scores >= jnp.where(mask, scores, -jnp.inf).max())
+
+        return jax.vmap(best)(states)
+
+    def __str__(self) -> str:
+        return "greedy"
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class EpsilonAgent:
+    """Plays as another agent, but with the probability `epsilon` a uniformly random legal action instead.
+
+    `with_epsilon` makes it and checks the probability. In a traced program `epsilon` can be a traced number.
+    """
+
+    on_device: ClassVar[bool] = True
+    env: Env[Any] = field(metadata={"static": True})
+    agent: Agent
+    epsilon: jax.Array  # float32[]
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        agent_key, key = jax.random.split(key)
+        return _explored(self.env, self.agent.act(agent_key, states), self.epsilon, key, states)
+
+    def analyse(self, states: Any) -> Analysis:
+        """Returns the mixed probabilities, and the values of the agent inside."""
+        probabilities, values = analyse(self.agent, states)
+        uniform = RandomAgent(self.env).analyse(states).probabilities
+        return Analysis((1 - self.epsilon) * probabilities + self.epsilon * uniform, values)
+
+    def __str__(self) -> str:
+        """Returns the agent's text with epsilon among its parameters."""
+        inside = str(self.agent)
+        begin = f"{inside[:-1]}, " if inside.endswith(")") else f"{inside}("
+        return f"{begin}epsilon={self.epsilon})"
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class HostEpsilonAgent(EpsilonAgent):
+    """The same around an agent that cannot be traced."""
+
+    on_device: ClassVar[bool] = False
+
+
+def with_epsilon(env: Env[Any], agent: Agent, epsilon: float) -> EpsilonAgent:
+    """Returns the agent that plays a uniformly random legal action with the probability `epsilon`, else as `agent`.
+
+    `epsilon` is a leaf of the agent, so another value needs no compilation.
+
+    Raises ParameterError (a ValueError) unless `epsilon` is a number from 0 to 1.
+    """
+    check_probability("epsilon", epsilon)
+    return (EpsilonAgent if agent.on_device else HostEpsilonAgent)(env, agent, jnp.float32(epsilon))
+
+
+@functools.partial(jax.jit, static_argnames="env")
+def _explored(env: Env[Any], actions: jax.Array, epsilon: jax.Array, key: jax.Array, states: Any) -> jax.Array:
+    """Returns int32[B], the actions, each replaced by a random legal one with the probability `epsilon`."""
+    which_key, random_key = jax.random.split(key)
+    random_actions = RandomAgent(env).act(random_key, states)
+    explores = jax.random.uniform(which_key, random_actions.shape) < epsilon
+    return jnp.where(explores, random_actions, actions)
+
+
+def _uniform(mask: jax.Array) -> jax.Array:
+    """Returns float32[B, num_actions], the same probability for each action that `mask` allows; 0 where it is empty."""
+    return mask / jnp.maximum(mask.sum(-1, keepdims=True, dtype=jnp.int32), 1).astype(jnp.float32)
+
+
+# -- agents by name ------------------------------------------------------------------------------------------------
+
+
+def _first(env: Env[Any], epsilon: float | None = None) -> Agent:
+    agent = FirstAgent(env)
+    return agent if epsilon is None else with_epsilon(env, agent, epsilon)
+
+
+def _greedy(env: Env[Any], epsilon: float | None = None) -> Agent:
+    greedy.check_has_scores(env)
+    agent = GreedyAgent(env)
+    return agent if epsilon is None else with_epsilon(env, agent, epsilon)
+
+
+BUILT_IN: dict[str, Callable[..., Agent] | str] = {
+    "random": RandomAgent,
+    "first": _first,
+    "greedy": _greedy,
+    "openspiel": "jaxgames.interop.openspiel_bots:make",  # imported when it is asked for
+}
 _agents: Registry[Agent] = Registry(
     "agent",
-    {"random": RandomAgent},
-    examples="'random' or 'mypackage.mymodule:myagent(depth=2)'",
+    BUILT_IN,
+    examples="'random', 'greedy(epsilon=0.1)' or 'mypackage.mymodule:myagent(depth=2)'",
     register="jaxgames.agents.register",
     num_arguments=1,
 )
@@ -86,10 +260,12 @@ def register(name: str, constructor: Callable[..., Agent]) -> None:
 def make(text: str, env: Env[Any]) -> Agent:
     """Returns the agent that `text` names, as a player of `env`.
 
-    Args:
-      text: a name from `list_agents()`, with or without parameters in brackets. With a module and a colon in front,
-        `"mypackage.mymodule:myagent(depth=2)"`, the module is imported first, which must call
-        `register("myagent", ...)`.
+        random                      uniformly random legal actions
+        first                       the legal action with the lowest number
+        greedy                      a legal action of the highest score; see `jaxgames.greedy.action_scores`
+        first(epsilon=0.1)          a random legal action with the probability 0.1; also for greedy
+        openspiel(bot=mcts)         a bot of OpenSpiel; see `jaxgames.interop.openspiel_bots`
+        mypackage.mymodule:myagent(depth=2)     imports the module first, which must call `register("myagent", ...)`
 
     Raises ParameterError (a ValueError) for any other text; the message lists what is allowed.
     """

@@ -128,6 +128,13 @@ class Wrapper(Env[W], Generic[W, S]):
         return f"{type(self).__name__}({self.unwrapped})"
 
 
+def inside(env: Env[Any], state: State) -> tuple[Env[Any], State]:
+    """Returns the game without its wrappers, and the board of the game to play on."""
+    while isinstance(env, Wrapper):
+        env, state = env.unwrapped, env._inner(state)  # pyright: ignore[reportPrivateUsage]  # its own module
+    return env, state
+
+
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, kw_only=True)
 class AutoResetState(State, Generic[S]):

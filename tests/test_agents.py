@@ -96,9 +96,9 @@ def test_unknown_agent_is_refused_with_the_names_that_there_are(text: str) -> No
 def test_registered_agent_is_made_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     registered = vars(agents)["_agents"]
     monkeypatch.setattr(registered, "_constructors", dict(vars(registered)["_constructors"]))
-    agents.register("first", lambda env: Constant(jnp.int32(env.num_players)))
-    assert agents.list_agents() == ["first", "random"]
-    made = agents.make("first", STICKS)
+    agents.register("constant", lambda env: Constant(jnp.int32(env.num_players)))
+    assert agents.list_agents() == ["constant", "first", "greedy", "openspiel", "random"]
+    made = agents.make("constant", STICKS)
     assert isinstance(made, Constant)
     assert made.action == 3
 

@@ -137,7 +137,7 @@ class Checkers(Env[CheckersState]):
         )
 
     def _legal_action_mask(self, state: CheckersState) -> jax.Array:
-        return _unpack(_legal_origins(state))
+        return unpack(_legal_origins(state))
 
     def _is_legal(self, state: CheckersState, action: jax.Array) -> jax.Array:
         origins = _choose(action % 4, _legal_origins(state))
@@ -145,10 +145,10 @@ class Checkers(Env[CheckersState]):
 
     def _step(self, state: CheckersState, action: jax.Array, key: jax.Array | None) -> CheckersState:
         direction, square = action % 4, _single(action // 4)
-        near = _choose(direction, [_shift(square, d) for d in range(4)])
+        near = _choose(direction, [shift(square, d) for d in range(4)])
         captured = near & state.opponents
         is_jump = captured != 0
-        to = jnp.where(is_jump, _choose(direction, [_shift(captured, d) for d in range(4)]), near)
+        to = jnp.where(is_jump, _choose(direction, [shift(captured, d) for d in range(4)]), near)
 
         was_man = square & state.kings == 0
         is_crowned = was_man & (to & KING_ROW != 0)
@@ -213,16 +213,16 @@ class Checkers(Env[CheckersState]):
             )
             kings, jumper = (jnp.where(is_mover, word, _rotate(word)) for word in (kings, jumper))
         planes = [own & ~kings, own & kings, opponents & ~kings, opponents & kings, jumper]
-        return _unpack(planes).reshape(8, 4, 5)
+        return unpack(planes).reshape(8, 4, 5)
 
     # -- notation ----------------------------------------------------------------------------------
 
     def _action_to_string(self, state: CheckersState, action: int) -> str:
         """Returns `11-15` for a step, `15x22` for a jump, in PDN numbers."""
         index, direction = divmod(action, 4)
-        near = _shift(np.uint32(1 << index), direction)
+        near = shift(np.uint32(1 << index), direction)
         is_jump = bool(near & np.uint32(state.opponents))
-        to = _shift(near, direction) if is_jump else near
+        to = shift(near, direction) if is_jump else near
         seat = int(state.current_player)
         number = _pdn(index, seat)
         if not to:
@@ -243,8 +243,8 @@ class Checkers(Env[CheckersState]):
         )
         square = np.uint32(1 << index)
         for direction in range(4):
-            near = _shift(square, direction)
-            to = _shift(near, direction) if is_jump else near
+            near = shift(square, direction)
+            to = shift(near, direction) if is_jump else near
             if to == np.uint32(1 << target):
                 break
         else:
@@ -312,7 +312,7 @@ class Checkers(Env[CheckersState]):
 # -- sets of squares, as words of bits --------------------------------------------------------------
 
 
-def _shift(word: W, direction: int) -> W:
+def shift(word: W, direction: int) -> W:
     """Returns the set of squares one step in a direction from those of `word`; a step off the board leads nowhere."""
     (even, to_even), (odd, to_odd) = _STEPS[direction]
     return _shift_bits(word & even, to_even) | _shift_bits(word & odd, to_odd)
@@ -336,8 +336,8 @@ def _move_sources(own: W, opponents: W, kings: W, movers: W) -> tuple[list[W], l
     for direction in range(4):
         able = movers & kings if direction in (1, 2) else movers
         back = (direction + 2) % 4
-        steps.append(able & _shift(empty, back))
-        jumps.append(able & _shift(opponents & _shift(empty, back), back))
+        steps.append(able & shift(empty, back))
+        jumps.append(able & shift(opponents & shift(empty, back), back))
     return steps, jumps
 
 
@@ -369,7 +369,7 @@ def _choose(direction: jax.Array, words: Sequence[jax.Array]) -> jax.Array:
     )
 
 
-def _unpack(words: Sequence[jax.Array]) -> jax.Array:
+def unpack(words: Sequence[jax.Array]) -> jax.Array:
     """Returns bool[32 * len(words)], the bits of index 0 in every word, then those of index 1, and so on."""
     square, number = np.divmod(np.arange(32 * len(words), dtype=np.uint32), np.uint32(len(words)))
     # With a union of masked words XLA computes each word once per board, and not once for each of its bits.

@@ -1,0 +1,187 @@
+"""Scores of the greedy agent: for each game, how much the mover gains at once by each of its actions.
+
+    Chinese Checkers    how far the piece comes closer to the far corner of its goal
+    checkers            the value of the captured piece, and what a man gains that is crowned
+    Dots and Boxes      the number of boxes that the edge completes
+    minichess           the value of the captured piece, and what a pawn gains that is promoted
+
+Nothing looks ahead: neither at the opponent's reply, nor at the next submove of the same turn. On both boards of
+Chinese Checkers a piece outside of the goal also comes closer to a free cell of it. This counts only between moves
+that gain the same otherwise. Without it the last pieces would wander in front of a goal that is open on its other side.
+
+A game of a user's own gets scores by
+
+    @jaxgames.greedy.action_scores.register
+    def _(env: MyGame, state: MyState) -> jax.Array: ...
+"""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames._checks import ParameterError
+from jaxgames.env import Env
+from jaxgames.games import chinese_checkers_board, chinese_checkers_diamond_board
+from jaxgames.games.checkers import KING_ROW, Checkers, CheckersState, shift, unpack
+from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
+from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
+from jaxgames.games.minichess import Minichess, MinichessState
+from jaxgames.games.minichess_board import CELL_SET, NUM_PLANES, PAWN, QUEEN, TARGET, VALUES
+from jaxgames.wrappers import Wrapper, inside
+
+CLOSER_TO_FREE_CELL = 1 / 8  # of a piece outside of the goal, per cell; a submove comes at most 2 cells closer
+MAN_VALUE, KING_VALUE = 2, 3  # in checkers
+
+
+@functools.singledispatch
+def action_scores(env: Env[Any], state: Any) -> jax.Array:
+    """Returns float32[num_actions], what the mover of one board gains by each action; any number for an illegal one.
+
+    It is a `functools.singledispatch` on the class of the env. `action_scores.register` adds a game.
+
+    Raises ParameterError (a ValueError) for a game without scores.
+    """
+    raise ParameterError(_no_scores(env))
+
+
+def check_has_scores(env: Env[Any]) -> None:
+    """Raises ParameterError (a ValueError) for a game without scores."""
+    while isinstance(env, Wrapper):
+        env = env.unwrapped
+    if action_scores.dispatch(type(env)) is action_scores.dispatch(object):
+        raise ParameterError(_no_scores(env))
+
+
+def _no_scores(env: Env[Any]) -> str:
+    return (
+        f"greedy has no scores for {env}: add them with jaxgames.greedy.action_scores.register({type(env).__name__}, "
+        f"scores), where scores(env, state) returns float32[{env.num_actions}]"
+    )
+
+
+@action_scores.register(Wrapper)
+def _(env: Wrapper[Any, Any], state: Any) -> jax.Array:
+    return action_scores(*inside(env, state))
+
+
+# -- both boards of Chinese Checkers ---------------------------------------------------------------------------------
+
+
+def _remaining(to_tip: np.ndarray, to_goal: np.ndarray, is_free: jax.Array) -> jax.Array:
+    """Returns float32[cells], what a piece on each cell still has to go: the smaller, the better.
+
+    It is the distance to the tip of the goal. From outside of the goal, a share of the distance to the nearest free
+    cell of the goal is added.
+
+    Args:
+      to_tip: int[cells], distance of each cell to the tip.
+      to_goal: int[cells, goal cells], distance of each cell to each cell of the goal.
+      is_free: bool[goal cells].
+    """
+    in_goal = (to_goal == 0).any(-1)
+    nearest = jnp.where(is_free, to_goal, to_goal.max()).min(-1)
+    nearest = jnp.where(is_free.any() & ~in_goal, nearest, 0)
+    return jnp.asarray(to_tip) + CLOSER_TO_FREE_CELL * nearest.astype(jnp.float32)
+
+
+def _distance(difference: np.ndarray) -> np.ndarray:
+    """Returns int[...], the steps that lead (q, r) = int[..., 2] cells away on a hexagonal board."""
+    q, r = difference[..., 0], difference[..., 1]
+    return np.maximum(np.maximum(abs(q), abs(r)), abs(q + r))
+
+
+@functools.lru_cache
+def _star_distances(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the distances of each cell to the goal's tip and to each goal cell, in the mover's frame."""
+    t = chinese_checkers_board.tables(size)
+    goal = t.axial[t.triangle == 3]
+    return _distance(t.axial - t.axial[-1]), _distance(t.axial[:, None] - goal)
+
+
+@action_scores.register
+def _(env: ChineseCheckers, state: ChineseCheckersState) -> jax.Array:
+    t, (to_tip, to_goal) = chinese_checkers_board.tables(env.size), _star_distances(env.size)
+    board = state.board
+    is_free = board[-env.num_pegs :] < 0
+    remaining = jnp.append(_remaining(to_tip, to_goal, is_free), 0)
+    near, beyond = t.neighbour[:-1], t.beyond[:-1]
+    is_hop = jnp.append(board >= 0, False)[near]
+    gain = remaining[:-1, None] - jnp.where(is_hop, remaining[beyond], remaining[near])
+    return jnp.append(gain.ravel(), 0)  # the end of the turn gains nothing
+
+
+@functools.lru_cache
+def _diamond_distances(size: int, pieces: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the distances of each cell to the goal's tip and to each goal cell, in the mover's frame."""
+    places = np.stack(np.divmod(np.arange(size * size), size), axis=-1)
+    goal = size * size - 1 - np.array(chinese_checkers_diamond_board.corner(size, pieces))
+    return _distance(places - places[-1]), _distance(places[:, None] - places[goal])
+
+
+@action_scores.register
+def _(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState) -> jax.Array:
+    assert env.pieces is not None  # settled when the env is made
+    to_tip, to_goal = _diamond_distances(env.size, env.pieces)
+    occupied = chinese_checkers_diamond_board.unpack(env.size, state.pieces).any(0)
+    goal = env.num_cells - 1 - np.array(chinese_checkers_diamond_board.corner(env.size, env.pieces))
+    remaining = _remaining(to_tip, to_goal, ~occupied[goal])
+    return (remaining[:, None] - remaining).ravel()
+
+
+# -- captures ------------------------------------------------------------------------------------------------------
+
+
+@action_scores.register
+def _(env: Checkers, state: CheckersState) -> jax.Array:
+    men, opponent_kings = state.own & ~state.kings, state.opponents & state.kings
+    captures: list[jax.Array] = []  # four sets each, by direction the squares from which a move does this
+    captures_king: list[jax.Array] = []
+    crowns: list[jax.Array] = []
+    for back in (2, 3, 0, 1):  # the direction opposite to 0, 1, 2, 3
+        over_opponent = shift(state.opponents, back)
+        captures.append(over_opponent)
+        captures_king.append(shift(opponent_kings, back))
+        by_step, by_jump = shift(KING_ROW, back), shift(shift(KING_ROW, back), back)
+        crowns.append(men & (over_opponent & by_jump | ~over_opponent & by_step))
+    extra = KING_VALUE - MAN_VALUE
+    return MAN_VALUE * unpack(captures) + extra * (unpack(captures_king) + unpack(crowns).astype(jnp.float32))
+
+
+def _promotion_gains() -> np.ndarray:
+    """Returns float32[25, 49], what a pawn gains by each action that leads to its last rank."""
+    plane = np.arange(NUM_PLANES)
+    becomes = np.where(plane < 9, 3 - plane // 3, QUEEN)
+    to_last_rank = (TARGET >= 0) & (TARGET % 5 == 4)
+    return np.where(to_last_rank, np.array(VALUES)[becomes] - VALUES[PAWN], 0).astype(np.float32)
+
+
+PROMOTION_GAIN = _promotion_gains()
+
+
+@action_scores.register
+def _(env: Minichess, state: MinichessState) -> jax.Array:
+    position = state.position
+    opponents = position.occupied & ~position.own
+    on_cell = jnp.zeros(25, jnp.float32)  # the value of the opponent's piece on each cell
+    for cells, value in zip(position.pieces, VALUES, strict=True):
+        on_cell = jnp.where((CELL_SET & cells & opponents) != 0, value, on_cell)
+    is_pawn = (CELL_SET & position.pawns & position.own) != 0
+    return (on_cell[np.maximum(TARGET, 0)] + jnp.where(is_pawn[:, None], PROMOTION_GAIN, 0)).ravel()
+
+
+# -- boxes ---------------------------------------------------------------------------------------------------------
+
+
+@action_scores.register
+def _(env: DotsAndBoxes, state: DotsAndBoxesState) -> jax.Array:
+    edges = state.edges.astype(jnp.int32)
+    horizontal = edges[: env.num_horizontal].reshape(env.rows + 1, env.cols)
+    vertical = edges[env.num_horizontal :].reshape(env.rows, env.cols + 1)
+    drawn = horizontal[:-1] + horizontal[1:] + vertical[:, :-1] + vertical[:, 1:]
+    lacks_one = (drawn == 3).astype(jnp.float32)  # [rows, cols], one edge of the box is left
+    above, left = jnp.pad(lacks_one, ((1, 1), (0, 0))), jnp.pad(lacks_one, ((0, 0), (1, 1)))
+    return jnp.concatenate([(above[:-1] + above[1:]).ravel(), (left[:, :-1] + left[:, 1:]).ravel()])
