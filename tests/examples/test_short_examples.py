@@ -3,12 +3,15 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import pytest
 
 import jaxgames
-from examples import own_network, random_games, rollout_scan
+from examples import own_learner, own_network, random_games, rollout_scan
+from train.models.policy import Policy
 
 
 @pytest.mark.parametrize("game", ["dots_and_boxes(rows=1, cols=2)", "chinese_checkers_diamond(size=3, pieces=1)"])
@@ -42,8 +45,30 @@ def test_rollout_counts_the_games_of_a_fixed_length() -> None:
 
 
 @pytest.mark.slow  # a whole training run
-def test_own_network_learns_to_beat_a_random_player(capsys: pytest.CaptureFixture[str]) -> None:
-    own_network.main()
+def test_own_learner_learns_to_beat_a_random_player(capsys: pytest.CaptureFixture[str]) -> None:
+    own_learner.main()
     win_rates = json.loads(capsys.readouterr().out)["win_rates"]
     assert win_rates[0] < 0.8
     assert win_rates[-1] > 0.85
+
+
+@pytest.mark.slow  # a whole training run
+def test_own_network_beats_a_random_player_also_on_a_board_that_it_never_saw(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    own_network.main()
+    win_rates = json.loads(capsys.readouterr().out)["win_rates"]
+    assert win_rates["dots_and_boxes(rows=2, cols=2)"] > 0.8
+    assert win_rates["dots_and_boxes(rows=3, cols=3)"] > 0.7
+
+
+def test_own_network_is_made_by_name_and_has_the_same_parameters_on_every_board() -> None:
+    shapes: list[Any] = []
+    for game in own_network.BOARDS:
+        policy = Policy.of(jaxgames.make(game), "shared", "examples.own_network:fully_convolutional(channels=4)")
+        shapes.append(jax.eval_shape(policy.init, jax.random.key(0)))
+        observation = jnp.zeros((3, *policy.observation_shape), jnp.bool_)
+        logits, values = jax.eval_shape(policy.apply, shapes[-1], observation, jnp.zeros(3, jnp.int32))
+        assert logits.shape == (3, jaxgames.make(game).num_actions)
+        assert values.shape == (3,)
+    assert shapes[0] == shapes[1]

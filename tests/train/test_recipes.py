@@ -1,10 +1,13 @@
 """Every game has an entry in the table of recipes, and `config_for` begins from it."""
 
+import dataclasses
+
 import pytest
 
 import jaxgames
+from train.models.policy import Policy
 from train.ppo import PPO, Config, config_for
-from train.recipes import DEMO, RECIPES
+from train.recipes import DEMO, PRESETS, RECIPES
 
 
 def test_every_game_has_a_recipe() -> None:
@@ -30,3 +33,40 @@ def test_settings_are_the_recipe_with_the_changes(monkeypatch: pytest.MonkeyPatc
 def test_game_without_a_recipe_trains_with_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(RECIPES, "chinese_checkers")
     assert config_for("chinese_checkers") == Config(env="chinese_checkers")
+
+
+# -- another network, presets --------------------------------------------------------------------------------------
+
+
+def test_another_network_leaves_out_the_settings_of_the_recipes_own_network() -> None:
+    recipe, other = config_for("checkers"), config_for("checkers", network="resnet(blocks=1)")
+    assert recipe.channels
+    assert recipe.hidden_sizes
+    assert other == dataclasses.replace(recipe, network="resnet(blocks=1)", channels=(), hidden_sizes=())
+    assert config_for("checkers", network="mlp", hidden_sizes=(8,)).hidden_sizes == (8,)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_preset_is_a_run_that_can_start(preset: str) -> None:
+    learner = PPO(config_for(preset=preset))
+    assert learner.policy.network == Policy.of(learner.env, "shared", preset).network
+
+
+def test_preset_of_alpha_mini_has_the_settings_of_the_study() -> None:
+    config = config_for(preset="alpha_mini")
+    assert config.steps_per_iteration == 1000
+    assert config.minibatch_size == 100
+    assert (config.learning_rate, config.anneal_lr, config.ent_coef) == (1e-5, False, 0)
+    assert (config.gamma, config.gae_lambda) == (0.3, 1.0)
+    assert config.num_iterations == 50
+
+
+def test_preset_takes_another_game_and_changes() -> None:
+    env = "minichess(board=baby)"
+    config = config_for(env, preset="alpha_mini", gamma=0.5)
+    assert config == dataclasses.replace(config_for(preset="alpha_mini"), env=env, gamma=0.5)
+
+
+def test_unknown_preset_is_refused_with_the_list() -> None:
+    with pytest.raises(ValueError, match="unknown preset 'alphazero'; the presets are alpha_mini"):
+        config_for(preset="alphazero")

@@ -60,6 +60,16 @@ def test_defaults_are_the_recipe_of_the_game(monkeypatch: pytest.MonkeyPatch) ->
     assert parsed() == Config(hidden_sizes=(7,), update_epochs=2)
 
 
+def test_network_and_preset_determine_the_defaults_of_the_other_settings() -> None:
+    game = "chinese_checkers_diamond(size=3, pieces=1)"
+    found = parsed("--learning-rate", "0.5", "--env", game, "--network", "resnet(blocks=1)")
+    assert found == config_for(game, network="resnet(blocks=1)", learning_rate=0.5)
+    assert found.channels == ()
+    found = parsed("--preset", "alpha_mini", "--gamma", "0.5")
+    assert found == config_for(preset="alpha_mini", gamma=0.5)
+    assert error_of(ppo_main, "--preset", "other") == "train.ppo: unknown preset 'other'; the presets are alpha_mini"
+
+
 def test_resumed_run_has_its_own_settings_by_default(whole: Path) -> None:
     arguments = cli.parse(ToyLearner, toy_learner.config_for, ["--resume", "--run-dir", str(whole), "--seed", "4"])
     assert arguments.config == toy_learner.Config(total_steps=20, seed=4)

@@ -1,40 +1,217 @@
-"""Networks: a convolution is that of flax, on a CPU and in the program for an accelerator."""
+"""Networks by name: what a text gives, which settings apply, and that mlp and conv are the networks of stored runs."""
 
+import textwrap
+from pathlib import Path
 from typing import Any
 
 import flax.linen as nn
 import jax
-import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from train.models.convolution import Convolution, matmul_convolution, xla_convolution
+import jaxgames
+from jaxgames import ParameterError
+from train.models import networks
+from train.models.layers import ACTIVATIONS
+from train.models.policy import Policy, split_statistics
+
+STAR = jaxgames.make("chinese_checkers", size=1, num_players=2)  # observes bool[5, 5, 4], has 79 actions
 
 
-@pytest.mark.parametrize("board", [(1, 1), (2, 5), (8, 4), (11, 3)])
-def test_convolution_equals_that_of_flax_with_its_gradient(board: tuple[int, int]) -> None:
-    """Also on boards that are not square: rows and columns are treated differently."""
-    ours, theirs = Convolution(6), nn.Conv(6, (3, 3))
-    x = jax.random.normal(jax.random.key(0), (5, *board, 3))
-    params = jax.tree.map(lambda leaf: leaf + 0.1, ours.init(jax.random.key(1), x))
-
-    def loss(layer: nn.Module, params: Any, x: jax.Array) -> Any:
-        return jnp.sin(jnp.asarray(layer.apply(params, x))).sum()
-
-    found, expected = (jax.value_and_grad(loss, argnums=(1, 2))(layer, params, x) for layer in (ours, theirs))
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4), found, expected)
+def observations(env: Any, count: int) -> jax.Array:
+    shape = (count, *env.observation_shape)
+    return jax.random.bernoulli(jax.random.key(1), 0.5, shape) & env.observation_support
 
 
-@pytest.mark.parametrize("board", [(1, 1), (2, 5), (8, 4)])
-def test_both_ways_to_convolve_agree(board: tuple[int, int]) -> None:
-    x, kernel = (jax.random.normal(jax.random.key(0), shape) for shape in ((5, *board, 3), (3, 3, 3, 4)))
-    np.testing.assert_allclose(matmul_convolution(x, kernel), xla_convolution(x, kernel), rtol=1e-4, atol=1e-4)
+def num_weights(env: Any, network: str) -> int:
+    params = jax.eval_shape(Policy.of(env, "shared", network).init, jax.random.key(0))
+    return sum(leaf.size for leaf in jax.tree.leaves(split_statistics(params)[0]))
 
 
-@pytest.mark.parametrize(("platform", "convolutions"), [("cpu", 0), ("cuda", 1), ("tpu", 1)])
-def test_platform_chooses_how_to_convolve(platform: str, convolutions: int) -> None:
-    layer, x = Convolution(6), jnp.zeros((5, 4, 4, 3))
-    params = layer.init(jax.random.key(0), x)
-    program = jax.export.export(jax.jit(layer.apply), platforms=[platform])(params, x).mlir_module()
-    assert program.count("stablehlo.convolution") == convolutions
+# -- mlp and conv are what runs without --network have always trained ------------------------------------------------
+
+
+class DefaultEncoder(nn.Module):
+    """The encoder written out: ReLU convolutions of flax, then tanh layers."""
+
+    channels: tuple[int, ...]
+    hidden_sizes: tuple[int, ...]
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        init = nn.initializers.orthogonal(np.sqrt(2))
+        for number, width in enumerate(self.channels):
+            x = nn.relu(nn.Conv(width, (3, 3), kernel_init=init, name=f"Convolution_{number}")(x))
+        x = x.reshape(x.shape[0], -1)
+        if not self.channels:
+            x = x[:, np.flatnonzero(STAR.observation_support)]
+        for width in self.hidden_sizes:
+            x = nn.tanh(nn.Dense(width, kernel_init=init)(x))
+        return x
+
+
+@pytest.mark.parametrize(
+    ("network", "settings", "channels", "hidden_sizes"),
+    [
+        (None, {}, (), (64, 64)),
+        (None, {"hidden_sizes": (7,)}, (), (7,)),
+        (None, {"channels": (3, 2)}, (3, 2), (64, 64)),
+        ("conv", {}, (16, 16), (64, 64)),
+        ("conv(channels=[3], hidden_sizes=[5])", {}, (3,), (5,)),
+    ],
+)
+def test_default_networks_have_the_same_parameters_bit_for_bit(
+    network: str | None, settings: dict[str, Any], channels: tuple[int, ...], hidden_sizes: tuple[int, ...]
+) -> None:
+    policy, key = Policy.of(STAR, "shared", network, **settings), jax.random.key(3)
+    x = observations(STAR, 6)
+    encoder = DefaultEncoder(channels, hidden_sizes)
+    expected = jax.jit(encoder.init)(jax.random.split(key)[0], x.astype(jnp.float32))
+    found = jax.jit(policy.init)(key)
+    jax.tree.map(np.testing.assert_array_equal, found["encoder"], expected)
+    features = encoder.apply(expected, x.astype(jnp.float32))
+    got = policy.network.encoder.apply(found["encoder"], x)
+    np.testing.assert_allclose(np.asarray(got), np.asarray(features), rtol=1e-5, atol=1e-6)
+    heads = found["heads"]["params"]
+    assert jax.tree.map(jnp.shape, heads) == {
+        "Dense_0": {"kernel": (hidden_sizes[-1], 79), "bias": (79,)},
+        "Dense_1": {"kernel": (hidden_sizes[-1], 1), "bias": (1,)},
+    }
+    np.testing.assert_allclose(jnp.linalg.norm(heads["Dense_1"]["kernel"]), 0.01, rtol=1e-5)
+
+
+def test_activation_follows_every_dense_layer() -> None:
+    x = observations(STAR, 4)
+    policies = {name: Policy.of(STAR, "shared", hidden_sizes=(6, 5), activation=name) for name in ACTIVATIONS}
+    params = jax.jit(policies["tanh"].init)(jax.random.key(0))["encoder"]
+    first, second = (params["params"][f"Dense_{number}"] for number in range(2))
+    flat = x.reshape(4, -1)[:, np.flatnonzero(STAR.observation_support)].astype(jnp.float32)
+    for name, policy in policies.items():
+        expected = ACTIVATIONS[name](ACTIVATIONS[name](flat @ first["kernel"]) @ second["kernel"])
+        np.testing.assert_allclose(
+            np.asarray(policy.network.encoder.apply(params, x)), expected, rtol=1e-5, atol=1e-5, err_msg=name
+        )
+
+
+# -- sizes ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("game", "network", "count"),
+    [
+        ("chinese_checkers(size=2, num_players=6)", "mlp", 296 * 64 + 64 + 64 * 64 + 64 + 64 * 224 + 224),
+        (
+            "chinese_checkers_diamond(size=4, pieces=3)",
+            "resnet",
+            (9 * 2 * 256 + 256)  # stem
+            + 3 * ((256 * 64 + 64) + (9 * 64 * 64 + 64) + (64 * 256 + 256))  # blocks
+            + (9 * 256 * 256 + 256) + (9 * 256 * 16 + 16)  # policy head: 16 matrices of 4 x 4
+            + (16 * 256 * 64 + 64) + (64 + 1),  # value head
+        ),
+        (
+            "minichess",
+            "alpha_mini",
+            9 * 512 * (15 + 3 * 512)  # convolutions
+            + 512 * 1024 + 1024 * 512  # dense
+            + 2 * (4 * 512 + 1024 + 512)  # scale and shift of each batch norm
+            + (512 + 1) * (1225 + 1),  # heads
+        ),
+    ],
+)  # fmt: skip
+def test_number_of_weights_is_that_counted_by_hand(game: str, network: str, count: int) -> None:
+    assert num_weights(jaxgames.make(game), network) == count
+
+
+def test_alpha_mini_keeps_a_mean_and_a_variance_for_each_normalised_unit() -> None:
+    params = jax.eval_shape(Policy.of(jaxgames.make("minichess"), "shared", "alpha_mini").init, jax.random.key(0))
+    statistics = split_statistics(params)[1]
+    assert sum(leaf.size for leaf in jax.tree.leaves(statistics)) == 2 * (4 * 512 + 1024 + 512)
+
+
+# -- texts and settings --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("mlp(hidden_sizes=[8])", ("mlp", {"hidden_sizes": (8,)})),
+        ("resnet(blocks=1, channels=8)", ("resnet(blocks=1)", {"channels": (8,)})),
+        ("resnet(channels=8, bottleneck=2)", ("resnet(channels=8)", {})),
+        ("alpha_mini(channels=4)", ("alpha_mini", {"channels": (4,), "hidden_sizes": (1024, 512)})),
+    ],
+)
+def test_setting_is_given_as_a_flag_or_in_brackets(text: str, same: tuple[str, dict[str, Any]]) -> None:
+    first, second = Policy.of(STAR, "shared", text), Policy.of(STAR, "shared", same[0], **same[1])
+    assert first == second
+    assert hash(first) == hash(second)
+
+
+@pytest.mark.parametrize(
+    ("network", "settings", "message"),
+    [
+        ("transformer", {}, r"unknown network 'transformer'; the networks are alpha_mini, conv, mlp.*, resnet"),
+        ("mlp(64)", {}, "expected a network such as 'mlp'"),
+        ("mlp", {"channels": (3,)}, "mlp has no parameter 'channels'; its parameters are hidden_sizes, activation"),
+        ("resnet", {"hidden_sizes": (3,)}, "resnet has no parameter 'hidden_sizes'; its parameters are blocks, chan"),
+        ("mlp(hidden_sizes=[8])", {"hidden_sizes": (8,)}, r"hidden_sizes given twice: in 'mlp\(hidden_sizes=\[8\]\)'"),
+        ("mlp(activation=softplus)", {}, "activation must be one of 'tanh', 'relu', 'gelu'.*not 'softplus'"),
+        ("mlp(hidden_sizes=64)", {}, r"hidden_sizes must be one or more positive integers, such as \[64, 64\], not 64"),
+        ("mlp(hidden_sizes=[])", {}, r"hidden_sizes must be one or more positive integers.*not \[\]"),
+        ("conv(channels=[0])", {}, r"channels must be one or more positive integers.*not \[0\]"),
+        ("resnet", {"channels": (3, 4)}, r"channels must be an integer from 1 to 1000000, not \(3, 4\)"),
+        ("resnet(blocks=0)", {}, "blocks must be an integer from 1 to 1000000, not 0"),
+        ("resnet(value=sigmoid)", {}, "value must be one of 'tanh', 'linear', not 'sigmoid'"),
+        ("alpha_mini(dropout=1)", {}, "dropout must be at least 0 and less than 1, not 1"),
+        ("alpha_mini(dropout=half)", {}, "dropout must be at least 0 and less than 1, not 'half'"),
+    ],
+)
+def test_wrong_text_or_setting_is_refused_with_what_is_allowed(
+    network: str, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        Policy.of(STAR, "shared", network, **settings)
+
+
+@pytest.mark.parametrize("network", ["conv", "resnet", "alpha_mini"])
+def test_observations_that_are_no_grid_are_refused(network: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(STAR), "observation_shape", (100,))
+    with pytest.raises(
+        ParameterError, match=rf"{network} needs observations of shape \[height, width, planes\].*\[100\]"
+    ):
+        Policy.of(STAR, "shared", network)
+
+
+def test_alpha_mini_refuses_a_board_that_is_too_small() -> None:
+    with pytest.raises(ParameterError, match=r"alpha_mini needs a board of at least 5 x 5, .* are 8 x 4: use conv"):
+        Policy.of(jaxgames.make("checkers"), "shared", "alpha_mini")
+
+
+def test_network_of_a_users_module_is_made_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = """
+        import flax.linen as nn
+        from train.models import networks
+        from train.models.layers import DenseHeads, Network
+
+        class Encoder(nn.Module):
+            width: int
+
+            @nn.compact
+            def __call__(self, observation):
+                return nn.Dense(self.width)(observation.reshape(observation.shape[0], -1).astype("float32"))
+
+        networks.register("tiny", lambda env, width=4: Network(Encoder(width), DenseHeads(env.num_actions)))
+    """
+    (tmp_path / "networks_of_a_user.py").write_text(textwrap.dedent(code))
+    monkeypatch.syspath_prepend(tmp_path)
+    policy = Policy.of(STAR, "independent", "networks_of_a_user:tiny(width=3)")
+    params = jax.jit(policy.init)(jax.random.key(0))
+    assert params["encoder"]["params"]["Dense_0"]["kernel"].shape == (2, 100, 3)
+    logits, values = jax.jit(policy.apply)(params, observations(STAR, 4), jnp.array([0, 1, 0, 1]))
+    assert logits.shape == (4, 79)
+    assert values.shape == (4,)
+    assert "tiny" in networks.list_networks()
+    with pytest.raises(ParameterError, match="tiny has no parameter 'depth'; its parameters are width"):
+        Policy.of(STAR, "shared", "tiny(depth=2)")
+    with pytest.raises(ParameterError, match=r"must call train\.models\.networks\.register"):
+        Policy.of(STAR, "shared", "networks_of_a_user:other")

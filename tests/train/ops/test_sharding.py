@@ -29,17 +29,23 @@ CONFIG = Config(
     seed=3,
 )
 
+ALPHA_MINI = "alpha_mini(channels=4)"  # its statistics and what it drops are those of the whole minibatch
+
 
 @pytest.mark.parametrize(
-    "sharing",
+    ("sharing", "network"),
     [
-        "independent",  # sorts rows by seat, which is the hard case; each case is a start of JAX
-        pytest.param("shared", marks=pytest.mark.slow),
-        pytest.param("shared_encoder", marks=pytest.mark.slow),
+        ("independent", None),  # sorts rows by seat, which is the hard case; each case is a start of JAX
+        pytest.param("shared", None, marks=pytest.mark.slow),
+        pytest.param("shared_encoder", None, marks=pytest.mark.slow),
+        pytest.param("shared", ALPHA_MINI, marks=pytest.mark.slow),
+        pytest.param("independent", ALPHA_MINI, marks=pytest.mark.slow),
     ],
 )
-def test_run_on_four_devices_equals_the_run_on_one_and_sends_only_sums(sharing: Sharing, tmp_path: Path) -> None:
-    config = dataclasses.replace(CONFIG, sharing=sharing)
+def test_run_on_four_devices_equals_the_run_on_one_and_sends_only_sums(
+    sharing: Sharing, network: str | None, tmp_path: Path
+) -> None:
+    config = dataclasses.replace(CONFIG, sharing=sharing, network=network)
     iterations = 3
     arguments = [json.dumps(dataclasses.asdict(config)), str(tmp_path), str(iterations)]
     program = [sys.executable, str(ROOT / "tests/helpers/run_on_four_devices.py"), *arguments]

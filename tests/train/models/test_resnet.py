@@ -1,0 +1,163 @@
+"""The residual network: its layers, and that every action's output lies on the action's cell of the board."""
+
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from tests.helpers.positions import compiled
+from train.models.action_cells import ActionCells, action_cells
+from train.models.policy import Policy
+from train.models.resnet import CellHeads
+
+GAMES = {  # and the planes of the observation in which an action's cell is set: the mover's pieces; None for no piece
+    "chinese_checkers(size=1, num_players=2)": [0],
+    "minichess": range(6),
+    "checkers": [0, 1],
+    "chinese_checkers_diamond(size=3, pieces=1)": None,
+    "dots_and_boxes(rows=2, cols=1)": None,
+}
+
+
+def cells_of(env: Any) -> ActionCells:
+    cells = action_cells(env)
+    assert cells is not None
+    return cells
+
+
+def positions(env: Any, count: int) -> list[Any]:
+    """The boards of one random game, without its end."""
+    rng, programs = np.random.default_rng(0), compiled(env)
+    state, found = jax.device_get(env.init(jax.random.key(0))), list[Any]()
+    while len(found) < count and not (state.terminated or state.truncated):
+        found.append(state)
+        action = rng.choice(np.flatnonzero(programs.mask(state)))
+        state = jax.device_get(programs.step(state, jnp.int32(action)))
+    return found
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_legal_action_lies_on_the_cell_of_its_piece(game: str) -> None:
+    """On the diamond its cell is an empty target and its plane the origin; an edge is one that is not drawn."""
+    env, planes = jaxgames.make(game), GAMES[game]
+    cells = cells_of(env)
+    for state in positions(env, 12):
+        look = jax.device_get(compiled(env).look(state))
+        board = look.mover.reshape(-1, env.observation_shape[-1])  # bool[cells, planes]
+        for action in np.flatnonzero(look.mask & (cells.cell >= 0)):
+            cell, plane = cells.cell[action], cells.plane[action]
+            if planes is not None:
+                assert board[cell, planes].any()
+            elif env.id == "dots_and_boxes":
+                assert not board[cell, 0]
+            else:
+                assert board[plane, 0]
+                assert not board[cell].any()
+
+
+@pytest.mark.parametrize("game", [*GAMES, "dots_and_boxes(rows=3, cols=2)", "chinese_checkers(size=2)"])
+def test_no_two_actions_share_an_output(game: str) -> None:
+    env = jaxgames.make(game)
+    cells = cells_of(env)
+    assert cells.cell.shape == cells.plane.shape == (env.num_actions,)
+    has_cell = cells.cell >= 0
+    places = (cells.cell * cells.num_planes + cells.plane)[has_cell]
+    assert len({*places}) == has_cell.sum()
+    assert places.max() < np.prod(env.observation_shape[:2]) * cells.num_planes
+    assert np.flatnonzero(~has_cell).tolist() == ([env.num_actions - 1] if env.id == "chinese_checkers" else [])
+
+
+def test_edges_lie_where_observations_have_them() -> None:
+    env = jaxgames.make("dots_and_boxes(rows=2, cols=1)")
+    step, cells = compiled(env).step, cells_of(env)
+    empty = jax.device_get(env.init(jax.random.key(0)))
+    for edge in range(env.num_actions):
+        drawn = np.asarray(env.observe(step(empty, jnp.int32(edge))))[..., 0]
+        assert np.flatnonzero(drawn).tolist() == [cells.cell[edge]]
+
+
+def test_wrapped_game_has_the_cells_of_the_game() -> None:
+    env = jaxgames.make("checkers")
+    wrapped = cells_of(jaxgames.auto_reset(env))
+    np.testing.assert_array_equal(wrapped.cell, cells_of(env).cell)
+
+
+# -- the layers ----------------------------------------------------------------------------------------------------
+
+
+def perturbed(params: Any) -> Any:
+    """Parameters without zeros."""
+    return jax.tree.map(
+        lambda leaf: leaf + np.linspace(0, 0.1, leaf.size, dtype=np.float32).reshape(leaf.shape), params
+    )
+
+
+def convolved(x: jax.Array, params: Any) -> jax.Array:
+    return jnp.asarray(nn.Conv(params["kernel"].shape[-1], (3, 3)).apply({"params": params}, x))
+
+
+def dense(x: jax.Array, params: Any) -> jax.Array:
+    return x @ params["kernel"] + params["bias"]
+
+
+@pytest.fixture(scope="module")
+def features() -> jax.Array:
+    return jax.random.normal(jax.random.key(0), (2, 3, 3, 4))
+
+
+def test_encoder_is_a_stem_and_blocks_that_add_their_input() -> None:
+    env = jaxgames.make("chinese_checkers_diamond(size=3, pieces=1)")
+    encoder = Policy.of(env, "shared", "resnet(blocks=2, channels=8, bottleneck=3)").network.encoder
+    x = jax.random.bernoulli(jax.random.key(1), 0.5, (4, 3, 3, 2))
+    params = perturbed(encoder.init(jax.random.key(0), x))
+    layers = params["params"]
+    expected = jax.nn.relu(convolved(x.astype(jnp.float32), layers["Convolution_0"]))
+    for block in range(2):
+        y = jax.nn.relu(dense(expected, layers[f"Dense_{2 * block}"]))
+        y = jax.nn.relu(convolved(y, layers[f"Convolution_{block + 1}"]))
+        expected = jax.nn.relu(expected + dense(y, layers[f"Dense_{2 * block + 1}"]))
+    assert expected.shape == (4, 3, 3, 8)
+    np.testing.assert_allclose(np.asarray(encoder.apply(params, x)), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_logit_of_a_move_is_the_output_of_its_origins_plane_on_its_target(features: jax.Array) -> None:
+    env = jaxgames.make("chinese_checkers_diamond(size=3, pieces=1)")
+    heads = Policy.of(env, "shared", "resnet(channels=4, value_size=5)").network.heads
+    params = perturbed(heads.init(jax.random.key(1), features))
+    layers = params["params"]
+    logits, values = jax.device_get(heads.apply(params, features))
+    planes = convolved(jax.nn.relu(convolved(features, layers["Convolution_0"])), layers["Convolution_1"])
+    assert planes.shape == (2, 3, 3, 9)
+    for origin, target in np.ndindex(9, 9):
+        expected = planes[:, target // 3, target % 3, origin]
+        np.testing.assert_allclose(logits[:, 9 * origin + target], expected, rtol=1e-4, atol=1e-5)
+    hidden = jax.nn.relu(dense(features.reshape(2, -1), layers["Dense_0"]))
+    np.testing.assert_allclose(values, jnp.tanh(dense(hidden, layers["Dense_1"])[:, 0]), rtol=1e-4, atol=1e-5)
+
+
+def test_action_without_a_cell_has_a_dense_layer_on_the_mean_of_the_cells(features: jax.Array) -> None:
+    heads = CellHeads(num_actions=4, cell=(2, -1, 0, 8), plane=(1, 0, 0, 1), value_size=2, value="linear")
+    params = perturbed(heads.init(jax.random.key(1), features))
+    layers = params["params"]
+    logits, values = jax.device_get(heads.apply(params, features))
+    x = jax.nn.relu(convolved(features, layers["Convolution_0"]))
+    planes = convolved(x, layers["Convolution_1"]).reshape(2, 9, 2)
+    other = dense(x.mean((1, 2)), layers["Dense_2"])[:, 0]
+    expected = jnp.stack([planes[:, 2, 1], other, planes[:, 0, 0], planes[:, 8, 1]], axis=1)
+    np.testing.assert_allclose(logits, expected, rtol=1e-4, atol=1e-5)
+    hidden = jax.nn.relu(dense(features.reshape(2, -1), layers["Dense_0"]))
+    np.testing.assert_allclose(values, dense(hidden, layers["Dense_1"])[:, 0], rtol=1e-4, atol=1e-5)
+
+
+def test_game_without_cells_has_a_dense_policy(features: jax.Array) -> None:
+    heads = CellHeads(num_actions=7, cell=None, plane=None, value_size=2, value="tanh")
+    params = perturbed(heads.init(jax.random.key(1), features))
+    layers = params["params"]
+    logits, _ = jax.device_get(heads.apply(params, features))
+    x = jax.nn.relu(convolved(features, layers["Convolution_0"]))
+    planes = jax.nn.relu(dense(x, layers["Dense_2"])).reshape(2, -1)
+    np.testing.assert_allclose(logits, dense(planes, layers["Dense_3"]), rtol=1e-4, atol=1e-5)

@@ -1,0 +1,123 @@
+"""Parameters of another run as the start: those of its checkpoint, for every shape that fits, and at no other time."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from tests.helpers.commands import error_of
+from tests.train.conftest import Runs
+from train.driver import cli, loop
+from train.driver.run_folder import RunFolder
+from train.ops import sharding
+from train.ppo import PPO, Config, config_for
+from train.pretrained import load_params
+
+GAME = "dots_and_boxes(rows=2, cols=2)"
+SMALL: dict[str, Any] = {"hidden_sizes": (8,), "num_envs": 2, "rollout_length": 4, "num_minibatches": 1}
+CONFIG = Config(env=GAME, **SMALL)
+
+
+def ppo_main() -> None:
+    """The command `python -m train.ppo`."""
+    cli.main(PPO, config_for)
+
+
+def params_of(folder: Path) -> Any:
+    run = RunFolder.open(folder, PPO)
+    params = run.params()
+    run.close()
+    return jax.device_get(params)
+
+
+def start(config: Config) -> Any:
+    """The parameters of a run before its first iteration."""
+    learner = PPO(config)
+    return jax.device_get(learner.load(jax.jit(learner.init)(jax.random.key(7))).params)
+
+
+def equal(a: Any, b: Any) -> bool:
+    return jax.tree.all(jax.tree.map(lambda x, y: x.shape == y.shape and bool((x == y).all()), a, b))
+
+
+def test_run_starts_with_the_parameters_of_the_other_run_and_a_fresh_optimizer(untrained: Runs) -> None:
+    learner = PPO(dataclasses.replace(CONFIG, init_from=str(untrained.second)))
+    before = jax.jit(learner.init)(jax.random.key(7))
+    after = learner.load(before)
+    assert equal(jax.device_get(after.params), params_of(untrained.second))
+    assert not equal(jax.device_get(after.params), jax.device_get(before.params))
+    assert jax.tree.all(jax.tree.map(lambda a, b: bool((a == b).all()), after.opt_state, before.opt_state))
+    assert equal(start(dataclasses.replace(CONFIG, init_from=f"{untrained.first}@0")), params_of(untrained.first))
+
+
+def test_another_game_with_the_same_shapes_is_allowed_and_said(
+    untrained: Runs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    env = "dots_and_boxes(rows=2, cols=2, reward=boxes)"
+    found = start(dataclasses.replace(CONFIG, env=env, init_from=str(untrained.first)))
+    assert equal(found, params_of(untrained.first))
+    said = capsys.readouterr().err
+    assert f"the first parameters are those of {untrained.first}; env is {GAME} there and {env} here" in said
+
+
+@pytest.mark.parametrize(
+    ("sharing", "per_seat"), [("shared_encoder", {"heads"}), ("independent", {"encoder", "heads"})]
+)
+def test_shared_parameters_are_copied_to_every_seat(untrained: Runs, sharing: Any, per_seat: set[str]) -> None:
+    found = start(dataclasses.replace(CONFIG, sharing=sharing, init_from=str(untrained.first)))
+    stored = params_of(untrained.first)
+    for part in ("encoder", "heads"):
+        seats = 2 if part in per_seat else 0
+        expected = jax.tree.map(lambda leaf, seats=seats: np.stack([leaf] * seats) if seats else leaf, stored[part])
+        assert equal(found[part], expected)
+
+
+def test_parameters_of_every_seat_are_not_shared(untrained: Runs, tmp_path: Path) -> None:
+    learner = PPO(dataclasses.replace(CONFIG, sharing="independent"))
+    run = RunFolder.create(tmp_path / "run", learner)
+    run.save(jax.jit(learner.init)(jax.random.key(0)))
+    run.close()
+    like = PPO(CONFIG).init(jax.random.key(0)).params
+    message = r"encoder/params/Dense_0/bias has shape \(2, 8\) there and \(8,\) here.*sharing independent"
+    with pytest.raises(ValueError, match=message):
+        load_params(str(tmp_path / "run"), like, CONFIG)
+
+
+def test_shapes_that_do_not_fit_are_both_named_before_there_is_a_folder(untrained: Runs, tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    flags = ("--env", "dots_and_boxes(rows=2, cols=3)", "--channels", "--hidden-sizes", "9")
+    message = error_of(ppo_main, *flags, "--init-from", untrained.first, "--run-dir", folder)
+    assert f"the parameters of {untrained.first} do not fit this run: " in message
+    assert "encoder/params/Dense_0/bias has shape (8,) there and (9,) here" in message
+    assert "; 2 more arrays differ" in message
+    assert f"that run has env {GAME}, sharing shared" in message
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("random", "init_from must be the folder of a run, such as runs/first or runs/first@40, not 'random'"),
+        ("{first}(temperature=0)", "init_from must be the folder of a run"),
+        ("{first}@3", "keeps its last 2 checkpoints"),
+        ("nowhere", "nowhere holds no run"),
+    ],
+)
+def test_text_that_names_no_checkpoint_is_refused(untrained: Runs, text: str, message: str) -> None:
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        start(dataclasses.replace(CONFIG, init_from=text.format(first=untrained.first)))
+
+
+def test_resumed_run_does_not_read_the_other_run(untrained: Runs, tmp_path: Path) -> None:
+    learner = PPO(dataclasses.replace(CONFIG, init_from=str(tmp_path / "removed")))
+    run = RunFolder.create(tmp_path / "run", learner)
+    saved = jax.jit(learner.init)(jax.random.key(5))
+    run.save(saved)
+    restored = loop.restore_or_init(learner, run, sharding.mesh_for(1, learner.divisible))
+    run.close()
+    assert equal(jax.device_get(restored.params), jax.device_get(saved.params))
+    with pytest.raises(FileNotFoundError, match="removed holds no run"):
+        learner.load(saved)
