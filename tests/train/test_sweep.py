@@ -344,5 +344,3 @@ def test_cell_that_was_continued_alone_is_refused(tmp_path: Path) -> None:
     RunFolder.create(tmp_path / name, ToyLearner(dataclasses.replace(learner.config, total_steps=400))).close()
     with pytest.raises(ValueError, match="continued with other settings: total_steps is 400 there and 20 here"):
         run_sweep(table, dataclasses.replace(TOY, run_dir=tmp_path))
-
-
