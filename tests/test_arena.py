@@ -136,11 +136,15 @@ class HostTaker:
         return np.zeros(np.asarray(states.left).shape, np.int32)
 
 
-def test_agent_on_the_host_plays_the_same_games() -> None:
+def test_games_with_an_agent_on_the_host_are_played_one_by_one() -> None:
+    """They are the games of the same agents on the device."""
     finished: list[int] = []
     games = played(HostTaker(), TWO, THREE, seats=ALL_SEATS, on_finished=finished.append)
-    assert same(games, played(ONE, TWO, THREE, seats=ALL_SEATS))
-    assert finished == [(games.length == steps).sum() for steps in range(1, 8)]  # reported after each step
+    at_once = played(ONE, TWO, THREE, seats=ALL_SEATS)
+    for name in ("length", "turns", "returns", "last_mover", "over", "forfeited"):
+        assert same(getattr(games, name), getattr(at_once, name)), name
+    assert same(games.boards.left, at_once.boards.left)
+    assert finished == [1] * 27  # reported after each game
 
 
 @jax.tree_util.register_dataclass
@@ -193,13 +197,44 @@ def test_drawn_seat_is_each_seat_equally_often() -> None:
     assert (np.abs((agent_of_seat == 0).mean(0) - 1 / 3) < 0.045).all()  # five standard deviations
 
 
-@pytest.mark.parametrize(("num_players", "num_agents", "seats_each"), [(6, 3, 2), (6, 2, 2), (4, 3, 1)])
-def test_equal_shares_are_equal_and_at_uniform_places(num_players: int, num_agents: int, seats_each: int) -> None:
-    agent_of_seat = np.asarray(arena.equal_shares(KEY, 2000, num_players, num_agents, seats_each))
-    for agent in range(num_agents):
-        assert ((agent_of_seat == agent).sum(1) == seats_each).all()
-        assert (np.abs((agent_of_seat == agent).mean(0) - seats_each / num_players) < 0.056).all()  # five deviations
-    assert ((agent_of_seat == num_agents).sum(1) == num_players - num_agents * seats_each).all()
+@pytest.mark.parametrize(("seats", "num_games"), [((2, 2, 2), 12), ((1, 5), 12), ((1, 1), 4)])
+def test_alternating_seating_rotates_so_that_every_agent_has_every_seat_equally_often(
+    seats: tuple[int, ...], num_games: int
+) -> None:
+    agent_of_seat = np.asarray(arena.seating(seats, "alternating", num_games))
+    num_players = sum(seats)
+    assert agent_of_seat[0].tolist() == [agent for agent, count in enumerate(seats) for _ in range(count)]
+    for before, after in itertools.pairwise(agent_of_seat):
+        assert after.tolist() == [before[-1], *before[:-1]]
+    for agent, count in enumerate(seats):
+        on_each_seat = (agent_of_seat == agent).sum(0)
+        assert on_each_seat.tolist() == [num_games * count // num_players] * num_players
+
+
+def test_fixed_seating_gives_the_first_seats_to_the_first_agent() -> None:
+    assert arena.seating((2, 1), "fixed", 3).tolist() == [[0, 0, 1]] * 3
+
+
+@pytest.mark.parametrize("seats", [(2, 2, 2), (2, 2, 1, 1), (1, 3)])
+def test_drawn_seating_is_at_uniform_places(seats: tuple[int, ...]) -> None:
+    agent_of_seat = np.asarray(arena.seating(seats, "drawn", 2000, KEY))
+    for agent, count in enumerate(seats):
+        assert ((agent_of_seat == agent).sum(1) == count).all()
+        assert (np.abs((agent_of_seat == agent).mean(0) - count / sum(seats)) < 0.056).all()  # five deviations
+
+
+@pytest.mark.parametrize(
+    ("seats", "how", "message"),
+    [
+        ((2, 0), "fixed", "every agent needs at least one seat, not 2 0"),
+        ((), "fixed", "every agent needs at least one seat, not none"),
+        ((1, 1), "shuffled", "seating must be one of fixed, alternating, drawn, not 'shuffled'"),
+        ((1, 1), "drawn", "a drawn seating needs a key"),
+    ],
+)
+def test_wrong_seating_is_refused(seats: Any, how: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        arena.seating(seats, how, 2)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def evaluate(arguments: Arguments) -> dict[str, Any]:
     check_games(arguments.games, arguments.seed)
     run = agents.open_run(arguments.run_dir)
     env = run.learner.env
-    players = (agents.agent_of_run(run, arguments.temperature), agents.make(arguments.opponents, env))
+    players = (agents.agent_of_run(run, temperature=arguments.temperature), agents.make(arguments.opponents, env))
     key, seat_key = jax.random.split(jax.random.key(arguments.seed))
     agent_of_seat = arena.one_seat(seat_key, arguments.games, env.num_players, arguments.seat)
     with tqdm(total=arguments.games, unit=" games", disable=None) as bar:

@@ -55,7 +55,7 @@ def match(arguments: Arguments) -> dict[str, Any]:
             )
     seats_each = seats_for(num_runs, env.num_players, arguments.seats_each)
 
-    players = (*(agents.agent_of_run(run, arguments.temperature) for run in runs), RandomAgent(env))
+    players = (*(agents.agent_of_run(run, temperature=arguments.temperature) for run in runs), RandomAgent(env))
     key, seats_key = jax.random.split(jax.random.key(arguments.seed))
     agent_of_seat = arena.equal_shares(seats_key, arguments.games, env.num_players, num_runs, seats_each)
     with tqdm(total=arguments.games, unit=" games", disable=None) as bar:
