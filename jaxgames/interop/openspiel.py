@@ -102,7 +102,12 @@ class OpenSpielGame(pyspiel.Game):  # pyright: ignore[reportUntypedBaseClass]  #
 
     def new_initial_state(self, state: None = None) -> "OpenSpielState":
         """Returns the start of the game."""
-        return self.state_at(jax.device_get(self.env.init()))
+        return OpenSpielState(self, self._start)
+
+    @functools.cached_property
+    def _start(self) -> Position:
+        """The start; OpenSpiel makes a new initial state for every copy of a state."""
+        return Position(self.env, jax.device_get(self.env.init()))
 
     def state_at(self, board: Any) -> "OpenSpielState":
         """Returns an OpenSpiel state of any position; its history begins there.

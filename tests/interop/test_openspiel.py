@@ -14,17 +14,19 @@ from jaxgames.interop.openspiel import OpenSpielGame
 from tests.helpers.positions import batched, board, legal, play, random_actions, repeated, start
 from tests.helpers.sticks import Sticks
 
-GAMES = {
-    "dots_and_boxes(rows=2, cols=3)": 1.0,  # the share of the random games that somebody must win
+SHARE_WON = {  # games, and the share of the random games that somebody must win
+    "dots_and_boxes(rows=2, cols=3)": 0.5,
     "checkers(draw_rule=openspiel)": 0.1,
-    "checkers(max_plies=40)": 0.0,
-    "chinese_checkers(size=1, num_players=6)": 0.5,
-    "chinese_checkers(size=2, num_players=2, max_rounds=12)": 0.0,
+    "chinese_checkers(size=1, num_players=6)": 0.3,
     "chinese_checkers_diamond(size=3, pieces=3)": 0.1,
-    "minichess(rules=king_capture)": 0.5,
 }
-
-GAMES_PER_TEST = 6
+MORE_GAMES = [
+    "checkers(max_plies=40)",
+    "chinese_checkers(size=2, num_players=2, max_rounds=12)",
+    "chinese_checkers(num_players=2, max_rounds=20)",
+    "minichess(rules=king_capture)",
+    "minichess(max_plies=60)",
+]
 
 
 def play_in_both(id: str, games: int, seed: int) -> Counter[str]:
@@ -61,17 +63,19 @@ def play_in_both(id: str, games: int, seed: int) -> Counter[str]:
     return ends
 
 
-@pytest.mark.parametrize(("id", "share_won"), GAMES.items())
-def test_random_games_agree_with_the_env(id: str, share_won: float) -> None:
-    ends = play_in_both(id, games=GAMES_PER_TEST, seed=0)
-    assert ends.total() == GAMES_PER_TEST
-    assert ends["won"] >= share_won / 2 * GAMES_PER_TEST
+@pytest.mark.parametrize("id", SHARE_WON)
+def test_random_games_agree_with_the_env(id: str) -> None:
+    ends = play_in_both(id, games=6, seed=0)
+    assert ends.total() == 6
+    assert ends["won"] >= SHARE_WON[id] * 6
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("id", [*GAMES, "chinese_checkers(num_players=2, max_rounds=20)", "minichess(max_plies=60)"])
+@pytest.mark.parametrize("id", [*SHARE_WON, *MORE_GAMES])
 def test_hundreds_of_random_games_agree_with_the_env(id: str) -> None:
-    assert play_in_both(id, games=200, seed=1).total() == 200
+    ends = play_in_both(id, games=200, seed=1)
+    assert ends.total() == 200
+    assert ends["won"] >= SHARE_WON.get(id, 0) * 200
 
 
 def test_piece_that_must_jump_again_is_the_only_one_with_legal_actions() -> None:

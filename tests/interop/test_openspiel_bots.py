@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
@@ -85,14 +86,27 @@ def test_rollouts_are_averaged() -> None:
 # -- any bot -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["openspiel(simulations=4)", "openspiel(bot=random)"])
-@pytest.mark.parametrize("id", ["chinese_checkers(size=1, num_players=6)", "checkers(max_plies=40)"])
-def test_bots_play_whole_games_with_legal_actions(id: str, text: str) -> None:
-    env = jaxgames.make(id)
-    seats = np.zeros((2, env.num_players), np.int32)
-    games = arena.play(env, [agents.make(text, env)], jax.numpy.asarray(seats), ANY_KEY)
+def assert_plays_whole_games(env: jaxgames.Env[Any], text: str) -> None:
+    """Two games with the agent on all seats end without an illegal action."""
+    seats = jnp.zeros((2, env.num_players), jnp.int32)
+    games = arena.play(env, [agents.make(text, env)], seats, ANY_KEY)
     assert not games.forfeited.any()
     assert games.over.all()
+
+
+@pytest.mark.parametrize("text", ["openspiel(simulations=4)", "openspiel(bot=random)"])
+def test_bots_play_whole_games_with_legal_actions(text: str) -> None:
+    assert_plays_whole_games(Sticks(), text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["openspiel(simulations=4, max_rollout_steps=50)", "openspiel(bot=random)"])
+@pytest.mark.parametrize(
+    "id",
+    ["chinese_checkers(size=1, num_players=6)", "chinese_checkers_diamond(size=3, pieces=3)", "checkers", "minichess"],
+)
+def test_bots_play_whole_games_of_every_kind(id: str, text: str) -> None:
+    assert_plays_whole_games(jaxgames.make(id), text)
 
 
 @pytest.mark.parametrize("text", ["openspiel(simulations=3)", "openspiel(bot=random)"])
