@@ -2,6 +2,7 @@
 
     openspiel()                                       MCTS with 1,000 simulations
     openspiel(bot=mcts, simulations=100, rollouts=8)  MCTS with other settings: see `mcts`
+    openspiel(playout="greedy(epsilon=0.2)")          MCTS whose rollouts are played by another agent
     openspiel(bot=random)                             OpenSpiel's uniformly random bot
     openspiel(bot="mypackage.mymodule:mybot")         a bot of your own: see `register`
 
@@ -20,11 +21,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames import agents
 from jaxgames._checks import ParameterError, check_choice, check_int
 from jaxgames._names import Registry
+from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.interop.openspiel import OpenSpielGame, OpenSpielState, pyspiel, returns
-from jaxgames.sampling import random_action
 
 # Returns the bot of a player: (game, player, seed) -> bot. The seed is from 0 to 2**32 - 1.
 MakeBot = Callable[[OpenSpielGame, int, int], Any]
@@ -83,16 +85,18 @@ def mcts(
     simulations: int = 1000,
     rollouts: int = 1,
     max_rollout_steps: int = 1000,
+    playout: str = "random",
     uct_c: float = 2.0,
     solve: bool = True,
 ) -> MakeBot:
-    """Returns a maker of OpenSpiel's `MCTSBot`, whose random rollouts are played on the device.
+    """Returns a maker of OpenSpiel's `MCTSBot`, whose rollouts are played on the device.
 
     Args:
       env: the game.
       simulations: positions that a search of one move visits, at least 2.
-      rollouts: random games that value a new position, all at once.
+      rollouts: games that value a new position, all at once.
       max_rollout_steps: steps after which a rollout is cut off; it counts as a game without a winner.
+      playout: the agent that plays all seats in the rollouts, for `jaxgames.agents.make`; it must be on the device.
       uct_c: the constant of exploration in UCT, for returns from -1 to 1.
       solve: whether the search keeps track of positions that are won or lost for certain.
 
@@ -105,13 +109,16 @@ def mcts(
     check_int("max_rollout_steps", max_rollout_steps, 0, MAX_SIMULATIONS)
     check_choice("solve", solve, (False, True))
     _check_uct_c(uct_c)
+    agent = agents.make(playout, env)
+    if not agent.on_device:
+        raise ParameterError(f"playout must be an agent on the device, such as random or greedy, not {playout!r}")
 
     def make_bot(game: OpenSpielGame, player: int, seed: int) -> Any:
         return MCTSBot(
             game,
             uct_c,
             simulations,
-            RolloutEvaluator(env, rollouts, max_rollout_steps, seed),
+            RolloutEvaluator(agent, env, rollouts, max_rollout_steps, seed),
             solve=solve,
             random_state=np.random.RandomState(seed),  # the type that the bot takes
         )
@@ -169,17 +176,26 @@ def make(env: Env[Any], bot: str = "mcts", **parameters: Any) -> OpenSpielAgent:
 
 
 class RolloutEvaluator:
-    """Values a position by random games, for OpenSpiel's `MCTSBot`."""
+    """Values a position by games from there to the end, for OpenSpiel's `MCTSBot`."""
 
-    def __init__(self, env: Env[Any], rollouts: int, max_steps: int, seed: int) -> None:
-        self.env, self.rollouts, self.max_steps, self.seed = env, rollouts, max_steps, seed
+    def __init__(self, agent: Agent, env: Env[Any], rollouts: int, max_steps: int, seed: int) -> None:
+        """
+        Args:
+          agent: plays all seats, on the device.
+          env: the game.
+          rollouts: games per position.
+          max_steps: steps after which a game is cut off, without a winner.
+          seed: from 0 to 2**32 - 1.
+        """
+        self.agent, self.env, self.rollouts, self.max_steps, self.seed = agent, env, rollouts, max_steps, seed
         self.positions = 0  # valued so far
 
     def evaluate(self, state: OpenSpielState) -> np.ndarray:
-        """Returns float64[num_players], the mean returns of random games from a position."""
+        """Returns float64[num_players], the mean returns of games from a position."""
         self.positions += 1
         seeds = np.array([self.seed, self.positions], np.uint32)
-        return returns(np.asarray(_play_randomly(self.env, self.rollouts, self.max_steps, state.position.board, seeds)))
+        board = state.position.board
+        return returns(np.asarray(_share_won(self.env, self.agent, self.rollouts, self.max_steps, board, seeds)))
 
     def prior(self, state: OpenSpielState) -> list[tuple[int, float]]:
         """Returns the legal actions with equal probabilities."""
@@ -188,8 +204,8 @@ class RolloutEvaluator:
 
 
 @functools.partial(jax.jit, static_argnames=("env", "games", "max_steps"))
-def _play_randomly(env: Env[Any], games: int, max_steps: int, board: Any, seeds: jax.Array) -> jax.Array:
-    """Returns float32[num_players], the share of random games from a position that each seat wins."""
+def _share_won(env: Env[Any], agent: Agent, games: int, max_steps: int, board: Any, seeds: jax.Array) -> jax.Array:
+    """Returns float32[num_players], the share of the games from a position that each seat wins."""
     boards = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (games, *jnp.shape(leaf))), board)
 
     def unfinished(carry: tuple[Any, jax.Array, jax.Array]) -> jax.Array:
@@ -199,8 +215,7 @@ def _play_randomly(env: Env[Any], games: int, max_steps: int, board: Any, seeds:
     def body(carry: tuple[Any, jax.Array, jax.Array]) -> tuple[Any, jax.Array, jax.Array]:
         boards, key, step = carry
         key, subkey = jax.random.split(key)
-        masks = jax.vmap(env.legal_action_mask)(boards)
-        actions = jax.vmap(random_action)(jax.random.split(subkey, games), masks)
+        actions = agent.act(subkey, boards)
         return jax.vmap(lambda board, action: env.step(board, action))(boards, actions), key, step + 1
 
     key = jax.random.fold_in(jax.random.key(seeds[0]), seeds[1])

@@ -11,6 +11,7 @@ import pytest
 import jaxgames
 from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
+from jaxgames.agents import FirstAgent, RandomAgent
 from jaxgames.interop import openspiel_bots
 from jaxgames.interop.openspiel_bots import OpenSpielAgent
 from tests.helpers.positions import compiled, play, stacked, start
@@ -74,13 +75,25 @@ def test_rollouts_are_averaged() -> None:
     """After h(0,0) each side gets a box. After either of the two other edges, seat 1 takes both boxes."""
     game = openspiel_bots.OpenSpielGame(DOTS)
     settled, open_ = (game.state_at(DOTS.from_string(text)) for text in ("1010111 0. 0", "0010111 .. 0"))
-    assert openspiel_bots.RolloutEvaluator(DOTS, 8, 100, seed=0).evaluate(settled).tolist() == [0, 0]
-    one = openspiel_bots.RolloutEvaluator(DOTS, 1, 100, seed=0)
+    assert openspiel_bots.RolloutEvaluator(RandomAgent(DOTS), DOTS, 8, 100, seed=0).evaluate(settled).tolist() == [0, 0]
+    one = openspiel_bots.RolloutEvaluator(RandomAgent(DOTS), DOTS, 1, 100, seed=0)
     assert {tuple(one.evaluate(open_)) for _ in range(30)} == {(0, 0), (-1, 1)}
-    many = openspiel_bots.RolloutEvaluator(DOTS, 64, 100, seed=0).evaluate(open_)
+    many = openspiel_bots.RolloutEvaluator(RandomAgent(DOTS), DOTS, 64, 100, seed=0).evaluate(open_)
     assert many[0] == -many[1]
     assert -0.9 < many[0] < -0.4
-    assert openspiel_bots.RolloutEvaluator(DOTS, 8, 1, seed=0).evaluate(open_).tolist() == [0, 0]  # cut off
+    assert openspiel_bots.RolloutEvaluator(RandomAgent(DOTS), DOTS, 8, 1, seed=0).evaluate(open_).tolist() == [
+        0,
+        0,
+    ]  # cut off
+
+
+def test_playout_agent_plays_the_rollouts() -> None:
+    """FirstAgent takes the left box, and then leaves the right one to seat 1."""
+    state = openspiel_bots.OpenSpielGame(DOTS).state_at(DOTS.from_string("0010111 .. 0"))
+    evaluator = openspiel_bots.RolloutEvaluator(FirstAgent(DOTS), DOTS, 1, 100, seed=0)
+    assert {tuple(evaluator.evaluate(state)) for _ in range(10)} == {(0, 0)}
+    by_first = agents.make("openspiel(simulations=60, playout='first(epsilon=0.5)')", DOTS)
+    assert act(by_first, stacked([state.position.board] * 2)) == [0, 0]
 
 
 # -- any bot -------------------------------------------------------------------------------------------------------
@@ -168,6 +181,8 @@ def test_agent_of_three_seats_plays_users_games() -> None:
         ("openspiel(rollouts=0)", "rollouts must be an integer from 1 to"),
         ("openspiel(max_rollout_steps=-1)", "max_rollout_steps must be an integer from 0 to"),
         ("openspiel(uct_c=-1)", "uct_c must be a number of at least 0"),
+        ("openspiel(playout=nobody)", "unknown agent 'nobody'; the agents are"),
+        ("openspiel(playout=openspiel)", "playout must be an agent on the device, such as random or greedy"),
         ("openspiel(solve=3)", "solve must be one of False, True"),
     ],
 )
