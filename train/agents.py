@@ -18,7 +18,7 @@ This command prints the checkpoints of runs as such texts, or without a run the 
 import importlib
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_type_hints
@@ -26,6 +26,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 import tyro
 
 from jaxgames import Env, ParameterError, agents
+from jaxgames import make as make_env
 from jaxgames._names import MODULE_AND_NAME, split_parameters
 from jaxgames.agents import Agent
 from train.driver.commands import print_result
@@ -101,9 +102,48 @@ def name_of(text: str) -> str:
     found = parse(text)
     if found is None:
         return text.strip()
-    iteration = open_run(found.folder).kept_iteration(found.iteration)
-    written = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items())
-    return f"{found.folder}@{iteration}" + (f"({written})" if written else "")
+    return _text_of(found._replace(iteration=open_run(found.folder).kept_iteration(found.iteration)))
+
+
+def with_temperature(text: str, temperature: float) -> str:
+    """Returns the text of a run's agent with a temperature, unless it has one in its brackets.
+
+    The text of an agent of `jaxgames.agents` is returned as it is. Raises FileNotFoundError or ValueError as `make`.
+    """
+    found = parse(text)
+    if found is None:
+        return text
+    return _text_of(found._replace(parameters={"temperature": temperature, **found.parameters}))
+
+
+def _text_of(run: RunText) -> str:
+    written = ", ".join(f"{name}={value!r}" for name, value in run.parameters.items())
+    at = "" if run.iteration is None else f"@{run.iteration}"
+    return f"{run.folder}{at}" + (f"({written})" if written else "")
+
+
+def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
+    """Returns the game of some agents: that of the first run among them, or `env` if there is no run.
+
+    Args:
+      env: a game as `jaxgames.make` takes it; if there are runs, it must be theirs.
+
+    Raises:
+      ValueError: the runs are of several games, or there is neither a run nor `env`.
+      FileNotFoundError: a text is neither an agent nor a run.
+    """
+    first, of_first = ("--env", make_env(env)) if env is not None else ("", None)
+    for text in texts:
+        found = env_of(text)
+        if found is not None and of_first is None:
+            first, of_first = text, found
+        elif found not in (None, of_first):
+            raise ValueError(f"all agents must play one game: {text} was trained on {found}, {first} is {of_first}")
+    if of_first is None:
+        raise ValueError(
+            f"none of {', '.join(texts)} is a run, which would give the game: add the game, such as --env minichess"
+        )
+    return of_first
 
 
 def open_run(folder: Path) -> RunFolder:

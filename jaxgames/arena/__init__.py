@@ -17,6 +17,7 @@ from jaxgames.arena.games import advance as advance
 from jaxgames.arena.games import advance_until_over as advance_until_over
 from jaxgames.arena.games import record as record
 from jaxgames.arena.games import start as start
+from jaxgames.arena.openings import MAX_PLIES as MAX_PLIES
 from jaxgames.arena.openings import Openings as Openings
 from jaxgames.arena.openings import random_openings as random_openings
 from jaxgames.arena.playing import Recorded as Recorded

@@ -5,8 +5,9 @@
     games = arena.play(env, agents, agent_of_seat, key, openings=openings)
 
 Opening i depends only on the key and on i. So all agents meet the same openings, and a longer list begins with the
-shorter one. An opening is the longest start of a random game that has at most `plies` plies, and after which the game
-is live and a turn begins. It is shorter than `plies` where the random game ended, or where a turn was not complete.
+shorter one. An opening is the start of a random game. It has at most `plies` plies, leaves the game live, and does not
+end in the middle of a turn. It is the longest such start: shorter than `plies` where the random game ended, or where a
+turn was not complete.
 """
 
 import functools
@@ -37,7 +38,12 @@ class Openings(NamedTuple):
         if games_each < 1:
             raise ValueError(f"games_each must be at least 1, not {games_each}")
         place = jnp.arange(num_games) // games_each % self.number.size
-        return jax.tree.map(lambda leaf: leaf[place], self)
+        return _rows(self, place)
+
+
+@jax.jit
+def _rows(openings: Openings, place: jax.Array) -> Openings:
+    return jax.tree.map(lambda leaf: leaf[place], openings)
 
 
 def random_openings(env: Env[Any], key: jax.Array, num_openings: int, plies: int) -> Openings:

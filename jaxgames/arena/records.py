@@ -1,7 +1,8 @@
 """Games as lines of JSON, and lines of JSON as games.
 
-    with GameFile("games.jsonl", env, names, agent_of_seat) as file:
-        games = arena.play(env, agents, agent_of_seat, key, on_recorded=file.write)
+    with arena.GameFile("games.jsonl") as file:
+        recorder = file.recorder(env, names, agent_of_seat)
+        games = arena.play(env, agents, agent_of_seat, key, on_recorded=recorder)
 
     for game in arena.read_games("games.jsonl"):
         states = arena.replay(game)
@@ -50,7 +51,7 @@ class GameRecord(TypedDict):
     """One game, as a line of JSON holds it. Lists of seats begin with seat 0."""
 
     env: str  # as `jaxgames.make` takes it
-    game: int  # its place among the games that were played together
+    game: int  # its number in the file, or among the games that were played together
     agents: list[str]  # the agent on every seat
     opening: OpeningRecord | None
     start: str  # the first position, before the opening
@@ -72,41 +73,44 @@ class GameFile:
     A line is written as a whole. So a program that is interrupted leaves whole lines.
     """
 
-    def __init__(
+    def __init__(self, path: str | Path) -> None:
+        """Creates the file and its folders, or replaces a file of that name. Raises OSError if that fails."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.num_written = 0  # lines
+        self._file = path.open("wb", buffering=0)  # unbuffered: every write is one call of the operating system
+
+    def recorder(
         self,
-        path: str | Path,
         env: Env[Any],
         names: Sequence[str],
         agent_of_seat: jax.Array,
         openings: Openings | None = None,
         *,
         on_written: Callable[[int], object] | None = None,
-    ) -> None:
-        """Creates the file and its folders, or replaces a file of that name.
+    ) -> Callable[[Recorded], None]:
+        """Returns the `on_recorded` of one call of `arena.play`, which writes its games behind those in the file.
+
+        The number of a game counts the games that were in the file before.
 
         Args:
-          names: the names of the agents, in the order that `agent_of_seat` counts them.
-          agent_of_seat: int32[games, num_players], as `arena.play` takes it.
-          openings: one for every game, as `arena.play` takes them.
+          env, names, agent_of_seat, openings: see `game_records`.
           on_written: called with 1 after every line; `update` of a tqdm bar, for example.
 
-        Raises ValueError for a game of chance, OSError if the file cannot be created.
+        Raises ValueError for a game of chance.
         """
         _check_no_chance(env)
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._records = functools.partial(
-            game_records, env, names=names, agent_of_seat=agent_of_seat, openings=openings
-        )
-        self._on_written = on_written
-        self._file = path.open("wb", buffering=0)  # unbuffered: every write is one call of the operating system
+        before = self.num_written
 
-    def write(self, recorded: Recorded) -> None:
-        """Writes games. It is the `on_recorded` of `arena.play`."""
-        for record in self._records(recorded):
-            self._file.write(json.dumps(record).encode() + b"\n")
-            if self._on_written is not None:
-                self._on_written(1)
+        def write(recorded: Recorded) -> None:
+            for record in game_records(env, recorded, names, agent_of_seat, openings):
+                record["game"] += before
+                self._file.write(json.dumps(record).encode() + b"\n")
+                self.num_written += 1
+                if on_written is not None:
+                    on_written(1)
+
+        return write
 
     def __enter__(self) -> Self:
         return self

@@ -48,7 +48,7 @@ class Results(TypedDict):
     mean_turns: float | None  # turns of the winning seat in the games that the agent won; None without a win
     mean_reward: float | None  # return of a seat; None if the agent has no seat
     mean_length: float | None  # steps of a game; None without a game
-    seats: list[SeatResults]  # the seats that the agent had in a game
+    by_seat: list[SeatResults]  # of the seats that the agent had in a game
     turns_to_win: NotRequired[list[int]]  # one entry per win, in the order of the games
     lengths: NotRequired[list[int]]  # one entry per game
 
@@ -130,11 +130,11 @@ def results(env: Env[Any], games: Games, agent_of_seat: jax.Array, number: int =
     (win_rate, of_wins), (draw_rate, of_draws), (truncated_rate, of_truncated) = (
         rate(count) for count in (wins, int(is_drawn.sum()), int(truncated.sum()))
     )
-    seats: list[SeatResults] = []
+    by_seat: list[SeatResults] = []
     for seat, (played, won_there) in enumerate(zip(on_seat.sum(0).tolist(), won.sum(0).tolist(), strict=True)):
         if played:
             share, interval = rate(won_there, played)
-            seats.append(
+            by_seat.append(
                 {"seat": seat, "games": played, "wins": won_there, "win_rate": share, "win_rate_interval": interval}
             )
     found: Results = {
@@ -149,7 +149,7 @@ def results(env: Env[Any], games: Games, agent_of_seat: jax.Array, number: int =
         "mean_turns": _mean(turns_to_win),
         "mean_reward": _mean(np.asarray(games.returns)[on_seat]),
         "mean_length": _mean(length),
-        "seats": seats,
+        "by_seat": by_seat,
     }
     if lists:
         found["turns_to_win"], found["lengths"] = turns_to_win.tolist(), length.tolist()

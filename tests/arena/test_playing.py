@@ -1,4 +1,4 @@
-"""Games between agents: they end, every seat is played by its agent, and one program plays them."""
+"""Games between agents on the device: they end, every seat is played by its agent, and one program plays them."""
 
 import functools
 import itertools
@@ -127,26 +127,6 @@ def test_agents_that_differ_only_in_their_arrays_share_a_program() -> None:
     assert len(CountedTaker.traces) == traces
 
 
-class HostTaker:
-    """Takes one stick, by numpy, of boards that must not be traced."""
-
-    on_device: ClassVar[bool] = False
-
-    def act(self, key: jax.Array, states: Any) -> Any:
-        return np.zeros(np.asarray(states.left).shape, np.int32)
-
-
-def test_games_with_an_agent_on_the_host_are_played_one_by_one() -> None:
-    """They are the games of the same agents on the device."""
-    finished: list[int] = []
-    games = played(HostTaker(), TWO, THREE, seats=ALL_SEATS, on_finished=finished.append)
-    at_once = played(ONE, TWO, THREE, seats=ALL_SEATS)
-    for name in ("length", "turns", "returns", "last_mover", "over", "forfeited"):
-        assert same(getattr(games, name), getattr(at_once, name)), name
-    assert same(games.boards.left, at_once.boards.left)
-    assert finished == [1] * 27  # reported after each game
-
-
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Constant:
@@ -173,68 +153,6 @@ def test_forfeited_game_has_no_winner_and_is_not_drawn(action: int) -> None:
 
 def test_legal_games_are_not_forfeited() -> None:
     assert not played(RANDOM, seats=ALL_RANDOM).forfeited.any()
-
-
-# -- seats ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seat", [0, 1, 2])
-def test_fixed_seat_is_agent_0_in_every_game(seat: int) -> None:
-    agent_of_seat = arena.one_seat(KEY, 50, 3, seat)
-    assert agent_of_seat.tolist() == [[0 if other == seat else 1 for other in range(3)]] * 50
-
-
-@pytest.mark.parametrize("seat", [-1, 3])
-def test_seat_that_the_game_does_not_have_is_refused(seat: int) -> None:
-    with pytest.raises(ValueError, match=f"seat must be from 0 to 2, not {seat}"):
-        arena.one_seat(KEY, 50, 3, seat)
-
-
-def test_drawn_seat_is_each_seat_equally_often() -> None:
-    agent_of_seat = np.asarray(arena.one_seat(KEY, 3000, 3))
-    assert ((agent_of_seat == 0).sum(1) == 1).all()
-    assert ((agent_of_seat == 1).sum(1) == 2).all()
-    assert (np.abs((agent_of_seat == 0).mean(0) - 1 / 3) < 0.045).all()  # five standard deviations
-
-
-@pytest.mark.parametrize(("seats", "num_games"), [((2, 2, 2), 12), ((1, 5), 12), ((1, 1), 4)])
-def test_alternating_seating_rotates_so_that_every_agent_has_every_seat_equally_often(
-    seats: tuple[int, ...], num_games: int
-) -> None:
-    agent_of_seat = np.asarray(arena.seating(seats, "alternating", num_games))
-    num_players = sum(seats)
-    assert agent_of_seat[0].tolist() == [agent for agent, count in enumerate(seats) for _ in range(count)]
-    for before, after in itertools.pairwise(agent_of_seat):
-        assert after.tolist() == [before[-1], *before[:-1]]
-    for agent, count in enumerate(seats):
-        on_each_seat = (agent_of_seat == agent).sum(0)
-        assert on_each_seat.tolist() == [num_games * count // num_players] * num_players
-
-
-def test_fixed_seating_gives_the_first_seats_to_the_first_agent() -> None:
-    assert arena.seating((2, 1), "fixed", 3).tolist() == [[0, 0, 1]] * 3
-
-
-@pytest.mark.parametrize("seats", [(2, 2, 2), (2, 2, 1, 1), (1, 3)])
-def test_drawn_seating_is_at_uniform_places(seats: tuple[int, ...]) -> None:
-    agent_of_seat = np.asarray(arena.seating(seats, "drawn", 2000, KEY))
-    for agent, count in enumerate(seats):
-        assert ((agent_of_seat == agent).sum(1) == count).all()
-        assert (np.abs((agent_of_seat == agent).mean(0) - count / sum(seats)) < 0.056).all()  # five deviations
-
-
-@pytest.mark.parametrize(
-    ("seats", "how", "message"),
-    [
-        ((2, 0), "fixed", "every agent needs at least one seat, not 2 0"),
-        ((), "fixed", "every agent needs at least one seat, not none"),
-        ((1, 1), "shuffled", "seating must be one of fixed, alternating, drawn, not 'shuffled'"),
-        ((1, 1), "drawn", "a drawn seating needs a key"),
-    ],
-)
-def test_wrong_seating_is_refused(seats: Any, how: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        arena.seating(seats, how, 2)
 
 
 @pytest.mark.parametrize(
