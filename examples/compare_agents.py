@@ -42,6 +42,7 @@ ENVS = (
     "dots_and_boxes",
     "checkers",
 )
+OPENSPIEL = "openspiel(simulations=50, max_rollout_steps=200, playout='greedy(epsilon=0.2)')"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Arguments:
     """The folder of the results."""
     envs: tuple[str, ...] = ENVS
     """The games."""
-    agents: tuple[str, ...] = ("random", "first", "greedy", "openspiel(simulations=50, max_rollout_steps=200)")
+    agents: tuple[str, ...] = ("random", "first", "greedy", OPENSPIEL)
     """The agents that play every game."""
     runs: Path | None = None
     """A folder with the folders of training runs; each one plays the game that it was trained on."""
@@ -58,7 +59,7 @@ class Arguments:
     """The opponents of every agent."""
     games: int = 1000
     """Games per cell, if both agents are on the device."""
-    host_games: int = 20
+    host_games: int = 10
     """Games per cell otherwise."""
     seats: Seating = "alternating"
     """How the agent gets its seat: "fixed" (the first one), "alternating" or "drawn"."""
