@@ -35,7 +35,7 @@ def main() -> None:
     loop.log(f"learning curve  {plot.learning_curve(run)}")
     loop.log(f"animated game   {animate_shortest_win(run)}  (open it in a browser)")
     loop.log("1,000 games against five random opponents ...")
-    result = evaluate.evaluate(evaluate.Arguments(FOLDER, games=1000))
+    result = evaluate.evaluate(evaluate.Arguments(agent=str(FOLDER), games=1000))
     loop.log(f"{time.monotonic() - start:.0f} seconds in all")
     print(json.dumps(result))
 

@@ -75,7 +75,7 @@ def train_and_play(name: str, arguments: Arguments) -> dict[str, Any]:
     trained = loop.run_training(run.learner, run, settings)
     if not trained["finished"]:
         sys.exit(130)
-    played = evaluate.evaluate(evaluate.Arguments(run.folder, games=arguments.games, seat=task.seat))
+    played = evaluate.evaluate(evaluate.Arguments(agent=str(run.folder), games=arguments.games, seat=task.seat))
     return {name: trained[name] for name in ("env", "steps", "seconds")} | played
 
 

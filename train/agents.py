@@ -1,43 +1,149 @@
-"""Agents by name: those of training runs, and those of `jaxgames.agents`.
+"""Agents by text: those of training runs, and those of `jaxgames.agents`.
 
-    agent = train.agents.make("runs/first", env)     # the last checkpoint of a run
-    agent = train.agents.make("random", env)         # an agent of jaxgames.agents
+    random, greedy(epsilon=0.1), mypackage.mymodule:myagent(depth=2)      agents of jaxgames.agents
+    runs/first                                                            the last checkpoint of a run
+    runs/first@40                                                         the checkpoint of iteration 40
+    runs/first@40(temperature=0.5, epsilon=0.1, top=5)                    the parameters of `Learner.agent`
 
-A new learner adds its class to LEARNERS.
+    agent = train.agents.make("runs/first@40(top=5)", env)
+
+A text that is the whole name of a run's folder means that folder, whatever characters it has. Only the names of
+`jaxgames.agents` come first; write "./random" for a folder with such a name. A new learner adds its class to LEARNERS.
+
+    python -m train.agents runs/first runs/second
+
+This command prints the checkpoints of runs as such texts, or without a run the agents of `jaxgames.agents`.
 """
 
 import importlib
+import inspect
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
-from jaxgames import Env, agents
+import tyro
+
+from jaxgames import Env, ParameterError, agents
+from jaxgames import make as make_env
+from jaxgames._names import MODULE_AND_NAME, split_parameters
 from jaxgames.agents import Agent
+from train.driver.commands import print_result
 from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder
+from train.driver.stored_config import fits, written_type
 
 LEARNERS = {"ppo": "PPO"}  # the class in train.<name>; imported when a run is opened, because learners use this module
+
+
+class RunText(NamedTuple):
+    """The parts of a text that names the agent of a run."""
+
+    folder: Path
+    iteration: int | None  # of the checkpoint; None for the last one
+    parameters: dict[str, Any]  # of `Learner.agent`
 
 
 def make(text: str, env: Env[Any]) -> Agent:
     """Returns the agent that `text` names, as a player of `env`.
 
     Args:
-      text: a name from `jaxgames.agents.list_agents()`, or the folder of a run. For a folder that has such a name,
-        write a path: "./random".
+      text: a text that `jaxgames.agents.make` takes, or `RUN`, or `RUN@ITERATION`, with or without parameters in
+        brackets. RUN is the folder of a run; for a folder that has the name of an agent, write a path: "./random".
 
     Raises:
-      FileNotFoundError: `text` is neither, or the run has no checkpoint yet.
-      ValueError: the run was trained on another game.
+      FileNotFoundError: `text` is neither, or the run has no such checkpoint.
+      ValueError: the run was trained on another game, or a parameter is wrong.
     """
-    if text in agents.list_agents():
+    found = parse(text)
+    if found is None:
         return agents.make(text, env)
-    try:
-        run = open_run(Path(text))
-    except FileNotFoundError as error:
-        raise FileNotFoundError(f"{error}, or one of the agents {', '.join(agents.list_agents())}") from None
+    run = open_run(found.folder)
     if run.learner.env != env:
         raise ValueError(f"{text} was trained on {run.learner.env}, not on {env}")
-    return agent_of_run(run)
+    return agent_of_run(run, found.iteration, **found.parameters)
+
+
+def parse(text: str) -> RunText | None:
+    """Returns the run that `text` names with iteration and parameters; None if it names an agent of `jaxgames.agents`.
+
+    Raises FileNotFoundError if it names neither, ValueError if the iteration or the brackets cannot be read.
+    """
+    if _is_library_agent(text):
+        return None
+    if _holds_run(text):
+        return RunText(Path(text), None, {})
+    name, parameters = split_parameters(text, f"expected an agent such as random or runs/first(top=5), not {text!r}")
+    folder, at, iteration = name.rpartition("@")
+    if _holds_run(name):
+        return RunText(Path(name), None, parameters)
+    if not (at and _holds_run(folder)):
+        raise FileNotFoundError(_neither(folder or name))
+    if not (iteration.isascii() and iteration.isdecimal()):
+        raise ValueError(f"expected the number of an iteration behind the @ in {text!r}, such as {folder}@40")
+    return RunText(Path(folder), int(iteration), parameters)
+
+
+def env_of(text: str) -> Env[Any] | None:
+    """Returns the game that the agent of a run was trained on; None for an agent of `jaxgames.agents`, which plays any.
+
+    Raises FileNotFoundError or ValueError as `make`.
+    """
+    found = parse(text)
+    return None if found is None else open_run(found.folder).learner.env
+
+
+def name_of(text: str) -> str:
+    """Returns an agent's text with the iteration that plays: "runs/first@40" for "runs/first" after 40 iterations.
+
+    Raises FileNotFoundError or ValueError as `make`.
+    """
+    found = parse(text)
+    if found is None:
+        return text.strip()
+    return _text_of(found._replace(iteration=open_run(found.folder).kept_iteration(found.iteration)))
+
+
+def with_temperature(text: str, temperature: float) -> str:
+    """Returns the text of a run's agent with a temperature, unless it has one in its brackets.
+
+    The text of an agent of `jaxgames.agents` is returned as it is. Raises FileNotFoundError or ValueError as `make`.
+    """
+    found = parse(text)
+    if found is None:
+        return text
+    return _text_of(found._replace(parameters={"temperature": temperature, **found.parameters}))
+
+
+def _text_of(run: RunText) -> str:
+    written = ", ".join(f"{name}={value!r}" for name, value in run.parameters.items())
+    at = "" if run.iteration is None else f"@{run.iteration}"
+    return f"{run.folder}{at}" + (f"({written})" if written else "")
+
+
+def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
+    """Returns the game of some agents: that of the first run among them, or `env` if there is no run.
+
+    Args:
+      env: a game as `jaxgames.make` takes it; if there are runs, it must be theirs.
+
+    Raises:
+      ValueError: the runs are of several games, or there is neither a run nor `env`.
+      FileNotFoundError: a text is neither an agent nor a run.
+    """
+    first, of_first = ("--env", make_env(env)) if env is not None else ("", None)
+    for text in texts:
+        found = env_of(text)
+        if found is not None and of_first is None:
+            first, of_first = text, found
+        elif found not in (None, of_first):
+            raise ValueError(f"all agents must play one game: {text} was trained on {found}, {first} is {of_first}")
+    if of_first is None:
+        raise ValueError(
+            f"none of {', '.join(texts)} is a run, which would give the game: add the game, such as --env minichess"
+        )
+    return of_first
 
 
 def open_run(folder: Path) -> RunFolder:
@@ -48,14 +154,114 @@ def open_run(folder: Path) -> RunFolder:
     return RunFolder.open(folder, *learners)
 
 
-def agent_of_run(run: RunFolder, temperature: float | None = None) -> Agent:
-    """Returns the agent of a run's last checkpoint.
+def agent_of_run(run: RunFolder, iteration: int | None = None, **parameters: Any) -> Agent:
+    """Returns the agent of a run.
 
     Args:
-      temperature: 1 samples from the policy, 0 plays greedily. None: the run's own setting.
+      iteration: of the checkpoint; None for the last one.
+      **parameters: those of the learner's `agent`. For PPO these are `temperature` (1 samples from the policy, 0 plays
+        greedily; None is the run's own setting), `epsilon` (the probability of a uniformly random legal action
+        instead) and `top` (the number of most probable actions that are sampled from).
 
     Raises:
-      FileNotFoundError: the run has no checkpoint yet.
-      ValueError: a temperature below 0.
+      FileNotFoundError: the run has no such checkpoint; the message lists those that it has.
+      ValueError: an unknown parameter, a value of the wrong type, or one that is not allowed.
     """
-    return run.learner.agent(run.params(), temperature)
+    _check_parameters(run, parameters)
+    return run.learner.agent(run.params(iteration), **parameters)
+
+
+def _check_parameters(run: RunFolder, parameters: Mapping[str, Any]) -> None:
+    """Raises ParameterError (a ValueError) unless the parameters are names and types of the learner's `agent`."""
+    method = run.learner.agent
+    allowed = list(inspect.signature(method).parameters)[1:]  # the first one is the network's parameters
+    hints = get_type_hints(method)
+    for name, value in parameters.items():
+        if name not in allowed:
+            raise ParameterError(
+                f"the agent of {run.folder} has no parameter {name!r}; its parameters are {', '.join(allowed)}"
+            )
+        if not fits(value, hints[name]):
+            raise ParameterError(f"{name} must be {written_type(hints[name])}, not {value!r}")
+
+
+def _is_library_agent(text: str) -> bool:
+    """Returns whether a text names an agent of `jaxgames.agents`, or a module that registers one."""
+    name = text.partition("(")[0].strip()
+    if name in agents.list_agents():
+        return True
+    found = MODULE_AND_NAME.fullmatch(name)
+    return found is not None and found[2].strip().isidentifier() and not (_holds_run(text) or _holds_run(name))
+
+
+def _holds_run(folder: str) -> bool:
+    return folder != "" and os.path.isfile(os.path.join(folder, "config.json"))
+
+
+def _neither(folder: str) -> str:
+    """The message for a text that names neither an agent nor a run: it lists both."""
+    near = (Path(folder).parent, Path("runs"))
+    runs = [str(path.parent) for parent in near for path in sorted(parent.glob("*/config.json"))]
+    found = f" (such as {', '.join(dict.fromkeys(runs[:8]))})" if runs else ""
+    learners = " or ".join(f"train.{name}" for name in LEARNERS)
+    return (
+        f"{folder} holds no run: expected the folder of a run that {learners} wrote{found}, or one of the agents "
+        f"{', '.join(agents.list_agents())}"
+    )
+
+
+# -- the command ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Arguments:
+    run_dirs: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
+    """The folders of runs; none for the agents that need no run."""
+
+
+def main() -> None:
+    """The command `python -m train.agents`."""
+    description = "Print the agents of runs, one for each checkpoint, or the agents that need no run."
+    arguments = tyro.cli(Arguments, prog="python -m train.agents", description=description)
+    print_result("train.agents", lambda: table(arguments))
+
+
+def table(arguments: Arguments) -> dict[str, Any]:
+    """Prints a table of agents, and returns its rows: those of the runs, or the names without a run."""
+    if not arguments.run_dirs:
+        names = agents.list_agents()
+        print("\n".join(names))
+        return {"agents": names}
+    rows = [row for folder in arguments.run_dirs for row in checkpoints_of(open_run(folder))]
+    width = max([len(row["agent"]) for row in rows] + [len("agent")])
+    print(f"{'agent':<{width}}   {'iteration':>9}   {'steps':>14}   {'win rate':>8}   {'kB':>9}")
+    for row in rows:
+        win_rate = "" if row["win_rate"] is None else f"{row['win_rate']:.3f}"
+        print(
+            f"{row['agent']:<{width}}   {row['iteration']:>9,}   {row['steps']:>14,}   {win_rate:>8}   "
+            f"{row['bytes'] / 1000:>9,.1f}"
+        )
+    return {"checkpoints": rows}
+
+
+def checkpoints_of(run: RunFolder) -> list[dict[str, Any]]:
+    """Returns a row for each checkpoint of a run.
+
+    A row has its agent, iteration, steps, the win rate of the evaluation after this iteration (None if there was
+    none), and the bytes of its files.
+    """
+    win_rates = {row["iteration"]: row.get("win_rate") for row in run.rows()}
+    return [
+        {
+            "agent": f"{run.folder}@{iteration}",
+            "iteration": iteration,
+            "steps": iteration * run.config.steps_per_iteration,
+            "win_rate": win_rates.get(iteration),
+            "bytes": run.checkpoint_bytes(iteration),
+        }
+        for iteration in run.checkpoints()
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,57 +1,93 @@
-"""Plays a run's policy against other players, thousands of games at once.
+"""Plays an agent against others, on one seat against the same opponent on all other seats.
 
     python -m train.evaluate runs/first --opponents random --games 1000
+    python -m train.evaluate "runs/first@40(temperature=0)" --opponents random,greedy,runs/second --output games.jsonl
+    python -m train.evaluate greedy --env minichess --seating alternating --openings 500
 
-The last line on standard output is JSON: games, win_rate, draw_rate, truncated_rate, mean_turns and mean_reward.
-mean_turns is the mean number of turns of the trained seat, the last one included, in the games that it won.
+The last line on standard output is JSON: the `jaxgames.arena.Results` of the agent in all games, and in `opponents`
+those against each opponent. mean_turns is the mean number of turns of the agent, the last one included, in the games
+that it won.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import jax
+import jax.numpy as jnp
 import tyro
-from tqdm import tqdm
 
 from jaxgames import arena
+from jaxgames._names import split_list
 from train import agents
-from train.driver.commands import check_games, print_result
-from train.driver.metrics import rounded, to_floats
+from train.driver.commands import GameArguments, game_file, play_games, print_result
+from train.driver.metrics import rounded
 
 
-@dataclass(frozen=True)
-class Arguments:
-    run_dir: Annotated[Path, tyro.conf.Positional]
-    """The folder of a run."""
+@dataclass(frozen=True, kw_only=True)
+class Arguments(GameArguments):
+    agent: Annotated[str, tyro.conf.Positional]
+    """The agent: a run, such as runs/first or "runs/first@40(temperature=0)", or another agent, such as greedy."""
     opponents: str = "random"
-    """The agent on all other seats: "random" for uniformly random legal actions, or the folder of a run."""
-    games: int = 1000
-    """Games to play."""
+    """The agent on all other seats. With several, separated by commas, the games are played against each of them."""
     seat: int | None = None
-    """The seat of the trained policy; drawn for each game if not given."""
+    """The seat of the agent in every game; if not given, see --seating."""
+    seating: Literal["drawn", "alternating"] = "drawn"
+    """The agent's seat is drawn for each game, or moves on by one seat from game to game."""
     temperature: float | None = None
-    """1 samples from the policy, 0 plays greedily. If not given, it is the run's own setting."""
-    seed: int = 0
+    """1 samples from the policy of a run, 0 plays greedily. If not given, it is the run's own setting."""
 
 
 def main() -> None:
     """The command `python -m train.evaluate`."""
-    arguments = tyro.cli(Arguments, prog="python -m train.evaluate", description="Evaluate a run against other agents.")
+    arguments = tyro.cli(Arguments, prog="python -m train.evaluate", description="Evaluate an agent against others.")
     print_result("train.evaluate", lambda: evaluate(arguments))
 
 
 def evaluate(arguments: Arguments) -> dict[str, Any]:
-    """Returns the result that the command prints: the number of games, and their `arena.summary` for the run."""
-    check_games(arguments.games, arguments.seed)
-    run = agents.open_run(arguments.run_dir)
-    env = run.learner.env
-    players = (agents.agent_of_run(run, arguments.temperature), agents.make(arguments.opponents, env))
-    key, seat_key = jax.random.split(jax.random.key(arguments.seed))
-    agent_of_seat = arena.one_seat(seat_key, arguments.games, env.num_players, arguments.seat)
-    with tqdm(total=arguments.games, unit=" games", disable=None) as bar:
-        games = arena.play(env, players, agent_of_seat, key, on_finished=bar.update)
-    return {"games": arguments.games, **rounded(to_floats(arena.summary(env, games, agent_of_seat)))}
+    """Returns the result that the command prints: `arena.results` in all games, and against each opponent."""
+    arguments.check()
+    opponent_texts = split_list(arguments.opponents)
+    if "" in opponent_texts:
+        raise ValueError(f"expected agents separated by commas, such as random,greedy, not {arguments.opponents!r}")
+    texts = [_text_of_agent(arguments), *opponent_texts]
+    env = agents.env_for(texts, arguments.env)
+    agent, *opponents = (agents.make(text, env) for text in texts)
+    names = [agents.name_of(text) for text in texts]
+    key, seat_key = jax.random.split(jax.random.key(arguments.seed))  # the same for every opponent
+    agent_of_seat = _agent_of_seat(arguments, env.num_players, seat_key)
+    openings = arguments.openings_for(env, arguments.seating)
+
+    with game_file(arguments.output) as file:
+        games = [
+            play_games(env, (agent, opponent), (names[0], name), agent_of_seat, key, openings, file)
+            for opponent, name in zip(opponents, names[1:], strict=True)
+        ]
+    rows = [arena.results(env, played, agent_of_seat) for played in games]
+    everything: arena.Games = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *games)
+    total = arena.results(env, everything, jnp.tile(agent_of_seat, (len(games), 1)))
+    return {
+        "agent": arguments.agent,
+        **rounded(total),
+        "opponents": [{"opponent": text, **rounded(row)} for text, row in zip(opponent_texts, rows, strict=True)],
+    }
+
+
+def _text_of_agent(arguments: Arguments) -> str:
+    """Returns the agent's text with the temperature. Raises ValueError for a temperature of an agent that has none."""
+    if arguments.temperature is None:
+        return arguments.agent
+    if agents.parse(arguments.agent) is None:
+        raise ValueError(f"--temperature is a setting of runs: leave it out for {arguments.agent}")
+    return agents.with_temperature(arguments.agent, arguments.temperature)
+
+
+def _agent_of_seat(arguments: Arguments, num_players: int, key: jax.Array) -> jax.Array:
+    """Returns int32[games, num_players], 0 for the agent and 1 for its opponent."""
+    if arguments.seating == "drawn" or num_players == 1:
+        return arena.one_seat(key, arguments.games, num_players, arguments.seat)
+    if arguments.seat is not None:
+        raise ValueError(f"--seat {arguments.seat} is the agent's seat in every game: leave out --seating alternating")
+    return arena.seating((1, num_players - 1), "alternating", arguments.games)
 
 
 if __name__ == "__main__":

@@ -1,93 +1,106 @@
-"""Plays runs against each other. Each run has the same number of seats; they are drawn for every game.
+"""Plays agents against each other, on any number of seats each.
 
     python -m train.match runs/shared runs/shared_encoder runs/independent --games 1000
+    python -m train.match runs/first@10 runs/first@100 --seats 1 5 --output games.jsonl
+    python -m train.match random random --env minichess --seating alternating --openings 500
 
-The last line on standard output is JSON: games, seats_each, draw_rate, truncated_rate, and for every run its wins,
-win_rate, mean_turns and mean_reward. Uniformly random players take the remaining seats.
+The last line on standard output is JSON: games, draw_rate, truncated_rate and mean_length, and for every agent its
+seats, wins, win_rate, mean_turns, mean_reward and results by seat. The rates have 95 % intervals.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import jax
 import tyro
-from tqdm import tqdm
 
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
 from train import agents
-from train.driver.commands import check_games, print_result
-from train.driver.metrics import rounded, to_floats
+from train.driver.commands import GameArguments, game_file, play_games, print_result
+from train.driver.metrics import rounded
+
+OF_GAMES = (
+    "games",
+    "draw_rate",
+    "draw_rate_interval",
+    "truncated_rate",
+    "truncated_rate_interval",
+    "mean_length",
+)  # the results that all agents share
+OF_AGENTS = ("wins", "win_rate", "win_rate_interval", "mean_turns", "mean_reward", "by_seat")
 
 
-@dataclass(frozen=True)
-class Arguments:
-    run_dirs: Annotated[tuple[Path, ...], tyro.conf.Positional]
-    """The folders of two or more runs on the same game."""
-    games: int = 1000
-    """Games to play."""
-    seats_each: int | None = None
-    """Seats per run. If not given: two if there are enough seats, else one."""
+@dataclass(frozen=True, kw_only=True)
+class Arguments(GameArguments):
+    agents: Annotated[tuple[str, ...], tyro.conf.Positional]
+    """Two or more agents: runs of one game, such as runs/first or "runs/first@40(top=5)", or others, such as greedy."""
+    seats: tuple[int, ...] | None = None
+    """Seats of each agent; they add up to the number of players. If not given: two each if they fit, else one each,
+    and random players on the seats that are left over."""
+    seating: arena.Seating = "drawn"
+    """fixed: the first agent on the first seats, and so on. alternating: moved on by one seat from game to game.
+    drawn: a random order for every game."""
     temperature: float = 1.0
-    """1 samples from the policies. With 0 they play greedily, and all games with the same seats are the same."""
-    seed: int = 0
+    """For runs without a temperature in brackets. 1 samples from the policies. With 0 they play greedily, and all games
+    with the same seats and opening are the same."""
 
 
 def main() -> None:
     """The command `python -m train.match`."""
-    arguments = tyro.cli(Arguments, prog="python -m train.match", description="Play runs against each other.")
+    arguments = tyro.cli(Arguments, prog="python -m train.match", description="Play agents against each other.")
     print_result("train.match", lambda: match(arguments))
 
 
 def match(arguments: Arguments) -> dict[str, Any]:
-    """Returns the result that the command prints: shares of all games, and wins and averages of every run."""
-    folders, num_runs = arguments.run_dirs, len(arguments.run_dirs)
-    if num_runs < 2:
-        raise ValueError(f"expected the folders of two or more runs, not {num_runs}")
-    check_games(arguments.games, arguments.seed)
-    runs = [agents.open_run(folder) for folder in folders]
-    env = runs[0].learner.env
-    for run, folder in zip(runs, folders, strict=True):
-        if run.learner.env != env:
-            raise ValueError(
-                f"the runs must share a game: {folder} was trained on {run.learner.env}, {folders[0]} on {env}"
-            )
-    seats_each = seats_for(num_runs, env.num_players, arguments.seats_each)
+    """Returns the result that the command prints: shares of all games, and wins and averages of every agent."""
+    num_agents = len(arguments.agents)
+    if num_agents < 2:
+        raise ValueError(f"expected two or more agents, not {num_agents}")
+    arguments.check()
+    texts = [agents.with_temperature(text, arguments.temperature) for text in arguments.agents]
+    env = agents.env_for(texts, arguments.env)
+    seats = seats_for(num_agents, env.num_players, arguments.seats)
+    players, names = [agents.make(text, env) for text in texts], [agents.name_of(text) for text in texts]
+    left_over = env.num_players - sum(seats)
+    if left_over:
+        seats, players, names = (*seats, left_over), [*players, RandomAgent(env)], [*names, "random"]
 
-    players = (*(agents.agent_of_run(run, arguments.temperature) for run in runs), RandomAgent(env))
     key, seats_key = jax.random.split(jax.random.key(arguments.seed))
-    agent_of_seat = arena.equal_shares(seats_key, arguments.games, env.num_players, num_runs, seats_each)
-    with tqdm(total=arguments.games, unit=" games", disable=None) as bar:
-        games = arena.play(env, players, agent_of_seat, key, on_finished=bar.update)
-
-    rows = [to_floats(arena.summary(env, games, agent_of_seat, number)) for number in range(num_runs)]
-    won = arena.winners(env, games)
+    agent_of_seat = arena.seating(seats, arguments.seating, arguments.games, seats_key)
+    openings = arguments.openings_for(env, arguments.seating)
+    with game_file(arguments.output) as file:
+        games = play_games(env, players, names, agent_of_seat, key, openings, file)
+    rows = [rounded(arena.results(env, games, agent_of_seat, number)) for number in range(num_agents)]
     return {
-        "games": arguments.games,
-        "seats_each": seats_each,
-        **rounded({name: rows[0][name] for name in ("draw_rate", "truncated_rate")}),  # the same for every run
-        "runs": [
-            {
-                "run": str(folder),
-                "wins": int((won & (agent_of_seat == number)).sum()),
-                **rounded({name: row[name] for name in ("win_rate", "mean_turns", "mean_reward")}),
-            }
-            for number, (folder, row) in enumerate(zip(folders, rows, strict=True))
+        **{name: rows[0][name] for name in OF_GAMES},
+        "random_seats": left_over,
+        "agents": [
+            {"agent": text, "seats": count, **{name: row[name] for name in OF_AGENTS}}
+            for text, count, row in zip(arguments.agents, seats, rows, strict=False)
         ],
     }
 
 
-def seats_for(num_runs: int, num_players: int, seats_each: int | None) -> int:
-    """Returns the seats per run; if None, two if they fit, else one. Raises ValueError if they do not fit."""
-    most = num_players // num_runs
-    if most < 1:
-        raise ValueError(f"at most {num_players} runs fit on {num_players} seats, not {num_runs}")
-    if seats_each is None:
-        return min(2, most)
-    if not 1 <= seats_each <= most:
-        raise ValueError(f"{num_runs} runs on {num_players} seats: seats_each must be from 1 to {most}")
-    return seats_each
+def seats_for(num_agents: int, num_players: int, seats: Sequence[int] | None) -> tuple[int, ...]:
+    """Returns the seats of each agent; if None, two each if they fit, else one each. Some may then be left over.
+
+    Raises ValueError if they do not fit, or if `seats` does not add up to the number of players.
+    """
+    each = min(2, num_players // num_agents)
+    if each < 1:
+        raise ValueError(f"at most {num_players} agents fit on {num_players} seats, not {num_agents}")
+    if seats is None:
+        return (each,) * num_agents
+    if len(seats) != num_agents or min(seats) < 1 or sum(seats) != num_players:
+        example = (*(1,) * (num_agents - 1), num_players - num_agents + 1)
+        raise ValueError(
+            f"--seats must be {num_agents} numbers, one for each agent, at least 1 each, that add up to the "
+            f"{num_players} seats of the game, such as {' '.join(map(str, example))}; "
+            f"not {' '.join(map(str, seats)) or 'none'}"
+        )
+    return tuple(seats)
 
 
 if __name__ == "__main__":

@@ -22,10 +22,11 @@ import jax.numpy as jnp
 import optax
 
 import jaxgames
+from jaxgames.agents import Agent, with_epsilon
 from jaxgames.wrappers import AutoResetState
 from train.driver import cli
 from train.models.policy import Params, Policy
-from train.models.policy_agent import PolicyAgent
+from train.models.policy_agent import PolicyAgent, reward_scale, seat_values
 from train.ops.advantages import per_seat_advantages
 from train.ops.masked_categorical import log_prob_and_entropy, sample_and_log_prob
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
@@ -101,11 +102,13 @@ class PPO:
         """Partition of each part of a train state over the devices."""
         return TrainState(REPLICATED, REPLICATED, SHARDED, SHARDED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
 
-    def agent(self, params: Params, temperature: float | None = None) -> PolicyAgent:
-        """Returns the agent with these parameters, by default at the temperature of the settings."""
-        return PolicyAgent(
-            params, self.env, self.policy, self.config.temperature if temperature is None else temperature
-        )
+    def agent(
+        self, params: Params, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
+    ) -> Agent:
+        """Returns the agent with these parameters; see `Learner.agent`."""
+        temperature = self.config.temperature if temperature is None else temperature
+        agent = PolicyAgent(params, self.env, self.policy, temperature, top)
+        return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
 
     def init(self, key: jax.Array) -> TrainState:
         """Returns the train state before the first iteration."""
@@ -142,7 +145,7 @@ def collect(
 ) -> tuple[TrainState, Transition]:
     """Returns the new train state and `rollout_length` steps of every board, leaves [rollout_length, num_envs, ...]."""
     env = jaxgames.auto_reset(env)
-    reward_scale = 1.0 / max(abs(bound) for bound in env.reward_range)  # one set of weights then fits all games
+    scale = reward_scale(env)
 
     def step(carry: tuple[AutoResetState[Any], EpisodeStats], key: jax.Array):
         boards, stats = carry
@@ -161,7 +164,7 @@ def collect(
             action=action,
             log_prob=log_prob,
             value=value,
-            rewards=boards.rewards * reward_scale,
+            rewards=boards.rewards * scale,
             terminated=boards.terminated,
             truncated=boards.truncated,
             next_state=boards.before_reset,
@@ -201,15 +204,12 @@ def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, ste
     cut_off = steps.truncated.at[-1].set(~steps.terminated[-1]).reshape(-1)
     chunk = shape[1]
     order = jnp.argsort(~cut_off, stable=True)  # the boards that were cut off come first
-    seats = jnp.arange(env.num_players, dtype=jnp.int32)
 
     def evaluate_chunk(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         start, values = carry
         rows = jax.lax.dynamic_slice(order, (start,), (chunk,))
         chunk_boards = jax.tree.map(lambda x: x[rows], boards)
-        observations = jax.vmap(lambda board: jax.vmap(lambda seat: env.observe(board, seat))(seats))(chunk_boards)
-        _, seat_values = policy.apply(params, observations.reshape(-1, *env.observation_shape), jnp.tile(seats, chunk))
-        return start + chunk, values.at[rows].set(seat_values.reshape(chunk, -1))
+        return start + chunk, values.at[rows].set(seat_values(env, policy, params, chunk_boards))
 
     values = jnp.zeros((cut_off.size, env.num_players), jnp.float32)
     num_cut_off = cut_off.sum(dtype=jnp.int32)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 import jaxgames
-from jaxgames.agents import Agent
+from jaxgames.agents import Agent, with_epsilon
 from jaxgames.wrappers import AutoResetState
 from tests.helpers.scripted_agents import Preferring
 from tests.helpers.sticks import Sticks
@@ -75,8 +75,11 @@ class ToyLearner:
     def partition_specs(self) -> Any:
         return TrainState(REPLICATED, SHARDED, REPLICATED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
 
-    def agent(self, params: Any, temperature: float | None = None) -> Agent:
-        return Preferring(Sticks(), params["preference"])
+    def agent(
+        self, params: Any, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
+    ) -> Agent:
+        agent = Preferring(Sticks(), params["preference"])
+        return with_epsilon(Sticks(), agent, epsilon) if epsilon else agent
 
     def init(self, key: jax.Array) -> TrainState:
         params = {"preference": jnp.zeros(3), "weights": jnp.zeros(self.config.sizes)}

@@ -72,11 +72,12 @@ def test_temperature_below_0_is_refused(temperature: float) -> None:
         PolicyAgent(LOGITS, STICKS, TABLE, temperature)
 
 
-def test_parameters_are_the_only_leaves_of_a_policy_agent() -> None:
+def test_parameters_and_temperature_are_the_leaves_of_a_policy_agent() -> None:
+    """So other values of them need no compilation; greedy play is another program."""
     leaves, structure = jax.tree.flatten(PolicyAgent(LOGITS, STICKS, TABLE))
-    assert len(leaves) == 1
+    assert len(leaves) == 2
     assert leaves[0] is LOGITS
-    assert structure == jax.tree.structure(PolicyAgent(LOGITS + 1, STICKS, TABLE))
+    assert structure == jax.tree.structure(PolicyAgent(LOGITS + 1, STICKS, TABLE, 0.5))
     assert structure != jax.tree.structure(PolicyAgent(LOGITS, STICKS, TABLE, 0.0))
 
 
@@ -87,7 +88,8 @@ def test_folder_of_a_run_names_the_agent_of_its_last_checkpoint(untrained: Runs)
     agent = agents.make(str(untrained.second), ENV)
     run = agents.open_run(untrained.second)
     assert jax.tree.structure(agent) == jax.tree.structure(run.learner.agent(run.params()))
-    for a, b in zip(jax.tree.leaves(agent), jax.tree.leaves(run.params()), strict=True):
+    assert isinstance(agent, PolicyAgent)
+    for a, b in zip(jax.tree.leaves(agent.params), jax.tree.leaves(run.params()), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -99,7 +101,7 @@ def test_two_runs_of_one_network_share_a_program(untrained: Runs) -> None:
 
 def test_agent_of_a_run_has_the_temperature_of_the_run_by_default() -> None:
     learner = PPO(Config(env=str(ENV), temperature=0.25))
-    for given, expected in ((None, 0.25), (0.0, 0.0), (2.0, 2.0)):
+    for given, expected in ((None, 0.25), (0.0, None), (2.0, 2.0)):
         agent = learner.agent(None, given)
         assert isinstance(agent, PolicyAgent)
         assert agent.temperature == expected
@@ -111,7 +113,7 @@ def test_name_of_a_library_agent_makes_that_agent() -> None:
 
 def test_unknown_name_is_refused_with_the_agents_and_the_expected_folder(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
-    with pytest.raises(FileNotFoundError, match=r"missing holds no run.* or one of the agents random"):
+    with pytest.raises(FileNotFoundError, match=r"missing holds no run.* or one of the agents first, greedy, .*random"):
         agents.make(missing, ENV)
     assert not Path(missing).exists()
 

@@ -1,13 +1,18 @@
-"""The command train.match: what it prints and what it refuses."""
+"""The command train.match: what it prints and writes, and what it refuses."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from jaxgames import arena
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.train.conftest import Runs
 from train import match
+
+BOXES = "dots_and_boxes(rows=2, cols=2)"
+STAR = "chinese_checkers(size=1, num_players=6, max_rounds=2)"
 
 
 def test_run_against_itself_wins_half_of_the_games_that_are_won(
@@ -15,35 +20,73 @@ def test_run_against_itself_wins_half_of_the_games_that_are_won(
 ) -> None:
     run_command(match.main, untrained.first, untrained.first, "--games", 400)
     result = last_json(capsys)
-    assert [*result] == ["games", "seats_each", "draw_rate", "truncated_rate", "runs"]
-    assert (result["games"], result["seats_each"]) == (400, 1)
-    assert [[*run] for run in result["runs"]] == [["run", "wins", "win_rate", "mean_turns", "mean_reward"]] * 2
-    assert [run["run"] for run in result["runs"]] == [str(untrained.first)] * 2
-    first, second = (run["wins"] for run in result["runs"])
-    assert [run["win_rate"] for run in result["runs"]] == [first / 400, second / 400]
+    assert [*result] == [*match.OF_GAMES, "random_seats", "agents"]
+    assert (result["games"], result["random_seats"]) == (400, 0)
+    assert [[*agent] for agent in result["agents"]] == [["agent", "seats", *match.OF_AGENTS]] * 2
+    assert [(agent["agent"], agent["seats"]) for agent in result["agents"]] == [(str(untrained.first), 1)] * 2
+    first, second = (agent["wins"] for agent in result["agents"])
+    assert [agent["win_rate"] for agent in result["agents"]] == [first / 400, second / 400]
     assert first + second == pytest.approx(400 * (1 - result["draw_rate"]))  # no game is won twice
     assert first + second > 100
     assert abs(first - second) < 4 * np.sqrt(first + second)
 
 
+def test_agents_without_a_run_play_the_game_that_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    run_command(match.main, "greedy", "random", "--env", BOXES, "--games", 100)
+    result = last_json(capsys)
+    greedy, random = result["agents"]
+    assert greedy["win_rate_interval"][0] > random["win_rate_interval"][1]
+
+
+def test_openings_are_played_with_every_rotation_of_the_seats(tmp_path: Path) -> None:
+    """Both agents play the first edge, so that the two games of an opening have the same actions."""
+    output = tmp_path / "games.jsonl"
+    options = ("--env", BOXES, "--games", 24, "--seating", "alternating", "--openings", 4, "--output", output)
+    run_command(match.main, "first", "first", *options)
+    games = list(arena.read_games(output))
+    openings = [game["opening"] for game in games]
+    assert [opening["number"] for opening in openings if opening] == [0, 0, 1, 1, 2, 2, 3, 3] * 3
+    by_opening = Counter(
+        (opening["number"], tuple(game["actions"])) for opening, game in zip(openings, games, strict=True) if opening
+    )
+    assert sorted(by_opening.values()) == [6] * 4
+
+
 @pytest.mark.parametrize(
-    ("num_runs", "num_players", "seats_each", "expected"),
-    [(2, 2, None, 1), (3, 6, None, 2), (2, 6, None, 2), (3, 4, None, 1), (2, 6, 3, 3), (2, 6, 1, 1)],
+    ("num_agents", "num_players", "seats", "expected"),
+    [
+        (2, 2, None, (1, 1)),
+        (3, 6, None, (2, 2, 2)),
+        (2, 6, None, (2, 2)),
+        (3, 4, None, (1, 1, 1)),
+        (2, 6, (1, 5), (1, 5)),
+    ],
 )
-def test_runs_have_two_seats_each_where_they_fit(
-    num_runs: int, num_players: int, seats_each: int | None, expected: int
+def test_agents_have_two_seats_each_where_they_fit_or_those_that_are_given(
+    num_agents: int, num_players: int, seats: tuple[int, ...] | None, expected: tuple[int, ...]
 ) -> None:
-    assert match.seats_for(num_runs, num_players, seats_each) == expected
+    assert match.seats_for(num_agents, num_players, seats) == expected
 
 
-def test_match_is_refused_when_runs_or_seats_do_not_fit(untrained: Runs) -> None:
+def test_agents_have_the_seats_that_are_given(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    output = tmp_path / "games.jsonl"
+    options = ("--env", STAR, "--games", 6, "--seats", 1, 5, "--seating", "fixed", "--output", output)
+    run_command(match.main, "random", "first", *options)
+    assert [(agent["seats"], len(agent["by_seat"])) for agent in last_json(capsys)["agents"]] == [(1, 1), (5, 5)]
+    assert [game["agents"] for game in arena.read_games(output)] == [["random", *["first"] * 5]] * 6
+
+
+def test_match_is_refused_when_agents_or_seats_do_not_fit(untrained: Runs) -> None:
     first, second, other = untrained.first, untrained.second, untrained.other_game
-    assert "two or more runs, not 1" in error_of(match.main, first)
-    assert "the runs must share a game" in error_of(match.main, first, other)
-    assert "at most 2 runs fit on 2 seats, not 3" in error_of(match.main, first, second, first)
-    assert "seats_each must be from 1 to 1" in error_of(match.main, first, second, "--seats-each", 2)
+    assert "two or more agents, not 1" in error_of(match.main, first)
+    assert "all agents must play one game" in error_of(match.main, first, other)
+    assert "at most 2 agents fit on 2 seats, not 3" in error_of(match.main, first, second, first)
+    for seats in ((2, 1), (1,), (0, 2)):
+        error = error_of(match.main, first, second, "--seats", *seats)
+        assert "that add up to the 2 seats of the game, such as 1 1; not " + " ".join(map(str, seats)) in error
     assert "games must be from 1 to 10000000, not 0" in error_of(match.main, first, second, "--games", 0)
     assert "temperature must be 0 or more, not -1" in error_of(match.main, first, second, "--temperature", -1)
+    assert "add the game, such as --env minichess" in error_of(match.main, "random", "random")
 
 
 def test_folder_without_a_run_is_named(untrained: Runs, tmp_path: Path) -> None:
@@ -54,6 +97,13 @@ def test_folder_without_a_run_is_named(untrained: Runs, tmp_path: Path) -> None:
     assert not missing.exists()
 
 
+def test_refused_match_leaves_the_output_as_it_is(untrained: Runs, tmp_path: Path) -> None:
+    output = tmp_path / "games.jsonl"
+    output.write_text("games of yesterday")
+    error_of(match.main, untrained.first, untrained.second, "--seats", 3, 3, "--output", output)
+    assert output.read_text() == "games of yesterday"
+
+
 def test_help_lists_the_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(match.main, "--help") == 0
-    assert "--seats-each" in capsys.readouterr().out
+    assert "--seating" in capsys.readouterr().out

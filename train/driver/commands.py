@@ -1,12 +1,94 @@
-"""Shared by the commands on finished runs: the check of their arguments, and their result as JSON or an error."""
+"""Shared by the commands: settings of games between agents, games with a progress bar, results as JSON or an error."""
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import jax
+from tqdm import tqdm
+
+from jaxgames import Env, arena
+from jaxgames.agents import Agent
+
 MAX_GAMES = 10_000_000
+MAX_OPENINGS = 1_000_000
 MAX_SEED = 2**32 - 1
+OPENINGS_KEY = 1  # is folded into the key of the seed
+
+
+@dataclass(frozen=True, kw_only=True)
+class GameArguments:
+    """The settings of every command that plays games between agents."""
+
+    env: str | None = None
+    """The game, as `jaxgames.make` takes it. Needed only if no agent is a run."""
+    games: int = 1000
+    """Games to play; with several opponents, against each of them."""
+    openings: int = 0
+    """The games begin with the positions of a list of so many random openings, in turn. 0: from the start."""
+    opening_plies: int = 4
+    """Random plies of an opening at most."""
+    output: Path | None = None
+    """A file for the games, one line of JSON per game. It is replaced if it exists."""
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raises ValueError for a number that the commands refuse."""
+        check_games(self.games, self.seed)
+        if not 0 <= self.openings <= MAX_OPENINGS:
+            raise ValueError(f"openings must be from 0 to {MAX_OPENINGS}, not {self.openings}")
+        if not 0 <= self.opening_plies <= arena.MAX_PLIES:
+            raise ValueError(f"opening_plies must be from 0 to {arena.MAX_PLIES}, not {self.opening_plies}")
+
+    def openings_for(self, env: Env[Any], seating: str) -> arena.Openings | None:
+        """Returns an opening for every game; None without openings.
+
+        Every opening is played as often as the game has seats if these alternate, so that each agent plays it on each
+        of its seats.
+        """
+        if self.openings == 0:
+            return None
+        key = jax.random.fold_in(jax.random.key(self.seed), OPENINGS_KEY)
+        book = arena.random_openings(env, key, self.openings, self.opening_plies)
+        return book.for_games(self.games, games_each=env.num_players if seating == "alternating" else 1)
+
+
+@contextmanager
+def game_file(path: Path | None) -> Generator[arena.GameFile | None]:
+    """Yields a file for games that is created now; None if there is no path."""
+    if path is None:
+        yield None
+    else:
+        with arena.GameFile(path) as file:
+            yield file
+
+
+def play_games(
+    env: Env[Any],
+    agents: Sequence[Agent],
+    names: Sequence[str],
+    agent_of_seat: jax.Array,
+    key: jax.Array,
+    openings: arena.Openings | None,
+    file: arena.GameFile | None,
+) -> arena.Games:
+    """Returns the games of `arena.play`, with a progress bar; writes them to `file`, if there is one."""
+    num_games = len(agent_of_seat)
+    writes_last = file is not None and all(agent.on_device for agent in agents)  # otherwise after every game
+    with (
+        tqdm(total=num_games, unit=" games", disable=None) as bar,
+        tqdm(total=num_games, desc="writing", unit=" games", disable=None if writes_last else True) as writing,
+    ):
+        recorder = None
+        if file is not None:
+            recorder = file.recorder(env, names, agent_of_seat, openings, on_written=writing.update)
+        return arena.play(
+            env, agents, agent_of_seat, key, openings=openings, on_finished=bar.update, on_recorded=recorder
+        )
 
 
 def check_games(games: int, seed: int) -> None:

@@ -74,8 +74,21 @@ class Learner(Protocol):
         """PartitionSpecs of `train.ops.sharding` for a train state, or a prefix of it."""
         ...
 
-    def agent(self, params: Any, temperature: float | None = None) -> Agent:
-        """Returns the agent with these parameters, which can be traced. None: the temperature of the settings."""
+    def agent(
+        self, params: Any, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
+    ) -> Agent:
+        """Returns the agent with these parameters, which can be traced.
+
+        An agent's text can have the arguments after `params` in brackets: "runs/first(top=5)". A learner can have
+        others.
+
+        Args:
+          temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings.
+          epsilon: the probability of a uniformly random legal action instead.
+          top: the number of most probable legal actions that are sampled from; None for all.
+
+        Raises ValueError for a temperature below 0, an epsilon outside 0 to 1, or a top below 1.
+        """
         ...
 
     def init(self, key: jax.Array) -> Any:

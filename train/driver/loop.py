@@ -20,7 +20,7 @@ from jaxgames.agents import Agent, RandomAgent
 from train.driver import processes
 from train.driver.learner import Config, Learner, TrainState
 from train.driver.metrics import rounded, to_floats
-from train.driver.run_folder import Recorder
+from train.driver.run_folder import Recorder, is_multiple
 from train.ops import sharding
 
 EVALUATION_SEED = 2**31 - 1  # seed of evaluation games; no run uses it
@@ -36,7 +36,10 @@ class Settings:
     """Continue the run in the folder; if there is none, start a new one. Of the settings of learning, only
     --total-steps may change, to a larger number. An annealed learning rate then follows the longer run."""
     checkpoint_every: int = 10
-    """Iterations between checkpoints."""
+    """Iterations between checkpoints. The last two checkpoints are kept."""
+    keep_every: int = 0
+    """Every checkpoint at a multiple of this number of iterations stays, also the one before the first iteration; 0 for
+    none."""
     evaluate_every: int = 5
     """Iterations between evaluations; at the start also after iterations 1, 2, 4, ...; 0 for no evaluations."""
     evaluation_games: int = 100
@@ -55,6 +58,7 @@ class Settings:
     def __post_init__(self) -> None:
         for name, least in (
             ("checkpoint_every", 1),
+            ("keep_every", 0),
             ("evaluate_every", 0),
             ("evaluation_games", 1),
             ("devices", 0),
@@ -92,6 +96,8 @@ def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> di
         recorder.close()
         return stored
     recorder.truncate_metrics(first)
+    if is_multiple(first, settings.keep_every):
+        recorder.save(sharding.replicate(train_state, mesh), settings.keep_every)
     iterate = compile_iteration(learner, train_state, mesh)
     resumed = f", resumed after iteration {first}" if first else ""
     log(f"compiled in {time.monotonic() - compile_start:.1f} s{resumed}")
@@ -136,8 +142,9 @@ def iterate_until_stopped(
                 bar.write(describe(row, config), file=sys.stderr)
             recorder.log(row)
             stopping = processes.any_process(stop.is_set())  # asked once: every process then stops here
-            if last or stopping or iteration % settings.checkpoint_every == 0:
-                recorder.save(sharding.replicate(train_state, mesh))
+            due = iteration % settings.checkpoint_every == 0 or is_multiple(iteration, settings.keep_every)
+            if last or stopping or due:
+                recorder.save(sharding.replicate(train_state, mesh), settings.keep_every)
             bar.update(config.steps_per_iteration)
             if stopping:
                 break

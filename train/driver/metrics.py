@@ -19,6 +19,15 @@ def finite(numbers: Mapping[str, float]) -> dict[str, float | None]:
     return {name: value if math.isfinite(value) else None for name, value in numbers.items()}
 
 
-def rounded(numbers: Mapping[str, float]) -> dict[str, float | None]:
-    """Returns `finite` numbers with four decimals, as they are printed."""
-    return {name: None if value is None else round(value, 4) for name, value in finite(numbers).items()}
+def rounded(value: Any) -> Any:
+    """Returns numbers as they are printed: floats with four decimals, None for NaN and infinity.
+
+    Mappings, lists and tuples are rounded entry by entry; all other values are returned as they are.
+    """
+    if isinstance(value, Mapping):
+        return {name: rounded(entry) for name, entry in value.items()}  # pyright: ignore[reportUnknownVariableType]  # of any type
+    if isinstance(value, list | tuple):
+        return [rounded(entry) for entry in value]  # pyright: ignore[reportUnknownVariableType]  # of any type
+    if isinstance(value, float):
+        return round(value, 4) if math.isfinite(value) else None
+    return value

@@ -2,13 +2,12 @@
 
     config.json      the learner and the settings, as they were given
     metrics.jsonl    one line per iteration; the events.* of TensorBoard beside it hold the same numbers
-    checkpoints/     the last two checkpoints: whole train states, and the settings they were trained with
+    checkpoints/     whole train states, and the settings they were trained with: the last two, and those that stay
     result.json      the result that the run printed at its end
     lock             held by the process that trains; has its number and host
 
-A checkpoint is written beside the old one and then renamed. So a run that is killed at any time loses only the
-iterations after its last checkpoint. Their metrics are dropped when the run is resumed. The lock is a lock of the
-operating system and ends with the process.
+A run that is killed at any time loses only the iterations after its last checkpoint. Their metrics are dropped when
+the run is resumed. The lock is a lock of the operating system and ends with the process.
 """
 
 import functools
@@ -22,14 +21,12 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 import jax
-import jax.numpy as jnp
-import orbax.checkpoint as ocp
 from tensorboardX import SummaryWriter
 
 from train.driver import stored_config
+from train.driver.checkpoints import LAST, Checkpoints
 from train.driver.learner import Learner
 from train.driver.metrics import finite
-from train.ops.sharding import is_key, keys_to_data
 
 try:
     import fcntl
@@ -45,7 +42,7 @@ class Recorder(Protocol):
     folder: Path
 
     def restore(self) -> Any | None: ...
-    def save(self, train_state: Any) -> None: ...
+    def save(self, train_state: Any, keep_every: int = 0) -> None: ...
     def truncate_metrics(self, iteration: int) -> None: ...
     def log(self, row: Mapping[str, float]) -> None: ...
     def result(self) -> dict[str, Any] | None: ...
@@ -60,7 +57,7 @@ class NullRecorder:
         self.folder = folder
 
     def restore(self) -> None: ...
-    def save(self, train_state: Any) -> None: ...
+    def save(self, train_state: Any, keep_every: int = 0) -> None: ...
     def truncate_metrics(self, iteration: int) -> None: ...
     def log(self, row: Mapping[str, float]) -> None: ...
     def result(self) -> None: ...
@@ -76,22 +73,17 @@ class RunFolder:
         self.learner = learner
         self._writer: SummaryWriter | None = None
         self._lock: IO[str] | None = None
+        self._keep_every = 0
+        self._marked: dict[int, bool] = {}  # what `_stays` has read
 
     @property
     def config(self) -> Any:
         return self.learner.config
 
     @functools.cached_property
-    def _checkpoints(self) -> ocp.CheckpointManager:
+    def _checkpoints(self) -> Checkpoints:
         """It is created at its first use: before that, the processes may not be connected yet."""
-        checkpoints = (self.folder / "checkpoints").absolute()
-        checkpoints.mkdir(parents=True, exist_ok=True)
-        alone = ocp.options.MultiprocessingOptions(active_processes={0}, barrier_sync_key_prefix="run")
-        options = ocp.CheckpointManagerOptions(
-            max_to_keep=2, enable_async_checkpointing=False, create=False, multiprocessing_options=alone
-        )
-        handler = ocp.StandardCheckpointHandler(multiprocessing_options=alone)
-        return ocp.CheckpointManager(checkpoints, options=options, item_handlers=handler)
+        return Checkpoints(self.folder / "checkpoints", self._stays)
 
     @classmethod
     def create(cls, folder: Path, learner: Learner) -> "RunFolder":
@@ -137,60 +129,94 @@ class RunFolder:
     def _write_config(self) -> None:
         _write(self.folder / "config.json", json.dumps(stored_config.to_json(self.learner), indent=2) + "\n")
 
-    def save(self, train_state: Any) -> None:
-        """Writes a checkpoint, unless the iteration already has one."""
-        iteration = int(train_state.iteration)
-        if iteration != self._checkpoints.latest_step():
-            arrays = ocp.args.StandardSave(jax.device_get(_storable(train_state)))
-            self._checkpoints.save(iteration, args=arrays, custom_metadata=stored_config.to_json(self.learner))
-            self._checkpoints.wait_until_finished()
+    def save(self, train_state: Any, keep_every: int = 0) -> None:
+        """Writes a checkpoint, unless the iteration already has one, and removes those that need not stay.
+
+        The last two stay, and the multiples of `keep_every` (0 for none). Checkpoints that were written as such a
+        multiple have a mark, so they also stay when the run is resumed with another `keep_every`.
+        """
+        iteration, self._keep_every = int(train_state.iteration), keep_every
+        if iteration not in self.checkpoints():
+            notes = stored_config.to_json(self.learner) | {"stays": is_multiple(iteration, keep_every)}
+            self._checkpoints.write(iteration, train_state, notes)
+
+    def _stays(self, iteration: int) -> bool:
+        """Returns whether a checkpoint stays when it is no longer one of the last two."""
+        if iteration not in self._marked:
+            self._marked[iteration] = bool(self._checkpoints.notes(iteration).get("stays"))
+        return self._marked[iteration] or is_multiple(iteration, self._keep_every)
+
+    def checkpoints(self) -> list[int]:
+        """Returns the iterations that have a checkpoint now, in ascending order."""
+        return self._checkpoints.iterations()
+
+    def checkpoint_bytes(self, iteration: int) -> int:
+        """Returns the size of a checkpoint's files. Raises FileNotFoundError if they are removed meanwhile."""
+        return self._checkpoints.num_bytes(iteration)
+
+    def kept_iteration(self, iteration: int | None = None) -> int:
+        """Returns the iteration, or for None the last one that has a checkpoint.
+
+        Raises FileNotFoundError if it has no checkpoint; the message lists those that have one.
+        """
+        kept = self.checkpoints()
+        if not kept:
+            raise FileNotFoundError(f"{self.folder} has no checkpoint yet")
+        if iteration is not None and iteration not in kept:
+            raise FileNotFoundError(
+                f"{self.folder} has no checkpoint of iteration {iteration}, only of {', '.join(map(str, kept))}: a run "
+                f"keeps its last {LAST} checkpoints, and with --keep-every N also every multiple of N"
+            )
+        return kept[-1] if iteration is None else iteration
 
     def restore(self) -> Any | None:
         """Returns the train state of the last checkpoint, or None before the first.
 
         Raises ValueError if config.json was changed since; the message has the settings and both values.
         """
-        iteration = self.check_settings()
-        if iteration is None:
+        iterations = self.checkpoints()
+        if not iterations:
             return None
-        like = jax.eval_shape(self.learner.init, jax.eval_shape(lambda: jax.random.key(0)))
-        self._check_shapes(iteration, like)
-        here = jax.sharding.SingleDeviceSharding(jax.devices()[0])  # whatever devices the checkpoint was written from
-        placed = jax.tree.map(
-            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=here), jax.eval_shape(_storable, like)
-        )
-        stored = self._checkpoints.restore(iteration, args=ocp.args.StandardRestore(placed))
-        return jax.tree.map(_restored, like, stored)
+        self.check_settings()
+        return self._checkpoints.read(iterations[-1], self._shapes())
 
-    def check_settings(self) -> int | None:
-        """Returns the iteration of the last checkpoint. Raises ValueError if config.json was changed since."""
-        iteration = self._checkpoints.latest_step()
-        if iteration is not None:
-            trained_with = (self._checkpoints.metadata(iteration).custom_metadata or {}).get("settings", {})
-            changed = stored_config.changes(trained_with, stored_config.settings_of(self.config))
-            if trained_with and changed:
-                path = self.folder / "config.json"
-                raise ValueError(f"{path} was changed since the run started: {'; '.join(changed)}")
-        return iteration
+    def params(self, iteration: int | None = None) -> Any:
+        """Returns the parameters of a checkpoint. Nothing else of it is read.
 
-    def _check_shapes(self, iteration: int, like: Any) -> None:
-        """Raises ValueError unless the arrays of a checkpoint have the shapes of `like`."""
-        stored = _shapes(self._checkpoints.item_metadata(iteration).tree)
-        wanted = _shapes(jax.eval_shape(_storable, like))
-        differ = [name for name in {**stored, **wanted} if stored.get(name) != wanted.get(name)]
-        if differ:
-            name = differ[0]
-            raise ValueError(
-                f"the checkpoint of {self.folder} does not fit the learner: {name} has shape {stored.get(name)} in the "
-                f"checkpoint and {wanted.get(name)} in the learner, and {len(differ) - 1} more arrays differ"
-            )
+        Args:
+          iteration: of the checkpoint; None for the last one.
 
-    def params(self) -> Any:
-        """Returns the parameters of the last checkpoint. Raises FileNotFoundError if there is none."""
-        train_state = self.restore()
-        if train_state is None:
-            raise FileNotFoundError(f"{self.folder} has no checkpoint yet")
-        return train_state.params
+        Raises:
+          FileNotFoundError: there is no such checkpoint; the message lists those that there are.
+          ValueError: config.json was changed since, or the parameters do not fit the learner.
+        """
+        iteration = self.kept_iteration(iteration)
+        try:
+            self._check_settings_of(iteration)
+            return self._checkpoints.read(iteration, {"params": self._shapes().params}, "params/")["params"]
+        except Exception as error:  # whatever orbax raises for files that are not there
+            if not self._checkpoints.disappears(iteration):
+                raise
+            raise FileNotFoundError(
+                f"the checkpoint of iteration {iteration} was removed while it was read, because {self.folder} is "
+                f"being trained: try again; with --keep-every N, every multiple of N stays"
+            ) from error
+
+    def check_settings(self) -> None:
+        """Raises ValueError if config.json was changed since the last checkpoint."""
+        for iteration in self.checkpoints()[-1:]:
+            self._check_settings_of(iteration)
+
+    def _check_settings_of(self, iteration: int) -> None:
+        trained_with = self._checkpoints.notes(iteration).get("settings", {})
+        changed = stored_config.changes(trained_with, stored_config.settings_of(self.config))
+        if trained_with and changed:
+            path = self.folder / "config.json"
+            raise ValueError(f"{path} was changed since the run started: {'; '.join(changed)}")
+
+    def _shapes(self) -> Any:
+        """The train state of the run as shapes and dtypes."""
+        return jax.eval_shape(self.learner.init, jax.eval_shape(lambda: jax.random.key(0)))
 
     def rows(self) -> list[dict[str, Any]]:
         """Returns the lines of metrics.jsonl without an unfinished last line.
@@ -239,22 +265,9 @@ class RunFolder:
             self._lock.close()
 
 
-def _storable(train_state: Any) -> Any:
-    """The train state as orbax can store it from one process of many: keys as words, None for empty arrays."""
-    return jax.tree.map(lambda leaf: leaf if leaf.size else None, keys_to_data(train_state))
-
-
-def _restored(like: jax.ShapeDtypeStruct, stored: jax.Array | None) -> jax.Array:
-    """The leaf of a train state whose `_storable` is `stored`."""
-    if stored is None:
-        return jnp.zeros(like.shape, like.dtype)
-    return jax.random.wrap_key_data(stored) if is_key(like) else stored
-
-
-def _shapes(tree: Any) -> dict[str, tuple[int, ...]]:
-    """The shape of every leaf by its path."""
-    leaves = jax.tree.leaves_with_path(tree)
-    return {jax.tree_util.keystr(path, simple=True, separator="/"): tuple(leaf.shape) for path, leaf in leaves}
+def is_multiple(iteration: int, keep_every: int) -> bool:
+    """Returns whether the checkpoint of an iteration stays with this setting."""
+    return keep_every > 0 and iteration % keep_every == 0
 
 
 def _row(line: bytes, place: str) -> dict[str, Any]:

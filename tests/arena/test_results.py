@@ -218,3 +218,69 @@ def test_agent_on_several_seats_wins_with_any_of_them() -> None:
     assert found["mean_turns"] == (1 + 6) / 2
     assert found["mean_reward"] == (5 + 0 + 0 + 5 + 0 + 1) / 6
     np.testing.assert_allclose(arena.summary(STICKS, games, agent_of_seat, 1)["win_rate"], 1 / 3, rtol=1e-6)
+
+
+# -- results with intervals ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilson_intervals_are_those_of_newcombe(successes: int, trials: int, low: float, high: float) -> None:
+    """Newcombe (1998), Statistics in Medicine 17, pages 857-872, table I, method 3."""
+    found = arena.wilson(successes, trials)
+    assert [round(end, 4) for end in found] == [low, high]
+
+
+def test_wilson_interval_of_the_failures_is_the_mirror_image() -> None:
+    for successes, trials in ((0, 7), (3, 7), (50, 1000)):
+        low, high = arena.wilson(successes, trials)
+        np.testing.assert_allclose(arena.wilson(trials - successes, trials), (1 - high, 1 - low), atol=1e-15)
+    assert arena.wilson(7, 7)[1] == 1
+    assert arena.wilson(0, 7)[0] == 0
+
+
+def test_wilson_interval_without_a_trial_is_everything() -> None:
+    assert arena.wilson(0, 0) == (0, 1)
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(3, 2), (-1, 2)])
+def test_wilson_refuses_more_successes_than_trials(successes: int, trials: int) -> None:
+    with pytest.raises(ValueError, match=f"successes must be from 0 to the number of trials, 2, not {successes}"):
+        arena.wilson(successes, trials)
+
+
+def test_results_are_the_summary_with_counts_and_intervals() -> None:
+    """Agent 0 has seat 0 in three games and seat 1 in two; it wins the first game and, on seat 1, the fourth."""
+    agent_of_seat = jnp.array([[0, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 1], [0, 1, 1]])
+    found = arena.results(STICKS, FIVE_ENDS, agent_of_seat, lists=True)
+    assert found == {
+        "games": 5,
+        "wins": 2,
+        "win_rate": 2 / 5,
+        "win_rate_interval": arena.wilson(2, 5),
+        "draw_rate": 1 / 5,
+        "draw_rate_interval": arena.wilson(1, 5),
+        "truncated_rate": 1 / 5,
+        "truncated_rate_interval": arena.wilson(1, 5),
+        "mean_turns": (1 + 11) / 2,
+        "mean_reward": pytest.approx((5 + 2 + 1 + 0 - 1) / 5),
+        "mean_length": 9,
+        "by_seat": [
+            {"seat": 0, "games": 3, "wins": 1, "win_rate": 1 / 3, "win_rate_interval": arena.wilson(1, 3)},
+            {"seat": 1, "games": 2, "wins": 1, "win_rate": 1 / 2, "win_rate_interval": arena.wilson(1, 2)},
+        ],
+        "turns_to_win": [1, 11],
+        "lengths": [9] * 5,
+    }
+    means = arena.summary(STICKS, FIVE_ENDS, agent_of_seat)
+    for name, value in means.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-6)
+
+
+def test_results_without_a_win_have_no_mean_turns() -> None:
+    found = arena.results(STICKS, FIVE_ENDS, jnp.array([[1, 1, 0]] * 5))
+    assert (found["wins"], found["mean_turns"]) == (0, None)
+    assert "lengths" not in found
+    assert [row["seat"] for row in found["by_seat"]] == [2]

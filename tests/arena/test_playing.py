@@ -1,4 +1,4 @@
-"""Games between agents: they end, every seat is played by its agent, and one program plays them."""
+"""Games between agents on the device: they end, every seat is played by its agent, and one program plays them."""
 
 import functools
 import itertools
@@ -127,22 +127,6 @@ def test_agents_that_differ_only_in_their_arrays_share_a_program() -> None:
     assert len(CountedTaker.traces) == traces
 
 
-class HostTaker:
-    """Takes one stick, by numpy, of boards that must not be traced."""
-
-    on_device: ClassVar[bool] = False
-
-    def act(self, key: jax.Array, states: Any) -> Any:
-        return np.zeros(np.asarray(states.left).shape, np.int32)
-
-
-def test_agent_on_the_host_plays_the_same_games() -> None:
-    finished: list[int] = []
-    games = played(HostTaker(), TWO, THREE, seats=ALL_SEATS, on_finished=finished.append)
-    assert same(games, played(ONE, TWO, THREE, seats=ALL_SEATS))
-    assert finished == [(games.length == steps).sum() for steps in range(1, 8)]  # reported after each step
-
-
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Constant:
@@ -169,37 +153,6 @@ def test_forfeited_game_has_no_winner_and_is_not_drawn(action: int) -> None:
 
 def test_legal_games_are_not_forfeited() -> None:
     assert not played(RANDOM, seats=ALL_RANDOM).forfeited.any()
-
-
-# -- seats ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seat", [0, 1, 2])
-def test_fixed_seat_is_agent_0_in_every_game(seat: int) -> None:
-    agent_of_seat = arena.one_seat(KEY, 50, 3, seat)
-    assert agent_of_seat.tolist() == [[0 if other == seat else 1 for other in range(3)]] * 50
-
-
-@pytest.mark.parametrize("seat", [-1, 3])
-def test_seat_that_the_game_does_not_have_is_refused(seat: int) -> None:
-    with pytest.raises(ValueError, match=f"seat must be from 0 to 2, not {seat}"):
-        arena.one_seat(KEY, 50, 3, seat)
-
-
-def test_drawn_seat_is_each_seat_equally_often() -> None:
-    agent_of_seat = np.asarray(arena.one_seat(KEY, 3000, 3))
-    assert ((agent_of_seat == 0).sum(1) == 1).all()
-    assert ((agent_of_seat == 1).sum(1) == 2).all()
-    assert (np.abs((agent_of_seat == 0).mean(0) - 1 / 3) < 0.045).all()  # five standard deviations
-
-
-@pytest.mark.parametrize(("num_players", "num_agents", "seats_each"), [(6, 3, 2), (6, 2, 2), (4, 3, 1)])
-def test_equal_shares_are_equal_and_at_uniform_places(num_players: int, num_agents: int, seats_each: int) -> None:
-    agent_of_seat = np.asarray(arena.equal_shares(KEY, 2000, num_players, num_agents, seats_each))
-    for agent in range(num_agents):
-        assert ((agent_of_seat == agent).sum(1) == seats_each).all()
-        assert (np.abs((agent_of_seat == agent).mean(0) - seats_each / num_players) < 0.056).all()  # five deviations
-    assert ((agent_of_seat == num_agents).sum(1) == num_players - num_agents * seats_each).all()
 
 
 @pytest.mark.parametrize(

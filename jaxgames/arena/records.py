@@ -1,0 +1,312 @@
+"""Games as lines of JSON, and lines of JSON as games.
+
+    with arena.GameFile("games.jsonl") as file:
+        recorder = file.recorder(env, names, agent_of_seat)
+        games = arena.play(env, agents, agent_of_seat, key, on_recorded=recorder)
+
+    for game in arena.read_games("games.jsonl"):
+        states = arena.replay(game)
+        jaxgames.render.animate(jaxgames.make(game["env"]), states).save(f"game{game['game']}.svg")
+
+A line is one `GameRecord`. It holds everything that is needed to play the game again by the rules. Games of chance
+cannot be written, because their actions alone do not determine them.
+"""
+
+import functools
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypedDict
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.arena.openings import Openings
+from jaxgames.arena.playing import Recorded
+from jaxgames.env import Env, State
+from jaxgames.registry import make
+
+STEPS_PER_PART = 64  # steps of a batch of games that are computed in one call
+GAMES_PER_PART = 64
+
+
+class OpeningRecord(TypedDict):
+    """The opening of a game."""
+
+    number: int  # its place in the list of openings
+    plies: int  # its plies, the first actions of the game
+
+
+class OutcomeRecord(TypedDict):
+    """The fields of `jaxgames.Outcome`."""
+
+    kind: str
+    winners: list[int]
+    reason: str
+
+
+class GameRecord(TypedDict):
+    """One game, as a line of JSON holds it. Lists of seats begin with seat 0."""
+
+    env: str  # as `jaxgames.make` takes it
+    game: int  # its number in the file, or among the games that were played together
+    agents: list[str]  # the agent on every seat
+    opening: OpeningRecord | None
+    start: str  # the first position, before the opening
+    end: str  # the last position
+    actions: list[int]  # of the whole game, the opening included
+    moves: list[str | None]  # the same in the notation of the game; None for an illegal action that names no move
+    outcome: OutcomeRecord
+    returns: list[float]  # the sum of every seat's rewards after the opening
+    turns: list[int]  # of every seat after the opening
+    length: int  # steps after the opening
+
+
+# -- writing -------------------------------------------------------------------------------------------------------
+
+
+class GameFile:
+    """A file of games, one line per game; see `GameRecord`.
+
+    A line is written as a whole. So a program that is interrupted leaves whole lines.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Creates the file and its folders, or replaces a file of that name. Raises OSError if that fails."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.num_written = 0  # lines
+        self._file = path.open("wb", buffering=0)  # unbuffered: every write is one call of the operating system
+
+    def recorder(
+        self,
+        env: Env[Any],
+        names: Sequence[str],
+        agent_of_seat: jax.Array,
+        openings: Openings | None = None,
+        *,
+        on_written: Callable[[int], object] | None = None,
+    ) -> Callable[[Recorded], None]:
+        """Returns the `on_recorded` of one call of `arena.play`, which writes its games behind those in the file.
+
+        The number of a game counts the games that were in the file before.
+
+        Args:
+          env, names, agent_of_seat, openings: see `game_records`.
+          on_written: called with 1 after every line; `update` of a tqdm bar, for example.
+
+        Raises ValueError for a game of chance.
+        """
+        _check_no_chance(env)
+        before = self.num_written
+
+        def write(recorded: Recorded) -> None:
+            for record in game_records(env, recorded, names, agent_of_seat, openings):
+                record["game"] += before
+                self._file.write(json.dumps(record).encode() + b"\n")
+                self.num_written += 1
+                if on_written is not None:
+                    on_written(1)
+
+        return write
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+
+def game_records(
+    env: Env[Any],
+    recorded: Recorded,
+    names: Sequence[str],
+    agent_of_seat: jax.Array,
+    openings: Openings | None = None,
+) -> Iterator[GameRecord]:
+    """Yields the records of games.
+
+    Args:
+      recorded: games that `arena.play` passed to `on_recorded`.
+      names: the names of the agents, in the order that `agent_of_seat` counts them.
+      agent_of_seat: int32[games, num_players], as `arena.play` took it.
+      openings: one for every game, as `arena.play` took them.
+
+    Raises ValueError for a game of chance.
+    """
+    _check_no_chance(env)
+    seats: list[list[int]] = np.asarray(agent_of_seat)[recorded.numbers].tolist()
+    opened: Openings | None = None
+    if openings is not None:
+        opened = jax.tree.map(lambda leaf: np.asarray(leaf)[recorded.numbers], openings._replace(boards=None))
+    actions = [_actions_of(recorded, opened, row) for row in range(len(recorded.numbers))]
+    for begin in range(0, len(actions), GAMES_PER_PART):
+        part = actions[begin : begin + GAMES_PER_PART]
+        starts, moves = _notation(env, part, width=min(GAMES_PER_PART, len(actions)))
+        for place, (start, game_moves) in enumerate(zip(starts, moves, strict=True)):
+            row = begin + place
+            game = jax.tree.map(lambda leaf, row=row: leaf[row], recorded.games)
+            yield {
+                "env": str(env),
+                "game": int(recorded.numbers[row]),
+                "agents": [names[agent] for agent in seats[row]],
+                "opening": None if opened is None else _opening_record(opened, row),
+                "start": start,
+                "end": env.to_string(game.boards),
+                "actions": part[place],
+                "moves": game_moves,
+                "outcome": _outcome_record(env, game.boards),
+                "returns": game.returns.tolist(),
+                "turns": game.turns.tolist(),
+                "length": int(game.length),
+            }
+
+
+def _check_no_chance(env: Env[Any]) -> None:
+    """Raises ValueError for a game of chance."""
+    if env.needs_key:
+        raise ValueError(f"{env.id} is a game of chance: its games cannot be recorded as actions")
+
+
+def _actions_of(recorded: Recorded, opened: Openings | None, row: int) -> list[int]:
+    """Returns the actions of one whole game, the opening included."""
+    opening = [] if opened is None else opened.actions[row, : opened.plies[row]].tolist()
+    return opening + recorded.actions[row, : recorded.games.length[row]].tolist()
+
+
+def _notation(env: Env[Any], actions: Sequence[Sequence[int]], width: int) -> tuple[list[str], list[list[str | None]]]:
+    """Returns the first position and the moves of some games; see `_positions`."""
+    starts, moves = [""] * len(actions), [list[str | None]() for _ in actions]
+    for place, step, state in _positions(env, actions, width):
+        if step == 0:
+            starts[place] = env.to_string(state)
+        if step < len(actions[place]):
+            moves[place].append(_move(env, state, actions[place][step]))
+    return starts, moves
+
+
+def _move(env: Env[Any], state: State, action: int) -> str | None:
+    """Returns the notation of an action, or None for an illegal one that names no move."""
+    try:
+        return env.action_to_string(state, action)
+    except ValueError:
+        return None
+
+
+def _opening_record(opened: Openings, row: int) -> OpeningRecord:
+    return {"number": int(opened.number[row]), "plies": int(opened.plies[row])}
+
+
+def _outcome_record(env: Env[Any], state: State) -> OutcomeRecord:
+    outcome = env.outcome(state)
+    return {"kind": outcome.kind, "winners": [*outcome.winners], "reason": outcome.reason}
+
+
+# -- positions -----------------------------------------------------------------------------------------------------
+
+
+def _positions(env: Env[Any], actions: Sequence[Sequence[int]], width: int) -> Iterator[tuple[int, int, State]]:
+    """Yields the place of a game, a number of steps, and the state after so many of its steps, on the host.
+
+    A game with n actions has n + 1 states. The states of one game come in order.
+
+    Args:
+      actions: of some games, at most `width`.
+      width: games of one compiled call; all calls with the same width share a program.
+    """
+    lengths = [len(of_game) for of_game in actions]
+    num_parts = max(lengths) // STEPS_PER_PART + 1  # at least one column more than actions, for the last state
+    padded = np.zeros((num_parts * STEPS_PER_PART, width), np.int32)  # after its last action, a game is over
+    for place, of_game in enumerate(actions):
+        padded[: len(of_game), place] = of_game
+    boards = _start(env, width)
+    for part in range(num_parts):
+        first = part * STEPS_PER_PART
+        boards, before = _replayed(env, boards, padded[first : first + STEPS_PER_PART])
+        leaves, structure = jax.tree.flatten(jax.device_get(before))
+        for place, length in enumerate(lengths):
+            for step in range(first, min(length + 1, first + STEPS_PER_PART)):
+                yield place, step, structure.unflatten([leaf[step - first, place] for leaf in leaves])
+
+
+@functools.partial(jax.jit, static_argnames=("env", "width"))
+def _start(env: Env[Any], width: int) -> State:
+    """Returns boards at the start, leaves with a leading axis of `width`."""
+    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (width, *leaf.shape)), env.init())
+
+
+@functools.partial(jax.jit, static_argnames="env")
+def _replayed(env: Env[Any], boards: State, actions: jax.Array) -> tuple[State, State]:
+    """Returns the boards after `actions` (int32[steps, games]), and those before each, leaves [steps, games, ...]."""
+    return jax.lax.scan(lambda boards, action: (jax.vmap(env.step)(boards, action), boards), boards, actions)
+
+
+# -- reading -------------------------------------------------------------------------------------------------------
+
+
+def read_games(path: str | Path) -> Iterator[GameRecord]:
+    """Yields the games of a file, in its order.
+
+    Raises ValueError, with the path and the number of the line, for a line that is not a whole record.
+    """
+    with Path(path).open() as file:
+        for number, line in enumerate(file, start=1):
+            yield _parsed(line, f"{path}, line {number}")
+
+
+def replay(game: GameRecord | str, env: Env[Any] | None = None) -> list[Any]:
+    """Returns the states of a game from the start to the end, on the host, as `jaxgames.render.animate` takes them.
+
+    The actions of the record are played by the rules. A record that does not lead to its own end is refused.
+
+    Args:
+      game: a record, or a line of a file.
+      env: the game; made from the text in the record if None. A game that `jaxgames.make` does not know needs it.
+
+    Raises ValueError if a field is missing or wrong, and if the start, the end, the outcome or the returns are not
+    those of the actions.
+    """
+    record = _parsed(game, "the record") if isinstance(game, str) else _checked(game, "the record")
+    env = make(record["env"]) if env is None else env
+    _check_no_chance(env)
+    states = [state for _, _, state in _positions(env, [record["actions"]], width=1)]
+    opening = record["opening"]
+    after_opening = states[1 + (opening["plies"] if opening else 0) :]
+    returns = np.sum([state.rewards for state in after_opening], axis=0, initial=0)
+    found = {
+        "start": env.to_string(states[0]),
+        "end": env.to_string(states[-1]),
+        "outcome": _outcome_record(env, states[-1]),
+    }
+    for name, value in found.items():
+        if value != record[name]:
+            raise ValueError(f"the actions do not fit the record on {env}: {name} is {record[name]!r}, found {value!r}")
+    if not np.allclose(returns, record["returns"], atol=1e-3):
+        raise ValueError(
+            f"the actions do not fit the record on {env}: returns are {record['returns']}, found {returns}"
+        )
+    return states
+
+
+def _parsed(line: str, place: str) -> GameRecord:
+    """Returns the record of a line. Raises ValueError, with the place, if it is none."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{place} is not JSON: {error}") from None
+    return _checked(record, place)
+
+
+def _checked(record: Any, place: str) -> Any:
+    """Returns the record. Raises ValueError, with the place, unless it has every field and a list of actions."""
+    fields: set[str] = {*record} if isinstance(record, Mapping) else set()  # pyright: ignore[reportUnknownArgumentType]  # keys are strings in JSON
+    missing = [name for name in GameRecord.__annotations__ if name not in fields]
+    if missing:
+        raise ValueError(f"{place} is not the record of a game: it has no {', '.join(missing)}")
+    if not isinstance(record["actions"], list) or not all(type(action) is int for action in record["actions"]):
+        raise ValueError(f"{place} is not the record of a game: actions must be a list of integers")
+    return record

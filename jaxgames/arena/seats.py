@@ -1,0 +1,59 @@
+"""The seats of the agents: int32[games, num_players], the index of the agent on every seat of every game."""
+
+import functools
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Seating = Literal["fixed", "alternating", "drawn"]
+
+
+@functools.partial(jax.jit, static_argnames=("num_games", "num_players", "seat"))
+def one_seat(key: jax.Array, num_games: int, num_players: int, seat: int | None = None) -> jax.Array:
+    """Returns int32[games, num_players], the agents of the seats: 0 on `seat`, 1 on all others.
+
+    With None, the seat of agent 0 is drawn for each game.
+
+    Raises ValueError for a seat that the game does not have.
+    """
+    if seat is not None and not 0 <= seat < num_players:
+        raise ValueError(f"seat must be from 0 to {num_players - 1}, not {seat}")
+    seat_of_0 = jax.random.randint(key, (num_games,), 0, num_players) if seat is None else jnp.full(num_games, seat)
+    return jnp.where(jnp.arange(num_players) == seat_of_0[:, None], 0, 1)
+
+
+def seating(seats: Sequence[int], how: Seating, num_games: int, key: jax.Array | None = None) -> jax.Array:
+    """Returns int32[games, num_players], agent i on `seats[i]` of the seats of every game.
+
+        fixed         agent 0 on the first seats, then agent 1, and so on, in every game
+        alternating   the same order, moved on by one seat from game to game: over as many games as there are seats, or
+                      a multiple, every agent has every seat equally often
+        drawn         a random order for every game
+
+    Args:
+      seats: the number of seats of each agent; their sum is the number of players.
+      key: a PRNG key, only for "drawn".
+
+    Raises ValueError for an agent without a seat, for an unknown `how`, and for "drawn" without a key.
+    """
+    if not seats or min(seats) < 1:
+        raise ValueError(f"every agent needs at least one seat, not {' '.join(map(str, seats)) or 'none'}")
+    agents = np.repeat(np.arange(len(seats), dtype=np.int32), seats)
+    if how == "fixed":
+        return jnp.tile(agents, (num_games, 1))
+    if how == "alternating":
+        return jnp.asarray(agents[(np.arange(agents.size) - np.arange(num_games)[:, None]) % agents.size])
+    if how != "drawn":
+        raise ValueError(f"the seating must be one of {', '.join(get_args(Seating))}, not {how!r}")
+    if key is None:
+        raise ValueError("a drawn seating needs a key: seating(seats, 'drawn', num_games, key)")
+    return _shuffled(key, agents, num_games)
+
+
+@functools.partial(jax.jit, static_argnames="num_games")
+def _shuffled(key: jax.Array, agents: jax.Array, num_games: int) -> jax.Array:
+    """Returns int32[games, num_players], `agents` (int32[num_players]) in a random order for every game."""
+    return jax.vmap(lambda key: jax.random.permutation(key, agents))(jax.random.split(key, num_games))

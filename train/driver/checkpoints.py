@@ -1,0 +1,133 @@
+"""The checkpoints of a run: train states, each in the folder of its iteration, written and read by orbax.
+
+A checkpoint is written beside the others and then renamed, so it is whole or not there. Process 0 writes and reads
+without the other processes. Keys are stored as words, and empty arrays, which orbax does not store, as None.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import orbax.checkpoint as ocp
+
+from train.ops.sharding import is_key, keys_to_data
+
+LAST = 2  # of the checkpoints always stay
+DELETION_SECONDS = 2.0  # within which a checkpoint that is being removed has disappeared
+
+
+class Checkpoints:
+    """The checkpoints in a folder. Another process can write and remove them meanwhile."""
+
+    def __init__(self, folder: Path, stays: Callable[[int], bool]) -> None:
+        """
+        Args:
+          folder: is created if it is not there.
+          stays: returns whether the checkpoint of an iteration stays when it is no longer one of the last two.
+        """
+        self.folder = folder.absolute()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        alone = ocp.options.MultiprocessingOptions(active_processes={0}, barrier_sync_key_prefix="run")
+        options = ocp.CheckpointManagerOptions(
+            preservation_policy=_Preserved(stays),
+            enable_async_checkpointing=False,
+            create=False,
+            multiprocessing_options=alone,
+        )
+        handler = ocp.PyTreeCheckpointHandler(multiprocessing_options=alone)
+        self._manager = ocp.CheckpointManager(self.folder, options=options, item_handlers=handler)
+
+    def iterations(self) -> list[int]:
+        """Returns the iterations that have a checkpoint now, in ascending order."""
+        self._manager.reload()
+        return sorted(self._manager.all_steps())
+
+    def write(self, iteration: int, train_state: Any, notes: dict[str, Any]) -> None:
+        """Writes a checkpoint with notes in JSON's types, and removes those that need not stay."""
+        arrays = ocp.args.PyTreeSave(jax.device_get(_storable(train_state)))
+        self._manager.save(iteration, args=arrays, custom_metadata=notes)
+        self._manager.wait_until_finished()
+
+    def notes(self, iteration: int) -> dict[str, Any]:
+        """Returns the notes that were written with a checkpoint."""
+        return self._manager.metadata(iteration).custom_metadata or {}
+
+    def read(self, iteration: int, like: Any, part: str = "") -> Any:
+        """Returns a train state on the first local device, whatever devices it was written from.
+
+        Args:
+          iteration: of the checkpoint.
+          like: the train state, or a part of it such as {"params": ...}, as shapes and dtypes. Only this is read.
+          part: what the names of the part's arrays begin with, such as "params/"; "" for the whole train state.
+
+        Raises ValueError unless the checkpoint has the same arrays there, with the same shapes.
+        """
+        storable = jax.eval_shape(_storable, like)
+        stored = _shapes(self._manager.item_metadata(iteration).tree)
+        _check_shapes({name: stored[name] for name in stored if name.startswith(part)}, _shapes(storable), self.folder)
+        here = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
+        placed = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=here), storable)
+        restore_args = ocp.checkpoint_utils.construct_restore_args(placed)
+        arguments = ocp.args.PyTreeRestore(item=placed, restore_args=restore_args, partial_restore=part != "")
+        return jax.tree.map(_restored, like, self._manager.restore(iteration, args=arguments))
+
+    def num_bytes(self, iteration: int) -> int:
+        """Returns the size of a checkpoint's files. Raises FileNotFoundError if they are removed meanwhile."""
+        files = [path for path in (self.folder / str(iteration)).rglob("*") if path.is_file()]
+        return sum(path.stat().st_size for path in files)
+
+    def disappears(self, iteration: int) -> bool:
+        """Returns whether a checkpoint is gone, or being removed: its files go one by one, its folder last."""
+        deadline = time.monotonic() + DELETION_SECONDS
+        while iteration in (kept := self.iterations()):
+            if iteration in kept[-LAST:] or time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+        return True
+
+    def close(self) -> None:
+        """Releases the resources of orbax."""
+        self._manager.close()
+
+
+class _Preserved:
+    """orbax's policy for checkpoints: the last ones stay, and those that `stays` names."""
+
+    def __init__(self, stays: Callable[[int], bool]) -> None:
+        self.stays = stays
+
+    def should_preserve(self, checkpoints: Sequence[Any], *, context: Any) -> list[bool]:
+        older, last = checkpoints[:-LAST], checkpoints[-LAST:]
+        return [self.stays(checkpoint.step) for checkpoint in older] + [True] * len(last)
+
+
+def _storable(train_state: Any) -> Any:
+    """A train state, or a part of one, as orbax can store it from one process of many."""
+    return jax.tree.map(lambda leaf: leaf if leaf.size else None, keys_to_data(train_state))
+
+
+def _restored(like: jax.ShapeDtypeStruct, stored: jax.Array | None) -> jax.Array:
+    """The leaf of a train state whose `_storable` is `stored`."""
+    if stored is None:
+        return jnp.zeros(like.shape, like.dtype)
+    return jax.random.wrap_key_data(stored) if is_key(like) else stored
+
+
+def _check_shapes(stored: dict[str, tuple[int, ...]], wanted: dict[str, tuple[int, ...]], folder: Path) -> None:
+    """Raises ValueError unless the arrays of a checkpoint have the shapes that are wanted."""
+    differ = [name for name in {**stored, **wanted} if stored.get(name) != wanted.get(name)]
+    if differ:
+        name = differ[0]
+        raise ValueError(
+            f"the checkpoint of {folder.parent} does not fit the learner: {name} has shape {stored.get(name)} in the "
+            f"checkpoint and {wanted.get(name)} in the learner, and {len(differ) - 1} more arrays differ"
+        )
+
+
+def _shapes(tree: Any) -> dict[str, tuple[int, ...]]:
+    """The shape of every leaf by its path."""
+    leaves = jax.tree.leaves_with_path(tree)
+    return {jax.tree_util.keystr(path, simple=True, separator="/"): tuple(leaf.shape) for path, leaf in leaves}
