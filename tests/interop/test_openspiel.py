@@ -1,0 +1,122 @@
+"""Games of jaxgames in OpenSpiel: legal actions, players, positions and returns are those of the env."""
+
+import importlib
+import sys
+from collections import Counter
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.algorithms import minimax
+
+import jaxgames
+from jaxgames.interop.openspiel import OpenSpielGame
+from tests.helpers.positions import batched, board, legal, play, random_actions, repeated, start
+from tests.helpers.sticks import Sticks
+
+SHARE_WON = {  # games, and the share of the random games that somebody must win
+    "dots_and_boxes(rows=2, cols=3)": 0.5,
+    "checkers(draw_rule=openspiel)": 0.1,
+    "chinese_checkers(size=1, num_players=6)": 0.3,
+    "chinese_checkers_diamond(size=3, pieces=3)": 0.1,
+}
+MORE_GAMES = [
+    "checkers(max_plies=40)",
+    "chinese_checkers(size=2, num_players=2, max_rounds=12)",
+    "chinese_checkers(num_players=2, max_rounds=20)",
+    "minichess(rules=king_capture)",
+    "minichess(max_plies=60)",
+]
+
+
+def play_in_both(id: str, games: int, seed: int) -> Counter[str]:
+    """Plays random games in the env and in OpenSpiel, and compares every position; returns how they ended."""
+    rng = np.random.default_rng(seed)
+    env = jaxgames.make(id)
+    step, mask, _ = batched(env)
+    game = OpenSpielGame(env)
+    theirs = [game.new_initial_state() for _ in range(games)]
+    states = repeated(start(env), games)
+    ends: Counter[str] = Counter()
+    live = list(range(games))
+    while live:
+        masks = np.asarray(mask(states))
+        for i in live:
+            assert theirs[i].current_player() == states.current_player[i]
+            assert theirs[i].legal_actions() == np.flatnonzero(masks[i]).tolist()
+        text_of = live[ends.total() % len(live)]  # notation is slow: one board after each action
+        assert str(theirs[text_of]) == env.to_string(board(states, text_of))
+        if rng.random() < 0.2:  # a state made from the position goes on as the one with a history
+            theirs[text_of] = game.state_at(board(states, text_of))
+        actions = random_actions(rng, masks)
+        states = step(states, actions)
+        for i in live:
+            theirs[i].apply_action(int(actions[i]))
+            assert theirs[i].is_terminal() == bool(states.terminated[i] | states.truncated[i])
+            if theirs[i].is_terminal():
+                won = np.asarray(env.winners(board(states, i)))
+                assert theirs[i].legal_actions() == []
+                loss = -1 / (env.num_players - 1) if won.any() else 0
+                assert theirs[i].returns() == pytest.approx([1 if seat_won else loss for seat_won in won])
+                ends["won" if won.any() else "not won"] += 1
+        live = [i for i in live if not theirs[i].is_terminal()]
+    return ends
+
+
+@pytest.mark.parametrize("id", SHARE_WON)
+def test_random_games_agree_with_the_env(id: str) -> None:
+    ends = play_in_both(id, games=6, seed=0)
+    assert ends.total() == 6
+    assert ends["won"] >= SHARE_WON[id] * 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", [*SHARE_WON, *MORE_GAMES])
+def test_hundreds_of_random_games_agree_with_the_env(id: str) -> None:
+    ends = play_in_both(id, games=200, seed=1)
+    assert ends.total() == 200
+    assert ends["won"] >= SHARE_WON.get(id, 0) * 200
+
+
+def test_piece_that_must_jump_again_is_the_only_one_with_legal_actions() -> None:
+    """Both Black men can jump; once 15x22 is played, only the piece on 22 may, over 26."""
+    env = jaxgames.make("checkers")
+    before = env.from_string("B:W6,18,26:B1,15")
+    assert legal(env, before) == {"15x22", "1x10"}
+    state = OpenSpielGame(env).state_at(before)
+    state.apply_action(env.action_from_string(before, "15x22"))
+    assert [state.action_to_string(state.current_player(), action) for action in state.legal_actions()] == ["22x31"]
+    assert state.current_player() == 0
+    again = OpenSpielGame(env).state_at(play(env, before, "15x22"))
+    assert again.legal_actions() == state.legal_actions()
+
+
+def test_clones_go_separate_ways() -> None:
+    state = OpenSpielGame(Sticks()).new_initial_state()
+    clone = state.clone()
+    clone.apply_action(0)
+    assert (clone.history(), state.history()) == ([0], [])
+    assert str(clone) != str(state)
+
+
+def test_alpha_beta_search_of_openspiel_values_positions() -> None:
+    """Two boxes, three edges left. Seat 0 takes the left box and loses the other: a draw. Seat 1 then has one more."""
+    env = jaxgames.make("dots_and_boxes(rows=1, cols=2)")
+    game = OpenSpielGame(env)
+    value, action = minimax.alpha_beta_search(game, game.state_at(env.from_string("0010111 .. 0")))
+    assert (value, action) == (0, env.action_from_string(start(env), "h(0,0)"))
+    assert minimax.alpha_beta_search(game, game.state_at(env.from_string("1010111 1. 0")))[0] == -1
+
+
+def test_game_states_its_size_and_returns() -> None:
+    game = OpenSpielGame(jaxgames.make("chinese_checkers(size=1, num_players=3, max_rounds=5)"))
+    assert (game.num_players(), game.num_distinct_actions(), game.max_game_length()) == (3, 79, game.env.max_steps)
+    assert (game.min_utility(), game.max_utility(), game.utility_sum()) == (-1, 1, 0)
+    assert game.get_type().utility == pyspiel.GameType.Utility.ZERO_SUM
+
+
+def test_missing_openspiel_is_an_error_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspiel", None)
+    monkeypatch.delitem(sys.modules, "jaxgames.interop.openspiel")
+    with pytest.raises(ImportError, match=r'pip install "jaxgames\[openspiel\]"'):
+        importlib.import_module("jaxgames.interop.openspiel")
