@@ -182,7 +182,7 @@ class EpsilonAgent:
         inside = str(self.agent)
         begin = f"{inside[:-1]}, " if inside.endswith(")") else f"{inside}("
         epsilon = self.epsilon if isinstance(self.epsilon, Tracer) else np.float32(self.epsilon)
-        return f"{begin}epsilon={epsilon})"
+        return f"{begin}epsilon={epsilon!s})"
 
 
 @jax.tree_util.register_dataclass
