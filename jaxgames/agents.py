@@ -27,6 +27,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 
 from jaxgames import greedy
 from jaxgames._checks import check_probability
@@ -179,7 +181,8 @@ class EpsilonAgent:
         """Returns the agent's text with epsilon among its parameters."""
         inside = str(self.agent)
         begin = f"{inside[:-1]}, " if inside.endswith(")") else f"{inside}("
-        return f"{begin}epsilon={self.epsilon})"
+        epsilon = self.epsilon if isinstance(self.epsilon, Tracer) else np.float32(self.epsilon)
+        return f"{begin}epsilon={epsilon!s})"
 
 
 @jax.tree_util.register_dataclass

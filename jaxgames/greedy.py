@@ -1,15 +1,22 @@
-"""Scores of the greedy agent: for each game, how much the mover gains at once by each of its actions.
+"""Scores of the greedy agent: for each game, what the mover gains at once by each of its actions.
 
-    Chinese Checkers    how far the piece comes closer to the far corner of its goal
+    Chinese Checkers    the cells by which a piece comes closer to the far corner of its goal
     checkers            the value of the captured piece, and what a man gains that is crowned
     Dots and Boxes      the number of boxes that the edge completes
     minichess           the value of the captured piece, and what a pawn gains that is promoted
 
-Nothing looks ahead: neither at the opponent's reply, nor at the next submove of the same turn. On both boards of
-Chinese Checkers a piece outside of the goal also comes closer to a free cell of it. This counts only between moves
-that gain the same otherwise. Without it the last pieces would wander in front of a goal that is open on its other side.
+Nothing looks ahead: neither at the opponent's reply, nor at the next submove of the same turn.
 
-A game of a user's own gets scores by
+On both boards of Chinese Checkers, actions that gain nothing or lose ground all have the score 0. Two rules let the
+greedy agent fill its goal:
+
+    A piece outside of the goal should also come closer to the nearest free cell of the goal. This decides only between
+    moves that gain the same otherwise. It leads the last pieces around a goal that is open on its other side.
+
+    On the star, all goal cells must hold the mover's own pegs. A peg of another seat in the goal needs a way out. While
+    it is there, the cells in front of it count as no closer to the far corner than the goal's edge.
+
+A user's own game gets scores by
 
     @jaxgames.greedy.action_scores.register
     def _(env: MyGame, state: MyState) -> jax.Array: ...
@@ -33,7 +40,7 @@ from jaxgames.games.minichess import Minichess, MinichessState
 from jaxgames.games.minichess_board import CELL_SET, NUM_PLANES, PAWN, QUEEN, TARGET, VALUES
 from jaxgames.wrappers import Wrapper, inside
 
-CLOSER_TO_FREE_CELL = 1 / 8  # of a piece outside of the goal, per cell; a submove comes at most 2 cells closer
+FREE_CELL_WEIGHT = 1 / 64  # so small that the way to a free cell never outweighs a cell towards the far corner
 MAN_VALUE, KING_VALUE = 2, 3  # in checkers
 
 
@@ -68,68 +75,70 @@ def _(env: Wrapper[Any, Any], state: Any) -> jax.Array:
     return action_scores(*inside(env, state))
 
 
-# -- both boards of Chinese Checkers ---------------------------------------------------------------------------------
-
-
-def _remaining(to_tip: np.ndarray, to_goal: np.ndarray, is_free: jax.Array) -> jax.Array:
-    """Returns float32[cells], what a piece on each cell still has to go: the smaller, the better.
-
-    It is the distance to the tip of the goal. From outside of the goal, a share of the distance to the nearest free
-    cell of the goal is added.
-
-    Args:
-      to_tip: int[cells], distance of each cell to the tip.
-      to_goal: int[cells, goal cells], distance of each cell to each cell of the goal.
-      is_free: bool[goal cells].
-    """
-    in_goal = (to_goal == 0).any(-1)
-    nearest = jnp.where(is_free, to_goal, to_goal.max()).min(-1)
-    nearest = jnp.where(is_free.any() & ~in_goal, nearest, 0)
-    return jnp.asarray(to_tip) + CLOSER_TO_FREE_CELL * nearest.astype(jnp.float32)
+# -- both boards of Chinese Checkers -------------------------------------------------------------------------------
 
 
 def _distance(difference: np.ndarray) -> np.ndarray:
-    """Returns int[...], the steps that lead (q, r) = int[..., 2] cells away on a hexagonal board."""
+    """Returns int[...], the steps that lead int[..., 2] cells away along the two axes of a hexagonal board."""
     q, r = difference[..., 0], difference[..., 1]
     return np.maximum(np.maximum(abs(q), abs(r)), abs(q + r))
 
 
+def _remaining(to_tip: np.ndarray, to_goal: np.ndarray, is_free: jax.Array) -> jax.Array:
+    """Returns float32[cells], how far a piece on each cell still has to go.
+
+    It is the distance to the tip, the far corner of the goal. Outside of the goal, a small share of the distance to the
+    nearest free cell of the goal is added, if there is one.
+
+    Args:
+      to_tip: int[cells], the distance from each cell to the tip.
+      to_goal: int[cells, goal cells], the distance from each cell to each cell of the goal.
+      is_free: bool[goal cells].
+    """
+    to_free = jnp.where(is_free, to_goal, to_goal.max()).min(-1)
+    counts = (to_goal > 0).all(-1) & is_free.any()
+    return jnp.asarray(to_tip) + jnp.where(counts, np.float32(FREE_CELL_WEIGHT) * to_free, 0)
+
+
 @functools.lru_cache
 def _star_distances(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the distances of each cell to the goal's tip and to each goal cell, in the mover's frame."""
+    """Returns the distances to the tip and to the goal cells for `_remaining`, in the mover's frame."""
     t = chinese_checkers_board.tables(size)
-    goal = t.axial[t.triangle == 3]
-    return _distance(t.axial - t.axial[-1]), _distance(t.axial[:, None] - goal)
+    return _distance(t.axial - t.axial[-1]), _distance(t.axial[:, None] - t.axial[t.triangle == 3])
 
 
 @action_scores.register
 def _(env: ChineseCheckers, state: ChineseCheckersState) -> jax.Array:
     t, (to_tip, to_goal) = chinese_checkers_board.tables(env.size), _star_distances(env.size)
-    board = state.board
-    is_free = board[-env.num_pegs :] < 0
-    remaining = jnp.append(_remaining(to_tip, to_goal, is_free), 0)
+    in_goal, tip_in_goal = state.board[-env.num_pegs :], to_tip[-env.num_pegs :]  # the goal is the last rows
+    deepest = jnp.where(in_goal > 0, tip_in_goal, env.size).min()  # peg of another seat
+    closed = tip_in_goal > deepest
+    remaining = _remaining(to_tip, to_goal, (in_goal < 0) & ~closed.any())
+    elsewhere, goal = remaining[: -env.num_pegs], remaining[-env.num_pegs :]
+    remaining = jnp.concatenate([elsewhere, jnp.where(closed, env.size, goal), jnp.zeros(1)])
+
     near, beyond = t.neighbour[:-1], t.beyond[:-1]
-    is_hop = jnp.append(board >= 0, False)[near]
+    is_hop = jnp.append(state.board >= 0, False)[near]
     gain = remaining[:-1, None] - jnp.where(is_hop, remaining[beyond], remaining[near])
-    return jnp.append(gain.ravel(), 0)  # the end of the turn gains nothing
+    end_turn = FREE_CELL_WEIGHT / 2  # better than a hop that gains nothing
+    return jnp.append(jnp.maximum(gain, 0).ravel(), end_turn)
 
 
 @functools.lru_cache
-def _diamond_distances(size: int, pieces: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the distances of each cell to the goal's tip and to each goal cell, in the mover's frame."""
+def _diamond_distances(size: int, pieces: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns the goal cells in the mover's frame, and the distances to the tip and to them for `_remaining`."""
     places = np.stack(np.divmod(np.arange(size * size), size), axis=-1)
     goal = size * size - 1 - np.array(chinese_checkers_diamond_board.corner(size, pieces))
-    return _distance(places - places[-1]), _distance(places[:, None] - places[goal])
+    return goal, _distance(places - places[-1]), _distance(places[:, None] - places[goal])
 
 
 @action_scores.register
 def _(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState) -> jax.Array:
     assert env.pieces is not None  # settled when the env is made
-    to_tip, to_goal = _diamond_distances(env.size, env.pieces)
+    goal, to_tip, to_goal = _diamond_distances(env.size, env.pieces)
     occupied = chinese_checkers_diamond_board.unpack(env.size, state.pieces).any(0)
-    goal = env.num_cells - 1 - np.array(chinese_checkers_diamond_board.corner(env.size, env.pieces))
     remaining = _remaining(to_tip, to_goal, ~occupied[goal])
-    return (remaining[:, None] - remaining).ravel()
+    return jnp.maximum(remaining[:, None] - remaining, 0).ravel()
 
 
 # -- captures ------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 
 import jaxgames
 from jaxgames import agents
-from jaxgames.agents import RandomAgent
+from jaxgames.agents import FirstAgent, RandomAgent
 from tests.helpers.sticks import Sticks
 
 STICKS = Sticks()
@@ -46,6 +46,103 @@ def test_random_agent_plays_the_only_legal_action_of_each_board() -> None:
 def test_random_agent_accepts_finished_boards() -> None:
     finished, live = STICKS.at(0, 1), STICKS.at(1, 0)
     assert act(RandomAgent(STICKS), jax.random.key(0), boards(finished, live))[1] == 0
+
+
+# -- the first legal action, and random moves in between -----------------------------------------------------------
+
+
+def test_first_agent_plays_the_lowest_legal_action() -> None:
+    env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
+    states = boards(*(env.from_string(f"{bits} . 0") for bits in ("0000", "1010", "1110")))
+    actions = act(agents.make("first", env), jax.random.key(0), states)
+    assert actions.tolist() == [0, 1, 3]
+    assert actions.dtype == jnp.int32
+
+
+def test_epsilon_is_the_share_of_random_moves() -> None:
+    count = 4000
+    states = jax.tree.map(lambda x: jnp.repeat(x[None], count, 0), STICKS.at(7, 0))
+    actions = np.asarray(act(agents.make("first(epsilon=0.3)", STICKS), jax.random.key(0), states))
+    expected = np.array([0.8, 0.1, 0.1])  # 0.7 + 0.3 / 3, and 0.3 / 3 each
+    frequencies = np.bincount(actions, minlength=3) / count
+    assert (abs(frequencies - expected) < 5 * np.sqrt(expected * (1 - expected) / count)).all()
+
+
+@pytest.mark.parametrize(("epsilon", "expected"), [(0, {0}), (1, {0, 1, 2})])
+def test_epsilon_of_0_and_1_are_the_agent_itself_and_the_random_one(epsilon: float, expected: set[int]) -> None:
+    states = jax.tree.map(lambda x: jnp.repeat(x[None], 100, 0), STICKS.at(7, 0))
+    agent = agents.with_epsilon(STICKS, FirstAgent(STICKS), epsilon)
+    assert set(act(agent, jax.random.key(0), states).tolist()) == expected
+
+
+def test_another_epsilon_needs_no_compilation() -> None:
+    traced: list[int] = []
+
+    @jax.jit
+    def act_counted(agent: Any, key: jax.Array, states: Any) -> jax.Array:
+        traced.append(1)
+        return agent.act(key, states)
+
+    for text in ("first(epsilon=0)", "first(epsilon=0.25)", "first(epsilon=1)"):
+        act_counted(agents.make(text, STICKS), jax.random.key(0), boards(STICKS.at(7, 0)))
+    assert traced == [1]
+
+
+@dataclass(frozen=True)
+class HostAgent:
+    """Takes one stick; cannot be traced, because it reads the boards."""
+
+    on_device: ClassVar[bool] = False
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        assert int(states.left[0]) > 0
+        return jnp.zeros(states.left.shape, jnp.int32)
+
+
+def test_agent_on_the_host_is_mixed_with_random_moves_too() -> None:
+    agent = agents.with_epsilon(STICKS, HostAgent(), 0.5)
+    assert not agent.on_device
+    assert agents.make("first(epsilon=0.5)", STICKS).on_device
+    states = jax.tree.map(lambda x: jnp.repeat(x[None], 400, 0), STICKS.at(7, 0))
+    actions = np.asarray(agent.act(jax.random.key(0), states))
+    assert abs((actions == 0).mean() - 2 / 3) < 0.12  # five standard deviations
+
+
+@pytest.mark.parametrize("text", ["random", "first", "greedy", "first(epsilon=0.5)", "greedy(epsilon=0.5)"])
+def test_agents_play_auto_reset_and_finished_boards(text: str) -> None:
+    env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
+    finished, live = env.from_string("1111 0 0"), env.from_string("1011 . 0")
+    assert act(agents.make(text, env), jax.random.key(0), boards(finished, live))[1] == 1
+    wrapped = jaxgames.auto_reset(env)
+    states = boards(wrapped.from_string("1011 . 0"), wrapped.from_string("1110 . 1"))
+    assert act(agents.make(text, wrapped), jax.random.key(0), states).tolist() == [1, 3]
+
+
+# -- analysis ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "probabilities"),
+    [
+        ("random", [[1 / 3, 1 / 3, 1 / 3], [1 / 2, 1 / 2, 0], [0, 0, 0]]),
+        ("first", [[1, 0, 0], [1, 0, 0], [0, 0, 0]]),
+        ("first(epsilon=0.6)", [[0.6, 0.2, 0.2], [0.7, 0.3, 0], [0, 0, 0]]),
+    ],
+)
+def test_analysis_has_the_exact_probabilities(text: str, probabilities: list[list[float]]) -> None:
+    states = boards(STICKS.at(7, 0), STICKS.at(2, 1), STICKS.at(0, 0))
+    analysis = jax.jit(agents.analyse)(agents.make(text, STICKS), states)
+    np.testing.assert_allclose(analysis.probabilities, probabilities, rtol=1e-6)
+    assert analysis.probabilities.dtype == jnp.float32
+    assert analysis.values is None
+
+
+def test_agent_that_cannot_analyse_is_refused() -> None:
+    for agent in (HostAgent(), agents.with_epsilon(STICKS, HostAgent(), 0.5)):
+        with pytest.raises(
+            TypeError, match=r"HostAgent\(\) has no probabilities: expected .* a method analyse\(states\)"
+        ):
+            agents.analyse(agent, boards(STICKS.at(7, 0)))
 
 
 # -- agents as arguments of a compiled function --------------------------------------------------------------------
@@ -101,6 +198,55 @@ def test_registered_agent_is_made_by_its_name(monkeypatch: pytest.MonkeyPatch) -
     made = agents.make("constant", STICKS)
     assert isinstance(made, Constant)
     assert made.action == 3
+
+
+@pytest.mark.parametrize("text", ["random", "first", "greedy", "first(epsilon=0.1)", "greedy(epsilon=0.5)"])
+def test_string_of_an_agent_makes_an_equal_agent(text: str) -> None:
+    env = jaxgames.make("checkers")
+    assert str(agents.make(text, env)) == text
+    assert agents.make(str(agents.make(text, env)), env) == agents.make(text, env)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("random(epsilon=0.1)", "random has no parameter 'epsilon'; its parameters are none"),
+        ("first(eps=0.1)", "first has no parameter 'eps'; its parameters are epsilon"),
+        ("first(epsilon=1.5)", "epsilon must be a number from 0 to 1, not 1.5"),
+        ("greedy(epsilon=-0.1)", "epsilon must be a number from 0 to 1, not -0.1"),
+        ("greedy(epsilon=high)", "epsilon must be a number from 0 to 1, not 'high'"),
+        ("greedy(epsilon=True)", "epsilon must be a number from 0 to 1, not True"),
+        ("first(epsilon=0.1, epsilon=0.1)", "epsilon given twice"),
+        (
+            "first(0.1)",
+            r"expected an agent such as .*, not 'first\(0.1\)'; the agents are first, greedy, openspiel, random",
+        ),
+        ("runs/first", "expected an agent such as 'random', .*, not 'runs/first'; the agents are first, greedy"),
+        (None, "expected an agent such as 'random', .*, not None; the agents are first"),
+        ("no_such_module:mine", "no module 'no_such_module' was found"),
+        ("mymodule:first", "'first' is an agent of jaxgames: write it without 'mymodule:'"),
+    ],
+)
+def test_wrong_text_is_refused_with_what_is_allowed(text: Any, message: str) -> None:
+    with pytest.raises(jaxgames.ParameterError, match=message):
+        agents.make(text, jaxgames.make("checkers"))
+
+
+def test_parameter_without_a_default_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    registered = vars(agents)["_agents"]
+    monkeypatch.setattr(registered, "_constructors", dict(vars(registered)["_constructors"]))
+    agents.register("deep", lambda env, depth: Constant(jnp.int32(depth)))
+    with pytest.raises(jaxgames.ParameterError, match=r"deep needs depth: write deep\(depth=...\), not 'deep'"):
+        agents.make("deep", STICKS)
+
+
+def test_agent_whose_module_is_missing_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    registered = vars(agents)["_agents"]
+    elsewhere = {"late": "no_such_module.bots:make", "imported": "fractions:Fraction"}
+    monkeypatch.setattr(registered, "_constructors", elsewhere)
+    with pytest.raises(jaxgames.ParameterError, match="no module 'no_such_module' was found to make 'late'"):
+        agents.make("late", STICKS)
+    assert agents.make("imported(denominator=4)", 2) == 1 / 2  # pyright: ignore[reportArgumentType]  # on purpose
 
 
 def test_register_refuses_names_that_are_taken_or_no_identifiers() -> None:
