@@ -39,6 +39,7 @@ FLOORS = {
             "regression",
             "roofline",
             "scaling",
+            "settings_sweep",
             "sweep",
             "throughput",
             "training",

@@ -154,6 +154,7 @@ def run_sweep(sweep: Sweep, settings: Settings, cells_at_once: int = 0) -> dict[
 
     Raises:
       FileExistsError: the folder holds a sweep already, and `settings.resume` is not set.
+      FileNotFoundError: there is no such evaluation opponent.
       ValueError: the sweep in the folder has other settings; the cells do not fit in memory; or more than one process.
     """
     if settings.coordinator is not None:
@@ -164,6 +165,7 @@ def run_sweep(sweep: Sweep, settings: Settings, cells_at_once: int = 0) -> dict[
     for group in groups:
         counts = {"cells_at_once": group.at_once, "the number of cells": len(group.learners)}
         check_memory(Cells(group), group.devices, group.first, counts)
+        loop.evaluation_opponent(Cells(group), settings)  # before there is a folder
     folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
     start = time.monotonic()
     with open_sweep(folder, sweep, settings.resume), progress_bar(groups) as bar:
@@ -181,7 +183,7 @@ def run_sweep(sweep: Sweep, settings: Settings, cells_at_once: int = 0) -> dict[
         if finished:
             summary = sweep_summary.summarise(folder, sweep.varied, sweep.cells)
             print(sweep_summary.write(folder, summary), file=sys.stderr)
-            result["settings"] = summary.rows
+            result["rows"] = sweep_summary.short_rows(summary)
     return result
 
 
@@ -209,10 +211,11 @@ def train_group(folder: Path, names: Mapping[str, Learner], group: Group, settin
             loop.log(f"{len(names)} cells are finished already")
             bar.update(total_steps(group))
             return True
-        devices = dataclasses.replace(settings, devices=group.devices)
-        stack.pop_all()  # the loop closes them
         batch = Batch(len(names), evaluate_cells, lambda config, done: part_of_bar(bar, group, done))
-        return loop.run_training(Cells(group), cells, devices, batch)["finished"]
+        settings = dataclasses.replace(settings, devices=group.devices)
+        result = loop.run_training(Cells(group), cells, settings, batch)
+        stack.pop_all()  # the loop has closed them
+        return result["finished"]
 
 
 def open_cell(folder: Path, learner: Learner) -> RunFolder:

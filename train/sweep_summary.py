@@ -64,8 +64,7 @@ def median_and_range(values: Sequence[float | None]) -> dict[str, float | None]:
     present = [value for value in values if value is not None]
     if not present:
         return dict.fromkeys(("median", "lowest", "highest"))
-    numbers = {"median": float(np.median(present)), "lowest": min(present), "highest": max(present)}
-    return {name: round(value, 4) for name, value in numbers.items()}
+    return {"median": float(np.median(present)), "lowest": min(present), "highest": max(present)}
 
 
 def write(folder: Path, summary: Summary) -> str:
@@ -86,6 +85,11 @@ def table(summary: Summary) -> str:
         settings = [text_of(row["settings"][name]) for name in summary.varied]
         lines.append([*settings, str(row["seeds"]), *(written(row[name]) for name in columns)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def short_rows(summary: Summary) -> list[dict[str, Any]]:
+    """Returns the rows with the columns of the table only."""
+    return [{name: row[name] for name in ("settings", "seeds", *COLUMNS) if name in row} for row in summary.rows]
 
 
 def written(numbers: Mapping[str, float | None]) -> str:

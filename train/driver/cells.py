@@ -146,6 +146,14 @@ class Cells:
         states = jax.lax.map(lambda seed: self.first.init(jax.random.key(seed)), self.config.seeds)
         return CellsState(states, jnp.int32(0))
 
+    def init_params(self, key: jax.Array) -> Any:
+        """Returns random parameters of one cell."""
+        return self.first.init_params(key)
+
+    def make_agent(self, text: str) -> Agent:
+        """Returns the agent that `text` names."""
+        return self.first.make_agent(text)
+
     def load(self, train_state: CellsState) -> CellsState:
         """Returns the train states with what each cell takes from other runs."""
         return stack([self.first.load(each) for each in unstack(train_state.cells, self.config.padded)])
@@ -229,12 +237,15 @@ def evaluate_cells(
     cells: Cells, settings: Settings, opponent: Agent, train_state: CellsState, iteration: int
 ) -> dict[str, np.ndarray | float]:
     """Returns `train.driver.loop.evaluation` of every cell: the same games as those of a single run, in one program."""
-    key = evaluation_key(iteration)
-    with jax.set_mesh(sharding.mesh_for(cells.config.devices, cells.divisible)):
-        results = _evaluate(cells, settings.evaluation_games, opponent, train_state.params, key)
-    return to_floats(results)
+    key, games, seat = evaluation_key(iteration), settings.evaluation_games, settings.evaluation_seat
+    mesh = sharding.mesh_for(cells.config.devices, cells.divisible)
+    opponent = jax.device_put(opponent, sharding.shardings(mesh, REPLICATED))
+    with jax.set_mesh(mesh):
+        return to_floats(_evaluate(cells, games, seat, opponent, train_state.params, key))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _evaluate(cells: Cells, num_games: int, opponent: Agent, params: Any, key: jax.Array) -> dict[str, jax.Array]:
-    return cells.evaluate(num_games, None, opponent, params, key)
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _evaluate(
+    cells: Cells, num_games: int, seat: int | None, opponent: Agent, params: Any, key: jax.Array
+) -> dict[str, jax.Array]:
+    return cells.evaluate(num_games, seat, opponent, params, key)

@@ -45,7 +45,9 @@ class Settings:
     evaluate_every: int = 5
     """Iterations between evaluations; at the start also after iterations 1, 2, 4, ...; 0 for no evaluations."""
     evaluation_games: int = 100
-    """Games per evaluation: the policy plays one seat, drawn for each game, against the evaluation opponent."""
+    """Games per evaluation: the policy plays one seat against the evaluation opponent."""
+    evaluation_seat: int | None = None
+    """The policy's seat in evaluations. If not given, it is drawn for each game."""
     evaluation_opponent: str = "random"
     """The agent on all other seats in evaluations, such as greedy or runs/first@40. It must be one that JAX can
     compile; a run plays with the checkpoint that it has when this command starts."""
@@ -231,10 +233,14 @@ def evaluation_key(iteration: int) -> jax.Array:
 def evaluation_opponent(learner: Learner, settings: Settings) -> Agent:
     """Returns the agent that evaluations play against; with no evaluations, the random one.
 
-    Raises FileNotFoundError or ValueError if there is no such agent, ValueError if it plays on the host.
+    Raises FileNotFoundError or ValueError if there is no such agent, ValueError if it plays on the host or the game
+    has no seat `evaluation_seat`.
     """
     if not settings.evaluate_every:
         return RandomAgent(learner.env)
+    seat, num_players = settings.evaluation_seat, learner.env.num_players
+    if seat is not None and not 0 <= seat < num_players:
+        raise ValueError(f"evaluation_seat must be from 0 to {num_players - 1}, not {seat}")
     opponent = learner.make_agent(settings.evaluation_opponent)
     if not opponent.on_device:
         raise ValueError(
@@ -250,13 +256,16 @@ def evaluation(
     """Returns the results of games against an opponent. Their key depends only on the iteration."""
     key = evaluation_key(iteration)
     agent = learner.agent(sharding.local_copy(train_state.params))
-    return to_floats(_evaluate(learner.env, settings.evaluation_games, agent, opponent, key))
+    games, seat = settings.evaluation_games, settings.evaluation_seat
+    return to_floats(_evaluate(learner.env, games, seat, agent, opponent, key))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _evaluate(env: Env[Any], num_games: int, agent: Agent, opponent: Agent, key: jax.Array) -> dict[str, jax.Array]:
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _evaluate(
+    env: Env[Any], num_games: int, seat: int | None, agent: Agent, opponent: Agent, key: jax.Array
+) -> dict[str, jax.Array]:
     """`arena.evaluate`, compiled once per game and kind of agents."""
-    return arena.evaluate(env, agent, opponent, key, num_games)
+    return arena.evaluate(env, agent, opponent, key, num_games, seat=seat)
 
 
 def mean_over_runs(value: Any) -> float:
