@@ -5,7 +5,7 @@ import functools
 import itertools
 import signal
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -229,7 +229,7 @@ def test_resumed_run_needs_no_checkpoint_of_its_opponents(tmp_path: Path) -> Non
     black.rename(tmp_path / "gone")
     agent = agents.make(str(resumed), run.learner.env)
     states = jax.vmap(run.learner.env.init)(jax.random.split(key(0), 3))
-    assert cast(jax.Array, agent.act(key(0), states)).shape == (3,)
+    assert agent.act(key(0), states).shape == (3,)
     assert f"{black},random" in run.learner.summary["opponents"]
 
 
