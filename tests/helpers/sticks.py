@@ -52,7 +52,7 @@ class Sticks(Env[Any]):
     def _init(self, key: jax.Array | None) -> Any:
         return self.at(self.sticks, 0)
 
-    def at(self, left: int, seat: int) -> Any:
+    def at(self, left: int | jax.Array, seat: int | jax.Array) -> Any:
         return SticksState(
             current_player=jnp.int32(seat),
             rewards=jnp.zeros(self.num_players, jnp.float32),

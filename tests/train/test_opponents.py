@@ -210,7 +210,7 @@ def test_another_run_of_the_same_network_needs_no_new_program(untrained: Runs) -
     """Its parameters are leaves of the train state: the iteration is traced once, and the programs are equal."""
     first, second = (PPO(config_of(str(folder), learn_seats=(0,))) for folder in (untrained.first, untrained.second))
     init = jax.jit(first.init)
-    states = [learner.load(init(key(0))) for learner in (first, second)]
+    states: list[Any] = [learner.load(init(key(0))) for learner in (first, second)]
     (a, b) = ([np.asarray(leaf) for leaf in jax.tree.leaves(state.opponents.agents)] for state in states)
     assert any((x != y).any() for x, y in zip(a, b, strict=True))
     iterate = jax.jit(chex.assert_max_traces(first.iterate, n=1))
@@ -242,7 +242,8 @@ def test_new_run_fills_the_pool_with_its_own_parameters(untrained: Runs) -> None
     learner = PPO(config_of("self@every=4(size=2)", init_from=str(untrained.first)))
     start = learner.init(key(5))
     state = learner.load(start)
-    (pool,) = state.opponents.agents  # pyright: ignore[reportOptionalMemberAccess]
+    assert state.opponents is not None
+    pool: Any = state.opponents.agents[0]
     for before, params, kept in zip(
         *(jax.tree.leaves(tree) for tree in (start.params, state.params, pool.params)),
         strict=True,

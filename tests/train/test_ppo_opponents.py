@@ -5,7 +5,7 @@ import functools
 import itertools
 import signal
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -192,7 +192,12 @@ def test_episode_metrics_of_the_learner_are_those_of_its_seats(collected: Any) -
 # -- runs ----------------------------------------------------------------------------------------------------------
 
 SMALL = dataclasses.replace(
-    CONFIG, env="dots_and_boxes(rows=1, cols=1)", num_envs=4, rollout_length=6, num_minibatches=2, update_epochs=1
+    CONFIG,
+    env="chinese_checkers(size=1, num_players=2, max_rounds=5)",
+    num_envs=4,
+    rollout_length=6,
+    num_minibatches=2,
+    update_epochs=1,
 )
 SETTINGS = Settings(checkpoint_every=2, evaluate_every=0)
 
@@ -224,7 +229,7 @@ def test_resumed_run_needs_no_checkpoint_of_its_opponents(tmp_path: Path) -> Non
     black.rename(tmp_path / "gone")
     agent = agents.make(str(resumed), run.learner.env)
     states = jax.vmap(run.learner.env.init)(jax.random.split(key(0), 3))
-    assert cast(jax.Array, agent.act(key(0), states)).shape == (3,)
+    assert agent.act(key(0), states).shape == (3,)
     assert f"{black},random" in run.learner.summary["opponents"]
 
 
@@ -232,7 +237,7 @@ def test_resumed_run_needs_no_checkpoint_of_its_opponents(tmp_path: Path) -> Non
 def test_killed_run_with_opponents_continues_to_the_same_bits(tmp_path: Path) -> None:
     black = tmp_path / "black"
     train_in(black, run_of("", 2), SETTINGS)
-    learner = run_of(f"{black},random,self@every=2(size=2)", 400)
+    learner = run_of(f"{black},random,self@every=2(size=2)", 80)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     train_in(whole, learner, SETTINGS)
     process = start("train.ppo", arguments_of(learner.config, SETTINGS, killed))
