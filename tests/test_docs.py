@@ -221,7 +221,7 @@ def test_training_page_lists_exactly_the_metrics_of_a_run() -> None:
     player = RandomAgent(learner.env)
     of_evaluations = jax.eval_shape(lambda key: arena.evaluate(learner.env, player, player, key, 1), key)
 
-    expected = {"iteration": "every row", "steps": "every row", "steps_per_second": "every row"}
+    expected = dict.fromkeys(("iteration", "steps", "seconds", "steps_per_second"), "every row")
     expected |= {re.sub(r"seat_\d+$", "seat_<k>", metric): "every row" for metric in of_iterations}
     expected |= {metric: "evaluations" for metric in of_evaluations if metric not in of_iterations}
     rows = table(PPO_PAGE, "metric", "in", "definition")

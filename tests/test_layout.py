@@ -24,6 +24,7 @@ FLOORS = {
         ("driver", "models", "matrix", "ppo_config"),
         ("agents", "opponents", "pretrained"),
         ("ppo", "ppo_rollout", "alphazero", "imitation"),
+        ("sweep_summary", "sweep_arguments"),
         ("evaluate", "match", "ladder", "strength", "sweep", "play", "plot", "export", "analyse", "data"),
     ),
     "benchmarks": (
@@ -31,12 +32,14 @@ FLOORS = {
         ("random_play",),
         (
             "convolutions",
+            "footprint",
             "parameter_sharing",
             "peer_process",
             "peers",
             "regression",
             "roofline",
             "scaling",
+            "settings_sweep",
             "sweep",
             "throughput",
             "training",

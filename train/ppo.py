@@ -25,13 +25,14 @@ import jaxgames
 from jaxgames.agents import Agent, with_epsilon
 from train import agents
 from train.driver import cli
+from train.driver.learner import traced_copy
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.models.policy_agent import PolicyAgent
 from train.opponents import Opponents, OpponentState
 from train.ops.masked_categorical import log_prob_and_entropy
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ops.sharding import REPLICATED, SHARDED
-from train.ppo_config import FORMER_NAMES, Config, config_for
+from train.ppo_config import FORMER_NAMES, TRACED_SETTINGS, Config, config_for
 from train.ppo_rollout import (
     EpisodeStats,
     Metrics,
@@ -52,6 +53,7 @@ class PPO:
     name: ClassVar[str] = "ppo"
     config_type: ClassVar[type[Config]] = Config
     former_names: ClassVar[Mapping[str, str]] = FORMER_NAMES
+    traced_settings: ClassVar[tuple[str, ...]] = TRACED_SETTINGS
 
     config: Config
     env: jaxgames.Env[Any] = field(init=False)
@@ -81,6 +83,10 @@ class PPO:
         """Partition of each part of a train state over the devices."""
         opponents: Any = None if self.opponents is None else OpponentState(REPLICATED, SHARDED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
         return TrainState(REPLICATED, REPLICATED, SHARDED, SHARDED, REPLICATED, REPLICATED, opponents)  # pyright: ignore[reportArgumentType]  # here, too
+
+    def with_traced(self, numbers: Mapping[str, jax.Array]) -> "PPO":
+        """Returns the learner with these numbers in its settings, for use inside of one trace."""
+        return traced_copy(self, numbers)
 
     def agent(
         self, params: Params, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None

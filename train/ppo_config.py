@@ -123,6 +123,17 @@ class Config:
         return -(-self.total_steps // self.steps_per_iteration)
 
 
+TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles once for all their values
+    "learning_rate",
+    "gamma",
+    "gae_lambda",
+    "clip_coef",
+    "vf_coef",
+    "ent_coef",
+    "max_grad_norm",
+    "opponent_epsilon",
+)
+
 FORMER_NAMES = {  # of settings, in config.json of older runs
     "num_boards": "num_envs",
     "epochs": "update_epochs",

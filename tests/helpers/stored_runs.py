@@ -75,11 +75,11 @@ def environment(**more: str) -> dict[str, str]:
     return os.environ | paths | {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1"} | more
 
 
-def start(module: str, arguments: Sequence[str]) -> subprocess.Popen[str]:
-    """`python -m module arguments` as a child process."""
+def start(module: str, arguments: Sequence[str], **variables: str) -> subprocess.Popen[str]:
+    """`python -m module arguments` as a child process, with more environment variables."""
     command = [sys.executable, "-m", module, *arguments]
     return subprocess.Popen(
-        command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, cwd=ROOT, env=environment(**variables), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 

@@ -1,60 +1,276 @@
-"""The command train.plot: the points of the curve, and the file it writes."""
+"""The command train.plot: which runs are a line, what is a point of it, and the files that are written."""
 
 import json
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tests.helpers import toy_learner
 from tests.helpers.commands import error_of, run_command
+from tests.helpers.toy_learner import ToyLearner
 from tests.train.conftest import Runs
 from train import agents, plot
+from train.driver import stored_config
 from train.driver.run_folder import RunFolder
 
 ROWS = [
-    {"iteration": 1, "steps": 100, "win_rate": 0.0, "mean_turns": None},
-    {"iteration": 2, "steps": 200},  # an iteration without an evaluation
-    {"iteration": 3, "steps": 300, "win_rate": 0.5, "mean_turns": 12.5},
+    {"iteration": 1, "steps": 100, "seconds": 2.5, "win_rate": 0.0, "mean_turns": None},
+    {"iteration": 2, "steps": 200, "seconds": 5.0},  # an iteration without an evaluation
+    {"iteration": 3, "steps": 300, "seconds": 7.0, "win_rate": 0.5, "mean_turns": 12.5},
 ]
 
 
-def test_curve_shows_the_evaluations_and_turns_only_where_games_were_won() -> None:
-    figure = plot.draw([ROWS[0], ROWS[2]], "a title")
-    left, right = figure.axes
-    assert left.get_title() == "a title"
-    assert left.lines[0].get_xydata().tolist() == [[100, 0], [300, 0.5]]  # pyright: ignore  # matplotlib is loosely typed
-    assert right.lines[0].get_xydata().tolist() == [[300, 12.5]]  # pyright: ignore  # matplotlib is loosely typed
+def run_of(folder: Path, rows: Sequence[Mapping[str, Any]], **settings: Any) -> RunFolder:
+    """A run with these settings and metrics."""
+    folder.mkdir(parents=True)
+    learner = ToyLearner(toy_learner.Config(**settings))
+    (folder / "config.json").write_text(json.dumps(stored_config.to_json(learner)))
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return RunFolder(folder, learner)
 
 
-def test_picture_lies_in_the_folder_of_the_run_and_its_path_is_printed(
+def rows_of(numbers: Mapping[int, float | None]) -> list[dict[str, Any]]:
+    """Rows whose column "length" has these values, by steps."""
+    return [{"iteration": step, "steps": step, "length": value} for step, value in numbers.items()]
+
+
+def one_curve(*runs: RunFolder, column: str = "length", by: plot.By = "steps") -> plot.Curve:
+    (curve,) = plot.curves(runs, [column], by)[column]
+    return curve
+
+
+# -- the points of a line ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("by", "x"), [("steps", [100, 300]), ("seconds", [2.5, 7.0]), ("iterations", [1, 3])])
+def test_line_has_the_rows_with_a_number_by_each_x(by: plot.By, x: list[float], tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run", ROWS)
+    curve = one_curve(run, column="win_rate", by=by)
+    assert (curve.x.tolist(), curve.values.tolist(), curve.label) == (x, [[0, 0.5]], "")
+    assert not curve.interpolated
+    assert one_curve(run, column="mean_turns", by=by).x.tolist() == x[1:]  # null where no game was won
+
+
+def test_runs_that_differ_only_in_their_seed_are_one_line(tmp_path: Path) -> None:
+    a = run_of(tmp_path / "a", rows_of({1: 1.0, 2: 6.0}), seed=0)
+    b = run_of(tmp_path / "b", rows_of({1: 3.0, 2: 4.0}), seed=1)
+    curve = one_curve(a, b)
+    assert curve.values.tolist() == [[1, 6], [3, 4]]
+    assert (curve.label, curve.interpolated, curve.remark) == ("", False, "")
+
+
+def test_seeds_with_other_x_are_interpolated_where_all_have_values(tmp_path: Path) -> None:
+    """Between 2, where the later seed begins, and 4, where the shorter one ends."""
+    long = run_of(tmp_path / "long", rows_of({1: 0.0, 2: 10.0, 4: 30.0, 5: 99.0}), seed=0)
+    short = run_of(tmp_path / "short", rows_of({1: None, 2: 1.0, 3: 2.0, 4: 3.0}), seed=1)
+    curve = one_curve(long, short)
+    assert curve.x.tolist() == [2, 3, 4]
+    assert curve.values.tolist() == [[10, 20, 30], [1, 2, 3]]
+    assert curve.interpolated
+    assert curve.remark == f"{short.folder} ends at 4, before other seeds; so does the line of length"
+
+
+def test_seeds_without_a_common_x_have_no_line(tmp_path: Path) -> None:
+    early = run_of(tmp_path / "early", rows_of({1: 0.0, 2: 1.0}), seed=0)
+    late = run_of(tmp_path / "late", rows_of({3: 0.0, 4: 1.0}), seed=1)
+    curve = one_curve(early, late)
+    assert curve.x.size == 0
+    assert curve.remark == f"length has no line: {early.folder} ends at 2, before another seed begins at 3"
+    plot.draw({"length": [curve]})
+
+
+def test_run_without_the_column_is_named(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path / "a", ROWS, num_envs=2), run_of(tmp_path / "b", ROWS[1:2])]
+    with_rate, without = plot.curves(runs, ["win_rate"])["win_rate"]
+    assert (with_rate.remark, without.remark) == ("", f"{tmp_path / 'b'} has no numbers in win_rate")
+    assert without.x.size == 0
+
+
+# -- labels --------------------------------------------------------------------------------------------------------
+
+
+def test_labels_are_the_settings_that_differ(tmp_path: Path) -> None:
+    rows = rows_of({1: 0.0})
+    settings: list[dict[str, Any]] = [
+        {"learning_rate": 0.25, "sizes": (3, 2)},
+        {"learning_rate": 1e-5, "sizes": (3, 2)},
+        {"learning_rate": 0.25, "sizes": (4,)},
+    ]
+    runs = [run_of(tmp_path / f"{i}-{seed}", rows, seed=seed, **s) for i, s in enumerate(settings) for seed in (0, 1)]
+    lines = plot.curves(runs, ["length"])["length"]
+    assert [line.label for line in lines] == [
+        "learning_rate=0.25, sizes=3 2",
+        "learning_rate=1e-05, sizes=3 2",
+        "learning_rate=0.25, sizes=4",
+    ]
+    assert [line.values.shape for line in lines] == [(2, 1)] * 3
+
+
+def test_label_leaves_out_settings_that_follow_from_the_game(tmp_path: Path) -> None:
+    rows = rows_of({1: 0.0})
+    ours = {"env": "sticks", "num_envs": 4}
+    runs = [
+        run_of(tmp_path / "a", rows, **ours, learning_rate=0.1),
+        run_of(tmp_path / "b", rows, **ours, learning_rate=0.2),
+        run_of(tmp_path / "c", rows, env="stones", num_envs=8, learning_rate=0.1),
+    ]
+    labels = [line.label for line in plot.curves(runs, ["length"])["length"]]
+    assert labels == ["sticks, learning_rate=0.1", "sticks, learning_rate=0.2", "stones, learning_rate=0.1"]
+
+
+# -- the picture ---------------------------------------------------------------------------------------------------
+
+
+def curve(label: str, x: Sequence[float], *values: Sequence[float], interpolated: bool = False) -> plot.Curve:
+    return plot.Curve(label, np.array(x, np.float64), np.array(values, np.float64), interpolated, "")
+
+
+def test_panel_shows_the_median_in_a_band_from_lowest_to_highest() -> None:
+    seeds = curve("a=1", [1, 2], [0, 5], [2, 4], [9, 3])
+    figure: Any = plot.draw({"length": [seeds, curve("a=2", [1, 2], [7, 7])], "other": [curve("", [], [])] * 2})
+    panel, other = figure.axes
+    assert [line.get_xydata().tolist() for line in panel.lines] == [[[1, 2], [2, 4]], [[1, 7], [2, 7]]]
+    (band,) = panel.collections
+    assert {tuple(point) for point in band.get_paths()[0].vertices} == {(1, 0), (2, 3), (2, 5), (1, 9)}
+    assert [text.get_text() for text in other.texts] == ["no numbers"]
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert shown == ["a=1, 3 seeds", "a=2", "line: median of seeds; band: lowest to highest"]
+
+
+def test_legend_says_once_how_many_seeds_there_are_and_that_they_are_interpolated() -> None:
+    lines = [curve(label, [1], [1], [2], interpolated=True) for label in ("a=1", "a=2")]
+    figure: Any = plot.draw({"length": lines})
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert shown == ["a=1", "a=2", "line: median of 2 seeds, interpolated; band: lowest to highest"]
+
+
+@pytest.mark.parametrize(
+    ("last", "log_x", "scale"),
+    [(100, None, "linear"), (101, None, "log"), (100, True, "log"), (101, False, "linear")],
+)
+def test_x_axis_is_logarithmic_on_request_or_over_a_hundredfold_range(
+    last: float, log_x: bool | None, scale: str
+) -> None:
+    figure: Any = plot.draw({"length": [curve("", [1, last], [0, 1])]}, log_x=log_x)
+    assert figure.axes[0].get_xscale() == scale
+    assert figure.legends == []
+
+
+def test_no_two_of_forty_lines_look_the_same() -> None:
+    assert len({tuple(plot.style_of(index).items()) for index in range(40)}) == 40
+
+
+# -- the command ---------------------------------------------------------------------------------------------------
+
+
+def test_picture_of_a_run_lies_in_its_folder(
     untrained: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "run"
     run = RunFolder.create(folder, agents.open_run(untrained.first).learner)
     for row in ROWS:
-        run.log({name: float("nan") if value is None else value for name, value in row.items()})
+        run.log({name: math.nan if value is None else value for name, value in row.items()})
     run.close()
+    assert run_command(plot.main, folder) is None
+    png, svg = folder / "learning_curve.png", folder / "learning_curve.svg"
+    assert capsys.readouterr().out.split() == [str(png), str(svg)]
+    assert png.read_bytes().startswith(b"\x89PNG")
+    before = svg.read_bytes()
+    assert b"<svg" in before
     run_command(plot.main, folder)
-    assert capsys.readouterr().out.strip() == str(folder / "learning_curve.png")
-    assert (folder / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
+    assert svg.read_bytes() == before  # no dates, no random names
+
+
+@pytest.fixture
+def ppo_config(untrained: Runs) -> str:
+    return (untrained.first / "config.json").read_text()
+
+
+def test_folder_of_a_sweep_stands_for_its_runs(
+    ppo_config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for gamma in ("0.3", "0.5"):
+        for seed in ("0", "1"):
+            folder = tmp_path / "sweep" / f"gamma={gamma}" / f"seed={seed}"
+            folder.mkdir(parents=True)
+            settings = json.loads(ppo_config)
+            settings["settings"] |= {"gamma": float(gamma), "seed": int(seed)}
+            (folder / "config.json").write_text(json.dumps(settings))
+            (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS[: 1 + 2 * int(seed)]))
+    sweep = tmp_path / "sweep"
+    runs = plot.open_runs([sweep, sweep / "gamma=0.3", sweep / "gamma=0.3" / "seed=0"])
+    assert [str(run.folder.relative_to(sweep)) for run in runs] == [
+        *("gamma=0.3/seed=0", "gamma=0.3/seed=1", "gamma=0.5/seed=0", "gamma=0.5/seed=1")
+    ]
+    lines = plot.curves(runs, ["win_rate"])["win_rate"]
+    assert [(line.label, line.values.shape[0]) for line in lines] == [("gamma=0.3", 2), ("gamma=0.5", 2)]
+    run_command(plot.main, sweep, "--columns", "win_rate", "--output", tmp_path / "new" / "gamma=0.3.svg")
+    shown = capsys.readouterr()
+    assert [Path(line).name for line in shown.out.split()] == ["gamma=0.3.png", "gamma=0.3.svg"]
+    assert len(shown.err.splitlines()) == 2  # each line ends with its first seed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--columns", "win_rat"],
+            "no run has the column 'win_rat'; the columns are iteration, steps, seconds, win_rate",
+        ),
+        (["--output", "curve.pdf"], "output must end in .png or .svg, which are both written, or in neither"),
+    ],
+)
+def test_wrong_argument_is_refused_with_what_is_allowed(
+    arguments: list[str], message: str, ppo_config: str, tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text(ppo_config)
+    (tmp_path / "metrics.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
+    assert message in error_of(plot.main, tmp_path, *arguments)
+
+
+def test_several_runs_need_an_output(untrained: Runs) -> None:
+    assert "2 folders need --output: the path of the picture" in error_of(plot.main, untrained.first, untrained.second)
+
+
+def test_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    assert f"{tmp_path} holds no run: expected a folder that train.ppo wrote" in error_of(plot.main, tmp_path)
+
+
+def test_changed_settings_are_refused(ppo_config: str, untrained: Runs, tmp_path: Path) -> None:
+    """They would give the lines wrong labels."""
+    run = RunFolder.create(tmp_path / "run", agents.open_run(untrained.first).learner)
+    run.save(agents.open_run(untrained.first).restore())
+    run.close()
+    (tmp_path / "run" / "config.json").write_text(ppo_config.replace('"gamma": 0.99', '"gamma": 0.5'))
+    assert "was changed since the run started: gamma was 0.99 and is 0.5" in error_of(plot.main, tmp_path / "run")
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"win_rate": 0.5, "mean_turns": 3.0}, "iteration 4: steps must be a number, not 'nothing'"),
-        ({"steps": 400, "win_rate": "x", "mean_turns": 3.0}, "iteration 4: win_rate must be a number, not 'x'"),
-        ({"steps": 400, "win_rate": 0.5}, "iteration 4: mean_turns must be a number, not 'nothing'"),
+        ({"win_rate": 0.5, "mean_turns": 3.0}, "line 2: steps must be a number, not 'nothing'"),
+        ({"steps": 400, "win_rate": "x", "mean_turns": 3.0}, "line 2: win_rate must be a number, not 'x'"),
+        ({"steps": 400, "win_rate": True, "mean_turns": 3.0}, "line 2: win_rate must be a number, not True"),
+        (
+            {"steps": 100, "win_rate": 0.5, "mean_turns": 3.0},
+            "line 2: steps must be more than 100, its last value, not 100",
+        ),
+        (["x"], 'line 2 must be an object with an "iteration", not ["x"]'),
     ],
 )
-def test_evaluation_without_a_number_is_named(
-    row: dict[str, Any], message: str, untrained: Runs, tmp_path: Path
-) -> None:
-    config = (untrained.first / "config.json").read_text()
-    (tmp_path / "config.json").write_text(config)
-    (tmp_path / "metrics.jsonl").write_text(json.dumps({"iteration": 4} | row) + "\n")
+def test_damaged_row_is_named(row: Any, message: str, ppo_config: str, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(ppo_config)
+    second = {"iteration": 4} | row if isinstance(row, dict) else row
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (ROWS[0], second)))
     assert f"{tmp_path / 'metrics.jsonl'}, {message}" in error_of(plot.main, tmp_path)
 
 
-def test_run_without_evaluations_is_refused(untrained: Runs) -> None:
-    assert "has no evaluations to draw: train with --evaluate-every" in error_of(plot.main, untrained.first)
+def test_run_without_evaluations_is_refused(untrained: Runs, ppo_config: str, tmp_path: Path) -> None:
+    assert "the runs have no metrics yet" in error_of(plot.main, untrained.first)
+    (tmp_path / "config.json").write_text(ppo_config)
+    (tmp_path / "metrics.jsonl").write_text(json.dumps(ROWS[1]) + "\n")
+    assert "evaluations add win_rate and others: train with --evaluate-every" in error_of(plot.main, tmp_path)

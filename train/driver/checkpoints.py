@@ -74,6 +74,11 @@ class Checkpoints:
         arguments = ocp.args.PyTreeRestore(item=placed, restore_args=restore_args, partial_restore=part != "")
         return jax.tree.map(_restored, like, self._manager.restore(iteration, args=arguments))
 
+    def remove(self, iterations: Sequence[int]) -> None:
+        """Removes the checkpoints of these iterations."""
+        for iteration in iterations:
+            self._manager.delete(iteration)
+
     def num_bytes(self, iteration: int) -> int:
         """Returns the size of a checkpoint's files. Raises FileNotFoundError if they are removed meanwhile."""
         files = [path for path in (self.folder / str(iteration)).rglob("*") if path.is_file()]

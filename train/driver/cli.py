@@ -100,7 +100,9 @@ def parse(learner_type: type[Learner], config_for: Callable[..., Any], arguments
 def open_run(arguments: Arguments[Any], learner_type: type[Learner]) -> tuple[Learner, Recorder, Settings]:
     """Returns the run of this process, with process 0's settings. Errors of process 0 are raised in every process."""
     settings = arguments.settings
-    if settings.coordinator is not None:
+    if settings.distributed:
+        processes.join_detected(settings.join_timeout)
+    elif settings.coordinator is not None:
         processes.join(settings.coordinator, settings.processes, settings.process_id, settings.join_timeout)
     if processes.is_leader():
         return open_as_leader(learner_type(arguments.config), settings)
@@ -111,6 +113,7 @@ def open_as_leader(learner: Learner, settings: Settings) -> tuple[Learner, Recor
     """Opens or creates the folder, and sends the settings to the other processes."""
     try:
         check_memory(learner, sharding.mesh_for(settings.devices, learner.divisible).size)  # before there is a folder
+        loop.evaluation_opponent(learner, settings)
         run = create_or_resume(learner, settings)
     except (ValueError, OSError) as error:
         processes.broadcast_from_leader({"error": str(error)})

@@ -10,8 +10,9 @@ The file of a learner ends with `cli.main(MyLearner, config_for)`, which adds a 
 and training on many devices.
 """
 
+import copy
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import jax
 
@@ -51,6 +52,7 @@ class Learner(Protocol):
     name: ClassVar[str]  # the learner is the module and command train.<name>
     config_type: ClassVar[type[Any]]
     former_names: ClassVar[Mapping[str, str]]  # old names of settings -> new names; for error messages only
+    traced_settings: ClassVar[tuple[str, ...]]  # numbers that change no shape, so that `with_traced` takes them
 
     def __init__(self, config: Any) -> None: ...
 
@@ -72,6 +74,10 @@ class Learner(Protocol):
     @property
     def partition_specs(self) -> Any:
         """PartitionSpecs of `train.ops.sharding` for a train state, or a prefix of it."""
+        ...
+
+    def with_traced(self, numbers: Mapping[str, jax.Array]) -> Any:
+        """Returns the learner whose settings are these numbers, by names in `traced_settings`; see `traced_copy`."""
         ...
 
     def agent(
@@ -124,3 +130,26 @@ class Learner(Protocol):
     def iterate(self, train_state: Any) -> tuple[Any, dict[str, jax.Array]]:
         """Returns the train state after one iteration, and metrics (float32[] each)."""
         ...
+
+
+LearnerT = TypeVar("LearnerT", bound=Learner)
+
+
+def traced_copy(learner: LearnerT, numbers: Mapping[str, jax.Array]) -> LearnerT:
+    """Returns a copy of the learner whose config has these numbers, for use inside of the trace that they belong to.
+
+    Settings are checked when a config is made. So make one with every value first: nothing checks a traced number.
+
+    Args:
+      numbers: float32[] each, by names in `learner.traced_settings`.
+
+    Raises ValueError for any other name.
+    """
+    if unknown := [name for name in numbers if name not in learner.traced_settings]:
+        raise ValueError(f"only {', '.join(learner.traced_settings)} can be traced, not {', '.join(unknown)}")
+    config = copy.copy(learner.config)
+    for name, number in numbers.items():
+        object.__setattr__(config, name, number)
+    traced = copy.copy(learner)
+    object.__setattr__(traced, "config", config)
+    return traced

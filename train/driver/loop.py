@@ -1,17 +1,19 @@
 """The training loop on the host: iterations, evaluations, checkpoints, progress, and how it stops."""
 
 import functools
+import math
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 from jax.sharding import Mesh
 from tqdm import tqdm
 
@@ -43,7 +45,12 @@ class Settings:
     evaluate_every: int = 5
     """Iterations between evaluations; at the start also after iterations 1, 2, 4, ...; 0 for no evaluations."""
     evaluation_games: int = 100
-    """Games per evaluation: the policy plays one seat, drawn for each game, against uniformly random opponents."""
+    """Games per evaluation: the policy plays one seat against the evaluation opponent."""
+    evaluation_seat: int | None = None
+    """The policy's seat in evaluations. If not given, it is drawn for each game."""
+    evaluation_opponent: str = "random"
+    """The agent on all other seats in evaluations, such as greedy or runs/first@40. It must be one that JAX can
+    compile; a run plays with the checkpoint that it has when this command starts."""
     devices: int = 1
     """Devices per process, 0 for all. The boards are divided over them; each has a copy of the parameters."""
     processes: int = 1
@@ -52,6 +59,8 @@ class Settings:
     """The number of this process, from 0."""
     coordinator: str | None = None
     """HOST:PORT where the processes connect: the host of process 0, and any free port on it."""
+    distributed: bool = False
+    """Let JAX find the processes that Slurm, Open MPI, a TPU pod or Kubernetes started, instead of naming them."""
     join_timeout: int = 300
     """Seconds that processes wait for each other at the start."""
 
@@ -67,7 +76,7 @@ class Settings:
         ):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
-        processes.check_rendezvous(self.coordinator, self.processes, self.process_id)
+        processes.check_rendezvous(self.coordinator, self.processes, self.process_id, self.distributed)
 
     def evaluates(self, iteration: int) -> bool:
         """Returns whether an evaluation follows `iteration`."""
@@ -76,15 +85,31 @@ class Settings:
         return every > 0 and (doubling or iteration % every == 0)
 
 
-def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> dict[str, Any]:
-    """Trains to the end of the run, or until Ctrl-C or SIGTERM. Returns the result, which a finished run stores."""
-    config = learner.config
+class Batch(NamedTuple):
+    """The runs that one loop trains at the same time. All are at the same iteration."""
+
+    num_runs: int
+    evaluate: Callable[[Any, Settings, Agent, Any, int], Mapping[str, Any]]
+    """Returns the metrics of an evaluation: from learner, settings, opponent, train state and iteration."""
+    progress: Callable[[Config, int], "AbstractContextManager[tqdm[Any]]"]
+    """Returns the progress bar: from the settings of learning, and the iterations that are done."""
+
+
+def run_training(
+    learner: Learner, recorder: Recorder, settings: Settings, batch: Batch | None = None
+) -> dict[str, Any]:
+    """Trains to the end of the run, or until Ctrl-C or SIGTERM. Returns the result, which a finished run stores.
+
+    Args:
+      batch: for more than one run at once. Metrics are then arrays over runs, seconds are a run's share of the time.
+    """
+    config, batch = learner.config, batch or Batch(1, evaluation, progress_bar)
     mesh = sharding.mesh_for(settings.devices, learner.divisible)
     resume = f"python -m train.{learner.name} --run-dir {recorder.folder} --resume"
     named = ", ".join(str(value) for name, value in learner.summary.items() if name != "seed")
     log(f"{named}: {config.num_iterations} iterations of {config.steps_per_iteration:,} steps")
-    log(f"run folder {recorder.folder}; devices: {mesh.size}, processes: {settings.processes}; compiling ...")
-    if settings.processes > 1:  # every process prints it, because any of them may be lost
+    log(f"run folder {recorder.folder}; devices: {mesh.size}, processes: {jax.process_count()}; compiling ...")
+    if jax.process_count() > 1:  # every process prints it, because any of them may be lost
         print(f"if a process is lost, continue with: {resume}", file=sys.stderr, flush=True)
 
     compile_start = time.monotonic()
@@ -95,7 +120,7 @@ def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> di
         log("the run is finished already; a larger --total-steps continues it")
         recorder.close()
         return stored
-    recorder.truncate_metrics(first)
+    last_kept = recorder.truncate_metrics(first)
     if is_multiple(first, settings.keep_every):
         recorder.save(sharding.replicate(train_state, mesh), settings.keep_every)
     iterate = compile_iteration(learner, train_state, mesh)
@@ -103,7 +128,8 @@ def run_training(learner: Learner, recorder: Recorder, settings: Settings) -> di
     log(f"compiled in {time.monotonic() - compile_start:.1f} s{resumed}")
 
     start = time.monotonic()
-    train_state, row = iterate_until_stopped(learner, recorder, settings, mesh, iterate, train_state)
+    before = seconds_of(last_kept)
+    train_state, row = iterate_until_stopped(learner, recorder, settings, batch, mesh, iterate, train_state, before)
     result = result_of(learner, recorder, int(train_state.iteration), time.monotonic() - start, row)
     if result["finished"]:
         recorder.finish(result)
@@ -117,38 +143,52 @@ def iterate_until_stopped(
     learner: Learner,
     recorder: Recorder,
     settings: Settings,
+    batch: Batch,
     mesh: Mesh,
     iterate: Callable[[Any], Any],
     train_state: Any,
-) -> tuple[Any, dict[str, float]]:
+    seconds_before: float,
+) -> tuple[Any, dict[str, Any]]:
     """The train state and the row of metrics after the last iteration of the run, or the one that a signal stopped.
 
-    The row is empty where no iteration was left.
+    The row is empty where no iteration was left. `seconds_before` are the seconds of the iterations before this start.
     """
     config, first = learner.config, int(train_state.iteration)
-    row: dict[str, float] = {}
-    spent = 0.0  # seconds in iterations, without evaluations
-    with stop_signal() as stop, progress_bar(config, first) as bar:
+    opponent = evaluation_opponent(learner, settings) if processes.is_leader() else RandomAgent(learner.env)
+    row: dict[str, Any] = {}
+    spent = 0.0  # seconds in iterations, without evaluations; a run's share of them
+    with stop_signal() as stop, batch.progress(config, first) as bar:
         for iteration in range(first + 1, config.num_iterations + 1):
             iteration_start = time.monotonic()
             train_state, metrics = iterate(train_state)
             row = {"iteration": iteration, "steps": iteration * config.steps_per_iteration, **to_floats(metrics)}
-            spent += time.monotonic() - iteration_start
+            spent += (time.monotonic() - iteration_start) / batch.num_runs
+            row["seconds"] = seconds_before + spent
             row["steps_per_second"] = (iteration - first) * config.steps_per_iteration / spent
             last = iteration == config.num_iterations
             if processes.is_leader() and (settings.evaluates(iteration) or (last and settings.evaluate_every)):
-                row |= evaluation(learner, settings, train_state, iteration)
-                bar.set_postfix(win_rate=f"{row['win_rate']:.3f}", turns=f"{row['mean_turns']:.1f}")
-                bar.write(describe(row, config), file=sys.stderr)
+                row |= batch.evaluate(learner, settings, opponent, train_state, iteration)
+                shown = {name: mean_over_runs(value) for name, value in row.items()}
+                bar.set_postfix(win_rate=f"{shown['win_rate']:.3f}", turns=f"{shown['mean_turns']:.1f}")
+                bar.write(describe(shown, config, batch.num_runs), file=sys.stderr)
             recorder.log(row)
             stopping = processes.any_process(stop.is_set())  # asked once: every process then stops here
             due = iteration % settings.checkpoint_every == 0 or is_multiple(iteration, settings.keep_every)
             if last or stopping or due:
                 recorder.save(sharding.replicate(train_state, mesh), settings.keep_every)
-            bar.update(config.steps_per_iteration)
+            bar.update(config.steps_per_iteration * batch.num_runs)
             if stopping:
                 break
     return train_state, row
+
+
+def seconds_of(last_kept: Mapping[str, Any] | None) -> float:
+    """Returns the seconds of training up to a row of metrics. None stands for the start of a run.
+
+    They are NaN where the row has none, because an older version wrote it.
+    """
+    seconds = 0.0 if last_kept is None else last_kept.get("seconds")
+    return math.nan if seconds is None else float(seconds)
 
 
 def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:
@@ -169,7 +209,7 @@ def compile_iteration(learner: Learner, train_state: Any, mesh: Mesh) -> Callabl
 
 
 def result_of(
-    learner: Learner, recorder: Recorder, iteration: int, seconds: float, row: dict[str, float]
+    learner: Learner, recorder: Recorder, iteration: int, seconds: float, row: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Returns the result that a run prints at its end; `row` is its last row of metrics."""
     config = learner.config
@@ -181,26 +221,64 @@ def result_of(
         "finished": iteration >= config.num_iterations,
         "seconds": round(seconds, 1),
         "steps_per_second": round(row["steps_per_second"]) if row else None,
-        **rounded({name: row[name] for name in ("win_rate", "mean_turns") if name in row}),
+        **rounded({name: mean_over_runs(row[name]) for name in ("win_rate", "mean_turns") if name in row}),
     }
 
 
-def evaluation(learner: Learner, settings: Settings, train_state: TrainState, iteration: int) -> dict[str, float]:
-    """Returns the results of games against random opponents. Their key depends only on the iteration."""
-    key = jax.random.fold_in(jax.random.key(EVALUATION_SEED), iteration)
+def evaluation_key(iteration: int) -> jax.Array:
+    """Returns the key of the games of an evaluation."""
+    return jax.random.fold_in(jax.random.key(EVALUATION_SEED), iteration)
+
+
+def evaluation_opponent(learner: Learner, settings: Settings) -> Agent:
+    """Returns the agent that evaluations play against; with no evaluations, the random one.
+
+    Raises FileNotFoundError or ValueError if there is no such agent, ValueError if it plays on the host or the game
+    has no seat `evaluation_seat`.
+    """
+    if not settings.evaluate_every:
+        return RandomAgent(learner.env)
+    seat, num_players = settings.evaluation_seat, learner.env.num_players
+    if seat is not None and not 0 <= seat < num_players:
+        raise ValueError(f"evaluation_seat must be from 0 to {num_players - 1}, not {seat}")
+    opponent = learner.make_agent(settings.evaluation_opponent)
+    if not opponent.on_device:
+        raise ValueError(
+            f"evaluation_opponent = {settings.evaluation_opponent} plays on the host, and an evaluation is one "
+            "compiled program: choose another agent, or play it with train.evaluate after training"
+        )
+    return opponent
+
+
+def evaluation(
+    learner: Learner, settings: Settings, opponent: Agent, train_state: TrainState, iteration: int
+) -> dict[str, float]:
+    """Returns the results of games against an opponent. Their key depends only on the iteration."""
+    key = evaluation_key(iteration)
     agent = learner.agent(sharding.local_copy(train_state.params))
-    return to_floats(_evaluate(learner.env, settings.evaluation_games, agent, key))
+    games, seat = settings.evaluation_games, settings.evaluation_seat
+    return to_floats(_evaluate(learner.env, games, seat, agent, opponent, key))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _evaluate(env: Env[Any], num_games: int, agent: Agent, key: jax.Array) -> dict[str, jax.Array]:
-    """`arena.evaluate` against random opponents, compiled once per game."""
-    return arena.evaluate(env, agent, RandomAgent(env), key, num_games)
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _evaluate(
+    env: Env[Any], num_games: int, seat: int | None, agent: Agent, opponent: Agent, key: jax.Array
+) -> dict[str, jax.Array]:
+    """`arena.evaluate`, compiled once per game and kind of agents."""
+    return arena.evaluate(env, agent, opponent, key, num_games, seat=seat)
 
 
-def describe(row: dict[str, float], config: Config) -> str:
+def mean_over_runs(value: Any) -> float:
+    """Returns the mean of the finite entries of an array over runs; a number itself."""
+    values = np.ravel(value)
+    found = values[np.isfinite(values)]
+    return float(found.mean()) if found.size else float("nan")
+
+
+def describe(row: dict[str, float], config: Config, num_runs: int = 1) -> str:
     """Returns an evaluation as one line of text."""
-    left = (config.num_iterations * config.steps_per_iteration - row["steps"]) / row["steps_per_second"]
+    left = config.num_iterations * config.steps_per_iteration - row["steps"]
+    left *= num_runs / row["steps_per_second"]
     return (
         f"{row['steps']:>12,.0f} steps   win rate {row['win_rate']:.3f}   turns to win {row['mean_turns']:5.1f}   "
         f"{row['steps_per_second']:,.0f} steps/s   {left:.0f} s left"
@@ -228,7 +306,11 @@ def log(text: str) -> None:
 
 @contextmanager
 def stop_signal() -> Generator[threading.Event]:
-    """Yields an event that the first Ctrl-C or SIGTERM sets, to end a run after an iteration. A second one kills."""
+    """Yields an event that the first Ctrl-C or SIGTERM sets, to end a run after an iteration. A second one kills.
+
+    In a run of many processes, a first signal that comes after the run does not kill either. A scheduler signals all
+    processes, but not at the same moment: a process that already waits for the others must not be lost to them.
+    """
     stop = threading.Event()
 
     def ask(signum: int, frame: object) -> None:
@@ -241,5 +323,6 @@ def stop_signal() -> Generator[threading.Event]:
     try:
         yield stop
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        if jax.process_count() == 1:
+            for number, handler in before.items():
+                signal.signal(number, handler)

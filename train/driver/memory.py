@@ -3,6 +3,7 @@
 import math
 import os
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,16 @@ from train.ops.sharding import is_key
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # bytes, or "max"
 
 
-def check_memory(learner: Learner, num_devices: int) -> None:
-    """Raises ValueError when `learner.held_arrays` are larger than the memory of the devices."""
+def check_memory(
+    learner: Learner, num_devices: int, config: Config | None = None, counts: Mapping[str, int] | None = None
+) -> None:
+    """Raises ValueError when `learner.held_arrays` are larger than the memory of the devices.
+
+    Args:
+      num_devices: of the run, over all processes.
+      config: the settings that the message names; None for those of the learner.
+      counts: other numbers that can be reduced, by their names in the message.
+    """
     key = jax.eval_shape(lambda: jax.random.key(0))
     with warnings.catch_warnings(action="ignore"):  # of indices that are too large for 32 bits
         arrays = jax.tree.leaves(jax.eval_shape(learner.held_arrays, key))
@@ -26,7 +35,8 @@ def check_memory(learner: Learner, num_devices: int) -> None:
     if needed > available:
         largest = max(arrays, key=num_bytes)
         shape = f"{largest.dtype}[{', '.join(f'{size:,}' for size in largest.shape)}]"
-        named = settings_in_shape(learner.config, largest.shape)
+        named = [f"{name} = {count:,}" for name, count in (counts or {}).items() if count > 1]
+        named += settings_in_shape(config or learner.config, largest.shape)
         raise ValueError(
             f"a run with these settings needs at least {gigabytes(needed)} of memory; "
             f"there are {gigabytes(available)}. Its largest array is {shape}: "

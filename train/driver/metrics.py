@@ -8,10 +8,13 @@ import jax
 import numpy as np
 
 
-def to_floats(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """Returns scalars on any device as floats, in the same order."""
-    values = jax.device_get([*metrics.values()])
-    return {name: float(np.asarray(value)) for name, value in zip(metrics, values, strict=True)}
+def to_floats(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns scalars on any device as floats, and arrays as float64 arrays on the host, in the same order."""
+    values = [np.asarray(value) for value in jax.device_get([*metrics.values()])]
+    return {
+        name: value.astype(np.float64) if value.ndim else float(value)
+        for name, value in zip(metrics, values, strict=True)
+    }
 
 
 def finite(numbers: Mapping[str, float]) -> dict[str, float | None]:

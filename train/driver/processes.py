@@ -3,6 +3,8 @@
     python -m train.<learner> ... --coordinator HOST:PORT --processes 2 --process-id 0        on HOST
     python -m train.<learner> ... --coordinator HOST:PORT --processes 2 --process-id 1        anywhere else
 
+    srun --ntasks 2 python -m train.<learner> ... --distributed                               on a cluster
+
 Process 0 is the leader: only the leader reads and writes the run folder, evaluates and logs. The others need no access
 to the folder. All processes run the same programs on arrays that are divided over the devices of all processes. So each
 process must call the same collectives in the same order. Therefore all common decisions pass through this module.
@@ -30,11 +32,18 @@ from jax.experimental import multihost_utils
 HEARTBEAT_TIMEOUT = 30  # seconds until a silent process counts as lost; a broken connection is noticed at once
 MAX_MESSAGE_BYTES = 1 << 16  # of `broadcast_from_leader`
 
+LAUNCHERS = "srun of Slurm, mpirun of Open MPI 4, a TPU pod, or an indexed Job of Kubernetes"  # those that JAX detects
+
 _stdout: int | None = None  # a copy of standard output, in a process of many
 
 
-def check_rendezvous(coordinator: str | None, processes: int, process_id: int) -> None:
-    """Raises ValueError unless all three fit together."""
+def check_rendezvous(coordinator: str | None, processes: int, process_id: int, distributed: bool) -> None:
+    """Raises ValueError unless all of them fit together."""
+    if distributed and (coordinator is not None or processes != 1 or process_id != 0):
+        raise ValueError(
+            "--distributed finds the processes itself: leave it out, or leave out --coordinator, --processes and "
+            "--process-id, which name them by hand"
+        )
     if not 0 <= process_id < processes:
         raise ValueError(f"process_id must be from 0 to processes - 1 = {processes - 1}, not {process_id}")
     if coordinator is None and processes > 1:
@@ -52,20 +61,62 @@ def join(coordinator: str, processes: int, process_id: int, timeout: int) -> Non
 
     Raises ValueError in every process if one process has fewer devices than another.
     """
-    global _stdout
     print(
         f"process {process_id} waits up to {timeout} s for the other {processes - 1}: each must be started, and must "
         f"reach process 0 at {coordinator}",
         file=sys.stderr,
         flush=True,
     )
+    _connect(timeout, coordinator, processes, process_id)
+    _compare_devices()
+
+
+def join_detected(timeout: int) -> None:
+    """`join` for the processes that one of the LAUNCHERS started, with the addresses and numbers that JAX detects.
+
+    Raises ValueError also if JAX detects none.
+    """
+    print(
+        f"JAX looks for the processes that the launcher started, and waits up to {timeout} s for all of them",
+        file=sys.stderr,
+        flush=True,
+    )
+    try:
+        _connect(timeout)
+    except jax.errors.JaxRuntimeError:
+        raise  # they were detected, and could not connect
+    except (ValueError, KeyError, RuntimeError) as error:
+        if jax.distributed.is_initialized():
+            raise
+        raise ValueError(
+            f"--distributed finds the processes that {LAUNCHERS} started, and found none here (JAX: {error}); "
+            "otherwise name them with --coordinator HOST:PORT, --processes and --process-id"
+        ) from error
+    _compare_devices()
+
+
+def _connect(timeout: int, *rendezvous: Any) -> None:
+    """Starts JAX's distributed runtime. Standard output then goes to standard error, until `leave`.
+
+    The rendezvous is the coordinator, the number of processes and the number of this one. JAX detects an empty one.
+    """
+    global _stdout
     sys.stdout.flush()
     _stdout = os.dup(1)
     os.dup2(2, 1)  # gloo prints; standard output is kept for the result
     jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM
-    jax.distributed.initialize(
-        coordinator, processes, process_id, initialization_timeout=timeout, heartbeat_timeout_seconds=HEARTBEAT_TIMEOUT
-    )
+    try:
+        jax.distributed.initialize(
+            *rendezvous, initialization_timeout=timeout, heartbeat_timeout_seconds=HEARTBEAT_TIMEOUT
+        )
+    except Exception:
+        if not jax.distributed.is_initialized():  # there is nobody to leave
+            _restore_stdout()
+        raise
+
+
+def _compare_devices() -> None:
+    """Raises ValueError in every process if one process has fewer devices than another, after all have left."""
     try:
         check_devices([device.process_index for device in jax.devices()])
     except ValueError:
@@ -85,12 +136,19 @@ def check_devices(process_of_device: Sequence[int]) -> None:
 
 def leave() -> None:
     """Waits until all processes call this, then disconnects. It does nothing in a single process."""
-    global _stdout
     if _stdout is not None:
         jax.distributed.shutdown()
-        sys.stdout.flush()
-        os.dup2(_stdout, 1)
-        _stdout = None
+        _restore_stdout()
+
+
+def _restore_stdout() -> None:
+    """Undoes what `_connect` did to standard output."""
+    global _stdout
+    assert _stdout is not None
+    sys.stdout.flush()
+    os.dup2(_stdout, 1)
+    os.close(_stdout)
+    _stdout = None
 
 
 def abandon(error: BaseException, message: str | None, status: int = 1) -> None:

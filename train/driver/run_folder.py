@@ -43,7 +43,7 @@ class Recorder(Protocol):
 
     def restore(self) -> Any | None: ...
     def save(self, train_state: Any, keep_every: int = 0) -> None: ...
-    def truncate_metrics(self, iteration: int) -> None: ...
+    def truncate_metrics(self, iteration: int) -> dict[str, Any] | None: ...
     def log(self, row: Mapping[str, float]) -> None: ...
     def result(self) -> dict[str, Any] | None: ...
     def finish(self, result: Mapping[str, Any]) -> None: ...
@@ -58,7 +58,7 @@ class NullRecorder:
 
     def restore(self) -> None: ...
     def save(self, train_state: Any, keep_every: int = 0) -> None: ...
-    def truncate_metrics(self, iteration: int) -> None: ...
+    def truncate_metrics(self, iteration: int) -> dict[str, Any] | None: ...
     def log(self, row: Mapping[str, float]) -> None: ...
     def result(self) -> None: ...
     def finish(self, result: Mapping[str, Any]) -> None: ...
@@ -106,19 +106,7 @@ class RunFolder:
 
     def lock(self) -> None:
         """Reserves the folder for this process until `close`. Raises BlockingIOError if another process trains."""
-        file = (self.folder / "lock").open("a+")
-        try:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            holder = file.read().strip() or "another process"
-            file.close()
-            raise BlockingIOError(f"{self.folder} is in use by {holder}: wait for it to end, or stop it") from None
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
-        file.flush()
-        self._lock = file
+        self._lock = lock_folder(self.folder)
 
     def extend_to(self, total_steps: int) -> None:
         """Makes the run longer: writes its settings, and removes its result."""
@@ -127,7 +115,7 @@ class RunFolder:
         (self.folder / "result.json").unlink(missing_ok=True)
 
     def _write_config(self) -> None:
-        _write(self.folder / "config.json", json.dumps(stored_config.to_json(self.learner), indent=2) + "\n")
+        write_whole(self.folder / "config.json", json.dumps(stored_config.to_json(self.learner), indent=2) + "\n")
 
     def save(self, train_state: Any, keep_every: int = 0) -> None:
         """Writes a checkpoint, unless the iteration already has one, and removes those that need not stay.
@@ -149,6 +137,10 @@ class RunFolder:
     def checkpoints(self) -> list[int]:
         """Returns the iterations that have a checkpoint now, in ascending order."""
         return self._checkpoints.iterations()
+
+    def drop_after(self, iteration: int) -> None:
+        """Removes the checkpoints of later iterations, which will be repeated."""
+        self._checkpoints.remove([each for each in self.checkpoints() if each > iteration])
 
     def checkpoint_bytes(self, iteration: int) -> int:
         """Returns the size of a checkpoint's files. Raises FileNotFoundError if they are removed meanwhile."""
@@ -236,10 +228,14 @@ class RunFolder:
             return None
         return result if isinstance(result, dict) and "finished" in result else None  # pyright: ignore[reportUnknownVariableType]  # keys are strings in JSON
 
-    def truncate_metrics(self, iteration: int) -> None:
-        """Drops the metrics of iterations after `iteration`, which will be repeated."""
+    def truncate_metrics(self, iteration: int) -> dict[str, Any] | None:
+        """Drops the metrics of iterations after `iteration`, which will be repeated. Returns the last row that is kept.
+
+        It is None if no row is kept.
+        """
         kept = [row for row in self.rows() if row["iteration"] <= iteration]
-        _write(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in kept))
+        write_whole(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in kept))
+        return kept[-1] if kept else None
 
     def log(self, row: Mapping[str, float]) -> None:
         """Adds a line to the metrics; NaN and infinity become null."""
@@ -255,7 +251,7 @@ class RunFolder:
 
     def finish(self, result: Mapping[str, Any]) -> None:
         """Stores the result of a finished run."""
-        _write(self.folder / "result.json", json.dumps(result) + "\n")
+        write_whole(self.folder / "result.json", json.dumps(result) + "\n")
 
     def close(self) -> None:
         """Stops writing and releases the lock."""
@@ -264,6 +260,26 @@ class RunFolder:
             self._writer.close()
         if self._lock is not None:
             self._lock.close()
+
+
+def lock_folder(folder: Path) -> IO[str]:
+    """Returns the open file `lock`, which reserves the folder for this process until the file is closed.
+
+    Raises BlockingIOError if another process has reserved it.
+    """
+    file = (folder / "lock").open("a+")
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.seek(0)
+        holder = file.read().strip() or "another process"
+        file.close()
+        raise BlockingIOError(f"{folder} is in use by {holder}: wait for it to end, or stop it") from None
+    file.truncate(0)
+    file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+    file.flush()
+    return file
 
 
 def is_multiple(iteration: int, keep_every: int) -> bool:
@@ -282,7 +298,7 @@ def _row(line: bytes, place: str) -> dict[str, Any]:
     return row  # pyright: ignore[reportUnknownVariableType]  # keys are strings in JSON
 
 
-def _write(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """Writes the whole text or nothing, even when the process is killed meanwhile."""
     beside = path.with_suffix(path.suffix + ".new")
     beside.write_text(text)

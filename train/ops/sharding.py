@@ -10,6 +10,8 @@ The program is the one for a single device; the compiler divides it by the shard
 every device. `on_each_device` keeps such work local.
 """
 
+import contextlib
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -24,6 +26,16 @@ SHARDED = PartitionSpec("boards")  # by the leading axis
 SHARDED_BY_BOARD = PartitionSpec(None, "boards")  # [rollout_length, num_envs, ...]
 
 Tree = TypeVar("Tree")
+
+
+def provide_cores(devices: int) -> None:
+    """Makes the cores of a CPU JAX's devices: as many as asked for, all for 0. Call it before JAX starts.
+
+    Later it does nothing. Other platforms keep their devices.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with contextlib.suppress(RuntimeError):  # JAX has started
+        jax.config.update("jax_num_cpu_devices", min(devices or cores, cores))
 
 
 def mesh_for(devices: int, divisible: Mapping[str, int]) -> Mesh:

@@ -1,12 +1,13 @@
 """The table of the parameter-sharing experiment, on hand-made curves; and two iterations of the experiment itself."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from examples.papers import parameter_sharing
-from examples.papers.parameter_sharing import MEASURES, PAPER, Arguments, finite, reached, table, train
+from examples.papers.parameter_sharing import MEASURES, PAPER, Arguments, draw, finite, reached, table, train
 
 STEPS = [4000 * (i + 1) for i in range(12)]
 
@@ -53,9 +54,16 @@ def test_table_has_our_median_and_range_beside_the_paper() -> None:
     assert "| shared | turns to win | 30.0 (30.0-30.0) | 20.7 |" in text
 
 
+def test_picture_has_a_dotted_line_of_the_paper_for_each_mode() -> None:
+    never_won = result([0.0] * 12, turns=None)
+    left, right = draw({"shared": result([1.0] * 12), "independent": never_won}).axes[:2]
+    for axes in (left, right):
+        assert sum(line.get_linestyle() == ":" for line in axes.get_lines()) == 2
+
+
 @pytest.mark.slow  # compiles an iteration for two seeds at once
-def test_two_iterations_of_two_seeds_give_their_curves() -> None:
-    curves = train("shared", Arguments(seeds=2, games=2, iterations=2, update_epochs=1))
+def test_two_iterations_of_two_seeds_give_their_curves(tmp_path: Path) -> None:
+    curves = train(Arguments(tmp_path / "sweep", ("shared",), seeds=2, games=2, iterations=2))["shared"]
     assert curves["steps"] == [4000, 8000]
     for name in ("win_rate", "mean_turns"):
         assert np.shape(curves[name]) == (2, 2)

@@ -1,6 +1,7 @@
 """The loop of a run: when it evaluates, and that an interrupted run continues to the same bits."""
 
 import dataclasses
+import math
 import os
 import signal
 import time
@@ -22,6 +23,7 @@ from tests.helpers.stored_runs import (
     train_in,
 )
 from tests.helpers.toy_learner import ToyLearner
+from train.driver import loop
 from train.driver.loop import Settings, run_training
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config
@@ -147,6 +149,39 @@ def test_signal_ends_a_run_with_a_checkpoint_from_which_it_continues(
     assert last_json(capsys)["finished"]
     assert equal_checkpoints(folder, whole_toy)
     assert metrics_of(folder) == metrics_of(whole_toy)
+    rows = RunFolder.open(folder, ToyLearner).rows()
+    for row in rows:  # the seconds of a resumed run continue from its last row
+        before = rows[5] if row["iteration"] > 6 else {"steps": 0, "seconds": 0.0}
+        since = (row["steps"] - before["steps"]) / row["steps_per_second"]
+        assert row["seconds"] == pytest.approx(before["seconds"] + since)
+
+
+def test_seconds_are_unknown_after_a_row_without_them() -> None:
+    assert loop.seconds_of(None) == 0
+    assert loop.seconds_of({"iteration": 3, "seconds": 2.5}) == 2.5
+    assert math.isnan(loop.seconds_of({"iteration": 3}))
+    assert math.isnan(loop.seconds_of({"iteration": 3, "seconds": None}))
+
+
+def test_first_signal_after_a_run_of_many_processes_does_not_kill(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The process waits for the others, which stopped for the same signal."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for processes, survives in ((1, False), (2, True)):
+        monkeypatch.setattr("jax.process_count", lambda processes=processes: processes)
+        try:
+            with loop.stop_signal() as stop:
+                pass
+            assert (signal.getsignal(signal.SIGTERM) != before[signal.SIGTERM]) == survives
+            if survives:
+                os.kill(os.getpid(), signal.SIGTERM)
+                assert stop.wait(9)
+                assert signal.getsignal(signal.SIGTERM) == before[signal.SIGTERM]  # a second one kills
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    assert "stopping" in capsys.readouterr().err
 
 
 def test_second_ctrl_c_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,158 @@
+"""The table and the picture of a sweep: medians and ranges over seeds of the last evaluation of every setting."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from train.driver.learner import Learner
+from train.driver.run_folder import RunFolder, write_whole
+
+mpl.use("Agg")
+
+COLUMNS = ("win_rate", "mean_turns", "mean_reward", "episode_length")  # of the table; summary.json has every metric
+DRAWN = ("win_rate", "mean_turns", "episode_length")  # a panel each
+LABELS = {"win_rate": "win rate", "mean_turns": "turns to win", "episode_length": "episode length"}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The numbers of a finished sweep."""
+
+    varied: list[str]
+    """The settings with more than one value."""
+    rows: list[dict[str, Any]]
+    """A row per combination of settings: "settings", "seeds", and for every metric {"median", "lowest", "highest"}."""
+
+
+def summarise(folder: Path, varied: Sequence[str], cells: Mapping[str, Learner]) -> Summary:
+    """Returns the medians and ranges over seeds of the last evaluation, or the last iteration where there is none.
+
+    Args:
+      folder: of the sweep.
+      varied: the settings that have more than one value.
+      cells: learners by the names of their folders.
+    """
+    found: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
+    for name, learner in cells.items():
+        settings = {each: getattr(learner.config, each) for each in varied}
+        row = last_evaluation(RunFolder(folder / name, learner))
+        found.setdefault(name.rpartition("/")[0], (settings, []))[1].append(row)
+    rows: list[dict[str, Any]] = []
+    for settings, of_seeds in found.values():
+        metrics = [name for name in of_seeds[0] if name != "iteration"]
+        numbers = {name: median_and_range([row.get(name) for row in of_seeds]) for name in metrics}
+        rows.append({"settings": settings, "seeds": len(of_seeds), **numbers})
+    return Summary(list(varied), rows)
+
+
+def last_evaluation(run: RunFolder) -> dict[str, Any]:
+    """Returns the last row of metrics that has an evaluation, or without one the last row."""
+    rows = [row for row in run.rows() if row["iteration"] <= run.config.num_iterations]
+    evaluated = [row for row in rows if "win_rate" in row]
+    return (evaluated or rows)[-1]
+
+
+def median_and_range(values: Sequence[float | None]) -> dict[str, float | None]:
+    """Returns the median, the lowest and the highest of the values that are not None."""
+    present = [value for value in values if value is not None]
+    if not present:
+        return dict.fromkeys(("median", "lowest", "highest"))
+    return {"median": float(np.median(present)), "lowest": min(present), "highest": max(present)}
+
+
+def write(folder: Path, summary: Summary) -> str:
+    """Writes summary.json, summary.md, summary.png and summary.svg. Returns the table."""
+    text = table(summary)
+    write_whole(folder / "summary.json", json.dumps({"varied": summary.varied, "rows": summary.rows}, indent=2) + "\n")
+    write_whole(folder / "summary.md", text + "\n")
+    draw(summary, folder / "summary")
+    return text
+
+
+def table(summary: Summary) -> str:
+    """Returns the Markdown table: a row per combination of settings, "median (lowest to highest)" in each column."""
+    columns = [name for name in COLUMNS if name in summary.rows[0]]
+    header = [*summary.varied, "seeds", *columns]
+    lines = [header, ["---"] * len(header)]
+    for row in summary.rows:
+        settings = [text_of(row["settings"][name]) for name in summary.varied]
+        lines.append([*settings, str(row["seeds"]), *(written(row[name]) for name in columns)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def short_rows(summary: Summary) -> list[dict[str, Any]]:
+    """Returns the rows with the columns of the table only."""
+    return [{name: row[name] for name in ("settings", "seeds", *COLUMNS) if name in row} for row in summary.rows]
+
+
+def written(numbers: Mapping[str, float | None]) -> str:
+    """Returns a median and its range in words."""
+    if numbers["median"] is None:
+        return "none"
+    return "{median:.4g} ({lowest:.4g} to {highest:.4g})".format(**numbers)
+
+
+def text_of(value: Any) -> str:
+    """Returns the value of a setting as a command line has it."""
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore[reportUnknownVariableType]  # of any type
+
+
+# -- the picture ---------------------------------------------------------------------------------------------------
+
+
+def draw(summary: Summary, stem: Path) -> None:
+    """Writes the picture as PNG and SVG: heat maps for two varied settings, else medians with their ranges."""
+    columns = [name for name in DRAWN if name in summary.rows[0]] or [*metrics_of(summary)][:1]
+    figure = Figure(figsize=(4.2 * len(columns), 3.8), layout="constrained")
+    panels: list[Any] = [*figure.subplots(1, len(columns), squeeze=False)[0]]
+    for axes, column in zip(panels, columns, strict=True):
+        draw_panel(figure, axes, summary, column)
+    figure.savefig(stem.with_suffix(".png"), dpi=150)
+    with mpl.rc_context({"svg.hashsalt": stem.name}):  # so that the same numbers give the same file
+        figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
+
+
+def metrics_of(summary: Summary) -> Iterator[str]:
+    """Yields the metrics of a summary."""
+    return (name for name in summary.rows[0] if name not in ("settings", "seeds"))
+
+
+def draw_panel(figure: Figure, axes: Any, summary: Summary, column: str) -> None:
+    """Draws a metric of all settings."""
+    medians = np.array([number_or_nan(row[column]["median"]) for row in summary.rows])
+    axes.set_title(LABELS.get(column, column))
+    if len(summary.varied) != 2:
+        lowest, highest = (
+            np.array([number_or_nan(row[column][name]) for row in summary.rows]) for name in ("lowest", "highest")
+        )
+        labels = [", ".join(text_of(value) for value in row["settings"].values()) for row in summary.rows]
+        places = np.arange(len(labels))
+        axes.errorbar(places, medians, yerr=(medians - lowest, highest - medians), fmt="o", capsize=3)
+        axes.set_xticks(places, labels, rotation=30 if len(labels) > 4 else 0)
+        axes.set_xlabel(", ".join(summary.varied))
+        axes.grid(alpha=0.3)
+        return
+    down, across = (
+        list(dict.fromkeys(text_of(row["settings"][name]) for row in summary.rows)) for name in summary.varied
+    )
+    grid = medians.reshape(len(down), len(across))
+    image = axes.imshow(grid, aspect="auto")
+    for (row, place), value in np.ndenumerate(grid):
+        background = image.cmap(image.norm(value))[:3]
+        color = "black" if sum(background) > 1.5 else "white"
+        axes.text(place, row, "none" if math.isnan(value) else f"{value:.3g}", ha="center", va="center", color=color)
+    axes.set_yticks(range(len(down)), down)
+    axes.set_xticks(range(len(across)), across)
+    axes.set(ylabel=summary.varied[0], xlabel=summary.varied[1])
+    figure.colorbar(image, ax=axes)
+
+
+def number_or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
