@@ -32,6 +32,7 @@ FLOORS = {
         ("random_play",),
         (
             "convolutions",
+            "networks",
             "footprint",
             "parameter_sharing",
             "peer_process",
