@@ -65,7 +65,7 @@ def measure_networks(arguments: Arguments) -> dict[str, Any]:
 
 def measure_network(game: str, network: str, arguments: Arguments) -> dict[str, Any] | None:
     """Returns the row of a network; None if it cannot play the game."""
-    sizes = {"num_envs": arguments.boards, "rollout_length": arguments.rollout_length}
+    sizes: dict[str, Any] = {"num_envs": arguments.boards, "rollout_length": arguments.rollout_length}
     config = config_for(game, network=network, update_epochs=1, num_minibatches=2, **sizes)
     try:
         learner = PPO(config)

@@ -68,7 +68,7 @@ def main() -> None:
 def train_and_play(name: str, arguments: Arguments) -> dict[str, Any]:
     """Returns the results of `train.ppo` and `train.evaluate` for one game."""
     task = TASKS[name]
-    changes = {} if arguments.total_steps is None else {"total_steps": arguments.total_steps}
+    changes: dict[str, Any] = {} if arguments.total_steps is None else {"total_steps": arguments.total_steps}
     config = config_for(task.env, seed=arguments.seed, **changes)
     settings = loop.Settings(run_dir=arguments.output / name, resume=True, evaluate_every=20)
     run = cli.create_or_resume(PPO(config), settings)
