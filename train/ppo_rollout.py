@@ -168,7 +168,7 @@ def episode_metrics(env: jaxgames.Env[Any], steps: Transition) -> Metrics:
 def winners_of(env: jaxgames.Env[Any], boards: Any, terminated: jax.Array) -> jax.Array:
     """Returns bool[rollout_length, num_envs, num_players], the winners of the boards that terminated; else False.
 
-    Few boards have terminated, and in some games it takes long to find out who won.
+    Few boards have terminated, and in some games it takes long to find out who won. `env.winners` is False for others.
     """
     shape = terminated.shape
     flat = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), boards)

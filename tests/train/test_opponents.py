@@ -1,6 +1,7 @@
 """Opponents in training: which texts name them, what is drawn when, whose action is played, and pools of the past."""
 
 import dataclasses
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,12 +14,14 @@ import pytest
 
 from jaxgames import agents
 from jaxgames.agents import RandomAgent
+from tests.helpers.commands import error_of
 from tests.helpers.scripted_agents import Preferring, Taker
 from tests.helpers.sticks import Sticks
 from tests.train.conftest import Runs
+from train.driver import cli
 from train.models.policy import MIN_ROWS_FOR_TILES
 from train.opponents import Games, Opponents, Pool
-from train.ppo import PPO, Config
+from train.ppo import PPO, Config, config_for
 
 STICKS = Sticks()
 BOXES = "dots_and_boxes(rows=2, cols=2)"
@@ -53,6 +56,24 @@ def test_text_of_a_pool_has_every_and_defaults() -> None:
     assert Pool.of(" self@every=3(size=2, temperature=0) ") == Pool(3, 2, 0)
     for text in ("random", "runs/self", "./self@40", "selfish"):
         assert Pool.of(text) is None
+
+
+def test_opponents_are_one_argument_of_the_command() -> None:
+    command = ["--opponents", "random,greedy(epsilon=0.1)", "--opponent-epsilon", "0.5", "--learn-seats", "1"]
+    config = cli.parse(PPO, config_for, ["--env", BOXES, *command]).config
+    assert (config.opponents, config.opponent_epsilon) == (("random", "greedy(epsilon=0.1)"), 0.5)
+    assert config.learn_seats == (1,)
+
+
+def test_command_with_a_wrong_opponent_makes_no_folder(untrained: Runs, tmp_path: Path) -> None:
+    def error(opponent: object) -> str:
+        main = functools.partial(cli.main, PPO, config_for)
+        size = ("--num-envs", 4, "--rollout-length", 6, "--num-minibatches", 2, "--evaluate-every", 0)
+        return error_of(main, "--env", BOXES, "--run-dir", tmp_path / "run", *size, "--opponents", opponent)
+
+    assert "holds no run" in error(tmp_path / "nothing")
+    assert "has no checkpoint of iteration 7" in error(f"{untrained.first}@7")
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(

@@ -229,7 +229,8 @@ def test_value_loss_falls_when_the_same_steps_are_repeated(collected: Collected)
 
 def test_episode_metrics_count_the_games_that_ended(collected: Collected, finals: list[list[jaxgames.State]]) -> None:
     """Lengths and returns counted by hand, over the first rollout of a run, in which every game begins."""
-    lengths, returns = list[int](), list[np.ndarray]()
+    lengths, returns, winners = list[int](), list[np.ndarray](), list[np.ndarray]()
+    winners_of = jax.jit(GAME.winners)
     for column in zip(*finals, strict=True):
         begin, total = 0, np.zeros(GAME.num_players)
         for time, state in enumerate(column, start=1):
@@ -237,6 +238,7 @@ def test_episode_metrics_count_the_games_that_ended(collected: Collected, finals
             if state.terminated | state.truncated:
                 lengths.append(time - begin)
                 returns.append(total)
+                winners.append(np.asarray(winners_of(state)))
                 begin, total = time, np.zeros(GAME.num_players)
     metrics = jax.jit(functools.partial(ppo.episode_metrics, GAME))(collected.steps)
     assert int(metrics["num_episodes"]) == len(lengths)
@@ -244,7 +246,11 @@ def test_episode_metrics_count_the_games_that_ended(collected: Collected, finals
     np.testing.assert_allclose(
         metrics["episode_truncated_rate"], collected.steps.truncated.sum() / len(lengths), rtol=1e-5
     )
+    terminated = collected.steps.terminated.sum()
+    assert 0 < np.sum(winners) == terminated < len(lengths)
+    assert metrics["episode_draw_rate"] == 0
     for seat in range(GAME.num_players):
+        np.testing.assert_allclose(metrics[f"episode_win_rate/seat_{seat}"], np.mean(winners, 0)[seat], rtol=1e-5)
         np.testing.assert_allclose(
             metrics[f"episode_return/seat_{seat}"], np.mean(returns, 0)[seat], rtol=1e-4, atol=1e-6
         )

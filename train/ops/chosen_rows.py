@@ -8,9 +8,10 @@ import jax.numpy as jnp
 
 
 def map_chosen_rows(function: Callable[[Any], jax.Array], rows: Any, chosen: jax.Array, chunk: int) -> jax.Array:
-    """Returns `function` of the chosen rows, and zeros for all others: [B, ...].
+    """Returns `function` of the chosen rows: [B, ...]. Other rows are not to be used.
 
-    The chosen rows are computed in chunks, so the cost grows with their number and not with B.
+    The chosen rows are computed in chunks, so the cost grows with their number and not with B. Other rows fill up the
+    last chunk and have the function, too; the rest is zero.
 
     Args:
       function: pytree of [chunk, ...] -> [chunk, ...]; each row of its result depends on the same row only.

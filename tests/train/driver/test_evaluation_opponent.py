@@ -1,0 +1,60 @@
+"""Evaluations during training are played against any agent that JAX can compile."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+import pytest
+
+from jaxgames import agents, arena
+from tests.helpers import toy_learner
+from tests.helpers.commands import error_of
+from tests.helpers.stored_runs import last_train_state, metrics_of, train_in
+from tests.helpers.toy_learner import ToyLearner
+from train.driver import loop
+from train.driver.loop import Settings
+
+TOY = ToyLearner(toy_learner.Config(total_steps=12))
+
+
+def settings_for(opponent: str) -> Settings:
+    return Settings(evaluate_every=3, evaluation_games=50, evaluation_opponent=opponent)
+
+
+def test_evaluation_is_played_against_the_chosen_agent(tmp_path: Path) -> None:
+    result = train_in(tmp_path / "run", TOY, settings_for("first"))
+    agent = TOY.agent(last_train_state(tmp_path / "run").params)
+    key = jax.random.fold_in(jax.random.key(loop.EVALUATION_SEED), 3)
+    evaluate = jax.jit(lambda opponent: arena.evaluate(TOY.env, agent, opponent, key, 50))
+    first, random = (evaluate(agents.make(name, TOY.env)) for name in ("first", "random"))
+    last = metrics_of(tmp_path / "run")[-1]
+    for name, number in first.items():
+        np.testing.assert_allclose(last[name], number, rtol=1e-6)
+    assert result["win_rate"] == round(float(first["win_rate"]), 4)
+    assert any(float(first[name]) != float(random[name]) for name in first)
+
+
+@dataclass(frozen=True)
+class OnHost:
+    on_device: ClassVar[bool] = False
+    env: Any
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        raise NotImplementedError
+
+
+def test_evaluation_opponent_that_cannot_play_is_refused_before_there_is_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(vars(vars(agents)["_agents"])["_constructors"], "on_host", OnHost)
+    for opponent, message in (
+        ("on_host", "evaluation_opponent = on_host plays on the host"),
+        ("nobody", "unknown agent 'nobody'; the agents are"),
+    ):
+        arguments = ("--run-dir", tmp_path / "run", "--evaluation-opponent", opponent)
+        assert message in error_of(toy_learner.main, *arguments)
+    assert not (tmp_path / "run").exists()
+    unused = Settings(evaluate_every=0, evaluation_opponent="nobody")
+    assert loop.evaluation_opponent(TOY, unused) == agents.make("random", TOY.env)
