@@ -214,15 +214,21 @@ def test_training_page_has_every_setting_with_its_default(settings: type[Any]) -
 
 
 def test_training_page_lists_exactly_the_metrics_of_a_run() -> None:
-    learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)"))
     key = jax.eval_shape(lambda: jax.random.key(0))
-    _, of_iterations = jax.eval_shape(learner.iterate, jax.eval_shape(learner.init, key))
-    player = RandomAgent(learner.env)
-    of_evaluations = jax.eval_shape(lambda key: arena.evaluate(learner.env, player, player, key, 1), key)
+
+    def metrics_of(**settings: Any) -> dict[str, Any]:
+        learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)", **settings))
+        return jax.eval_shape(learner.iterate, jax.eval_shape(learner.init, key))[1]
+
+    of_iterations = metrics_of()
+    env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
+    player = RandomAgent(env)
+    of_evaluations = jax.eval_shape(lambda key: arena.evaluate(env, player, player, key, 1), key)
 
     expected = dict.fromkeys(("iteration", "steps", "seconds", "steps_per_second"), "every row")
     expected |= {re.sub(r"seat_\d+$", "seat_<k>", metric): "every row" for metric in of_iterations}
-    expected |= {metric: "evaluations" for metric in of_evaluations if metric not in of_iterations}
+    expected |= dict.fromkeys(metrics_of(opponents=("random",)).keys() - of_iterations, "runs with opponents")
+    expected |= dict.fromkeys(of_evaluations, "evaluations")
     rows = table(PPO_PAGE, "metric", "in", "definition")
     assert {row[0].strip("`"): row[1] for row in rows} == expected
 

@@ -25,7 +25,8 @@ SHAPE = re.compile(r"(\w+?)(\d+)?\[([\d,]*)\]")
 def main(config: Config, folder: Path, iterations: int) -> None:
     learner = PPO(config)
     mesh = sharding.mesh_for(4, learner.divisible)
-    train_state = sharding.shard(jax.jit(learner.init)(jax.random.key(config.seed)), mesh, learner.partition_specs)
+    train_state = learner.load(jax.jit(learner.init)(jax.random.key(config.seed)))
+    train_state = sharding.shard(train_state, mesh, learner.partition_specs)
     placed = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
     with jax.set_mesh(mesh):
         iterate = jax.jit(learner.iterate, out_shardings=placed).lower(train_state).compile()
@@ -33,7 +34,9 @@ def main(config: Config, folder: Path, iterations: int) -> None:
     for _ in range(iterations):
         train_state, metrics = iterate(train_state)
         rows.append(jax.device_get(metrics))
-    boards = [leaf.addressable_shards for leaf in jax.tree.leaves((train_state.boards, train_state.episode_stats))]
+    games = train_state.opponents and train_state.opponents.games
+    divided = jax.tree.leaves((train_state.boards, train_state.episode_stats, games))
+    boards = [leaf.addressable_shards for leaf in divided]
     found = {
         "boards_of_devices": sorted({shard.data.shape[0] for shards in boards for shard in shards}),
         "devices_of_boards": sorted({len({shard.device for shard in shards}) for shards in boards}),

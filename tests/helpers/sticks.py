@@ -1,4 +1,7 @@
-"""A small game to test with. Three seats take 1, 2 or 3 of 7 sticks; the seat that takes the last one wins 2."""
+"""A small game to test with. Seats take 1, 2 or 3 sticks in turn; the seat that takes the last one wins.
+
+There are three seats and 7 sticks, unless it is made with other numbers. The winner is paid 1 by each other seat.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,10 +20,14 @@ class SticksState(State):
 
 @dataclass(frozen=True)
 class Sticks(Env[Any]):
-    """Action a takes a + 1 sticks. Observation bool[7, 4]: a row for each stick; the first column shows those left."""
+    """Action a takes a + 1 sticks. Observation bool[sticks, num_players + 1]: a row for each stick.
+
+    The first column shows those left, the others the seat to move, counted from the viewer.
+    """
 
     id: ClassVar[str] = "sticks"
     num_players: int = 3
+    sticks: int = 7
 
     @property
     def num_actions(self) -> int:
@@ -28,27 +35,27 @@ class Sticks(Env[Any]):
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        return (7, 4)
+        return (self.sticks, self.num_players + 1)
 
     @property
     def max_steps(self) -> int | None:
-        return 7
+        return self.sticks
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        return -1.0, 2.0
+        return -1.0, self.num_players - 1.0
 
     @property
     def zero_sum(self) -> bool:
         return True
 
     def _init(self, key: jax.Array | None) -> Any:
-        return self.at(7, 0)
+        return self.at(self.sticks, 0)
 
-    def at(self, left: int, seat: int) -> Any:
+    def at(self, left: int | jax.Array, seat: int | jax.Array) -> Any:
         return SticksState(
             current_player=jnp.int32(seat),
-            rewards=jnp.zeros(3, jnp.float32),
+            rewards=jnp.zeros(self.num_players, jnp.float32),
             terminated=jnp.bool_(left == 0),
             truncated=jnp.bool_(False),
             left=jnp.int8(left),
@@ -60,9 +67,9 @@ class Sticks(Env[Any]):
     def _step(self, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
         left = (state.left - action - 1).astype(jnp.int8)
         won = left == 0
-        paid = jnp.where(jnp.arange(3) == state.current_player, 2.0, -1.0)
+        paid = jnp.where(jnp.arange(self.num_players) == state.current_player, self.num_players - 1.0, -1.0)
         return SticksState(
-            current_player=(state.current_player + 1) % 3,
+            current_player=(state.current_player + 1) % self.num_players,
             rewards=jnp.where(won, paid, 0.0).astype(jnp.float32),
             terminated=won,
             truncated=jnp.bool_(False),
@@ -71,13 +78,13 @@ class Sticks(Env[Any]):
 
     def _observe(self, state: Any, player: jax.Array | None) -> jax.Array:
         seat = state.current_player if player is None else player
-        sticks = jnp.arange(7) < state.left
-        ahead = jnp.arange(3) == (state.current_player - seat) % 3
-        return jnp.concatenate([sticks[:, None], jnp.broadcast_to(ahead, (7, 3))], axis=-1)
+        sticks = jnp.arange(self.sticks) < state.left
+        ahead = jnp.arange(self.num_players) == (state.current_player - seat) % self.num_players
+        return jnp.concatenate([sticks[:, None], jnp.broadcast_to(ahead, (self.sticks, self.num_players))], axis=-1)
 
     def _winners(self, state: Any) -> jax.Array:
-        last_mover = (state.current_player - 1) % 3
-        return (state.left == 0) & (jnp.arange(3) == last_mover)
+        last_mover = (state.current_player - 1) % self.num_players
+        return (state.left == 0) & (jnp.arange(self.num_players) == last_mover)
 
     def _reason(self, state: Any) -> str:
         return "no sticks left" if int(state.left) == 0 else ""
@@ -95,6 +102,6 @@ class Sticks(Env[Any]):
 
     def _from_string(self, text: str) -> Any:
         left, _, seat = text.partition(" ")
-        if left not in list("01234567") or seat not in list("012"):
+        if left not in map(str, range(self.sticks + 1)) or seat not in map(str, range(self.num_players)):
             raise ValueError(f"expected 'sticks seat', not {text!r}")
         return self.at(int(left), int(seat))

@@ -45,7 +45,18 @@ ALPHA_MINI = "alpha_mini(channels=4)"  # its statistics and what it drops are th
 def test_run_on_four_devices_equals_the_run_on_one_and_sends_only_sums(
     sharing: Sharing, network: str | None, tmp_path: Path
 ) -> None:
-    config = dataclasses.replace(CONFIG, sharing=sharing, network=network)
+    check_four_devices(dataclasses.replace(CONFIG, sharing=sharing, network=network), tmp_path)
+
+
+@pytest.mark.slow  # one more start of JAX
+def test_opponents_are_copied_to_every_device_and_their_boards_divided(tmp_path: Path) -> None:
+    """A pool of policies and two agents: each device computes the moves on its own boards."""
+    opponents = ("first(epsilon=0.5)", "random", "self@every=1(size=2)")
+    check_four_devices(dataclasses.replace(CONFIG, num_envs=64, opponents=opponents, opponent_epsilon=0.25), tmp_path)
+
+
+def check_four_devices(config: Config, tmp_path: Path) -> None:
+    """Asserts that three iterations on four devices give what one device gives, and send only sums."""
     iterations = 3
     arguments = [json.dumps(dataclasses.asdict(config)), str(tmp_path), str(iterations)]
     program = [sys.executable, str(ROOT / "tests/helpers/run_on_four_devices.py"), *arguments]
@@ -58,11 +69,11 @@ def test_run_on_four_devices_equals_the_run_on_one_and_sends_only_sums(
     assert found["boards_of_devices"] == [config.num_envs // 4]
     assert found["devices_of_boards"] == [4]
     learner = PPO(config)
-    train_state = jax.jit(learner.init)(jax.random.key(config.seed))
+    train_state = learner.load(jax.jit(learner.init)(jax.random.key(config.seed)))
     num_parameters = sum(leaf.size for leaf in jax.tree.leaves(train_state.params))
     assert {name for name, _ in found["collectives"]} == {"all-reduce"}  # no rows are gathered
     largest = max(numbers for _, numbers in found["collectives"])
-    if network is None:
+    if config.network is None:
         assert num_parameters <= largest <= num_parameters + 10  # a gradient, and some means
     else:  # with statistics of the minibatch, the gradient has two parts; a row is of no such size
         assert largest <= 2 * num_parameters

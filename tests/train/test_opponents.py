@@ -1,0 +1,253 @@
+"""Opponents in training: which texts name them, what is drawn when, whose action is played, and pools of the past."""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames import agents
+from jaxgames.agents import RandomAgent
+from tests.helpers.scripted_agents import Preferring, Taker
+from tests.helpers.sticks import Sticks
+from tests.train.conftest import Runs
+from train.models.policy import MIN_ROWS_FOR_TILES
+from train.opponents import Games, Opponents, Pool
+from train.ppo import PPO, Config
+
+STICKS = Sticks()
+BOXES = "dots_and_boxes(rows=2, cols=2)"
+CONFIG = Config(env=BOXES, hidden_sizes=(8,), num_envs=4, rollout_length=6, num_minibatches=2)
+
+
+def config_of(*opponents: str, **changes: Any) -> Config:
+    return dataclasses.replace(CONFIG, opponents=opponents, **changes)
+
+
+def key(seed: int) -> jax.Array:
+    return jax.random.key(seed)
+
+
+def taker(temperature: float) -> Taker:
+    """Stands for a snapshot of the learner that takes one stick."""
+    return Taker(jnp.int32(1))
+
+
+# -- texts and settings --------------------------------------------------------------------------------------------
+
+
+def test_opponents_are_one_text_with_commas_or_several_texts() -> None:
+    expected = ("random", "runs/a(temperature=0, epsilon=0.1)", "self@every=5(size=2)")
+    assert config_of("random, runs/a(temperature=0, epsilon=0.1),self@every=5(size=2)").opponents == expected
+    assert config_of(*expected).opponents == expected
+    assert config_of().opponents == ()
+
+
+def test_text_of_a_pool_has_every_and_defaults() -> None:
+    assert Pool.of("self@every=10") == Pool(every=10, size=8, temperature=1.0)
+    assert Pool.of(" self@every=3(size=2, temperature=0) ") == Pool(3, 2, 0)
+    for text in ("random", "runs/self", "./self@40", "selfish"):
+        assert Pool.of(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("self", "expected a pool of the run's own past such as 'self@every=10'"),
+        ("self@10", "expected a pool of the run's own past such as 'self@every=10'"),
+        ("self@every=0", "every must be a positive integer in 'self@every=0', not 0"),
+        ("self@every=10(size=0)", "size must be a positive integer in .* not 0"),
+        ("self@every=10(size=2.5)", "size must be a positive integer in .* not 2.5"),
+        ("self@every=10(temperature=-1)", "temperature must be 0 or more in .* not -1"),
+        ("self@every=10(depth=3)", "a pool has no parameter 'depth'; its parameters are size and temperature"),
+    ],
+)
+def test_wrong_pool_is_refused_with_what_is_allowed(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        PPO(config_of("random", text))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"opponents": ("random,,first",)}, "opponents must be agents separated by commas, not 'random,,first'"),
+        (
+            {"learn_seats": (2,)},
+            "learn_seats must be different seats from 0 to 1 and leave one to .*, not 2",
+        ),
+        ({"learn_seats": (-1,)}, "learn_seats must be different seats from 0 to 1"),
+        ({"learn_seats": (0, 0)}, "learn_seats must be different seats .* not 0 0"),
+        ({"learn_seats": (0, 1)}, "learn_seats must be .* leave one to the opponents, not 0 1"),
+        ({"opponent_epsilon": 1.5}, "opponent_epsilon must be from 0 to 1, not 1.5"),
+        ({"opponent_epsilon": float("nan")}, "opponent_epsilon must be from 0 to 1, not nan"),
+        ({"opponents": (), "opponent_epsilon": 0.5}, "opponent_epsilon needs opponents: add --opponents random"),
+        ({"opponents": (), "learn_seats": (0,)}, "learn_seats needs opponents: add --opponents random"),
+    ],
+)
+def test_wrong_setting_of_opponents_is_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(CONFIG, **{"opponents": ("random",)} | settings)
+
+
+@dataclass(frozen=True)
+class OnHost:
+    on_device: ClassVar[bool] = False
+    env: Any
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        raise NotImplementedError
+
+
+def test_opponent_that_cannot_play_is_refused(untrained: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(vars(vars(agents)["_agents"])["_constructors"], "on_host", OnHost)
+
+    def structure(text: str) -> Any:
+        return jax.eval_shape(PPO(config_of(text)).init, key(0))
+
+    with pytest.raises(ValueError, match=r"was trained on dots_and_boxes\(rows=2, cols=3.*, not on"):
+        structure(str(untrained.other_game))
+    with pytest.raises(ValueError, match="on_host cannot be an opponent in training: it plays on the host"):
+        structure("on_host")
+    with pytest.raises(FileNotFoundError, match=r"holds no run: expected the folder of a run .* or one of the agents"):
+        structure(str(tmp_path / "nothing"))
+    with pytest.raises(ValueError, match="no parameter 'depth'"):
+        structure(f"{untrained.first}(depth=3)")
+    same_game = PPO(config_of(str(untrained.other_game), env="dots_and_boxes(rows=2, cols=3)"))
+    train_state = jax.eval_shape(same_game.init, key(0))  # needs only the settings of the other run
+    with pytest.raises(FileNotFoundError, match="has no checkpoint yet"):
+        same_game.load(train_state)
+
+
+# -- what is drawn -------------------------------------------------------------------------------------------------
+
+
+def test_each_text_is_drawn_equally_often_and_then_each_member_of_a_pool() -> None:
+    opponents = Opponents(STICKS, ("random", Pool(10, size=3)), ())
+    games = jax.jit(opponents.draw, static_argnums=1)(key(0), 60_000)
+    shares = np.bincount(np.asarray(games.opponent), minlength=4) / 60_000
+    np.testing.assert_allclose(shares, [1 / 2, 1 / 6, 1 / 6, 1 / 6], atol=0.01)  # five standard deviations
+    seats = np.asarray(games.learner_seats)
+    assert (seats.sum(1) == 1).all()
+    np.testing.assert_allclose(seats.mean(0), 1 / 3, atol=0.01)
+    together = np.bincount(np.asarray(games.opponent) * 3 + seats.argmax(1), minlength=12) / 60_000
+    np.testing.assert_allclose(together, np.repeat(shares, 3) / 3, atol=0.008)  # independent
+
+
+def test_given_seats_are_those_of_the_learner_in_every_game() -> None:
+    games = Opponents(STICKS, ("random",), (0, 2)).draw(key(0), 5)
+    np.testing.assert_array_equal(games.learner_seats, [[True, False, True]] * 5)
+
+
+def test_only_boards_that_restart_get_new_players() -> None:
+    opponents = Opponents(STICKS, ("random", Pool(10, size=50)), ())
+    before, ended = opponents.draw(key(0), 400), jnp.arange(400) % 2 == 0
+    after = opponents.restarted(before, key(1), ended)
+    kept = ~np.asarray(ended)
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(old[kept], new[kept])
+        assert (np.asarray(old)[ended] != np.asarray(new)[ended]).any()
+
+
+# -- whose action is played ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch", [30, MIN_ROWS_FOR_TILES + 72])
+def test_every_board_gets_the_action_of_its_own_opponent(batch: int) -> None:
+    """Agents of one kind are computed together, in tiles for a large batch; others on their own."""
+    opponents = Opponents(STICKS, ("a", "b", Pool(10, size=3), "c"), ())
+    prefers = Preferring(STICKS, jnp.array([0.0, 1.0, 2.0]))
+    members = (Taker(jnp.int32(3)), prefers, Taker(jnp.array([1, 2, 3])), Taker(jnp.int32(2)))
+    players = opponents.players(members)
+    assert len(players.stacks) == 2
+    opponent = jax.random.randint(key(0), (batch,), 0, 6)
+    left = jax.random.randint(key(1), (batch,), 1, 8)
+    boards = jax.vmap(STICKS.at, in_axes=(0, None))(left, 0)
+    mask = jax.vmap(STICKS.legal_action_mask)(boards)
+    found = jax.jit(players.act)(key(2), Games(opponent, mask), boards, mask, 0.0)
+    wanted = np.array([3, 3, 1, 2, 3, 2])[np.asarray(opponent)]  # `prefers` takes as many as it can
+    np.testing.assert_array_equal(found, np.minimum(wanted, left) - 1)
+
+
+def test_epsilon_replaces_that_share_of_the_moves_by_random_legal_ones() -> None:
+    players = Opponents(STICKS, ("a",), ()).players((Taker(jnp.int32(1)),))
+    boards = jax.vmap(STICKS.at, in_axes=(0, None))(jnp.full(30_000, 2), 0)
+    mask = jax.vmap(STICKS.legal_action_mask)(boards)
+    games = Games(jnp.zeros(30_000, jnp.int32), mask)
+    act = jax.jit(players.act)
+    for epsilon, expected in ((0.0, [1, 0, 0]), (0.5, [0.75, 0.25, 0]), (1.0, [0.5, 0.5, 0])):
+        actions = np.asarray(act(key(0), games, boards, mask, epsilon))
+        np.testing.assert_allclose(np.bincount(actions, minlength=3) / 30_000, expected, atol=0.015)
+
+
+def test_policies_of_one_network_play_as_each_does_alone(untrained: Runs) -> None:
+    """Greedy, so that their moves need no random numbers."""
+    texts = [f"{folder}(temperature=0)" for folder in (untrained.first, untrained.second)]
+    learner = PPO(config_of(*texts))
+    assert learner.opponents is not None
+    members = learner.opponents.load(learner.init(key(0)).opponents, taker).agents  # pyright: ignore[reportArgumentType]
+    players = learner.opponents.players(members)
+    assert len(players.stacks) == 1
+    env = learner.env
+    boards = jax.vmap(env.init)(jax.random.split(key(0), 160))
+    boards = jax.jit(jax.vmap(env.step))(boards, jnp.arange(160) % env.num_actions)
+    mask = jax.vmap(env.legal_action_mask)(boards)
+    opponent = jnp.arange(160) % 2
+    found = jax.jit(players.act)(key(1), Games(opponent, mask), boards, mask, 0.0)
+    alone = jnp.stack([jax.jit(agent.act)(key(1), boards) for agent in members])
+    assert (alone[0] != alone[1]).any()
+    np.testing.assert_array_equal(found, alone[opponent, jnp.arange(160)])
+
+
+# -- parameters are arguments --------------------------------------------------------------------------------------
+
+
+def test_another_run_of_the_same_network_needs_no_new_program(untrained: Runs) -> None:
+    """Its parameters are leaves of the train state: the iteration is traced once, and the programs are equal."""
+    first, second = (PPO(config_of(str(folder), learn_seats=(0,))) for folder in (untrained.first, untrained.second))
+    init = jax.jit(first.init)
+    states: list[Any] = [learner.load(init(key(0))) for learner in (first, second)]
+    (a, b) = ([np.asarray(leaf) for leaf in jax.tree.leaves(state.opponents.agents)] for state in states)
+    assert any((x != y).any() for x, y in zip(a, b, strict=True))
+    iterate = jax.jit(chex.assert_max_traces(first.iterate, n=1))
+    programs = [iterate.lower(state).as_text() for state in states]
+    programs.append(jax.jit(second.iterate).lower(states[1]).as_text())
+    assert len({*programs}) == 1
+
+
+# -- pools of the past ---------------------------------------------------------------------------------------------
+
+
+def test_pool_holds_the_last_snapshots_and_before_that_the_first_parameters() -> None:
+    opponents = Opponents(STICKS, ("random", Pool(every=2, size=3)), ())
+    state = opponents.init(key(0), 4, lambda temperature: Taker(jnp.int32(100)))
+    assert isinstance(state.agents[0], RandomAgent)
+    grown = jax.jit(lambda state, iteration: opponents.grown(state, iteration, lambda _: Taker(iteration)))
+    held: list[list[int]] = []
+    for iteration in range(1, 10):
+        state = grown(state, jnp.int32(iteration))
+        held.append(state.agents[1].sticks.tolist())  # pyright: ignore[reportAttributeAccessIssue]  # a Taker
+    assert held[0] == [100, 100, 100]
+    assert held[1] == held[2] == [2, 100, 100]
+    assert held[5] == [2, 4, 6]
+    assert held[7] == held[8] == [8, 4, 6]
+
+
+def test_new_run_fills_the_pool_with_its_own_parameters(untrained: Runs) -> None:
+    """Also where they come from another run."""
+    learner = PPO(config_of("self@every=4(size=2)", init_from=str(untrained.first)))
+    start = learner.init(key(5))
+    state = learner.load(start)
+    assert state.opponents is not None
+    pool: Any = state.opponents.agents[0]
+    for before, params, kept in zip(
+        *(jax.tree.leaves(tree) for tree in (start.params, state.params, pool.params)),
+        strict=True,
+    ):
+        assert kept.shape == (2, *params.shape)
+        np.testing.assert_array_equal(kept, jnp.stack([params, params]))
+        assert before.shape == params.shape
