@@ -24,7 +24,7 @@ FLOORS = {
         ("driver", "models", "matrix", "ppo_config"),
         ("agents", "opponents", "pretrained"),
         ("ppo", "ppo_rollout", "alphazero", "imitation"),
-        ("sweep_summary", "sweep_arguments"),
+        ("sweep_summary", "sweep_arguments", "curves"),
         ("evaluate", "match", "ladder", "strength", "sweep", "play", "plot", "export", "analyse", "data"),
     ),
     "benchmarks": (
