@@ -28,6 +28,7 @@ import numpy as np
 import tyro
 
 from jaxgames import Env, ParameterError, agents
+from jaxgames._checks import check_text
 from jaxgames._names import MODULE_AND_NAME, split_parameters
 from jaxgames.agents import Agent
 from train.driver.commands import print_result
@@ -82,6 +83,7 @@ def parse(text: str) -> RunText | None:
 
     Raises FileNotFoundError if it names neither, ValueError if the iteration or the brackets cannot be read.
     """
+    check_text(text)
     if _is_library_agent(text):
         return None
     if _holds_run(text):
@@ -186,8 +188,8 @@ def _neither(folder: str) -> str:
     found = f" (such as {', '.join(dict.fromkeys(runs[:8]))})" if runs else ""
     learners = " or ".join(f"train.{name}" for name in LEARNERS)
     return (
-        f"{folder} holds no run: expected the folder of a run that {learners} wrote{found}, or one of the agents "
-        f"{', '.join(agents.list_agents())}"
+        f"{folder or repr(folder)} holds no run: expected the folder of a run that {learners} wrote{found}, or one of "
+        f"the agents {', '.join(agents.list_agents())}"
     )
 
 
@@ -226,22 +228,28 @@ def table(arguments: Arguments) -> dict[str, Any]:
 
 
 def checkpoints_of(run: RunFolder) -> list[dict[str, Any]]:
-    """Returns a row for each checkpoint of a run.
+    """Returns a row for each checkpoint of a run, except those that a process that trains removes meanwhile.
 
     A row has its agent, iteration, steps, the win rate of the evaluation after this iteration (None if there was
     none), and the bytes of its files.
     """
-    win_rates = {row["iteration"]: row.get("win_rate") for row in run.rows()}
-    return [
-        {
-            "agent": f"{run.folder}@{iteration}",
-            "iteration": iteration,
-            "steps": iteration * run.config.steps_per_iteration,
-            "win_rate": win_rates.get(iteration),
-            "bytes": run.checkpoint_bytes(iteration),
-        }
-        for iteration in run.checkpoints()
-    ]
+    win_rates = {row["iteration"]: row["win_rate"] for row in run.rows() if row.get("win_rate") is not None}
+    rows: list[dict[str, Any]] = []
+    for iteration in run.checkpoints():
+        try:
+            num_bytes = run.checkpoint_bytes(iteration)
+        except FileNotFoundError:
+            continue
+        rows.append(
+            {
+                "agent": f"{run.folder}@{iteration}",
+                "iteration": iteration,
+                "steps": iteration * run.config.steps_per_iteration,
+                "win_rate": round(win_rates[iteration], 4) if iteration in win_rates else None,
+                "bytes": num_bytes,
+            }
+        )
+    return rows
 
 
 if __name__ == "__main__":

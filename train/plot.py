@@ -4,38 +4,32 @@
     python -m train.plot runs/a runs/b --columns episode_length episode_return/seat_0 --by seconds --output lengths
 
 Runs that differ only in their seed are one line: the median of the seeds, in a band from the lowest to the highest.
-Every other run has a line of its own. Its label is made of the settings that differ between the lines.
+Every other run has a line of its own (`train/curves.py`).
 
-In Python:
-
-    columns = curves([agents.open_run(folder) for folder in folders], ["win_rate"], by="steps")
+    columns = curves(open_runs(folders), ["win_rate"], by="steps")       # in Python
     figure = draw(columns, by="steps")
 """
 
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
 import tyro
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.ticker import EngFormatter
-from numpy.typing import NDArray
+from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
-from train import agents
+from train.curves import By, Curve, common_settings, curves, open_runs
 from train.driver.run_folder import RunFolder
-from train.driver.stored_config import settings_of
 
 mpl.use("Agg")
 
-By = Literal["steps", "seconds", "iterations"]
-X_COLUMN = {"steps": "steps", "seconds": "seconds", "iterations": "iteration"}  # the column of each `By`
+Scale = Literal["auto", "linear", "log"]
 X_LABEL = {"steps": "environment steps", "seconds": "seconds of training", "iterations": "iterations"}
 Y_LABEL = {"mean_turns": "turns to win"}  # of other columns: the name with spaces
 FROM_ZERO = ("mean_turns", "episode_length")  # columns whose axis begins at 0; those of rates have 0 to 1
@@ -44,13 +38,14 @@ FORMATS = (".png", ".svg")
 LOG_RATIO = 100  # the x axis is logarithmic where its largest value is more than this many times the smallest
 MAX_PANELS_IN_ROW = 3
 MAX_LABEL_WIDTH = 50  # characters of a line in the legend
-CHARACTERS_PER_INCH = 15  # of the legend, at most
+CHARACTERS_PER_INCH = 13  # of the legend, at most
+TITLE_CHARACTERS_PER_INCH = 9
+SYMBOL_WIDTH = 8  # of a line in the legend, in characters
+SMALL: Any = {"fontsize": "small", "title_fontsize": "small"}
 MAX_MARKERS = 15  # of a line
 COLOURS = mpl.color_sequences["petroff10"]  # chosen for colour vision deficiency: Petroff 2021, arXiv:2107.02270
 MARKERS = "os^DvPX*<>"
 LINE_STYLES = ("-", "--", ":", "-.")  # of lines 1-10, 11-20, ...
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -63,29 +58,8 @@ class Arguments:
     """What the x axis counts."""
     output: Path | None = None
     """The picture, written as .png and as .svg. By default learning_curve in the folder, if only one is given."""
-    log_x: bool | None = None
-    """Whether the x axis is logarithmic. If not given, it is where the largest x is over 100 times the smallest."""
-
-
-class Curve(NamedTuple):
-    """A line of a panel: a column of one run, or of runs that differ only in their seed."""
-
-    label: str
-    """The settings that differ from those of the other lines; "" if there are none."""
-    x: Floats  # float64[points], increasing; empty where no run has a number
-    values: Floats  # float64[runs, points], finite
-    interpolated: bool
-    """Whether some values lie between those of their run, on a straight line."""
-    remark: str
-    """What the line leaves out, and why; "" if nothing."""
-
-
-class Points(NamedTuple):
-    """The numbers of a column in the metrics of a run."""
-
-    folder: Path
-    x: Floats  # float64[points]
-    y: Floats  # float64[points]
+    x_scale: Scale = "auto"
+    """Scale of the x axis; auto is log where the largest x is more than 100 times the smallest, else linear."""
 
 
 def main() -> None:
@@ -118,7 +92,7 @@ def plot(arguments: Arguments) -> list[Path]:
     for curve in [curve for lines in columns.values() for curve in lines]:
         if curve.remark:
             print(curve.remark, file=sys.stderr)
-    return save(draw(columns, arguments.by, common_settings(runs), arguments.log_x), stem)
+    return save(draw(columns, arguments.by, common_settings(runs), arguments.x_scale), stem)
 
 
 def learning_curve(run: RunFolder) -> Path:
@@ -130,178 +104,51 @@ def learning_curve(run: RunFolder) -> Path:
     return save(figure, run.folder / "learning_curve")[0]
 
 
-def open_runs(folders: Iterable[Path]) -> list[RunFolder]:
-    """Returns the runs in the folders, each once. A folder without a run stands for the runs one or two levels below.
-
-    Raises FileNotFoundError if a folder holds no run, and ValueError if a config.json was changed since its training.
-    """
-    found: dict[Path, RunFolder] = {}
-    for folder in folders:
-        inside: list[Path] = []
-        if not (folder / "config.json").exists():
-            inside = [path.parent for pattern in ("*", "*/*") for path in folder.glob(f"{pattern}/config.json")]
-        for each in sorted(inside) or [folder]:
-            found.setdefault(each.resolve(), agents.open_run(each))
-    for run in found.values():
-        run.check_settings()
-    return [*found.values()]
-
-
-def curves(runs: Sequence[RunFolder], columns: Sequence[str], by: By = "steps") -> dict[str, list[Curve]]:
-    """Returns the lines of every column, in the order of the runs. Every column has the same lines.
-
-    Runs that differ only in their seed are one line. It lies where all of them have values: it begins and ends with the
-    shortest of them. Where only some of them have a value, the others are interpolated linearly. A run without the
-    column is left out. If no run of a line has the column, the line is empty.
-
-    Args:
-      runs: from `open_runs` or `train.agents.open_run`.
-      columns: names of metrics, such as "win_rate" or "episode_return/seat_0".
-      by: what `x` counts: environment steps, seconds of training, or iterations.
-
-    Raises:
-      ValueError: a column that no run has, or a row that is damaged.
-    """
-    if by not in get_args(By):
-        raise ValueError(f"by must be one of {', '.join(get_args(By))}, not {by!r}")
-    rows = {run.folder: run.rows() for run in runs}
-    known = list(dict.fromkeys(name for of_run in rows.values() for row in of_run for name in row))
-    for column in columns:
-        if column not in known:
-            raise ValueError(unknown_column(column, known))
-    lines = lines_of(runs)
-    return {
-        column: [
-            curve_of(label, column, [points_of(run.folder, rows[run.folder], column, by) for run in of_line])
-            for label, of_line in lines.items()
-        ]
-        for column in columns
-    }
-
-
-def unknown_column(column: str, known: Sequence[str]) -> str:
-    """The error for a column that no run has."""
-    if not known:
-        return "the runs have no metrics yet"
-    hint = "; evaluations add win_rate and others: train with --evaluate-every" if "win_rate" not in known else ""
-    return f"no run has the column {column!r}; the columns are {', '.join(known)}{hint}"
-
-
-def points_of(folder: Path, rows: Sequence[Mapping[str, Any]], column: str, by: By) -> Points:
-    """Returns the rows that have a number in the column. Null means that there was nothing to measure.
-
-    Raises ValueError, with the path and the line, for a value that is no number.
-    """
-    x: list[float] = []
-    y: list[float] = []
-    for number, row in enumerate(rows, start=1):
-        if row.get(column) is None:
-            continue
-        place = f"{folder / 'metrics.jsonl'}, line {number}"
-        for name in (X_COLUMN[by], column):
-            value = row.get(name, "nothing")
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise ValueError(f"{place}: {name} must be a number, not {value!r}")
-            if name == X_COLUMN[by] and x and value <= x[-1]:
-                raise ValueError(f"{place}: {name} must be more than {x[-1]:g}, its last value, not {value:g}")
-        x.append(row[X_COLUMN[by]])
-        y.append(row[column])
-    return Points(folder, np.array(x, np.float64), np.array(y, np.float64))
-
-
-def curve_of(label: str, column: str, seeds: Sequence[Points]) -> Curve:
-    """Returns the line of runs that differ only in their seed."""
-    present = [points for points in seeds if points.x.size]
-    remarks = [f"{points.folder} has no numbers in {column}" for points in seeds if not points.x.size]
-    if not present:
-        return Curve(label, np.zeros(0), np.zeros((0, 0)), False, "; ".join(remarks))
-    begin, end = max(points.x[0] for points in present), min(points.x[-1] for points in present)
-    every_x = np.unique(np.concatenate([points.x for points in present]))
-    x = every_x[(begin <= every_x) & (every_x <= end)]
-    shortest = next(points.folder for points in present if points.x[-1] == end)
-    if not x.size:
-        remarks.append(f"{column} has no line: {shortest} ends at {end:g}, before another seed begins at {begin:g}")
-    elif every_x[-1] > end:
-        remarks.append(f"{shortest} ends at {end:g}, before other seeds; so does the line of {column}")
-    values = np.stack([np.interp(x, points.x, points.y) for points in present])
-    interpolated = any(not np.isin(x, points.x).all() for points in present)
-    return Curve(label, x, values, interpolated, "; ".join(remarks))
-
-
-# -- labels --------------------------------------------------------------------------------------------------------
-
-
-def lines_of(runs: Sequence[RunFolder]) -> dict[str, list[RunFolder]]:
-    """Returns the runs of every line by its label."""
-    settings = [{"learner": run.learner.name} | settings_of(run.config) for run in runs]
-    names = list(dict.fromkeys(name for of_run in settings for name in of_run if name != "seed"))
-    differ = [name for name in names if not all_equal(of_run.get(name) for of_run in settings)]
-    if "env" in differ:  # many settings have another default for another game
-        differ = [name for name in differ if name == "env" or not follows_from("env", name, settings)]
-    lines: dict[str, list[RunFolder]] = {}
-    for run, of_run in zip(runs, settings, strict=True):
-        named = [(name, text_of(of_run[name])) for name in differ if name in of_run]
-        label = ", ".join(text if name == "env" else f"{name}={text}" for name, text in named)
-        lines.setdefault(label, []).append(run)
-    return lines
-
-
-def follows_from(cause: str, name: str, settings: Sequence[Mapping[str, Any]]) -> bool:
-    """Returns whether all runs with the same value of `cause` have the same value of `name`."""
-    values = dict.fromkeys(of_run[cause] for of_run in settings)
-    return all(all_equal(of_run.get(name) for of_run in settings if of_run[cause] == value) for value in values)
-
-
-def all_equal(values: Iterable[Any]) -> bool:
-    """Returns whether there are no two different values."""
-    listed = list(values)
-    return all(value == listed[0] for value in listed)
-
-
-def text_of(value: Any) -> str:
-    """Returns the value of a setting as it is typed on a command line."""
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def common_settings(runs: Sequence[RunFolder]) -> str:
-    """Returns the values that identify all of the runs, without their seeds, as the title of a picture."""
-    first = runs[0].learner.summary
-    same = [name for name in first if name != "seed" and all_equal(run.learner.summary.get(name) for run in runs)]
-    return ", ".join(str(first[name]) if name == "env" else f"{name}={first[name]}" for name in same)
-
-
 # -- the picture ---------------------------------------------------------------------------------------------------
 
 
-def draw(
-    columns: Mapping[str, Sequence[Curve]], by: By = "steps", title: str = "", log_x: bool | None = None
-) -> Figure:
+def draw(columns: Mapping[str, Sequence[Curve]], by: By = "steps", title: str = "", x_scale: Scale = "auto") -> Figure:
     """Returns the picture: a panel per column, one legend below.
 
     Args:
       columns: from `curves`; every column has the same lines.
       by: what `x` counts.
       title: the text above the panels.
-      log_x: whether the x axis is logarithmic; None: where the largest x is more than LOG_RATIO times the smallest.
+      x_scale: of the x axis; "auto" is "log" where the largest x is more than LOG_RATIO times the smallest.
     """
     down = -(-len(columns) // MAX_PANELS_IN_ROW)
     across = -(-len(columns) // down)
-    figure = Figure(figsize=(max(6.0, 4.2 * across), 3.4 * down + 0.8))
+    width = max(6.0, 4.2 * across)
+    legend = legend_of([*columns.values()], width)
+    figure = Figure(figsize=(width, 3.4 * down + 0.4 + legend.height))
     figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.08)
     panels: list[Any] = [*figure.subplots(down, across, squeeze=False).flat]
     every_x = np.concatenate([curve.x for lines in columns.values() for curve in lines] or [np.zeros(0)])
-    if log_x is None:
-        log_x = bool(every_x.size) and every_x.max() > LOG_RATIO * every_x.min()
+    ratio = every_x.max() / every_x.min() if every_x.size else 1.0
+    if x_scale == "auto":
+        x_scale = "log" if ratio > LOG_RATIO else "linear"
     for axes, (column, lines) in zip(panels, columns.items(), strict=False):
         draw_panel(axes, column, lines)
-        axes.set(xlabel=X_LABEL[by], xscale="log" if log_x else "linear")
-        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+        axes.set(xlabel=X_LABEL[by], xscale=x_scale)
+        if x_scale == "log":
+            axes.xaxis.set_major_locator(LogLocator(subs=(1,) if ratio > LOG_RATIO else (1, 2, 5)))
+            axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.xaxis.set_major_formatter(text_of_tick)
     for axes in panels[len(columns) :]:
         axes.remove()
     if title:
-        figure.suptitle("\n".join(textwrap.wrap(title, 24 * across + 12)))
-    draw_legend(figure, [*columns.values()])
+        figure.suptitle("\n".join(textwrap.wrap(title, int(width * TITLE_CHARACTERS_PER_INCH))))
+    if legend.height:
+        handles = [Line2D([], [], label=label, **style_of(index)) for index, label in enumerate(legend.labels)]
+        figure.legend(
+            handles=handles, title=legend.title or None, ncols=legend.across, loc="outside lower center", **SMALL
+        )
     return figure
+
+
+def text_of_tick(x: float, position: int | None = None) -> str:
+    """Returns a number of the x axis as text, such as "0.5", "200" or "50k"."""
+    return EngFormatter(sep="")(x) if abs(x) >= 1000 else f"{x:g}"
 
 
 def draw_panel(axes: Any, column: str, lines: Sequence[Curve]) -> None:
@@ -324,24 +171,37 @@ def draw_panel(axes: Any, column: str, lines: Sequence[Curve]) -> None:
         axes.set_ylim(bottom=0)
 
 
-def draw_legend(figure: Figure, columns: Sequence[Sequence[Curve]]) -> None:
-    """Draws the legend below the panels; none for a single run."""
-    handles: list[Line2D | Patch] = []
+class Legend(NamedTuple):
+    """The content of a legend."""
+
+    labels: list[str]  # one per line; may have several lines of text
+    title: str
+    across: int  # labels beside each other
+
+    @property
+    def height(self) -> float:
+        """Its height in inches; 0 if there is nothing to tell."""
+        if not self.title and len(self.labels) < 2:
+            return 0.0
+        rows = -(-len(self.labels) // self.across) * max(label.count("\n") + 1 for label in self.labels)
+        return 0.2 * (rows + bool(self.title)) + 0.2
+
+
+def legend_of(columns: Sequence[Sequence[Curve]], width: float) -> Legend:
+    """Returns the legend of a picture that is `width` inches wide."""
     seeds = [max(curve.values.shape[0] for curve in of_line) for of_line in zip(*columns, strict=True)]
-    for index, (curve, count) in enumerate(zip(columns[0], seeds, strict=True)):
-        named = [curve.label] * bool(curve.label) + [f"{count} seeds"] * (min(seeds) < count)
-        label = "\n".join(textwrap.wrap(", ".join(named), MAX_LABEL_WIDTH, break_long_words=False))
-        handles.append(Line2D([], [], label=label, **style_of(index)))
+    labels: list[str] = []
+    for curve, count in zip(columns[0], seeds, strict=True):
+        named = [curve.label] * bool(curve.label) + [f"{count} seeds"] * (min(seeds) < count or not curve.label)
+        labels.append("\n".join(textwrap.wrap(", ".join(named), MAX_LABEL_WIDTH, break_long_words=False)))
+    title = ""
     if max(seeds) > 1:
-        drawn = [curve for lines in columns for curve in lines]
         number = f"{min(seeds)} " if min(seeds) == max(seeds) else ""
-        between = ", interpolated" if any(curve.interpolated for curve in drawn) else ""
-        label = f"line: median of {number}seeds{between}; band: lowest to highest"
-        handles.append(Patch(color="0.8", label=label))
-    if len(handles) > 1:
-        width = max(len(line) for handle in handles for line in str(handle.get_label()).splitlines())
-        across = max(1, int(figure.get_figwidth() * CHARACTERS_PER_INCH) // (width + 8))
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(across, len(handles)), fontsize="small")
+        interpolated = any(curve.interpolated for lines in columns for curve in lines)
+        title = f"lines: median of {number}seeds{', interpolated' * interpolated}; bands: lowest to highest"
+    longest = max(len(line) for label in labels for line in label.splitlines())
+    across = int(width * CHARACTERS_PER_INCH) // (longest + SYMBOL_WIDTH)
+    return Legend(labels, title, max(1, min(across, len(labels))))
 
 
 def style_of(index: int) -> dict[str, Any]:

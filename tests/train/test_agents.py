@@ -1,7 +1,8 @@
-"""Agents from runs: a policy plays by its logits and temperature, and a folder names the agent of a run."""
+"""Agents by text: a text names an agent of the library, or a checkpoint of a run with parameters in brackets."""
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -9,88 +10,119 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.agents import RandomAgent
-from tests.helpers.sticks import Sticks
+from jaxgames.agents import EpsilonAgent, RandomAgent
+from tests.helpers.commands import error_of, last_json, run_command
 from tests.train.conftest import Runs
 from train import agents
-from train.models.policy import Policy
+from train.agents import RunText
+from train.driver.run_folder import RunFolder
 from train.models.policy_agent import PolicyAgent
-from train.ppo import PPO, Config
+from train.ppo import PPO
 
-STICKS = Sticks()
 ENV = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
 
 
-class TableOfLogits:
-    """A policy whose parameters are the logits of each seat, float32[num_players, num_actions]."""
-
-    def apply(self, params: jax.Array, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
-        assert observation.shape[1:] == STICKS.observation_shape
-        return params[seat], jnp.zeros(seat.shape)
-
-
-TABLE = cast(Policy, TableOfLogits())
-LOGITS = jnp.log(jnp.array([[1.0, 2.0, 3.0], [9.0, 8.0, 7.0], [1.0, 1.0, 1.0]]))
-
-act: Any = jax.jit(lambda agent, key, states: agent.act(key, states))
-
-
-def sticks(left: int, seat: int, count: int) -> Any:
-    """The same board `count` times."""
-    return jax.tree.map(lambda x: jnp.repeat(x[None], count, 0), STICKS.at(left, seat))
+@pytest.fixture(scope="module")
+def kept(untrained: Runs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
+    """A run with the checkpoints of iterations 0, 20 and 40; its parameters grow by the iteration."""
+    folder = tmp_path_factory.mktemp("runs") / "kept"
+    run = RunFolder.open(shutil.copytree(untrained.first, folder), PPO)
+    start = run.restore()
+    assert start is not None
+    for iteration in (20, 40):
+        params = jax.tree.map(lambda leaf, by=iteration: leaf + by, start.params)
+        run.save(start._replace(params=params, iteration=jnp.int32(iteration)), keep_every=20)
+    with (folder / "metrics.jsonl").open("w") as file:
+        file.write('{"iteration": 20, "win_rate": 0.75}\n{"iteration": 40}\n')
+    yield run
+    run.close()
 
 
-# -- a policy as an agent ------------------------------------------------------------------------------------------
+# -- texts ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("temperature", "left", "weights"),
-    [(1.0, 7, (1, 2, 3)), (0.5, 7, (1, 4, 9)), (1.0, 2, (1, 2, 0))],
+    ("text", "folder", "iteration", "parameters"),
+    [
+        ("runs/first", "runs/first", None, {}),
+        ("runs/first/@40", "runs/first/", 40, {}),
+        (" runs/first@40 ( temperature=0.5, epsilon=0.1, top=5 ) ", "runs/first", 40, None),
+        ("runs/first(top=5)", "runs/first", None, {"top": 5}),
+        ("./random", "./random", None, {}),
+        ("random@20", "random", 20, {}),  # agents of the library have no iterations
+        ("a@40", "a@40", None, {}),
+        ("a@40@20", "a@40", 20, {}),
+        ("x(top=3)", "x(top=3)", None, {}),
+        ("x(top=3)@20", "x(top=3)", 20, {}),
+        ("x(top=3)(top=5)", "x(top=3)", None, {"top": 5}),
+        ("my run (copy)@20(temperature=0)", "my run (copy)", 20, {"temperature": 0}),
+        ("module:name", "module:name", None, {}),
+        ("module:name(top=3)", "module:name", None, {"top": 3}),
+        (r"C:\runs\first@20", r"C:\runs\first", 20, {}),
+    ],
 )
-def test_temperature_divides_the_logits_of_legal_actions(
-    temperature: float, left: int, weights: tuple[float, ...]
+def test_text_names_a_run_whatever_characters_its_folder_has(
+    text: str,
+    folder: str,
+    iteration: int | None,
+    parameters: dict[str, object] | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Frequencies of seat 0's actions, for the logits log 1, log 2, log 3; of two sticks nobody takes three."""
-    agent = PolicyAgent(LOGITS, STICKS, TABLE, temperature)
-    actions = np.asarray(act(agent, jax.random.key(0), sticks(left, 0, 4000)))
-    frequencies = np.bincount(actions, minlength=3) / 4000
-    np.testing.assert_allclose(frequencies, np.array(weights) / sum(weights), atol=0.04)  # five standard deviations
-    assert frequencies[2] > 0 or weights[2] == 0
+    monkeypatch.chdir(tmp_path)
+    Path(folder).mkdir(parents=True)
+    (Path(folder) / "config.json").touch()
+    if parameters is None:
+        parameters = {"temperature": 0.5, "epsilon": 0.1, "top": 5}
+    assert agents.parse(text) == RunText(Path(folder), iteration, parameters)
 
 
-def test_temperature_0_plays_the_most_probable_legal_action_of_the_movers_seat() -> None:
-    agent = PolicyAgent(LOGITS, STICKS, TABLE, 0.0)
-    for key in (jax.random.key(0), jax.random.key(1)):
-        assert set(act(agent, key, sticks(7, 0, 20)).tolist()) == {2}
-        assert set(act(agent, key, sticks(2, 0, 20)).tolist()) == {1}
-        assert set(act(agent, key, sticks(7, 1, 20)).tolist()) == {0}
+@pytest.mark.parametrize("text", ["random", "greedy(epsilon=0.1)", " first ", "mypackage.mymodule:myagent(depth=2)"])
+def test_text_of_a_library_agent_names_no_run(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also beside a folder of that name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "random").mkdir()
+    (tmp_path / "random" / "config.json").touch()
+    assert agents.parse(text) is None
+    assert agents.env_of(text) is None
+    assert agents.name_of(text) == text.strip()
 
 
-@pytest.mark.parametrize("temperature", [-1, float("nan")])
-def test_temperature_below_0_is_refused(temperature: float) -> None:
-    with pytest.raises(ValueError, match=f"temperature must be 0 or more, not {temperature}"):
-        PolicyAgent(LOGITS, STICKS, TABLE, temperature)
+def test_library_makes_its_agents() -> None:
+    assert agents.make("random", ENV) == RandomAgent(ENV)
+    with pytest.raises(jaxgames.ParameterError, match="first has no parameter 'depth'; its parameters are epsilon"):
+        agents.make("first(depth=2)", ENV)
+    with pytest.raises(jaxgames.ParameterError, match="no module 'mypackage' was found"):
+        agents.make("mypackage.mymodule:myagent(depth=2)", ENV)
 
 
-def test_parameters_and_temperature_are_the_leaves_of_a_policy_agent() -> None:
-    """So other values of them need no compilation; greedy play is another program."""
-    leaves, structure = jax.tree.flatten(PolicyAgent(LOGITS, STICKS, TABLE))
-    assert len(leaves) == 2
-    assert leaves[0] is LOGITS
-    assert structure == jax.tree.structure(PolicyAgent(LOGITS + 1, STICKS, TABLE, 0.5))
-    assert structure != jax.tree.structure(PolicyAgent(LOGITS, STICKS, TABLE, 0.0))
+def test_name_has_the_iteration_that_plays_and_names_the_same_agent(kept: RunFolder) -> None:
+    assert agents.name_of(str(kept.folder)) == f"{kept.folder}@40"
+    for text in (f"{kept.folder}@20", f"{kept.folder}@0(temperature=0.5, epsilon=0.1, top=5)"):
+        assert agents.name_of(text) == text
+    assert agents.name_of(f"{kept.folder}/@020( top=5 )") == f"{kept.folder}@20(top=5)"
 
 
-# -- agents by name ------------------------------------------------------------------------------------------------
+# -- agents of runs ------------------------------------------------------------------------------------------------
 
 
-def test_folder_of_a_run_names_the_agent_of_its_last_checkpoint(untrained: Runs) -> None:
-    agent = agents.make(str(untrained.second), ENV)
-    run = agents.open_run(untrained.second)
-    assert jax.tree.structure(agent) == jax.tree.structure(run.learner.agent(run.params()))
+@pytest.mark.parametrize(("behind", "iteration"), [("", 40), ("@40", 40), ("@20", 20), ("@0", 0)])
+def test_iteration_behind_the_folder_names_a_checkpoint(behind: str, iteration: int, kept: RunFolder) -> None:
+    agent = agents.make(f"{kept.folder}{behind}", ENV)
     assert isinstance(agent, PolicyAgent)
-    for a, b in zip(jax.tree.leaves(agent.params), jax.tree.leaves(run.params()), strict=True):
-        np.testing.assert_array_equal(a, b)
+    for found, first in zip(jax.tree.leaves(agent.params), jax.tree.leaves(kept.params(0)), strict=True):
+        np.testing.assert_array_equal(found, first + iteration)
+
+
+def test_parameters_in_brackets_are_those_of_the_learners_agent(kept: RunFolder) -> None:
+    agent = agents.make(f"{kept.folder}@20(temperature=0.5, epsilon=0.1, top=5)", ENV)
+    assert isinstance(agent, EpsilonAgent)
+    assert isinstance(agent.agent, PolicyAgent)
+    assert (agent.agent.temperature, agent.agent.top, float(agent.epsilon)) == (0.5, 5, np.float32(0.1))
+
+
+def test_text_of_a_run_has_its_env(kept: RunFolder) -> None:
+    assert agents.env_of(f"{kept.folder}@20(top=5)") == ENV
 
 
 def test_two_runs_of_one_network_share_a_program(untrained: Runs) -> None:
@@ -99,23 +131,49 @@ def test_two_runs_of_one_network_share_a_program(untrained: Runs) -> None:
     assert not all(map(np.array_equal, jax.tree.leaves(first), jax.tree.leaves(second)))
 
 
-def test_agent_of_a_run_has_the_temperature_of_the_run_by_default() -> None:
-    learner = PPO(Config(env=str(ENV), temperature=0.25))
-    for given, expected in ((None, 0.25), (0.0, None), (2.0, 2.0)):
-        agent = learner.agent(None, given)
-        assert isinstance(agent, PolicyAgent)
-        assert agent.temperature == expected
+# -- what is refused -----------------------------------------------------------------------------------------------
 
 
-def test_name_of_a_library_agent_makes_that_agent() -> None:
-    assert agents.make("random", ENV) == RandomAgent(ENV)
+@pytest.mark.parametrize(
+    ("behind", "error", "message"),
+    [
+        ("@41", FileNotFoundError, r"no checkpoint of iteration 41, only of 0, 20, 40: .* --keep-every N"),
+        ("@last", ValueError, r"expected the number of an iteration behind the @ .*@last', such as .*kept@40"),
+        ("@-1", ValueError, "expected the number of an iteration behind the @"),
+        ("@", ValueError, "expected the number of an iteration behind the @"),
+        ("(depth=2)", ValueError, "has no parameter 'depth'; its parameters are temperature, epsilon, top"),
+        ("(top=5.0)", ValueError, r"top must be of type int \| None, not 5\.0"),
+        ("(top=True)", ValueError, r"top must be of type int \| None, not True"),
+        ("(top=0)", ValueError, "top must be at least 1"),
+        ("(temperature=hot)", ValueError, r"temperature must be of type float \| None, not 'hot'"),
+        ("(temperature=-1)", ValueError, "temperature must be 0 or more, not -1"),
+        ("(epsilon=None)", ValueError, "epsilon must be of type float, not None"),
+        ("(epsilon=1.5)", ValueError, "epsilon must be .* 0 to 1"),
+        ("(epsilon=-0.1)", ValueError, "epsilon must be .* 0 to 1"),
+        ("(5)", ValueError, r"expected an agent such as random or runs/first\(top=5\), not"),
+        ("(top=)", ValueError, r"expected an agent such as random or runs/first\(top=5\), not"),
+        ("@20(top=5, top=6)", ValueError, "expected an agent such as|top given twice"),
+    ],
+)
+def test_wrong_text_is_refused_with_what_is_allowed(
+    behind: str, error: type[Exception], message: str, kept: RunFolder
+) -> None:
+    with pytest.raises(error, match=message):
+        agents.make(f"{kept.folder}{behind}", ENV)
 
 
-def test_unknown_name_is_refused_with_the_agents_and_the_expected_folder(tmp_path: Path) -> None:
-    missing = str(tmp_path / "missing")
-    with pytest.raises(FileNotFoundError, match=r"missing holds no run.* or one of the agents first, greedy, .*random"):
-        agents.make(missing, ENV)
-    assert not Path(missing).exists()
+@pytest.mark.parametrize("behind", ["", "@20", "(top=5)", "@20(top=5)"])
+def test_unknown_name_is_refused_with_the_runs_and_the_agents(behind: str, kept: RunFolder) -> None:
+    message = r"keptt holds no run: expected .* train.ppo wrote \(such as .*kept\), or .* agents first, .*random"
+    with pytest.raises(FileNotFoundError, match=message):
+        agents.make(f"{kept.folder}t{behind}", ENV)
+    assert not Path(f"{kept.folder}t").exists()
+
+
+@pytest.mark.parametrize("text", ["", "@20", "gredy(epsilon=0.1)"])
+def test_text_without_a_folder_is_refused_with_the_agents(text: str) -> None:
+    with pytest.raises(FileNotFoundError, match=r"holds no run: .* or one of the agents first, greedy"):
+        agents.make(text, ENV)
 
 
 def test_run_on_another_game_is_refused(untrained: Runs) -> None:
@@ -124,5 +182,42 @@ def test_run_on_another_game_is_refused(untrained: Runs) -> None:
 
 
 def test_run_without_a_checkpoint_is_refused(untrained: Runs) -> None:
-    with pytest.raises(FileNotFoundError, match="other_game has no checkpoint yet"):
-        agents.make(str(untrained.other_game), agents.open_run(untrained.other_game).learner.env)
+    for behind in ("", "@20"):
+        with pytest.raises(FileNotFoundError, match="other_game has no checkpoint yet"):
+            agents.make(f"{untrained.other_game}{behind}", agents.open_run(untrained.other_game).learner.env)
+
+
+# -- the command ---------------------------------------------------------------------------------------------------
+
+
+def test_command_prints_the_checkpoints_of_runs(kept: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(agents.main, kept.folder) is None
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].split() == ["agent", "iteration", "steps", "win", "rate", "kB"]
+    assert printed[2].split()[:4] == [f"{kept.folder}@20", "20", "160", "0.750"]
+    assert run_command(agents.main, kept.folder) is None
+    rows = last_json(capsys)["checkpoints"]
+    assert [(row["agent"], row["iteration"], row["steps"], row["win_rate"]) for row in rows] == [
+        (f"{kept.folder}@0", 0, 0, None),
+        (f"{kept.folder}@20", 20, 160, 0.75),
+        (f"{kept.folder}@40", 40, 320, None),
+    ]
+    files = [path for path in (kept.folder / "checkpoints" / "20").rglob("*") if path.is_file()]
+    assert rows[1]["bytes"] == sum(len(path.read_bytes()) for path in files)
+    assert [isinstance(agents.make(row["agent"], ENV), PolicyAgent) for row in rows] == [True] * 3
+
+
+def test_command_leaves_out_a_checkpoint_that_is_removed_meanwhile(
+    kept: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "checkpoints", lambda: [0, 10, 20])
+    assert [row["iteration"] for row in agents.checkpoints_of(kept)] == [0, 20]
+
+
+def test_command_without_a_run_prints_the_agents_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(agents.main) is None
+    assert last_json(capsys)["agents"] == jaxgames.agents.list_agents()
+
+
+def test_command_refuses_a_folder_without_a_run(tmp_path: Path) -> None:
+    assert f"train.agents: {tmp_path} holds no run" in error_of(agents.main, tmp_path)

@@ -14,6 +14,7 @@ from tests.helpers.commands import error_of, run_command
 from tests.helpers.toy_learner import ToyLearner
 from tests.train.conftest import Runs
 from train import agents, plot
+from train.curves import By, Curve, curves, open_runs
 from train.driver import stored_config
 from train.driver.run_folder import RunFolder
 
@@ -38,8 +39,8 @@ def rows_of(numbers: Mapping[int, float | None]) -> list[dict[str, Any]]:
     return [{"iteration": step, "steps": step, "length": value} for step, value in numbers.items()]
 
 
-def one_curve(*runs: RunFolder, column: str = "length", by: plot.By = "steps") -> plot.Curve:
-    (curve,) = plot.curves(runs, [column], by)[column]
+def one_curve(*runs: RunFolder, column: str = "length", by: By = "steps") -> Curve:
+    (curve,) = curves(runs, [column], by)[column]
     return curve
 
 
@@ -47,7 +48,7 @@ def one_curve(*runs: RunFolder, column: str = "length", by: plot.By = "steps") -
 
 
 @pytest.mark.parametrize(("by", "x"), [("steps", [100, 300]), ("seconds", [2.5, 7.0]), ("iterations", [1, 3])])
-def test_line_has_the_rows_with_a_number_by_each_x(by: plot.By, x: list[float], tmp_path: Path) -> None:
+def test_line_has_the_rows_with_a_number_by_each_x(by: By, x: list[float], tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", ROWS)
     curve = one_curve(run, column="win_rate", by=by)
     assert (curve.x.tolist(), curve.values.tolist(), curve.label) == (x, [[0, 0.5]], "")
@@ -85,7 +86,7 @@ def test_seeds_without_a_common_x_have_no_line(tmp_path: Path) -> None:
 
 def test_run_without_the_column_is_named(tmp_path: Path) -> None:
     runs = [run_of(tmp_path / "a", ROWS, num_envs=2), run_of(tmp_path / "b", ROWS[1:2])]
-    with_rate, without = plot.curves(runs, ["win_rate"])["win_rate"]
+    with_rate, without = curves(runs, ["win_rate"])["win_rate"]
     assert (with_rate.remark, without.remark) == ("", f"{tmp_path / 'b'} has no numbers in win_rate")
     assert without.x.size == 0
 
@@ -101,7 +102,7 @@ def test_labels_are_the_settings_that_differ(tmp_path: Path) -> None:
         {"learning_rate": 0.25, "sizes": (4,)},
     ]
     runs = [run_of(tmp_path / f"{i}-{seed}", rows, seed=seed, **s) for i, s in enumerate(settings) for seed in (0, 1)]
-    lines = plot.curves(runs, ["length"])["length"]
+    lines = curves(runs, ["length"])["length"]
     assert [line.label for line in lines] == [
         "learning_rate=0.25, sizes=3 2",
         "learning_rate=1e-05, sizes=3 2",
@@ -118,15 +119,21 @@ def test_label_leaves_out_settings_that_follow_from_the_game(tmp_path: Path) -> 
         run_of(tmp_path / "b", rows, **ours, learning_rate=0.2),
         run_of(tmp_path / "c", rows, env="stones", num_envs=8, learning_rate=0.1),
     ]
-    labels = [line.label for line in plot.curves(runs, ["length"])["length"]]
+    labels = [line.label for line in curves(runs, ["length"])["length"]]
     assert labels == ["sticks, learning_rate=0.1", "sticks, learning_rate=0.2", "stones, learning_rate=0.1"]
 
 
 # -- the picture ---------------------------------------------------------------------------------------------------
 
 
-def curve(label: str, x: Sequence[float], *values: Sequence[float], interpolated: bool = False) -> plot.Curve:
-    return plot.Curve(label, np.array(x, np.float64), np.array(values, np.float64), interpolated, "")
+def curve(label: str, x: Sequence[float], *values: Sequence[float], interpolated: bool = False) -> Curve:
+    return Curve(label, np.array(x, np.float64), np.array(values, np.float64), interpolated, "")
+
+
+def legend_of(figure: Any) -> tuple[list[str], str]:
+    """The labels and the title of the legend."""
+    (legend,) = figure.legends
+    return [text.get_text() for text in legend.get_texts()], legend.get_title().get_text()
 
 
 def test_panel_shows_the_median_in_a_band_from_lowest_to_highest() -> None:
@@ -137,27 +144,50 @@ def test_panel_shows_the_median_in_a_band_from_lowest_to_highest() -> None:
     (band,) = panel.collections
     assert {tuple(point) for point in band.get_paths()[0].vertices} == {(1, 0), (2, 3), (2, 5), (1, 9)}
     assert [text.get_text() for text in other.texts] == ["no numbers"]
-    shown = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert shown == ["a=1, 3 seeds", "a=2", "line: median of seeds; band: lowest to highest"]
+    assert legend_of(figure) == (["a=1, 3 seeds", "a=2"], "lines: median of seeds; bands: lowest to highest")
 
 
 def test_legend_says_once_how_many_seeds_there_are_and_that_they_are_interpolated() -> None:
     lines = [curve(label, [1], [1], [2], interpolated=True) for label in ("a=1", "a=2")]
     figure: Any = plot.draw({"length": lines})
-    shown = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert shown == ["a=1", "a=2", "line: median of 2 seeds, interpolated; band: lowest to highest"]
+    title = "lines: median of 2 seeds, interpolated; bands: lowest to highest"
+    assert legend_of(figure) == (["a=1", "a=2"], title)
+    assert legend_of(plot.draw({"length": [curve("", [1], [1], [2])]}))[0] == ["2 seeds"]
+
+
+def test_picture_grows_with_its_legend() -> None:
+    """Forty long labels leave the panel as high as two short ones."""
+    few, many = (
+        plot.draw({"length": [curve(f"{index}" * width, [1, 2], [1, 2]) for index in range(number)]})
+        for number, width in ((2, 1), (40, 30))
+    )
+    for figure in (few, many):
+        figure.draw_without_rendering()
+        assert figure.axes[0].get_position().height * figure.get_figheight() > 2
+    assert many.get_figheight() > few.get_figheight() + 3
 
 
 @pytest.mark.parametrize(
-    ("last", "log_x", "scale"),
-    [(100, None, "linear"), (101, None, "log"), (100, True, "log"), (101, False, "linear")],
+    ("last", "x_scale", "scale"),
+    [(100, "auto", "linear"), (101, "auto", "log"), (100, "log", "log"), (101, "linear", "linear")],
 )
 def test_x_axis_is_logarithmic_on_request_or_over_a_hundredfold_range(
-    last: float, log_x: bool | None, scale: str
+    last: float, x_scale: plot.Scale, scale: str
 ) -> None:
-    figure: Any = plot.draw({"length": [curve("", [1, last], [0, 1])]}, log_x=log_x)
+    figure: Any = plot.draw({"length": [curve("", [1, last], [0, 1])]}, x_scale=x_scale)
     assert figure.axes[0].get_xscale() == scale
     assert figure.legends == []
+
+
+@pytest.mark.parametrize(("x", "text"), [(0, "0"), (0.25, "0.25"), (200, "200"), (50_000, "50k"), (1.5e6, "1.5M")])
+def test_ticks_have_short_texts(x: float, text: str) -> None:
+    assert plot.text_of_tick(x) == text
+
+
+def test_seeds_that_end_about_together_are_not_remarked(tmp_path: Path) -> None:
+    """By seconds no two seeds end at the same x."""
+    runs = [run_of(tmp_path / str(end), rows_of({1: 0.0, end: 1.0}), seed=end) for end in (95, 100)]
+    assert one_curve(*runs).remark == ""
 
 
 def test_no_two_of_forty_lines_look_the_same() -> None:
@@ -202,11 +232,11 @@ def test_folder_of_a_sweep_stands_for_its_runs(
             (folder / "config.json").write_text(json.dumps(settings))
             (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS[: 1 + 2 * int(seed)]))
     sweep = tmp_path / "sweep"
-    runs = plot.open_runs([sweep, sweep / "gamma=0.3", sweep / "gamma=0.3" / "seed=0"])
+    runs = open_runs([sweep, sweep / "gamma=0.3", sweep / "gamma=0.3" / "seed=0"])
     assert [str(run.folder.relative_to(sweep)) for run in runs] == [
         *("gamma=0.3/seed=0", "gamma=0.3/seed=1", "gamma=0.5/seed=0", "gamma=0.5/seed=1")
     ]
-    lines = plot.curves(runs, ["win_rate"])["win_rate"]
+    lines = curves(runs, ["win_rate"])["win_rate"]
     assert [(line.label, line.values.shape[0]) for line in lines] == [("gamma=0.3", 2), ("gamma=0.5", 2)]
     run_command(plot.main, sweep, "--columns", "win_rate", "--output", tmp_path / "new" / "gamma=0.3.svg")
     shown = capsys.readouterr()

@@ -1,10 +1,11 @@
 """The checkpoints of a run: train states, each in the folder of its iteration, written and read by orbax.
 
-A checkpoint is written beside the others and then renamed, so it is whole or not there. Process 0 writes and reads
-without the other processes. Keys are stored as words, and empty arrays, which orbax does not store, as None.
+A checkpoint is written beside the others and then renamed, and it is renamed before it is removed. So it is whole or
+not there, even when the process is killed. Process 0 writes and reads without the other processes. Keys are stored as
+words, and empty arrays, which orbax does not store, as None.
 """
 
-import time
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import orbax.checkpoint as ocp
 from train.ops.sharding import is_key, keys_to_data
 
 LAST = 2  # of the checkpoints always stay
-DELETION_SECONDS = 2.0  # within which a checkpoint that is being removed has disappeared
+REMOVED = "removed"  # the folder beside the checkpoints in which they are deleted, file by file
 
 
 class Checkpoints:
@@ -35,6 +36,7 @@ class Checkpoints:
             preservation_policy=_Preserved(stays),
             enable_async_checkpointing=False,
             create=False,
+            todelete_subdir=REMOVED,
             multiprocessing_options=alone,
         )
         handler = ocp.PyTreeCheckpointHandler(multiprocessing_options=alone)
@@ -50,6 +52,8 @@ class Checkpoints:
         arrays = ocp.args.PyTreeSave(jax.device_get(_storable(train_state)))
         self._manager.save(iteration, args=arrays, custom_metadata=notes)
         self._manager.wait_until_finished()
+        if (self.folder / REMOVED).exists():
+            shutil.rmtree(self.folder / REMOVED)
 
     def notes(self, iteration: int) -> dict[str, Any]:
         """Returns the notes that were written with a checkpoint."""
@@ -82,16 +86,9 @@ class Checkpoints:
     def num_bytes(self, iteration: int) -> int:
         """Returns the size of a checkpoint's files. Raises FileNotFoundError if they are removed meanwhile."""
         files = [path for path in (self.folder / str(iteration)).rglob("*") if path.is_file()]
+        if not files:
+            raise FileNotFoundError(f"{self.folder} has no checkpoint of iteration {iteration}")
         return sum(path.stat().st_size for path in files)
-
-    def disappears(self, iteration: int) -> bool:
-        """Returns whether a checkpoint is gone, or being removed: its files go one by one, its folder last."""
-        deadline = time.monotonic() + DELETION_SECONDS
-        while iteration in (kept := self.iterations()):
-            if iteration in kept[-LAST:] or time.monotonic() > deadline:
-                return False
-            time.sleep(0.05)
-        return True
 
     def close(self) -> None:
         """Releases the resources of orbax."""

@@ -15,7 +15,7 @@ import json
 import logging
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -156,7 +156,7 @@ class RunFolder:
             raise FileNotFoundError(f"{self.folder} has no checkpoint yet")
         if iteration is not None and iteration not in kept:
             raise FileNotFoundError(
-                f"{self.folder} has no checkpoint of iteration {iteration}, only of {', '.join(map(str, kept))}: a run "
+                f"{self.folder} has no checkpoint of iteration {iteration}, only of {shortened(kept)}: a run "
                 f"keeps its last {LAST} checkpoints, and with --keep-every N also every multiple of N"
             )
         return kept[-1] if iteration is None else iteration
@@ -188,7 +188,7 @@ class RunFolder:
             self._check_settings_of(iteration)
             return self._checkpoints.read(iteration, {"params": self.params_shapes()}, "params/")["params"]
         except Exception as error:  # whatever orbax raises for files that are not there
-            if not self._checkpoints.disappears(iteration):
+            if iteration in self.checkpoints():
                 raise
             raise FileNotFoundError(
                 f"the checkpoint of iteration {iteration} was removed while it was read, because {self.folder} is "
@@ -280,6 +280,12 @@ def lock_folder(folder: Path) -> IO[str]:
     file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
     file.flush()
     return file
+
+
+def shortened(iterations: Sequence[int]) -> str:
+    """Returns the numbers with commas; of many, those in the middle are left out."""
+    words = [str(iteration) for iteration in iterations]
+    return ", ".join(words if len(words) <= 20 else [*words[:10], "...", *words[-10:]])
 
 
 def is_multiple(iteration: int, keep_every: int) -> bool:

@@ -1,0 +1,195 @@
+"""Checkpoints: which stay, what is read from them, and what happens while another process trains."""
+
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests.helpers.stored_runs import ends, equal_checkpoints, metrics_of, signal_when_training, start, train_in
+from tests.helpers.toy_learner import Config, ToyLearner, TrainState
+from train.driver.checkpoints import Checkpoints
+from train.driver.loop import Settings, run_training
+from train.driver.run_folder import RunFolder, shortened
+
+LEARNER = ToyLearner(Config(total_steps=40))  # ten iterations
+SETTINGS = Settings(checkpoint_every=4, keep_every=3, evaluate_every=0)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of ten iterations whose checkpoints at multiples of three stay."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    train_in(folder, LEARNER, SETTINGS)
+    return folder
+
+
+@pytest.fixture
+def folder(trained: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be changed."""
+    return shutil.copytree(trained, tmp_path / "run")
+
+
+def opened(folder: Path) -> RunFolder:
+    return RunFolder.open(folder, ToyLearner)
+
+
+def preference_after(iterations: int, learner: ToyLearner = LEARNER) -> jax.Array:
+    """The changing parameters after these iterations, without a folder."""
+    train_state = jax.jit(learner.init)(jax.random.key(learner.config.seed))
+    iterate = jax.jit(learner.iterate)
+    for _ in range(iterations):
+        train_state, _ = iterate(train_state)
+    return train_state.params["preference"]
+
+
+# -- which stay ----------------------------------------------------------------------------------------------------
+
+
+def test_multiples_of_keep_every_stay_with_the_last_two(trained: Path) -> None:
+    """Also 3 and 9, which are no multiples of checkpoint_every, and 0, before the first iteration."""
+    assert opened(trained).checkpoints() == [0, 3, 6, 9, 10]
+
+
+def test_only_the_last_two_stay_by_default(tmp_path: Path) -> None:
+    train_in(tmp_path / "run", LEARNER, Settings(checkpoint_every=4, evaluate_every=0))
+    assert opened(tmp_path / "run").checkpoints() == [8, 10]
+
+
+def test_kept_checkpoints_do_not_change_the_run(trained: Path, tmp_path: Path) -> None:
+    train_in(tmp_path / "run", LEARNER, Settings(checkpoint_every=4, evaluate_every=0))
+    assert equal_checkpoints(tmp_path / "run", trained)
+    assert metrics_of(tmp_path / "run") == metrics_of(trained)
+
+
+@pytest.mark.parametrize(("keep_every", "also"), [(0, [16]), (5, [10, 15, 16])])
+def test_kept_checkpoints_stay_when_the_run_is_resumed_with_another_setting(
+    keep_every: int, also: list[int], folder: Path
+) -> None:
+    run = opened(folder)
+    run.extend_to(80)
+    run_training(run.learner, run, Settings(checkpoint_every=4, keep_every=keep_every, evaluate_every=0))
+    assert opened(folder).checkpoints() == sorted({0, 3, 6, 9, *also, 20})
+
+
+def test_run_that_ends_before_its_first_iteration_has_the_untrained_parameters(tmp_path: Path) -> None:
+    """A run that was killed at once restarts from the checkpoint of iteration 0."""
+    run = RunFolder.create(tmp_path / "run", LEARNER)
+    run.save(jax.jit(LEARNER.init)(jax.random.key(0)), keep_every=3)
+    run.close()
+    run_training(LEARNER, opened(tmp_path / "run"), SETTINGS)
+    assert opened(tmp_path / "run").checkpoints() == [0, 3, 6, 9, 10]
+    np.testing.assert_array_equal(opened(tmp_path / "run").params()["preference"], preference_after(10))
+
+
+def test_keep_every_below_0_is_refused() -> None:
+    with pytest.raises(ValueError, match="keep_every must be at least 0, not -1"):
+        Settings(keep_every=-1)
+
+
+# -- parameters ----------------------------------------------------------------------------------------------------
+
+
+def test_parameters_are_those_of_the_iteration(trained: Path) -> None:
+    run = opened(trained)
+    for iteration in (0, 3, 9, 10):
+        found = run.params(iteration)
+        np.testing.assert_array_equal(found["preference"], preference_after(iteration))
+        assert {leaf.sharding for leaf in jax.tree.leaves(found)} == {
+            jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
+        }
+    np.testing.assert_array_equal(run.params()["preference"], run.params(10)["preference"])
+
+
+def test_iteration_without_a_checkpoint_is_refused_with_those_that_have_one(trained: Path) -> None:
+    message = r"run has no checkpoint of iteration 8, only of 0, 3, 6, 9, 10: .*last 2 checkpoints.*--keep-every N"
+    with pytest.raises(FileNotFoundError, match=message):
+        opened(trained).params(8)
+
+
+def test_many_iterations_are_shortened() -> None:
+    assert shortened(range(20)) == ", ".join(map(str, range(20)))
+    assert shortened(range(21)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ..., 11, 12, 13, 14, 15, 16, 17, 18, 19, 20"
+
+
+class OtherBoards(ToyLearner):
+    """The same parameters, in a train state that is otherwise different."""
+
+    def init(self, key: jax.Array) -> TrainState:
+        return super().init(key)._replace(boards=jnp.zeros(7), nothing=jnp.zeros(2))  # pyright: ignore[reportArgumentType]
+
+
+def test_parameters_are_read_without_the_rest_of_the_train_state(trained: Path) -> None:
+    run = RunFolder.open(trained, OtherBoards)
+    np.testing.assert_array_equal(run.params(3)["preference"], preference_after(3))
+    with pytest.raises(ValueError, match=r"boards.* has shape .* in the checkpoint and"):
+        run.restore()
+
+
+class OtherParameters(ToyLearner):
+    """One array of the parameters has another shape, one is new, and one is missing."""
+
+    def init(self, key: jax.Array) -> TrainState:
+        params: Any = {"preference": jnp.zeros(4), "new": jnp.zeros(1)}
+        return super().init(key)._replace(params=params)
+
+
+def test_parameters_of_other_shapes_are_refused(trained: Path) -> None:
+    message = r"params/preference has shape \(3,\) in the checkpoint and \(4,\) in the learner, and 2 more arrays"
+    with pytest.raises(ValueError, match=message):
+        RunFolder.open(trained, OtherParameters).params(3)
+
+
+# -- while another process trains ----------------------------------------------------------------------------------
+
+
+def test_checkpoint_that_is_removed_while_it_is_read_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Checkpoints.read
+
+    def read_after_removal(self: Checkpoints, iteration: int, like: Any, part: str = "") -> Any:
+        shutil.rmtree(folder / "checkpoints" / str(iteration))
+        return read(self, iteration, like, part)
+
+    monkeypatch.setattr(Checkpoints, "read", read_after_removal)
+    message = r"iteration 3 was removed while it was read, because .*run is being trained: try again"
+    with pytest.raises(FileNotFoundError, match=message):
+        opened(folder).params(3)
+
+
+def test_damaged_checkpoint_is_not_called_removed(folder: Path) -> None:
+    shutil.rmtree(folder / "checkpoints" / "10" / "default")
+    with pytest.raises(Exception, match=r"default|10") as raised:
+        opened(folder).params()
+    assert "removed" not in str(raised.value)
+
+
+def test_killed_run_keeps_its_checkpoints_and_continues_to_the_same_bits(tmp_path: Path) -> None:
+    """It is read while it trains. Another process resumes it with fewer checkpoints of its own."""
+    learner = ToyLearner(Config(total_steps=4 * 200))
+    whole, folder = tmp_path / "whole", tmp_path / "killed"
+    train_in(whole, learner, Settings(checkpoint_every=100, keep_every=50, evaluate_every=0))
+    settings = ("--checkpoint-every", "2", "--keep-every", "5", "--evaluate-every", "0")
+    process = start("tests.helpers.toy_learner", ["--run-dir", str(folder), "--total-steps", "800", *settings])
+    signal_when_training(folder, [process], 0, signal.SIGCONT)  # changes nothing: it only waits for iterations
+    np.testing.assert_array_equal(opened(folder).params(0)["preference"], np.zeros(3))
+    np.testing.assert_array_equal(opened(folder).params(5)["preference"], preference_after(5, learner))
+    process.kill()
+    ((status, _, _),) = ends([process])
+    assert status == -signal.SIGKILL
+    before = opened(folder).checkpoints()
+    assert before[-1] < 200, "over before the signal came"
+
+    run = opened(folder)
+    assert run_training(run.learner, run, Settings(checkpoint_every=100, keep_every=50, evaluate_every=0))["finished"]
+    assert equal_checkpoints(folder, whole)
+    stayed = {iteration for iteration in before if iteration % 5 == 0}
+    assert {0, 5} <= stayed
+    assert opened(folder).checkpoints() == sorted(stayed | {50, 100, 150, 200})
+    for iteration in (50, 100, 150):
+        np.testing.assert_array_equal(
+            opened(folder).params(iteration)["preference"], opened(whole).params(iteration)["preference"]
+        )

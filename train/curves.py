@@ -1,0 +1,186 @@
+"""The lines of a picture: columns of the metrics of runs, with seeds together.
+
+    runs = open_runs([Path("runs/a"), Path("runs/b")])
+    curves(runs, ["win_rate"], by="steps")      # {"win_rate": [Curve(label="gamma=0.5", x=..., values=...), ...]}
+
+Runs that differ only in their seed are one line. Every other run has a line of its own. Its label is made of the
+settings that differ between the lines. `train.plot.draw` draws them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from train import agents
+from train.driver.run_folder import RunFolder
+from train.driver.stored_config import settings_of
+
+By = Literal["steps", "seconds", "iterations"]
+X_COLUMN = {"steps": "steps", "seconds": "seconds", "iterations": "iteration"}  # the column of each `By`
+UNREMARKED = 0.05  # the share of its longest seed that a line may leave out without a remark
+
+Floats = NDArray[np.float64]
+
+
+class Curve(NamedTuple):
+    """A line of a panel: a column of one run, or of runs that differ only in their seed."""
+
+    label: str
+    """The settings that differ from those of the other lines; "" if there are none."""
+    x: Floats  # float64[points], increasing; empty where no run has a number
+    values: Floats  # float64[runs, points], finite
+    interpolated: bool
+    """Whether some values lie between those of their run, on a straight line."""
+    remark: str
+    """The seeds that the line leaves out, or because of which it ends early; "" if there are none."""
+
+
+class Points(NamedTuple):
+    """The numbers of a column in the metrics of a run."""
+
+    folder: Path
+    x: Floats  # float64[points]
+    y: Floats  # float64[points]
+
+
+def open_runs(folders: Iterable[Path]) -> list[RunFolder]:
+    """Returns the runs in the folders, each once. A folder without a run stands for the runs one or two levels below.
+
+    Raises FileNotFoundError if a folder holds no run, and ValueError if a config.json was changed since its training.
+    """
+    found: dict[Path, RunFolder] = {}
+    for folder in folders:
+        inside: list[Path] = []
+        if not (folder / "config.json").exists():
+            inside = [path.parent for pattern in ("*", "*/*") for path in folder.glob(f"{pattern}/config.json")]
+        for each in sorted(inside) or [folder]:
+            found.setdefault(each.resolve(), agents.open_run(each))
+    for run in found.values():
+        run.check_settings()
+    return [*found.values()]
+
+
+def curves(runs: Sequence[RunFolder], columns: Sequence[str], by: By = "steps") -> dict[str, list[Curve]]:
+    """Returns the lines of every column, in the order of the runs. Every column has the same lines.
+
+    Runs that differ only in their seed are one line. It lies where all of them have values: it begins and ends with the
+    shortest of them. Where only some of them have a value, the others are interpolated linearly. A run without the
+    column is left out. If no run of a line has the column, the line is empty.
+
+    Args:
+      runs: from `open_runs` or `train.agents.open_run`.
+      columns: names of metrics, such as "win_rate" or "episode_return/seat_0".
+      by: what `x` counts: environment steps, seconds of training, or iterations.
+
+    Raises:
+      ValueError: a column that no run has, or a row that is damaged.
+    """
+    if by not in get_args(By):
+        raise ValueError(f"by must be one of {', '.join(get_args(By))}, not {by!r}")
+    rows = {run.folder: run.rows() for run in runs}
+    known = list(dict.fromkeys(name for of_run in rows.values() for row in of_run for name in row))
+    for column in columns:
+        if column not in known:
+            raise ValueError(unknown_column(column, known))
+    lines = lines_of(runs)
+    return {
+        column: [
+            curve_of(label, column, [points_of(run.folder, rows[run.folder], column, by) for run in of_line])
+            for label, of_line in lines.items()
+        ]
+        for column in columns
+    }
+
+
+def unknown_column(column: str, known: Sequence[str]) -> str:
+    """The error for a column that no run has."""
+    if not known:
+        return "the runs have no metrics yet"
+    hint = "; evaluations add win_rate and others: train with --evaluate-every" if "win_rate" not in known else ""
+    return f"no run has the column {column!r}; the columns are {', '.join(known)}{hint}"
+
+
+def points_of(folder: Path, rows: Sequence[Mapping[str, Any]], column: str, by: By) -> Points:
+    """Returns the rows that have a number in the column. Null means that there was nothing to measure.
+
+    Raises ValueError, with the path and the line, for a value that is no number.
+    """
+    x: list[float] = []
+    y: list[float] = []
+    for number, row in enumerate(rows, start=1):
+        if row.get(column) is None:
+            continue
+        place = f"{folder / 'metrics.jsonl'}, line {number}"
+        for name in (X_COLUMN[by], column):
+            value = row.get(name, "nothing")
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise ValueError(f"{place}: {name} must be a number, not {value!r}")
+            if name == X_COLUMN[by] and x and value <= x[-1]:
+                raise ValueError(f"{place}: {name} must be more than {x[-1]:g}, its last value, not {value:g}")
+        x.append(row[X_COLUMN[by]])
+        y.append(row[column])
+    return Points(folder, np.array(x, np.float64), np.array(y, np.float64))
+
+
+def curve_of(label: str, column: str, seeds: Sequence[Points]) -> Curve:
+    """Returns the line of runs that differ only in their seed."""
+    present = [points for points in seeds if points.x.size]
+    remarks = [f"{points.folder} has no numbers in {column}" for points in seeds if not points.x.size]
+    if not present:
+        return Curve(label, np.zeros(0), np.zeros((0, 0)), False, "; ".join(remarks))
+    begin, end = max(points.x[0] for points in present), min(points.x[-1] for points in present)
+    every_x = np.unique(np.concatenate([points.x for points in present]))
+    x = every_x[(begin <= every_x) & (every_x <= end)]
+    shortest = next(points.folder for points in present if points.x[-1] == end)
+    if not x.size:
+        remarks.append(f"{column} has no line: {shortest} ends at {end:g}, before another seed begins at {begin:g}")
+    elif end < (1 - UNREMARKED) * every_x[-1]:
+        remarks.append(f"{shortest} ends at {end:g}, before other seeds; so does the line of {column}")
+    values = np.stack([np.interp(x, points.x, points.y) for points in present])
+    interpolated = any(not np.isin(x, points.x).all() for points in present)
+    return Curve(label, x, values, interpolated, "; ".join(remarks))
+
+
+# -- labels --------------------------------------------------------------------------------------------------------
+
+
+def lines_of(runs: Sequence[RunFolder]) -> dict[str, list[RunFolder]]:
+    """Returns the runs of every line by its label."""
+    settings = [{"learner": run.learner.name} | settings_of(run.config) for run in runs]
+    names = list(dict.fromkeys(name for of_run in settings for name in of_run if name != "seed"))
+    differ = [name for name in names if not all_equal(of_run.get(name) for of_run in settings)]
+    if "env" in differ:  # many settings have another default for another game
+        differ = [name for name in differ if name == "env" or not follows_from("env", name, settings)]
+    lines: dict[str, list[RunFolder]] = {}
+    for run, of_run in zip(runs, settings, strict=True):
+        named = [(name, text_of(of_run[name])) for name in differ if name in of_run]
+        label = ", ".join(text if name == "env" else f"{name}={text}" for name, text in named)
+        lines.setdefault(label, []).append(run)
+    return lines
+
+
+def follows_from(cause: str, name: str, settings: Sequence[Mapping[str, Any]]) -> bool:
+    """Returns whether all runs with the same value of `cause` have the same value of `name`."""
+    values = dict.fromkeys(of_run[cause] for of_run in settings)
+    return all(all_equal(of_run.get(name) for of_run in settings if of_run[cause] == value) for value in values)
+
+
+def all_equal(values: Iterable[Any]) -> bool:
+    """Returns whether there are no two different values."""
+    listed = list(values)
+    return all(value == listed[0] for value in listed)
+
+
+def text_of(value: Any) -> str:
+    """Returns the value of a setting as it is typed on a command line."""
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def common_settings(runs: Sequence[RunFolder]) -> str:
+    """Returns the values that identify all of the runs, without their seeds, as the title of a picture."""
+    first = runs[0].learner.summary
+    same = [name for name in first if name != "seed" and all_equal(run.learner.summary.get(name) for run in runs)]
+    return ", ".join(str(first[name]) if name == "env" else f"{name}={first[name]}" for name in same)
