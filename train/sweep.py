@@ -125,10 +125,9 @@ def sweep_of(learner: str, values: Mapping[str, Sequence[Any]], seeds: int = 1, 
     cells: dict[str, Learner] = {}
     for row, combination in enumerate(itertools.product(*given.values())):
         settings = dict(zip(given, combination, strict=True))
-        env = settings.pop("env", learner_type.config_type().env)
-        folder = folder_name({"env": env, **settings}, varied, row)
+        folder = folder_name(settings, varied, row)
         for each_seed in range(seed, seed + seeds):
-            config = module.config_for(env, **settings, seed=each_seed)
+            config = module.config_for(**settings, seed=each_seed)
             cells["/".join([folder] * bool(varied) + [f"seed={each_seed}"])] = learner_type(config)
     return Sweep(learner, given, seed, seeds, cells)
 

@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from train import plot
 from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder, write_whole
 
-mpl.use("Agg")
-
 COLUMNS = ("win_rate", "mean_turns", "mean_reward", "episode_length")  # of the table; summary.json has every metric
 DRAWN = ("win_rate", "mean_turns", "episode_length")  # a panel each
-LABELS = {"win_rate": "win rate", "mean_turns": "turns to win", "episode_length": "episode length"}
 
 
 @dataclass(frozen=True)
@@ -114,9 +111,7 @@ def draw(summary: Summary, stem: Path) -> None:
     panels: list[Any] = [*figure.subplots(1, len(columns), squeeze=False)[0]]
     for axes, column in zip(panels, columns, strict=True):
         draw_panel(figure, axes, summary, column)
-    figure.savefig(stem.with_suffix(".png"), dpi=150)
-    with mpl.rc_context({"svg.hashsalt": stem.name}):  # so that the same numbers give the same file
-        figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
+    plot.save(figure, stem)
 
 
 def metrics_of(summary: Summary) -> Iterator[str]:
@@ -127,7 +122,7 @@ def metrics_of(summary: Summary) -> Iterator[str]:
 def draw_panel(figure: Figure, axes: Any, summary: Summary, column: str) -> None:
     """Draws a metric of all settings."""
     medians = np.array([number_or_nan(row[column]["median"]) for row in summary.rows])
-    axes.set_title(LABELS.get(column, column))
+    axes.set_title(plot.Y_LABEL.get(column, column.replace("_", " ")))
     if len(summary.varied) != 2:
         lowest, highest = (
             np.array([number_or_nan(row[column][name]) for row in summary.rows]) for name in ("lowest", "highest")

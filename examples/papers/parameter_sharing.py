@@ -21,6 +21,7 @@ import tyro
 from matplotlib.figure import Figure
 
 from train import agents, plot
+from train.curves import Curve
 from train.driver.loop import Settings
 from train.models.policy import Sharing
 from train.ops.sharding import provide_cores
@@ -131,14 +132,16 @@ def table(results: Mapping[str, Any]) -> str:
 
 def draw(results: Mapping[str, Any]) -> Figure:
     """Returns win rate and turns to win by steps: medians in their ranges, and the paper's figures dotted."""
-    columns: dict[str, list[plot.Curve]] = {}
+    columns: dict[str, list[Curve]] = {}
     for column in ("win_rate", "mean_turns"):
         for mode, result in results.items():
             values = np.array(result[column], np.float64)
             shown = np.isfinite(values).all(0)
-            curve = plot.Curve(mode, np.array(result["steps"], np.float64)[shown], values[:, shown], False, "")
+            curve = Curve(mode, np.array(result["steps"], np.float64)[shown], values[:, shown], False, "")
             columns.setdefault(column, []).append(curve)
-    figure = plot.draw(columns, title="dotted: the paper's steps to 0.9, and its last ten evaluations", log_x=False)
+    figure = plot.draw(
+        columns, title="dotted: the paper's steps to 0.9, and its last ten evaluations", x_scale="linear"
+    )
     left, right, *_ = figure.axes
     for index, mode in enumerate(results):
         left.axvline(PAPER[mode][0], color=plot.style_of(index)["color"], linestyle=":")

@@ -27,7 +27,7 @@ def test_ratio_is_that_of_the_sweep_to_all_single_runs(monkeypatch: pytest.Monke
             ]
         for each in folders:
             each.mkdir(parents=True)
-            row = {"episode_length": 10.0, "entropy": 1.0 if command[0] == "train.ppo" else 1.5, "value_loss": 1.0}
+            row = {"approx_kl": 0.01, "entropy": 1.0 if command[0] == "train.ppo" else 1.5, "value_loss": 1.0}
             (each / "metrics.jsonl").write_text(json.dumps(row) + "\n")
         return 40.0 if command[0] == "train.sweep" else 10.0
 
