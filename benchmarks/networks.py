@@ -65,8 +65,14 @@ def measure_networks(arguments: Arguments) -> dict[str, Any]:
 
 def measure_network(game: str, network: str, arguments: Arguments) -> dict[str, Any] | None:
     """Returns the row of a network; None if it cannot play the game."""
-    sizes: dict[str, Any] = {"num_envs": arguments.boards, "rollout_length": arguments.rollout_length}
-    config = config_for(game, network=network, update_epochs=1, num_minibatches=2, **sizes)
+    config = config_for(
+        game,
+        network=network,
+        num_envs=arguments.boards,
+        rollout_length=arguments.rollout_length,
+        update_epochs=1,
+        num_minibatches=2,
+    )
     try:
         learner = PPO(config)
     except ParameterError as error:

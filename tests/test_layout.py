@@ -45,6 +45,7 @@ FLOORS = {
         (
             "convolutions",
             "footprint",
+            "networks",
             "parameter_sharing",
             "peer_process",
             "peers",
