@@ -156,8 +156,8 @@ def run_sweep(sweep: Sweep, settings: Settings, cells_at_once: int = 0) -> dict[
       FileNotFoundError: there is no such evaluation opponent.
       ValueError: the sweep in the folder has other settings; the cells do not fit in memory; or more than one process.
     """
-    if settings.coordinator is not None:
-        raise ValueError("a sweep runs in one process: leave out the coordinator, or start a sweep per process")
+    if settings.distributed or settings.coordinator is not None:
+        raise ValueError("a sweep runs in one process: leave out --distributed and --coordinator")
     if cells_at_once < 0:
         raise ValueError(f"cells_at_once must be 0 or more, not {cells_at_once}")
     groups = [group_of(each, settings, cells_at_once) for each in sweep.groups()]

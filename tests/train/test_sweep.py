@@ -306,6 +306,7 @@ def test_stored_table_is_the_default_of_a_resumed_sweep(whole: Path) -> None:
         (["--cells-at-once", "-1"], "cells_at_once must be 0 or more, not -1"),
         (["--devices", "100"], "devices must be at most"),
         (["--coordinator", "localhost:9000", "--processes", "2"], "a sweep runs in one process"),
+        (["--distributed"], "a sweep runs in one process"),
         (["--num-envs", "400000000", "--cells-at-once", "2", "--seeds", "2"], "reduce cells_at_once = 2"),
     ],
 )
