@@ -11,6 +11,7 @@ import pytest
 import jaxgames
 from jaxgames import ParameterError, ParameterTypeError, registry
 from jaxgames.games.chinese_checkers import ChineseCheckers
+from tests.helpers.registries import forget_registrations
 
 # -- make ---------------------------------------------------------------------------------------------------
 
@@ -184,8 +185,7 @@ def test_name_is_refused_unless_it_is_a_string(id: Any) -> None:
 @pytest.fixture
 def own_games(monkeypatch: pytest.MonkeyPatch) -> None:
     """The games and modules registered in a test are forgotten after it."""
-    games = vars(registry)["_games"]
-    monkeypatch.setattr(games, "_constructors", dict(vars(games)["_constructors"]))
+    forget_registrations(monkeypatch, registry)
     for name in set(registry.MODULE_OF_GAME):
         monkeypatch.delitem(registry.MODULE_OF_GAME, name)
     for module in ("own_game", "own_game.of_two"):

@@ -42,7 +42,6 @@ from train.ppo_rollout import (
     episode_metrics,
     estimate_advantages,
 )
-from train.ppo_rollout import bootstrap_values as bootstrap_values
 from train.pretrained import load_params
 
 

@@ -5,6 +5,7 @@ opponents (`train/opponents.py`) only its own.
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -135,11 +136,8 @@ def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, ste
     Those are truncated boards, and live boards at the end of the rollout; other entries are not used. Truncations are
     rare, so only those boards are evaluated, in chunks of num_envs.
     """
-    shape = steps.truncated.shape
-    boards = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), steps.next_state)
-    cut_off = steps.truncated.at[-1].set(~steps.terminated[-1]).reshape(-1)
-    evaluate = functools.partial(seat_values, env, policy, params)
-    return map_chosen_rows(evaluate, boards, cut_off, shape[1]).reshape(*shape, -1)
+    cut_off = steps.truncated.at[-1].set(~steps.terminated[-1])
+    return map_chosen_steps(functools.partial(seat_values, env, policy, params), steps.next_state, cut_off)
 
 
 def episode_metrics(env: jaxgames.Env[Any], steps: Transition) -> Metrics:
@@ -170,6 +168,17 @@ def winners_of(env: jaxgames.Env[Any], boards: Any, terminated: jax.Array) -> ja
 
     Few boards have terminated, and in some games it takes long to find out who won. `env.winners` is False for others.
     """
-    shape = terminated.shape
+    return map_chosen_steps(jax.vmap(env.winners), boards, terminated)
+
+
+def map_chosen_steps(function: Callable[[Any], jax.Array], boards: Any, chosen: jax.Array) -> jax.Array:
+    """Returns `function` of the boards after the chosen steps, [rollout_length, num_envs, ...]; 0 or unused elsewhere.
+
+    Args:
+      function: boards [num_envs, ...] -> [num_envs, ...], row by row.
+      boards: leaves [rollout_length, num_envs, ...].
+      chosen: bool[rollout_length, num_envs].
+    """
+    shape = chosen.shape
     flat = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), boards)
-    return map_chosen_rows(jax.vmap(env.winners), flat, terminated.reshape(-1), shape[1]).reshape(*shape, -1)
+    return map_chosen_rows(function, flat, chosen.reshape(-1), chunk=shape[1]).reshape(*shape, -1)

@@ -4,13 +4,12 @@ Only the shapes must fit: the run can have been trained on another game, such as
 other settings. Parameters that its seats share, and those of the new run do not, are copied to every seat.
 """
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
 from train import agents
+from train.driver.checkpoints import shapes_by_name
 from train.driver.learner import Config
 from train.driver.loop import log
 from train.driver.run_folder import RunFolder
@@ -59,7 +58,7 @@ def find_run(text: str) -> tuple[RunFolder, int | None]:
 
 def _check_shapes(text: str, run: RunFolder, stored: Params, like: Params) -> None:
     """Raises ValueError unless each array has the shape of that of `like`, or that of each of its seats."""
-    found, wanted = _shapes(stored), _shapes(like)
+    found, wanted = shapes_by_name(stored), shapes_by_name(like)
     differ = [
         name
         for name in {**wanted, **found}
@@ -74,9 +73,3 @@ def _check_shapes(text: str, run: RunFolder, stored: Params, like: Params) -> No
             f"the parameters of {text} do not fit this run: {'; '.join(both)}{more}. Both runs need the same network "
             f"and games with the same observations and actions; that run has {trained}"
         )
-
-
-def _shapes(tree: Any) -> dict[str, tuple[int, ...]]:
-    """The shape of every leaf by its path."""
-    leaves = jax.tree.leaves_with_path(tree)
-    return {jax.tree_util.keystr(path, simple=True, separator="/"): tuple(leaf.shape) for path, leaf in leaves}

@@ -31,3 +31,14 @@ class Preferring:
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         mask = jax.vmap(self.env.legal_action_mask)(states)
         return jnp.where(mask, self.preference, -jnp.inf).argmax(-1)
+
+
+@dataclass(frozen=True)
+class OnHost:
+    """Cannot be traced, and is only used where it must be refused."""
+
+    on_device: ClassVar[bool] = False
+    env: Any
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        raise NotImplementedError

@@ -11,6 +11,7 @@ import pytest
 
 from jaxgames import Env, agents, arena
 from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.registries import forget_registrations
 from tests.train.conftest import Runs
 from train import evaluate
 
@@ -98,8 +99,7 @@ def test_interrupted_command_leaves_whole_games(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both agents play the first edge; each has at most eight of the twelve plies of a game."""
-    registered = vars(agents)["_agents"]
-    monkeypatch.setattr(registered, "_constructors", dict(vars(registered)["_constructors"]))
+    forget_registrations(monkeypatch, agents)
     agents.register("interrupted", InterruptedAgent)
     output = tmp_path / "games.jsonl"
     options = ("--opponents", "interrupted", "--env", BOXES, "--seat", 0, "--output", output)

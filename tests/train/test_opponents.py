@@ -2,9 +2,8 @@
 
 import dataclasses
 import functools
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import chex
 import jax
@@ -15,7 +14,8 @@ import pytest
 from jaxgames import agents
 from jaxgames.agents import RandomAgent
 from tests.helpers.commands import error_of
-from tests.helpers.scripted_agents import Preferring, Taker
+from tests.helpers.registries import forget_registrations
+from tests.helpers.scripted_agents import OnHost, Preferring, Taker
 from tests.helpers.sticks import Sticks
 from tests.train.conftest import Runs
 from train.driver import cli
@@ -115,17 +115,9 @@ def test_wrong_setting_of_opponents_is_refused(settings: dict[str, Any], message
         dataclasses.replace(CONFIG, **{"opponents": ("random",)} | settings)
 
 
-@dataclass(frozen=True)
-class OnHost:
-    on_device: ClassVar[bool] = False
-    env: Any
-
-    def act(self, key: jax.Array, states: Any) -> jax.Array:
-        raise NotImplementedError
-
-
 def test_opponent_that_cannot_play_is_refused(untrained: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(vars(agents)["_agents"])["_constructors"], "on_host", OnHost)
+    forget_registrations(monkeypatch, agents)
+    agents.register("on_host", OnHost)
 
     def structure(text: str) -> Any:
         return jax.eval_shape(PPO(config_of(text)).init, key(0))

@@ -16,6 +16,7 @@ from train import ppo
 from train.models.policy import Sharing
 from train.ops.advantages import per_seat_advantages
 from train.ppo import PPO, Config, TrainState, Transition, train
+from train.ppo_rollout import bootstrap_values
 
 CONFIG = Config(
     env="chinese_checkers(size=1, num_players=2, max_rounds=8, reward=sparse)",  # pays 5 and -1
@@ -73,7 +74,7 @@ def collected() -> Collected:
     @jax.jit
     def parts(train_state: TrainState) -> Any:
         after, steps = ppo.collect(CONFIG, GAME, LEARNER.policy, train_state)
-        bootstrap = ppo.bootstrap_values(GAME, LEARNER.policy, after.params, steps)
+        bootstrap = bootstrap_values(GAME, LEARNER.policy, after.params, steps)
         return steps, bootstrap, ppo.estimate_advantages(CONFIG, GAME, LEARNER.policy, after.params, steps)
 
     steps, bootstrap, advantages = jax.device_get(parts(train_state))

@@ -12,7 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxgames
 from jaxgames import registry
+from tests.helpers.registries import forget_registrations
 from tests.helpers.sticks import Sticks
 from train import ppo
 from train.ppo import PPO, Config
@@ -24,7 +26,8 @@ Values = list[float]  # of taking 1, 2, ... sticks
 @pytest.fixture(autouse=True)
 def sticks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets `jaxgames.make` know the game."""
-    monkeypatch.setitem(vars(vars(registry)["_games"])["_constructors"], "sticks", Sticks)
+    forget_registrations(monkeypatch, registry)
+    jaxgames.register("sticks", Sticks)
 
 
 def trained(env: str, **changes: Any) -> tuple[PPO, Any]:

@@ -69,8 +69,10 @@ class Checkpoints:
         Raises ValueError unless the checkpoint has the same arrays there, with the same shapes.
         """
         storable = jax.eval_shape(_storable, like)
-        stored = _shapes(self._manager.item_metadata(iteration).tree)
-        _check_shapes({name: stored[name] for name in stored if name.startswith(part)}, _shapes(storable), self.folder)
+        stored = shapes_by_name(self._manager.item_metadata(iteration).tree)
+        _check_shapes(
+            {name: stored[name] for name in stored if name.startswith(part)}, shapes_by_name(storable), self.folder
+        )
         here = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
         placed = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=here), storable)
         restore_args = ocp.checkpoint_utils.construct_restore_args(placed)
@@ -133,7 +135,7 @@ def _check_shapes(stored: dict[str, tuple[int, ...]], wanted: dict[str, tuple[in
         )
 
 
-def _shapes(tree: Any) -> dict[str, tuple[int, ...]]:
-    """The shape of every leaf by its path."""
+def shapes_by_name(tree: Any) -> dict[str, tuple[int, ...]]:
+    """Returns the shape of every array of a train state, or of a part of it, by names such as "params/heads/bias"."""
     leaves = jax.tree.leaves_with_path(tree)
     return {jax.tree_util.keystr(path, simple=True, separator="/"): tuple(leaf.shape) for path, leaf in leaves}

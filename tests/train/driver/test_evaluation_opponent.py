@@ -1,8 +1,6 @@
 """Evaluations during training are played against any agent that JAX can compile."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -11,6 +9,8 @@ import pytest
 from jaxgames import agents, arena
 from tests.helpers import toy_learner
 from tests.helpers.commands import error_of
+from tests.helpers.registries import forget_registrations
+from tests.helpers.scripted_agents import OnHost
 from tests.helpers.stored_runs import last_train_state, metrics_of, train_in
 from tests.helpers.toy_learner import ToyLearner
 from train.driver import loop
@@ -36,19 +36,11 @@ def test_evaluation_is_played_against_the_chosen_agent(tmp_path: Path) -> None:
     assert any(float(first[name]) != float(random[name]) for name in first)
 
 
-@dataclass(frozen=True)
-class OnHost:
-    on_device: ClassVar[bool] = False
-    env: Any
-
-    def act(self, key: jax.Array, states: Any) -> jax.Array:
-        raise NotImplementedError
-
-
 def test_evaluation_opponent_that_cannot_play_is_refused_before_there_is_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(vars(vars(agents)["_agents"])["_constructors"], "on_host", OnHost)
+    forget_registrations(monkeypatch, agents)
+    agents.register("on_host", OnHost)
     for opponent, message in (
         ("on_host", "evaluation_opponent = on_host plays on the host"),
         ("nobody", "unknown agent 'nobody'; the agents are"),
