@@ -171,10 +171,14 @@ def _open_for(text: str, found: RunText, env: Env[Any]) -> RunFolder:
 
 def open_run(folder: Path) -> RunFolder:
     """Returns the run in a folder, of any learner. Raises FileNotFoundError if there is none."""
-    learners: list[type[Learner]] = [
-        getattr(importlib.import_module(f"train.{name}"), learner) for name, learner in LEARNERS.items()
-    ]
-    return RunFolder.open(folder, *learners)
+    return RunFolder.open(folder, *map(learner_type, LEARNERS))
+
+
+def learner_type(name: str) -> type[Learner]:
+    """Returns the class of the learner with a name, such as PPO for "ppo". Raises ValueError for an unknown name."""
+    if name not in LEARNERS:
+        raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, not {name!r}")
+    return getattr(importlib.import_module(f"train.{name}"), LEARNERS[name])
 
 
 def agent_of_run(run: RunFolder, iteration: int | None = None, **parameters: Any) -> Agent:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from train import agents
 from train.driver.run_folder import RunFolder
-from train.driver.stored_config import settings_of
+from train.driver.stored_config import settings_of, written_setting
 
 By = Literal["steps", "seconds", "iterations"]
 X_COLUMN = {"steps": "steps", "seconds": "seconds", "iterations": "iteration"}  # the column of each `By`
@@ -156,7 +156,7 @@ def lines_of(runs: Sequence[RunFolder]) -> dict[str, list[RunFolder]]:
         differ = [name for name in differ if name == "env" or not follows_from("env", name, settings)]
     lines: dict[str, list[RunFolder]] = {}
     for run, of_run in zip(runs, settings, strict=True):
-        named = [(name, text_of(of_run[name])) for name in differ if name in of_run]
+        named = [(name, written_setting(of_run[name])) for name in differ if name in of_run]
         label = ", ".join(text if name == "env" else f"{name}={text}" for name, text in named)
         lines.setdefault(label, []).append(run)
     return lines
@@ -172,11 +172,6 @@ def all_equal(values: Iterable[Any]) -> bool:
     """Returns whether there are no two different values."""
     listed = list(values)
     return all(value == listed[0] for value in listed)
-
-
-def text_of(value: Any) -> str:
-    """Returns the value of a setting as it is typed on a command line."""
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def common_settings(runs: Sequence[RunFolder]) -> str:

@@ -33,7 +33,7 @@ import jax
 from tqdm import tqdm
 
 from train import sweep_summary
-from train.agents import LEARNERS
+from train.agents import learner_type
 from train.driver import loop, stored_config
 from train.driver.cell_folders import CellFolders
 from train.driver.cells import Cells, Group, evaluate_cells
@@ -107,13 +107,11 @@ def sweep_of(learner: str, values: Mapping[str, Sequence[Any]], seeds: int = 1, 
 
     Raises ValueError for an unknown learner or setting, a value that is not allowed, and a value given twice.
     """
-    if learner not in LEARNERS:
-        raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, not {learner!r}")
+    of_learner = learner_type(learner)
+    config_for = importlib.import_module(f"train.{learner}").config_for
     if seeds < 1:
         raise ValueError(f"seeds must be at least 1, not {seeds}")
-    module = importlib.import_module(f"train.{learner}")
-    learner_type: type[Learner] = getattr(module, LEARNERS[learner])
-    names = [each.name for each in dataclasses.fields(learner_type.config_type) if each.name != "seed"]
+    names = [each.name for each in dataclasses.fields(of_learner.config_type) if each.name != "seed"]
     for name, of_name in values.items():
         if name not in names:
             raise ValueError(f"{name} is no setting of {learner} that can be varied; these are {', '.join(names)}")
@@ -127,8 +125,8 @@ def sweep_of(learner: str, values: Mapping[str, Sequence[Any]], seeds: int = 1, 
         settings = dict(zip(given, combination, strict=True))
         folder = folder_name(settings, varied, row)
         for each_seed in range(seed, seed + seeds):
-            config = module.config_for(**settings, seed=each_seed)
-            cells["/".join([folder] * bool(varied) + [f"seed={each_seed}"])] = learner_type(config)
+            name = f"{folder}/seed={each_seed}" if varied else f"seed={each_seed}"
+            cells[name] = of_learner(config_for(**settings, seed=each_seed))
     return Sweep(learner, given, seed, seeds, cells)
 
 
@@ -137,7 +135,7 @@ def folder_name(settings: Mapping[str, Any], varied: Sequence[str], row: int) ->
 
     Characters that are special in paths or in an agent's text become "_". The number of the row keeps such names apart.
     """
-    texts = {name: sweep_summary.text_of(settings[name]) for name in varied}
+    texts = {name: stored_config.written_setting(settings[name]) for name in varied}
     written = "+".join(f"{name}={text}" for name, text in texts.items())
     name = re.sub(r"[^\w.=+-]+", "_", written)[:MAX_NAME]
     return name if name == written else f"{name}_{row}"
@@ -255,14 +253,13 @@ def open_sweep(folder: Path, sweep: Sweep, resume: bool) -> Generator[None]:
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Returns the differences of two tables in words."""
     old, new = ({**table, **table["values"]} for table in (before, now))
-    names = [name for name in {**old, **new} if name not in ("values", "cells") and old.get(name) != new.get(name)]
-    if names or before["cells"] == now["cells"]:
-        return [f"{name} was {json.dumps(old.get(name))} and is {json.dumps(new.get(name))}" for name in names]
+    changed = stored_config.changes(old, new, may_change=["values", "cells"])
+    if changed or before["cells"] == now["cells"]:
+        return changed
     return [
-        f"{setting} of {name} was {json.dumps(settings.get(setting))} and is {json.dumps(value)}"
+        f"in {name}, {change}"
         for name, settings in before["cells"].items()
-        for setting, value in now["cells"][name].items()
-        if settings.get(setting) != value
+        for change in stored_config.changes(settings, now["cells"][name])
     ][:3]
 
 

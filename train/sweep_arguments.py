@@ -6,15 +6,15 @@ import inspect
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import tyro
 
 from jaxgames._names import split_list
-from train.agents import LEARNERS
+from train.agents import learner_type
 from train.driver.loop import Settings
+from train.driver.stored_config import written_setting
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,10 @@ def parse(arguments: Sequence[str]) -> Parsed:
     if first.resume and first.run_dir is not None and (first.run_dir / "sweep.json").exists():
         stored = json.loads((first.run_dir / "sweep.json").read_bytes())
     learner = first.learner or stored.get("learner", "ppo")
-    if learner not in LEARNERS:
-        raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, not {learner!r}")
-    config_type = getattr(import_module(f"train.{learner}"), LEARNERS[learner]).config_type
+    config_type = learner_type(learner).config_type
     values_type, hints = values_type_of(config_type), get_type_hints(config_type)
     values = {
-        name: tuple(map(to_text, of_name)) if is_list(hints[name]) else tuple(of_name)
+        name: tuple(map(written_setting, of_name)) if is_list(hints[name]) else tuple(of_name)
         for name, of_name in stored.get("values", {}).items()
     }
     parsed = tyro.cli(
@@ -129,7 +127,7 @@ def is_list(kind: Any) -> bool:
 
 
 def to_list(text: str, kind: Any, name: str) -> tuple[Any, ...]:
-    """Returns a value such as "64,64" as a tuple; "" is the empty one.
+    """Returns a value such as "64,64" as a tuple, the reverse of `written_setting`; "" is the empty one.
 
     Raises ValueError, with the name of the setting, if an entry has another type.
     """
@@ -138,8 +136,3 @@ def to_list(text: str, kind: Any, name: str) -> tuple[Any, ...]:
         return tuple(entry(part) for part in split_list(text)) if text.strip() else ()
     except ValueError:
         raise ValueError(f"a value of {name} must be a list of {entry.__name__} such as 64,64, not {text!r}") from None
-
-
-def to_text(value: Sequence[Any]) -> str:
-    """Returns a list as `to_list` reads it."""
-    return ",".join(map(str, value))

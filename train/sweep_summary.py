@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from train import plot
 from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder, write_whole
+from train.driver.stored_config import written_setting
 
 COLUMNS = ("win_rate", "mean_turns", "mean_reward", "episode_length")  # of the table; summary.json has every metric
 DRAWN = ("win_rate", "mean_turns", "episode_length")  # a panel each
@@ -79,7 +80,7 @@ def table(summary: Summary) -> str:
     header = [*summary.varied, "seeds", *columns]
     lines = [header, ["---"] * len(header)]
     for row in summary.rows:
-        settings = [text_of(row["settings"][name]) for name in summary.varied]
+        settings = [written_setting(row["settings"][name]) for name in summary.varied]
         lines.append([*settings, str(row["seeds"]), *(written(row[name]) for name in columns)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -94,11 +95,6 @@ def written(numbers: Mapping[str, float | None]) -> str:
     if numbers["median"] is None:
         return "none"
     return "{median:.4g} ({lowest:.4g} to {highest:.4g})".format(**numbers)
-
-
-def text_of(value: Any) -> str:
-    """Returns the value of a setting as a command line has it."""
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore[reportUnknownVariableType]  # of any type
 
 
 # -- the picture ---------------------------------------------------------------------------------------------------
@@ -127,7 +123,7 @@ def draw_panel(figure: Figure, axes: Any, summary: Summary, column: str) -> None
         lowest, highest = (
             np.array([number_or_nan(row[column][name]) for row in summary.rows]) for name in ("lowest", "highest")
         )
-        labels = [", ".join(text_of(value) for value in row["settings"].values()) for row in summary.rows]
+        labels = [", ".join(written_setting(value) for value in row["settings"].values()) for row in summary.rows]
         places = np.arange(len(labels))
         axes.errorbar(places, medians, yerr=(medians - lowest, highest - medians), fmt="o", capsize=3)
         axes.set_xticks(places, labels, rotation=30 if len(labels) > 4 else 0)
@@ -135,7 +131,7 @@ def draw_panel(figure: Figure, axes: Any, summary: Summary, column: str) -> None
         axes.grid(alpha=0.3)
         return
     down, across = (
-        list(dict.fromkeys(text_of(row["settings"][name]) for row in summary.rows)) for name in summary.varied
+        list(dict.fromkeys(written_setting(row["settings"][name]) for row in summary.rows)) for name in summary.varied
     )
     grid = medians.reshape(len(down), len(across))
     image = axes.imshow(grid, aspect="auto")

@@ -104,8 +104,8 @@ def test_labels_are_the_settings_that_differ(tmp_path: Path) -> None:
     runs = [run_of(tmp_path / f"{i}-{seed}", rows, seed=seed, **s) for i, s in enumerate(settings) for seed in (0, 1)]
     lines = curves(runs, ["length"])["length"]
     assert [line.label for line in lines] == [
-        "learning_rate=0.25, sizes=3 2",
-        "learning_rate=1e-05, sizes=3 2",
+        "learning_rate=0.25, sizes=3,2",
+        "learning_rate=1e-05, sizes=3,2",
         "learning_rate=0.25, sizes=4",
     ]
     assert [line.values.shape for line in lines] == [(2, 1)] * 3

@@ -327,7 +327,7 @@ def test_changes_of_defaults_are_named_with_their_cell() -> None:
     before, now = toy_sweep().to_json(), toy_sweep().to_json()
     assert changes(before, now) == []
     now["cells"]["num_envs=2+learning_rate=0.25/seed=3"]["sizes"] = [3, 5]
-    assert changes(before, now) == ["sizes of num_envs=2+learning_rate=0.25/seed=3 was [3, 2] and is [3, 5]"]
+    assert changes(before, now) == ["in num_envs=2+learning_rate=0.25/seed=3, sizes was [3, 2] and is [3, 5]"]
 
 
 def test_cell_that_was_continued_alone_is_refused(tmp_path: Path) -> None:

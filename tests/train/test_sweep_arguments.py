@@ -1,9 +1,10 @@
 """The command line of a sweep: several values of a setting, lists in one text, and the table that they make."""
 
 from train import ppo
+from train.driver.stored_config import written_setting
 from train.ppo import Config
 from train.sweep import folder_name, sweep_of
-from train.sweep_arguments import docstrings, parse, to_list, to_text
+from train.sweep_arguments import docstrings, parse, to_list
 
 
 def test_setting_takes_one_or_more_values() -> None:
@@ -38,7 +39,7 @@ def test_folder_names_have_no_character_that_an_agents_text_splits_at() -> None:
 def test_list_is_one_text_with_commas() -> None:
     for text, value in (("64,64", (64, 64)), ("8", (8,)), ("", ())):
         assert to_list(text, tuple[int, ...], "hidden_sizes") == value
-        assert to_text(value) == text
+        assert written_setting(value) == text
     assert to_list("random,runs/a(top=3, epsilon=0.1)", tuple[str, ...], "opponents") == (
         "random",
         "runs/a(top=3, epsilon=0.1)",

@@ -5,7 +5,7 @@
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -94,6 +94,11 @@ def fits(value: Any, kind: Any) -> bool:
     return isinstance(value, kind or NoneType)
 
 
+def written_setting(value: Any) -> str:
+    """Returns the value of a setting as text. A list has commas, such as 64,64."""
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # of any type
+
+
 def written_type(kind: Any) -> str:
     """The values that fit an annotated type, in words."""
     if get_origin(kind) is Literal:
@@ -101,9 +106,9 @@ def written_type(kind: Any) -> str:
     return f"of type {kind.__name__ if get_origin(kind) is None else kind}"
 
 
-def changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """Returns the settings that differ, except total_steps, with both values."""
-    names = [name for name in {**before, **now} if name != "total_steps" and before.get(name) != now.get(name)]
+def changes(before: Mapping[str, Any], now: Mapping[str, Any], may_change: Collection[str] = ()) -> list[str]:
+    """Returns the settings that differ, except those in `may_change`, with both values."""
+    names = [name for name in {**before, **now} if name not in may_change and before.get(name) != now.get(name)]
     return [f"{name} was {json.dumps(before.get(name))} and is {json.dumps(now.get(name))}" for name in names]
 
 
