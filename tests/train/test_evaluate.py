@@ -65,9 +65,9 @@ def test_opponents_can_be_another_run(untrained: Runs, capsys: pytest.CaptureFix
 def test_every_opponent_has_its_own_results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Its games are those that it would have alone, and the first line is of all games."""
     output = tmp_path / "new" / "games.jsonl"
-    options = ("--env", BOXES, "--games", 40, "--seating", "alternating")
-    for opponents, more in (("first", ()), ("greedy(epsilon=0.5),first", ("--output", output))):
-        run_command(evaluate.main, "random", "--opponents", opponents, *options, *more)
+    options = ("--env", BOXES, "--games", 40, "--seating", "alternating", "--output", output)
+    for opponents in ("first", "greedy(epsilon=0.5),first"):
+        run_command(evaluate.main, "random", "--opponents", opponents, *options)
     alone, both = map(json.loads, capsys.readouterr().out.splitlines())
     assert [row["opponent"] for row in both["opponents"]] == ["greedy(epsilon=0.5)", "first"]
     assert both["opponents"][1] == alone["opponents"][0]

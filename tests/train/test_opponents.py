@@ -202,7 +202,8 @@ def test_policies_of_one_network_play_as_each_does_alone(untrained: Runs) -> Non
     texts = [f"{folder}(temperature=0)" for folder in (untrained.first, untrained.second)]
     learner = PPO(config_of(*texts))
     assert learner.opponents is not None
-    members = learner.opponents.load(learner.init(key(0)).opponents, taker).agents  # pyright: ignore[reportArgumentType]
+    shapes: Any = jax.eval_shape(learner.init, key(0))
+    members = learner.opponents.load(shapes.opponents, taker).agents
     players = learner.opponents.players(members)
     assert len(players.stacks) == 1
     env = learner.env
@@ -253,7 +254,7 @@ def test_pool_holds_the_last_snapshots_and_before_that_the_first_parameters() ->
 def test_new_run_fills_the_pool_with_its_own_parameters(untrained: Runs) -> None:
     """Also where they come from another run."""
     learner = PPO(config_of("self@every=4(size=2)", init_from=str(untrained.first)))
-    start = learner.init(key(5))
+    start = jax.jit(learner.init)(key(5))
     state = learner.load(start)
     assert state.opponents is not None
     pool: Any = state.opponents.agents[0]

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import itertools
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -208,36 +209,41 @@ def run_of(opponents: str, iterations: int) -> PPO:
     return PPO(dataclasses.replace(SMALL, total_steps=steps, anneal_lr=False, **changes))
 
 
+def untrained(folder: Path) -> Path:
+    """The folder of another run, with a checkpoint of its first parameters."""
+    run = RunFolder.create(folder, run_of("", 2))
+    run.save(jax.jit(run.learner.init)(key(7)))
+    run.close()
+    return folder
+
+
 def test_resumed_run_needs_no_checkpoint_of_its_opponents(tmp_path: Path) -> None:
     """It goes on bit for bit, although the opponent's run has trained on; and it can be opened without their folder."""
-    black = tmp_path / "black"
-    train_in(black, run_of("", 2), SETTINGS)
-    text = f"{black},random,self@every=2(size=2)"
+    black = untrained(tmp_path / "black")
+    learner = run_of(f"{black},random,self@every=2(size=2)", 6)
     whole, resumed = tmp_path / "whole", tmp_path / "resumed"
-    train_in(whole, run_of(text, 6), SETTINGS)
-    train_in(resumed, run_of(text, 4), SETTINGS)
+    train_in(whole, learner, SETTINGS)
+    shutil.copytree(whole, resumed)
+    run = RunFolder.open(resumed, PPO)
+    run.drop_after(4)
     before = last_train_state(resumed).opponents.agents[0].params
     for place in (black / "checkpoints").iterdir():
         place.rename(tmp_path / place.name)
-    run = RunFolder.open(resumed, PPO)
-    run.extend_to(6 * SMALL.steps_per_iteration)
-    assert run_training(run.learner, run, SETTINGS)["finished"]
+    assert run_training(learner, run, SETTINGS)["finished"]
     assert equal_checkpoints(resumed, whole)
     assert metrics_of(resumed) == metrics_of(whole)
-    jax.tree.map(np.testing.assert_array_equal, last_train_state(resumed).opponents.agents[0].params, before)
+    after = last_train_state(resumed)
+    jax.tree.map(np.testing.assert_array_equal, after.opponents.agents[0].params, before)
 
     black.rename(tmp_path / "gone")
-    agent = agents.make(str(resumed), run.learner.env)
-    states = jax.vmap(run.learner.env.init)(jax.random.split(key(0), 3))
-    assert agent.act(key(0), states).shape == (3,)
-    assert f"{black},random" in run.learner.summary["opponents"]
+    agent: Any = agents.make(str(resumed), learner.env)
+    jax.tree.map(np.testing.assert_array_equal, agent.params, after.params)
+    assert f"{black},random" in RunFolder.open(resumed, PPO).learner.summary["opponents"]
 
 
 @pytest.mark.slow  # one more start of JAX: the test above stops and resumes in this process
 def test_killed_run_with_opponents_continues_to_the_same_bits(tmp_path: Path) -> None:
-    black = tmp_path / "black"
-    train_in(black, run_of("", 2), SETTINGS)
-    learner = run_of(f"{black},random,self@every=2(size=2)", 80)
+    learner = run_of(f"{untrained(tmp_path / 'black')},random,self@every=2(size=2)", 80)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     train_in(whole, learner, SETTINGS)
     process = start("train.ppo", arguments_of(learner.config, SETTINGS, killed))
