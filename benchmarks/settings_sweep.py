@@ -63,20 +63,18 @@ def measure_settings_sweep(arguments: Arguments) -> dict[str, Any]:
 
         def single(cell: dict[str, Any]) -> float:
             words = [f"--{name.replace('_', '-')}={value}" for name, value in cell.items()]
-            seconds = time_process(["train.ppo", *common, *words, "--run-dir", str(folder / folder_of(cell, "_"))])
+            seconds = time_process(["train.ppo", *common, *words, "--run-dir", str(single_folder(folder, cell))])
             progress.finish(f"single run: {seconds:.1f} s")
             return seconds
 
         before = [single(cell) for cell in chosen[:half]]
-        values = [f"--gamma {' '.join(map(str, arguments.gamma))}"]
-        values += [f"--gae-lambda {' '.join(map(str, arguments.gae_lambda))}", f"--seeds {arguments.seeds}"]
-        words = [word for value in values for word in value.split()]
-        sweep = time_process(["train.sweep", *common, *words, "--run-dir", str(folder / "sweep")])
+        words = ["--gamma", *map(str, arguments.gamma), "--gae-lambda", *map(str, arguments.gae_lambda)]
+        words += ["--seeds", str(arguments.seeds), "--run-dir", str(folder / "sweep")]
+        sweep = time_process(["train.sweep", *common, *words])
         progress.finish(f"sweep of {len(table)} cells: {sweep:.1f} s")
         singles = [*before, *(single(cell) for cell in chosen[half:])]
         differences = [
-            largest_difference(folder / folder_of(cell, "_"), cell_folder(folder / "sweep", cell, arguments))
-            for cell in chosen
+            largest_difference(single_folder(folder, cell), cell_folder(folder / "sweep", cell)) for cell in chosen
         ]
     of_all = statistics.median(singles) * len(table)
     header = ["cells", "steps of a cell", "seconds of a single run", "all single runs", "sweep", "ratio"]
@@ -107,15 +105,15 @@ def time_process(command: Sequence[str]) -> float:
     return seconds
 
 
-def folder_of(cell: dict[str, Any], separator: str) -> str:
-    """Returns the names and values of a cell as the name of a folder."""
-    return separator.join(f"{name}={value}" for name, value in cell.items())
+def single_folder(folder: Path, cell: dict[str, Any]) -> Path:
+    """Returns the run folder of a cell's single run."""
+    return folder / "_".join(f"{name}={value}" for name, value in cell.items())
 
 
-def cell_folder(sweep: Path, cell: dict[str, Any], arguments: Arguments) -> Path:
-    """Returns the run folder of a cell, whose name has the settings with more than one value."""
-    varied = {name: cell[name] for name in ("gamma", "gae_lambda") if len(getattr(arguments, name)) > 1}
-    return sweep / folder_of(varied, "+") / f"seed={cell['seed']}"
+def cell_folder(sweep: Path, cell: dict[str, Any]) -> Path:
+    """Returns the run folder of a cell in the folder of a sweep."""
+    cells: dict[str, dict[str, Any]] = json.loads((sweep / "sweep.json").read_bytes())["cells"]
+    return sweep / next(name for name, settings in cells.items() if cell.items() <= settings.items())
 
 
 def largest_difference(single: Path, cell: Path) -> float:

@@ -14,7 +14,6 @@ alternate.
 
 import functools
 import json
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,6 +32,8 @@ from jaxgames.arena import Seating
 from train import agents
 from train.driver import loop
 from train.driver.commands import check_games, print_result
+from train.driver.metrics import rounded
+from train.driver.run_folder import write_whole
 
 ENVS = (
     "chinese_checkers(size=2, num_players=2)",
@@ -42,6 +43,7 @@ ENVS = (
     "dots_and_boxes",
     "checkers",
 )
+MEASURED = ("win_rate", "win_rate_interval", "draw_rate", "truncated_rate", "mean_turns")
 OPENSPIEL = "openspiel(simulations=50, max_rollout_steps=200, playout='greedy(epsilon=0.2)')"
 
 
@@ -152,15 +154,8 @@ class _Game:
             openings=openings.for_games(cell.games, games_each=env.num_players),
             on_finished=bar.update,
         )
-        found = arena.results(env, games, seats)
-        return {
-            "win_rate": round(found["win_rate"], 4),
-            "win_rate_interval": [round(end, 4) for end in found["win_rate_interval"]],
-            "draw_rate": round(found["draw_rate"], 4),
-            "truncated_rate": round(found["truncated_rate"], 4),
-            "mean_turns": None if found["mean_turns"] is None else round(found["mean_turns"], 2),
-            "seconds": round(time.perf_counter() - began, 1),
-        }
+        found = rounded(arena.results(env, games, seats))
+        return {name: found[name] for name in MEASURED} | {"seconds": round(time.perf_counter() - began, 1)}
 
     def _players(self, cell: Cell) -> list[str]:
         """Returns the agents in the program of a cell. Cells with the same agents share a program."""
@@ -204,9 +199,8 @@ def _read(folder: Path) -> dict[Cell, dict[str, Any]]:
 def _write(folder: Path, cells: dict[Cell, dict[str, Any]]) -> None:
     """Stores all cells, or changes nothing if the process is killed meanwhile."""
     folder.mkdir(parents=True, exist_ok=True)
-    beside = folder / "cells.json.new"
-    beside.write_text(json.dumps([cell._asdict() | result for cell, result in cells.items()], indent=1))
-    os.replace(beside, folder / "cells.json")
+    rows = [cell._asdict() | result for cell, result in cells.items()]
+    write_whole(folder / "cells.json", json.dumps(rows, indent=1))
 
 
 def table(rows: list[dict[str, Any]], opponents: tuple[str, ...]) -> str:
@@ -216,9 +210,8 @@ def table(rows: list[dict[str, Any]], opponents: tuple[str, ...]) -> str:
     """
     names = [agents.name_of(opponent) for opponent in opponents]
     columns = [
-        f"{header} {opponent}" for opponent in names for header in ("games against", "wins against", "draws", "turns")
+        column for name in names for column in (f"games against {name}", f"wins against {name}", "draws", "turns")
     ]
-    columns = [column if "against" in column else column.partition(" ")[0] for column in columns]
     lines = [f"| game | agent | {' | '.join(columns)} |", "|---" * (2 + len(columns)) + "|"]
     found = {(row["env"], row["agent"], row["opponent"]): row for row in rows}
     for env, agent in dict.fromkeys((row["env"], row["agent"]) for row in rows):

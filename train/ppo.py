@@ -25,7 +25,6 @@ import jaxgames
 from jaxgames.agents import Agent, with_epsilon
 from train import agents
 from train.driver import cli
-from train.driver.learner import traced_copy
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.models.policy_agent import PolicyAgent
 from train.opponents import Opponents, OpponentState
@@ -82,10 +81,6 @@ class PPO:
         """Partition of each part of a train state over the devices."""
         opponents: Any = None if self.opponents is None else OpponentState(REPLICATED, SHARDED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
         return TrainState(REPLICATED, REPLICATED, SHARDED, SHARDED, REPLICATED, REPLICATED, opponents)  # pyright: ignore[reportArgumentType]  # here, too
-
-    def with_traced(self, numbers: Mapping[str, jax.Array]) -> "PPO":
-        """Returns the learner with these numbers in its settings, for use inside of one trace."""
-        return traced_copy(self, numbers)
 
     def agent(
         self, params: Params, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None

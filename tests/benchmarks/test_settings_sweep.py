@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks import settings_sweep
 from benchmarks.settings_sweep import Arguments, measure_settings_sweep, time_process
+from train.sweep import sweep_of
 
 
 def test_ratio_is_that_of_the_sweep_to_all_single_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,16 +18,14 @@ def test_ratio_is_that_of_the_sweep_to_all_single_runs(monkeypatch: pytest.Monke
     def pretend(command: Sequence[str]) -> float:
         started.append([*command])
         folder = Path(command[-1])
+        folder.mkdir(parents=True)
         folders = [folder]
         if command[0] == "train.sweep":
-            folders = [
-                folder / f"gamma={gamma}+gae_lambda={gae_lambda}" / f"seed={seed}"
-                for gamma in (0.3, 0.5)
-                for gae_lambda in (0.9, 1.0)
-                for seed in (0, 1)
-            ]
+            table = sweep_of("ppo", {"gamma": (0.3, 0.5), "gae_lambda": (0.9, 1.0)}, seeds=2).to_json()
+            (folder / "sweep.json").write_text(json.dumps(table))
+            folders = [folder / name for name in table["cells"]]
         for each in folders:
-            each.mkdir(parents=True)
+            each.mkdir(parents=True, exist_ok=True)
             row = {"approx_kl": 0.01, "entropy": 1.0 if command[0] == "train.ppo" else 1.5, "value_loss": 1.0}
             (each / "metrics.jsonl").write_text(json.dumps(row) + "\n")
         return 40.0 if command[0] == "train.sweep" else 10.0

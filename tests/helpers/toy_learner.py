@@ -3,7 +3,6 @@
 python -m tests.helpers.toy_learner --run-dir FOLDER
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,7 +16,6 @@ from jaxgames.wrappers import AutoResetState
 from tests.helpers.scripted_agents import Preferring
 from tests.helpers.sticks import Sticks
 from train.driver import cli
-from train.driver.learner import traced_copy
 from train.ops.sharding import REPLICATED, SHARDED
 
 ENV = jaxgames.auto_reset(Sticks())
@@ -78,9 +76,6 @@ class ToyLearner:
     @property
     def partition_specs(self) -> Any:
         return TrainState(REPLICATED, SHARDED, REPLICATED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
-
-    def with_traced(self, numbers: Mapping[str, jax.Array]) -> "ToyLearner":
-        return traced_copy(self, numbers)
 
     def agent(
         self, params: Any, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None

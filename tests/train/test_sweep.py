@@ -22,7 +22,7 @@ from train import evaluate, ppo, sweep
 from train.agents import LEARNERS, make
 from train.driver.cell_folders import CellFolders
 from train.driver.cells import Cells, CellsState, Group
-from train.driver.learner import traced_copy
+from train.driver.learner import with_traced
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO
@@ -148,7 +148,7 @@ def test_cells_at_once_do_not_change_a_cell(at_once: int) -> None:
 
 def test_only_traced_settings_can_be_numbers_of_a_trace() -> None:
     with pytest.raises(ValueError, match=r"only learning_rate can be traced, not num_envs"):
-        traced_copy(ToyLearner(toy_learner.Config()), {"num_envs": jax.numpy.float32(3)})
+        with_traced(ToyLearner(toy_learner.Config()), {"num_envs": jax.numpy.float32(3)})
 
 
 # -- folders ---------------------------------------------------------------------------------------------------------

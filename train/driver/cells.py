@@ -23,7 +23,7 @@ from jax.sharding import PartitionSpec
 import jaxgames
 from jaxgames import arena
 from jaxgames.agents import Agent
-from train.driver.learner import Config, Learner
+from train.driver.learner import Config, Learner, with_traced
 from train.driver.loop import Settings, evaluation_key
 from train.driver.metrics import to_floats
 from train.ops import sharding
@@ -132,9 +132,6 @@ class Cells:
     def partition_specs(self) -> CellsState:
         return CellsState(SHARDED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
 
-    def with_traced(self, numbers: Mapping[str, jax.Array]) -> "Cells":
-        raise ValueError("the numbers of a sweep are those of its cells")
-
     def agent(
         self, params: Any, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
     ) -> Agent:
@@ -167,7 +164,7 @@ class Cells:
         """Returns the train states after one iteration, and metrics (float32[cells] each)."""
 
         def iterate_cell(numbers: dict[str, jax.Array], cell: Any) -> tuple[Any, dict[str, jax.Array]]:
-            return self.first.with_traced(numbers).iterate(cell)
+            return with_traced(self.first, numbers).iterate(cell)
 
         cells, metrics = self._map(iterate_cell, SHARDED, SHARDED)(self.config.numbers, train_state.cells)
         metrics = {name: values[: len(self.config.learners)] for name, values in metrics.items()}

@@ -47,12 +47,19 @@ class TrainState(Protocol):
 
 
 class Learner(Protocol):
-    """The settings and the pure functions of a run. A learner is hashable and static under jit."""
+    """The settings and the pure functions of a run. A learner is hashable and static under jit.
+
+    init, load, iterate                           training
+    agent, init_params, make_agent                agents of runs, and opponents of evaluations
+    divisible, partition_specs, held_arrays       devices and their memory
+    traced_settings                               sweeps
+    all others                                    the command, the run folder and messages
+    """
 
     name: ClassVar[str]  # the learner is the module and command train.<name>
     config_type: ClassVar[type[Any]]
     former_names: ClassVar[Mapping[str, str]]  # old names of settings -> new names; for error messages only
-    traced_settings: ClassVar[tuple[str, ...]]  # numbers that change no shape, so that `with_traced` takes them
+    traced_settings: ClassVar[tuple[str, ...]]  # numbers that change no shape; see `with_traced`
 
     def __init__(self, config: Any) -> None: ...
 
@@ -74,10 +81,6 @@ class Learner(Protocol):
     @property
     def partition_specs(self) -> Any:
         """PartitionSpecs of `train.ops.sharding` for a train state, or a prefix of it."""
-        ...
-
-    def with_traced(self, numbers: Mapping[str, jax.Array]) -> Any:
-        """Returns the learner whose settings are these numbers, by names in `traced_settings`; see `traced_copy`."""
         ...
 
     def agent(
@@ -102,11 +105,16 @@ class Learner(Protocol):
         ...
 
     def init_params(self, key: jax.Array) -> Any:
-        """Returns random parameters, of the shapes in a train state. It reads no files."""
+        """Returns random parameters, of the shapes in a train state.
+
+        It reads no files, unlike `init`. So parameters can be read from a run whose opponents are gone.
+        """
         ...
 
     def make_agent(self, text: str) -> Agent:
         """Returns the agent that `text` names, as a player of the learner's game; it may be that of another run.
+
+        The driver stands below `train.agents`, which knows runs, and reaches it only through the learner.
 
         Raises FileNotFoundError or ValueError if there is no such agent; the message says what is allowed.
         """
@@ -135,7 +143,7 @@ class Learner(Protocol):
 LearnerT = TypeVar("LearnerT", bound=Learner)
 
 
-def traced_copy(learner: LearnerT, numbers: Mapping[str, jax.Array]) -> LearnerT:
+def with_traced(learner: LearnerT, numbers: Mapping[str, jax.Array]) -> LearnerT:
     """Returns a copy of the learner whose config has these numbers, for use inside of the trace that they belong to.
 
     Settings are checked when a config is made. So make one with every value first: nothing checks a traced number.
