@@ -90,7 +90,7 @@ def test_runs_play_the_game_that_they_were_trained_on(
     for name, env in (("mine", GAME), ("other", "dots_and_boxes(rows=1, cols=1)")):
         config = Config(env=env, hidden_sizes=(8,), num_envs=2, rollout_length=4, num_minibatches=1)
         run = RunFolder.create(runs / name, PPO(config))
-        run.save(run.learner.init(jax.random.key(0)))
+        run.save(jax.jit(run.learner.init)(jax.random.key(0)))
         run.close()
     command = ["compare_agents", "--envs", GAME, "--agents", "random", "--opponents", "random", "--games", "10"]
     monkeypatch.setattr(sys, "argv", [*command, "--runs", str(runs), "--output", str(tmp_path / "out")])

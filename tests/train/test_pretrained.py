@@ -80,7 +80,7 @@ def test_parameters_of_every_seat_are_not_shared(untrained: Runs, tmp_path: Path
     run = RunFolder.create(tmp_path / "run", learner)
     run.save(jax.jit(learner.init)(jax.random.key(0)))
     run.close()
-    like = PPO(CONFIG).init(jax.random.key(0)).params
+    like = jax.eval_shape(PPO(CONFIG).init, jax.random.key(0)).params
     message = r"encoder/params/Dense_0/bias has shape \(2, 8\) there and \(8,\) here.*sharing independent"
     with pytest.raises(ValueError, match=message):
         load_params(str(tmp_path / "run"), like, CONFIG)

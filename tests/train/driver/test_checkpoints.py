@@ -166,6 +166,7 @@ def test_damaged_checkpoint_is_not_called_removed(folder: Path) -> None:
     assert "removed" not in str(raised.value)
 
 
+@pytest.mark.slow  # one more start of JAX: the tests above resume in this process, and that of the loop kills
 def test_killed_run_keeps_its_checkpoints_and_continues_to_the_same_bits(tmp_path: Path) -> None:
     """It is read while it trains. Another process resumes it with fewer checkpoints of its own."""
     learner = ToyLearner(Config(total_steps=4 * 200))

@@ -25,12 +25,13 @@ def test_convolution_equals_that_of_flax_with_its_gradient(board: tuple[int, int
     """Also on boards that are not square: rows and columns are treated differently."""
     ours, theirs = Convolution(6), nn.Conv(6, (3, 3))
     x = jax.random.normal(jax.random.key(0), (5, *board, 3))
-    params = jax.tree.map(lambda leaf: leaf + 0.1, ours.init(jax.random.key(1), x))
+    params = jax.tree.map(lambda leaf: leaf + 0.1, jax.jit(ours.init)(jax.random.key(1), x))
 
     def loss(layer: nn.Module, params: Any, x: jax.Array) -> Any:
         return jnp.sin(jnp.asarray(layer.apply(params, x))).sum()
 
-    found, expected = (jax.value_and_grad(loss, argnums=(1, 2))(layer, params, x) for layer in (ours, theirs))
+    gradient = jax.jit(jax.value_and_grad(loss, argnums=(1, 2)), static_argnums=0)
+    found, expected = (gradient(layer, params, x) for layer in (ours, theirs))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4), found, expected)
 
 
@@ -42,20 +43,21 @@ def test_all_ways_to_convolve_agree(convolve: Any, board: tuple[int, int], paddi
     x, kernel = (jax.random.normal(jax.random.key(0), shape) for shape in ((5, *board, 3), (3, 3, 3, 4)))
     expected = xla_convolution(x, kernel, padding)
     assert expected.shape[1:3] == (board if padding == "SAME" else (board[0] - 2, board[1] - 2))
-    np.testing.assert_allclose(convolve(x, kernel, 1 if padding == "SAME" else 0), expected, rtol=1e-4, atol=1e-4)
+    found = jax.jit(convolve, static_argnums=2)(x, kernel, 1 if padding == "SAME" else 0)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("channels", [MIN_CHANNELS_FOR_CELLS - 1, MIN_CHANNELS_FOR_CELLS])
 @pytest.mark.parametrize("padding", get_args(Padding))
 def test_number_of_channels_does_not_change_the_result(channels: int, padding: Padding) -> None:
     x, kernel = (jax.random.normal(jax.random.key(0), shape) for shape in ((2, 4, 5, 3), (3, 3, 3, channels)))
-    found = matmul_convolution(x, kernel, padding)
+    found = jax.jit(matmul_convolution, static_argnums=2)(x, kernel, padding)
     np.testing.assert_allclose(found, xla_convolution(x, kernel, padding), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(("platform", "convolutions"), [("cpu", 0), ("cuda", 1), ("tpu", 1)])
 def test_platform_chooses_how_to_convolve(platform: str, convolutions: int) -> None:
     layer, x = Convolution(6), jnp.zeros((5, 4, 4, 3))
-    params = layer.init(jax.random.key(0), x)
+    params = jax.eval_shape(layer.init, jax.random.key(0), x)
     program = jax.export.export(jax.jit(layer.apply), platforms=[platform])(params, x).mlir_module()
     assert program.count("stablehlo.convolution") == convolutions

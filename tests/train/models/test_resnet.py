@@ -113,7 +113,7 @@ def test_encoder_is_a_stem_and_blocks_that_add_their_input() -> None:
     env = jaxgames.make("chinese_checkers_diamond(size=3, pieces=1)")
     encoder = Policy.of(env, "shared", "resnet(blocks=2, channels=8, bottleneck=3)").network.encoder
     x = jax.random.bernoulli(jax.random.key(1), 0.5, (4, 3, 3, 2))
-    params = perturbed(encoder.init(jax.random.key(0), x))
+    params = perturbed(jax.jit(encoder.init)(jax.random.key(0), x))
     layers = params["params"]
     expected = jax.nn.relu(convolved(x.astype(jnp.float32), layers["Convolution_0"]))
     for block in range(2):
@@ -121,15 +121,15 @@ def test_encoder_is_a_stem_and_blocks_that_add_their_input() -> None:
         y = jax.nn.relu(convolved(y, layers[f"Convolution_{block + 1}"]))
         expected = jax.nn.relu(expected + dense(y, layers[f"Dense_{2 * block + 1}"]))
     assert expected.shape == (4, 3, 3, 8)
-    np.testing.assert_allclose(np.asarray(encoder.apply(params, x)), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(np.asarray(jax.jit(encoder.apply)(params, x)), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_logit_of_a_move_is_the_output_of_its_origins_plane_on_its_target(features: jax.Array) -> None:
     env = jaxgames.make("chinese_checkers_diamond(size=3, pieces=1)")
     heads = Policy.of(env, "shared", "resnet(channels=4, value_size=5)").network.heads
-    params = perturbed(heads.init(jax.random.key(1), features))
+    params = perturbed(jax.jit(heads.init)(jax.random.key(1), features))
     layers = params["params"]
-    logits, values = jax.device_get(heads.apply(params, features))
+    logits, values = jax.device_get(jax.jit(heads.apply)(params, features))
     planes = convolved(jax.nn.relu(convolved(features, layers["Convolution_0"])), layers["Convolution_1"])
     assert planes.shape == (2, 3, 3, 9)
     for origin, target in np.ndindex(9, 9):
@@ -141,9 +141,9 @@ def test_logit_of_a_move_is_the_output_of_its_origins_plane_on_its_target(featur
 
 def test_action_without_a_cell_has_a_dense_layer_on_the_mean_of_the_cells(features: jax.Array) -> None:
     heads = CellHeads(num_actions=4, cell=(2, -1, 0, 8), plane=(1, 0, 0, 1), value_size=2, value="linear")
-    params = perturbed(heads.init(jax.random.key(1), features))
+    params = perturbed(jax.jit(heads.init)(jax.random.key(1), features))
     layers = params["params"]
-    logits, values = jax.device_get(heads.apply(params, features))
+    logits, values = jax.device_get(jax.jit(heads.apply)(params, features))
     x = jax.nn.relu(convolved(features, layers["Convolution_0"]))
     planes = convolved(x, layers["Convolution_1"]).reshape(2, 9, 2)
     other = dense(x.mean((1, 2)), layers["Dense_2"])[:, 0]
@@ -155,9 +155,9 @@ def test_action_without_a_cell_has_a_dense_layer_on_the_mean_of_the_cells(featur
 
 def test_game_without_cells_has_a_dense_policy(features: jax.Array) -> None:
     heads = CellHeads(num_actions=7, cell=None, plane=None, value_size=2, value="tanh")
-    params = perturbed(heads.init(jax.random.key(1), features))
+    params = perturbed(jax.jit(heads.init)(jax.random.key(1), features))
     layers = params["params"]
-    logits, _ = jax.device_get(heads.apply(params, features))
+    logits, _ = jax.device_get(jax.jit(heads.apply)(params, features))
     x = jax.nn.relu(convolved(features, layers["Convolution_0"]))
     planes = jax.nn.relu(dense(x, layers["Dense_2"])).reshape(2, -1)
     np.testing.assert_allclose(logits, dense(planes, layers["Dense_3"]), rtol=1e-4, atol=1e-5)
