@@ -96,7 +96,7 @@ def curves(runs: Sequence[RunFolder], columns: Sequence[str], by: By = "steps") 
 
 
 def unknown_column(column: str, known: Sequence[str]) -> str:
-    """The error for a column that no run has."""
+    """Returns the message for a column that no run has."""
     if not known:
         return "the runs have no metrics yet"
     hint = "; evaluations add win_rate and others: train with --evaluate-every" if "win_rate" not in known else ""

@@ -180,7 +180,7 @@ class Legend(NamedTuple):
 
     @property
     def height(self) -> float:
-        """Its height in inches; 0 if there is nothing to tell."""
+        """Its height in inches; 0 if it is empty."""
         if not self.title and len(self.labels) < 2:
             return 0.0
         rows = -(-len(self.labels) // self.across) * max(label.count("\n") + 1 for label in self.labels)

@@ -65,7 +65,7 @@ class Group:
 
     @property
     def total_steps(self) -> int:
-        """Of each cell; so are the next two."""
+        """The steps of each cell."""
         return self.first.total_steps
 
     @property
