@@ -62,7 +62,7 @@ class Arguments:
     host_games: int = 10
     """Games per cell, if an agent is on the host."""
     seats: Seating = "alternating"
-    """How the agent gets its seat: "fixed" (the first one), "alternating" or "drawn"."""
+    """The seat of the agent: the first one in every game, another one from game to game, or a drawn one."""
     opening_plies: int = 4
     """Random plies at the beginning of games without a random agent."""
     seed: int = 0

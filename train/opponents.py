@@ -34,7 +34,7 @@ POOL_EXAMPLES = "'self@every=10' or 'self@every=10(size=8, temperature=1.0)'"
 
 
 class Games(NamedTuple):
-    """The players of the current game of every board."""
+    """The opponent and the seats of the learner in the current game of every board."""
 
     opponent: jax.Array  # int32[num_envs], among the members of all opponents
     learner_seats: jax.Array  # bool[num_envs, num_players]
@@ -164,7 +164,7 @@ class Opponents:
         return state._replace(agents=tuple(members))
 
     def draw(self, key: jax.Array, num_envs: int) -> Games:
-        """Returns the players of a new game for every board."""
+        """Returns the opponent and the seats of the learner for a new game of every board."""
         entry_key, member_key, seat_key = jax.random.split(key, 3)
         entry = jax.random.randint(entry_key, (num_envs,), 0, len(self.entries))
         sizes = np.array(self.sizes, np.int32)
@@ -178,10 +178,10 @@ class Opponents:
         return Games((first + jnp.minimum(member, size - 1)).astype(jnp.int32), learner_seats)
 
     def restarted(self, games: Games, key: jax.Array, ended: jax.Array) -> Games:
-        """Returns the games with new players on the boards that restart.
+        """Returns the games, with new ones on the boards that restart.
 
         Args:
-          games: the players before.
+          games: those before.
           key: a PRNG key.
           ended: bool[num_envs], boards whose game has ended.
         """
@@ -222,7 +222,7 @@ class Players(NamedTuple):
 
         Args:
           key: a PRNG key.
-          games: the players of the boards.
+          games: the opponent of every board.
           boards: states with a leading axis of B.
           mask: bool[B, num_actions], the legal actions.
           epsilon: the probability of a uniformly random legal action instead.

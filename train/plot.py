@@ -55,7 +55,7 @@ class Arguments:
     columns: tuple[str, ...] = EVALUATED
     """Metrics to draw, one panel each: columns of metrics.jsonl."""
     by: By = "steps"
-    """What the x axis counts."""
+    """The x axis: environment steps, seconds of training, or iterations."""
     output: Path | None = None
     """The picture, written as .png and as .svg. By default learning_curve in the folder, if only one is given."""
     x_scale: Scale = "auto"
