@@ -20,7 +20,7 @@ from train.driver.stored_config import settings_of
 
 By = Literal["steps", "seconds", "iterations"]
 X_COLUMN = {"steps": "steps", "seconds": "seconds", "iterations": "iteration"}  # the column of each `By`
-UNREMARKED = 0.05  # the share of its longest seed that a line may leave out without a remark
+UNREMARKED = 0.05  # a line may leave out this share of its longest seed without a remark
 
 Floats = NDArray[np.float64]
 

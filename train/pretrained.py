@@ -16,7 +16,7 @@ from train.driver.loop import log
 from train.driver.run_folder import RunFolder
 from train.models.policy import Params
 
-SHOWN = 3  # of the arrays that do not fit, in an error
+SHOWN = 3  # the number of arrays that an error lists
 
 
 def load_params(text: str, like: Params, config: Config) -> Params:

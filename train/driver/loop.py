@@ -308,7 +308,7 @@ def stop_signal() -> Generator[threading.Event]:
     """Yields an event that the first Ctrl-C or SIGTERM sets, to end a run after an iteration. A second one kills.
 
     In a run of many processes, a first signal that comes after the run does not kill either. A scheduler signals all
-    processes, but not at the same moment: a process that already waits for the others must not be lost to them.
+    processes, but not at the same moment. A process that already waits for the others must not end before them.
     """
     stop = threading.Event()
 
