@@ -105,7 +105,7 @@ def values_type_of(config_type: type[Any]) -> type[Any]:
     for each in dataclasses.fields(config_type):
         if each.name != "seed":
             kind = str if is_list(hints[each.name]) else hints[each.name]
-            note = " A value with commas: 64,64." if is_list(hints[each.name]) else ""
+            note = " A list is one value with commas: 64,64." if is_list(hints[each.name]) else ""
             annotated = Annotated[tuple[kind, ...], tyro.conf.arg(help=f"{help_of.get(each.name, '')}{note}")]
             fields.append((each.name, annotated, dataclasses.field(default=())))
     return dataclasses.make_dataclass("Values", fields, frozen=True)
