@@ -209,7 +209,7 @@ def run_of(opponents: str, iterations: int) -> PPO:
 
 
 def test_resumed_run_needs_no_checkpoint_of_its_opponents(tmp_path: Path) -> None:
-    """It goes on bit for bit, although the opponent's run has trained on; and it can be opened without their folder."""
+    """It continues bit for bit after more training of the opponent, and opens without the opponent's folder."""
     black = tmp_path / "black"
     train_in(black, run_of("", 2), SETTINGS)
     text = f"{black},random,self@every=2(size=2)"
