@@ -1,4 +1,4 @@
-"""What PPO on many devices would hold and move, computed on paper from the shapes of its arrays.
+"""The bytes that PPO on many devices would hold and move, computed from the shapes of its arrays.
 
     python -m benchmarks.footprint --devices 64
 
@@ -42,6 +42,7 @@ class Arguments(harness.BenchmarkArguments):
     boards: int = 1024
     """Boards of each device."""
     rollout_length: int = 64
+    """Steps of each board in an iteration."""
     bandwidth: float = 25.0
     """Assumed GB/s that each device sends to the next one; 25 is a network of 200 Gbit/s per device."""
     latency: float = 5.0

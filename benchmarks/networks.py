@@ -31,8 +31,11 @@ class Arguments(harness.BenchmarkArguments):
     )
     """The networks, with their parameters. Costs are compared with the first one."""
     boards: int = 32
+    """Boards played at once."""
     rollout_length: int = 8
+    """Steps of each board in an iteration."""
     repeats: int = 3
+    """Measurements of each network; their median is reported."""
 
 
 def main() -> None:
@@ -41,7 +44,7 @@ def main() -> None:
 
 
 def measure_networks(arguments: Arguments) -> dict[str, Any]:
-    """Measures every network on every game."""
+    """Returns the rows of every network on every game, and logs them as a table."""
     if min(arguments.boards, arguments.rollout_length, arguments.repeats) < 1:
         raise ValueError("boards, rollout_length and repeats must be positive")
     progress = harness.Progress(len(arguments.games) * len(arguments.networks))

@@ -1,13 +1,13 @@
-"""Time of a sweep of settings beside the time of its cells as single runs.
+"""The time of a sweep of settings, compared with the time of its cells as single runs.
 
     python -m benchmarks.settings_sweep
 
 The table is that of docs/training/sweep.md: three discounts x three lambdas x five seeds of the star game with six
 players, with the default settings. Both sides are whole processes: start, compilation, evaluations and checkpoints are
-included. The sweep is one process. A few of its cells are trained as single runs, half of them before the sweep and
-half after it; their median times the number of cells is the time of all single runs. The process of a single run does
-not use a stored compilation. After the first iteration, the metrics of a cell are compared with those of its single
-run. Later iterations can differ: rounding changes an action in the end.
+included. The sweep is one process. A few of its cells are also trained as single runs: half of them before the sweep,
+half after it. The time of all single runs is the median of these times the number of cells. The process of a single run
+does not use a stored compilation. After the first iteration, the metrics of a cell are compared with those of its
+single run. Later iterations can differ: rounding changes an action in the end.
 """
 
 import json
@@ -30,11 +30,15 @@ COMPARED = ("entropy", "value_loss", "approx_kl")  # metrics of a cell and of it
 @dataclass(frozen=True)
 class Arguments(harness.BenchmarkArguments):
     env: str = "chinese_checkers(size=2, num_players=6)"
+    """The game, with its parameters."""
     gamma: tuple[float, ...] = (0.3, 0.5, 0.99)
+    """Values of gamma."""
     gae_lambda: tuple[float, ...] = (0.5, 0.9, 1.0)
+    """Values of gae_lambda."""
     seeds: int = 5
+    """Runs of every combination of settings."""
     total_steps: int = 400_000
-    """Of each cell."""
+    """Environment steps of each cell."""
     singles: int = 4
     """Cells that are also trained as single runs."""
 
@@ -45,7 +49,7 @@ def main() -> None:
 
 
 def measure_settings_sweep(arguments: Arguments) -> dict[str, Any]:
-    """Measures a sweep and some of its cells as single runs, in turn."""
+    """Returns the times of a sweep and of some of its cells as single runs, and logs them as a table."""
     if min(arguments.seeds, arguments.singles, arguments.total_steps) < 1:
         raise ValueError("seeds, singles and total_steps must be positive")
     table = [

@@ -54,7 +54,7 @@ class Arguments:
     envs: tuple[str, ...] = ENVS
     """The games."""
     agents: tuple[str, ...] = ("random", "first", "greedy", OPENSPIEL)
-    """The agents that play every game."""
+    """The agents, which all play every game."""
     runs: Path | None = None
     """A folder with the folders of training runs; each one plays the game that it was trained on."""
     opponents: tuple[str, ...] = ("random", "greedy")
@@ -62,12 +62,13 @@ class Arguments:
     games: int = 1000
     """Games per cell, if both agents are on the device."""
     host_games: int = 10
-    """Games per cell otherwise."""
+    """Games per cell, if an agent is on the host."""
     seats: Seating = "alternating"
-    """How the agent gets its seat: "fixed" (the first one), "alternating" or "drawn"."""
+    """The seat of the agent: the first one in every game, another one from game to game, or a drawn one."""
     opening_plies: int = 4
     """Random plies at the beginning of games without a random agent."""
     seed: int = 0
+    """Seed of the games; the same seed gives the same games."""
 
 
 class Cell(NamedTuple):
@@ -197,7 +198,7 @@ def _read(folder: Path) -> dict[Cell, dict[str, Any]]:
 
 
 def _write(folder: Path, cells: dict[Cell, dict[str, Any]]) -> None:
-    """Stores all cells, or changes nothing if the process is killed meanwhile."""
+    """Stores all cells. A process that is killed meanwhile leaves the old file."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = [cell._asdict() | result for cell, result in cells.items()]
     write_whole(folder / "cells.json", json.dumps(rows, indent=1))

@@ -3,8 +3,8 @@
     python -m examples.own_network
     python -m train.ppo --env dots_and_boxes --network "examples.own_network:fully_convolutional(channels=32)"
 
-The script trains it with PPO on boards of 2 x 2 boxes. Then it plays against a random opponent, on that board and, with
-the same parameters, on a board of 3 x 3 boxes that it never saw.
+The script trains it with PPO on boards of 2 x 2 boxes. Then the network plays against a random opponent, on 2 x 2 and
+on 3 x 3 boxes. It has the same parameters on both boards, and was never trained on the larger one.
 """
 
 import functools
@@ -43,7 +43,7 @@ class Encoder(nn.Module):
 
 
 class EdgeHeads(nn.Module):
-    """The logit of an edge is a linear function of its own cell, the value one of the mean of all cells.
+    """Two linear heads: the logit of an edge from its own cell, the value from the mean of all cells.
 
     float32[B, height, width, channels] -> float32[B, num_actions], float32[B]
     """
@@ -58,7 +58,7 @@ class EdgeHeads(nn.Module):
 
 
 def fully_convolutional(env: jaxgames.Env[Any], channels: int = 16, layers: int = 4) -> Network:
-    """Returns the network for a board. The parameters behind `env` are those that the brackets can have."""
+    """Returns the network for a board. The parameters after `env` are those that the brackets can have."""
     cells = action_cells(env)
     if cells is None or cells.num_planes != 1:
         raise ValueError(f"fully_convolutional needs one action per cell, as in dots_and_boxes; {env} has others")

@@ -77,9 +77,9 @@ class Registry(Generic[T]):
     def make(self, text: str, *arguments: Any, **parameters: Any) -> T:
         """Returns what `text` names: `constructor(*arguments, **parameters)`.
 
-        Raises ParameterError (a ValueError) for an unknown name or parameter, for one given twice or left out though it
-        has no default, and for a module that cannot be imported or does not register the name. The message lists what
-        is allowed.
+        Raises ParameterError (a ValueError) for an unknown name or parameter, and for a parameter that is given twice
+        or is missing and has no default. Raises it also for a module that cannot be imported or does not register the
+        name. The message lists what is allowed.
         """
         names = f"the {self.noun}s are {', '.join(self.names())}"
         module, name, written = parse(text, f"expected {self._a_noun} such as {self.examples}, not {text!r}; {names}")

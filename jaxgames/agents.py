@@ -1,4 +1,4 @@
-"""Agents: players that choose an action for every board of a batch.
+"""Agents, which choose an action for every board of a batch.
 
     agent = jaxgames.agents.make("greedy(epsilon=0.1)", env)
     actions = agent.act(key, states)                # int32[B], for states with a leading axis of B boards
@@ -38,7 +38,7 @@ from jaxgames.sampling import random_action
 
 
 class Agent(Protocol):
-    """A player that can play any seat of one game. An `AnalysingAgent` also has a method `analyse`."""
+    """An agent: it chooses actions for any seat of one game. An `AnalysingAgent` also has a method `analyse`."""
 
     on_device: ClassVar[bool]  # whether `act` and `analyse` can be traced; if not, they are called outside of `jit`
 
@@ -56,15 +56,15 @@ class Agent(Protocol):
 
 
 class Analysis(NamedTuple):
-    """The opinion of an agent on every board of a batch."""
+    """The probabilities and values of an agent on every board of a batch."""
 
     probabilities: jax.Array  # float32[B, num_actions], with which `act` plays each action; 0 on finished boards
-    values: jax.Array | None  # float32[B, num_players], the return that it expects for each seat; None: no opinion
+    values: jax.Array | None  # float32[B, num_players], expected return of each seat; None: the agent has none
 
 
 @runtime_checkable
 class AnalysingAgent(Agent, Protocol):
-    """An agent that can also say with which probabilities it plays, and what it expects."""
+    """An agent that can also compute its action probabilities and, for some agents, the expected returns."""
 
     def analyse(self, states: Any) -> Analysis:
         """Returns the probabilities of the mover's actions and, if the agent has them, the values of the seats.
@@ -188,7 +188,7 @@ class EpsilonAgent:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class HostEpsilonAgent(EpsilonAgent):
-    """The same around an agent that cannot be traced."""
+    """`EpsilonAgent` for an agent that cannot be traced."""
 
     on_device: ClassVar[bool] = False
 
@@ -261,7 +261,7 @@ def register(name: str, constructor: Callable[..., Agent]) -> None:
 
 
 def make(text: str, env: Env[Any]) -> Agent:
-    """Returns the agent that `text` names, as a player of `env`.
+    """Returns the agent that `text` names, for the game `env`.
 
         random                      uniformly random legal actions
         first                       the legal action with the lowest number

@@ -239,7 +239,7 @@ def test_parameter_without_a_default_is_asked_for(monkeypatch: pytest.MonkeyPatc
         agents.make("deep", STICKS)
 
 
-def test_agent_whose_module_is_missing_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agent_without_its_module_is_refused_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     registered = vars(agents)["_agents"]
     elsewhere = {"late": "no_such_module.bots:make", "imported": "fractions:Fraction"}
     monkeypatch.setattr(registered, "_constructors", elsewhere)

@@ -49,7 +49,7 @@ class RunText(NamedTuple):
 
 
 def make(text: str, env: Env[Any]) -> Agent:
-    """Returns the agent that `text` names, as a player of `env`.
+    """Returns the agent that `text` names, for the game `env`.
 
     Args:
       text: a text that `jaxgames.agents.make` takes, or `RUN`, or `RUN@ITERATION`, with or without parameters in
@@ -162,7 +162,7 @@ def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
 
 
 def _open_for(text: str, found: RunText, env: Env[Any]) -> RunFolder:
-    """The run that a text names. Raises ValueError unless it was trained on `env`."""
+    """Returns the run that a text names. Raises ValueError unless it was trained on `env`."""
     run = open_run(found.folder)
     if run.learner.env != env:
         raise ValueError(f"{text} was trained on {run.learner.env}, not on {env}")
@@ -186,9 +186,8 @@ def agent_of_run(run: RunFolder, iteration: int | None = None, **parameters: Any
 
     Args:
       iteration: of the checkpoint; None for the last one.
-      **parameters: those of the learner's `agent`. For PPO these are `temperature` (1 samples from the policy, 0 plays
-        greedily; None is the run's own setting), `epsilon` (the probability of a uniformly random legal action
-        instead) and `top` (the number of most probable actions that are sampled from).
+      **parameters: those of the learner's `agent`. For PPO these are `temperature`, `epsilon` and `top`; see
+        `train.driver.learner.Learner.agent`.
 
     Raises:
       FileNotFoundError: the run has no such checkpoint; the message lists those that it has.
@@ -226,7 +225,7 @@ def _holds_run(folder: str) -> bool:
 
 
 def _neither(folder: str) -> str:
-    """The message for a text that names neither an agent nor a run: it lists both."""
+    """Returns the message for a text that names neither an agent nor a run: it lists both."""
     near = (Path(folder).parent, Path("runs"))
     runs = [str(path.parent) for parent in near for path in sorted(parent.glob("*/config.json"))]
     found = f" (such as {', '.join(dict.fromkeys(runs[:8]))})" if runs else ""
@@ -272,10 +271,10 @@ def table(arguments: Arguments) -> dict[str, Any]:
 
 
 def checkpoints_of(run: RunFolder) -> list[dict[str, Any]]:
-    """Returns a row for each checkpoint of a run, except those that a process that trains removes meanwhile.
+    """Returns a row for each checkpoint of a run. A checkpoint that another process removes meanwhile is left out.
 
-    A row has its agent, iteration, steps, the win rate of the evaluation after this iteration (None if there was
-    none), and the bytes of its files.
+    A row has the agent, the iteration, the steps, the win rate, and the bytes of the files. The win rate is that of the
+    evaluation after this iteration, None if there was none.
     """
     win_rates = {row["iteration"]: row["win_rate"] for row in run.rows() if row.get("win_rate") is not None}
     rows: list[dict[str, Any]] = []

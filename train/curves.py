@@ -20,7 +20,7 @@ from train.driver.stored_config import settings_of, written_setting
 
 By = Literal["steps", "seconds", "iterations"]
 X_COLUMN = {"steps": "steps", "seconds": "seconds", "iterations": "iteration"}  # the column of each `By`
-UNREMARKED = 0.05  # the share of its longest seed that a line may leave out without a remark
+UNREMARKED = 0.05  # a line may leave out this share of its longest seed without a remark
 
 Floats = NDArray[np.float64]
 
@@ -96,7 +96,7 @@ def curves(runs: Sequence[RunFolder], columns: Sequence[str], by: By = "steps") 
 
 
 def unknown_column(column: str, known: Sequence[str]) -> str:
-    """The error for a column that no run has."""
+    """Returns the message for a column that no run has."""
     if not known:
         return "the runs have no metrics yet"
     hint = "; evaluations add win_rate and others: train with --evaluate-every" if "win_rate" not in known else ""

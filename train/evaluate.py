@@ -4,9 +4,8 @@
     python -m train.evaluate "runs/first@40(temperature=0)" --opponents random,greedy,runs/second --output games.jsonl
     python -m train.evaluate greedy --env minichess --seating alternating --openings 500
 
-The last line on standard output is JSON: the `jaxgames.arena.Results` of the agent in all games, and in `opponents`
-those against each opponent. mean_turns is the mean number of turns of the agent, the last one included, in the games
-that it won.
+The last line on standard output is JSON. It has the `jaxgames.arena.Results` of the agent in all games. `opponents` has
+the results against each opponent.
 """
 
 from dataclasses import dataclass
@@ -28,11 +27,11 @@ class Arguments(GameArguments):
     agent: Annotated[str, tyro.conf.Positional]
     """The agent: a run, such as runs/first or "runs/first@40(temperature=0)", or another agent, such as greedy."""
     opponents: str = "random"
-    """The agent on all other seats. With several, separated by commas, the games are played against each of them."""
+    """The agent on all other seats. If there are several, separated by commas, the agent plays against each of them."""
     seat: int | None = None
     """The seat of the agent in every game; if not given, see --seating."""
     seating: Literal["drawn", "alternating"] = "drawn"
-    """The agent's seat is drawn for each game, or moves on by one seat from game to game."""
+    """drawn: the agent's seat is drawn for each game. alternating: it is the next seat in each game."""
     temperature: float | None = None
     """1 samples from the policy of a run, 0 plays greedily. If not given, it is the run's own setting."""
 

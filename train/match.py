@@ -4,8 +4,8 @@
     python -m train.match runs/first@10 runs/first@100 --seats 1 5 --output games.jsonl
     python -m train.match random random --env minichess --seating alternating --openings 500
 
-The last line on standard output is JSON: games, draw_rate, truncated_rate and mean_length, and for every agent its
-seats, wins, win_rate, mean_turns, mean_reward and results by seat. The rates have 95 % intervals.
+The last line on standard output is JSON. It has games, draw_rate, truncated_rate and mean_length. `agents` has for
+every agent its seats, wins, win_rate, mean_turns, mean_reward and results by seat. The rates have 95 % intervals.
 """
 
 from collections.abc import Sequence
@@ -37,14 +37,14 @@ class Arguments(GameArguments):
     agents: Annotated[tuple[str, ...], tyro.conf.Positional]
     """Two or more agents: runs of one game, such as runs/first or "runs/first@40(top=5)", or others, such as greedy."""
     seats: tuple[int, ...] | None = None
-    """Seats of each agent; they add up to the number of players. If not given: two each if they fit, else one each,
-    and random players on the seats that are left over."""
+    """The number of seats of each agent; they add up to the number of players.
+    If not given: two each if they fit, else one each. Random agents play the seats that are left over."""
     seating: arena.Seating = "drawn"
-    """fixed: the first agent on the first seats, and so on. alternating: moved on by one seat from game to game.
-    drawn: a random order for every game."""
+    """fixed: the first agent has the first seats, and so on, in every game.
+    alternating: this order rotates by one seat from game to game. drawn: a random order for every game."""
     temperature: float = 1.0
-    """For runs without a temperature in brackets. 1 samples from the policies. With 0 they play greedily, and all games
-    with the same seats and opening are the same."""
+    """The temperature of runs that have none in brackets: 1 samples from the policy, 0 plays greedily.
+    With 0, all games with the same seats and opening are the same."""
 
 
 def main() -> None:

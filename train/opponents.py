@@ -3,8 +3,8 @@
     random, greedy, runs/first@40(epsilon=0.1)      agents, as `train.agents.make` takes them
     self@every=10(size=8, temperature=1.0)          a pool of the run's own past
 
-A pool holds the parameters after the iterations that are multiples of `every`, the last `size` of them. Before there
-are so many, the other places hold the parameters from which the run started.
+A pool has `size` members. They are the parameters after the last iterations that are multiples of `every`. At the
+start, all members are the parameters from which the run starts.
 
 For every game of every board, one opponent is drawn: first one of the texts, then, of a pool, one of its members. It
 plays all seats that the learner does not play. The learner plays `learn_seats`, or one seat that is drawn for the game.
@@ -34,7 +34,7 @@ POOL_EXAMPLES = "'self@every=10' or 'self@every=10(size=8, temperature=1.0)'"
 
 
 class Games(NamedTuple):
-    """The players of the current game of every board."""
+    """The opponent and the seats of the learner in the current game of every board."""
 
     opponent: jax.Array  # int32[num_envs], among the members of all opponents
     learner_seats: jax.Array  # bool[num_envs, num_players]
@@ -59,7 +59,7 @@ class Pool:
     every: int
     """Iterations between two snapshots."""
     size: int = 8
-    """The number of snapshots that are kept."""
+    """The number of members."""
     temperature: float = 1.0
     """1 samples from a snapshot's policy, 0 plays its most probable action."""
 
@@ -147,9 +147,9 @@ class Opponents:
         return jax.tree.map(lambda leaf: jnp.array(leaf, jnp.result_type(leaf)), agent)
 
     def grown(self, state: OpponentState, iteration: jax.Array, snapshot: Callable[[float], Agent]) -> OpponentState:
-        """Returns the state in which the pools hold `snapshot`, if the iteration (int32[]) is one of theirs.
+        """Returns the state after an iteration (int32[]), with `snapshot` in the pools that are due.
 
-        It takes the place of the oldest one.
+        A pool is due after each iteration that is a multiple of its `every`. The snapshot replaces its oldest member.
         """
         members = list(state.agents)
         for index, entry in enumerate(self.entries):
@@ -164,7 +164,7 @@ class Opponents:
         return state._replace(agents=tuple(members))
 
     def draw(self, key: jax.Array, num_envs: int) -> Games:
-        """Returns the players of a new game for every board."""
+        """Returns the opponent and the seats of the learner for a new game of every board."""
         entry_key, member_key, seat_key = jax.random.split(key, 3)
         entry = jax.random.randint(entry_key, (num_envs,), 0, len(self.entries))
         sizes = np.array(self.sizes, np.int32)
@@ -178,10 +178,10 @@ class Opponents:
         return Games((first + jnp.minimum(member, size - 1)).astype(jnp.int32), learner_seats)
 
     def restarted(self, games: Games, key: jax.Array, ended: jax.Array) -> Games:
-        """Returns the games with new players on the boards that restart.
+        """Returns the games, with new ones on the boards that restart.
 
         Args:
-          games: the players before.
+          games: those before.
           key: a PRNG key.
           ended: bool[num_envs], boards whose game has ended.
         """
@@ -222,7 +222,7 @@ class Players(NamedTuple):
 
         Args:
           key: a PRNG key.
-          games: the players of the boards.
+          games: the opponent of every board.
           boards: states with a leading axis of B.
           mask: bool[B, num_actions], the legal actions.
           epsilon: the probability of a uniformly random legal action instead.

@@ -55,7 +55,7 @@ class Arguments:
     columns: tuple[str, ...] = EVALUATED
     """Metrics to draw, one panel each: columns of metrics.jsonl."""
     by: By = "steps"
-    """What the x axis counts."""
+    """The x axis: environment steps, seconds of training, or iterations."""
     output: Path | None = None
     """The picture, written as .png and as .svg. By default learning_curve in the folder, if only one is given."""
     x_scale: Scale = "auto"
@@ -180,7 +180,7 @@ class Legend(NamedTuple):
 
     @property
     def height(self) -> float:
-        """Its height in inches; 0 if there is nothing to tell."""
+        """Its height in inches; 0 if it is empty."""
         if not self.title and len(self.labels) < 2:
             return 0.0
         rows = -(-len(self.labels) // self.across) * max(label.count("\n") + 1 for label in self.labels)

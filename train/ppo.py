@@ -1,4 +1,4 @@
-"""PPO by self-play: one policy plays every seat of many boards and learns from all of them.
+"""PPO by self-play or against opponents: one policy learns from its own decisions on many boards.
 
     ppo = PPO(Config(env="chinese_checkers(size=2, num_players=6)"))
     train_state = ppo.init(key)

@@ -61,12 +61,12 @@ class Config:
     temperature: float = 1.0
     """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
     opponents: tuple[str, ...] = ()
-    """Agents that play the seats of no learner, separated by commas: random,runs/first@40,self@every=10. One is drawn
-    for every game. If empty, the policy plays every seat."""
+    """Agents that play the other seats, separated by commas, such as random,runs/first@40,self@every=10.
+    One is drawn for every game. If empty, the policy plays every seat."""
     opponent_epsilon: float = 0.0
-    """Probability that an opponent plays a uniformly random legal action instead."""
+    """Probability that an opponent plays a uniformly random legal action instead of its own."""
     learn_seats: tuple[int, ...] = ()
-    """With opponents: the seats that the policy plays and learns. If empty, one seat is drawn for every game."""
+    """With opponents: the seats that the policy plays and learns from. If empty, one seat is drawn for every game."""
 
     def __post_init__(self) -> None:
         for name in ("channels", "hidden_sizes", "learn_seats"):  # JSON stores them as lists

@@ -62,7 +62,7 @@ class Transition(NamedTuple):
 
     @property
     def is_learners(self) -> jax.Array | None:
-        """bool[...]: the mover's seat is one of the learner. None without opponents: all are."""
+        """bool[...], whether the learner plays the mover's seat. None without opponents: it plays all seats."""
         return None if self.learner_seats is None else is_among(self.seat, self.learner_seats)
 
 

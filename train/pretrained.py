@@ -1,7 +1,7 @@
 """Parameters of another run as the start of a new one: `--init-from RUN` or `--init-from RUN@ITERATION`.
 
-Only the shapes must fit: the run can have been trained on another game, such as other rules on the same board, or with
-other settings. Parameters that its seats share, and those of the new run do not, are copied to every seat.
+Only the shapes must fit. The other run can have other settings or another game, such as other rules on the same board.
+Parameters that its seats share, and those of the new run do not, are copied to every seat.
 """
 
 import jax
@@ -15,7 +15,7 @@ from train.driver.loop import log
 from train.driver.run_folder import RunFolder
 from train.models.policy import Params
 
-SHOWN = 3  # of the arrays that do not fit, in an error
+SHOWN = 3  # the number of arrays that an error lists
 
 
 def load_params(text: str, like: Params, config: Config) -> Params:

@@ -1,4 +1,4 @@
-"""Default settings of `train.ppo`, one entry per game; the settings of studies; and those of the demo.
+"""Default settings of `train.ppo`: one entry per game, presets of studies, and the demo.
 
 The network depends on the game. If the board is a grid, `channels` puts 3 x 3 convolutions before the dense layers.
 Otherwise there are only dense layers. A game without an entry trains with the defaults of `train.ppo.Config`.

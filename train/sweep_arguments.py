@@ -22,10 +22,10 @@ class Arguments:
     """All arguments of the command."""
 
     values: tyro.conf.OmitArgPrefixes[Any]
-    """The values of the settings of learning: a dataclass with a tuple per setting, empty if it is not given."""
+    """Settings of learning, with one or more values each. A setting without a value has that of the game's recipe."""
     settings: tyro.conf.OmitArgPrefixes[Settings]
     learner: str = "ppo"
-    """The learner: the part of its command after "train."."""
+    """The learner, by the name of its command: train.<learner>."""
     seeds: int = 1
     """Runs of every combination of settings, with the seeds --seed, --seed + 1, ..."""
     seed: int = 0
@@ -103,7 +103,7 @@ def values_type_of(config_type: type[Any]) -> type[Any]:
     for each in dataclasses.fields(config_type):
         if each.name != "seed":
             kind = str if is_list(hints[each.name]) else hints[each.name]
-            note = " A value with commas: 64,64." if is_list(hints[each.name]) else ""
+            note = " A list is one value with commas: 64,64." if is_list(hints[each.name]) else ""
             annotated = Annotated[tuple[kind, ...], tyro.conf.arg(help=f"{help_of.get(each.name, '')}{note}")]
             fields.append((each.name, annotated, dataclasses.field(default=())))
     return dataclasses.make_dataclass("Values", fields, frozen=True)

@@ -55,11 +55,15 @@ class Arguments:
     output: Path = Path("runs/parameter_sharing")
     """The folder of the sweep, for the table and the picture too."""
     modes: tuple[Sharing, ...] = MODES
+    """The ways of sharing."""
     seeds: int = 5
+    """Runs of each way of sharing."""
     games: int = 30
     """Games of an evaluation; 30 in the paper."""
     iterations: int = 100
+    """Iterations of each run, of 4,000 steps each."""
     resume: bool = False
+    """Continues the sweep in the folder."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Games in progress on many boards, and the functions that carry them on. All of them can be traced."""
+"""Games in progress on many boards, and the functions that advance them. All of them can be traced."""
 
 import functools
 from collections.abc import Sequence

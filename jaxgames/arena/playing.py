@@ -38,7 +38,7 @@ def play(
 
     If all agents are on the device, all games are played at once, in parts of `STEPS_PER_SLICE` steps. Each part is one
     call of a compiled loop. Otherwise each game is played to its end before the next one. An agent is then called only
-    at its own turns, with one board; the boards that an agent on the host gets have a leading axis of 1 too.
+    at its own turns, with one board. This board has a leading axis of 1.
 
     Args:
       agents: the players; two calls whose agents differ only in their arrays share one compiled program.
@@ -46,11 +46,12 @@ def play(
       openings: one for every game, from `Openings.for_games`. Turns, steps and returns are counted after it.
       on_finished: called after every part or game with the number of games that ended in it; `update` of a tqdm bar,
         for example.
-      on_recorded: called with games that are over and their actions: once at the end, or after every game where the
-        games are played one by one.
+      on_recorded: called with games that are over and their actions. It is called once at the end, or after every game
+        if the games are played one by one.
 
-    Raises ValueError if `agent_of_seat` or `openings` have another shape, for an entry that is not an index, and for an
-    agent on the host that does not return one action.
+    Raises:
+      ValueError: `agent_of_seat` or `openings` have another shape, an entry is not an index, or an agent on the host
+        does not return one action.
     """
     _check_seats(env, len(agents), np.asarray(agent_of_seat))
     start_key, key = jax.random.split(key)

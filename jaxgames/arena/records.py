@@ -89,7 +89,7 @@ class GameFile:
         *,
         on_written: Callable[[int], object] | None = None,
     ) -> Callable[[Recorded], None]:
-        """Returns the `on_recorded` of one call of `arena.play`, which writes its games behind those in the file.
+        """Returns the `on_recorded` of one call of `arena.play`, which appends its games to the file.
 
         The number of a game counts the games that were in the file before.
 
@@ -210,7 +210,7 @@ def _outcome_record(env: Env[Any], state: State) -> OutcomeRecord:
 
 
 def _positions(env: Env[Any], actions: Sequence[Sequence[int]], width: int) -> Iterator[tuple[int, int, State]]:
-    """Yields the place of a game, a number of steps, and the state after so many of its steps, on the host.
+    """Yields the place of a game, a number of steps, and the state after this number of its steps, on the host.
 
     A game with n actions has n + 1 states. The states of one game come in order.
 
@@ -267,8 +267,8 @@ def replay(game: GameRecord | str, env: Env[Any] | None = None) -> list[Any]:
       game: a record, or a line of a file.
       env: the game; made from the text in the record if None. A game that `jaxgames.make` does not know needs it.
 
-    Raises ValueError if a field is missing or wrong, and if the start, the end, the outcome or the returns are not
-    those of the actions.
+    Raises ValueError if a field is missing or wrong. Raises it also if start, end, outcome or returns are not those of
+    the actions.
     """
     record = _parsed(game, "the record") if isinstance(game, str) else _checked(game, "the record")
     env = make(record["env"]) if env is None else env

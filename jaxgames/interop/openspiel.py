@@ -63,7 +63,7 @@ class Position:
         return self._after[action]
 
     def __deepcopy__(self, memo: Any) -> "Position":
-        """Returns the position itself, which does not change. OpenSpiel copies the attributes of a state so."""
+        """Returns the position itself, which does not change. OpenSpiel calls this when it copies a state."""
         return self
 
 

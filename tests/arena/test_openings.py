@@ -1,4 +1,4 @@
-"""Openings: random plies before the agents play, the same ones for everybody."""
+"""Openings: random plies before the agents play, the same ones for all agents."""
 
 from functools import cache
 from typing import Any
@@ -37,7 +37,7 @@ def replayed(env: Any, actions: list[int]) -> list[Any]:
 
 
 @pytest.mark.parametrize("env", [STICKS, BOXES], ids=str)
-def test_opening_is_a_game_of_legal_actions_that_is_live_at_the_begin_of_a_turn(env: Any) -> None:
+def test_opening_is_a_game_of_legal_actions_that_is_live_at_the_beginning_of_a_turn(env: Any) -> None:
     openings = OF_STICKS if env is STICKS else jax.device_get(arena.random_openings(env, KEY, 12, 5))
     for i in range(12):
         kept = int(openings.plies[i])
@@ -91,7 +91,7 @@ def test_games_start_after_the_opening_and_count_from_there() -> None:
     np.testing.assert_array_equal(games.turns, [[np.sum((2 + np.arange(n)) % 3 == s) for s in range(3)] for n in left])
 
 
-def test_no_plies_are_the_start() -> None:
+def test_opening_without_plies_is_the_start() -> None:
     openings = arena.random_openings(STICKS, KEY, 2, 0)
     boards: Any = openings.boards
     assert (openings.plies.tolist(), boards.left.tolist()) == ([0, 0], [7, 7])

@@ -14,7 +14,7 @@ from jaxgames.interop.openspiel import OpenSpielGame
 from tests.helpers.positions import batched, board, legal, play, random_actions, repeated, start
 from tests.helpers.sticks import Sticks
 
-SHARE_WON = {  # games, and the share of the random games that somebody must win
+SHARE_WON = {  # games, and the share of the random games that must have a winner
     "dots_and_boxes(rows=2, cols=3)": 0.5,
     "checkers(draw_rule=openspiel)": 0.1,
     "chinese_checkers(size=1, num_players=6)": 0.3,
@@ -46,7 +46,7 @@ def play_in_both(id: str, games: int, seed: int) -> Counter[str]:
             assert theirs[i].legal_actions() == np.flatnonzero(masks[i]).tolist()
         text_of = live[ends.total() % len(live)]  # notation is slow: one board after each action
         assert str(theirs[text_of]) == env.to_string(board(states, text_of))
-        if rng.random() < 0.2:  # a state made from the position goes on as the one with a history
+        if rng.random() < 0.2:  # a state made from the position continues like the one with a history
             theirs[text_of] = game.state_at(board(states, text_of))
         actions = random_actions(rng, masks)
         states = step(states, actions)
@@ -91,7 +91,7 @@ def test_piece_that_must_jump_again_is_the_only_one_with_legal_actions() -> None
     assert again.legal_actions() == state.legal_actions()
 
 
-def test_clones_go_separate_ways() -> None:
+def test_clones_of_a_state_do_not_change_each_other() -> None:
     state = OpenSpielGame(Sticks()).new_initial_state()
     clone = state.clone()
     clone.apply_action(0)
@@ -115,7 +115,7 @@ def test_game_states_its_size_and_returns() -> None:
     assert game.get_type().utility == pyspiel.GameType.Utility.ZERO_SUM
 
 
-def test_missing_openspiel_is_an_error_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_openspiel_is_refused_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspiel", None)
     monkeypatch.delitem(sys.modules, "jaxgames.interop.openspiel")
     with pytest.raises(ImportError, match=r'pip install "jaxgames\[openspiel\]"'):

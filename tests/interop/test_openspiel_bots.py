@@ -165,7 +165,7 @@ def test_illegal_action_of_a_bot_is_refused() -> None:
 
 
 def test_agent_of_three_seats_plays_users_games() -> None:
-    """Whoever meets two or three sticks takes them all."""
+    """The mover takes all sticks if two or three are left."""
     env = Sticks()
     agent = openspiel_bots.make(env, simulations=60)
     assert act(agent, stacked([env.at(2, 0), env.at(3, 1), env.at(1, 2), env.at(0, 0)]))[:3] == [1, 2, 0]
@@ -186,6 +186,6 @@ def test_agent_of_three_seats_plays_users_games() -> None:
         ("openspiel(solve=3)", "solve must be one of False, True"),
     ],
 )
-def test_wrong_text_is_an_error_that_says_what_is_allowed(text: str, message: str) -> None:
+def test_wrong_text_is_refused_with_what_is_allowed(text: str, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         agents.make(text, DOTS)

@@ -61,7 +61,7 @@ def kept(untrained: Runs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         (r"C:\runs\first@20", r"C:\runs\first", 20, {}),
     ],
 )
-def test_text_names_a_run_whatever_characters_its_folder_has(
+def test_text_names_a_run_in_a_folder_with_any_characters(
     text: str,
     folder: str,
     iteration: int | None,

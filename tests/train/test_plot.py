@@ -147,7 +147,7 @@ def test_panel_shows_the_median_in_a_band_from_lowest_to_highest() -> None:
     assert legend_of(figure) == (["a=1, 3 seeds", "a=2"], "lines: median of seeds; bands: lowest to highest")
 
 
-def test_legend_says_once_how_many_seeds_there_are_and_that_they_are_interpolated() -> None:
+def test_legend_has_the_number_of_seeds_once_and_the_word_interpolated() -> None:
     lines = [curve(label, [1], [1], [2], interpolated=True) for label in ("a=1", "a=2")]
     figure: Any = plot.draw({"length": lines})
     title = "lines: median of 2 seeds, interpolated; bands: lowest to highest"

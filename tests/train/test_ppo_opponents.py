@@ -218,7 +218,7 @@ def untrained(folder: Path) -> Path:
 
 
 def test_resumed_run_needs_no_checkpoint_of_its_opponents(tmp_path: Path) -> None:
-    """It goes on bit for bit, although the opponent's run has trained on; and it can be opened without their folder."""
+    """It continues bit for bit after more training of the opponent, and opens without the opponent's folder."""
     black = untrained(tmp_path / "black")
     learner = run_of(f"{black},random,self@every=2(size=2)", 6)
     whole, resumed = tmp_path / "whole", tmp_path / "resumed"

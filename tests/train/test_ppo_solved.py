@@ -113,7 +113,7 @@ def test_greedy_policy_against_a_fixed_opponent_is_the_best_reply_to_it() -> Non
 
 @pytest.mark.slow  # one more compilation of a run
 def test_three_seats_play_and_value_sticks_as_solved() -> None:
-    """With up to three sticks the mover takes them all and wins 2; whoever moves at four sticks loses 1."""
+    """With up to three sticks the mover takes them all and wins 2; with four sticks the mover loses 1."""
     learner, params = trained("sticks")
     actions = greedy_actions(learner, params, Sticks())
     np.testing.assert_array_equal(actions[:3], [[0] * 3, [1] * 3, [2] * 3])

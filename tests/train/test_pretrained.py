@@ -53,7 +53,7 @@ def test_run_starts_with_the_parameters_of_the_other_run_and_a_fresh_optimizer(u
     assert equal(start(dataclasses.replace(CONFIG, init_from=f"{untrained.first}@0")), params_of(untrained.first))
 
 
-def test_another_game_with_the_same_shapes_is_allowed_and_said(
+def test_another_game_with_the_same_shapes_is_allowed_and_logged(
     untrained: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     env = "dots_and_boxes(rows=2, cols=2, reward=boxes)"

@@ -65,7 +65,7 @@ class Group:
 
     @property
     def total_steps(self) -> int:
-        """Of each cell; so are the next two."""
+        """The steps of each cell."""
         return self.first.total_steps
 
     @property
@@ -78,7 +78,7 @@ class Group:
 
     @property
     def padded(self) -> int:
-        """The number of cells with those that fill up the last chunk of every device; they repeat the first cell."""
+        """The number of cells, rounded up to full chunks on every device. The added cells repeat the first one."""
         together = self.devices * self.at_once
         return -(-len(self.learners) // together) * together
 
@@ -156,7 +156,7 @@ class Cells:
         return stack([self.first.load(each) for each in unstack(train_state.cells, self.config.padded)])
 
     def held_arrays(self, key: jax.Array) -> Any:
-        """Returns the states of all cells, and what the cells that are computed at the same time hold besides."""
+        """Returns the states of all cells, and the arrays of the cells that are computed at the same time."""
         computed = jax.random.split(key, self.config.at_once * self.config.devices)
         return self.init(key), jax.vmap(self.first.held_arrays)(computed)
 
@@ -203,7 +203,7 @@ class Cells:
 
 
 def pad(values: list[Any], length: int) -> list[Any]:
-    """Returns the values with the first one repeated behind them, up to a length."""
+    """Returns the values, extended to a length by repeats of the first one."""
     return values + values[:1] * (length - len(values))
 
 

@@ -16,7 +16,7 @@ import orbax.checkpoint as ocp
 
 from train.ops.sharding import is_key, keys_to_data
 
-LAST = 2  # of the checkpoints always stay
+LAST = 2  # the number of last checkpoints that always stay
 REMOVED = "removed"  # the folder beside the checkpoints in which they are deleted, file by file
 
 
@@ -113,12 +113,12 @@ class _Preserved:
 
 
 def _storable(train_state: Any) -> Any:
-    """A train state, or a part of one, as orbax can store it from one process of many."""
+    """Returns a train state, or a part of one, as orbax can store it from one process of many."""
     return jax.tree.map(lambda leaf: leaf if leaf.size else None, keys_to_data(train_state))
 
 
 def _restored(like: jax.ShapeDtypeStruct, stored: jax.Array | None) -> jax.Array:
-    """The leaf of a train state whose `_storable` is `stored`."""
+    """Returns the leaf of a train state whose `_storable` is `stored`."""
     if stored is None:
         return jnp.zeros(like.shape, like.dtype)
     return jax.random.wrap_key_data(stored) if is_key(like) else stored

@@ -29,7 +29,7 @@ class Arguments(Generic[ConfigT]):
     config: tyro.conf.OmitArgPrefixes[ConfigT]
     settings: tyro.conf.OmitArgPrefixes[Settings]
     preset: str | None = None
-    """A named set of settings to start from, such as those of a study. An unknown name is refused with the list."""
+    """A named set of settings to start from instead of the game's recipe. An unknown name is refused with the list."""
 
 
 @dataclass(frozen=True)

@@ -29,12 +29,13 @@ class GameArguments:
     games: int = 1000
     """Games to play; with several opponents, against each of them."""
     openings: int = 0
-    """The games begin with the positions of a list of so many random openings, in turn. 0: from the start."""
+    """Length of the list of random openings with which the games begin, in turn. 0: all games begin at the start."""
     opening_plies: int = 4
-    """Random plies of an opening at most."""
+    """The largest number of random plies in an opening."""
     output: Path | None = None
     """A file for the games, one line of JSON per game. It is replaced if it exists."""
     seed: int = 0
+    """Seed of the games; the same seed gives the same games."""
 
     def check(self) -> None:
         """Raises ValueError for a number that the commands refuse."""

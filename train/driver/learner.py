@@ -112,7 +112,7 @@ class Learner(Protocol):
         ...
 
     def make_agent(self, text: str) -> Agent:
-        """Returns the agent that `text` names, as a player of the learner's game; it may be that of another run.
+        """Returns the agent that `text` names, for the learner's game; it may be that of another run.
 
         The driver stands below `train.agents`, which knows runs, and reaches it only through the learner.
 
@@ -123,8 +123,9 @@ class Learner(Protocol):
     def load(self, train_state: Any) -> Any:
         """Returns the train state of `init`, with what it takes from other runs, such as parameters to start from.
 
-        It reads files, only in process 0 and at the start of a new run: once traced, before the folder is made, so that
-        what is missing or does not fit is an error at once; then with arrays. Checkpoints hold all that it returns.
+        It is called only in process 0, at the start of a new run, and may read files. The first call is traced, before
+        there is a folder, so that a missing file or a wrong shape is an error at once. The second call has arrays.
+        Checkpoints hold all that it returns.
         """
         ...
 

@@ -40,8 +40,7 @@ class Settings:
     checkpoint_every: int = 10
     """Iterations between checkpoints. The last two checkpoints are kept."""
     keep_every: int = 0
-    """Every checkpoint at a multiple of this number of iterations stays, also the one before the first iteration; 0 for
-    none."""
+    """Checkpoints at multiples of this number of iterations stay, also the one before the first iteration; 0: none."""
     evaluate_every: int = 5
     """Iterations between evaluations; at the start also after iterations 1, 2, 4, ...; 0 for no evaluations."""
     evaluation_games: int = 100
@@ -49,8 +48,8 @@ class Settings:
     evaluation_seat: int | None = None
     """The policy's seat in evaluations. If not given, it is drawn for each game."""
     evaluation_opponent: str = "random"
-    """The agent on all other seats in evaluations, such as greedy or runs/first@40. It must be one that JAX can
-    compile; a run plays with the checkpoint that it has when this command starts."""
+    """The agent on all other seats in evaluations, such as greedy or runs/first@40. Agents on the host are refused.
+    A run plays with the checkpoint that it has when this command starts."""
     devices: int = 1
     """Devices per process, 0 for all. The boards are divided over them; each has a copy of the parameters."""
     processes: int = 1
@@ -60,7 +59,7 @@ class Settings:
     coordinator: str | None = None
     """HOST:PORT where the processes connect: the host of process 0, and any free port on it."""
     distributed: bool = False
-    """Let JAX find the processes that Slurm, Open MPI, a TPU pod or Kubernetes started, instead of naming them."""
+    """Lets JAX find the processes that Slurm, Open MPI, a TPU pod or Kubernetes started, instead of --coordinator."""
     join_timeout: int = 300
     """Seconds that processes wait for each other at the start."""
 
@@ -309,7 +308,7 @@ def stop_signal() -> Generator[threading.Event]:
     """Yields an event that the first Ctrl-C or SIGTERM sets, to end a run after an iteration. A second one kills.
 
     In a run of many processes, a first signal that comes after the run does not kill either. A scheduler signals all
-    processes, but not at the same moment: a process that already waits for the others must not be lost to them.
+    processes, but not at the same moment. A process that already waits for the others must not end before them.
     """
     stop = threading.Event()
 

@@ -110,7 +110,7 @@ def _connect(timeout: int, *rendezvous: Any) -> None:
             *rendezvous, initialization_timeout=timeout, heartbeat_timeout_seconds=HEARTBEAT_TIMEOUT
         )
     except Exception:
-        if not jax.distributed.is_initialized():  # there is nobody to leave
+        if not jax.distributed.is_initialized():  # no other process is connected
             _restore_stdout()
         raise
 

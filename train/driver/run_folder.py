@@ -296,7 +296,7 @@ def is_multiple(iteration: int, keep_every: int) -> bool:
 
 
 def _row(line: bytes, place: str) -> dict[str, Any]:
-    """A line of metrics.jsonl."""
+    """Returns the row of a line of metrics.jsonl."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8

@@ -3,9 +3,9 @@
     4 x    3 x 3 convolution, batch norm, ReLU; the last two have no zeros around the board: 5 x 5, 5 x 5, 3 x 3, 1 x 1
     2 x    dense, batch norm, ReLU, dropout
 
-In play, batch norm uses running statistics and nothing is dropped. In the update, it uses the statistics of the
-minibatch, from which the running ones are updated: a tenth of each new one is added to nine tenths of the old one. The
-shift of a batch norm is the bias of the layer before it, which has none of its own.
+In play, batch norm uses running statistics and no unit is dropped. In the update, it uses the statistics of the
+minibatch. The new running statistics are 0.9 times the old ones plus 0.1 times those of the minibatch. The shift of a
+batch norm is the bias of the layer before it, which has none of its own.
 
 Source: Sun and Tan, Alpha-Mini: Minichess Agent with Deep Reinforcement Learning, arXiv:2112.13666, section 2.1. The
 sizes, which the text leaves open, are those of the code of its authors: 512 channels, dense 1,024 and 512, dropout 0.3.

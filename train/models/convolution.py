@@ -39,8 +39,9 @@ class Convolution(nn.Module):
 
 
 def xla_convolution(x: jax.Array, kernel: jax.Array, padding: Padding = "SAME") -> jax.Array:
-    """[B, height, width, planes], [3, 3, planes, channels] -> [B, height, width, channels], all float32.
+    """Returns the convolution of boards with a 3 x 3 kernel, by XLA.
 
+    [B, height, width, planes], [3, 3, planes, channels] -> [B, height, width, channels], all float32.
     With "VALID", height and width of the result are smaller by 2.
     """
     return jax.lax.conv_general_dilated(x, kernel, (1, 1), padding, dimension_numbers=("NHWC", "HWIO", "NHWC"))
@@ -59,9 +60,9 @@ def matmul_convolution(x: jax.Array, kernel: jax.Array, padding: Padding = "SAME
 def convolve_by_rows(x: jax.Array, kernel: jax.Array, around: int) -> jax.Array:
     """Returns the convolution of boards with `around` rows and columns of zeros on each side.
 
-    A row of the output is the product of the three input rows around it, side by side, with one matrix that holds the
-    kernel at every column. Most of that matrix is zero, so the arithmetic is width / 3 times as much. With few channels
-    it is still faster than nine thin products, or one product over all cells.
+    A row of the output is a matrix product. The left side is the three input rows around it, side by side. The right
+    side is one matrix that holds the kernel at every column. Most of that matrix is zero, so the arithmetic is width /
+    3 times as much. With few channels it is still faster than nine thin products, or one product over all cells.
     """
     height, width, planes = x.shape[1:]
     new_height, new_width = height + 2 * around - 2, width + 2 * around - 2
@@ -73,9 +74,10 @@ def convolve_by_rows(x: jax.Array, kernel: jax.Array, around: int) -> jax.Array:
 
 
 def convolve_by_cells(x: jax.Array, kernel: jax.Array, around: int) -> jax.Array:
-    """Returns the same. A cell of the output is the product of the nine cells around it, side by side, with the kernel.
+    """Returns the result of `convolve_by_rows`.
 
-    No product with zero is computed, but the input is copied nine times.
+    A cell of the output is the product of the nine cells around it, side by side, with the kernel. No product with zero
+    is computed, but the input is copied nine times.
     """
     height, width, planes = x.shape[1:]
     new_height, new_width = height + 2 * around - 2, width + 2 * around - 2
@@ -86,5 +88,5 @@ def convolve_by_cells(x: jax.Array, kernel: jax.Array, around: int) -> jax.Array
 
 
 def _columns(width: int, new_width: int, around: int) -> np.ndarray:
-    """float32[3, width, new_width]: [j, a, b] is 1 where column j of the kernel at output b lies on input column a."""
+    """Returns float32[3, width, new_width]; [j, a, b] is 1 if column j of the kernel at output b is on input a."""
     return np.stack([np.eye(width, new_width, around - j, dtype=np.float32) for j in range(3)])

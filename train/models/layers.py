@@ -1,4 +1,4 @@
-"""What a network is, and the parts that networks share.
+"""The type of a network, and the parts that networks share.
 
     encoder    observation bool[B, *observation_shape]  ->  features float32[B, ...]
     heads      features  ->  logits float32[B, num_actions], values float32[B]
@@ -35,8 +35,8 @@ class Network:
 
     The modules named in `training_mode` take a second argument, `training`. It is None in play. In the update it is
     bool[B], the rows that count in the statistics of the batch. Units can then be dropped with the random numbers of
-    "dropout". Collections of variables other than "params", such as "batch_stats", are not changed by the optimizer:
-    after a gradient step they have the values that the modules gave them.
+    "dropout". The optimizer changes only the collection "params". After a gradient step, other collections, such as
+    "batch_stats", have the values that the modules gave them.
     """
 
     encoder: nn.Module

@@ -47,8 +47,8 @@ class Policy:
           **settings: `hidden_sizes`, `channels` and `activation` of the network. None or () leaves a setting to the
             network.
 
-        Raises ParameterError (a ValueError) for a network that is unknown or cannot play the game, and for a setting
-        that it does not have or that `network` has in its brackets too.
+        Raises ParameterError (a ValueError) for a network that is unknown or cannot play the game. Raises it also for a
+        setting that the network does not have, or that is in the brackets of `network` too.
         """
         given = {name: value for name, value in settings.items() if value not in (None, ())}
         text = network or ("conv" if "channels" in given else "mlp")

@@ -10,7 +10,7 @@ the shape of the board. On `chinese_checkers_diamond` the policy is a matrix of 
 from cell p to cell c. `train.models.action_cells` has the planes of all games.
 
 Source: Ahmad, Sturtevant and Bowling, Measuring Solution Strength of Learning Agents in Adversarial Perfect Information
-Games, section "Agent Architecture": three blocks of 64, 64 and 256 filters, a stem and a policy layer of 256.
+Games, section "Agent Architecture". It has three blocks of 64, 64 and 256 filters, a stem and a policy layer of 256.
 """
 
 from typing import Any

@@ -11,7 +11,7 @@ def map_chosen_rows(function: Callable[[Any], jax.Array], rows: Any, chosen: jax
     """Returns `function` of the chosen rows: [B, ...]. Other rows are not to be used.
 
     The chosen rows are computed in chunks, so the cost grows with their number and not with B. Other rows fill up the
-    last chunk and have the function, too; the rest is zero.
+    last chunk, so they are computed too. All remaining rows are zero.
 
     Args:
       function: pytree of [chunk, ...] -> [chunk, ...]; each row of its result depends on the same row only.

@@ -29,7 +29,7 @@ Tree = TypeVar("Tree")
 
 
 def provide_cores(devices: int) -> None:
-    """Makes the cores of a CPU JAX's devices: as many as asked for, all for 0. Call it before JAX starts.
+    """Makes cores of a CPU devices of JAX: `devices` of them, or all for 0. Call it before JAX starts.
 
     Later it does nothing. Other platforms keep their devices.
     """

@@ -159,7 +159,7 @@ def test_checkpoint_that_is_removed_while_it_is_read_is_named(folder: Path, monk
         opened(folder).params(3)
 
 
-def test_damaged_checkpoint_is_not_called_removed(folder: Path) -> None:
+def test_error_of_a_damaged_checkpoint_is_not_that_of_a_removed_one(folder: Path) -> None:
     shutil.rmtree(folder / "checkpoints" / "10" / "default")
     with pytest.raises(Exception, match=r"default|10") as raised:
         opened(folder).params()

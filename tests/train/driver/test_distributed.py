@@ -162,7 +162,7 @@ def test_missing_launcher_is_refused_with_those_that_are_known(
     assert capfd.readouterr().out == "result\n"
 
 
-def test_connection_that_fails_is_not_called_a_missing_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_a_failed_connection_is_not_that_of_a_missing_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
     def initialize(*rendezvous: Any, **options: Any) -> None:
         raise jax.errors.JaxRuntimeError("DEADLINE_EXCEEDED")
 

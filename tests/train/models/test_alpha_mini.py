@@ -169,7 +169,7 @@ CONFIG = Config(
 SETTINGS = Settings(checkpoint_every=1, evaluate_every=0)
 
 
-def test_iteration_learns_statistics_which_the_optimizer_does_not_know(tmp_path: Path) -> None:
+def test_iteration_updates_statistics_without_the_optimizer(tmp_path: Path) -> None:
     learner = PPO(CONFIG)
     before = jax.jit(learner.init)(KEY)
     after, metrics = jax.jit(learner.iterate)(before)
