@@ -63,7 +63,7 @@ class Arguments:
     """Games per cell, if both agents are on the device."""
     host_games: int = 10
     """Games per cell, if an agent is on the host."""
-    seats: Seating = "alternating"
+    seating: Seating = "alternating"
     """The seat of the agent: the first one in every game, another one from game to game, or a drawn one."""
     opening_plies: int = 4
     """Random plies at the beginning of games without a random agent."""
@@ -78,7 +78,7 @@ class Cell(NamedTuple):
     agent: str
     opponent: str
     games: int
-    seats: Seating
+    seating: Seating
     opening_plies: int
     seed: int
 
@@ -136,14 +136,14 @@ class _Game:
                 on_device = self.by_text[agent].on_device and self.by_text[opponent].on_device
                 games = arguments.games if on_device else arguments.host_games
                 plies = 0 if "random" in (agent, opponent) else arguments.opening_plies
-                yield Cell(self.text, agent, opponent, games, arguments.seats, plies, arguments.seed)
+                yield Cell(self.text, agent, opponent, games, arguments.seating, plies, arguments.seed)
 
     def play(self, cell: Cell, bar: Any) -> dict[str, Any]:
         """Returns the results of a cell."""
         began = time.perf_counter()
         env, players = self.env, self._players(cell)
         seats_key, openings_key, key = jax.random.split(jax.random.key(cell.seed), 3)
-        seats = arena.seating((1, env.num_players - 1), cell.seats, cell.games, seats_key)
+        seats = arena.seating((1, env.num_players - 1), cell.seating, cell.games, seats_key)
         number = jnp.array([players.index(cell.agent), players.index(cell.opponent)])
         num_openings = -(-cell.games // env.num_players)
         openings = arena.random_openings(env, openings_key, num_openings, cell.opening_plies)
