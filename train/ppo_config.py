@@ -61,8 +61,7 @@ class Config:
     temperature: float = 1.0
     """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
     opponents: tuple[str, ...] = ()
-    """Agents that play the seats of no learner, separated by commas: random,runs/first@40,self@every=10. One is drawn
-    for every game. If empty, the policy plays every seat."""
+    """Agents on the other seats, one drawn per game: random,runs/a@40,self@every=10. If empty, the policy has all."""
     opponent_epsilon: float = 0.0
     """Probability that an opponent plays a uniformly random legal action instead."""
     learn_seats: tuple[int, ...] = ()

@@ -15,6 +15,7 @@ import tyro
 from jaxgames._names import split_list
 from train.agents import LEARNERS
 from train.driver.loop import Settings
+from train.driver.run_folder import SWEEP_FILE
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Arguments:
     """All arguments of the command."""
 
     values: tyro.conf.OmitArgPrefixes[Any]
-    """The values of the settings of learning: a dataclass with a tuple per setting, empty if it is not given."""
+    """Settings of learning, with one or more values each. Those that are left out are of the game's recipe."""
     settings: tyro.conf.OmitArgPrefixes[Settings]
     learner: str = "ppo"
     """The learner: the part of its command after "train."."""
@@ -69,8 +70,8 @@ def parse(arguments: Sequence[str]) -> Parsed:
     if first.resume and first.run_dir is None:
         raise ValueError("--resume needs the --run-dir of the sweep to continue")
     stored: dict[str, Any] = {}
-    if first.resume and first.run_dir is not None and (first.run_dir / "sweep.json").exists():
-        stored = json.loads((first.run_dir / "sweep.json").read_bytes())
+    if first.resume and first.run_dir is not None and (first.run_dir / SWEEP_FILE).exists():
+        stored = json.loads((first.run_dir / SWEEP_FILE).read_bytes())
     learner = first.learner or stored.get("learner", "ppo")
     if learner not in LEARNERS:
         raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, not {learner!r}")
@@ -105,7 +106,7 @@ def values_type_of(config_type: type[Any]) -> type[Any]:
     for each in dataclasses.fields(config_type):
         if each.name != "seed":
             kind = str if is_list(hints[each.name]) else hints[each.name]
-            note = " A value with commas: 64,64." if is_list(hints[each.name]) else ""
+            note = " Each value is a list with commas." if is_list(hints[each.name]) else ""
             annotated = Annotated[tuple[kind, ...], tyro.conf.arg(help=f"{help_of.get(each.name, '')}{note}")]
             fields.append((each.name, annotated, dataclasses.field(default=())))
     return dataclasses.make_dataclass("Values", fields, frozen=True)

@@ -40,8 +40,7 @@ class Settings:
     checkpoint_every: int = 10
     """Iterations between checkpoints. The last two checkpoints are kept."""
     keep_every: int = 0
-    """Every checkpoint at a multiple of this number of iterations stays, also the one before the first iteration; 0 for
-    none."""
+    """Every checkpoint at a multiple of this number of iterations stays, also of iteration 0; 0 for none."""
     evaluate_every: int = 5
     """Iterations between evaluations; at the start also after iterations 1, 2, 4, ...; 0 for no evaluations."""
     evaluation_games: int = 100
