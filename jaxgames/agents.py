@@ -31,7 +31,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jaxgames import greedy
-from jaxgames._checks import check_probability
+from jaxgames._checks import ParameterError, check_probability
 from jaxgames._names import Registry
 from jaxgames.env import Env
 from jaxgames.sampling import random_action
@@ -270,6 +270,23 @@ def make(text: str, env: Env[Any]) -> Agent:
         openspiel(bot=mcts)         a bot of OpenSpiel; see `jaxgames.interop.openspiel_bots`
         mypackage.mymodule:myagent(depth=2)     imports the module first, which must call `register("myagent", ...)`
 
-    Raises ParameterError (a ValueError) for any other text; the message lists what is allowed.
+    Raises ParameterError (a ValueError) for any other text, with what is allowed, and for a registered constructor that
+    returns no agent.
     """
-    return _agents.make(text, env)
+    agent = _agents.make(text, env)
+    _check_agent(text, agent)
+    return agent
+
+
+def _check_agent(text: str, agent: Any) -> None:
+    """Raises ParameterError unless `agent` has the members of an `Agent` and, on the device, is a pytree of arrays."""
+    if not (isinstance(getattr(agent, "on_device", None), bool) and callable(getattr(agent, "act", None))):
+        raise ParameterError(
+            f"{text!r} must make an agent, with a method act(key, states) and on_device = True or False, not {agent!r}"
+        )
+    if agent.on_device and not all(isinstance(leaf, jax.typing.ArrayLike) for leaf in jax.tree.leaves(agent)):
+        name = type(agent).__name__
+        raise ParameterError(
+            f"{text!r} makes an agent that is no pytree of arrays, and on_device = True promises one: decorate {name} "
+            "with jax.tree_util.register_dataclass and mark its static fields, or set on_device = False"
+        )

@@ -1,6 +1,7 @@
 """Agents: legal actions for a batch of boards, agents as arguments of a compiled function, agents by name."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import jax
@@ -241,11 +242,27 @@ def test_parameter_without_a_default_is_asked_for(monkeypatch: pytest.MonkeyPatc
 
 def test_agent_without_its_module_is_refused_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     registered = vars(agents)["_agents"]
-    elsewhere = {"late": "no_such_module.bots:make", "imported": "fractions:Fraction"}
+    elsewhere = {"late": "no_such_module.bots:make", "imported": "jaxgames.agents:FirstAgent"}
     monkeypatch.setattr(registered, "_constructors", elsewhere)
     with pytest.raises(jaxgames.ParameterError, match="no module 'no_such_module' was found to make 'late'"):
         agents.make("late", STICKS)
-    assert agents.make("imported(denominator=4)", 2) == 1 / 2  # pyright: ignore[reportArgumentType]  # on purpose
+    assert agents.make("imported", STICKS) == FirstAgent(STICKS)
+
+
+@pytest.mark.parametrize(
+    ("on_device", "message"),
+    [
+        (True, "'mine' makes an agent that is no pytree of arrays, .* decorate .* or set on_device = False"),
+        (None, r"'mine' must make an agent, with a method act\(key, states\) and on_device = True or False"),
+    ],
+)
+def test_constructor_that_returns_no_agent_is_refused(
+    on_device: bool | None, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = SimpleNamespace(act=lambda key, states: states, on_device=on_device)  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(vars(agents)["_agents"], "_constructors", {"mine": lambda env: made})  # pyright: ignore[reportUnknownLambdaType]
+    with pytest.raises(jaxgames.ParameterError, match=message):
+        agents.make("mine", STICKS)
 
 
 def test_register_refuses_names_that_are_taken_or_no_identifiers() -> None:

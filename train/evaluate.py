@@ -4,8 +4,9 @@
     python -m train.evaluate "runs/first@40(temperature=0)" --opponents random,greedy,runs/second --output games.jsonl
     python -m train.evaluate greedy --env minichess --seating alternating --openings 500
 
-The last line on standard output is JSON. It has the `jaxgames.arena.Results` of the agent in all games. `opponents` has
-the results against each opponent.
+The last line on standard output is JSON: the game, the `jaxgames.arena.Results` of the agent in all games, and in
+`opponents` those against each opponent. mean_turns is the mean number of turns of the agent, the last one included, in
+the games that it won.
 """
 
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ class Arguments(GameArguments):
     seating: Literal["drawn", "alternating"] = "drawn"
     """drawn: the agent's seat is drawn for each game. alternating: it is the next seat in each game."""
     temperature: float | None = None
-    """1 samples from the policy of a run, 0 plays greedily. If not given, it is the run's own setting."""
+    """For a run without a temperature in brackets. 1 samples from the policy, 0 plays greedily. If not given, it is the
+    run's own setting."""
 
 
 def main() -> None:
@@ -65,6 +67,7 @@ def evaluate(arguments: Arguments) -> dict[str, Any]:
     everything: arena.Games = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *games)
     total = arena.results(env, everything, jnp.tile(agent_of_seat, (len(games), 1)))
     return {
+        "env": str(env),
         "agent": arguments.agent,
         **rounded(total),
         "opponents": [{"opponent": text, **rounded(row)} for text, row in zip(opponent_texts, rows, strict=True)],

@@ -4,8 +4,8 @@
     python -m train.match runs/first@10 runs/first@100 --seats 1 5 --output games.jsonl
     python -m train.match random random --env minichess --seating alternating --openings 500
 
-The last line on standard output is JSON. It has games, draw_rate, truncated_rate and mean_length. `agents` has for
-every agent its seats, wins, win_rate, mean_turns, mean_reward and results by seat. The rates have 95 % intervals.
+The last line on standard output is JSON: env, games, draw_rate, truncated_rate and mean_length, and for every agent its
+seats, wins, win_rate, mean_turns, mean_reward and results by seat. The rates have 95 % intervals.
 """
 
 from collections.abc import Sequence
@@ -74,6 +74,7 @@ def match(arguments: Arguments) -> dict[str, Any]:
         games = play_games(env, players, names, agent_of_seat, key, openings, file)
     rows = [rounded(arena.results(env, games, agent_of_seat, number)) for number in range(num_agents)]
     return {
+        "env": str(env),
         **{name: rows[0][name] for name in OF_GAMES},
         "random_seats": left_over,
         "agents": [

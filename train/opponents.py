@@ -30,6 +30,8 @@ from train import agents
 from train.models.policy import apply_by_seat
 from train.ops.sharding import REPLICATED, SHARDED, on_each_device
 
+MAX_EVERY = 2**31 - 1  # iterations are counted in int32
+MAX_SIZE = 10_000  # of a pool: members are listed one by one when the program is built
 POOL_EXAMPLES = "'self@every=10' or 'self@every=10(size=8, temperature=1.0)'"
 
 
@@ -76,10 +78,10 @@ class Pool:
         if unknown := sorted(parameters.keys() - {"size", "temperature"}):
             raise ParameterError(f"a pool has no parameter {unknown[0]!r}; its parameters are size and temperature")
         pool = cls(int(found[1]), **parameters)
-        for setting in ("every", "size"):
+        for setting, highest in (("every", MAX_EVERY), ("size", MAX_SIZE)):
             value = getattr(pool, setting)
-            if type(value) is not int or value < 1:
-                raise ParameterError(f"{setting} must be a positive integer in {text!r}, not {value!r}")
+            if type(value) is not int or not 1 <= value <= highest:
+                raise ParameterError(f"{setting} must be an integer from 1 to {highest} in {text!r}, not {value!r}")
         if type(pool.temperature) not in (int, float) or not pool.temperature >= 0:
             raise ParameterError(f"temperature must be 0 or more in {text!r}, not {pool.temperature!r}")
         return pool

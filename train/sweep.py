@@ -37,10 +37,10 @@ from train.agents import learner_type
 from train.driver import loop, stored_config
 from train.driver.cell_folders import CellFolders
 from train.driver.cells import Cells, Group, evaluate_cells
-from train.driver.learner import Learner
+from train.driver.learner import Learner, check_load
 from train.driver.loop import Batch, Settings
 from train.driver.memory import check_memory
-from train.driver.run_folder import RunFolder, lock_folder, write_whole
+from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder, write_whole
 from train.ops import sharding
 from train.sweep_arguments import parse
 
@@ -151,19 +151,23 @@ def run_sweep(sweep: Sweep, settings: Settings, cells_at_once: int = 0) -> dict[
 
     Raises:
       FileExistsError: the folder holds a sweep already, and `settings.resume` is not set.
-      FileNotFoundError: there is no such evaluation opponent.
-      ValueError: the sweep in the folder has other settings; the cells do not fit in memory; or more than one process.
+      FileNotFoundError: there is no such evaluation opponent, or no such run that a cell takes parameters from.
+      ValueError: the sweep in the folder has other settings; the cells do not fit in memory; parameters of another run
+        do not fit a cell; or more than one process.
     """
     if settings.distributed or settings.coordinator is not None:
         raise ValueError("a sweep runs in one process: leave out --distributed and --coordinator")
     if cells_at_once < 0:
         raise ValueError(f"cells_at_once must be 0 or more, not {cells_at_once}")
+    folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
+    is_new = not (folder / SWEEP_FILE).exists()
     groups = [group_of(each, settings, cells_at_once) for each in sweep.groups()]
     for group in groups:
         counts = {"cells_at_once": group.at_once, "the number of cells": len(group.learners)}
         check_memory(Cells(group), group.devices, group.first, counts)
         loop.evaluation_opponent(Cells(group), settings)  # before there is a folder
-    folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
+        if is_new:
+            check_load(group.learners[0])
     start = time.monotonic()
     with open_sweep(folder, sweep, settings.resume), progress_bar(groups) as bar:
         finished = all(
@@ -237,7 +241,7 @@ def open_sweep(folder: Path, sweep: Sweep, resume: bool) -> Generator[None]:
 
     Raises FileExistsError or ValueError as `run_sweep`, BlockingIOError if another process trains in the folder.
     """
-    path = folder / "sweep.json"
+    path = folder / SWEEP_FILE
     if path.exists() and not resume:
         raise FileExistsError(f"{folder} holds a sweep already: add --resume to continue it, or name another folder")
     if (folder / "config.json").exists():

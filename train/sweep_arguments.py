@@ -14,6 +14,7 @@ import tyro
 from jaxgames._names import split_list
 from train.agents import learner_type
 from train.driver.loop import Settings
+from train.driver.run_folder import SWEEP_FILE
 from train.driver.stored_config import written_setting
 
 
@@ -69,8 +70,8 @@ def parse(arguments: Sequence[str]) -> Parsed:
     if first.resume and first.run_dir is None:
         raise ValueError("--resume needs the --run-dir of the sweep to continue")
     stored: dict[str, Any] = {}
-    if first.resume and first.run_dir is not None and (first.run_dir / "sweep.json").exists():
-        stored = json.loads((first.run_dir / "sweep.json").read_bytes())
+    if first.resume and first.run_dir is not None and (first.run_dir / SWEEP_FILE).exists():
+        stored = json.loads((first.run_dir / SWEEP_FILE).read_bytes())
     learner = first.learner or stored.get("learner", "ppo")
     config_type = learner_type(learner).config_type
     values_type, hints = values_type_of(config_type), get_type_hints(config_type)

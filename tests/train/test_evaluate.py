@@ -38,7 +38,8 @@ class InterruptedAgent:
 def test_evaluate_prints_its_results_as_json(untrained: Runs, capsys: pytest.CaptureFixture[str]) -> None:
     run_command(evaluate.main, untrained.first, "--opponents", "random", "--games", 200)
     result = last_json(capsys)
-    assert [*result] == ["agent", *(name for name in arena.Results.__annotations__ if name not in LISTS), "opponents"]
+    names = [name for name in arena.Results.__annotations__ if name not in LISTS]
+    assert [*result] == ["env", "agent", *names, "opponents"]
     assert (result["agent"], result["games"]) == (str(untrained.first), 200)
     assert abs(result["win_rate"] - (1 - result["draw_rate"]) / 2) < 0.18  # untrained, it is as good as a random player
     assert result["draw_rate"] > 0
@@ -46,7 +47,7 @@ def test_evaluate_prints_its_results_as_json(untrained: Runs, capsys: pytest.Cap
     assert result["win_rate"] == result["wins"] / 200
     assert result["win_rate_interval"] == [round(end, 4) for end in arena.wilson(result["wins"], 200)]
     assert result["opponents"] == [
-        {"opponent": "random", **{name: result[name] for name in result if name not in ("agent", "opponents")}}
+        {"opponent": "random", **{name: result[name] for name in result if name not in ("env", "agent", "opponents")}}
     ]
 
 

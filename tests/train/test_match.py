@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxgames import arena
+from jaxgames import arena, make
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.train.conftest import Runs
 from train import match
@@ -20,7 +20,7 @@ def test_run_against_itself_wins_half_of_the_games_that_are_won(
 ) -> None:
     run_command(match.main, untrained.first, untrained.first, "--games", 400)
     result = last_json(capsys)
-    assert [*result] == [*match.OF_GAMES, "random_seats", "agents"]
+    assert [*result] == ["env", *match.OF_GAMES, "random_seats", "agents"]
     assert (result["games"], result["random_seats"]) == (400, 0)
     assert [[*agent] for agent in result["agents"]] == [["agent", "seats", *match.OF_AGENTS]] * 2
     assert [(agent["agent"], agent["seats"]) for agent in result["agents"]] == [(str(untrained.first), 1)] * 2
@@ -34,6 +34,7 @@ def test_run_against_itself_wins_half_of_the_games_that_are_won(
 def test_agents_without_a_run_play_the_game_that_is_given(capsys: pytest.CaptureFixture[str]) -> None:
     run_command(match.main, "greedy", "random", "--env", BOXES, "--games", 100)
     result = last_json(capsys)
+    assert result["env"] == str(make(BOXES))
     greedy, random = result["agents"]
     assert greedy["win_rate_interval"][0] > random["win_rate_interval"][1]
 

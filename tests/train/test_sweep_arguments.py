@@ -1,6 +1,10 @@
 """The command line of a sweep: several values of a setting, lists in one text, and the table that they make."""
 
-from train import ppo
+from pathlib import Path
+
+from tests.helpers.commands import error_of
+from tests.train.conftest import Runs
+from train import ppo, sweep
 from train.driver.stored_config import written_setting
 from train.ppo import Config
 from train.sweep import folder_name, sweep_of
@@ -50,3 +54,14 @@ def test_help_of_a_flag_is_the_text_below_the_setting() -> None:
     texts = docstrings(Config)
     assert texts["gamma"] == "Discount per decision of a seat."
     assert {*texts} == {*Config.__dataclass_fields__}
+
+
+def test_parameters_that_do_not_fit_a_later_group_are_refused_before_there_is_a_folder(
+    untrained: Runs, tmp_path: Path
+) -> None:
+    """Otherwise the error comes when the groups before are trained."""
+    games = ("dots_and_boxes(rows=2, cols=2)", "dots_and_boxes(rows=1, cols=2)")
+    network = ("--hidden-sizes", 8, "--channels", "", "--init-from", untrained.first)
+    message = error_of(sweep.main, "--env", *games, *network, "--run-dir", tmp_path / "sweep")
+    assert f"the parameters of {untrained.first} do not fit this run" in message
+    assert not (tmp_path / "sweep").exists()

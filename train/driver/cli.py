@@ -13,7 +13,7 @@ import jax
 import tyro
 
 from train.driver import loop, processes
-from train.driver.learner import Learner
+from train.driver.learner import Learner, check_load
 from train.driver.loop import Settings
 from train.driver.memory import check_memory
 from train.driver.run_folder import NullRecorder, Recorder, RunFolder
@@ -144,9 +144,7 @@ def create_or_resume(learner: Learner, settings: Settings) -> RunFolder:
     config = learner.config
     folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
     if not (settings.resume and (folder / "config.json").exists()):
-        jax.eval_shape(
-            lambda key: learner.load(learner.init(key)), jax.random.key(0)
-        )  # raises before there is a folder
+        check_load(learner)  # before there is a folder
         return RunFolder.create(folder, learner)
     run = RunFolder.open(folder, type(learner))
     names = [field.name for field in dataclasses.fields(config)]

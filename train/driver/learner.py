@@ -141,6 +141,14 @@ class Learner(Protocol):
         ...
 
 
+def check_load(learner: Learner) -> None:
+    """Traces the first train state, so that what `load` takes from other runs is read and its shapes are compared.
+
+    Raises FileNotFoundError or ValueError if something is missing or does not fit.
+    """
+    jax.eval_shape(lambda key: learner.load(learner.init(key)), jax.random.key(0))
+
+
 LearnerT = TypeVar("LearnerT", bound=Learner)
 
 

@@ -35,6 +35,8 @@ except ImportError:  # not on this operating system
 
 logging.getLogger("absl").setLevel(logging.WARNING)  # orbax reports every file it touches
 
+SWEEP_FILE = "sweep.json"  # marks the folder of a sweep, which `train.sweep` writes
+
 
 class Recorder(Protocol):
     """The methods of a run folder that `train.driver.loop.run_training` uses."""
@@ -87,9 +89,11 @@ class RunFolder:
 
     @classmethod
     def create(cls, folder: Path, learner: Learner) -> "RunFolder":
-        """Returns a new run, locked until `close`. Raises FileExistsError if the folder already holds a run."""
+        """Returns a new run, locked until `close`. Raises FileExistsError if the folder holds a run or a sweep."""
         if (folder / "config.json").exists():
             raise FileExistsError(f"{folder} holds a run already: add --resume to continue it, or name another folder")
+        if (folder / SWEEP_FILE).exists():
+            raise FileExistsError(f"{folder} holds a sweep, which train.sweep continues: name another folder")
         folder.mkdir(parents=True, exist_ok=True)
         run = cls(folder, learner)
         run.lock()

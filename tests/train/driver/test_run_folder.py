@@ -14,7 +14,7 @@ import pytest
 from tests.helpers.stored_runs import ends, metrics_of, signal_when_training, start, train_in
 from tests.helpers.toy_learner import Config, ToyLearner
 from train.driver.loop import Settings
-from train.driver.run_folder import RunFolder
+from train.driver.run_folder import SWEEP_FILE, RunFolder
 
 SETTINGS = Settings(checkpoint_every=2, evaluate_every=0)
 LEARNER = ToyLearner(Config(total_steps=20))
@@ -67,6 +67,13 @@ def test_line_of_metrics_is_an_iteration(folder: Path) -> None:
 def test_folder_that_holds_a_run_is_not_overwritten(folder: Path) -> None:
     with pytest.raises(FileExistsError, match="holds a run already: add --resume"):
         RunFolder.create(folder, LEARNER)
+
+
+def test_folder_that_holds_a_sweep_takes_no_run(tmp_path: Path) -> None:
+    """With a run beside its cells, the sweep could not be continued."""
+    (tmp_path / SWEEP_FILE).touch()
+    with pytest.raises(FileExistsError, match=r"holds a sweep, .*: name another folder"):
+        RunFolder.create(tmp_path, LEARNER)
 
 
 def test_metrics_after_an_iteration_are_dropped(tmp_path: Path) -> None:
