@@ -76,7 +76,7 @@ def train_and_play(name: str, arguments: Arguments) -> dict[str, Any]:
     if not trained["finished"]:
         sys.exit(130)
     played = evaluate.evaluate(evaluate.Arguments(agent=str(run.folder), games=arguments.games, seat=task.seat))
-    return {name: trained[name] for name in ("env", "steps", "seconds")} | played
+    return played | {name: trained[name] for name in ("env", "steps", "seconds")}
 
 
 def table(results: dict[str, dict[str, Any]]) -> str:

@@ -284,7 +284,9 @@ def _check_agent(text: str, agent: Any) -> None:
         raise ParameterError(
             f"{text!r} must make an agent, with a method act(key, states) and on_device = True or False, not {agent!r}"
         )
-    if agent.on_device and not all(isinstance(leaf, jax.typing.ArrayLike) for leaf in jax.tree.leaves(agent)):
+    if agent.on_device and not all(
+        isinstance(leaf, int | float) or hasattr(leaf, "dtype") for leaf in jax.tree.leaves(agent)
+    ):
         name = type(agent).__name__
         raise ParameterError(
             f"{text!r} makes an agent that is no pytree of arrays, and on_device = True promises one: decorate {name} "
