@@ -40,6 +40,7 @@ def test_each_agent_meets_each_opponent(played: tuple[Arguments, list[dict[str, 
         )
 
 
+@pytest.mark.slow
 def test_games_without_a_random_agent_begin_with_random_plies(played: tuple[Arguments, list[dict[str, Any]]]) -> None:
     plies = {(row["agent"], row["opponent"]): row["opening_plies"] for row in played[1]}
     assert [agent for (agent, _), number in plies.items() if number == 0] == [
@@ -83,6 +84,7 @@ def test_table_has_a_row_per_agent(played: tuple[Arguments, list[dict[str, Any]]
     assert f"| 40 | {rows[0]['win_rate']:.3f} ({low:.3f}-{high:.3f}) | {rows[0]['draw_rate']:.3f} |" in lines[0]
 
 
+@pytest.mark.slow
 def test_runs_play_the_game_that_they_were_trained_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

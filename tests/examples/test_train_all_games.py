@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 import jaxgames
 from examples.train_all_games import TASKS, Arguments, table, train_and_play
 
@@ -10,6 +12,7 @@ def test_every_game_has_a_task() -> None:
     assert {jaxgames.make(task.env).id for task in TASKS.values()} == set(jaxgames.list_games())
 
 
+@pytest.mark.slow
 def test_task_is_trained_once_and_fills_its_row(tmp_path: Path) -> None:
     arguments = Arguments(output=tmp_path, games=50, total_steps=20_000)  # two iterations, the fewest that learn
     result = train_and_play("dots_and_boxes", arguments)

@@ -103,6 +103,7 @@ def test_greedy_policy_of_self_play_is_optimal_at_every_position() -> None:
     assert (value[[0, 1, 2]] > 0.8).all()
 
 
+@pytest.mark.slow
 def test_greedy_policy_against_a_fixed_opponent_is_the_best_reply_to_it() -> None:
     """It takes one of four sticks, where all moves lose against a perfect opponent."""
     game = Sticks(num_players=2, sticks=7)

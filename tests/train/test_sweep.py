@@ -110,6 +110,7 @@ def test_cell_equals_its_single_run(swept: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", PPO.traced_settings)
+@pytest.mark.slow
 def test_traced_setting_has_its_effect(name: str, swept: Path) -> None:
     changed, same = (RunFolder.open(swept / f"changed={each}" / "seed=0", PPO).params() for each in (name, "none"))
     assert not equal(changed, same)
@@ -137,6 +138,7 @@ def equal(first: Any, second: Any) -> bool:
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 5])
+@pytest.mark.slow
 def test_cells_at_once_do_not_change_a_cell(at_once: int) -> None:
     """One after the other, in chunks with a remainder, and all at once."""
     configs = [toy_learner.Config(learning_rate=rate, seed=seed) for rate in (0.1, 0.2) for seed in (0, 1)]
@@ -235,6 +237,7 @@ def test_killed_sweep_continues_to_the_same_bits(whole: Path, tmp_path: Path, mo
     assert (folder / "summary.md").read_text() == (whole / "summary.md").read_text()
 
 
+@pytest.mark.slow
 def test_signal_stops_after_an_iteration_with_checkpoints(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

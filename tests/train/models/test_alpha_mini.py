@@ -169,6 +169,7 @@ CONFIG = Config(
 SETTINGS = Settings(checkpoint_every=1, evaluate_every=0)
 
 
+@pytest.mark.slow
 def test_iteration_updates_statistics_without_the_optimizer(tmp_path: Path) -> None:
     learner = PPO(CONFIG)
     before = jax.jit(learner.init)(KEY)
