@@ -217,6 +217,7 @@ def untrained(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_resumed_run_needs_no_checkpoint_of_its_opponents(tmp_path: Path) -> None:
     """It continues bit for bit after more training of the opponent, and opens without the opponent's folder."""
     black = untrained(tmp_path / "black")

@@ -35,7 +35,8 @@ ALPHA_MINI = "alpha_mini(channels=4)"  # its statistics and what it drops are th
 @pytest.mark.parametrize(
     ("sharing", "network"),
     [
-        ("independent", None),  # sorts rows by seat, which is the hard case; each case is a start of JAX
+        # The first sorts rows by seat, which is the hard case. Each case is a start of JAX.
+        pytest.param("independent", None, marks=pytest.mark.slow),
         pytest.param("shared", None, marks=pytest.mark.slow),
         pytest.param("shared_encoder", None, marks=pytest.mark.slow),
         pytest.param("shared", ALPHA_MINI, marks=pytest.mark.slow),
