@@ -41,6 +41,7 @@ from train.ppo_rollout import (
     episode_metrics,
     estimate_advantages,
 )
+from train.ppo_rollout import bootstrap_values as bootstrap_values  # public here, as the other parts of an iteration
 from train.pretrained import load_params
 
 

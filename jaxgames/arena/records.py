@@ -94,7 +94,10 @@ class GameFile:
         The number of a game counts the games that were in the file before.
 
         Args:
-          env, names, agent_of_seat, openings: see `game_records`.
+          env: the game. It and the next three are those of `game_records`.
+          names: of the agents.
+          agent_of_seat: int32[games, num_players], indices into the names.
+          openings: of the games.
           on_written: called with 1 after every line; `update` of a tqdm bar, for example.
 
         Raises ValueError for a game of chance.
