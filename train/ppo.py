@@ -28,19 +28,12 @@ from train.driver import cli
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.models.policy_agent import PolicyAgent
 from train.opponents import Opponents, OpponentState
+from train.ops.episodes import EpisodeStats, Metrics, episode_metrics
 from train.ops.masked_categorical import log_prob_and_entropy
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ops.sharding import REPLICATED, SHARDED
 from train.ppo_config import FORMER_NAMES, TRACED_SETTINGS, Config, config_for
-from train.ppo_rollout import (
-    EpisodeStats,
-    Metrics,
-    TrainState,
-    Transition,
-    collect,
-    episode_metrics,
-    estimate_advantages,
-)
+from train.ppo_rollout import TrainState, Transition, collect, estimate_advantages
 from train.ppo_rollout import bootstrap_values as bootstrap_values  # public here, as the other parts of an iteration
 from train.pretrained import load_params
 
