@@ -84,7 +84,7 @@ class AlphaZero:
         """Partition of each part of a train state over the devices."""
         c = self.config
         learning = REPLICATED if c.ema > 0 else None
-        starts = SHARDED if self._has_random_starts else None
+        starts = SHARDED if c.random_starts > 0 else None
         return TrainState(REPLICATED, learning, REPLICATED, SHARDED, SHARDED, starts, SHARDED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
 
     def agent(
@@ -138,15 +138,11 @@ class AlphaZero:
             episode_stats=EpisodeStats(
                 jnp.zeros(c.num_envs, jnp.int32), jnp.zeros((c.num_envs, env.num_players), jnp.float32)
             ),
-            starts=init_starts(env, starts_key, c.num_envs, c.random_plies) if self._has_random_starts else None,
+            starts=init_starts(env, starts_key, c.num_envs, c.random_plies) if c.random_starts > 0 else None,
             replay=replay.empty(sample_shape(c, env), c.num_envs, capacity),
             key=key,
             iteration=jnp.int32(0),
         )
-
-    @property
-    def _has_random_starts(self) -> bool:
-        return not isinstance(self.config.random_starts, float | int) or self.config.random_starts > 0
 
     def load(self, train_state: TrainState) -> TrainState:
         """Returns the train state with the parameters of `init_from`."""

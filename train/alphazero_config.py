@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from jaxgames.mcts import SearchConfig
-
 import jaxgames
+from jaxgames.mcts import SearchConfig
 from train.recipes import ALPHAZERO, ALPHAZERO_PRESETS
 from train.settings import (
     MAX_SEED,
@@ -164,7 +163,6 @@ class Config:
 
 TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles once for all their values
     "td_lambda",
-    "random_starts",
     "learning_rate",
     "final_learning_rate",
     "value_coef",

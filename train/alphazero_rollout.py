@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxgames.mcts import SearchResult, search
 
 import jaxgames
+from jaxgames.mcts import SearchResult, search
 from train.alphazero_config import Config
 from train.models.policy import Params, Policy
 from train.models.policy_agent import reward_scale
@@ -105,8 +105,8 @@ def collect(
             episode_stats=stats_after,
         )
         stats_after = EpisodeStats(stats_after.length * ~ended, stats_after.returns * ~ended[:, None])
-        new = (*restart(config, env, restart_key, ended, after, starts),)
-        new = (new[0], stats_after, new[1])
+        boards, starts = restart(config, env, restart_key, ended, after, starts)
+        new = boards, stats_after, starts
         return jax.tree.map(lambda old, new: jnp.where(is_last, old, new), carry, new), steps
 
     key, subkey = jax.random.split(train_state.key)
@@ -196,12 +196,13 @@ def sample_shape(config: Config, env: jaxgames.Env[Any]) -> Sample:
     """Returns the shapes and types of one sample."""
     num_slots = config.self_play_search.num_slots(env.num_actions)
     num_values = outputs_of(env, jnp.zeros((1, env.num_players)), jnp.zeros(1, jnp.int32)).shape[1]
-    return Sample(
+    shapes: Any = (
         jax.ShapeDtypeStruct((-(-int(np.prod(env.observation_shape)) // 8),), jnp.uint8),
         jax.ShapeDtypeStruct((num_slots,), jnp.int16 if env.num_actions <= 2**15 else jnp.int32),
         jax.ShapeDtypeStruct((num_slots,), jnp.float16),
         jax.ShapeDtypeStruct((num_values,), jnp.float32),
-    )  # pyright: ignore[reportArgumentType]  # shapes stand for arrays
+    )
+    return Sample(*shapes)
 
 
 def unpack_observations(env: jaxgames.Env[Any], packed: jax.Array) -> jax.Array:

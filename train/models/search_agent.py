@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxgames.mcts import Evaluation, SearchConfig, SearchResult, search
 
 from jaxgames import Env
 from jaxgames.agents import Analysis
+from jaxgames.mcts import Evaluation, SearchConfig, SearchResult, search
 from train.models.policy import Params, Policy
 from train.models.policy_agent import PolicyAgent, reward_scale, seat_values
 from train.models.value_heads import by_seat, is_symmetric
