@@ -1,0 +1,264 @@
+"""Chinese Checkers on the diamond solved: every placement of the pieces, by retrograde analysis.
+
+The numbers of the positions are those of `jaxgames.solvers.chinese_checkers_diamond_moves`, the byte per position that
+of `jaxgames.solvers.retrograde`. Illegal positions are those whose mover has won already. With `tip_lock`, those with a
+locked tip are illegal too.
+"""
+
+import functools
+from typing import Any, ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.env import State
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
+from jaxgames.games.chinese_checkers_diamond_board import tables, unpack
+from jaxgames.solvers import retrograde
+from jaxgames.solvers._words import Words, count, is_empty
+from jaxgames.solvers.chinese_checkers_diamond_moves import (
+    fold_children,
+    index_of,
+    is_illegal,
+    is_lost,
+    num_positions,
+    position_at,
+    targets_of_pieces,
+)
+from jaxgames.solvers.retrograde import DRAW, ILLEGAL, OPEN
+from jaxgames.solvers.solution import Children, Solution, in_chunks
+
+CHUNK = 1 << 15  # positions per part of a sweep
+MAX_POSITIONS = 2**31 - 1  # int32 numbers the entries of an array
+
+
+class DiamondSolution(Solution[ChineseCheckersDiamond]):
+    """The solution of `chinese_checkers_diamond`: 1 where the mover wins, -1 where it loses, 0 for a draw.
+
+    Illegal positions have the value 0 and -1 plies, and no best actions.
+    """
+
+    ignored: ClassVar[tuple[str, ...]] = ("max_plies",)
+
+    def __init__(self, env: ChineseCheckersDiamond, table: np.ndarray, max_moves: int) -> None:
+        """
+        Args:
+          env: the game.
+          table: uint8[num_states], the byte of every position; see `jaxgames.solvers.retrograde`.
+          max_moves: the largest number of legal actions of a position.
+        """
+        self.env = env
+        self.table = table
+        self.num_states = len(table)
+        self.max_moves = max_moves
+
+    @classmethod
+    def solve(cls, env: ChineseCheckersDiamond, progress: bool = True) -> Self:
+        check_size(env)
+        ends, max_moves = _classify_all(env)
+        return cls(env, retrograde.analyse(ends, _Fold(env), CHUNK, progress), max_moves)
+
+    def value(self, states: State) -> np.ndarray:
+        entry = self.table[self.index(states)]
+        return np.where(entry >= ILLEGAL, 0, np.where(entry % 2 == 1, 1, -1)).astype(np.int8)
+
+    def plies(self, states: State) -> np.ndarray:
+        entry = self.table[self.index(states)].astype(np.int32)
+        return np.where(entry >= ILLEGAL, -1, entry).astype(np.int32)
+
+    def is_legal(self, states: State) -> np.ndarray:
+        return self.table[self.index(states)] != ILLEGAL
+
+    def best_actions(self, states: State) -> np.ndarray:
+        indices = self.index(states)
+        actions, children, live = self.children(indices)
+        value = self.table[indices]
+        # The mover's result after a move, 2 won, 1 drawn, 0 lost: the opponent's is even, drawn or odd.
+        reply = self.table[children]
+        after = np.where(reply == DRAW, 1, np.where(reply % 2 == 0, 2, 0))
+        now = np.where(value == DRAW, 1, np.where(value % 2 == 1, 2, 0))
+        over = np.asarray(states.terminated) | np.asarray(states.truncated)
+        rows, slots = np.nonzero(live & (after == now[:, None]) & ~over[:, None])
+        best = np.zeros((len(indices), self.env.num_actions), np.bool_)
+        best[rows, actions[rows, slots]] = True
+        return best
+
+    def counts(self) -> dict[str, Any]:
+        """Returns how many positions are won, lost and drawn for the mover, and illegal.
+
+        `states` is their sum. `plies` lists how many positions end after 0, 1, 2, ... plies.
+        """
+        by_entry = np.bincount(self.table, minlength=256)
+        ending = by_entry[:ILLEGAL]
+        return {
+            "states": self.num_states,
+            "won": int(ending[1::2].sum()),
+            "lost": int(ending[0::2].sum()),
+            "drawn": int(by_entry[DRAW]),
+            "illegal": int(by_entry[ILLEGAL]),
+            "plies": np.trim_zeros(ending, "b").tolist(),
+        }
+
+    def index(self, states: State) -> np.ndarray:
+        pieces: Any = getattr(states, "pieces", None)
+        if pieces is None or np.ndim(pieces) != 4 or np.shape(pieces)[1:] != (2, 2, 2):
+            raise ValueError(f"expected a batch of states of {self.env}, not {type(states).__name__}")
+        indices, fits = in_chunks(functools.partial(_index_of_states, self.env), np.asarray(pieces))
+        if not fits.all():
+            row = int(np.flatnonzero(~fits)[0])
+            raise ValueError(f"expected {self.env.pieces} pieces per side, and state {row} has other numbers of them")
+        return indices
+
+    def states_at(self, indices: Any) -> ChineseCheckersDiamondState:
+        return in_chunks(functools.partial(_states_at, self.env), self._checked(indices))
+
+    def children(self, indices: Any) -> Children:
+        indices = self._checked(indices)
+        actions, children, live = in_chunks(functools.partial(_children, self.env, self.max_moves), indices)
+        live &= ((self.table[indices] != ILLEGAL) & (self.table[indices] != 0))[:, None]
+        return Children(np.where(live, actions, -1), np.where(live, children, 0), live)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"table": self.table, "max_moves": np.asarray(self.max_moves)}
+
+    @classmethod
+    def from_arrays(cls, env: ChineseCheckersDiamond, arrays: dict[str, np.ndarray]) -> Self:
+        table, max_moves = arrays["table"], int(arrays["max_moves"])
+        if table.shape != (num_positions(env),) or table.dtype != np.uint8:
+            raise ValueError(
+                f"expected uint8[{num_positions(env)}], one byte per position of {env}, "
+                f"not {table.dtype}{list(table.shape)}"
+            )
+        return cls(env, table, max_moves)
+
+    def _checked(self, indices: Any) -> np.ndarray:
+        """Returns indices as uint32[B]. Raises ValueError unless they are numbers of positions."""
+        numbers = np.asarray(indices)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise ValueError(f"expected integers of shape [B], not {numbers.dtype}{list(numbers.shape)}")
+        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < self.num_states):
+            raise ValueError(f"indices must be from 0 to {self.num_states - 1}")
+        return numbers.astype(np.uint32)
+
+
+def check_size(env: ChineseCheckersDiamond) -> None:
+    """Raises ValueError, with what it would take, for a game with too many positions."""
+    positions = num_positions(env)
+    if positions > MAX_POSITIONS:
+        raise ValueError(
+            f"{env} has {positions:,} positions, and at most {MAX_POSITIONS:,} can be solved: it would take "
+            f"{positions / 2**30:,.1f} GiB for one byte per position"
+        )
+
+
+# -- compiled ----------------------------------------------------------------------------------------------------------
+
+
+class _Fold:
+    """`fold_children` of one game; equal for equal games, so that the sweeps are compiled once."""
+
+    def __init__(self, env: ChineseCheckersDiamond) -> None:
+        self.env = env
+
+    def __call__(self, indices: jax.Array, visit: Any, carry: Any) -> Any:
+        return fold_children(self.env, indices, visit, carry)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Fold) and self.env == other.env
+
+    def __hash__(self) -> int:
+        return hash(self.env)
+
+
+def _classify_all(env: ChineseCheckersDiamond) -> tuple[np.ndarray, int]:
+    """Returns uint8[positions], 0 for finished, ILLEGAL and OPEN positions, and the largest number of moves."""
+    positions, max_moves = num_positions(env), 1
+    ends = np.zeros(positions, np.uint8)
+    for begin in range(0, positions, CHUNK):
+        rows = np.minimum(np.arange(begin, begin + CHUNK), positions - 1).astype(np.uint32)
+        part, moves = _classify(env, rows)
+        ends[begin : begin + CHUNK] = np.asarray(part)[: positions - begin]
+        max_moves = max(max_moves, int(moves))
+    return ends, max_moves
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _classify(env: ChineseCheckersDiamond, indices: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns uint8[B], and the largest number of moves of an open position."""
+    own, other = position_at(env, indices)
+    ends = jnp.where(is_illegal(env, own, other), ILLEGAL, jnp.where(is_lost(env, own, other), 0, OPEN))
+    moves = count(targets_of_pieces(env, own, other)[1]).sum(0)
+    return ends.astype(jnp.uint8), jnp.where(ends == OPEN, moves, 0).max()
+
+
+def _cells(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[Words, Words]:
+    """Returns the mover's and the opponent's cells of states, as rows of words."""
+    on_cells = unpack(env.size, pieces)  # [B, 2, N]
+    num_words = -(-env.num_cells // 32)
+    padded = jnp.pad(on_cells, ((0, 0), (0, 0), (0, 32 * num_words - env.num_cells)))
+    bits = padded.reshape(*padded.shape[:2], num_words, 32).astype(jnp.uint32) << np.arange(32, dtype=np.uint32)
+    words = bits.sum(-1, dtype=jnp.uint32)
+    return tuple(words[:, 0, i] for i in range(num_words)), tuple(words[:, 1, i] for i in range(num_words))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _index_of_states(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns uint32[B], the indices, and bool[B], whether each side has its k pieces, on different cells."""
+    own, other = _cells(env, pieces)
+    apart = is_empty(tuple(x & y for x, y in zip(own, other, strict=True)))
+    fits = (count(own) == env.pieces) & (count(other) == env.pieces) & apart
+    return jnp.where(fits, index_of(env, own, other), 0), fits
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _states_at(env: ChineseCheckersDiamond, indices: jax.Array) -> ChineseCheckersDiamondState:
+    own, other = position_at(env, indices)
+    start = env.init(None)
+    t = tables(env.size)
+    words: list[jax.Array] = []
+    for side in (own, other):
+        on_cells = [(side[cell // 32] >> (cell % 32)) & 1 for cell in range(env.num_cells)]
+        by_word = [jnp.zeros_like(side[0])] * 4
+        for cell, bit in enumerate(on_cells):
+            by_word[t.word[cell]] |= bit << int(t.bit[cell])
+        words.append(jnp.stack(by_word, -1))
+    pieces = jnp.stack(words, 1).reshape(-1, 2, 2, 2).astype(start.pieces.dtype)
+    rows = indices.shape[0]
+    states: ChineseCheckersDiamondState = jax.tree.map(lambda x: jnp.broadcast_to(x, (rows, *x.shape)), start)
+    return states.__class__(
+        current_player=states.current_player,
+        rewards=states.rewards,
+        terminated=is_lost(env, own, other),
+        truncated=states.truncated,
+        pieces=pieces,
+        ply=states.ply,
+    )
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _children(env: ChineseCheckersDiamond, max_moves: int, indices: jax.Array) -> Children:
+    """Returns the positions that follow, also those of finished and illegal positions, which have no meaning."""
+    own, other = position_at(env, indices)
+    pieces, targets = targets_of_pieces(env, own, other)
+    moves = count(targets)
+    first_slot = jnp.cumsum(moves, 0) - moves  # int32[k, B]
+    everywhere = np.int32(env.num_cells)
+    origin = count(tuple(x - jnp.where(x == 0, x, 1) for x in pieces))  # the number of cells below, in its own word
+    origin += 32 * sum((i * (x != 0) for i, x in enumerate(pieces)), jnp.int32(0))
+    rows = jnp.broadcast_to(jnp.arange(indices.shape[0]), moves.shape)
+
+    def visit(carry: Any, children: jax.Array, cell: jax.Array, live: jax.Array) -> Any:
+        slot, actions, found, lives = carry
+        action = jnp.where(cell < 0, 0, origin * everywhere + cell)
+        at = jnp.where(live, slot, max_moves)
+        return (
+            slot + live,
+            actions.at[rows, at].set(action, mode="drop"),
+            found.at[rows, at].set(children, mode="drop"),
+            lives.at[rows, at].set(True, mode="drop"),
+        )
+
+    shape = (indices.shape[0], max_moves)
+    empty = (jnp.full(shape, -1, jnp.int32), jnp.zeros(shape, jnp.uint32), jnp.zeros(shape, jnp.bool_))
+    return Children(*fold_children(env, indices, visit, (first_slot, *empty))[1:])

@@ -1,0 +1,220 @@
+"""Exact solutions of games: values, plies to the end and best actions of every position, and the files that keep them.
+
+    solution = jaxgames.solvers.solve(env)
+    solution.value(states)              # int8[B], for the mover
+    solution.best_actions(states)       # bool[B, num_actions]
+    solution.save("43.npz")
+    solution = jaxgames.solvers.load("43.npz")
+
+A position has a number, its index, in the frame of the mover. So a position with seat 1 to move has the index of the
+rotated position with seat 0 to move, and the solution holds one entry for both.
+"""
+
+import abc
+import dataclasses
+import hashlib
+import importlib
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+
+import jax
+import numpy as np
+
+from jaxgames._checks import ParameterError
+from jaxgames.env import Env, State
+from jaxgames.registry import make
+
+FORMAT = 1  # of the files; increased when their content changes
+DIGEST_LENGTH = 64  # of the checksum, the SHA-256 of the file before it in hexadecimal digits
+CHUNK = 1 << 12  # positions that are computed at once
+
+# The class of the solutions of each game.
+SOLVERS = {
+    "chinese_checkers_diamond": "jaxgames.solvers.chinese_checkers_diamond:DiamondSolution",
+}
+
+E = TypeVar("E", bound=Env[Any])
+
+
+class Children(NamedTuple):
+    """The positions that follow each of B positions, one row per position, its legal actions in ascending order.
+
+    A row is filled up with entries that are not live. A finished or illegal position has no live entry.
+    """
+
+    actions: np.ndarray  # int32[B, K]; -1 where not live
+    children: np.ndarray  # uint32[B, K], indices in the frame of the seat that moves next; 0 where not live
+    live: np.ndarray  # bool[B, K]
+
+
+class Solution(abc.ABC, Generic[E]):
+    """The exact solution of one game.
+
+    Methods take batches of states with a leading axis of any length. They read the position only: the numbers of plies
+    or rounds and a truncation do not matter, except that no action is best on a finished board.
+    """
+
+    env: E
+    num_states: int  # positions with an index
+    max_moves: int  # K, the largest number of legal actions of a position
+
+    ignored: ClassVar[tuple[str, ...]] = ()  # parameters of the game on which its solution does not depend
+
+    # -- supplied by a game ----------------------------------------------------------------------------------------
+
+    @classmethod
+    @abc.abstractmethod
+    def solve(cls, env: E, progress: bool = True) -> Self:
+        """Returns the solution of a game. Raises ValueError, with what it would take, for a game that is too large."""
+
+    @abc.abstractmethod
+    def value(self, states: State) -> np.ndarray:
+        """Returns int8[B], the value for the mover with best play of both sides."""
+
+    @abc.abstractmethod
+    def plies(self, states: State) -> np.ndarray:
+        """Returns int32[B], the plies to the end if the winner wins soonest and the loser loses latest; -1 for draws.
+
+        Raises ValueError for a game that is not won or lost by its last move.
+        """
+
+    @abc.abstractmethod
+    def is_legal(self, states: State) -> np.ndarray:
+        """Returns bool[B], whether the rules allow the position."""
+
+    @abc.abstractmethod
+    def counts(self) -> dict[str, Any]:
+        """Returns how many positions have each value, in the frame of the mover."""
+
+    @abc.abstractmethod
+    def index(self, states: State) -> np.ndarray:
+        """Returns uint32[B], the indices of positions. Raises ValueError for states of another game."""
+
+    @abc.abstractmethod
+    def states_at(self, indices: Any) -> Any:
+        """Returns the states with these indices, uint32[B]: seat 0 to move, counters 0, flags as by `from_string`."""
+
+    @abc.abstractmethod
+    def children(self, indices: Any) -> Children:
+        """Returns the positions that follow those with these indices, uint32[B]."""
+
+    @abc.abstractmethod
+    def best_actions(self, states: State) -> np.ndarray:
+        """Returns bool[B, num_actions], the legal actions that keep the value; all False on a finished board."""
+
+    @abc.abstractmethod
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Returns the arrays that a file keeps."""
+
+    @classmethod
+    @abc.abstractmethod
+    def from_arrays(cls, env: E, arrays: dict[str, np.ndarray]) -> Self:
+        """Returns the solution with the arrays of a file. Raises ValueError if they do not fit the game."""
+
+    # -- the same for all games ------------------------------------------------------------------------------------
+
+    def fits(self, env: Env[Any]) -> bool:
+        """Returns whether this is the solution of `env`; parameters that do not change the solution may differ."""
+        return _without_ignored(env, self.ignored) == _without_ignored(self.env, self.ignored)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the solution to one file in NumPy's .npz format, which `load` reads; creates its folders.
+
+        The file holds the version of the format, the game and its version, and a checksum over everything.
+        """
+        entries: dict[str, Any] = {"format": FORMAT, "game": str(self.env), "version": self.env.version}
+        entries.update(self.arrays())
+        content = io.BytesIO()
+        np.savez_compressed(content, **entries)
+        with zipfile.ZipFile(content, "a") as archive:
+            archive.comment = b"0" * DIGEST_LENGTH  # takes the place of the checksum, at the end of the file
+        data = content.getvalue()[:-DIGEST_LENGTH]
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f"{path.name}.part")
+        temporary.write_bytes(data + _digest(data))
+        temporary.replace(path)
+
+
+def solve(env: Env[Any], progress: bool = True) -> Solution[Any]:
+    """Returns the exact solution of a game.
+
+    Args:
+      env: the game.
+      progress: whether to show a progress bar on a terminal; needs tqdm.
+
+    Raises ValueError for a game without a solver, and for one that is too large, with what it would take.
+    """
+    return solution_class(env).solve(env, progress)
+
+
+def solution_class(env: Env[Any]) -> type[Solution[Any]]:
+    """Returns the class of a game's solutions. Raises ValueError for a game without a solver."""
+    if not isinstance(env, Env) or env.id not in SOLVERS:  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
+        raise ValueError(f"expected an env of {' or '.join(SOLVERS)}, the games that can be solved, not {env}")
+    module, _, name = SOLVERS[env.id].partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def load(path: str | Path, env: Env[Any] | None = None) -> Solution[Any]:
+    """Returns the solution that `save` wrote.
+
+    Args:
+      path: the file.
+      env: the game that the file must solve, if it is given.
+
+    Raises OSError if the file cannot be read. Raises ValueError, with the reason, for a file that is no solution, is
+    cut short or altered, has another format, or solves another game than `env` or another version of the game.
+    """
+    data = Path(path).read_bytes()
+    if not data.startswith(b"PK"):
+        raise ValueError(f"{path} is no file of jaxgames.solvers: write one with solution.save(path)")
+    if data[-DIGEST_LENGTH:] != _digest(data[:-DIGEST_LENGTH]):
+        raise ValueError(f"{path} is cut short or was altered: its checksum does not fit. Solve the game again")
+    with np.load(io.BytesIO(data)) as file:
+        arrays = {name: file[name] for name in file.files}
+    if (number := int(arrays.pop("format"))) != FORMAT:
+        raise ValueError(f"{path} has format {number}, and this version reads format {FORMAT}: solve the game again")
+    text, version = str(arrays.pop("game")), int(arrays.pop("version"))
+    try:
+        solved = make(text)
+    except ParameterError as error:
+        raise ValueError(f"{path} solves {text}, which cannot be made: {error}") from error
+    if version != solved.version:
+        raise ValueError(
+            f"{path} solves version {version} of {text}, and this is version {solved.version}: solve the game again"
+        )
+    solution = solution_class(solved).from_arrays(solved, arrays)
+    if env is not None and not solution.fits(env):
+        raise ValueError(f"{path} solves {text}, not {env}")
+    return solution
+
+
+def in_chunks(function: Callable[..., Any], batch: Any, chunk: int = CHUNK) -> Any:
+    """Returns `function(batch)` on the host, computed for `chunk` rows at a time; the last row fills up the last part.
+
+    All leaves of `batch` have the same first axis. A longer batch needs no further compilation.
+    """
+    batch = jax.tree.map(np.asarray, batch)
+    length = len(jax.tree.leaves(batch)[0])
+    if length == 0:
+        shapes = jax.eval_shape(function, jax.tree.map(lambda x: np.zeros((chunk, *x.shape[1:]), x.dtype), batch))
+        return jax.tree.map(lambda x: np.zeros((0, *x.shape[1:]), x.dtype), shapes)
+    parts: list[Any] = []
+    for begin in range(0, length, chunk):
+        rows = np.minimum(np.arange(begin, begin + chunk), length - 1)
+        parts.append(jax.device_get(function(jax.tree.map(lambda x, rows=rows: x[rows], batch))))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:length], *parts)
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).hexdigest().encode()
+
+
+def _without_ignored(env: Env[Any], names: tuple[str, ...]) -> tuple[type[Any], tuple[Any, ...]]:
+    """Returns the class of an env and its parameters except those with these names."""
+    fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(env)  # pyright: ignore[reportArgumentType]  # every env is a dataclass
+    return type(env), tuple(getattr(env, field.name) for field in fields if field.name not in names)
