@@ -181,8 +181,8 @@ def update(
     rate = learning_rate(config, train_state.iteration)
     optimizer = make_optimizer(config, rate)
 
-    def gradient_step(carry: Any, key: jax.Array) -> Any:
-        learning, average, opt_state = carry
+    def gradient_step(carry: Any, x: tuple[jax.Array, jax.Array]) -> Any:
+        (learning, average, opt_state), (key, step) = carry, x
         rows_key, symmetry_key, dropout_key = jax.random.split(key, 3)
         rows = replay.draw_rows(rows_key, groups, config.num_envs // groups, capacity, filled, config.minibatch_size)
         minibatch = with_random_symmetry(config, env, symmetry_key, take_rows(stored, rows))
@@ -193,14 +193,15 @@ def update(
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
         learning = merge_statistics(optax.apply_updates(weights, updates), statistics)
         if average is not None:
-            average = jax.tree.map(lambda old, new: config.ema * old + (1 - config.ema) * new, average, learning)
+            average = optax.incremental_update(learning, average, 1 - average_decay(config, step))
         return (learning, average, opt_state), metrics
 
     key, subkey = jax.random.split(train_state.key)
     average = None if train_state.learning is None else train_state.params
     start = train_state.learning_params, average, train_state.opt_state
+    steps = train_state.iteration * config.num_updates + jnp.arange(config.num_updates)
     (learning, average, opt_state), metrics = jax.lax.scan(
-        gradient_step, start, jax.random.split(subkey, config.num_updates)
+        gradient_step, start, (jax.random.split(subkey, config.num_updates), steps)
     )
     metrics = {name: values.mean() for name, values in metrics.items()}
     metrics["learning_rate"] = jnp.asarray(rate, jnp.float32)
@@ -257,6 +258,14 @@ def learning_rate(config: Config, iteration: jax.Array) -> jax.Array:
         return jnp.where(iteration < config.lr_drop_after, first, last)
     done = jnp.minimum(iteration / max(config.num_iterations - 1, 1), 1.0)
     return first + (last - first) * done
+
+
+def average_decay(config: Config, step: jax.Array) -> jax.Array:
+    """Returns float32[], the decay of the moving average after `step` gradient steps (int32[]).
+
+    It grows to `ema`, so that the first parameters, which are random, soon have no weight.
+    """
+    return jnp.minimum(config.ema, (1 + step) / (10 + step))
 
 
 def make_optimizer(config: Config, rate: jax.Array | float) -> optax.GradientTransformation:
