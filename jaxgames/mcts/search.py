@@ -68,7 +68,16 @@ def search(
 def _search(
     env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any
 ) -> SearchResult:
-    """Returns the result of `search` for an env that does not restart its boards."""
+    return read(*search_tree(env, evaluate, config, key, params, states))
+
+
+def search_tree(
+    env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any
+) -> tuple[Tree, Rule]:
+    """Returns the whole trees of a search, and the rule that it selects by; the arguments are those of `search`.
+
+    Boards do not restart, and their counters of length begin at 0: see `playable`.
+    """
     noise_key, gumbel_key = jax.random.split(key)
 
     def assess(states: Any, key: jax.Array) -> Evaluation:
@@ -78,9 +87,11 @@ def _search(
     expand = Expand(env, assess, num_slots, criterion_of(config.seats, states.current_player))
     root = expand(states, noise_key)
     root = root._replace(logits=_with_noise(noise_key, root, config))
-    gumbel = config.gumbel_scale * jax.random.gumbel(gumbel_key, root.logits.shape)
-    rule = rule_of(config, gumbel if config.gumbel_scale > 0 else jnp.zeros_like(root.logits))
-    return grow(expand, rule, root, config.simulations, config.gamma, key)
+    gumbel = jnp.zeros_like(root.logits)
+    if config.gumbel_scale > 0:
+        gumbel = config.gumbel_scale * jax.random.gumbel(gumbel_key, gumbel.shape)
+    rule = rule_of(config, gumbel)
+    return grow(expand, rule, root, config.simulations, config.gamma, key), rule
 
 
 class Expand(NamedTuple):
@@ -134,8 +145,8 @@ def criterion_of(seats: str, root: jax.Array) -> trees.Criterion:
     return max_n if seats == "max_n" else paranoid
 
 
-def grow(expand: Expand, rule: Rule, root: Leaf, simulations: int, gamma: float, key: jax.Array) -> SearchResult:
-    """Returns what the simulations find, each of which adds a node to the tree of every board."""
+def grow(expand: Expand, rule: Rule, root: Leaf, simulations: int, gamma: float, key: jax.Array) -> Tree:
+    """Returns the trees after the simulations, each of which adds a node to the tree of every board."""
 
     def simulate(simulation: jax.Array, carry: tuple[Tree, Path]) -> tuple[Tree, Path]:
         tree, path = carry
@@ -148,6 +159,11 @@ def grow(expand: Expand, rule: Rule, root: Leaf, simulations: int, gamma: float,
 
     tree = trees.plant(root, simulations + 1, expand.env.num_actions)
     tree, _ = jax.lax.fori_loop(0, simulations, simulate, (tree, trees.room_for_path(tree)))
+    return tree
+
+
+def read(tree: Tree, rule: Rule) -> SearchResult:
+    """Returns what the trees have found."""
     slots = trees.at(tree, 0)
     best, weights = rule.decide(slots)
     return SearchResult(
@@ -155,7 +171,7 @@ def grow(expand: Expand, rule: Rule, root: Leaf, simulations: int, gamma: float,
         slots=slots.actions,
         weights=jnp.where(slots.actions == PADDING, 0.0, weights),
         visits=slots.visits,
-        values=tree.root_returns / (simulations + 1),
+        values=tree.root_returns / tree.visits.shape[1],
     )
 
 
@@ -185,19 +201,28 @@ def playable(env: Env[Any], states: Any) -> tuple[Env[Any], Any]:
     return env, jax.vmap(functools.partial(without_length, env))(states)
 
 
+def step_legally(env: Env[Any], states: Any, actions: jax.Array) -> Any:
+    """Returns the boards after legal actions. The result for a finished board or an illegal action is not to be used.
+
+    `env.step` would check the actions, which takes as long as the step itself.
+    """
+    return jax.vmap(lambda state, action: env._step(state, action, None))(states, actions)  # pyright: ignore[reportPrivateUsage]  # of this library
+
+
+def choose_boards(choice: jax.Array, states: Any, others: Any) -> Any:
+    """Returns the boards of `states` where `choice`, bool[B], is True, and those of `others` elsewhere."""
+
+    def choose(leaf: jax.Array, other: jax.Array) -> jax.Array:
+        return jnp.where(choice.reshape(-1, *[1] * (leaf.ndim - 1)), leaf, other)
+
+    return jax.tree.map(choose, states, others)
+
+
 def _stepped(env: Env[Any], tree: Tree, path: Path) -> Any:
     """Returns the boards at the ends of the paths: after the last action, or a board of the tree that is over."""
     parents = trees.boards_at(tree, path.parent)
-    actions = trees.actions_at(tree, path.parent, path.slot)
-    # The actions of slots are legal, so that the checks of `env.step` would be repeated work.
-    after = jax.vmap(lambda state, action: env._step(state, action, None))(parents, actions)  # pyright: ignore[reportPrivateUsage]  # its own package
-    before = trees.boards_at(tree, jnp.maximum(path.child, 0))
-    is_new = path.child == NO_NODE
-
-    def choose(new: jax.Array, old: jax.Array) -> jax.Array:
-        return jnp.where(is_new.reshape(-1, *[1] * (new.ndim - 1)), new, old)
-
-    return jax.tree.map(choose, after, before)
+    after = step_legally(env, parents, trees.actions_at(tree, path.parent, path.slot))
+    return choose_boards(path.child == NO_NODE, after, trees.boards_at(tree, jnp.maximum(path.child, 0)))
 
 
 def _with_noise(key: jax.Array, root: Leaf, config: SearchConfig) -> jax.Array:

@@ -189,7 +189,7 @@ def back_up(tree: Tree, path: Path, leaf: jax.Array, returns: jax.Array, gamma: 
         node, slot = path.nodes[depth], path.slots[depth]
         active = node < num_nodes
         mover = _rows(players, jnp.minimum(node, num_nodes - 1))
-        discount = jnp.where(_rows(players, child) == mover, 1.0, gamma) * ~_rows(terminated, child)
+        discount = discount_of(mover, _rows(players, child), _rows(terminated, child), gamma)
         backed_up = _rows(rewards, child) + discount[:, None] * returns
         returns = jnp.where(active[:, None], backed_up, returns)
         count = visits.at[boards, node, slot].get(mode="fill", fill_value=0) + 1
@@ -202,6 +202,11 @@ def back_up(tree: Tree, path: Path, leaf: jax.Array, returns: jax.Array, gamma: 
     carry = (path.depth, leaf, returns, tree.visits, tree.values)
     _, _, returns, visits, values = jax.lax.while_loop(lambda carry: carry[0] > 0, go, carry)
     return tree._replace(visits=visits, values=values, root_returns=tree.root_returns + returns)
+
+
+def discount_of(mover: jax.Array, next_mover: jax.Array, terminated: jax.Array, gamma: float) -> jax.Array:
+    """Returns float32[B], the discount of an edge: `gamma` per turn, not per submove, and 0 at the end of a game."""
+    return jnp.where(terminated, 0.0, jnp.where(next_mover == mover, 1.0, gamma))
 
 
 def boards_at(tree: Tree, node: jax.Array) -> Any:
