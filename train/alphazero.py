@@ -24,7 +24,7 @@ import optax
 import jaxgames
 from jaxgames.agents import Agent, with_epsilon
 from train import agents
-from train.alphazero_config import TRACED_SETTINGS, Config, Search, config_for
+from train.alphazero_config import TRACED_SETTINGS, Config, config_for
 from train.alphazero_rollout import (
     Sample,
     Steps,
@@ -38,7 +38,7 @@ from train.alphazero_rollout import (
 )
 from train.driver import cli
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
-from train.models.search_agent import NetworkAgent, search_agent
+from train.models.search_agent import NetworkAgent, SearchAgent, SearchPolicy
 from train.models.value_heads import with_seat_values
 from train.ops import replay
 from train.ops.episodes import EpisodeStats, Metrics, episode_metrics
@@ -94,7 +94,7 @@ class AlphaZero:
         epsilon: float = 0.0,
         top: int | None = None,
         simulations: int | None = None,
-        search: Search | None = None,
+        search: SearchPolicy | None = None,
     ) -> Agent:
         """Returns the agent with these parameters; see `Learner.agent`.
 
@@ -113,7 +113,7 @@ class AlphaZero:
             agent = NetworkAgent(params, self.env, self.policy, temperature, top)
         else:
             config = c.search_without_noise(simulations, search)
-            agent = search_agent(self.env, self.policy, params, config, temperature, top)
+            agent = SearchAgent(params, self.env, self.policy, config, temperature, top)
         return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
 
     def make_agent(self, text: str) -> Agent:
