@@ -187,8 +187,8 @@ def update(
         rows = replay.draw_rows(rows_key, groups, config.num_envs // groups, capacity, filled, config.minibatch_size)
         minibatch = with_random_symmetry(config, env, symmetry_key, take_rows(stored, rows))
         weights, statistics = split_statistics(learning)
-        (_, (metrics, statistics)), gradient = jax.value_and_grad(alphazero_loss, argnums=3, has_aux=True)(
-            config, env, policy, weights, minibatch, statistics, dropout_key
+        (_, (metrics, statistics)), gradient = jax.value_and_grad(alphazero_loss, argnums=2, has_aux=True)(
+            config, policy, weights, minibatch, statistics, dropout_key
         )
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
         learning = merge_statistics(optax.apply_updates(weights, updates), statistics)
@@ -224,7 +224,6 @@ def with_random_symmetry(config: Config, env: jaxgames.Env[Any], key: jax.Array,
 
 def alphazero_loss(
     config: Config,
-    env: jaxgames.Env[Any],
     policy: Policy,
     weights: Params,
     minibatch: Sample,
