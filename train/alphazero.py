@@ -24,7 +24,7 @@ import optax
 import jaxgames
 from jaxgames.agents import Agent, with_epsilon
 from train import agents
-from train.alphazero_config import TRACED_SETTINGS, Config, Search, config_for
+from train.alphazero_config import TRACED_SETTINGS, Config, config_for
 from train.alphazero_rollout import (
     Sample,
     Steps,
@@ -38,7 +38,7 @@ from train.alphazero_rollout import (
 )
 from train.driver import cli
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
-from train.models.search_agent import NetworkAgent, search_agent
+from train.models.search_agent import NetworkAgent, SearchAgent, SearchPolicy
 from train.models.value_heads import with_seat_values
 from train.ops import replay
 from train.ops.episodes import EpisodeStats, Metrics, episode_metrics
@@ -94,7 +94,7 @@ class AlphaZero:
         epsilon: float = 0.0,
         top: int | None = None,
         simulations: int | None = None,
-        search: Search | None = None,
+        search: SearchPolicy | None = None,
     ) -> Agent:
         """Returns the agent with these parameters; see `Learner.agent`.
 
@@ -113,7 +113,7 @@ class AlphaZero:
             agent = NetworkAgent(params, self.env, self.policy, temperature, top)
         else:
             config = c.search_without_noise(simulations, search)
-            agent = search_agent(self.env, self.policy, params, config, temperature, top)
+            agent = SearchAgent(params, self.env, self.policy, config, temperature, top)
         return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
 
     def make_agent(self, text: str) -> Agent:
@@ -181,26 +181,27 @@ def update(
     rate = learning_rate(config, train_state.iteration)
     optimizer = make_optimizer(config, rate)
 
-    def gradient_step(carry: Any, key: jax.Array) -> Any:
-        learning, average, opt_state = carry
+    def gradient_step(carry: Any, x: tuple[jax.Array, jax.Array]) -> Any:
+        (learning, average, opt_state), (key, step) = carry, x
         rows_key, symmetry_key, dropout_key = jax.random.split(key, 3)
         rows = replay.draw_rows(rows_key, groups, config.num_envs // groups, capacity, filled, config.minibatch_size)
         minibatch = with_random_symmetry(config, env, symmetry_key, take_rows(stored, rows))
         weights, statistics = split_statistics(learning)
-        (_, (metrics, statistics)), gradient = jax.value_and_grad(alphazero_loss, argnums=3, has_aux=True)(
-            config, env, policy, weights, minibatch, statistics, dropout_key
+        (_, (metrics, statistics)), gradient = jax.value_and_grad(alphazero_loss, argnums=2, has_aux=True)(
+            config, policy, weights, minibatch, statistics, dropout_key
         )
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
         learning = merge_statistics(optax.apply_updates(weights, updates), statistics)
         if average is not None:
-            average = jax.tree.map(lambda old, new: config.ema * old + (1 - config.ema) * new, average, learning)
+            average = optax.incremental_update(learning, average, 1 - average_decay(config, step))
         return (learning, average, opt_state), metrics
 
     key, subkey = jax.random.split(train_state.key)
     average = None if train_state.learning is None else train_state.params
     start = train_state.learning_params, average, train_state.opt_state
+    steps = train_state.iteration * config.num_updates + jnp.arange(config.num_updates)
     (learning, average, opt_state), metrics = jax.lax.scan(
-        gradient_step, start, jax.random.split(subkey, config.num_updates)
+        gradient_step, start, (jax.random.split(subkey, config.num_updates), steps)
     )
     metrics = {name: values.mean() for name, values in metrics.items()}
     metrics["learning_rate"] = jnp.asarray(rate, jnp.float32)
@@ -223,7 +224,6 @@ def with_random_symmetry(config: Config, env: jaxgames.Env[Any], key: jax.Array,
 
 def alphazero_loss(
     config: Config,
-    env: jaxgames.Env[Any],
     policy: Policy,
     weights: Params,
     minibatch: Sample,
@@ -257,6 +257,14 @@ def learning_rate(config: Config, iteration: jax.Array) -> jax.Array:
         return jnp.where(iteration < config.lr_drop_after, first, last)
     done = jnp.minimum(iteration / max(config.num_iterations - 1, 1), 1.0)
     return first + (last - first) * done
+
+
+def average_decay(config: Config, step: jax.Array) -> jax.Array:
+    """Returns float32[], the decay of the moving average after `step` gradient steps (int32[]).
+
+    It grows to `ema`, so that the first parameters, which are random, soon have no weight.
+    """
+    return jnp.minimum(config.ema, (1 + step) / (10 + step))
 
 
 def make_optimizer(config: Config, rate: jax.Array | float) -> optax.GradientTransformation:

@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args
 
 import jaxgames
 from jaxgames.mcts import SearchConfig
+from train.models.search_agent import SearchPolicy
 from train.recipes import ALPHAZERO, ALPHAZERO_PRESETS
 from train.settings import (
     MAX_SEED,
@@ -15,7 +16,6 @@ from train.settings import (
     default_settings,
 )
 
-Search = Literal["gumbel", "puct"]
 Seats = Literal["paranoid", "max_n"]
 
 
@@ -33,7 +33,7 @@ class Config:
     """Boards played at once."""
     rollout_length: int = 32
     """Steps of each board in an iteration; there is one search per step."""
-    search: Search = "gumbel"
+    search: SearchPolicy = "gumbel"
     """The rule of the search: Gumbel AlphaZero, or PUCT as in AlphaZero."""
     simulations: int = 16
     """Simulations of a search in self-play."""
@@ -104,7 +104,7 @@ class Config:
         for name in ("channels", "hidden_sizes"):  # JSON stores them as lists
             object.__setattr__(self, name, tuple(getattr(self, name)))
         jaxgames.make(self.env)
-        for name, kind in (("search", Search), ("seats", Seats)):
+        for name, kind in (("search", SearchPolicy), ("seats", Seats)):
             if getattr(self, name) not in get_args(kind):
                 raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, not {getattr(self, name)!r}")
         check_widths(self, ("channels", "hidden_sizes"))
@@ -140,7 +140,7 @@ class Config:
             noise = {"dirichlet_fraction": self.dirichlet_fraction, "dirichlet_alpha": self.dirichlet_alpha}
         return self._search(self.simulations, self.search, **noise)
 
-    def search_without_noise(self, simulations: int, search: Search | None = None) -> SearchConfig:
+    def search_without_noise(self, simulations: int, search: SearchPolicy | None = None) -> SearchConfig:
         """Returns a search for play after training.
 
         Args:
@@ -149,7 +149,7 @@ class Config:
         """
         return self._search(simulations, search or self.search)
 
-    def _search(self, simulations: int, search: Search, **noise: float) -> SearchConfig:
+    def _search(self, simulations: int, search: SearchPolicy, **noise: float) -> SearchConfig:
         return SearchConfig(
             simulations=simulations,
             policy=search,

@@ -1,6 +1,7 @@
 """Networks by name: `make("resnet(blocks=4, channels=64)", env)` returns the network of a game.
 
     mlp           dense layers
+    residual_mlp  residual dense layers
     conv          3 x 3 convolutions, then dense layers
     resnet        residual blocks, a policy head on the cells of the board, a tanh value
     alpha_mini    convolutions and dense layers with batch norm and dropout
@@ -23,6 +24,7 @@ from jaxgames._names import Registry
 from train.models.alpha_mini import alpha_mini
 from train.models.convolution import Convolution
 from train.models.layers import ACTIVATIONS, DenseHeads, Network, check_grid, check_sizes, orthogonal
+from train.models.residual_mlp import residual_mlp
 from train.models.resnet import resnet
 
 
@@ -91,7 +93,7 @@ def conv(
 
 _networks: Registry[Network] = Registry(
     "network",
-    {"mlp": mlp, "conv": conv, "resnet": resnet, "alpha_mini": alpha_mini},
+    {"mlp": mlp, "residual_mlp": residual_mlp, "conv": conv, "resnet": resnet, "alpha_mini": alpha_mini},
     examples="'mlp', 'resnet(blocks=4, channels=64)' or 'mypackage.mymodule:mynetwork(width=64)'",
     register="train.models.networks.register",
     num_arguments=1,

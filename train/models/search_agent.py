@@ -5,7 +5,7 @@ The network gives the search its logits and values. Without simulations, the net
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,8 @@ from jaxgames.mcts import Evaluation, SearchConfig, SearchResult, search
 from train.models.policy import Params, Policy
 from train.models.policy_agent import PolicyAgent, reward_scale, seat_values
 from train.models.value_heads import by_seat, is_symmetric
+
+SearchPolicy = Literal["gumbel", "puct"]  # the rules of `SearchConfig.policy`
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,9 @@ class SearchAgent:
     """With a temperature: the number of actions of the largest weights that are sampled from; None for all."""
 
     def __post_init__(self) -> None:
-        # The checks and the conversion are those of the network's own agent.
-        checked = PolicyAgent(
-            self.params, self.env, self.policy, 0.0 if self.temperature is None else self.temperature, self.top
-        )
-        object.__setattr__(self, "temperature", checked.temperature)
+        temperature = 0.0 if self.temperature is None else self.temperature
+        of_network = PolicyAgent(self.params, self.env, self.policy, temperature, self.top)  # checks and converts
+        object.__setattr__(self, "temperature", of_network.temperature)
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         """Returns actions int32[B]."""
@@ -117,18 +117,3 @@ class SearchAgent:
             is_best = jnp.zeros(weights.shape, jnp.bool_).at[jnp.arange(weights.shape[0])[:, None], best].set(True)
             weights = jnp.where(is_best, weights, 0)
         return jnp.log(weights) / self.temperature
-
-
-def search_agent(
-    env: Env[Any],
-    policy: Policy,
-    params: Params,
-    config: SearchConfig,
-    temperature: float | None = None,
-    top: int | None = None,
-) -> SearchAgent:
-    """Returns the agent that plays by search on a policy's network.
-
-    Raises ValueError for a temperature below 0, or a top below 1.
-    """
-    return SearchAgent(params, env, policy, config, temperature, top)

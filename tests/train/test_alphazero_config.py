@@ -1,0 +1,92 @@
+"""Settings of AlphaZero: wrong values, recipes and presets."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import pytest
+
+import jaxgames
+from train.alphazero import AlphaZero, Config, config_for, learning_rate
+from train.recipes import ALPHAZERO, ALPHAZERO_PRESETS
+
+CONFIG = Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=16, rollout_length=8)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"env": "chess"}, "chinese_checkers"),
+        ({"num_envs": 0}, "num_envs must be positive, not 0"),
+        ({"search": "minimax"}, "search must be one of gumbel, puct, not 'minimax'"),
+        ({"seats": "all"}, "seats must be one of paranoid, max_n, not 'all'"),
+        ({"simulations": 0}, "simulations must be an integer from 1"),
+        ({"gumbel_scale": -1.0}, "gumbel_scale must be a finite number from 0 on, not -1"),
+        ({"search": "puct", "dirichlet_alpha": 0.0}, "dirichlet_alpha must be a finite number above 0, not 0"),
+        ({"td_lambda": 1.1}, "td_lambda must be from 0 to 1, not 1.1"),
+        ({"random_starts": -0.1}, "random_starts must be from 0 to 1, not -0.1"),
+        ({"ema": 1.0}, "ema must be at least 0 and less than 1, not 1.0"),
+        ({"lr_drop_after": 0}, "lr_drop_after must be at least 1 or left out, not 0"),
+        ({"replay_size": 127}, r"replay_size must be at least num_envs \* rollout_length = 128, not 127"),
+        ({"evaluation_simulations": -1}, "evaluation_simulations must be 0 or more, not -1"),
+        ({"seed": 2**31}, "seed must be from 0 to 2147483646, not 2147483648"),
+    ],
+)
+def test_wrong_setting_is_refused_with_the_allowed_values(setting: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(CONFIG, **setting)
+
+
+def test_noise_belongs_to_the_search_of_self_play_and_to_its_rule() -> None:
+    gumbel, puct = CONFIG.self_play_search, dataclasses.replace(CONFIG, search="puct").self_play_search
+    assert (gumbel.gumbel_scale, gumbel.dirichlet_fraction) == (1, 0)
+    assert (puct.gumbel_scale, puct.dirichlet_fraction, puct.dirichlet_alpha) == (0, 0.25, 10)
+    for search in ("gumbel", "puct"):
+        of_play = CONFIG.search_without_noise(64, search)
+        assert (of_play.simulations, of_play.policy, of_play.gamma) == (64, search, CONFIG.gamma)
+        assert of_play.gumbel_scale == of_play.dirichlet_fraction == 0
+
+
+def test_learning_rate_falls_linearly_or_drops_once() -> None:
+    steps = CONFIG.steps_per_iteration
+    config = dataclasses.replace(CONFIG, total_steps=5 * steps, learning_rate=0.5, final_learning_rate=0.1)
+    assert [round(float(learning_rate(config, jax.numpy.int32(i))), 6) for i in range(5)] == [0.5, 0.4, 0.3, 0.2, 0.1]
+    dropping = dataclasses.replace(config, lr_drop_after=2)
+    assert [round(float(learning_rate(dropping, jax.numpy.int32(i))), 6) for i in range(4)] == [0.5, 0.5, 0.1, 0.1]
+
+
+# -- recipes and presets -------------------------------------------------------------------------------------------
+
+
+def test_every_game_has_a_recipe() -> None:
+    assert sorted(ALPHAZERO) == jaxgames.list_games()
+
+
+@pytest.mark.parametrize("game", ALPHAZERO)
+def test_recipe_is_a_run_that_can_start(game: str) -> None:
+    assert AlphaZero(config_for(game)).env.id == game
+
+
+@pytest.mark.parametrize("preset", ALPHAZERO_PRESETS)
+def test_preset_is_a_run_that_can_start(preset: str) -> None:
+    assert AlphaZero(config_for(preset=preset)).config == Config(**ALPHAZERO_PRESETS[preset])
+
+
+def test_preset_of_the_paper_has_the_settings_of_the_study() -> None:
+    config = config_for(preset="paper")
+    assert (config.search, config.simulations, config.evaluation_simulations) == ("puct", 256, 1024)
+    assert config.env == "chinese_checkers_diamond(size=4, pieces=3, max_plies=50)"
+    assert config.truncation_is_draw
+    assert config.num_iterations == 50
+    assert [float(learning_rate(config, jax.numpy.int32(i))) for i in (0, 19)] == pytest.approx([1e-4, 1e-4])
+    assert float(learning_rate(config, jax.numpy.int32(20))) == pytest.approx(1e-5)
+    assert config.l2_coef == 1e-5
+    assert config.steps_per_iteration == 800 * 24  # 800 games of 24 steps
+
+
+def test_preset_takes_another_game_network_and_changes() -> None:
+    config = config_for("dots_and_boxes", preset="paper", network="mlp", seed=3)
+    paper = config_for(preset="paper")
+    assert config == dataclasses.replace(paper, env="dots_and_boxes", network="mlp", seed=3)
+    with pytest.raises(ValueError, match="unknown preset 'study'; the presets are paper"):
+        config_for(preset="study")

@@ -1,0 +1,49 @@
+"""Residual dense layers for games of any observation, and linear heads.
+
+stem     dense to `width`
+block    layer norm, dense to `width`, ReLU, dense to `width`; its input is added
+end      layer norm, ReLU
+"""
+
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames import Env
+from jaxgames._checks import check_int
+from train.models.layers import MAX_SIZE, DenseHeads, Network, check_single, orthogonal
+
+
+class ResidualDenseEncoder(nn.Module):
+    """The stem and the blocks: bool[B, *observation_shape] -> float32[B, width]."""
+
+    width: int
+    blocks: int
+    support: tuple[int, ...]  # places of the flattened observation that can be True
+
+    @nn.compact
+    def __call__(self, observation: jax.Array) -> jax.Array:
+        flat = observation.reshape(observation.shape[0], -1)
+        x = flat.at[:, np.array(self.support)].get(mode="promise_in_bounds").astype(jnp.float32)
+        x = nn.Dense(self.width, kernel_init=orthogonal())(x)
+        for _ in range(self.blocks):
+            y = nn.relu(nn.Dense(self.width, kernel_init=orthogonal())(nn.LayerNorm()(x)))
+            x = x + nn.Dense(self.width, kernel_init=nn.initializers.zeros)(y)
+        return nn.relu(nn.LayerNorm()(x))
+
+
+def residual_mlp(env: Env[Any], hidden_sizes: int | tuple[int, ...] = 256, blocks: int = 3) -> Network:
+    """Returns residual dense layers and linear heads.
+
+    Args:
+      env: the game.
+      hidden_sizes: width of all layers.
+      blocks: number of residual blocks.
+    """
+    check_int("blocks", blocks, 1, MAX_SIZE)
+    support = tuple(np.flatnonzero(env.observation_support).tolist())
+    encoder = ResidualDenseEncoder(check_single("hidden_sizes", hidden_sizes), blocks, support)
+    return Network(encoder, DenseHeads(env.num_actions))
