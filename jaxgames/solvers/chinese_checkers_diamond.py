@@ -5,6 +5,7 @@ of `jaxgames.solvers.retrograde`. Illegal positions are those whose mover has wo
 locked tip are illegal too.
 """
 
+import dataclasses
 import functools
 import time
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from jaxgames.env import State
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.games.chinese_checkers_diamond_board import tables, unpack
 from jaxgames.solvers import retrograde
-from jaxgames.solvers._words import Words, count, is_empty
+from jaxgames.solvers._words import Words, below, both, count, is_empty
 from jaxgames.solvers.chinese_checkers_diamond_moves import (
     after_pass,
     fold_children,
@@ -37,6 +38,7 @@ CHUNK = 1 << 15  # positions that are computed at once on a CPU: their words sta
 CHUNK_ON_ACCELERATOR = 1 << 20
 SECONDS_BETWEEN_SAVES = 300  # of an unfinished analysis
 PLIES = "plies"  # the entry of an unfinished file for the number of sweeps
+BYTES_PER_POSITION = 3  # of the tables of an analysis
 SECONDS_PER_POSITION = 1e-5  # on two cores of a CPU, about, for the message that refuses a game
 MAX_POSITIONS = 2**31 - 1  # int32 numbers the entries of an array
 
@@ -202,7 +204,7 @@ def check_size(env: ChineseCheckersDiamond) -> None:
     """Raises ValueError, with what it would take, for a game with too many positions."""
     positions = num_positions(env)
     if positions > MAX_POSITIONS:
-        memory, hours = 2 * positions / 2**30, positions * SECONDS_PER_POSITION / 3600
+        memory, hours = BYTES_PER_POSITION * positions / 2**30, positions * SECONDS_PER_POSITION / 3600
         raise ValueError(
             f"{env} has {positions:,} positions, and at most {MAX_POSITIONS:,} can be solved: "
             f"its tables would take {memory:,.0f} GiB, and two cores about {hours:,.0f} hours"
@@ -265,7 +267,7 @@ def _classify(env: ChineseCheckersDiamond, indices: jax.Array) -> tuple[jax.Arra
 
 def _cells(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[Words, Words]:
     """Returns the mover's and the opponent's cells of states, as rows of words."""
-    on_cells = unpack(env.size, pieces)  # [B, 2, N]
+    on_cells = unpack(env.size, pieces)  # bool[B, 2, N]
     num_words = -(-env.num_cells // 32)
     padded = jnp.pad(on_cells, ((0, 0), (0, 0), (0, 32 * num_words - env.num_cells)))
     bits = padded.reshape(*padded.shape[:2], num_words, 32).astype(jnp.uint32) << np.arange(32, dtype=np.uint32)
@@ -277,8 +279,7 @@ def _cells(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[Words, Words
 def index_of_states(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Returns uint32[B], the indices, and bool[B], whether each side has its k pieces, on different cells."""
     own, other = _cells(env, pieces)
-    apart = is_empty(tuple(x & y for x, y in zip(own, other, strict=True)))
-    fits = (count(own) == env.pieces) & (count(other) == env.pieces) & apart
+    fits = (count(own) == env.pieces) & (count(other) == env.pieces) & is_empty(both(own, other))
     return jnp.where(fits, index_of(env, own, other), 0), fits
 
 
@@ -297,14 +298,7 @@ def _states_at(env: ChineseCheckersDiamond, indices: jax.Array) -> ChineseChecke
     pieces = jnp.stack(words, 1).reshape(-1, 2, 2, 2).astype(start.pieces.dtype)
     rows = indices.shape[0]
     states: ChineseCheckersDiamondState = jax.tree.map(lambda x: jnp.broadcast_to(x, (rows, *x.shape)), start)
-    return states.__class__(
-        current_player=states.current_player,
-        rewards=states.rewards,
-        terminated=is_lost(env, own, other),
-        truncated=states.truncated,
-        pieces=pieces,
-        ply=states.ply,
-    )
+    return dataclasses.replace(states, terminated=is_lost(env, own, other), pieces=pieces)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -314,14 +308,12 @@ def children_of(env: ChineseCheckersDiamond, max_moves: int, indices: jax.Array)
     pieces, targets = targets_of_pieces(env, own, other)
     moves = count(targets)
     first_slot = jnp.cumsum(moves, 0) - moves  # int32[k, B]
-    everywhere = np.int32(env.num_cells)
-    origin = count(tuple(x - jnp.where(x == 0, x, 1) for x in pieces))  # the number of cells below, in its own word
-    origin += 32 * sum((i * (x != 0) for i, x in enumerate(pieces)), jnp.int32(0))
+    origin = count(below(pieces))
     rows = jnp.broadcast_to(jnp.arange(indices.shape[0]), moves.shape)
 
     def visit(carry: Any, children: jax.Array, cell: jax.Array, live: jax.Array) -> Any:
         slot, actions, found, lives = carry
-        action = jnp.where(cell < 0, 0, origin * everywhere + cell)
+        action = jnp.where(cell < 0, 0, origin * env.num_cells + cell)
         at = jnp.where(live, slot, max_moves)
         return (
             slot + live,

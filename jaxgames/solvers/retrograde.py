@@ -66,7 +66,7 @@ def analyse(
     Raises RuntimeError if a position ends after more plies than one byte can hold.
     """
     is_open = np.zeros(len(table), np.bool_)  # by visit number
-    for visits in _parts(np.ones(len(table), np.bool_), chunk):
+    for visits in parts(np.ones(len(table), np.bool_), chunk):
         is_open[visits] = table[_places(order, visits, chunk)] == OPEN
     num_open, idle = int(np.count_nonzero(is_open)), 0
     with progress_bar(num_open, "positions", progress) as update:
@@ -96,7 +96,7 @@ def sweep(
         update(found)
         return found
 
-    for visits in _parts(is_open, chunk):
+    for visits in parts(is_open, chunk):
         waiting.append((visits, _decided(order, on_device, np.resize(visits, chunk), np.uint8(plies))))
         if len(waiting) == IN_FLIGHT:
             total += finish()
@@ -105,7 +105,7 @@ def sweep(
     return total
 
 
-def _parts(chosen: np.ndarray, chunk: int) -> Generator[np.ndarray]:
+def parts(chosen: np.ndarray, chunk: int) -> Generator[np.ndarray]:
     """Yields uint32[chunk], the places of True in ascending order; fewer in the last part."""
     rest = np.zeros(0, np.uint32)
     for begin in range(0, len(chosen), BLOCK):

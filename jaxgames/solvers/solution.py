@@ -125,8 +125,8 @@ class Solution(abc.ABC, Generic[E]):
 
     @property
     def num_bytes(self) -> int:
-        """The bytes of the arrays that a file keeps, before compression."""
-        return sum(array.nbytes for array in self.arrays().values())
+        """The bytes of the tables that a file keeps, before compression."""
+        return sum(array.nbytes for array in self.arrays().values() if array.ndim > 0)
 
     # -- the same for all games ------------------------------------------------------------------------------------
 

@@ -192,7 +192,7 @@ def test_limit_of_plies_does_not_matter() -> None:
 
 
 def test_game_that_is_too_large_is_refused_with_what_it_would_take() -> None:
-    with pytest.raises(ValueError, match=r"4,805,077,200 positions.* 9 GiB, and two cores about 13 hours"):
+    with pytest.raises(ValueError, match=r"4,805,077,200 positions.* 13 GiB, and two cores about 13 hours"):
         solvers.solve(game(5, 6))
     check_size(game(8, 3))
 
