@@ -5,7 +5,11 @@ of `jaxgames.solvers.retrograde`. Illegal positions are those whose mover has wo
 locked tip are illegal too.
 """
 
+import dataclasses
 import functools
+import time
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import jax
@@ -16,8 +20,9 @@ from jaxgames.env import State
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.games.chinese_checkers_diamond_board import tables, unpack
 from jaxgames.solvers import retrograde
-from jaxgames.solvers._words import Words, count, is_empty
+from jaxgames.solvers._words import Words, below, both, count, is_empty
 from jaxgames.solvers.chinese_checkers_diamond_moves import (
+    after_pass,
     fold_children,
     index_of,
     is_illegal,
@@ -27,9 +32,14 @@ from jaxgames.solvers.chinese_checkers_diamond_moves import (
     targets_of_pieces,
 )
 from jaxgames.solvers.retrograde import DRAW, ILLEGAL, OPEN
-from jaxgames.solvers.solution import Children, Solution, in_chunks
+from jaxgames.solvers.solution import Children, Solution, in_chunks, read_file, start_of, write_file
 
-CHUNK = 1 << 15  # positions per part of a sweep
+CHUNK = 1 << 15  # positions that are computed at once on a CPU: their words stay in its caches
+CHUNK_ON_ACCELERATOR = 1 << 20
+SECONDS_BETWEEN_SAVES = 300  # of an unfinished analysis
+PLIES = "plies"  # the entry of an unfinished file for the number of sweeps
+BYTES_PER_POSITION = 3  # of the tables of an analysis
+SECONDS_PER_POSITION = 1e-5  # on two cores of a CPU, about, for the message that refuses a game
 MAX_POSITIONS = 2**31 - 1  # int32 numbers the entries of an array
 
 
@@ -40,6 +50,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     """
 
     ignored: ClassVar[tuple[str, ...]] = ("max_plies",)
+    keeps_progress: ClassVar[bool] = True
 
     def __init__(self, env: ChineseCheckersDiamond, table: np.ndarray, max_moves: int) -> None:
         """
@@ -56,8 +67,27 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     @classmethod
     def solve(cls, env: ChineseCheckersDiamond, progress: bool = True) -> Self:
         check_size(env)
-        ends, max_moves = _classify_all(env)
-        return cls(env, retrograde.analyse(ends, _Fold(env), CHUNK, progress), max_moves)
+        table, max_moves = _classify_all(env)
+        retrograde.analyse(table, _Order(env), chunk_size(), progress, after_sweep=lambda _: None)
+        return cls(env, table, max_moves)
+
+    @classmethod
+    def solve_with_file(cls, env: ChineseCheckersDiamond, progress: bool, unfinished: Path) -> Self:
+        check_size(env)
+        table, max_moves, plies = _read_unfinished(env, unfinished) if unfinished.exists() else (*_classify_all(env), 0)
+        saved = time.monotonic()
+
+        def save(plies: int) -> None:
+            nonlocal saved
+            if time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
+                write_file(
+                    unfinished, env, {"table": table, "max_moves": np.asarray(max_moves), PLIES: np.asarray(plies)}
+                )
+                saved = time.monotonic()
+
+        retrograde.analyse(table, _Order(env), chunk_size(), progress, save, plies)
+        unfinished.unlink(missing_ok=True)
+        return cls(env, table, max_moves)
 
     def value(self, states: State) -> np.ndarray:
         entry = self.table[self.index(states)]
@@ -100,11 +130,35 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
             "plies": np.trim_zeros(ending, "b").tolist(),
         }
 
+    def facts(self) -> dict[str, Any]:
+        """Returns the facts of every game, and of this one the plies and the winning moves from the start."""
+        start = start_of(self.env)
+        return super().facts() | {
+            "start_plies": int(self.plies(start)[0]),
+            "start_moves": int(self.children(self.index(start)).live.sum()),
+            "start_best_moves": int(self.best_actions(start).sum()),
+        }
+
+    def report(self) -> str:
+        """Returns the table of the states with either seat to move, the start, and the plies to the end as text."""
+        facts = self.facts()
+        decided = facts["won"] + facts["lost"]  # seat 0 wins the won ones if it moves, the lost ones if seat 1 moves
+        rows = [2 * self.num_states, decided, decided, 2 * facts["drawn"], 2 * facts["illegal"]]
+        names = ["states", "won by seat 0", "lost by seat 0", "drawn", "illegal"]
+        outcome = {1: "won", 0: "drawn", -1: "lost"}[facts["start_value"]]
+        length = f" in {facts['start_plies']} plies" if facts["start_value"] else ""
+        lines = [f"{name:>14}  {number:>13,}" for name, number in zip(names, rows, strict=True)]
+        lines += ["", f"The start is {outcome} for seat 0{length}; {facts['start_best_moves']} of its "]
+        lines[-1] += f"{facts['start_moves']} moves keep this value."
+        lines += ["", f"{'plies to the end':>16}  positions of the mover"]
+        lines += [f"{plies:>16}  {number:>13,}" for plies, number in enumerate(facts["plies"])]
+        return "\n".join(lines)
+
     def index(self, states: State) -> np.ndarray:
         pieces: Any = getattr(states, "pieces", None)
         if pieces is None or np.ndim(pieces) != 4 or np.shape(pieces)[1:] != (2, 2, 2):
             raise ValueError(f"expected a batch of states of {self.env}, not {type(states).__name__}")
-        indices, fits = in_chunks(functools.partial(_index_of_states, self.env), np.asarray(pieces))
+        indices, fits = in_chunks(functools.partial(index_of_states, self.env), np.asarray(pieces))
         if not fits.all():
             row = int(np.flatnonzero(~fits)[0])
             raise ValueError(f"expected {self.env.pieces} pieces per side, and state {row} has other numbers of them")
@@ -115,7 +169,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
 
     def children(self, indices: Any) -> Children:
         indices = self._checked(indices)
-        actions, children, live = in_chunks(functools.partial(_children, self.env, self.max_moves), indices)
+        actions, children, live = in_chunks(functools.partial(children_of, self.env, self.max_moves), indices)
         live &= ((self.table[indices] != ILLEGAL) & (self.table[indices] != 0))[:, None]
         return Children(np.where(live, actions, -1), np.where(live, children, 0), live)
 
@@ -124,6 +178,10 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
 
     @classmethod
     def from_arrays(cls, env: ChineseCheckersDiamond, arrays: dict[str, np.ndarray]) -> Self:
+        if PLIES in arrays:
+            raise ValueError(f"the analysis of {env} is not finished: resume it, and load the file of the result")
+        if missing := {"table", "max_moves"} - arrays.keys():
+            raise ValueError(f"the file holds no {' and no '.join(sorted(missing))} of {env}: solve the game again")
         table, max_moves = arrays["table"], int(arrays["max_moves"])
         if table.shape != (num_positions(env),) or table.dtype != np.uint8:
             raise ValueError(
@@ -146,39 +204,54 @@ def check_size(env: ChineseCheckersDiamond) -> None:
     """Raises ValueError, with what it would take, for a game with too many positions."""
     positions = num_positions(env)
     if positions > MAX_POSITIONS:
+        memory, hours = BYTES_PER_POSITION * positions / 2**30, positions * SECONDS_PER_POSITION / 3600
         raise ValueError(
-            f"{env} has {positions:,} positions, and at most {MAX_POSITIONS:,} can be solved: it would take "
-            f"{positions / 2**30:,.1f} GiB for one byte per position"
+            f"{env} has {positions:,} positions, and at most {MAX_POSITIONS:,} can be solved: "
+            f"its tables would take {memory:,.0f} GiB, and two cores about {hours:,.0f} hours"
         )
+
+
+def chunk_size() -> int:
+    """Returns the number of positions that are computed at once."""
+    return CHUNK if jax.default_backend() == "cpu" else CHUNK_ON_ACCELERATOR
+
+
+def _read_unfinished(env: ChineseCheckersDiamond, path: Path) -> tuple[np.ndarray, int, int]:
+    """Returns the table, the largest number of moves and the number of sweeps. Raises ValueError for another file."""
+    solved, arrays = read_file(path)
+    if str(solved) != str(env) or PLIES not in arrays:
+        raise ValueError(f"{path} holds no unfinished analysis of {env}: name another file, or remove it")
+    return arrays["table"], int(arrays["max_moves"]), int(arrays[PLIES])
 
 
 # -- compiled ----------------------------------------------------------------------------------------------------------
 
 
-class _Fold:
-    """`fold_children` of one game; equal for equal games, so that the sweeps are compiled once."""
+@dataclass(frozen=True)
+class _Order:
+    """The order in which the sweeps visit positions: by the number of the same placement with the other side to move.
 
-    def __init__(self, env: ChineseCheckersDiamond) -> None:
-        self.env = env
+    All positions that follow one position have the opponent's cells in the first part of their number. In this order
+    neighbours have the same cells of the opponent. So a sweep reads the table in one place at a time.
+    """
 
-    def __call__(self, indices: jax.Array, visit: Any, carry: Any) -> Any:
-        return fold_children(self.env, indices, visit, carry)
+    env: ChineseCheckersDiamond
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Fold) and self.env == other.env
+    def index(self, visits: jax.Array) -> jax.Array:
+        return index_of(self.env, *after_pass(self.env, *position_at(self.env, visits)))
 
-    def __hash__(self) -> int:
-        return hash(self.env)
+    def fold(self, visits: jax.Array, visit: Any, carry: Any) -> Any:
+        return fold_children(self.env, *after_pass(self.env, *position_at(self.env, visits)), visit, carry)
 
 
 def _classify_all(env: ChineseCheckersDiamond) -> tuple[np.ndarray, int]:
     """Returns uint8[positions], 0 for finished, ILLEGAL and OPEN positions, and the largest number of moves."""
-    positions, max_moves = num_positions(env), 1
+    positions, max_moves, chunk = num_positions(env), 1, chunk_size()
     ends = np.zeros(positions, np.uint8)
-    for begin in range(0, positions, CHUNK):
-        rows = np.minimum(np.arange(begin, begin + CHUNK), positions - 1).astype(np.uint32)
+    for begin in range(0, positions, chunk):
+        rows = np.minimum(np.arange(begin, begin + chunk), positions - 1).astype(np.uint32)
         part, moves = _classify(env, rows)
-        ends[begin : begin + CHUNK] = np.asarray(part)[: positions - begin]
+        ends[begin : begin + chunk] = np.asarray(part)[: positions - begin]
         max_moves = max(max_moves, int(moves))
     return ends, max_moves
 
@@ -194,7 +267,7 @@ def _classify(env: ChineseCheckersDiamond, indices: jax.Array) -> tuple[jax.Arra
 
 def _cells(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[Words, Words]:
     """Returns the mover's and the opponent's cells of states, as rows of words."""
-    on_cells = unpack(env.size, pieces)  # [B, 2, N]
+    on_cells = unpack(env.size, pieces)  # bool[B, 2, N]
     num_words = -(-env.num_cells // 32)
     padded = jnp.pad(on_cells, ((0, 0), (0, 0), (0, 32 * num_words - env.num_cells)))
     bits = padded.reshape(*padded.shape[:2], num_words, 32).astype(jnp.uint32) << np.arange(32, dtype=np.uint32)
@@ -203,11 +276,10 @@ def _cells(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[Words, Words
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _index_of_states(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[jax.Array, jax.Array]:
+def index_of_states(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Returns uint32[B], the indices, and bool[B], whether each side has its k pieces, on different cells."""
     own, other = _cells(env, pieces)
-    apart = is_empty(tuple(x & y for x, y in zip(own, other, strict=True)))
-    fits = (count(own) == env.pieces) & (count(other) == env.pieces) & apart
+    fits = (count(own) == env.pieces) & (count(other) == env.pieces) & is_empty(both(own, other))
     return jnp.where(fits, index_of(env, own, other), 0), fits
 
 
@@ -226,31 +298,22 @@ def _states_at(env: ChineseCheckersDiamond, indices: jax.Array) -> ChineseChecke
     pieces = jnp.stack(words, 1).reshape(-1, 2, 2, 2).astype(start.pieces.dtype)
     rows = indices.shape[0]
     states: ChineseCheckersDiamondState = jax.tree.map(lambda x: jnp.broadcast_to(x, (rows, *x.shape)), start)
-    return states.__class__(
-        current_player=states.current_player,
-        rewards=states.rewards,
-        terminated=is_lost(env, own, other),
-        truncated=states.truncated,
-        pieces=pieces,
-        ply=states.ply,
-    )
+    return dataclasses.replace(states, terminated=is_lost(env, own, other), pieces=pieces)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _children(env: ChineseCheckersDiamond, max_moves: int, indices: jax.Array) -> Children:
+def children_of(env: ChineseCheckersDiamond, max_moves: int, indices: jax.Array) -> Children:
     """Returns the positions that follow, also those of finished and illegal positions, which have no meaning."""
     own, other = position_at(env, indices)
     pieces, targets = targets_of_pieces(env, own, other)
     moves = count(targets)
     first_slot = jnp.cumsum(moves, 0) - moves  # int32[k, B]
-    everywhere = np.int32(env.num_cells)
-    origin = count(tuple(x - jnp.where(x == 0, x, 1) for x in pieces))  # the number of cells below, in its own word
-    origin += 32 * sum((i * (x != 0) for i, x in enumerate(pieces)), jnp.int32(0))
+    origin = count(below(pieces))
     rows = jnp.broadcast_to(jnp.arange(indices.shape[0]), moves.shape)
 
     def visit(carry: Any, children: jax.Array, cell: jax.Array, live: jax.Array) -> Any:
         slot, actions, found, lives = carry
-        action = jnp.where(cell < 0, 0, origin * everywhere + cell)
+        action = jnp.where(cell < 0, 0, origin * env.num_cells + cell)
         at = jnp.where(live, slot, max_moves)
         return (
             slot + live,
@@ -261,4 +324,4 @@ def _children(env: ChineseCheckersDiamond, max_moves: int, indices: jax.Array) -
 
     shape = (indices.shape[0], max_moves)
     empty = (jnp.full(shape, -1, jnp.int32), jnp.zeros(shape, jnp.uint32), jnp.zeros(shape, jnp.bool_))
-    return Children(*fold_children(env, indices, visit, (first_slot, *empty))[1:])
+    return Children(*fold_children(env, own, other, visit, (first_slot, *empty))[1:])
