@@ -36,6 +36,7 @@ from train.driver.commands import GameArguments, print_result
 from train.driver.metrics import rounded
 from train.ladder_folder import LadderFolder, PairResult, Row
 
+SIGNIFICANT = 0.975  # the share of the resamples in which a rating must fall
 GAMES_PER_OPENING = 2  # the agents swap seats in the second one
 
 
@@ -113,11 +114,11 @@ def ladder(arguments: Arguments) -> dict[str, Any]:
     path = arguments.output or Path("runs") / f"ladder_{datetime.now():%Y-%m-%d_%H-%M-%S}"
     with LadderFolder.open(path, stored) as folder:
         play_pairs(env, players, settings, folder)
-        rows, scores = ratings(names, folder.pairs)
-        result: dict[str, Any] = {**stored, "anchor": names[0], "agents": rows, "scores": scores}
-        result["checkpoints"] = [inversions(run, rows) for run in runs]
-        lines = {run.run: (run.names, run.steps) for run in runs}
-        result["files"] = [str(path) for path in folder.finish(result, ladder_picture.draw(str(env), rows, lines))]
+        found = ratings(names, folder.pairs)
+        result: dict[str, Any] = {**stored, "anchor": names[0], "agents": found.rows, "scores": found.scores}
+        result["checkpoints"] = [inversions(run, found) for run in runs]
+        figure = ladder_picture.draw(str(env), found.rows, {run.run: (run.names, run.steps) for run in runs})
+        result["files"] = [str(path) for path in folder.finish(result, figure)]
     print(table(result))
     return result
 
@@ -208,18 +209,24 @@ def pair_seating(num_games: int, num_players: int) -> NDArray[np.int32]:
 # -- ratings -------------------------------------------------------------------------------------------------------
 
 
-def ratings(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -> tuple[list[Row], list[list[Any]]]:
-    """Returns the rows of the agents, the highest rating first, and the scores of all pairs in the same order.
+class Ratings(NamedTuple):
+    """The ratings of all agents, from the results of all pairs."""
+
+    rows: list[Row]  # the highest rating first
+    scores: list[list[float | None]]  # the share of the points of a row's agent against a column's; None for itself
+    resamples: dict[
+        str, NDArray[np.float64]
+    ]  # float64[resamples], the ratings of every agent in resamples of the games
+
+
+def ratings(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -> Ratings:
+    """Returns the ratings of agents.
 
     Args:
       names: of the agents; the first one has rating 0.
       pairs: the result of every pair of agents, by their names in alphabetical order.
-
-    Returns:
-      The rows, and the share of the points that the agent of a row scored against the agent of a column: a list of
-      lists, None on the diagonal.
     """
-    ordered = sorted(names)  # so that the order of the names does not change the resamples of the intervals
+    ordered = sorted(names)  # so that the order of the names does not change the resamples
     anchor = ordered.index(names[0])
     wins, draws = np.zeros((2, len(names), len(names)))
     for (i, first), (j, second) in itertools.combinations(enumerate(ordered), 2):
@@ -242,14 +249,26 @@ def ratings(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -
         for number, name in enumerate(ordered)
     ]
     order = np.argsort(-elo, kind="stable")
-    return [rows[number] for number in order], rounded(scores[order][:, order].tolist())
+    resamples = dict(zip(ordered, arena.elo_resamples(wins, draws, anchor=anchor).T, strict=True))
+    return Ratings([rows[number] for number in order], rounded(scores[order][:, order].tolist()), resamples)
 
 
-def inversions(run: Checkpoints, rows: Sequence[Row]) -> dict[str, Any]:
-    """Returns the agents of a run's checkpoints, and those whose rating is below that of the checkpoint before."""
-    elo = {row["agent"]: row["elo"] for row in rows}
-    fallen = [after for before, after in itertools.pairwise(run.names) if elo[after] < elo[before]]
-    return {"run": run.run, "agents": run.names, "steps": run.steps, "inversions": len(fallen), "fallen": fallen}
+def inversions(run: Checkpoints, found: Ratings) -> dict[str, Any]:
+    """Returns the agents of a run's checkpoints, and those whose rating is below that of the checkpoint before.
+
+    A fall is significant if it is one in at least 97.5 % of the resamples.
+    """
+    elo = {row["agent"]: row["elo"] for row in found.rows}
+    fallen = [(before, after) for before, after in itertools.pairwise(run.names) if elo[after] < elo[before]]
+    falls_in = [(found.resamples[after] < found.resamples[before]).mean() for before, after in fallen]
+    return {
+        "run": run.run,
+        "agents": run.names,
+        "steps": run.steps,
+        "inversions": len(fallen),
+        "significant_inversions": sum(bool(share >= SIGNIFICANT) for share in falls_in),
+        "fallen": [after for _, after in fallen],
+    }
 
 
 def table(result: Mapping[str, Any]) -> str:
@@ -264,9 +283,10 @@ def table(result: Mapping[str, Any]) -> str:
             f"{row['agent']:<{width}}   {row['elo']:>7,.0f}   {interval:>16}   {row['games']:>7,}   {score:>5.3f}"
         )
     for run in result["checkpoints"]:
-        fallen = f": at {', '.join(run['fallen'])}" if run["fallen"] else ""
+        fallen = f", at {', '.join(run['fallen'])}" if run["fallen"] else ""
         lines.append(
-            f"{run['run']}: the rating falls {run['inversions']} times over {len(run['agents'])} checkpoints{fallen}"
+            f"{run['run']}: the rating falls {run['inversions']} times over {len(run['agents'])} checkpoints{fallen}; "
+            f"{run['significant_inversions']} of these falls are significant"
         )
     return "\n".join(lines)
 

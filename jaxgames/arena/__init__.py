@@ -14,6 +14,7 @@ training loop can call `evaluate` inside its own program.
 
 from jaxgames.arena.elo import elo as elo
 from jaxgames.arena.elo import elo_interval as elo_interval
+from jaxgames.arena.elo import elo_resamples as elo_resamples
 from jaxgames.arena.games import Games as Games
 from jaxgames.arena.games import advance as advance
 from jaxgames.arena.games import advance_until_over as advance_until_over

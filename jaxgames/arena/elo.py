@@ -22,7 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from jaxgames._checks import check_int
 
 ELO_PER_LOG_ODDS = 400 / np.log(10)
-VIRTUAL_SCORE = 0.5  # what each agent of a pair scores in their virtual game
+VIRTUAL_SCORE = 0.5  # what each agent of a pair scores in their virtual draw
+MIN_WEIGHT = 1e-6  # of the points of a pair in a resample: smaller ones cost precision
 MAX_NEWTON_STEPS = 1000
 TOLERANCE = 1e-6  # of the log odds before the last step of Newton's method, which squares the error
 MAX_BATCH_ENTRIES = 2**22  # matrix entries of the resamples that are fitted together
@@ -41,8 +42,9 @@ def elo(wins: ArrayLike, draws: ArrayLike | None = None, *, anchor: int = 0) -> 
     Raises ValueError for arrays of another shape, for numbers that are no counts of games, for an unknown anchor, and
     if no chain of games leads from an agent to the anchor.
     """
-    wins, draws = _counts(wins, draws, anchor)
-    return _fit(wins + draws / 2, anchor)
+    won, drawn = _counts(wins, draws, anchor)
+    played = won + won.T + drawn > 0
+    return _fit(won + drawn / 2 + VIRTUAL_SCORE * played, anchor)
 
 
 def elo_interval(
@@ -55,12 +57,35 @@ def elo_interval(
 ) -> Floats:
     """Returns the 95 % bootstrap interval of every agent's Elo rating, float64[agents, 2].
 
-    Each resample draws as many games for every pair as it played: from its games and its virtual draw, which counts as
-    half a win of each agent. The interval has the 2.5 % and the 97.5 % quantile of the ratings of the resamples.
+    It has the 2.5 % and the 97.5 % quantile of the ratings of `elo_resamples`. An end is infinite where the games give
+    no bound. The upper end is infinite for an agent from which the anchor has scored nothing, neither directly nor by a
+    chain of agents that scored against the next one. The lower end is -inf for an agent that has scored nothing from
+    the anchor in this sense.
 
-    An end is infinite where the games give no bound. The upper end is infinite for an agent from which the anchor has
-    scored nothing, neither directly nor by a chain of agents that scored against the next one. The lower end is -inf
-    for an agent that has scored nothing from the anchor in this sense.
+    Raises ValueError as `elo_resamples`, which has the same arguments.
+    """
+    ratings = elo_resamples(wins, draws, anchor=anchor, num_resamples=num_resamples, seed=seed)
+    interval = np.quantile(ratings, [0.025, 0.975], axis=0).T
+    won, drawn = _counts(wins, draws, anchor)
+    bounded = _reachable(won + drawn > 0)
+    interval[~bounded[:, anchor], 0] = -np.inf
+    interval[~bounded[anchor], 1] = np.inf
+    return interval
+
+
+def elo_resamples(
+    wins: ArrayLike,
+    draws: ArrayLike | None = None,
+    *,
+    anchor: int = 0,
+    num_resamples: int = 1000,
+    seed: int = 0,
+) -> Floats:
+    """Returns the ratings in resamples of the games, float64[num_resamples, agents].
+
+    It is the Bayesian bootstrap (Rubin 1981, "The Bayesian bootstrap"). Each resample gives random weights to the games
+    of every pair, and to its virtual draw as half a win of each agent. The weights of a pair add up to the number of
+    its games and the virtual draw. For two agents without draws, the shares of the wins have Jeffreys' distribution.
 
     Args:
       wins: as `elo` takes it, and so are `draws` and `anchor`.
@@ -69,30 +94,23 @@ def elo_interval(
 
     Raises ValueError as `elo`, and for another number of resamples.
     """
-    wins, draws = _counts(wins, draws, anchor)
+    won, drawn = _counts(wins, draws, anchor)
     check_int("num_resamples", num_resamples, 100, 1_000_000)
-    num_agents = len(wins)
-    i, j = np.triu_indices(num_agents, 1)
-    won, drawn, lost = wins[i, j], draws[i, j], wins[j, i]
-    games = won + drawn + lost
-    pool = np.stack([won + VIRTUAL_SCORE, drawn, lost + VIRTUAL_SCORE], axis=-1)
-    shares = pool / pool.sum(-1, keepdims=True)
+    i, j = np.nonzero(np.triu(won + won.T + drawn))  # the pairs that have played
+    shapes = np.stack([won[i, j] + VIRTUAL_SCORE, drawn[i, j], won[j, i] + VIRTUAL_SCORE], axis=-1)
     generator = np.random.default_rng(seed)
 
     ratings: list[Floats] = []
-    batch = max(1, MAX_BATCH_ENTRIES // num_agents**2)
+    batch = max(1, MAX_BATCH_ENTRIES // len(won) ** 2)
     for begin in range(0, num_resamples, batch):
         size = min(batch, num_resamples - begin)
-        drawn_games = generator.multinomial(games.astype(np.int64), shares, size=(size, i.size))  # [size, pairs, 3]
-        scores = np.zeros((size, num_agents, num_agents))
-        scores[:, i, j] = drawn_games @ np.array([1, 0.5, 0])
-        scores[:, j, i] = drawn_games @ np.array([0, 0.5, 1])
+        weights = generator.standard_gamma(shapes, size=(size, *shapes.shape))  # sums of exponential weights
+        weights *= shapes.sum(-1, keepdims=True) / weights.sum(-1, keepdims=True)
+        scores = np.zeros((size, *won.shape))
+        scores[:, i, j] = np.maximum(weights @ np.array([1, 0.5, 0]), MIN_WEIGHT)
+        scores[:, j, i] = np.maximum(weights @ np.array([0, 0.5, 1]), MIN_WEIGHT)
         ratings.append(_fit(scores, anchor))
-    interval = np.quantile(np.concatenate(ratings), [0.025, 0.975], axis=0).T
-    bounded = _reachable(wins + draws > 0)
-    interval[~bounded[:, anchor], 0] = -np.inf
-    interval[~bounded[anchor], 1] = np.inf
-    return interval
+    return np.concatenate(ratings)
 
 
 def _counts(wins: ArrayLike, draws: ArrayLike | None, anchor: Any) -> tuple[Floats, Floats]:
@@ -131,23 +149,22 @@ def _reachable(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def _fit(scores: Floats, anchor: int) -> Floats:
     """Returns the ratings for scores (float64[..., agents, agents]) of i against j, float64[..., agents].
 
-    The negative log likelihood is convex. Newton's method with steps of the length log(1 + d) / d converges from any
-    start, where d is the largest change of a difference of log odds (Sun and Tran-Dinh 2019, "Generalized
-    self-concordant functions: a recipe for Newton-type methods").
+    The scores are positive in both directions for pairs that have played, and 0 for others. The negative log likelihood
+    is convex. Newton's method with steps of the length log(1 + d) / d converges from any start, where d is the largest
+    change of a difference of log odds (Sun and Tran-Dinh 2019, "Generalized self-concordant functions: a recipe for
+    Newton-type methods").
     """
-    played = scores + scores.swapaxes(-1, -2) > 0
-    scores = scores + VIRTUAL_SCORE * played
-    games = scores + scores.swapaxes(-1, -2)
     num_agents = scores.shape[-1]
     free = np.arange(num_agents) != anchor
     log_odds = np.zeros(scores.shape[:-1])
     for _ in range(MAX_NEWTON_STEPS):
         expected = 1 / (1 + np.exp(log_odds[..., None, :] - log_odds[..., :, None]))
-        gradient = (scores - games * expected).sum(-1)[..., free]
-        weights = games * expected * (1 - expected)
+        points = scores * expected.swapaxes(-1, -2)  # the score that is not expected, without cancellation
+        gradient = (points - points.swapaxes(-1, -2)).sum(-1)
+        weights = (scores + scores.swapaxes(-1, -2)) * expected * expected.swapaxes(-1, -2)
         hessian = weights.sum(-1)[..., None] * np.eye(num_agents) - weights
         step = np.zeros_like(log_odds)
-        step[..., free] = np.linalg.solve(hessian[..., free, :][..., free], gradient[..., None])[..., 0]
+        step[..., free] = np.linalg.solve(hessian[..., free, :][..., free], gradient[..., free, None])[..., 0]
         change = np.ptp(step, axis=-1, keepdims=True)
         log_odds = log_odds + step * np.log1p(change) / np.maximum(change, np.finfo(np.float64).tiny)
         if change.max() < TOLERANCE:

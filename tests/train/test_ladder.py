@@ -138,8 +138,8 @@ def test_rating_over_checkpoints_counts_where_it_falls(
 ) -> None:
     """Checkpoint 3 is worse than 2 and better than 1; with every second one, 2 and 4 are left."""
     names = [f"{run}@{iteration}" for iteration in range(1, 5)]
-    among = [(0, 8, 0), (3, 5, 0), (6, 2, 0), (0, 8, 0), (2, 6, 0), (1, 7, 0)]  # 1-2, 1-3, 2-3, 1-4, 2-4, 3-4
-    stored(tmp_path, (*names, "random"), [*among, (4, 4, 0), (7, 1, 0), (6, 2, 0), (8, 0, 0)])
+    among = [(0, 8, 0), (1, 7, 0), (5, 3, 0), (0, 8, 0), (2, 6, 0), (1, 7, 0)]  # 1-2, 1-3, 2-3, 1-4, 2-4, 3-4
+    stored(tmp_path, (*names, "random"), [*among, (4, 4, 0), (7, 1, 0), (7, 1, 0), (8, 0, 0)])
     for every, kept, fallen in ((1, [1, 2, 3, 4], [3]), (2, [2, 4], [])):
         run_command(ladder.main, BOXES, "--checkpoints", run, "--every", every, *GAMES, "--output", tmp_path)
         output = capsys.readouterr().out
@@ -149,6 +149,7 @@ def test_rating_over_checkpoints_counts_where_it_falls(
             "agents": [f"{run}@{iteration}" for iteration in kept],
             "steps": [8 * iteration for iteration in kept],
             "inversions": len(fallen),
+            "significant_inversions": 0,  # the difference is that of a few games
             "fallen": [f"{run}@{iteration}" for iteration in fallen],
         }
         assert f"falls {len(fallen)} times over {len(kept)} checkpoints" in output
@@ -182,6 +183,21 @@ def test_ladder_plays_every_pair_once_and_resumes(
     openings = played[0][4]
     assert openings.number.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
     assert (openings.plies > 2).all()
+
+
+def test_fall_is_significant_after_many_games() -> None:
+    run = ladder.Checkpoints("run", ["run@1", "run@2", "run@3", "run@4"], [1, 2, 3, 4])
+    found = ladder.ratings(
+        ["random", *run.names],
+        {
+            **{("random", name): PairResult((0, 0), 200, 0) for name in run.names},
+            **{(run.names[i], run.names[j]): PairResult((0, 0), 200, 0) for i in range(4) for j in range(i + 1, 4)},
+            ("run@1", "run@2"): PairResult((150, 50), 0, 0),  # 1 is better than 2
+            ("run@3", "run@4"): PairResult((101, 99), 0, 0),
+        },
+    )
+    fell = ladder.inversions(run, found)
+    assert (fell["fallen"], fell["inversions"], fell["significant_inversions"]) == (["run@2", "run@4"], 2, 1)
 
 
 # -- the picture ---------------------------------------------------------------------------------------------------
