@@ -286,7 +286,7 @@ def table(result: Mapping[str, Any]) -> str:
         fallen = f", at {', '.join(run['fallen'])}" if run["fallen"] else ""
         lines.append(
             f"{run['run']}: the rating falls {run['inversions']} times over {len(run['agents'])} checkpoints{fallen}; "
-            f"{run['significant_inversions']} of these falls are significant"
+            f"significant falls: {run['significant_inversions']}"
         )
     return "\n".join(lines)
 
