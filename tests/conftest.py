@@ -1,5 +1,6 @@
 """Tests run on the CPU unless told otherwise, and keep what XLA compiled from one run to the next."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -17,9 +18,11 @@ from jaxgames._names import Registry
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".jax_cache"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 
+gc.set_threshold(200_000, 20, 50)  # tracing makes many objects and few cycles, and each search of the heap costs
+
 QUICK = ["--xla_backend_optimization_level=0"]
-if jax.__version_info__ < (0, 11):  # later ones have no such flag, and XLA ends a process with a flag that it lacks
-    QUICK.append("--xla_cpu_use_fusion_emitters=false")
+if jax.__version_info__ < (0, 11):  # XLA ends a process with a flag that it lacks, and later ones lack the first
+    QUICK += ["--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
