@@ -56,7 +56,7 @@ class DefaultEncoder(nn.Module):
     [
         (None, {}, (), (64, 64)),
         (None, {"hidden_sizes": (7,)}, (), (7,)),
-        (None, {"channels": (3, 2)}, (3, 2), (64, 64)),
+        (None, {"channels": (3, 2), "hidden_sizes": (5,)}, (3, 2), (5,)),
         ("conv", {}, (16, 16), (64, 64)),
         ("conv(channels=[3], hidden_sizes=[5])", {}, (3,), (5,)),
     ],
