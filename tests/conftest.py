@@ -1,7 +1,11 @@
 """Tests run on the CPU unless told otherwise, and keep what XLA compiled from one run to the next."""
 
+import gc
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,12 +13,17 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")  # before jax is imported
 
 import jax
 
+from jaxgames._names import Registry
+
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".jax_cache"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 
+# Tracing makes many objects and few cycles. With the default thresholds the searches for cycles take 7 % of the CPU.
+gc.set_threshold(200_000, 20, 50)
+
 QUICK = ["--xla_backend_optimization_level=0"]
-if jax.__version_info__ < (0, 11):  # later ones have no such flag, and XLA ends a process with a flag that it lacks
-    QUICK.append("--xla_cpu_use_fusion_emitters=false")
+if jax.__version_info__ < (0, 11):  # XLA ends a process with a flag that it lacks, and later versions lack the first
+    QUICK.extend(["--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1"])
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,3 +44,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("xdist_group") is None:  # contract tests have the group of their game already
             item.add_marker(pytest.mark.xdist_group(item.path.parent.name))
+
+
+@pytest.fixture(autouse=True)
+def forget_registrations() -> Iterator[None]:
+    """Removes the games, agents, networks and bots that a test registered, and the modules that it imported for them.
+
+    So every test finds only those of jaxgames, and a text such as "module:name" imports its module again.
+    """
+    modules, registered = set(sys.modules), list[tuple[Registry[Any], str, Any]]()
+    register = Registry[Any].register
+
+    def record(registry: Registry[Any], name: str, constructor: Any) -> None:
+        register(registry, name, constructor)
+        registered.append((registry, name, constructor))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Registry, "register", record)
+        yield
+    for registry, name, constructor in registered:
+        vars(registry)["_constructors"].pop(name, None)
+        vars(registry)["_module_of"].pop(name, None)
+        if constructor.__module__ not in modules:
+            sys.modules.pop(constructor.__module__, None)

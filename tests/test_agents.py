@@ -12,7 +12,6 @@ import pytest
 import jaxgames
 from jaxgames import agents
 from jaxgames.agents import FirstAgent, RandomAgent
-from tests.helpers.registries import forget_registrations
 from tests.helpers.sticks import Sticks
 
 STICKS = Sticks()
@@ -192,8 +191,7 @@ def test_unknown_agent_is_refused_with_the_names_that_there_are(text: str) -> No
         agents.make(text, STICKS)
 
 
-def test_registered_agent_is_made_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    forget_registrations(monkeypatch, agents)
+def test_registered_agent_is_made_by_its_name() -> None:
     agents.register("constant", lambda env: Constant(jnp.int32(env.num_players)))
     assert agents.list_agents() == ["constant", "first", "greedy", "openspiel", "random"]
     made = agents.make("constant", STICKS)
@@ -233,8 +231,7 @@ def test_wrong_text_is_refused_with_what_is_allowed(text: Any, message: str) -> 
         agents.make(text, jaxgames.make("checkers"))
 
 
-def test_parameter_without_a_default_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    forget_registrations(monkeypatch, agents)
+def test_parameter_without_a_default_is_asked_for() -> None:
     agents.register("deep", lambda env, depth: Constant(jnp.int32(depth)))
     with pytest.raises(jaxgames.ParameterError, match=r"deep needs depth: write deep\(depth=...\), not 'deep'"):
         agents.make("deep", STICKS)

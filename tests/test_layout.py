@@ -29,6 +29,8 @@ FLOORS = {
             "evaluate",
             "match",
             "ladder",
+            "ladder_folder",
+            "ladder_picture",
             "strength",
             "sweep",
             "sweep_summary",

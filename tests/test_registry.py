@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import jaxgames
-from jaxgames import ParameterError, ParameterTypeError, registry
+from jaxgames import ParameterError, ParameterTypeError
 from jaxgames.games.chinese_checkers import ChineseCheckers
-from tests.helpers.registries import forget_registrations
 
 # -- make ---------------------------------------------------------------------------------------------------
 
@@ -182,16 +181,6 @@ def test_name_is_refused_unless_it_is_a_string(id: Any) -> None:
 # -- list_games and register ------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def own_games(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The games and modules registered in a test are forgotten after it."""
-    forget_registrations(monkeypatch, registry)
-    for name in set(registry.MODULE_OF_GAME):
-        monkeypatch.delitem(registry.MODULE_OF_GAME, name)
-    for module in ("own_game", "own_game.of_two"):
-        monkeypatch.delitem(sys.modules, module, raising=False)
-
-
 class TwoSeats(ChineseCheckers):
     """A user's own game: the built-in one for two seats only."""
 
@@ -207,7 +196,6 @@ def test_games_are_listed_in_alphabetical_order() -> None:
     assert jaxgames.list_games()
 
 
-@pytest.mark.usefixtures("own_games")
 def test_registered_game_is_made_like_any_other() -> None:
     jaxgames.register("two_seats", TwoSeats)
     assert "two_seats" in jaxgames.list_games()
@@ -217,14 +205,12 @@ def test_registered_game_is_made_like_any_other() -> None:
         jaxgames.make("two_seats", num_players=3)
 
 
-@pytest.mark.usefixtures("own_games")
 def test_any_callable_can_be_registered() -> None:
     """A callable that takes any keywords checks them itself."""
     jaxgames.register("six_seats", lambda **parameters: ChineseCheckers(num_players=6, **parameters))
     assert jaxgames.make("six_seats", size=2) == jaxgames.make("chinese_checkers", size=2, num_players=6)
 
 
-@pytest.mark.usefixtures("own_games")
 @pytest.mark.parametrize(
     ("id", "constructor", "error"),
     [
@@ -260,12 +246,13 @@ jaxgames.register("of_two", OfTwo)
 
 
 @pytest.fixture
-def own_modules(tmp_path: Path, own_games: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to import from, with a package `own_game` whose module `of_two` registers a game."""
     (tmp_path / "own_game").mkdir()
     (tmp_path / "own_game/__init__.py").touch()
     (tmp_path / "own_game/of_two.py").write_text(OF_TWO)
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "own_game", raising=False)  # that of another test's folder
     return tmp_path
 
 

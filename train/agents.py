@@ -118,7 +118,7 @@ def name_of(text: str) -> str:
     found = parse(text)
     if found is None:
         return text.strip()
-    return _text_of(found._replace(iteration=open_run(found.folder).kept_iteration(found.iteration)))
+    return text_of(found._replace(iteration=open_run(found.folder).kept_iteration(found.iteration)))
 
 
 def with_temperature(text: str, temperature: float) -> str:
@@ -129,10 +129,11 @@ def with_temperature(text: str, temperature: float) -> str:
     found = parse(text)
     if found is None:
         return text
-    return _text_of(found._replace(parameters={"temperature": temperature, **found.parameters}))
+    return text_of(found._replace(parameters={"temperature": temperature, **found.parameters}))
 
 
-def _text_of(run: RunText) -> str:
+def text_of(run: RunText) -> str:
+    """Returns the text of a run's agent, which `parse` reads."""
     written = ", ".join(f"{name}={value!r}" for name, value in run.parameters.items())
     at = "" if run.iteration is None else f"@{run.iteration}"
     return f"{run.folder}{at}" + (f"({written})" if written else "")

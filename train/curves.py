@@ -33,7 +33,7 @@ class Curve(NamedTuple):
     x: Floats  # float64[points], increasing; empty where no run has a number
     values: Floats  # float64[runs, points], finite
     interpolated: bool
-    """Whether some values lie between those of their run, on a straight line."""
+    """True if some values are interpolated linearly between those of their run."""
     remark: str
     """The seeds that the line leaves out, or because of which it ends early; "" if there are none."""
 

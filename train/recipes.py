@@ -26,7 +26,8 @@ RECIPES: dict[str, dict[str, Any]] = {
     "minichess": GRID | {"total_steps": 2_500_000, "learning_rate": 1e-3, "gae_lambda": 0.95, "gamma": 0.995},
 }
 
-# Settings of studies, by the names that `--preset` takes. What a study's text leaves open is as in `train.ppo.Config`.
+# Settings of studies, by the names that `--preset` takes. Settings that a study does not state are the defaults of
+# `train.ppo.Config`.
 PRESETS: dict[str, dict[str, Any]] = {
     "alpha_mini": {  # Sun and Tan 2021, section 4.1, with the best gamma and lambda of their Table 1
         "env": "minichess(rules=king_capture, reward=material)",

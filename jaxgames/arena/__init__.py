@@ -1,4 +1,4 @@
-"""Whole games between agents: playing, seats, openings, results, records.
+"""Whole games between agents: playing, seats, openings, results, ratings, records.
 
     agents = (agent, RandomAgent(env))
     agent_of_seat = arena.seating((1, 1), "alternating", num_games)     # int32[games, num_players], indices into agents
@@ -12,6 +12,9 @@ host the games are played one by one.
 training loop can call `evaluate` inside its own program.
 """
 
+from jaxgames.arena.elo import elo as elo
+from jaxgames.arena.elo import elo_interval as elo_interval
+from jaxgames.arena.elo import elo_resamples as elo_resamples
 from jaxgames.arena.games import Games as Games
 from jaxgames.arena.games import advance as advance
 from jaxgames.arena.games import advance_until_over as advance_until_over

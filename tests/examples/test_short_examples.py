@@ -1,5 +1,6 @@
 """The short scripts to start from run, and their figures are plausible."""
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 import pytest
 
 import jaxgames
-from examples import own_learner, own_network, random_games, rollout_scan
+from examples import own_learner, random_games, rollout_scan
 from train.models.policy import Policy
 
 
@@ -52,9 +53,15 @@ def test_own_learner_learns_to_beat_a_random_player(capsys: pytest.CaptureFixtur
     assert win_rates[-1] > 0.85
 
 
+@pytest.fixture
+def own_network() -> Any:
+    """The module, which registers its network when it is imported."""
+    return importlib.import_module("examples.own_network")
+
+
 @pytest.mark.slow  # a whole training run
 def test_own_network_beats_a_random_player_also_on_a_board_that_it_never_saw(
-    capsys: pytest.CaptureFixture[str],
+    own_network: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own_network.main()
     win_rates = json.loads(capsys.readouterr().out)["win_rates"]
@@ -62,7 +69,7 @@ def test_own_network_beats_a_random_player_also_on_a_board_that_it_never_saw(
     assert win_rates["dots_and_boxes(rows=3, cols=3)"] > 0.7
 
 
-def test_own_network_is_made_by_name_and_has_the_same_parameters_on_every_board() -> None:
+def test_own_network_is_made_by_name_and_has_the_same_parameters_on_every_board(own_network: Any) -> None:
     shapes: list[Any] = []
     for game in own_network.BOARDS:
         policy = Policy.of(jaxgames.make(game), "shared", "examples.own_network:fully_convolutional(channels=4)")

@@ -35,10 +35,10 @@ class Preferring:
 
 @dataclass(frozen=True)
 class OnHost:
-    """Cannot be traced, and is only used where it must be refused."""
+    """Cannot be traced. It is only used where it must be refused."""
 
     on_device: ClassVar[bool] = False
     env: Any
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
-        raise NotImplementedError
+        raise AssertionError("this agent must be refused before it acts")

@@ -11,7 +11,6 @@ import pytest
 
 from jaxgames import Env, agents, arena
 from tests.helpers.commands import error_of, last_json, run_command
-from tests.helpers.registries import forget_registrations
 from tests.train.conftest import Runs
 from train import evaluate
 
@@ -96,11 +95,8 @@ def test_temperature_of_the_command_is_that_of_the_run_unless_it_has_one_in_brac
     assert 0 < sampled["wins"] < 20
 
 
-def test_interrupted_command_leaves_whole_games(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_command_leaves_whole_games(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Both agents play the first edge; each has at most eight of the twelve plies of a game."""
-    forget_registrations(monkeypatch, agents)
     agents.register("interrupted", InterruptedAgent)
     output = tmp_path / "games.jsonl"
     options = ("--opponents", "interrupted", "--env", BOXES, "--seat", 0, "--output", output)

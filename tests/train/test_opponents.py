@@ -14,7 +14,6 @@ import pytest
 from jaxgames import agents
 from jaxgames.agents import RandomAgent
 from tests.helpers.commands import error_of
-from tests.helpers.registries import forget_registrations
 from tests.helpers.scripted_agents import OnHost, Preferring, Taker
 from tests.helpers.sticks import Sticks
 from tests.train.conftest import Runs
@@ -116,8 +115,7 @@ def test_wrong_setting_of_opponents_is_refused(settings: dict[str, Any], message
         dataclasses.replace(CONFIG, **{"opponents": ("random",)} | settings)
 
 
-def test_opponent_that_cannot_play_is_refused(untrained: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    forget_registrations(monkeypatch, agents)
+def test_opponent_that_cannot_play_is_refused(untrained: Runs, tmp_path: Path) -> None:
     agents.register("on_host", OnHost)
 
     def structure(text: str) -> Any:

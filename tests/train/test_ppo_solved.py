@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import registry
-from tests.helpers.registries import forget_registrations
 from tests.helpers.sticks import Sticks
 from train import ppo
 from train.ppo import PPO, Config
@@ -24,9 +22,8 @@ Values = list[float]  # of taking 1, 2, ... sticks
 
 
 @pytest.fixture(autouse=True)
-def sticks(monkeypatch: pytest.MonkeyPatch) -> None:
+def sticks() -> None:
     """Lets `jaxgames.make` know the game."""
-    forget_registrations(monkeypatch, registry)
     jaxgames.register("sticks", Sticks)
 
 

@@ -51,11 +51,15 @@ class GameArguments:
         Every opening is played as often as the game has seats if these alternate, so that each agent plays it on each
         of its seats.
         """
+        return self.openings_in_turn(env, games_each=env.num_players if seating == "alternating" else 1)
+
+    def openings_in_turn(self, env: Env[Any], games_each: int) -> arena.Openings | None:
+        """Returns an opening for every game, each one for `games_each` games in a row; None without openings."""
         if self.openings == 0:
             return None
         key = jax.random.fold_in(jax.random.key(self.seed), OPENINGS_KEY)
         book = arena.random_openings(env, key, self.openings, self.opening_plies)
-        return book.for_games(self.games, games_each=env.num_players if seating == "alternating" else 1)
+        return book.for_games(self.games, games_each)
 
 
 @contextmanager

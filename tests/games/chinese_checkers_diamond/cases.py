@@ -72,9 +72,9 @@ ILLEGAL_AT_THE_START = [
 
 CASES = Cases(
     id=ID,
-    fast=[f"{ID}(size=3, pieces=1)", f"{ID}(size=5, pieces=6, tip_lock=True, max_plies=40)"],
+    fast=[f"{ID}(size=5, pieces=6, tip_lock=True, max_plies=40)"],
     slow=[
-        *combinations(ID, size=[2, 4, 5, 7, 9], pieces=[1]),
+        *combinations(ID, size=[2, 3, 4, 5, 7, 9], pieces=[1]),
         *combinations(ID, size=[3, 6, 8], pieces=[3], max_plies=[30]),
         *combinations(ID, size=[4, 5, 7, 9], pieces=[6], tip_lock=[False, True]),
         *combinations(ID, size=[5, 9], pieces=[10]),

@@ -50,8 +50,11 @@ def placements(draw: st.DrawFn) -> Placement:
 
 CASES = Cases(
     id="dots_and_boxes",
-    fast=["dots_and_boxes(rows=1, cols=1, reward='margin')", BOXES],
-    slow=combinations("dots_and_boxes", rows=[1, 4, 16], cols=[1, 5, 16], reward=["win_loss", "boxes"]),
+    fast=[BOXES],
+    slow=[
+        "dots_and_boxes(rows=1, cols=1, reward='margin')",
+        *combinations("dots_and_boxes", rows=[1, 4, 16], cols=[1, 5, 16], reward=["win_loss", "boxes"]),
+    ],
     facts={
         "dots_and_boxes": {"rows": 5, "cols": 5, "reward": "win_loss", "num_actions": 60, "state_bytes": 99},
         **facts(1, 1, edges=4, margin=1, boxes=1),

@@ -4,12 +4,10 @@ from pathlib import Path
 
 import jax
 import numpy as np
-import pytest
 
 from jaxgames import agents, arena
 from tests.helpers import toy_learner
 from tests.helpers.commands import error_of
-from tests.helpers.registries import forget_registrations
 from tests.helpers.scripted_agents import OnHost
 from tests.helpers.stored_runs import last_train_state, metrics_of, train_in
 from tests.helpers.toy_learner import ToyLearner
@@ -36,10 +34,7 @@ def test_evaluation_is_played_against_the_chosen_agent(tmp_path: Path) -> None:
     assert any(float(first[name]) != float(random[name]) for name in first)
 
 
-def test_evaluation_opponent_that_cannot_play_is_refused_before_there_is_a_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    forget_registrations(monkeypatch, agents)
+def test_evaluation_opponent_that_cannot_play_is_refused_before_there_is_a_folder(tmp_path: Path) -> None:
     agents.register("on_host", OnHost)
     for opponent, message in (
         ("on_host", "evaluation_opponent = on_host plays on the host"),

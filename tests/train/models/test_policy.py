@@ -245,7 +245,7 @@ def test_parameters_of_a_seat_change_only_its_rows(sharing: Sharing, part: str) 
 
 def test_vmap_of_init_equals_init_of_each_seed() -> None:
     """Five seeds of six seats at the default widths: a batch of thirty factorisations would hang on a CPU."""
-    policy = Policy.of(jaxgames.make("chinese_checkers(size=2, num_players=6)"), "independent")
+    policy = Policy.of(jaxgames.make("chinese_checkers(size=1, num_players=6)"), "independent")
     keys = jax.random.split(jax.random.key(0), 5)
     together = jax.jit(jax.vmap(policy.init))(keys)
     alone = jax.jit(policy.init)(keys[4])
