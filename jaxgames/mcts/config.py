@@ -1,6 +1,5 @@
 """The settings of a search, and the function that it asks for logits and values."""
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ from jaxgames._checks import ParameterError, ParameterTypeError, check_choice, c
 
 POLICIES = ("gumbel", "puct")
 SEATS = ("paranoid", "max_n")
-MAX_SIMULATIONS = 1_000_000
+MAX_SIMULATIONS = 100_000
 DEFAULT_SLOTS = 64
 
 
@@ -75,20 +74,16 @@ class SearchConfig:
         check_probability("dirichlet_fraction", self.dirichlet_fraction)
         check_probability("gamma", self.gamma)
         for name in ("gumbel_scale", "value_scale", "maxvisit_init", "pb_c_init"):
-            _check_float(name, getattr(self, name), zero=True)
+            check_number(name, getattr(self, name), zero=True)
         for name in ("dirichlet_alpha", "pb_c_base", "value_epsilon"):
-            _check_float(name, getattr(self, name), zero=False)
+            check_number(name, getattr(self, name), zero=False)
 
     def num_slots(self, num_actions: int) -> int:
         """Returns K for a game with `num_actions` actions."""
         return min(num_actions, DEFAULT_SLOTS if self.slots is None else self.slots)
 
-    def replace(self, **settings: Any) -> "SearchConfig":
-        """Returns a config with other settings. Raises ParameterError (a ValueError) for a wrong one."""
-        return dataclasses.replace(self, **settings)
 
-
-def _check_float(name: str, value: object, zero: bool) -> None:
+def check_number(name: str, value: object, zero: bool) -> None:
     """Raises ParameterError unless `value` is a finite number above 0, or 0 where `zero` allows it."""
     allowed = f"{name} must be a finite number {'from 0 on' if zero else 'above 0'}"
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating):

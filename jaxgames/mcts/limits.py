@@ -22,6 +22,7 @@ from jaxgames.games.checkers import Checkers, CheckersState
 from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.games.minichess import Minichess, MinichessState
+from jaxgames.wrappers import Wrapper
 
 
 @functools.singledispatch
@@ -51,3 +52,8 @@ def _(env: Checkers, state: CheckersState) -> CheckersState:
 @without_length.register
 def _(env: Minichess, state: MinichessState) -> MinichessState:
     return dataclasses.replace(state, ply=state.ply % 2)  # its parity is the seat to move
+
+
+@without_length.register(Wrapper)
+def _(env: Wrapper[Any, Any], state: Any) -> Any:
+    return without_length(env.unwrapped, state) if isinstance(state, env.unwrapped.state_type) else state

@@ -62,23 +62,26 @@ class Leaf(NamedTuple):
 
 
 class Path(NamedTuple):
-    """The nodes and slots that a simulation goes through; a board that has ended before a depth has node N there."""
+    """The nodes and slots that a simulation goes through, by depth.
+
+    Node N stands where a board has ended before. Beyond `depth` the arrays are not used.
+    """
 
     depth: jax.Array  # int32[], of the deepest board
     nodes: jax.Array  # int32[N, B]
     slots: jax.Array  # int32[N, B]
-    parent: jax.Array  # int32[B], the last node; that of the root if the root is over
+    parent: jax.Array  # int32[B], the last node before the end; the root if the root is over
     slot: jax.Array  # int32[B], the slot taken there
-    child: jax.Array  # int32[B], the node that it leads to; NO_NODE if it is to be added
+    child: jax.Array  # int32[B], the node at the end; NO_NODE if it is to be added
 
 
 Select = Callable[[Slots], jax.Array]  # to int32[B], a slot
 Criterion = Callable[[jax.Array, jax.Array], jax.Array]  # of returns and the seat that chooses, to float32[B]
 
 
-def smallest_int(highest: int) -> Any:
+def smallest_int(highest: int) -> np.dtype[np.signedinteger]:
     """Returns the type of integers for indices up to `highest`: int16 if they fit, or int32."""
-    return np.int16 if highest <= np.iinfo(np.int16).max else np.int32
+    return np.dtype(np.int16 if highest <= np.iinfo(np.int16).max else np.int32)
 
 
 def plant(root: Leaf, num_nodes: int, num_actions: int) -> Tree:
@@ -115,10 +118,21 @@ def at(tree: Tree, node: jax.Array | int) -> Slots:
     return Slots(actions.astype(jnp.int32), logits, visits, values, raw_value)
 
 
-def descend(tree: Tree, select_at_root: Select, select: Select) -> Path:
-    """Returns the path of every board from its root to a slot without visits, or to a node where the game is over."""
+def room_for_path(tree: Tree) -> Path:
+    """Returns a path without nodes, which the first descent writes to."""
     batch, num_nodes, _ = tree.visits.shape
-    over = tree.states.terminated | tree.states.truncated
+    record, root = jnp.zeros((num_nodes, batch), jnp.int32), jnp.zeros(batch, jnp.int32)
+    return Path(jnp.int32(0), nodes=record, slots=record, parent=root, slot=root, child=root)
+
+
+def descend(tree: Tree, room: Path, select_at_root: Select, select: Select) -> Path:
+    """Returns the path of every board from its root to a slot without visits, or to a node where the game is over.
+
+    It is written to the arrays of `room`, an earlier path: new ones in each simulation would take longer, the more
+    nodes there are.
+    """
+    batch, num_nodes, _ = tree.visits.shape
+    terminated, truncated = tree.states.terminated, tree.states.truncated
 
     def go(select: Select, carry: tuple[Path, jax.Array, jax.Array]) -> tuple[Path, jax.Array, jax.Array]:
         path, node, active = carry
@@ -133,12 +147,12 @@ def descend(tree: Tree, select_at_root: Select, select: Select) -> Path:
             child=jnp.where(active, child, path.child),
         )
         node = jnp.maximum(child, 0)
-        return path, node, active & (child != NO_NODE) & ~_rows(over, node)
+        over = _rows(terminated, node) | _rows(truncated, node)
+        return path, node, active & (child != NO_NODE) & ~over
 
-    zeros = jnp.zeros(batch, jnp.int32)
-    record = jnp.zeros((num_nodes, batch), jnp.int32)
-    begin = Path(jnp.int32(0), record, record, parent=zeros, slot=zeros, child=zeros)
-    carry = go(select_at_root, (begin, zeros, ~over[:, 0]))
+    root = jnp.zeros(batch, jnp.int32)
+    begin = Path(jnp.int32(0), nodes=room.nodes, slots=room.slots, parent=root, slot=root, child=root)
+    carry = go(select_at_root, (begin, root, ~(terminated[:, 0] | truncated[:, 0])))
     path, _, _ = jax.lax.while_loop(lambda carry: carry[2].any(), lambda carry: go(select, carry), carry)
     return path
 
@@ -175,7 +189,7 @@ def back_up(tree: Tree, path: Path, leaf: jax.Array, returns: jax.Array, gamma: 
         node, slot = path.nodes[depth], path.slots[depth]
         active = node < num_nodes
         mover = _rows(players, jnp.minimum(node, num_nodes - 1))
-        discount = jnp.where(_rows(players, child) == mover, 1.0, gamma) * ~_rows(terminated, child)
+        discount = discount_of(mover, _rows(players, child), _rows(terminated, child), gamma)
         backed_up = _rows(rewards, child) + discount[:, None] * returns
         returns = jnp.where(active[:, None], backed_up, returns)
         count = visits.at[boards, node, slot].get(mode="fill", fill_value=0) + 1
@@ -188,6 +202,11 @@ def back_up(tree: Tree, path: Path, leaf: jax.Array, returns: jax.Array, gamma: 
     carry = (path.depth, leaf, returns, tree.visits, tree.values)
     _, _, returns, visits, values = jax.lax.while_loop(lambda carry: carry[0] > 0, go, carry)
     return tree._replace(visits=visits, values=values, root_returns=tree.root_returns + returns)
+
+
+def discount_of(mover: jax.Array, next_mover: jax.Array, terminated: jax.Array, gamma: float) -> jax.Array:
+    """Returns float32[B], the discount of an edge: `gamma` per turn, not per submove, and 0 at the end of a game."""
+    return jnp.where(terminated, 0.0, jnp.where(next_mover == mover, 1.0, gamma))
 
 
 def boards_at(tree: Tree, node: jax.Array) -> Any:
