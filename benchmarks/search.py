@@ -1,7 +1,7 @@
 """Simulations per second of the tree search, beside mctx over all actions and beside Pgx with mctx.
 
     python -m benchmarks.search
-    python -m benchmarks.search --parts peer --picture runs/bench/search.svg
+    python -m benchmarks.search --parts simulations --picture docs/pictures/search_by_simulations.svg
 
 A simulation adds one board to the tree of one root: selection, a step, the network, the backup. The parts of the table:
 
@@ -11,9 +11,10 @@ A simulation adds one board to the tree of one root: selection, a step, the netw
     peer          minichess: ours, mctx over all actions of our boards, and mctx on Pgx's `gardner_chess`
     profile       the network alone, the rules alone, and the rest of a simulation of ours
 
-Settings that a part does not vary are `budget` simulations of `batch` roots with the first of the slots. The searches
-are those of benchmarks/search_sides.py, with networks of equal hidden sizes and random weights. Roots are positions
-after random play. Keys differ in every call; without noise at the root they change nothing.
+Settings that a part does not vary are `budget` simulations of `batch` roots (`curve_batch` in the part `simulations`)
+with the first of the slots. The searches are those of benchmarks/search_sides.py, with networks of equal hidden sizes
+and random weights. Roots are positions after random play. Keys differ in every call; without noise at the root they
+change nothing.
 """
 
 import functools
@@ -69,7 +70,9 @@ class Arguments(harness.BenchmarkArguments):
     peer_slots: int = 64
     """Slots of a node in the part `peer`."""
     batch: int = 256
-    """Roots searched at once, in the other parts."""
+    """Roots searched at once, in the parts `slots`, `peer` and `profile`."""
+    curve_batch: int = 64
+    """Roots searched at once, in the part `simulations`, where mctx takes long."""
     budget: int = 32
     """Simulations, in the other parts."""
     hidden_sizes: tuple[int, ...] = (256, 256, 256)
@@ -114,7 +117,8 @@ def measure_search(arguments: Arguments) -> dict[str, Any]:
 def check(arguments: Arguments) -> None:
     """Raises ValueError for arguments that cannot be measured."""
     numbers = (*arguments.batch_sizes, *arguments.simulations, *arguments.slots, *arguments.hidden_sizes)
-    if min(*numbers, arguments.peer_slots, arguments.batch, arguments.budget, arguments.repeats) < 1:
+    numbers += (arguments.peer_slots, arguments.batch, arguments.curve_batch, arguments.budget, arguments.repeats)
+    if min(numbers) < 1:
         raise ValueError("batch sizes, simulations, slots, hidden sizes and repeats must be positive")
     unknown = set(arguments.parts) - set(PARTS)
     if unknown:
@@ -136,7 +140,7 @@ def points_of(part: str, arguments: Arguments) -> Iterator[Point]:
     else:
         pairs = [(boards, budget) for boards in arguments.batch_sizes]
         if part == "simulations":
-            pairs = [(batch, simulations) for simulations in arguments.simulations]
+            pairs = [(arguments.curve_batch, simulations) for simulations in arguments.simulations]
         for boards, simulations in pairs:
             yield Point("jaxgames", arguments.env, boards, simulations, slots[0])
             yield Point("mctx", arguments.env, boards, simulations, None)
@@ -247,7 +251,7 @@ def draw_by_simulations(rows: list[dict[str, Any]], arguments: Arguments) -> Fig
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set(xlabel="simulations", ylabel="microseconds per simulation")
-    axes.set_title(f"{arguments.env}, {arguments.batch} roots", fontsize=10)
+    axes.set_title(f"{arguments.env}, {arguments.curve_batch} roots", fontsize=10)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(fontsize=8, frameon=False)

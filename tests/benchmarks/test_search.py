@@ -20,6 +20,7 @@ TINY = Arguments(
     simulations=(2, 4),
     slots=(7, 3),
     batch=2,
+    curve_batch=2,
     budget=2,
     peer_slots=4,
     hidden_sizes=(5,),
