@@ -65,6 +65,7 @@ bench: $(VENV)/for-tests
 	$(RUN) -m benchmarks.scaling --output $(BENCH) --virtual-devices > /dev/null
 	$(RUN) -m benchmarks.parameter_sharing --output $(BENCH) > /dev/null
 	$(RUN) -m benchmarks.convolutions --output $(BENCH) > /dev/null
+	$(RUN) -m benchmarks.search --output $(BENCH) --picture $(BENCH)/search_by_simulations.svg > /dev/null
 	@$(RUN) -m benchmarks.peers --output $(BENCH); failed=$$?; \
 	    $(RUN) -m benchmarks.regression --output $(BENCH) > /dev/null; slow=$$?; \
 	    echo "figures:" $(BENCH)/*.json; exit $$((failed + slow))

@@ -10,6 +10,7 @@ Progress and tables go to standard error, the result to standard output as one l
 
 import contextlib
 import datetime
+import importlib.metadata
 import json
 import os
 import platform
@@ -135,6 +136,14 @@ def stamp() -> dict[str, Any]:
         "processor": processor,
         "cores": os.cpu_count(),
     }
+
+
+def package_version(package: str) -> str | None:
+    """The version of an installed package, None if it is missing."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 # -- a command --------------------------------------------------------------------------------------------

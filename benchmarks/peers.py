@@ -22,7 +22,6 @@ without restarts and without any cache.
 """
 
 import contextlib
-import importlib.metadata
 import importlib.util
 import json
 import os
@@ -151,7 +150,7 @@ def measure_peers(arguments: Arguments) -> dict[str, Any]:
         "cores_used": harness.cores(),
         "seconds_per_turn": arguments.seconds,
         "open_spiel_configurations": OPEN_SPIEL_CONFIGURATIONS,
-        "peers": {name: package_version(name) for name in PACKAGES} | {"g++": compiler_version()},
+        "peers": {name: harness.package_version(name) for name in PACKAGES} | {"g++": compiler_version()},
         **harness.stamp(),
         "rows": rows,
         "failed": failed,
@@ -294,14 +293,6 @@ def missing(peer: Side) -> str | None:
         return None if shutil.which("g++") else "install g++"
     package = PACKAGES[peer.arguments.get("library", peer.arguments["kind"])]
     return None if importlib.util.find_spec(package) else 'pip install "jaxgames[dev]"'
-
-
-def package_version(package: str) -> str | None:
-    """The version of an installed package, None if it is missing."""
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 def compiler_version() -> str | None:

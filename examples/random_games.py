@@ -4,6 +4,7 @@ python -m examples.random_games
 python -m examples.random_games "minichess(rules=king_capture)" --seed 3 --output runs/random_game.svg
 """
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,11 +26,15 @@ class Arguments:
     """The picture, an SVG, PNG or GIF file; none if not given."""
     step: int | None = None
     """Draw only the board of this step; if not given, draw the whole game, animated."""
+    moves_of: int | str | None = None
+    """A cell of the mover, whose moves are drawn on the board of `step`."""
 
 
 def main() -> None:
     """The command `python -m examples.random_games`."""
     arguments = tyro.cli(Arguments, prog="python -m examples.random_games", description=__doc__)
+    if arguments.step is None and arguments.moves_of is not None:
+        sys.exit("examples.random_games: --moves-of needs --step, which names the board")
     env = jaxgames.make(arguments.env)
     states, actions = random_game(env, jax.random.key(arguments.seed))
     for number, (state, action) in enumerate(zip(states, actions, strict=False), start=1):
@@ -39,7 +44,9 @@ def main() -> None:
         if arguments.step is None:
             picture = jaxgames.render.animate(env, states, actions, theme=arguments.theme)
         else:
-            picture = jaxgames.render.svg(env, states[arguments.step], theme=arguments.theme)
+            picture = jaxgames.render.svg(
+                env, states[arguments.step], moves_of=arguments.moves_of, theme=arguments.theme
+            )
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         picture.save(arguments.output)
 

@@ -31,6 +31,7 @@ def svg(
     state: Any,
     *,
     last: str | Sequence[str | None] | None = None,
+    moves_of: int | str | Sequence[int | str | None] | None = None,
     columns: int | None = None,
     theme: str = "light",
     width: float = CARD,
@@ -42,33 +43,35 @@ def svg(
       state: a state of it, or a batch: a list, or states stacked along one leading axis.
       last: the last move, which is marked, as `env.action_to_string` writes it. The submoves of one turn are
         separated by spaces: `"3=>16 16=>18"`. For a batch, one text or None per board.
+      moves_of: the cell of one of the mover's pieces, whose legal moves are shown: a number as in the texts of moves,
+        or a square of minichess, `"b2"`. Arrows lead to the shaded cells that it can reach. On the diamond they follow
+        every shortest chain of hops; elsewhere they show submoves. For a batch, one cell or None per board.
       columns: number of columns of the grid. None: about the number of rows.
       theme: "light" or "dark".
       width: width of one board, in pixels.
 
     Raises:
       ValueError: an unknown theme, an env without pictures, an empty batch, more than one leading axis, texts
-        of moves that do not fit the env or the batch.
+        of moves or cells that do not fit the env or the batch, a cell without a piece of the mover, `moves_of` in a
+        game whose pieces do not move.
     """
     game, drawing = _drawing(env, theme, width)
     boards = _boards(state)
     single = not isinstance(state, (list, tuple)) and np.ndim(state.current_player) == 0
-    moves = [last] if last is None or isinstance(last, str) else list(last)
-    if last is None:
-        moves *= len(boards)
-    if len(moves) != len(boards) or (last is not None and isinstance(last, str) != single):
-        raise ValueError(
-            f"last must be {'one text' if single else f'{len(boards)} texts, one per board'}, not {last!r}"
-        )
+    moves = _per_board("last", "text", last, len(boards), single)
+    marked = _per_board("moves_of", "cell", moves_of, len(boards), single)
     if columns is None:
         columns = math.ceil(math.sqrt(len(boards)))
     if columns < 1:
         raise ValueError(f"columns must be at least 1, not {columns}")
 
     cards: list[Element] = []
-    for index, (board, text) in enumerate(zip(boards, moves, strict=True)):
+    for index, (board, text, piece) in enumerate(zip(boards, moves, marked, strict=True)):
         turn = (text or "").split()
-        scene = drawing.scene(board.board if isinstance(board, AutoResetState) else board, turn)
+        inner = board.board if isinstance(board, AutoResetState) else board
+        scene = drawing.scene(inner, turn)
+        if piece is not None:
+            scene = _with_moves(env, drawing, scene, inner, piece)
         title = scene.caption.text if single else f"{index}: {scene.caption.text}"
         cards.append(still(drawing, _captioned(scene, title, turn[-1] if turn else "")))
     picture = document(drawing, cards, min(columns, len(cards)), width, label=str(game))
@@ -148,6 +151,25 @@ def _boards(states: Any) -> list[Any]:
             "expected a state, a list of states or states stacked along one axis, and at least one of them"
         )
     return boards
+
+
+def _per_board(name: str, kind: str, given: Any, boards: int, single: bool) -> list[Any]:
+    """Returns an argument of `svg` for each board: one value for a single board, a list for a batch, or None."""
+    if given is None:
+        return [None] * boards
+    alone = np.ndim(given) == 0
+    values: list[Any] = [given] if alone else list(given)
+    if len(values) != boards or alone != single:
+        expected = f"one {kind}" if single else f"{boards} {kind}s, one per board"
+        raise ValueError(f"{name} must be {expected}, not {given!r}")
+    return values
+
+
+def _with_moves(env: Env[Any], drawing: Drawing, scene: Scene, board: Any, piece: Any) -> Scene:
+    """Returns the scene with the marks of the moves of the piece on a cell."""
+    if drawing.moves is None:
+        raise ValueError(f"moves_of is for games whose pieces move, and those of {env.id!r} do not: leave it out")
+    return dataclasses.replace(scene, marks={**scene.marks, **drawing.moves(board, piece)})
 
 
 def _one_game(boards: list[Any]) -> list[Any]:

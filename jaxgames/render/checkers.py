@@ -7,9 +7,11 @@ position (`env.to_string`), from the texts of the last turn and from `env.outcom
 import functools
 import re
 from collections.abc import Sequence
+from typing import Any
 from xml.etree.ElementTree import Element
 
 from jaxgames.games.checkers import Checkers, CheckersState
+from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, ending, node, number, text_node
 from jaxgames.render.theme import Theme
 
@@ -35,17 +37,19 @@ def drawing(env: Checkers, theme: Theme) -> Drawing:
             "last": {"fill": highlight, "fill-opacity": ".55"},
             "trail": {**line, "stroke-width": "2.6", "stroke-opacity": ".9"},
             "captured": {"stroke": theme.seats[0], "stroke-width": "1.8", "stroke-linecap": "round"},
+            **moves.under(theme),
         },
-        over={"jumper": {"stroke": highlight, "stroke-width": "2"}},
+        over={"jumper": {"stroke": highlight, "stroke-width": "2"}, **moves.over(theme)},
         scene=functools.partial(_scene, env),
+        moves=functools.partial(_moves, env),
     )
 
 
 # -- one position ----------------------------------------------------------------------------------
 
 
-def _scene(env: Checkers, state: CheckersState, moves: Sequence[str]) -> Scene:
-    """Returns the scene of a state after the plies `moves` of its last turn."""
+def _scene(env: Checkers, state: CheckersState, turn: Sequence[str]) -> Scene:
+    """Returns the scene of a state after the plies `turn` of its last turn."""
     mover, white, black, *jumper = env.to_string(state).split(":")
     seat = "BW".index(mover)
     pieces: dict[Place, str] = {}
@@ -60,15 +64,15 @@ def _scene(env: Checkers, state: CheckersState, moves: Sequence[str]) -> Scene:
         caption = ending(outcome, seat, ("man0", "man1"), SEAT_NAMES)
 
     marks: dict[str, str] = {}
-    if legs := [_leg(move) for move in moves]:
+    if legs := [_leg(move) for move in turn]:
         through = [legs[0][0], *(to for _, to in legs)]
         marks["last"] = "".join(_square(place) for place in dict.fromkeys(through))
         marks["trail"] = "M" + "L".join(map(_at, through))
-        jumps = [leg for leg, move in zip(legs, moves, strict=True) if "x" in move]
+        jumps = [leg for leg, move in zip(legs, turn, strict=True) if "x" in move]
         if jumps:
             marks["captured"] = "".join(_cross(((x0 + x1) / 2, (y0 + y1) / 2)) for (x0, y0), (x1, y1) in jumps)
     if jumper:
-        marks["jumper"] = _ring(_place(int(jumper[0][1:])), MAN_RADIUS + 1.2)
+        marks["jumper"] = moves.circle(_place(int(jumper[0][1:])), MAN_RADIUS + 1.2)
     return Scene(caption, pieces, marks)
 
 
@@ -78,6 +82,17 @@ def _leg(text: str) -> tuple[Place, Place]:
     if not found or not all(1 <= int(square) <= 32 for square in found.groups()):
         raise ValueError(f"expected a step '11-15' or a jump '15x22' of squares from 1 to 32, not {text!r}")
     return _place(int(found[1])), _place(int(found[2]))
+
+
+def _moves(env: Checkers, state: CheckersState, piece: Any) -> dict[str, str]:
+    """Returns the marks of a man or king and of its plies: its steps, or its next jumps."""
+    mover, white, black, *_ = env.to_string(state).split(":")
+    seat = "BW".index(mover)
+    own = [int(square) for square in re.findall(r"\d+", (black, white)[seat])]
+    square = moves.checked_piece(piece, own, SEAT_NAMES[seat])
+    targets = [_place(to) for to in moves.numbered_targets(env, state, square)]
+    shown = moves.marks(_place(square), targets, [(_place(square), target) for target in targets])
+    return {**shown, "ring": moves.circle(_place(square), MAN_RADIUS + 1.2)}
 
 
 # -- geometry --------------------------------------------------------------------------------------
@@ -97,12 +112,6 @@ def _at(place: Place) -> str:
 def _square(place: Place) -> str:
     """Returns the path around a square."""
     return f"M{_at((place[0] - CELL / 2, place[1] - CELL / 2))}h{CELL:g}v{CELL:g}h{-CELL:g}z"
-
-
-def _ring(place: Place, radius: float) -> str:
-    """Returns the path of a circle."""
-    r, x, y = number(radius), *place
-    return f"M{_at((x - radius, y))}a{r},{r} 0 1,0 {2 * radius:g},0a{r},{r} 0 1,0 {-2 * radius:g},0"
 
 
 def _cross(place: Place) -> str:

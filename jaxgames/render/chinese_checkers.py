@@ -9,10 +9,12 @@ import functools
 import math
 import re
 from collections.abc import Sequence
+from typing import Any
 from xml.etree.ElementTree import Element
 
 from jaxgames.games.chinese_checkers import TRIANGLES, ChineseCheckers, ChineseCheckersState
 from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
+from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, ending, move_to, node
 from jaxgames.render.pegs import LAST_MOVE, PEG_RADIUS, RIM, ROW, at, holes, lines, path, peg, rounded
 from jaxgames.render.theme import Theme
@@ -36,21 +38,23 @@ def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
         height=2 * (2 * n * ROW + RIM + 9),
         background=_board(env, theme),
         looks=looks,
-        under={"last": {**LAST_MOVE, "stroke": theme.ink}},
+        under={"last": {**LAST_MOVE, "stroke": theme.ink}, **moves.under(theme)},
         over={
+            **moves.over(theme),
             "casing": {**line, "stroke": theme.hole, "stroke-width": "4.4", "stroke-opacity": ".9"},
             "chain": line,
             "stops": dots,
         },
         scene=functools.partial(_scene, env),
+        moves=functools.partial(_moves, env),
     )
 
 
 # -- one position ----------------------------------------------------------------------------------
 
 
-def _scene(env: ChineseCheckers, state: ChineseCheckersState, moves: Sequence[str]) -> Scene:
-    """Returns the scene of a state after the submoves `moves` of its last turn."""
+def _scene(env: ChineseCheckers, state: ChineseCheckersState, turn: Sequence[str]) -> Scene:
+    """Returns the scene of a state after the submoves `turn` of its last turn."""
     rows, seat_text, chain_text, rounds = env.to_string(state).split()
     content, seat, places = rows.replace("/", ""), int(seat_text), _places(env.size)
     chain = [] if chain_text == "-" else [int(cell) for cell in chain_text.split(",")]
@@ -69,7 +73,7 @@ def _scene(env: ChineseCheckers, state: ChineseCheckersState, moves: Sequence[st
         pieces[_tip(env.size, (TRIANGLES[env.num_players][winner] + 3) % 6)] = f"goal{winner}"
 
     marks: dict[str, str] = {}
-    if trail := _trail(env, moves):
+    if trail := _trail(env, turn):
         marks["last"] = path([places[cell] for cell in (trail[-2:] if chain else trail)])
     if chain:
         stops = [places[cell] for cell in chain]
@@ -78,10 +82,10 @@ def _scene(env: ChineseCheckers, state: ChineseCheckersState, moves: Sequence[st
     return Scene(caption, pieces, marks)
 
 
-def _trail(env: ChineseCheckers, moves: Sequence[str]) -> list[int]:
+def _trail(env: ChineseCheckers, turn: Sequence[str]) -> list[int]:
     """Returns the path of the peg that moved last in a turn, as cells."""
     trail: list[int] = []
-    for text in moves:
+    for text in turn:
         if text == "end":
             continue
         found = re.fullmatch(r"(\d+)(?:->|=>)(\d+)", text)
@@ -92,6 +96,17 @@ def _trail(env: ChineseCheckers, moves: Sequence[str]) -> list[int]:
         cell, to = map(int, found.groups())
         trail = [*trail, to] if trail and trail[-1] == cell else [cell, to]
     return trail
+
+
+def _moves(env: ChineseCheckers, state: ChineseCheckersState, piece: Any) -> dict[str, str]:
+    """Returns the marks of a peg and of its submoves: its steps and its next hops."""
+    rows, seat, *_ = env.to_string(state).split()
+    places = _places(env.size)
+    own = [cell for cell, owner in enumerate(rows.replace("/", "")) if owner == seat]
+    cell = moves.checked_piece(piece, own, f"seat {seat}")
+    targets = [places[to] for to in moves.numbered_targets(env, state, cell)]
+    shown = moves.marks(places[cell], targets, [(places[cell], target) for target in targets])
+    return {**shown, "star": moves.star(places[cell])}
 
 
 # -- geometry --------------------------------------------------------------------------------------

@@ -6,12 +6,15 @@ made from the text of a position (`env.to_string`), from the text of the last mo
 
 import dataclasses
 import functools
+import math
 import re
 from collections.abc import Sequence
+from typing import Any
 from xml.etree.ElementTree import Element
 
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.games.chinese_checkers_diamond_board import DIRECTIONS, corner
+from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, ending, move_to, node, text_node
 from jaxgames.render.pegs import LAST_MOVE, RIM, ROW, holes, lines, path, peg, rounded
 from jaxgames.render.theme import Theme
@@ -36,17 +39,18 @@ def drawing(env: ChineseCheckersDiamond, theme: Theme) -> Drawing:
         height=height,
         background=_board(env, theme),
         looks=looks,
-        under={"last": {**LAST_MOVE, "stroke": theme.ink}},
-        over={},
+        under={"last": {**LAST_MOVE, "stroke": theme.ink}, **moves.under(theme)},
+        over=moves.over(theme),
         scene=functools.partial(_scene, env),
+        moves=functools.partial(_moves, env),
     )
 
 
 # -- one position ----------------------------------------------------------------------------------
 
 
-def _scene(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, moves: Sequence[str]) -> Scene:
-    """Returns the scene of a state after `moves`, of which the last is marked."""
+def _scene(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, turn: Sequence[str]) -> Scene:
+    """Returns the scene of a state after the moves `turn`, of which the last is marked."""
     rows, seat_text, ply = env.to_string(state).split()
     content, seat, places = rows.replace("/", ""), int(seat_text), _places(env.size)
     pieces = {place: f"seat{owner}" for place, owner in zip(places, content, strict=True) if owner != "."}
@@ -59,27 +63,72 @@ def _scene(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, move
     for winner in outcome.winners:
         caption = dataclasses.replace(caption, text=f"{caption.text} · ply {ply}")
         pieces[_tip(env.size, 1 - winner)] = f"goal{winner}"
-    marks = {"last": path([places[cell] for cell in _trail(env, content, moves[-1])])} if moves else {}
+    marks = {"last": path([places[cell] for cell in _trail(env, content, turn[-1])])} if turn else {}
     return Scene(caption, pieces, marks)
 
 
 def _trail(env: ChineseCheckersDiamond, content: str, move: str) -> list[int]:
     """Returns the path of the piece that moved last, as cells: a shortest one if there are several."""
-    n = env.size
     found = re.fullmatch(r"(\d+)>(\d+)", move)
     if not found or any(int(cell) >= env.num_cells for cell in found.groups()):
         raise ValueError(f"expected a move '0>8' between cells below {env.num_cells}, not {move!r}")
     origin, target = map(int, found.groups())
-    occupied = {divmod(cell, n) for cell, owner in enumerate(content) if owner != "." and cell != target}
-    trails = {divmod(origin, n): [origin]}
-    for row, col in (waiting := list(trails)):
-        for down, right in DIRECTIONS:
-            over, landing = (row + down, col + right), (row + 2 * down, col + 2 * right)
-            on_board = all(0 <= x < n for x in landing)
-            if on_board and over in occupied and landing not in occupied and landing not in trails:
-                trails[landing] = [*trails[row, col], landing[0] * n + landing[1]]
-                waiting.append(landing)
-    return trails.get(divmod(target, n), [origin, target])
+    sources = _sources_of_hops(env.size, {cell for cell in _occupied(content) if cell != target}, origin)
+    if target not in sources:
+        return [origin, target]
+    trail = [target]
+    while trail[-1] != origin:
+        trail.append(sources[trail[-1]][0])
+    return trail[::-1]
+
+
+def _moves(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, piece: Any) -> dict[str, str]:
+    """Returns the marks of a piece, its steps, and the hops of all shortest chains to the cells that it can reach."""
+    rows, seat, _ = env.to_string(state).split()
+    content, places = rows.replace("/", ""), _places(env.size)
+    cell = moves.checked_piece(piece, [i for i in _occupied(content) if content[i] == seat], f"seat {seat}")
+    targets = moves.numbered_targets(env, state, cell)
+    sources = _sources_of_hops(env.size, set(_occupied(content)) - {cell}, cell)
+    steps = [to for to in targets if math.dist(places[cell], places[to]) < 1.5 * CELL]
+    arrows = [(cell, to) for to in steps]
+    waiting = [to for to in targets if to not in steps]
+    for to in waiting:  # grows by the stops on the way, each once
+        arrows += [(source, to) for source in sources[to]]
+        waiting += [source for source in sources[to] if source != cell and source not in waiting]
+    ends = [(places[start], places[end]) for start, end in arrows]
+    shown = moves.marks(places[cell], [places[to] for to in targets], ends)
+    return {**shown, "star": moves.star(places[cell])}
+
+
+def _occupied(content: str) -> list[int]:
+    """Returns the cells with a piece."""
+    return [cell for cell, owner in enumerate(content) if owner != "."]
+
+
+def _sources_of_hops(n: int, occupied: set[int], origin: int) -> dict[int, list[int]]:
+    """Returns, for each cell that chains from `origin` reach, the cells before it in the shortest ones."""
+    sources: dict[int, list[int]] = {origin: []}
+    level = [origin]
+    while level:
+        found: dict[int, list[int]] = {}
+        for cell in level:
+            for landing in _hops(n, occupied, cell):
+                if landing not in sources:
+                    found.setdefault(landing, []).append(cell)
+        sources |= found
+        level = list(found)
+    return sources
+
+
+def _hops(n: int, occupied: set[int], cell: int) -> list[int]:
+    """Returns the empty cells that one hop reaches."""
+    row, col = divmod(cell, n)
+    ends = [
+        ((row + 2 * down) * n + col + 2 * right, (row + down) * n + col + right)
+        for down, right in DIRECTIONS
+        if 0 <= row + 2 * down < n and 0 <= col + 2 * right < n
+    ]
+    return [landing for landing, over in ends if over in occupied and landing not in occupied]
 
 
 # -- geometry --------------------------------------------------------------------------------------

@@ -61,6 +61,7 @@ class Drawing:
     under: Mapping[str, Mapping[str, str]]  # attributes of the paths of the marks below the pieces, bottom first
     over: Mapping[str, Mapping[str, str]]  # the same above the pieces
     scene: Callable[[Any, Sequence[str]], Scene]  # of a state and the texts of the moves of its last turn
+    moves: Callable[[Any, Any], Mapping[str, str]] | None = None  # marks of the moves of the piece on a cell of a state
 
     @property
     def scale(self) -> float:

@@ -7,18 +7,21 @@ second path holds the strokes inside. White is filled with a light colour, Black
 import functools
 import re
 from collections.abc import Sequence
+from typing import Any
 from xml.etree.ElementTree import Element
 
 import jax
 
 from jaxgames.games.minichess import Minichess, MinichessState
 from jaxgames.games.minichess_board import Position, legal_masks
+from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, ending, node, number, text_node
 from jaxgames.render.theme import Theme
 
 SEAT_NAMES = ("White", "Black")
 HALF_WIDTH = 2.5 * CELL  # from the middle to the board's edge
 MARGIN = 3.0  # for the frame
+RING_RADIUS = 9.0  # around the piece whose moves are shown
 
 BASE = "M-6,7L-6,5.6Q-6,4.4 -4.8,4.4L4.8,4.4Q6,4.4 6,5.6L6,7Z"  # under every large piece
 OUTLINES = {
@@ -58,24 +61,24 @@ def drawing(env: Minichess, theme: Theme) -> Drawing:
         height=2 * (HALF_WIDTH + MARGIN),
         background=_board(theme),
         looks=looks,
-        under={"last": highlight, "check": {"fill": theme.check, "fill-opacity": ".62"}},
-        over={},
+        under={"last": highlight, "check": {"fill": theme.check, "fill-opacity": ".62"}, **moves.under(theme)},
+        over=moves.over(theme),
         scene=functools.partial(_scene, env),
+        moves=functools.partial(_moves, env),
     )
 
 
 # -- one position ----------------------------------------------------------------------------------
 
 
-def _scene(env: Minichess, state: MinichessState, moves: Sequence[str]) -> Scene:
-    """Returns the scene of a state after `moves`, of which the last is marked."""
+def _scene(env: Minichess, state: MinichessState, turn: Sequence[str]) -> Scene:
+    """Returns the scene of a state after the moves `turn`, of which the last is marked."""
     rows, side, *_, number_of_move = env.to_string(state).split()
-    cells = [letter for row in rows.split("/") for letter in re.sub("[1-5]", lambda gap: "." * int(gap[0]), row)]
-    standing = {_place(i % 5, 4 - i // 5): letter for i, letter in enumerate(cells) if letter != "."}
+    standing = {_place_of(square): letter for square, letter in _standing(rows).items()}
     pieces = {place: letter if letter.isupper() else f"black-{letter}" for place, letter in standing.items()}
     marks: dict[str, str] = {}
-    if moves:
-        marks["last"] = "".join(map(_square, _ends(moves[-1])))
+    if turn:
+        marks["last"] = "".join(map(_square, _ends(turn[-1])))
     seat, king = (0, "K") if side == "w" else (1, "k")
     in_check = bool(_is_king_attacked(state.position))
     if in_check:
@@ -95,11 +98,28 @@ def _is_king_attacked(position: Position) -> jax.Array:
     return legal_masks(position).checkers != 0
 
 
+def _standing(rows: str) -> dict[str, str]:
+    """Returns the letter of the piece on each square, from the rows of a position's text."""
+    cells = [letter for row in rows.split("/") for letter in re.sub("[1-5]", lambda gap: "." * int(gap[0]), row)]
+    return {f"{'abcde'[i % 5]}{5 - i // 5}": letter for i, letter in enumerate(cells) if letter != "."}
+
+
+def _moves(env: Minichess, state: MinichessState, piece: Any) -> dict[str, str]:
+    """Returns the marks of a piece and of its legal moves."""
+    rows, side, *_ = env.to_string(state).split()
+    own = [square for square, letter in _standing(rows).items() if letter.isupper() == (side == "w")]
+    origin = moves.checked_piece(piece, own, SEAT_NAMES["wb".index(side)])
+    ends = dict.fromkeys(move[2:4] for move in moves.legal_moves(env, state) if move[:2] == origin)  # promotions once
+    targets = [_place_of(square) for square in ends]
+    shown = moves.marks(_place_of(origin), targets, [(_place_of(origin), target) for target in targets])
+    return {**shown, "ring": moves.circle(_place_of(origin), RING_RADIUS)}
+
+
 def _ends(move: str) -> list[Place]:
     """Returns the middles of the squares where a move begins and ends."""
     if not re.fullmatch(r"([a-e][1-5]){2}[qrbn]?", move):
         raise ValueError(f"expected a move such as 'a2a3' or 'd4d5q', not {move!r}")
-    return [_place("abcde".index(move[i]), int(move[i + 1]) - 1) for i in (0, 2)]
+    return [_place_of(move[i : i + 2]) for i in (0, 2)]
 
 
 # -- geometry --------------------------------------------------------------------------------------
@@ -108,6 +128,11 @@ def _ends(move: str) -> list[Place]:
 def _place(file: int, rank: int) -> Place:
     """Returns the middle of a square, a1 at the bottom left."""
     return CELL * (file - 2), CELL * (2 - rank)
+
+
+def _place_of(square: str) -> Place:
+    """Returns the middle of a square by its name, such as "a1"."""
+    return _place("abcde".index(square[0]), int(square[1]) - 1)
 
 
 def _square(place: Place) -> str:

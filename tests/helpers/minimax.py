@@ -1,39 +1,44 @@
 """Depth-first minimax in plain Python, on the slow references of the rules. For games of two seats that sum to zero."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from tests.helpers.reference import Reference
 
 
-def minimax(reference: Reference[Any, Any], position: Any, depth: int, memo: dict[tuple[str, int], float]) -> float:
-    """What seat 0 still gains under best play of both; 0 where the game goes on after `depth` actions.
+@dataclass
+class Minimax:
+    """The best actions by a look at everything that can happen within `depth` actions; what comes later counts 0.
 
-    `memo` has what was computed before, and is filled.
+    `alternating` makes the mistake of a sign that changes after every action, also where a seat moves again.
     """
-    if position.over or depth == 0:
-        return 0.0
-    known = (f"{reference.to_string(position)} {position.seat}", depth)
-    if known not in memo:
-        gains = action_gains(reference, position, depth, memo).values()
-        memo[known] = max(gains) if position.seat == 0 else min(gains)
-    return memo[known]
 
+    reference: Reference[Any, Any]
+    depth: int
+    alternating: bool = False
+    memo: dict[tuple[str, int, int], float] = field(default_factory=dict[tuple[str, int, int], float])
 
-def action_gains(
-    reference: Reference[Any, Any], position: Any, depth: int, memo: dict[tuple[str, int], float]
-) -> dict[int, float]:
-    """What seat 0 gains by each legal action of the mover."""
-    gains: dict[int, float] = {}
-    for action, move in reference.moves(position).items():
-        after = reference.after(position, move)
-        gains[action] = after.rewards[0] + minimax(reference, after, depth - 1, memo)
-    return gains
+    def best(self, position: Any) -> set[int]:
+        """The best actions of the mover."""
+        gains = self._gains(position, self.depth)
+        best = max(gains.values()) if position.seat == 0 else min(gains.values())
+        return {action for action, gain in gains.items() if abs(gain - best) < 1e-6}
 
+    def _value(self, position: Any, depth: int) -> float:
+        """What seat 0 still gains if both play well."""
+        if position.over or depth == 0:
+            return 0.0
+        known = (self.reference.to_string(position), position.seat, depth)
+        if known not in self.memo:
+            gains = self._gains(position, depth).values()
+            self.memo[known] = max(gains) if position.seat == 0 else min(gains)
+        return self.memo[known]
 
-def best_actions(
-    reference: Reference[Any, Any], position: Any, depth: int, memo: dict[tuple[str, int], float]
-) -> tuple[set[int], set[int]]:
-    """The actions that are best for the mover, and all legal ones."""
-    gains = action_gains(reference, position, depth, memo)
-    best = max(gains.values()) if position.seat == 0 else min(gains.values())
-    return {action for action, gain in gains.items() if gain == best}, set(gains)
+    def _gains(self, position: Any, depth: int) -> dict[int, float]:
+        """What seat 0 gains by each legal action of the mover."""
+        gains: dict[int, float] = {}
+        for action, move in self.reference.moves(position).items():
+            after = self.reference.after(position, move)
+            sign = -1 if self.alternating and after.seat == position.seat else 1
+            gains[action] = after.rewards[0] + sign * self._value(after, depth - 1)
+        return gains

@@ -1,6 +1,5 @@
 """Functions that value boards, for tests of searches, and the same search by mctx."""
 
-import dataclasses
 import functools
 from dataclasses import dataclass
 from typing import Any
@@ -75,7 +74,11 @@ def mctx_visits(env: Env[Any], evaluate: Any, config: SearchConfig, params: Any,
     def assess(states: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
         logits, values = evaluate(params, states)
         mask = jax.vmap(env.legal_action_mask)(states)
-        return jnp.where(mask, logits, jnp.finfo(jnp.float32).min), jnp.where(states.terminated, 0, own(values, states)), mask
+        return (
+            jnp.where(mask, logits, jnp.finfo(jnp.float32).min),
+            jnp.where(states.terminated, 0, own(values, states)),
+            mask,
+        )
 
     def own(values: jax.Array, states: Any) -> jax.Array:
         return jnp.take_along_axis(values, states.current_player[:, None], 1)[:, 0]
@@ -91,7 +94,7 @@ def mctx_visits(env: Env[Any], evaluate: Any, config: SearchConfig, params: Any,
     logits, values, mask = assess(states)
     make_root: Any = mctx.RootFnOutput
     root = make_root(prior_logits=logits, value=values, embedding=states)
-    arguments = (None, jax.random.key(0), root, recurrent, config.simulations, ~mask)
+    arguments: Any = (None, jax.random.key(0), root, recurrent, config.simulations, ~mask)
     if config.policy == "gumbel":
         transform: Any = functools.partial(mctx.qtransform_completed_by_mix_value, epsilon=config.value_epsilon)
         output = mctx.gumbel_muzero_policy(*arguments, qtransform=transform, gumbel_scale=0.0)

@@ -1,0 +1,115 @@
+"""The marks of `svg(..., moves_of=piece)`: the piece, the cells that it can reach, and an arrow per step or hop.
+
+A game supplies the places; the marks look alike on every board. Each arrow ends before the middle of its cell, so that
+the hole or piece there stays visible.
+"""
+
+import functools
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import jax
+import numpy as np
+
+from jaxgames.env import Env
+from jaxgames.render.drawing import Place, number
+from jaxgames.render.theme import Theme
+
+TARGET_RADIUS = 8.6  # of the shade on a cell that the piece can reach
+FROM_PIECE, FROM_STOP, TO_CELL = 9.6, 4.6, 4.8  # from the middles of cells to the ends of arrows
+HEAD_LENGTH, HEAD_HALF_WIDTH = 3.6, 2.2  # of an arrow
+STAR_RADII = (5.6, 2.5)  # of the points and of the corners between them
+
+T = TypeVar("T", int, str)
+
+
+def under(theme: Theme) -> dict[str, Mapping[str, str]]:
+    """Returns the attributes of the marks below the pieces."""
+    return {"targets": {"fill": theme.ink, "fill-opacity": ".24"}}
+
+
+def over(theme: Theme) -> dict[str, Mapping[str, str]]:
+    """Returns the attributes of the marks above the pieces; the arrows have a casing, to be legible on any piece."""
+    line = {"stroke-linecap": "round", "stroke-linejoin": "round"}
+    return {
+        "arrow-casings": {**line, "stroke": theme.hole, "stroke-width": "3.6", "stroke-opacity": ".9"},
+        "arrows": {**line, "stroke": theme.ink, "stroke-width": "1.5"},
+        "ring": {"stroke": theme.ink, "stroke-width": "1.8"},
+        "star": {"fill": theme.shine, "stroke": theme.outline, "stroke-width": ".9", "stroke-linejoin": "round"},
+    }
+
+
+def marks(origin: Place, targets: Iterable[Place], moves: Iterable[tuple[Place, Place]]) -> dict[str, str]:
+    """Returns path data of the shades and arrows.
+
+    Args:
+      origin: the middle of the piece's cell.
+      targets: the middles of the cells that it can reach.
+      moves: the middles of the cells between which there is an arrow.
+    """
+    shades = "".join(circle(target, TARGET_RADIUS) for target in targets)
+    arrows = "".join(_arrow(start, end, FROM_PIECE if start == origin else FROM_STOP) for start, end in moves)
+    return {"targets": shades, "arrow-casings": arrows, "arrows": arrows} if shades else {}
+
+
+def circle(middle: Place, radius: float) -> str:
+    """Returns the path of a circle."""
+    (x, y), r = middle, number(radius)
+    across = number(2 * radius)
+    return f"M{number(x - radius)},{number(y)}a{r},{r} 0 1,0 {across},0a{r},{r} 0 1,0 -{across},0Z"
+
+
+def star(middle: Place) -> str:
+    """Returns the path of a five-pointed star."""
+    angles = [math.pi * corner / 5 for corner in range(10)]
+    radii = STAR_RADII * 5
+    corners = [
+        (middle[0] + r * math.sin(angle), middle[1] - r * math.cos(angle))
+        for r, angle in zip(radii, angles, strict=True)
+    ]
+    return "M" + "L".join(f"{number(x)},{number(y)}" for x, y in corners) + "Z"
+
+
+def _arrow(start: Place, end: Place, gap: float) -> str:
+    """Returns an arrow from `gap` behind the middle of a cell to `TO_CELL` before that of another."""
+    length = math.dist(start, end)
+    along = (end[0] - start[0]) / length, (end[1] - start[1]) / length
+
+    def at(distance: float, aside: float = 0.0) -> str:
+        x, y = start[0] + distance * along[0] - aside * along[1], start[1] + distance * along[1] + aside * along[0]
+        return f"{number(x)},{number(y)}"
+
+    tip = length - TO_CELL
+    head = [at(tip - HEAD_LENGTH, HEAD_HALF_WIDTH), at(tip), at(tip - HEAD_LENGTH, -HEAD_HALF_WIDTH)]
+    return f"M{at(min(gap, tip))}L{at(tip)}M{'L'.join(head)}"
+
+
+# -- rules -------------------------------------------------------------------------------------------
+
+
+def checked_piece(piece: Any, own: Sequence[T], mover: str) -> T:
+    """Returns `piece` as it stands in `own`, the cells of the mover's pieces. Raises ValueError if it is not there."""
+    if isinstance(piece, (str, int, np.integer)) and not isinstance(piece, bool) and piece in own:
+        return own[own.index(piece)]  # pyright: ignore[reportArgumentType]  # it is one of them
+    named = ", ".join(map(repr, own)) or "none on this board"
+    raise ValueError(f"moves_of must be the cell of a piece of {mover}, the player to move: {named}; not {piece!r}")
+
+
+def legal_moves(env: Env[Any], state: Any) -> list[str]:
+    """Returns the texts of all legal moves, as `env.action_to_string` writes them."""
+    actions = np.flatnonzero(_legal_action_mask(env, state)).tolist()
+    return [env.action_to_string(state, action) for action in actions]
+
+
+def numbered_targets(env: Env[Any], state: Any, cell: int) -> list[int]:
+    """Returns the cells to which the piece on a cell may go, on a board whose cells have numbers."""
+    ends = [list(map(int, re.findall(r"\d+", text))) for text in legal_moves(env, state)]
+    return [numbers[1] for numbers in ends if numbers and numbers[0] == cell != numbers[1]]
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _legal_action_mask(env: Env[Any], state: Any) -> jax.Array:
+    """Returns `env.legal_action_mask(state)` as one compiled program."""
+    return env.legal_action_mask(state)
