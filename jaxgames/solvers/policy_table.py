@@ -110,11 +110,10 @@ class PolicyTable:
         again = self._ask(sample, self._seat, no_progress)
         differs = np.flatnonzero(again != expected)
         if differs.size:
-            first = int(differs[0])
+            state, old, new = (int(each[differs[0]]) for each in (sample, expected, again))
             raise ValueError(
-                f"act must be deterministic: for {self._written(int(sample[first]))} it played action {expected[first]}, and "
-                f"{again[first]} when it was asked again. Expected a function of the board alone, with the same key in "
-                "every call"
+                f"act must be deterministic: for {self._written(state)} it played action {old}, and {new} when it was "
+                "asked again. Expected a function of the board alone, with the same key in every call"
             )
         return False
 

@@ -6,7 +6,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.chinese_checkers_diamond_board import unpack
 
 GOLDEN = 0x9E3779B9
@@ -19,7 +18,7 @@ def fmix32(x: jax.Array) -> jax.Array:
     return x ^ (x >> 16)
 
 
-def hash_agent(env: ChineseCheckersDiamond, seed: int = 0) -> Callable[[Any], jax.Array]:
+def hash_agent(env: Any, seed: int = 0) -> Callable[[Any], jax.Array]:
     """Plays the legal action with the smallest hash of the board, the seed and the action; for up to 16 cells."""
 
     @jax.jit

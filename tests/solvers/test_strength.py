@@ -1,8 +1,7 @@
-"""The measures of strength: known numbers on the 4 x 4 diamond, a slow reference on the 3 x 3 one, and the edge cases."""
+"""The measures of strength: known numbers on the 4 x 4 diamond, a slow reference on 3 x 3, and the edge cases."""
 
-import functools
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -10,37 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxgames
-from jaxgames import solvers
 from jaxgames.solvers.graph import graph_of
-from jaxgames.solvers.lookahead import lookahead
-from jaxgames.solvers.policy_table import BATCH, PolicyTable, boards
+from jaxgames.solvers.policy_table import PolicyTable, boards
+from jaxgames.solvers.replies import reach
 from jaxgames.solvers.strength import measure
 from tests.games.chinese_checkers_diamond.pictures import game
-from tests.helpers.hash_agent import hash_agent
 from tests.helpers.positions import board
 from tests.solvers import strength_reference
-
-Act = Callable[[Any], Any]
-
-
-@functools.cache
-def solution(size: int) -> solvers.Solution[Any]:
-    return solvers.solve(game(size, 3), progress=False)
-
-
-def zeros(states: Any) -> jax.Array:
-    """Values that say nothing."""
-    return jnp.zeros(BATCH)
-
-
-@functools.cache
-def agent(name: str, size: int) -> Act:
-    """hash0, hash7; or wins soonest and loses latest, by a search that is as deep as the longest game."""
-    if name == "fastest":
-        return lookahead(solution(size), zeros, 22)
-    return hash_agent(game(size, 3), int(name.removeprefix("hash")))
-
+from tests.solvers.measured import Act, agent, solution
 
 # -- known numbers -------------------------------------------------------------------------------------------------
 
@@ -131,3 +107,63 @@ def test_every_measure_is_that_of_plain_python(name: str, seat: int, plies: int)
     expected = strength_reference.measures(strength_reference.solved(3, 3), policy_of(act), seat, plies)
     for key, value in expected.items():
         assert measures[key] == (value if value is None else pytest.approx(value, abs=1e-12)), key
+
+
+@pytest.mark.parametrize("name", ["hash0", "fastest"])
+def test_mistakes_are_counted_where_they_are(name: str) -> None:
+    """By plies from the start, over the states that occur; by moves from the start, and by winning moves, over all."""
+    policy, rules = policy_of(agent(name, 3)), strength_reference.solved(3, 3)
+    measures = measure(game(3, 3), agent(name, 3), solution(3))
+    reached = strength_reference.reach(rules, policy, seat=0)
+    plies = {
+        each: ply for each, ply in reached.items() if each in rules.moves and strength_reference.seat_of(each) == 0
+    }
+    assert measures["mistakes_by_ply"] == rows(rules, policy, plies, "ply")
+    shares: dict[str, float] = {}
+    for each, following in rules.moves.items():
+        if strength_reference.seat_of(each) == 0 and rules.value[each] == 1:
+            winning = sum(rules.value[after] == -1 for after in following.values())
+            shares[each] = math.ceil(10 * winning / len(following)) / 10
+    assert measures["mistakes_by_share"] == rows(rules, policy, shares, "share")
+    reachable = sum(row["states"] for row in measures["mistakes_by_distance"])
+    assert len(plies) <= reachable <= measures["strong_states"]
+    wrong = round((1 - measures["strong_action"]) * measures["strong_states"])
+    assert sum(row["mistakes"] for row in measures["mistakes_by_share"]) == wrong
+
+
+def rows(
+    rules: strength_reference.Game, policy: strength_reference.Policy, group: Mapping[str, float], name: str
+) -> list[dict[str, Any]]:
+    """The table of mistakes of some positions by group."""
+    found: list[dict[str, Any]] = []
+    for number in sorted(set(group.values())):
+        positions = [each for each in group if group[each] == number]
+        decisive = sum(strength_reference.is_decisive(rules, each) for each in positions)
+        wrong = sum(not strength_reference.keeps(rules, policy, each) for each in positions)
+        found.append({name: number, "states": len(positions), "decisive": decisive, "mistakes": wrong})
+    return found
+
+
+# -- values --------------------------------------------------------------------------------------------------------
+
+
+def test_values_are_compared_with_the_true_ones_in_all_states_and_in_those_that_occur() -> None:
+    """The values are 0.2 too low, and 0.9 too high in the lost states: right sign, wrong sign."""
+    true = solution(3)
+
+    def values(states: Any) -> np.ndarray:
+        value = true.value(states)
+        return np.where(value == 1, 0.8, -0.1).astype(np.float32)
+
+    measures = measure(game(3, 3), agent("hash0", 3), true, values=values)
+    states = true.states_at(graph_of(true).live)
+    won = float((true.value(states) == 1).mean())
+    assert measures["value_accuracy"] == pytest.approx(won)
+    assert measures["value_sign"] == 1
+    errors = np.where(true.value(states) == 1, 0.2**2, 0.9**2)
+    assert measures["value_mse"] == pytest.approx(errors.mean(), rel=1e-6)
+    assert measures["value_mse_margin"] == pytest.approx(1.96 * errors.std() / len(errors) ** 0.5, rel=1e-4)
+    graph = graph_of(true)
+    play = reach(graph, PolicyTable(true, graph, agent("hash0", 3)))
+    assert measures["weak_value_accuracy"] == pytest.approx((graph.value[play.agent] == 1).mean())
+    assert measures["weak_value_accuracy"] != pytest.approx(won)
