@@ -6,6 +6,8 @@ locked tip are illegal too.
 """
 
 import functools
+import time
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import jax
@@ -27,9 +29,12 @@ from jaxgames.solvers.chinese_checkers_diamond_moves import (
     targets_of_pieces,
 )
 from jaxgames.solvers.retrograde import DRAW, ILLEGAL, OPEN
-from jaxgames.solvers.solution import Children, Solution, in_chunks
+from jaxgames.solvers.solution import Children, Solution, in_chunks, read_file, start_of, write_file
 
 CHUNK = 1 << 15  # positions per part of a sweep
+SECONDS_BETWEEN_SAVES = 300  # of an unfinished analysis
+PLIES = "plies"  # the entry of an unfinished file for the number of sweeps
+SECONDS_PER_POSITION = 1e-5  # on two cores of a CPU, about, for the message that refuses a game
 MAX_POSITIONS = 2**31 - 1  # int32 numbers the entries of an array
 
 
@@ -40,6 +45,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     """
 
     ignored: ClassVar[tuple[str, ...]] = ("max_plies",)
+    keeps_progress: ClassVar[bool] = True
 
     def __init__(self, env: ChineseCheckersDiamond, table: np.ndarray, max_moves: int) -> None:
         """
@@ -56,8 +62,27 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     @classmethod
     def solve(cls, env: ChineseCheckersDiamond, progress: bool = True) -> Self:
         check_size(env)
-        ends, max_moves = _classify_all(env)
-        return cls(env, retrograde.analyse(ends, _Fold(env), CHUNK, progress), max_moves)
+        table, max_moves = _classify_all(env)
+        retrograde.analyse(table, _Fold(env), CHUNK, progress, after_sweep=lambda _: None)
+        return cls(env, table, max_moves)
+
+    @classmethod
+    def solve_with_file(cls, env: ChineseCheckersDiamond, progress: bool, unfinished: Path) -> Self:
+        check_size(env)
+        table, max_moves, plies = _read_unfinished(env, unfinished) if unfinished.exists() else (*_classify_all(env), 0)
+        saved = time.monotonic()
+
+        def save(plies: int) -> None:
+            nonlocal saved
+            if time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
+                write_file(
+                    unfinished, env, {"table": table, "max_moves": np.asarray(max_moves), PLIES: np.asarray(plies)}
+                )
+                saved = time.monotonic()
+
+        retrograde.analyse(table, _Fold(env), CHUNK, progress, save, plies)
+        unfinished.unlink(missing_ok=True)
+        return cls(env, table, max_moves)
 
     def value(self, states: State) -> np.ndarray:
         entry = self.table[self.index(states)]
@@ -100,6 +125,30 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
             "plies": np.trim_zeros(ending, "b").tolist(),
         }
 
+    def facts(self) -> dict[str, Any]:
+        """Returns the facts of every game, and of this one the plies and the winning moves from the start."""
+        start = start_of(self.env)
+        return super().facts() | {
+            "start_plies": int(self.plies(start)[0]),
+            "start_moves": int(self.children(self.index(start)).live.sum()),
+            "start_best_moves": int(self.best_actions(start).sum()),
+        }
+
+    def report(self) -> str:
+        """Returns the table of the states with either seat to move, the start, and the plies to the end as text."""
+        facts = self.facts()
+        decided = facts["won"] + facts["lost"]  # seat 0 wins the won ones if it moves, the lost ones if seat 1 moves
+        rows = [2 * self.num_states, decided, decided, 2 * facts["drawn"], 2 * facts["illegal"]]
+        names = ["states", "won by seat 0", "lost by seat 0", "drawn", "illegal"]
+        outcome = {1: "won", 0: "drawn", -1: "lost"}[facts["start_value"]]
+        length = f" in {facts['start_plies']} plies" if facts["start_value"] else ""
+        lines = [f"{name:>14}  {number:>13,}" for name, number in zip(names, rows, strict=True)]
+        lines += ["", f"The start is {outcome} for seat 0{length}; {facts['start_best_moves']} of its "]
+        lines[-1] += f"{facts['start_moves']} moves keep this value."
+        lines += ["", f"{'plies to the end':>16}  positions of the mover"]
+        lines += [f"{plies:>16}  {number:>13,}" for plies, number in enumerate(facts["plies"])]
+        return "\n".join(lines)
+
     def index(self, states: State) -> np.ndarray:
         pieces: Any = getattr(states, "pieces", None)
         if pieces is None or np.ndim(pieces) != 4 or np.shape(pieces)[1:] != (2, 2, 2):
@@ -124,6 +173,8 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
 
     @classmethod
     def from_arrays(cls, env: ChineseCheckersDiamond, arrays: dict[str, np.ndarray]) -> Self:
+        if PLIES in arrays:
+            raise ValueError(f"the analysis of {env} is not finished: resume it, and load the file of the result")
         table, max_moves = arrays["table"], int(arrays["max_moves"])
         if table.shape != (num_positions(env),) or table.dtype != np.uint8:
             raise ValueError(
@@ -146,10 +197,19 @@ def check_size(env: ChineseCheckersDiamond) -> None:
     """Raises ValueError, with what it would take, for a game with too many positions."""
     positions = num_positions(env)
     if positions > MAX_POSITIONS:
+        memory, hours = 2 * positions / 2**30, positions * SECONDS_PER_POSITION / 3600
         raise ValueError(
-            f"{env} has {positions:,} positions, and at most {MAX_POSITIONS:,} can be solved: it would take "
-            f"{positions / 2**30:,.1f} GiB for one byte per position"
+            f"{env} has {positions:,} positions, and at most {MAX_POSITIONS:,} can be solved: "
+            f"its tables would take {memory:,.0f} GiB, and two cores about {hours:,.0f} hours"
         )
+
+
+def _read_unfinished(env: ChineseCheckersDiamond, path: Path) -> tuple[np.ndarray, int, int]:
+    """Returns the table, the largest number of moves and the number of sweeps. Raises ValueError for another file."""
+    solved, arrays = read_file(path)
+    if str(solved) != str(env) or PLIES not in arrays:
+        raise ValueError(f"{path} holds no unfinished analysis of {env}: name another file, or remove it")
+    return arrays["table"], int(arrays["max_moves"]), int(arrays[PLIES])
 
 
 # -- compiled ----------------------------------------------------------------------------------------------------------

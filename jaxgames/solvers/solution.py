@@ -63,6 +63,7 @@ class Solution(abc.ABC, Generic[E]):
     max_moves: int  # K, the largest number of legal actions of a position
 
     ignored: ClassVar[tuple[str, ...]] = ()  # parameters of the game on which its solution does not depend
+    keeps_progress: ClassVar[bool] = False  # whether `solve_with_file` is supplied
 
     # -- supplied by a game ----------------------------------------------------------------------------------------
 
@@ -115,6 +116,19 @@ class Solution(abc.ABC, Generic[E]):
     def from_arrays(cls, env: E, arrays: dict[str, np.ndarray]) -> Self:
         """Returns the solution with the arrays of a file. Raises ValueError if they do not fit the game."""
 
+    @classmethod
+    def solve_with_file(cls, env: E, progress: bool, unfinished: Path) -> Self:
+        """Returns the solution. A file keeps the progress: it is read if it is there, and removed at the end.
+
+        Raises ValueError for a game whose solver keeps no progress.
+        """
+        raise ValueError(f"the solver of {env.id} keeps no progress: leave out the file {unfinished}")
+
+    @property
+    def num_bytes(self) -> int:
+        """The bytes of the arrays that a file keeps, before compression."""
+        return sum(array.nbytes for array in self.arrays().values())
+
     # -- the same for all games ------------------------------------------------------------------------------------
 
     def fits(self, env: Env[Any]) -> bool:
@@ -126,30 +140,32 @@ class Solution(abc.ABC, Generic[E]):
 
         The file holds the version of the format, the game and its version, and a checksum over everything.
         """
-        entries: dict[str, Any] = {"format": FORMAT, "game": str(self.env), "version": self.env.version}
-        entries.update(self.arrays())
-        content = io.BytesIO()
-        np.savez_compressed(content, **entries)
-        with zipfile.ZipFile(content, "a") as archive:
-            archive.comment = b"0" * DIGEST_LENGTH  # takes the place of the checksum, at the end of the file
-        data = content.getvalue()[:-DIGEST_LENGTH]
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f"{path.name}.part")
-        temporary.write_bytes(data + _digest(data))
-        temporary.replace(path)
+        write_file(path, self.env, self.arrays())
+
+    def facts(self) -> dict[str, Any]:
+        """Returns the game, the value of its start for seat 0, and the counts: what the command prints as JSON."""
+        return {"env": str(self.env), "start_value": int(self.value(start_of(self.env))[0]), **self.counts()}
+
+    def report(self) -> str:
+        """Returns the same as text for people."""
+        return "\n".join(f"{name}: {fact}" for name, fact in self.facts().items())
 
 
-def solve(env: Env[Any], progress: bool = True) -> Solution[Any]:
+def solve(env: Env[Any], progress: bool = True, unfinished: str | Path | None = None) -> Solution[Any]:
     """Returns the exact solution of a game.
 
     Args:
       env: the game.
       progress: whether to show a progress bar on a terminal; needs tqdm.
+      unfinished: a file that keeps the progress of a long analysis, so that it can be resumed after an interruption.
+        Only `chinese_checkers_diamond` can have one.
 
     Raises ValueError for a game without a solver, and for one that is too large, with what it would take.
     """
-    return solution_class(env).solve(env, progress)
+    solver = solution_class(env)
+    if unfinished is None:
+        return solver.solve(env, progress)
+    return solver.solve_with_file(env, progress, Path(unfinished))
 
 
 def solution_class(env: Env[Any]) -> type[Solution[Any]]:
@@ -170,28 +186,64 @@ def load(path: str | Path, env: Env[Any] | None = None) -> Solution[Any]:
     Raises OSError if the file cannot be read. Raises ValueError, with the reason, for a file that is no solution, is
     cut short or altered, has another format, or solves another game than `env` or another version of the game.
     """
+    solved, arrays = read_file(path)
+    solution = solution_class(solved).from_arrays(solved, arrays)
+    if env is not None and not solution.fits(env):
+        raise ValueError(f"{path} solves {solved}, not {env}")
+    return solution
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def write_file(path: str | Path, env: Env[Any], arrays: dict[str, np.ndarray]) -> None:
+    """Writes the arrays of a game, so that `read_file` reads them; creates the folders of the file."""
+    entries: dict[str, Any] = {"format": FORMAT, "game": str(env), "version": env.version}
+    entries.update(arrays)
+    content = io.BytesIO()
+    np.savez_compressed(content, **entries)
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.comment = b"0" * DIGEST_LENGTH  # takes the place of the checksum, at the end of the file
+    data = content.getvalue()[:-DIGEST_LENGTH]
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.part")
+    temporary.write_bytes(data + _digest(data))
+    temporary.replace(path)
+
+
+def read_file(path: str | Path) -> tuple[Env[Any], dict[str, np.ndarray]]:
+    """Returns the game and the arrays of a file.
+
+    Raises OSError if it cannot be read, ValueError, with the reason, if `write_file` of this version did not write it.
+    """
     data = Path(path).read_bytes()
     if not data.startswith(b"PK"):
         raise ValueError(f"{path} is no file of jaxgames.solvers: write one with solution.save(path)")
     if data[-DIGEST_LENGTH:] != _digest(data[:-DIGEST_LENGTH]):
-        raise ValueError(f"{path} is cut short or was altered: its checksum does not fit. Solve the game again")
+        raise ValueError(f"{path} is cut short, was altered, or is no solution: its checksum does not fit")
     with np.load(io.BytesIO(data)) as file:
         arrays = {name: file[name] for name in file.files}
     if (number := int(arrays.pop("format"))) != FORMAT:
         raise ValueError(f"{path} has format {number}, and this version reads format {FORMAT}: solve the game again")
     text, version = str(arrays.pop("game")), int(arrays.pop("version"))
     try:
-        solved = make(text)
+        env = make(text)
     except ParameterError as error:
         raise ValueError(f"{path} solves {text}, which cannot be made: {error}") from error
-    if version != solved.version:
+    if version != env.version:
         raise ValueError(
-            f"{path} solves version {version} of {text}, and this is version {solved.version}: solve the game again"
+            f"{path} solves version {version} of {text}, and this is version {env.version}: solve the game again"
         )
-    solution = solution_class(solved).from_arrays(solved, arrays)
-    if env is not None and not solution.fits(env):
-        raise ValueError(f"{path} solves {text}, not {env}")
-    return solution
+    return env, arrays
+
+
+# -- batches -----------------------------------------------------------------------------------------------------------
+
+
+def start_of(env: Env[Any]) -> Any:
+    """Returns the start of a game without chance, as a batch of one state on the host."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[None], env.init(None))
 
 
 def in_chunks(function: Callable[..., Any], batch: Any, chunk: int = CHUNK) -> Any:

@@ -1,0 +1,70 @@
+"""Solves a game, and prints what was found.
+
+    python -m jaxgames.solvers "chinese_checkers_diamond(size=4, pieces=3)" --output 43.npz
+    python -m jaxgames.solvers 43.npz --check 1000000
+
+The last line on standard output is JSON: the game, the value of its start for seat 0, the counts, the bytes of the
+table, the seconds, the file, and the numbers of positions that were checked and found wrong.
+"""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from jaxgames.registry import make
+from jaxgames.solvers.checking import count_errors
+from jaxgames.solvers.solution import load, solution_class, solve
+
+SUFFIX = ".unfinished"  # of the file that keeps the progress, beside the output
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command `python -m jaxgames.solvers`."""
+    parser = argparse.ArgumentParser(prog="python -m jaxgames.solvers", description="Solve a game exactly.")
+    parser.add_argument("game", help="the game, as jaxgames.make takes it, or a file that --output has written")
+    parser.add_argument("--output", type=Path, help="a file for the solution; it is replaced if it exists")
+    parser.add_argument(
+        "--check",
+        type=int,
+        default=0,
+        metavar="N",
+        help="derive the values of N random positions again from their moves, by the rules of the game",
+    )
+    try:
+        result = run(parser.parse_args(arguments))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except (ValueError, OSError) as error:
+        sys.exit(f"jaxgames.solvers: {error}")
+    print(json.dumps(result))
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Prints the report, and returns the result that the command prints as JSON. Raises ValueError if it cannot."""
+    if arguments.check < 0:
+        raise ValueError(f"--check must be 0 or the number of positions, not {arguments.check}")
+    output: Path | None = arguments.output
+    begin = time.perf_counter()
+    if Path(arguments.game).is_file():
+        solution = load(arguments.game)
+    else:
+        env = make(arguments.game)
+        unfinished = None if output is None else output.with_name(output.name + SUFFIX)
+        solution = solve(env, unfinished=unfinished if solution_class(env).keeps_progress else None)
+    seconds = time.perf_counter() - begin
+    print(solution.report())
+    result = solution.facts() | {"bytes": solution.num_bytes, "seconds": round(seconds, 1)}
+    if output is not None:
+        solution.save(output)
+        result["output"] = str(output)
+    if arguments.check:
+        result |= {"checked": arguments.check, "errors": count_errors(solution, arguments.check)}
+        print(f"{result['errors']} of {arguments.check:,} random positions do not follow from their moves")
+    return result
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Solutions held against the rules: the values of random positions, derived again from the positions that follow them.
+
+The moves and the boards after them are those of the env, and not those of the solver.
+"""
+
+import functools
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxgames.env import Env
+from jaxgames.solvers.retrograde import progress_bar
+from jaxgames.solvers.solution import CHUNK, Solution, in_chunks
+
+
+def count_errors(solution: Solution[Any], positions: int, seed: int = 0, progress: bool = True) -> int:
+    """Returns how many of random positions have another value or other plies than follow from their moves.
+
+    A position is also an error if one of its moves leads to an illegal position, or to a finished one that does not
+    have 0 plies. Nothing follows from an illegal position, so it is never an error.
+
+    Args:
+      solution: of a game that is won or lost by its last move, such as `chinese_checkers_diamond`.
+      positions: their number; they are drawn uniformly, with replacement.
+      seed: of the positions; the same seed gives the same ones.
+      progress: whether to show a progress bar on a terminal; needs tqdm.
+    """
+    random, errors = np.random.default_rng(seed), 0
+    with progress_bar(positions, "positions", progress) as update:
+        for begin in range(0, positions, CHUNK):
+            indices = random.integers(0, solution.num_states, min(CHUNK, positions - begin))
+            errors += int(np.count_nonzero(~_is_consistent(solution, indices)))
+            update(len(indices))
+    return errors
+
+
+def _is_consistent(solution: Solution[Any], indices: np.ndarray) -> np.ndarray:
+    """Returns bool[B], whether each position has the value and the plies that follow from its moves."""
+    states = solution.states_at(indices)
+    value, plies = solution.value(states), solution.plies(states)
+    live = solution.is_legal(states) & ~np.asarray(states.terminated)
+    right = ~solution.is_legal(states) | live | ((value == -1) & (plies == 0))
+
+    masks = in_chunks(functools.partial(_masks, solution.env), states)
+    rows, actions = np.nonzero(masks & live[:, None])
+    after = in_chunks(
+        lambda moves: _after(solution.env, *moves),
+        (jax.tree.map(lambda leaf: leaf[rows], states), actions.astype(np.int32)),
+    )
+    reply, length = solution.value(after), solution.plies(after)
+    allowed = solution.is_legal(after) & (np.asarray(after.terminated) == (length == 0))
+
+    def by_row(of_moves: np.ndarray, function: np.ufunc, none: int) -> np.ndarray:
+        result = np.full(len(indices), none)
+        function.at(result, rows, of_moves)
+        return result
+
+    best = -by_row(reply, np.minimum, 2)  # the mover's value after its best move; -2 if it has none
+    soonest = 1 + by_row(np.where(reply == -1, length, 2**30), np.minimum, 2**30)
+    latest = 1 + by_row(length, np.maximum, -1)
+    expected = np.where(best == 1, soonest, np.where(best == -1, latest, -1))
+    is_right = (value == best) & (plies == expected) & (by_row(~allowed, np.maximum, 0) == 0)
+    return np.where(live, is_right, right)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _masks(env: Env[Any], states: Any) -> jax.Array:
+    return jax.vmap(env.legal_action_mask)(states)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _after(env: Env[Any], states: Any, actions: jax.Array) -> Any:
+    return jax.vmap(lambda state, action: env.step(state, action))(states, actions)
