@@ -237,6 +237,7 @@ BUILT_IN: dict[str, Callable[..., Agent] | str] = {
     "first": _first,
     "greedy": _greedy,
     "openspiel": "jaxgames.interop.openspiel_bots:make",  # imported when it is asked for
+    "solver": "jaxgames.solvers.agent:make",
 }
 _agents: Registry[Agent] = Registry(
     "agent",
@@ -244,6 +245,7 @@ _agents: Registry[Agent] = Registry(
     examples="'random', 'greedy(epsilon=0.1)' or 'mypackage.mymodule:myagent(depth=2)'",
     register="jaxgames.agents.register",
     num_arguments=1,
+    file_of={"solver": "file"},
 )
 
 
@@ -268,6 +270,7 @@ def make(text: str, env: Env[Any]) -> Agent:
         greedy                      a legal action of the highest score; see `jaxgames.greedy.action_scores`
         first(epsilon=0.1)          a random legal action with the probability 0.1; also for greedy
         openspiel(bot=mcts)         a bot of OpenSpiel; see `jaxgames.interop.openspiel_bots`
+        solver(43.npz)              perfect play by the solution in a file; see `jaxgames.solvers.agent`
         mypackage.mymodule:myagent(depth=2)     imports the module first, which must call `register("myagent", ...)`
 
     Raises ParameterError (a ValueError) for any other text, with what is allowed, and for a registered constructor that

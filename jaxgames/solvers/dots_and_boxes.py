@@ -81,7 +81,7 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
         """Returns how many sets of edges have each margin to go.
 
         `states` is the number of sets. `won`, `lost` and `drawn` count positive, negative and zero margins. `margins`
-        is the number of sets by margin. `start` is the margin of the whole game for the first player.
+        is the number of sets by margin.
         """
         offset = self.env.num_boxes
         by_margin = np.zeros(2 * offset + 1, np.int64)
@@ -95,8 +95,15 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
             "drawn": int(by_margin[offset]),
             "illegal": 0,
             "margins": {i - offset: int(count) for i, count in enumerate(by_margin.tolist()) if count},
-            "start": int(self.table[0]),
         }
+
+    def report(self) -> str:
+        """Returns the number of sets by margin, and the margin of the whole game, as text."""
+        facts = self.facts()
+        lines = [f"{'margin to go':>14}  sets of edges"]
+        lines += [f"{margin:>+14}  {number:>13,}" for margin, number in facts["margins"].items()]
+        lines += [f"{'all':>14}  {self.num_states:>13,}", ""]
+        return "\n".join([*lines, f"From the start, the first player takes {facts['start_value']:+} boxes net."])
 
     def index(self, states: State) -> np.ndarray:
         edges: Any = getattr(states, "edges", None)
@@ -300,6 +307,31 @@ def _best_by_low_edges(env: DotsAndBoxes, best: jax.Array, rows: jax.Array) -> j
         return best.at[column].set(value)
 
     return jax.lax.fori_loop(0, num_columns - 1, solve_column, best)
+
+
+def place_of(env: DotsAndBoxes, edges: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns int32[...] twice, the row and the column of the table for drawn edges, bool[..., num_edges]."""
+    low = table_shape(env)[1].bit_length() - 1
+    column, row = (
+        (part.astype(jnp.int32) << np.arange(part.shape[-1])).sum(-1, dtype=jnp.int32)
+        for part in (edges[..., :low], edges[..., low:])
+    )
+    return row, column
+
+
+def worth_of_edges(env: DotsAndBoxes, table: jax.Array, edges: jax.Array) -> jax.Array:
+    """Returns int8[num_edges], the margin to go by each edge for the mover; any number for one that is drawn.
+
+    Args:
+      env: the board.
+      table: int8[rows, columns], all sets solved.
+      edges: bool[num_edges], the drawn ones.
+    """
+    to_go = table[place_of(env, edges | np.eye(env.num_edges, dtype=np.bool_))]
+    incident = np.array([[edge in box for box in boxes(env)] for edge in range(env.num_edges)])
+    drawn = jnp.stack([edges[np.array(box)].sum(dtype=jnp.int8) for box in boxes(env)])
+    gain = (incident & (drawn == 3)).sum(-1, dtype=jnp.int8)
+    return jnp.where(gain > 0, gain + to_go, -to_go)
 
 
 def _worth(completed: list[jax.Array], to_go: jax.Array) -> jax.Array:

@@ -42,7 +42,7 @@ def solved(rows: int, cols: int) -> Solution[Any]:
 )
 def test_margin_under_perfect_play_is_the_known_one(rows: int, cols: int, value: int) -> None:
     """Boxes by which the first player is ahead."""
-    assert solved(rows, cols).counts()["start"] == value
+    assert solved(rows, cols).facts()["start_value"] == value
 
 
 @pytest.mark.slow
