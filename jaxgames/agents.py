@@ -236,7 +236,9 @@ BUILT_IN: dict[str, Callable[..., Agent] | str] = {
     "random": RandomAgent,
     "first": _first,
     "greedy": _greedy,
-    "openspiel": "jaxgames.interop.openspiel_bots:make",  # imported when it is asked for
+    # Imported when they are asked for:
+    "mcts": "jaxgames.mcts.agents:mcts",
+    "openspiel": "jaxgames.interop.openspiel_bots:make",
     "solver": "jaxgames.solvers.agent:make",
 }
 _agents: Registry[Agent] = Registry(
@@ -269,6 +271,7 @@ def make(text: str, env: Env[Any]) -> Agent:
         first                       the legal action with the lowest number
         greedy                      a legal action of the highest score; see `jaxgames.greedy.action_scores`
         first(epsilon=0.1)          a random legal action with the probability 0.1; also for greedy
+        mcts(simulations=1000)      tree search with random games to the end; see `jaxgames.mcts.agents.mcts`
         openspiel(bot=mcts)         a bot of OpenSpiel; see `jaxgames.interop.openspiel_bots`
         solver(43.npz)              perfect play by the solution in a file; see `jaxgames.solvers.agent`
         mypackage.mymodule:myagent(depth=2)     imports the module first, which must call `register("myagent", ...)`

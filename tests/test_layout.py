@@ -20,10 +20,10 @@ FLOORS = {
         ("mcts", "arena", "interop", "play", "testing"),
     ),
     "train": (
-        ("ops", "recipes"),
-        ("driver", "models", "matrix", "ppo_config"),
+        ("ops", "recipes", "settings"),
+        ("driver", "models", "matrix", "ppo_config", "alphazero_config"),
         ("agents", "opponents", "pretrained"),
-        ("ppo", "ppo_rollout", "alphazero", "imitation"),
+        ("ppo", "ppo_rollout", "alphazero", "alphazero_rollout", "imitation"),
         ("curves", "sweep_arguments"),
         (
             "evaluate",

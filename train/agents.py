@@ -37,7 +37,8 @@ from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder
 from train.driver.stored_config import fits, written_type
 
-LEARNERS = {"ppo": "PPO"}  # the class in train.<name>; imported when a run is opened, because learners use this module
+# The class in train.<name>. It is imported when a run is opened, because learners use this module.
+LEARNERS = {"ppo": "PPO", "alphazero": "AlphaZero"}
 
 
 class RunText(NamedTuple):

@@ -23,24 +23,19 @@ import optax
 
 import jaxgames
 from jaxgames.agents import Agent, with_epsilon
+from jaxgames.mcts import SearchConfig
 from train import agents
 from train.driver import cli
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.models.policy_agent import PolicyAgent
+from train.models.search_agent import SearchAgent, SearchPolicy
 from train.opponents import Opponents, OpponentState
+from train.ops.episodes import EpisodeStats, Metrics, episode_metrics
 from train.ops.masked_categorical import log_prob_and_entropy
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ops.sharding import REPLICATED, SHARDED
 from train.ppo_config import FORMER_NAMES, TRACED_SETTINGS, Config, config_for
-from train.ppo_rollout import (
-    EpisodeStats,
-    Metrics,
-    TrainState,
-    Transition,
-    collect,
-    episode_metrics,
-    estimate_advantages,
-)
+from train.ppo_rollout import TrainState, Transition, collect, estimate_advantages
 from train.ppo_rollout import bootstrap_values as bootstrap_values  # public here, as the other parts of an iteration
 from train.pretrained import load_params
 
@@ -84,11 +79,33 @@ class PPO:
         return TrainState(REPLICATED, REPLICATED, SHARDED, SHARDED, REPLICATED, REPLICATED, opponents)  # pyright: ignore[reportArgumentType]  # here, too
 
     def agent(
-        self, params: Params, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
+        self,
+        params: Params,
+        temperature: float | None = None,
+        epsilon: float = 0.0,
+        top: int | None = None,
+        simulations: int | None = None,
+        search: SearchPolicy | None = None,
     ) -> Agent:
-        """Returns the agent with these parameters; see `Learner.agent`."""
-        temperature = self.config.temperature if temperature is None else temperature
-        agent = PolicyAgent(params, self.env, self.policy, temperature, top)
+        """Returns the agent with these parameters; see `Learner.agent`.
+
+        Args:
+          params: from a train state.
+          temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings, or 0 with
+            simulations.
+          epsilon: the probability of a uniformly random legal action instead.
+          top: the number of most probable legal actions that are sampled from; None for all.
+          simulations: of a tree search on the network; None or 0 plays with the network alone.
+          search: the rule of the search, "gumbel" or "puct"; None is "gumbel".
+        """
+        if simulations:
+            # `gamma` is per decision of a seat, and that of a search per turn: a round has a turn of every seat.
+            gamma = self.config.gamma ** (1 / self.env.num_players)
+            settings = SearchConfig(simulations=simulations, policy=search or "gumbel", gamma=gamma)
+            agent = SearchAgent(params, self.env, self.policy, settings, temperature or 0.0, top)
+        else:
+            temperature = self.config.temperature if temperature is None else temperature
+            agent = PolicyAgent(params, self.env, self.policy, temperature, top)
         return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
 
     def make_agent(self, text: str) -> Agent:

@@ -7,9 +7,14 @@ import jaxgames
 from jaxgames._names import split_list
 from train.models.policy import Sharing
 from train.recipes import PRESETS, RECIPES
-
-MAX_SEED = 2**31 - 2  # JAX drops higher bits than 32; the next number is the seed of evaluations
-NETWORK_SETTINGS = ("network", "channels", "hidden_sizes", "activation")
+from train.settings import (
+    MAX_SEED,
+    check_at_most,
+    check_not_negative,
+    check_positive,
+    check_widths,
+    default_settings,
+)
 
 
 @dataclass(frozen=True)
@@ -74,19 +79,11 @@ class Config:
         self._check_opponents(jaxgames.make(self.env).num_players)
         if self.sharing not in get_args(Sharing):
             raise ValueError(f"sharing must be one of {', '.join(get_args(Sharing))}, not {self.sharing!r}")
-        for name in ("channels", "hidden_sizes"):
-            if any(width < 1 for width in getattr(self, name)):
-                raise ValueError(f"{name} must be positive numbers, not {getattr(self, name)}")
-        counts = ("total_steps", "num_envs", "rollout_length", "update_epochs", "num_minibatches")
-        for name in (*counts, "learning_rate", "clip_coef", "max_grad_norm"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
-        for name in ("vf_coef", "ent_coef", "temperature"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
-        for name, highest in (("gamma", 1), ("gae_lambda", 1), ("seed", MAX_SEED)):
-            if not 0 <= getattr(self, name) <= highest:
-                raise ValueError(f"{name} must be from 0 to {highest}, not {getattr(self, name)}")
+        check_widths(self, ("channels", "hidden_sizes"))
+        check_positive(self, ("total_steps", "num_envs", "rollout_length", "update_epochs", "num_minibatches"))
+        check_positive(self, ("learning_rate", "clip_coef", "max_grad_norm"))
+        check_not_negative(self, ("vf_coef", "ent_coef", "temperature"))
+        check_at_most(self, {"gamma": 1, "gae_lambda": 1, "seed": MAX_SEED})
         if self.num_minibatches > self.steps_per_iteration:
             raise ValueError(
                 f"num_minibatches must be at most num_envs * rollout_length = {self.steps_per_iteration}, "
@@ -162,13 +159,5 @@ def config_for(env: str | None = None, *, preset: str | None = None, **changes: 
     Raises:
       ValueError: an unknown game, parameter or preset, or a setting that is not allowed.
     """
-    if preset is None:
-        env = Config.env if env is None else env
-        settings = {"env": env} | RECIPES.get(jaxgames.make(env).id, {})
-    elif preset in PRESETS:
-        settings = PRESETS[preset] | ({} if env is None else {"env": env})
-    else:
-        raise ValueError(f"unknown preset {preset!r}; the presets are {', '.join(PRESETS)}")
-    if changes.get("network") is not None:
-        settings = {name: value for name, value in settings.items() if name not in NETWORK_SETTINGS}
-    return Config(**(settings | changes))
+    given = changes if env is None else changes | {"env": env}
+    return Config(**default_settings(env or Config.env, preset, RECIPES, PRESETS, given))

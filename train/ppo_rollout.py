@@ -5,7 +5,6 @@ opponents (`train/opponents.py`) only its own.
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -17,19 +16,10 @@ from train.models.policy import Params, Policy
 from train.models.policy_agent import reward_scale, seat_values
 from train.opponents import Games, Opponents, OpponentState, is_among
 from train.ops.advantages import per_seat_advantages
-from train.ops.chosen_rows import map_chosen_rows
+from train.ops.episodes import EpisodeStats, map_chosen_steps
 from train.ops.masked_categorical import sample_and_log_prob
 from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
 from train.ppo_config import Config
-
-Metrics = dict[str, jax.Array]  # float32[] each
-
-
-class EpisodeStats(NamedTuple):
-    """Length and returns of the current game."""
-
-    length: jax.Array  # int32[], steps
-    returns: jax.Array  # float32[num_players]
 
 
 class TrainState(NamedTuple):
@@ -138,47 +128,3 @@ def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, ste
     """
     cut_off = steps.truncated.at[-1].set(~steps.terminated[-1])
     return map_chosen_steps(functools.partial(seat_values, env, policy, params), steps.next_state, cut_off)
-
-
-def episode_metrics(env: jaxgames.Env[Any], steps: Transition) -> Metrics:
-    """Returns means over the games that ended in the rollout; NaN if no game ended."""
-    ended = steps.terminated | steps.truncated
-    num_episodes = ended.sum(dtype=jnp.float32)
-    of_winners = on_each_device(
-        functools.partial(winners_of, env), SHARDED_BY_BOARD, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD
-    )
-    winners = of_winners(steps.next_state, steps.terminated)
-    returns = steps.episode_stats.returns * ended[..., None]
-    sums = {
-        "episode_length": steps.episode_stats.length * ended,
-        "episode_truncated_rate": steps.truncated,
-        "episode_draw_rate": steps.terminated & ~winners.any(-1),
-        **{f"episode_win_rate/seat_{seat}": winners[..., seat] for seat in range(env.num_players)},
-        **{f"episode_return/seat_{seat}": returns[..., seat] for seat in range(env.num_players)},
-    }
-    if steps.learner_seats is not None:
-        learner, num_seats = steps.learner_seats, steps.learner_seats.sum(-1)
-        sums["episode_win_rate/learner"] = (winners & learner).any(-1)
-        sums["episode_return/learner"] = (returns * learner).sum(-1) / num_seats
-    return {"num_episodes": num_episodes} | {name: x.sum() / num_episodes for name, x in sums.items()}
-
-
-def winners_of(env: jaxgames.Env[Any], boards: Any, terminated: jax.Array) -> jax.Array:
-    """Returns bool[rollout_length, num_envs, num_players], the winners of the boards that terminated; else False.
-
-    Few boards have terminated, and in some games it takes long to find out who won. `env.winners` is False for others.
-    """
-    return map_chosen_steps(jax.vmap(env.winners), boards, terminated)
-
-
-def map_chosen_steps(function: Callable[[Any], jax.Array], boards: Any, chosen: jax.Array) -> jax.Array:
-    """Returns `function` of the boards after the chosen steps, [rollout_length, num_envs, ...]; 0 or unused elsewhere.
-
-    Args:
-      function: boards [num_envs, ...] -> [num_envs, ...], row by row.
-      boards: leaves [rollout_length, num_envs, ...].
-      chosen: bool[rollout_length, num_envs].
-    """
-    shape = chosen.shape
-    flat = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), boards)
-    return map_chosen_rows(function, flat, chosen.reshape(-1), chunk=shape[1]).reshape(*shape, -1)

@@ -1,8 +1,8 @@
-"""Default settings of `train.ppo`: one entry per game, presets of studies, and the demo.
+"""Default settings of `train.ppo` and `train.alphazero`: one entry per game, presets of studies, and the demo.
 
 The network depends on the game. If the board is a grid, `channels` puts 3 x 3 convolutions before the dense layers.
-Otherwise there are only dense layers. A game without an entry trains with the defaults of `train.ppo.Config`.
-docs/training/ppo.md shows the results of each entry and their cost.
+Otherwise there are only dense layers. A game without an entry trains with the defaults of the learner's `Config`.
+docs/training/ppo.md and docs/training/alphazero.md show the results of each entry and their cost.
 """
 
 from typing import Any
@@ -45,6 +45,72 @@ PRESETS: dict[str, dict[str, Any]] = {
         "learn_seats": (0,),
     },
 }
+
+# -- train.alphazero -----------------------------------------------------------------------------------------------
+
+ALPHAZERO_GRID: dict[str, Any] = {  # settings common to games on a grid that is not small
+    "channels": (32, 32),
+    "hidden_sizes": (256,),
+    "activation": "relu",
+    "learning_rate": 1e-3,
+    "gamma": 0.99,
+    "sampled_plies": 10,
+    "random_starts": 0.1,
+}
+ALPHAZERO: dict[str, dict[str, Any]] = {
+    "checkers": ALPHAZERO_GRID | {"total_steps": 2_000_000, "slots": 24},
+    "chinese_checkers": {
+        "total_steps": 1_000_000,
+        "hidden_sizes": (256, 256),
+        "activation": "relu",
+        "slots": 48,
+        "learning_rate": 1e-3,
+        "gamma": 0.995,
+        "random_starts": 0.1,
+    },
+    "chinese_checkers_diamond": {
+        "total_steps": 2_000_000,
+        "hidden_sizes": (256, 256, 256),
+        "activation": "relu",
+        "slots": 32,
+        "random_starts": 0.7,
+    },
+    "dots_and_boxes": ALPHAZERO_GRID | {"total_steps": 2_000_000, "gamma": 1.0, "random_starts": 0.3},
+    "minichess": ALPHAZERO_GRID | {"total_steps": 2_000_000, "slots": 48},
+}
+
+ALPHAZERO_PRESETS: dict[str, dict[str, Any]] = {
+    # Ahmad, Sturtevant and Bowling. The study collects 800 games per iteration, this loop steps: 384 boards of 50 steps
+    # are 800 games of 24 steps each. What the text leaves open is as in `train.alphazero.Config`; the sampled steps are
+    # those of Silver et al. 2017.
+    "paper": {
+        "env": "chinese_checkers_diamond(size=4, pieces=3, max_plies=50)",
+        "total_steps": 50 * 384 * 50,
+        "num_envs": 384,
+        "rollout_length": 50,
+        "search": "puct",
+        "simulations": 256,
+        "evaluation_simulations": 1024,
+        "slots": 20,
+        "gamma": 1.0,
+        "td_lambda": 1.0,
+        "truncation_is_draw": True,
+        "sampled_plies": 30,
+        "symmetries": False,
+        "replay_size": 384 * 50,  # the games of the iteration
+        "num_updates": 75,
+        "minibatch_size": 256,
+        "learning_rate": 1e-4,
+        "final_learning_rate": 1e-5,
+        "lr_drop_after": 20,
+        "l2_coef": 1e-5,
+        "weight_decay": 0.0,
+        "ema": 0.0,
+        "network": "resnet",
+    },
+}
+
+# -- the demo ------------------------------------------------------------------------------------------------------
 
 DEMO: dict[str, Any] = {  # of examples/demo.py: a longer run of a wider network than the game's entry
     "env": "chinese_checkers(size=2, num_players=6)",

@@ -175,6 +175,8 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     def from_arrays(cls, env: ChineseCheckersDiamond, arrays: dict[str, np.ndarray]) -> Self:
         if PLIES in arrays:
             raise ValueError(f"the analysis of {env} is not finished: resume it, and load the file of the result")
+        if missing := {"table", "max_moves"} - arrays.keys():
+            raise ValueError(f"the file holds no {' and no '.join(sorted(missing))} of {env}: solve the game again")
         table, max_moves = arrays["table"], int(arrays["max_moves"])
         if table.shape != (num_positions(env),) or table.dtype != np.uint8:
             raise ValueError(

@@ -141,11 +141,11 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
         """Returns int8[B, K], the boxes that each action of `children` completes; the mover stays where it is > 0."""
         indices = self._checked(indices)
         order, live = self._moves(indices)
-        return np.where(live, np.take_along_axis(self._gains_of_edges(indices), order, axis=1), 0).astype(np.int8)
+        return np.where(live, np.take_along_axis(self.gains_of_edges(indices), order, axis=1), 0).astype(np.int8)
 
     def worth(self, indices: np.ndarray) -> np.ndarray:
         """Returns int8[B, num_actions], the margin to go by each edge; any number for an edge that is drawn."""
-        gains = self._gains_of_edges(indices)
+        gains = self.gains_of_edges(indices)
         to_go = self.table[indices[:, None] | _edge_bits(self.env)]
         return np.where(gains > 0, gains + to_go, -to_go)
 
@@ -176,7 +176,7 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
         live = np.arange(self.max_moves) < self.max_moves - drawn.sum(1)[:, None]
         return np.argsort(drawn, axis=1, kind="stable"), live
 
-    def _gains_of_edges(self, indices: np.ndarray) -> np.ndarray:
+    def gains_of_edges(self, indices: np.ndarray) -> np.ndarray:
         """Returns int8[B, num_edges], the boxes that lack at most this edge."""
         gains = [sum(_contains(indices, rest).astype(np.int8) for rest in of) for of in rest_of_boxes(self.env)]
         return np.stack(gains, axis=1)

@@ -58,12 +58,12 @@ def analyse(
             plies += 1
             if plies > MAX_PLIES:
                 raise RuntimeError(f"a position ends after more than {MAX_PLIES} plies, which one byte cannot hold")
-            found = _sweep(table, fold, chunk, plies, update)
+            found = sweep(table, fold, chunk, plies, update)
             num_open, idle = num_open - found, 0 if found else idle + 1
             after_sweep(plies)
 
 
-def _sweep(table: np.ndarray, fold: Fold, chunk: int, plies: int, update: Callable[[int], object]) -> int:
+def sweep(table: np.ndarray, fold: Fold, chunk: int, plies: int, update: Callable[[int], object]) -> int:
     """Writes `plies` to the entries that this sweep decides; returns their number."""
     on_device = jnp.array(table, copy=True)
     waiting: deque[tuple[np.ndarray, jax.Array]] = deque()

@@ -66,7 +66,9 @@ def measure(
     _check(env, solution, plies, seat, strong_states)
     if solution.env.id == "dots_and_boxes":  # its mover does not alternate, and its values are margins
         margins = importlib.import_module("jaxgames.solvers.margins")  # when it is needed: a game's own module
-        return margins.measure_margins(env, act, solution, plies)
+        return margins.measure_margins(
+            env, act, solution, plies, seat=seat, values=values, strong_states=strong_states, on_states=on_states
+        )
     graph = graph_of(solution)
     policy = PolicyTable(solution, graph, act, seat, on_states)
     mirrored = policy if policy.is_symmetric() else PolicyTable(solution, graph, act, 1 - seat, no_progress)
@@ -186,33 +188,32 @@ def _share(holds: Mask) -> float:
 
 
 def _mistakes(graph: Graph, policy: PolicyTable, play: Play, strong: Indices) -> dict[str, Any]:
-    """Returns where the moves are that do not keep the value, as lists of rows.
-
-    A row has its number of `states`, those that are `decisive` (some move is a mistake), and of `mistakes`.
-    """
+    """Returns where the moves are that do not keep the value, as tables; see `_table`."""
     won = strong[graph.value[strong] == 1]
     tenths = np.ceil(SHARE_BINS * graph.num_best[won] / graph.num_moves[won]).astype(np.int64)
-    shares = _rows(graph, policy, won, tenths, "share")
+    shares = _table(graph, policy, won, tenths, "share")
     return {
-        "mistakes_by_ply": _rows(graph, policy, play.agent, play.ply, "ply"),
-        "mistakes_by_distance": _rows(graph, policy, strong, graph.distance[strong], "distance"),
-        "mistakes_by_share": [row | {"share": row["share"] / SHARE_BINS} for row in shares],
+        "mistakes_by_ply": _table(graph, policy, play.agent, play.ply, "ply"),
+        "mistakes_by_distance": _table(graph, policy, strong, graph.distance[strong], "distance"),
+        "mistakes_by_share": shares | {"share": [tenth / SHARE_BINS for tenth in shares["share"]]},
     }
 
 
-def _rows(graph: Graph, policy: PolicyTable, states: Indices, group: NDArray[Any], name: str) -> list[dict[str, Any]]:
-    """Returns a row for every number in `group`, which has one number per state; those below 0 are left out."""
+def _table(graph: Graph, policy: PolicyTable, states: Indices, group: NDArray[Any], name: str) -> dict[str, list[int]]:
+    """Returns columns with one entry for every number in `group`, which has a number per state.
+
+    The columns are the number, called `name`, the `states` that have it, how many of these are `decisive` (some move is
+    a mistake), and how many of the agent's moves are `mistakes`. States with a number below 0 are left out.
+    """
+    counted = group >= 0
+    size = group.max(initial=-1) + 1
     wrong = ~graph.keeps_value(states, policy.children(states))
-    decisive = _is_decisive(graph, states)
-    counts = [
-        np.bincount(group[(group >= 0) & chosen], minlength=group.max(initial=-1) + 1)
-        for chosen in (True, decisive, wrong)
-    ]
-    return [
-        {name: number, "states": int(of_all), "decisive": int(of_decisive), "mistakes": int(of_wrong)}
-        for number, (of_all, of_decisive, of_wrong) in enumerate(zip(*counts, strict=True))
-        if of_all
-    ]
+    of_all, decisive, mistakes = (
+        np.bincount(group[counted & chosen], minlength=size) for chosen in (True, _is_decisive(graph, states), wrong)
+    )
+    numbers = np.flatnonzero(of_all)
+    columns = {name: numbers, "states": of_all[numbers], "decisive": decisive[numbers], "mistakes": mistakes[numbers]}
+    return {name: column.tolist() for name, column in columns.items()}
 
 
 # -- values --------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 
 import jaxgames
 from jaxgames import solvers
+from jaxgames.solvers import solution
 
 
 @functools.cache
@@ -25,20 +26,72 @@ def test_saved_solution_is_read_back(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.plies(states), small().plies(states))
 
 
-@pytest.mark.parametrize("place", [0, 10, 100, -100, -1])
-def test_altered_file_is_refused(tmp_path: Path, place: int) -> None:
+def test_file_with_one_altered_byte_is_refused(tmp_path: Path) -> None:
+    """Wherever it is: in the table, in the directory of the archive, in the checksum."""
     path = tmp_path / "33.npz"
     small().save(path)
-    data = bytearray(path.read_bytes())
-    data[place] ^= 1
-    path.write_bytes(data)
-    with pytest.raises(ValueError, match=r"altered|no file of jaxgames\.solvers"):
-        solvers.load(path)
+    data = path.read_bytes()
+    for place in [*range(0, len(data), 8), len(data) - 1]:
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        with pytest.raises(ValueError, match=r"was altered|no file of jaxgames\.solvers"):
+            solvers.load(path)
 
 
 def test_file_that_is_cut_short_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "33.npz"
     small().save(path)
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(ValueError, match="cut short"):
+    data = path.read_bytes()
+    for length in (len(data) - 1, len(data) // 2, 10):
+        path.write_bytes(data[:length])
+        with pytest.raises(ValueError, match="cut short"):
+            solvers.load(path)
+
+
+def test_file_that_is_no_solution_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("PKs are fine")
+    np.savez(tmp_path / "other.npz", table=np.zeros(3))
+    (tmp_path / "empty").write_bytes(b"")
+    for name, problem in (("text", "is no solution"), ("other.npz", "is no solution"), ("empty", "is no file of")):
+        with pytest.raises(ValueError, match=problem):
+            solvers.load(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        solvers.load(tmp_path / "missing.npz")
+
+
+def test_file_of_another_format_or_version_of_the_game_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "33.npz"
+    with monkeypatch.context() as patch:
+        patch.setattr(solution, "FORMAT", 7)
+        small().save(path)
+    with pytest.raises(ValueError, match="has format 7, and this version reads format 1: solve the game again"):
+        solvers.load(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(small().env), "version", 3)
+        small().save(path)
+    with pytest.raises(ValueError, match=r"solves version 3 of chinese_checkers_diamond.* this is version 1"):
+        solvers.load(path)
+
+
+def test_file_of_another_game_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "33.npz"
+    small().save(path)
+    with pytest.raises(ValueError, match=r"solves chinese_checkers_diamond\(size=3.*, not .*\(size=4"):
+        solvers.load(path, jaxgames.make("chinese_checkers_diamond(size=4, pieces=3)"))
+    assert solvers.load(path, jaxgames.make("chinese_checkers_diamond(size=3, pieces=3, max_plies=9)")).fits(
+        small().env
+    )
+    solution.write_file(path, jaxgames.make("checkers"), {})
+    with pytest.raises(ValueError, match="the games that can be solved, not checkers"):
+        solvers.load(path)
+
+
+def test_file_with_a_table_of_another_size_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "33.npz"
+    solution.write_file(path, small().env, {"table": np.zeros(1681, np.uint8), "max_moves": np.array(8)})
+    with pytest.raises(ValueError, match=r"expected uint8\[1680\], one byte per position of .*, not uint8\[1681\]"):
+        solvers.load(path)
+    solution.write_file(path, small().env, {"max_moves": np.array(8)})
+    with pytest.raises(ValueError, match=r"holds no table .*"):
         solvers.load(path)

@@ -118,30 +118,29 @@ def test_mistakes_are_counted_where_they_are(name: str) -> None:
     plies = {
         each: ply for each, ply in reached.items() if each in rules.moves and strength_reference.seat_of(each) == 0
     }
-    assert measures["mistakes_by_ply"] == rows(rules, policy, plies, "ply")
+    assert measures["mistakes_by_ply"] == table(rules, policy, plies, "ply")
     shares: dict[str, float] = {}
     for each, following in rules.moves.items():
         if strength_reference.seat_of(each) == 0 and rules.value[each] == 1:
             winning = sum(rules.value[after] == -1 for after in following.values())
             shares[each] = math.ceil(10 * winning / len(following)) / 10
-    assert measures["mistakes_by_share"] == rows(rules, policy, shares, "share")
-    reachable = sum(row["states"] for row in measures["mistakes_by_distance"])
-    assert len(plies) <= reachable <= measures["strong_states"]
+    assert measures["mistakes_by_share"] == table(rules, policy, shares, "share")
+    assert len(plies) <= sum(measures["mistakes_by_distance"]["states"]) <= measures["strong_states"]
     wrong = round((1 - measures["strong_action"]) * measures["strong_states"])
-    assert sum(row["mistakes"] for row in measures["mistakes_by_share"]) == wrong
+    assert sum(measures["mistakes_by_share"]["mistakes"]) == wrong
 
 
-def rows(
+def table(
     rules: strength_reference.Game, policy: strength_reference.Policy, group: Mapping[str, float], name: str
-) -> list[dict[str, Any]]:
+) -> dict[str, list[Any]]:
     """The table of mistakes of some positions by group."""
-    found: list[dict[str, Any]] = []
-    for number in sorted(set(group.values())):
+    columns: dict[str, list[Any]] = {name: sorted(set(group.values())), "states": [], "decisive": [], "mistakes": []}
+    for number in columns[name]:
         positions = [each for each in group if group[each] == number]
-        decisive = sum(strength_reference.is_decisive(rules, each) for each in positions)
-        wrong = sum(not strength_reference.keeps(rules, policy, each) for each in positions)
-        found.append({name: number, "states": len(positions), "decisive": decisive, "mistakes": wrong})
-    return found
+        columns["states"].append(len(positions))
+        columns["decisive"].append(sum(strength_reference.is_decisive(rules, each) for each in positions))
+        columns["mistakes"].append(sum(not strength_reference.keeps(rules, policy, each) for each in positions))
+    return columns
 
 
 # -- values --------------------------------------------------------------------------------------------------------

@@ -66,9 +66,12 @@ class PolicyAgent:
             probabilities = mask & (np.arange(mask.shape[-1]) == _best(logits, mask)[:, None])
         else:
             probabilities = jnp.where(mask, jax.nn.softmax(jnp.where(mask, logits, MASKED_LOGIT)), 0)
-        values = seat_values(self.env, self.policy, self.params, states) / reward_scale(self.env)
         over = states.terminated | states.truncated
-        return Analysis(probabilities.astype(jnp.float32), jnp.where(over[:, None], 0, values))
+        return Analysis(probabilities.astype(jnp.float32), jnp.where(over[:, None], 0, self.values(states)))
+
+    def values(self, states: Any) -> jax.Array:
+        """Returns float32[B, num_players], each seat's value in the env's unit of reward."""
+        return seat_values(self.env, self.policy, self.params, states) / reward_scale(self.env)
 
     def _logits(self, states: Any) -> tuple[jax.Array, jax.Array]:
         """Returns logits divided by the temperature, and the actions to choose from: both [B, num_actions]."""

@@ -1,0 +1,136 @@
+"""Agents that search.
+
+    MCTSAgent(env, evaluate, SearchConfig(simulations=64), params)      with a network, or any other function
+    agents.make("mcts(simulations=1000)", env)                          UCT: with random games to the end
+
+A batch whose trees would take more than `MAX_TREE_BYTES` is searched in parts, one after the other.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxgames import agents
+from jaxgames._checks import ParameterError
+from jaxgames.agents import Agent, Analysis
+from jaxgames.env import Env
+from jaxgames.mcts.config import Evaluate, SearchConfig
+from jaxgames.mcts.rollouts import UctConfig, uct_search
+from jaxgames.mcts.search import SearchResult, bytes_per_node, node_bytes, search
+
+MAX_TREE_BYTES = 2**30  # of the trees of all boards that are searched at once
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class MCTSAgent:
+    """Plays the best action of a tree search with a function that gives logits and values."""
+
+    on_device: ClassVar[bool] = True
+    env: Env[Any] = field(metadata={"static": True})
+    evaluate: Evaluate = field(metadata={"static": True})
+    config: SearchConfig = field(metadata={"static": True})
+    params: Any  # a pytree for `evaluate`
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        return self.search(key, states).action
+
+    def analyse(self, states: Any) -> Analysis:
+        """Returns the weights of a search as probabilities, and its values. Its noise has one fixed key."""
+        result = self.search(jax.random.key(0), states)
+        boards = jnp.arange(result.action.shape[0])[:, None]
+        nothing = jnp.zeros((result.action.shape[0], self.env.num_actions))
+        return Analysis(nothing.at[boards, result.slots].add(result.weights), result.values)
+
+    def search(self, key: jax.Array, states: Any) -> SearchResult:
+        """Returns the result of `jaxgames.mcts.search` on every board of a batch."""
+
+        def search_part(key: jax.Array, states: Any) -> SearchResult:
+            return search(self.env, self.evaluate, self.config, key, self.params, states)
+
+        return _in_parts(search_part, self.config.simulations * bytes_per_node(self.env, self.config), key, states)
+
+    def __str__(self) -> str:
+        return f"search({self.evaluate}, {self.config})"
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class UctAgent:
+    """Plays the most visited action of UCT, a tree search that values boards by rollouts."""
+
+    on_device: ClassVar[bool] = True
+    env: Env[Any] = field(metadata={"static": True})
+    config: UctConfig = field(metadata={"static": True})
+    playout: Agent  # plays all seats of the rollouts
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        def search_part(key: jax.Array, states: Any) -> jax.Array:
+            return uct_search(self.env, self.playout, self.config, key, states).action
+
+        num_slots = self.config.num_slots(self.env.num_actions)
+        bytes_per_board = self.config.simulations * node_bytes(self.env, num_slots, self.config.simulations)
+        return _in_parts(search_part, bytes_per_board, key, states)
+
+    def __str__(self) -> str:
+        """Returns the text that `mcts` reads."""
+        changed = [
+            f"{name}={getattr(self.config, name)!r}"
+            for name, default in vars(UctConfig()).items()
+            if name == "simulations" or getattr(self.config, name) != default
+        ]
+        playout = [] if str(self.playout) == "random" else [f"playout={str(self.playout)!r}"]
+        return f"mcts({', '.join(changed + playout)})"
+
+
+def mcts(
+    env: Env[Any],
+    simulations: int = 1000,
+    rollouts: int = 1,
+    max_rollout_steps: int = 1000,
+    playout: str = "random",
+    uct_c: float = 2**0.5,
+    slots: int | None = None,
+    seats: str = "max_n",
+    epsilon: float | None = None,
+) -> Agent:
+    """Returns UCT as an agent; the arguments after `env` are those of `UctConfig`.
+
+    Args:
+      playout: the agent that plays all seats of the rollouts, for `jaxgames.agents.make`; it must be on the device.
+      epsilon: the probability of a uniformly random legal action instead.
+
+    Raises ParameterError (a ValueError) for a value that is not allowed, or for a game of chance.
+    """
+    config = UctConfig(simulations, rollouts, max_rollout_steps, uct_c, slots, seats)
+    if env.needs_key:
+        raise ParameterError(f"mcts needs a game without chance, and {env.id} has random events")
+    player = agents.make(playout, env)
+    if not player.on_device:
+        raise ParameterError(f"playout must be an agent on the device, such as random or greedy, not {playout!r}")
+    agent = UctAgent(env, config, player)
+    return agent if epsilon is None else agents.with_epsilon(env, agent, epsilon)
+
+
+def _in_parts(search: Callable[[jax.Array, Any], Any], bytes_per_board: int, key: jax.Array, states: Any) -> Any:
+    """Returns `search(key, states)`, where a large batch is searched in equal parts, each with its own key.
+
+    The last part is filled up with copies of the first board.
+    """
+    batch = jax.tree.leaves(states)[0].shape[0]
+    num_parts = max(1, -(-batch * bytes_per_board // MAX_TREE_BYTES))
+    if num_parts == 1:
+        return search(key, states)
+    size = -(-batch // num_parts)
+    num_parts = -(-batch // size)
+
+    def split(leaf: jax.Array) -> jax.Array:
+        filled = jnp.concatenate([leaf, jnp.repeat(leaf[:1], num_parts * size - batch, 0)])
+        return filled.reshape(num_parts, size, *leaf.shape[1:])
+
+    keys = jax.random.split(key, num_parts)
+    results = jax.lax.map(lambda part: search(*part), (keys, jax.tree.map(split, states)))
+    return jax.tree.map(lambda leaf: leaf.reshape(num_parts * size, *leaf.shape[2:])[:batch], results)

@@ -1,0 +1,92 @@
+"""The settings of a search, and the function that it asks for logits and values."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxgames._checks import ParameterError, ParameterTypeError, check_choice, check_int, check_probability
+
+POLICIES = ("gumbel", "puct")
+SEATS = ("paranoid", "max_n")
+MAX_SIMULATIONS = 100_000
+DEFAULT_SLOTS = 64
+
+
+class Evaluation(NamedTuple):
+    """The logits and values that a function gives for every board of a batch."""
+
+    logits: jax.Array  # float32[B, num_actions], of the mover's actions; those of illegal actions are not used
+    values: jax.Array  # float32[B, num_players], the expected discounted return of each seat from this board on
+
+
+Evaluate = Callable[[Any, Any], Evaluation]  # of params (a pytree) and states (a batch); hashable
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """The settings of a search. They are hashable, so they can be a static argument under `jax.jit`.
+
+    Args:
+      simulations: boards that the search adds to the tree of each root.
+      policy: "gumbel" (Danihelka et al., 2022) or "puct" (Silver et al., 2018).
+      slots: K, the actions that a node can try: the legal ones with the highest logits. None: 64. A game with fewer
+        actions has a slot for each.
+      max_considered: actions that the Gumbel search tries at the root.
+      gumbel_scale: scale of the Gumbel noise at the root. 0: the search is deterministic.
+      dirichlet_fraction: share of Dirichlet noise in the root's prior probabilities, from 0 to 1.
+      dirichlet_alpha: the concentration of this noise is `dirichlet_alpha` / the number of legal actions.
+      gamma: discount of a turn. A submove after which the same seat moves again is not discounted.
+      seats: how seats choose in the tree. "max_n": each seat prefers its own return. "paranoid": the root's seat
+        prefers its own return, all others prefer that this return is low. In a zero-sum game of two both are the same.
+      value_scale: weight of the values beside the logits in the Gumbel search.
+      maxvisit_init: visits that are added to the highest count in this weight.
+      pb_c_init: exploration constant of PUCT.
+      pb_c_base: visits after which the exploration of PUCT grows noticeably.
+      value_epsilon: smallest difference of returns that the search stretches to 1. Without it, noise in equal values
+        would decide.
+    """
+
+    simulations: int = 64
+    policy: str = "gumbel"
+    slots: int | None = None
+    max_considered: int = 16
+    gumbel_scale: float = 0.0
+    dirichlet_fraction: float = 0.0
+    dirichlet_alpha: float = 10.0
+    gamma: float = 1.0
+    seats: str = "paranoid"
+    value_scale: float = 0.1
+    maxvisit_init: float = 50.0
+    pb_c_init: float = 1.25
+    pb_c_base: float = 19652.0
+    value_epsilon: float = 0.01
+
+    def __post_init__(self) -> None:
+        check_int("simulations", self.simulations, 1, MAX_SIMULATIONS)
+        check_choice("policy", self.policy, POLICIES)
+        if self.slots is not None:
+            check_int("slots", self.slots, 1, 2**31 - 1, " or None")
+        check_int("max_considered", self.max_considered, 1, 2**31 - 1)
+        check_choice("seats", self.seats, SEATS)
+        check_probability("dirichlet_fraction", self.dirichlet_fraction)
+        check_probability("gamma", self.gamma)
+        for name in ("gumbel_scale", "value_scale", "maxvisit_init", "pb_c_init"):
+            check_number(name, getattr(self, name), zero=True)
+        for name in ("dirichlet_alpha", "pb_c_base", "value_epsilon"):
+            check_number(name, getattr(self, name), zero=False)
+
+    def num_slots(self, num_actions: int) -> int:
+        """Returns K for a game with `num_actions` actions."""
+        return min(num_actions, DEFAULT_SLOTS if self.slots is None else self.slots)
+
+
+def check_number(name: str, value: object, zero: bool) -> None:
+    """Raises ParameterError unless `value` is a finite number above 0, or 0 where `zero` allows it."""
+    allowed = f"{name} must be a finite number {'from 0 on' if zero else 'above 0'}"
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
+        raise ParameterTypeError(f"{allowed}, not {value!r}")
+    if not np.isfinite(value) or value < 0 or (value == 0 and not zero):
+        raise ParameterError(f"{allowed}, not {value}")

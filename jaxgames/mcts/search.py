@@ -1,0 +1,238 @@
+"""Tree search on a batch of boards, with any function that gives logits and values.
+
+    config = SearchConfig(simulations=64)
+    result = search(env, evaluate, config, key, params, states)
+    states = jax.vmap(env.step)(states, result.action)
+
+The tree, the descent and the backup: `jaxgames/mcts/tree.py`. The rules of selection: `jaxgames/mcts/selection.py`.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxgames._checks import written_shape
+from jaxgames.env import Env
+from jaxgames.mcts import tree as trees
+from jaxgames.mcts.config import Evaluate, Evaluation, SearchConfig
+from jaxgames.mcts.limits import without_length
+from jaxgames.mcts.selection import Rule, rule_of
+from jaxgames.mcts.tree import MASKED_LOGIT, NO_NODE, PADDING, Leaf, Path, Tree
+from jaxgames.wrappers import AutoReset
+
+LOGIT_RANGE = 12.0  # a legal action counts as at most this much less likely than the best one
+
+
+class SearchResult(NamedTuple):
+    """What a search finds at the root of every board of a batch."""
+
+    action: jax.Array  # int32[B], the best action; not used on a finished board
+    slots: jax.Array  # int32[B, K], the actions that the root could try; -1 in padding
+    weights: jax.Array  # float32[B, K], the improved probabilities of these actions; 0 in padding
+    visits: jax.Array  # int32[B, K], simulations through each of them
+    values: jax.Array  # float32[B, num_players], mean return of each seat over the simulations and the evaluation
+
+
+def search(
+    env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any
+) -> SearchResult:
+    """Returns what a tree search finds on every board. It is compiled, and can be part of a compiled program.
+
+    Args:
+      env: a game without chance, of any number of seats.
+      evaluate: `evaluate(params, states)` returns an `Evaluation` of a batch of boards. It is static under `jax.jit`,
+        so it must be hashable; what changes between calls belongs to `params`.
+      config: the settings; static too.
+      key: PRNG key of the noise at the root. Without noise the result does not depend on it.
+      params: a pytree for `evaluate`, such as the parameters of a network.
+      states: boards with a leading axis of B. Some can be finished; their results are not used.
+
+    Raises:
+      ValueError: a game of chance, one board in place of a batch, or an evaluation of the wrong shape.
+      TypeError: an `evaluate` that is not hashable.
+      ImportError: mctx is missing (extra `search`).
+    """
+    if getattr(type(evaluate), "__hash__", None) is None:
+        raise TypeError(
+            f"evaluate must be hashable, such as a function or a frozen dataclass, not {evaluate!r}: "
+            "pass its arrays as params"
+        )
+    env, states = playable(env, states)
+    return _search(env, evaluate, config, key, params, states)
+
+
+@functools.partial(jax.jit, static_argnames=("env", "evaluate", "config"))
+def _search(
+    env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any
+) -> SearchResult:
+    return read(*search_tree(env, evaluate, config, key, params, states))
+
+
+def search_tree(
+    env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any
+) -> tuple[Tree, Rule]:
+    """Returns the whole trees of a search, and the rule that it selects by; the arguments are those of `search`.
+
+    Boards do not restart, and their counters of length begin at 0: see `playable`.
+    """
+    noise_key, gumbel_key = jax.random.split(key)
+
+    def assess(states: Any, key: jax.Array) -> Evaluation:
+        return evaluate(params, states)
+
+    num_slots = config.num_slots(env.num_actions)
+    expand = Expand(env, assess, num_slots, criterion_of(config.seats, states.current_player))
+    root = expand(states, noise_key)
+    root = root._replace(logits=_with_noise(noise_key, root, config))
+    gumbel = jnp.zeros_like(root.logits)
+    if config.gumbel_scale > 0:
+        gumbel = config.gumbel_scale * jax.random.gumbel(gumbel_key, gumbel.shape)
+    rule = rule_of(config, gumbel)
+    return grow(expand, rule, root, config.simulations, config.gamma, key), rule
+
+
+class Expand(NamedTuple):
+    """Makes nodes of boards: `expand(states, key)`."""
+
+    env: Env[Any]
+    assess: Callable[[Any, jax.Array], Evaluation]  # of states and a key
+    num_slots: int
+    criterion: trees.Criterion
+
+    def __call__(self, states: Any, key: jax.Array) -> Leaf:
+        """Returns the boards with their values, and the legal actions of the highest logits as their slots."""
+        logits, values = self._checked(self.assess(states, key), states)
+        mask = jax.vmap(self.env.legal_action_mask)(states)
+        values = jnp.where(states.terminated[:, None], 0.0, values.astype(jnp.float32))
+        logits = jnp.where(mask, logits.astype(jnp.float32), MASKED_LOGIT)
+        logits = jnp.maximum(logits, logits.max(-1, keepdims=True) - LOGIT_RANGE)
+        logits, actions = jax.lax.top_k(jnp.where(mask, logits, MASKED_LOGIT), self.num_slots)
+        return Leaf(
+            states=states,
+            values=values,
+            raw_value=self.criterion(values, states.current_player),
+            actions=jnp.where(logits > MASKED_LOGIT, actions, PADDING),
+            logits=logits,
+        )
+
+    def _checked(self, evaluation: Evaluation, states: Any) -> Evaluation:
+        """Returns the evaluation. Raises ValueError unless its shapes fit the boards."""
+        batch = states.terminated.shape[0]
+        expected = ((batch, self.env.num_actions), (batch, self.env.num_players))
+        shapes = tuple(jnp.shape(array) for array in evaluation)
+        if shapes != expected:
+            found = " and ".join(f"[{', '.join(map(str, shape))}]" for shape in shapes)
+            raise ValueError(
+                f"evaluate must return logits [{batch}, num_actions = {self.env.num_actions}] and values "
+                f"[{batch}, num_players = {self.env.num_players}] for {batch} boards, not {found}"
+            )
+        return evaluation
+
+
+def criterion_of(seats: str, root: jax.Array) -> trees.Criterion:
+    """Returns the criterion by which the seats choose; `root` is the seat to move at each root, int32[B]."""
+
+    def max_n(returns: jax.Array, seat: jax.Array) -> jax.Array:
+        return jnp.take_along_axis(returns, seat[:, None], 1)[:, 0]
+
+    def paranoid(returns: jax.Array, seat: jax.Array) -> jax.Array:
+        of_root = max_n(returns, root)
+        return jnp.where(seat == root, of_root, -of_root)
+
+    return max_n if seats == "max_n" else paranoid
+
+
+def grow(expand: Expand, rule: Rule, root: Leaf, simulations: int, gamma: float, key: jax.Array) -> Tree:
+    """Returns the trees after the simulations, each of which adds a node to the tree of every board."""
+
+    def simulate(simulation: jax.Array, carry: tuple[Tree, Path]) -> tuple[Tree, Path]:
+        tree, path = carry
+        path = trees.descend(tree, path, rule.at_root, rule.below)
+        leaf = expand(_stepped(expand.env, tree, path), jax.random.fold_in(key, simulation))
+        node = simulation + 1
+        tree = trees.add(tree, path, leaf, node)
+        end = jnp.where(path.child == NO_NODE, node, path.child)
+        return trees.back_up(tree, path, end, leaf.values, gamma, expand.criterion), path
+
+    tree = trees.plant(root, simulations + 1, expand.env.num_actions)
+    tree, _ = jax.lax.fori_loop(0, simulations, simulate, (tree, trees.room_for_path(tree)))
+    return tree
+
+
+def read(tree: Tree, rule: Rule) -> SearchResult:
+    """Returns what the trees have found."""
+    slots = trees.at(tree, 0)
+    best, weights = rule.decide(slots)
+    return SearchResult(
+        action=jnp.maximum(jnp.take_along_axis(slots.actions, best[:, None], 1)[:, 0], 0),
+        slots=slots.actions,
+        weights=jnp.where(slots.actions == PADDING, 0.0, weights),
+        visits=slots.visits,
+        values=tree.root_returns / tree.visits.shape[1],
+    )
+
+
+def bytes_per_node(env: Env[Any], config: SearchConfig) -> int:
+    """Returns the bytes that a node of the tree takes: its board, its value and its slots."""
+    return node_bytes(env, config.num_slots(env.num_actions), config.simulations)
+
+
+def node_bytes(env: Env[Any], num_slots: int, simulations: int) -> int:
+    """Returns the bytes of a node with K slots: logit, visits, mean, action and child for each."""
+    indices = (trees.smallest_int(highest) for highest in (env.num_actions, simulations + 1))
+    return env.state_bytes + 4 + num_slots * (12 + sum(index.itemsize for index in indices))
+
+
+def playable(env: Env[Any], states: Any) -> tuple[Env[Any], Any]:
+    """Returns the game and its boards as they have a place in a tree: they do not restart, nor count their length.
+
+    Raises ValueError for a game of chance, or for one board in place of a batch.
+    """
+    if env.needs_key:
+        raise ValueError(f"a search needs a game without chance, and {env.id} has random events")
+    while isinstance(env, AutoReset):
+        env, states = env.unwrapped, states.board
+    if jnp.ndim(states.terminated) != 1:
+        found = written_shape(jnp.shape(states.terminated)) or "one board"
+        raise ValueError(f"expected boards with one leading axis, not {found}: jax.tree.map(lambda x: x[None], state)")
+    return env, jax.vmap(functools.partial(without_length, env))(states)
+
+
+def step_legally(env: Env[Any], states: Any, actions: jax.Array) -> Any:
+    """Returns the boards after legal actions. The result for a finished board or an illegal action is not to be used.
+
+    `env.step` would check the actions, which takes as long as the step itself.
+    """
+    return jax.vmap(lambda state, action: env._step(state, action, None))(states, actions)  # pyright: ignore[reportPrivateUsage]  # of this library
+
+
+def choose_boards(choice: jax.Array, states: Any, others: Any) -> Any:
+    """Returns the boards of `states` where `choice`, bool[B], is True, and those of `others` elsewhere."""
+
+    def choose(leaf: jax.Array, other: jax.Array) -> jax.Array:
+        return jnp.where(choice.reshape(-1, *[1] * (leaf.ndim - 1)), leaf, other)
+
+    return jax.tree.map(choose, states, others)
+
+
+def _stepped(env: Env[Any], tree: Tree, path: Path) -> Any:
+    """Returns the boards at the ends of the paths: after the last action, or a board of the tree that is over."""
+    parents = trees.boards_at(tree, path.parent)
+    after = step_legally(env, parents, trees.actions_at(tree, path.parent, path.slot))
+    return choose_boards(path.child == NO_NODE, after, trees.boards_at(tree, jnp.maximum(path.child, 0)))
+
+
+def _with_noise(key: jax.Array, root: Leaf, config: SearchConfig) -> jax.Array:
+    """Returns float32[B, K], the root's logits after a mixture with Dirichlet noise over its actions."""
+    if config.dirichlet_fraction == 0:
+        return root.logits
+    is_action = root.actions != PADDING
+    alpha = config.dirichlet_alpha / jnp.maximum(is_action.sum(-1, keepdims=True), 1)
+    drawn = jax.random.loggamma(key, jnp.broadcast_to(alpha, is_action.shape))
+    noise = jax.nn.softmax(jnp.where(is_action, drawn, MASKED_LOGIT))
+    mixed = (1 - config.dirichlet_fraction) * jax.nn.softmax(root.logits) + config.dirichlet_fraction * noise
+    tiny = jnp.finfo(jnp.float32).tiny
+    return jnp.where(is_action, jnp.log(jnp.maximum(mixed, tiny)), MASKED_LOGIT)

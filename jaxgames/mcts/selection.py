@@ -1,0 +1,179 @@
+"""The rules by which a search selects a slot: Gumbel and PUCT, as mctx has them, and UCT.
+
+mctx's functions read a tree. Each of them sees a node of ours as a tree of one node, in which the value of a child is
+already the return by the criterion of the seat that moves. So its rewards are 0 and its discounts 1.
+"""
+
+import functools
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.mcts.config import SearchConfig
+from jaxgames.mcts.tree import PADDING, Slots
+
+
+class Rule(Protocol):
+    """How a search selects slots, and what it makes of the root at the end."""
+
+    def at_root(self, slots: Slots) -> jax.Array:
+        """Returns int32[B], the slot of the root to visit."""
+        ...
+
+    def below(self, slots: Slots) -> jax.Array:
+        """Returns int32[B], the slot of another node to visit."""
+        ...
+
+    def decide(self, slots: Slots) -> tuple[jax.Array, jax.Array]:
+        """Returns the best slot of the root, int32[B], and the improved policy, float32[B, K]; padding is not used."""
+        ...
+
+
+def rule_of(config: SearchConfig, gumbel: jax.Array) -> Rule:
+    """Returns the rule of a config; `gumbel` is noise at the root, float32[B, K]."""
+    return Gumbel(config, gumbel) if config.policy == "gumbel" else Puct(config)
+
+
+@dataclass(frozen=True)
+class Gumbel:
+    """Sequential halving with Gumbel noise at the root, and the deterministic rule of the same paper below it.
+
+    Source: Danihelka et al., Policy improvement by planning with Gumbel, ICLR 2022.
+    """
+
+    config: SearchConfig
+    gumbel: jax.Array  # float32[B, K], noise at the root
+
+    def at_root(self, slots: Slots) -> jax.Array:
+        rule = functools.partial(
+            _mctx().gumbel_muzero_root_action_selection,
+            None,
+            num_simulations=self.config.simulations,
+            max_num_considered_actions=min(self.config.max_considered, slots.visits.shape[-1]),
+            qtransform=self._transform,
+        )
+        return jax.vmap(lambda row, noise: rule(_as_tree(row, noise), 0))(slots, self.gumbel)
+
+    def below(self, slots: Slots) -> jax.Array:
+        rule = functools.partial(
+            _mctx().gumbel_muzero_interior_action_selection, None, depth=None, qtransform=self._transform
+        )
+        return jax.vmap(lambda row: rule(_as_tree(row), 0))(slots)
+
+    def decide(self, slots: Slots) -> tuple[jax.Array, jax.Array]:
+        """Returns the best of the most visited slots, and the softmax of logits and completed values."""
+        improved = slots.logits + jax.vmap(lambda row: self._transform(_as_tree(row), 0))(slots)
+        best = jnp.where(_most_visited(slots), self.gumbel + improved, -jnp.inf).argmax(-1)
+        return best.astype(jnp.int32), jax.nn.softmax(improved)
+
+    @property
+    def _transform(self) -> Any:
+        return functools.partial(
+            _mctx().qtransform_completed_by_mix_value,
+            value_scale=self.config.value_scale,
+            maxvisit_init=self.config.maxvisit_init,
+            epsilon=self.config.value_epsilon,
+        )
+
+
+@dataclass(frozen=True)
+class Puct:
+    """Visits where the prior probability is high, or the value so far.
+
+    Source: Silver et al., A general reinforcement learning algorithm that masters chess, shogi and Go, 2018.
+    """
+
+    config: SearchConfig
+
+    def at_root(self, slots: Slots) -> jax.Array:
+        return self.below(slots)
+
+    def below(self, slots: Slots) -> jax.Array:
+        mctx = _mctx()
+        rule = functools.partial(
+            mctx.muzero_action_selection,
+            jax.random.key(0),  # of tiny noise that breaks ties: the same on equal boards
+            depth=0,  # mctx masks the padding of roots only, so every node is one
+            pb_c_init=self.config.pb_c_init,
+            pb_c_base=self.config.pb_c_base,
+            qtransform=functools.partial(mctx.qtransform_by_parent_and_siblings, epsilon=self.config.value_epsilon),
+        )
+        return jax.vmap(lambda row: rule(_as_tree(row), 0))(slots)
+
+    def decide(self, slots: Slots) -> tuple[jax.Array, jax.Array]:
+        """Returns the most visited slot, of equal ones that with the lowest action, and the shares of the visits."""
+        return _most_visited_and_shares(slots)
+
+
+@dataclass(frozen=True)
+class Uct:
+    """The slot of the highest upper confidence bound; first those without visits.
+
+    With Q the mean return of a slot, n its visits and N those of all slots, it is
+
+        argmax Q + c * sqrt(log N / n)
+
+    Source: Kocsis and Szepesvári, Bandit based Monte-Carlo planning, 2006.
+    """
+
+    c: float  # in the unit of the returns
+
+    def at_root(self, slots: Slots) -> jax.Array:
+        return self.below(slots)
+
+    def below(self, slots: Slots) -> jax.Array:
+        visits = slots.visits.astype(jnp.float32)
+        log_visits = jnp.log(jnp.maximum(visits.sum(-1, keepdims=True), 1.0))
+        bound = slots.values + self.c * jnp.sqrt(log_visits / jnp.maximum(visits, 1.0))
+        bound = jnp.where(slots.visits == 0, jnp.inf, bound)
+        return jnp.where(slots.actions == PADDING, -jnp.inf, bound).argmax(-1).astype(jnp.int32)
+
+    def decide(self, slots: Slots) -> tuple[jax.Array, jax.Array]:
+        """Returns the most visited slot, of equal ones that with the lowest action, and the shares of the visits."""
+        return _most_visited_and_shares(slots)
+
+
+def _most_visited(slots: Slots) -> jax.Array:
+    """Returns bool[B, K], the slots with an action that have the most visits."""
+    is_action = slots.actions != PADDING
+    return is_action & (slots.visits == jnp.where(is_action, slots.visits, 0).max(-1, keepdims=True))
+
+
+def _most_visited_and_shares(slots: Slots) -> tuple[jax.Array, jax.Array]:
+    """Returns the most visited slot, int32[B], with the lowest action of equal ones, and all shares, float32[B, K]."""
+    actions = jnp.where(_most_visited(slots), slots.actions, np.iinfo(np.int32).max)
+    shares = slots.visits / jnp.maximum(slots.visits.sum(-1, keepdims=True), 1)
+    return actions.argmin(-1).astype(jnp.int32), shares.astype(jnp.float32)
+
+
+def _as_tree(row: Slots, gumbel: jax.Array | None = None) -> Any:
+    """Returns a tree of mctx with one node: the slots of one board, arrays [K]."""
+    mctx, visits = _mctx(), row.visits.sum()
+    return mctx.Tree(
+        node_visits=(visits + 1)[None],
+        raw_values=row.raw_value[None],
+        node_values=((row.raw_value + (row.visits * row.values).sum()) / (visits + 1))[None],
+        parents=None,
+        action_from_parent=None,
+        children_index=row.actions[None],  # mctx reads the number of slots from its shape
+        children_prior_logits=row.logits[None],
+        children_visits=row.visits[None],
+        children_rewards=jnp.zeros_like(row.values)[None],
+        children_discounts=jnp.ones_like(row.values)[None],
+        children_values=row.values[None],
+        embeddings=None,
+        root_invalid_actions=row.actions == PADDING,
+        extra_data=None if gumbel is None else mctx.GumbelMuZeroExtraData(root_gumbel=gumbel),
+    )
+
+
+def _mctx() -> Any:
+    """Returns the module mctx. Raises ImportError, which names what to install, if it is missing."""
+    try:
+        import mctx
+    except ImportError as error:
+        raise ImportError('the search with a network needs mctx: pip install "jaxgames[search]"') from error
+    return mctx

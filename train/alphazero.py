@@ -1,0 +1,282 @@
+"""AlphaZero by self-play: a network learns from the searches that it guides.
+
+    alphazero = AlphaZero(Config(env="chinese_checkers_diamond(size=4, pieces=3)"))
+    train_state = alphazero.init(key)
+    train_state, metrics = alphazero.iterate(train_state)   # collect, targets, update: one program, under one jit
+
+`iterate` is pure: use `jax.vmap` to train several seeds. A stored `TrainState` continues with bit-identical results.
+The settings are in `train/alphazero_config.py`, self-play is in `train/alphazero_rollout.py`.
+
+    python -m train.alphazero --env "chinese_checkers_diamond(size=4, pieces=3)" --run-dir runs/first
+
+Sources: Silver et al., A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play,
+2018; Danihelka et al., Policy improvement by planning with Gumbel, 2022.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import optax
+
+import jaxgames
+from jaxgames.agents import Agent, with_epsilon
+from train import agents
+from train.alphazero_config import TRACED_SETTINGS, Config, config_for
+from train.alphazero_rollout import (
+    Sample,
+    Steps,
+    TrainState,
+    collect,
+    sample_shape,
+    samples_of,
+    search_metrics,
+    unpack_observations,
+    value_targets,
+)
+from train.driver import cli
+from train.models.policy import Params, Policy, merge_statistics, split_statistics
+from train.models.search_agent import NetworkAgent, SearchAgent, SearchPolicy
+from train.models.value_heads import with_seat_values
+from train.ops import replay
+from train.ops.episodes import EpisodeStats, Metrics, episode_metrics
+from train.ops.minibatches import num_groups, take_rows
+from train.ops.sharding import REPLICATED, SHARDED
+from train.ops.starts import init_starts
+from train.ops.symmetries import symmetries
+from train.pretrained import load_params
+
+
+@dataclass(frozen=True)
+class AlphaZero:
+    """The learner that `train.driver` runs; static under jit."""
+
+    name: ClassVar[str] = "alphazero"
+    config_type: ClassVar[type[Config]] = Config
+    former_names: ClassVar[Mapping[str, str]] = {}
+    traced_settings: ClassVar[tuple[str, ...]] = TRACED_SETTINGS
+
+    config: Config
+    env: jaxgames.Env[Any] = field(init=False)
+    policy: Policy = field(init=False)
+
+    def __post_init__(self) -> None:
+        c, env = self.config, jaxgames.make(self.config.env)
+        object.__setattr__(self, "env", env)
+        settings = {"hidden_sizes": c.hidden_sizes, "channels": c.channels, "activation": c.activation}
+        object.__setattr__(self, "policy", with_seat_values(env, Policy.of(env, "shared", c.network, **settings)))
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The settings that identify a run on its first line and in its result."""
+        c = self.config
+        return {"env": c.env, "search": c.search, "simulations": c.simulations, "seed": c.seed}
+
+    @property
+    def divisible(self) -> dict[str, int]:
+        """Counts that must be multiples of the number of devices, by their names."""
+        return {"num_envs": self.config.num_envs, "minibatch_size": self.config.minibatch_size}
+
+    @property
+    def partition_specs(self) -> Any:
+        """Partition of each part of a train state over the devices."""
+        c = self.config
+        learning = REPLICATED if c.ema > 0 else None
+        starts = SHARDED if c.random_starts > 0 else None
+        return TrainState(REPLICATED, learning, REPLICATED, SHARDED, SHARDED, starts, SHARDED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
+
+    def agent(
+        self,
+        params: Params,
+        temperature: float | None = None,
+        epsilon: float = 0.0,
+        top: int | None = None,
+        simulations: int | None = None,
+        search: SearchPolicy | None = None,
+    ) -> Agent:
+        """Returns the agent with these parameters; see `Learner.agent`.
+
+        Args:
+          params: from a train state.
+          temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings.
+          epsilon: the probability of a uniformly random legal action instead.
+          top: the number of most probable legal actions that are sampled from; None for all.
+          simulations: of the search; 0 plays with the network alone, None is `evaluation_simulations` of the settings.
+          search: its rule; None is that of the settings.
+        """
+        c = self.config
+        temperature = c.temperature if temperature is None else temperature
+        simulations = c.evaluation_simulations if simulations is None else simulations
+        if simulations == 0:
+            agent = NetworkAgent(params, self.env, self.policy, temperature, top)
+        else:
+            config = c.search_without_noise(simulations, search)
+            agent = SearchAgent(params, self.env, self.policy, config, temperature, top)
+        return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
+
+    def make_agent(self, text: str) -> Agent:
+        """Returns the agent that `text` names; see `train.agents.make`."""
+        return agents.make(text, self.env)
+
+    def init_params(self, key: jax.Array) -> Params:
+        """Returns random parameters."""
+        return self.policy.init(key)
+
+    def init(self, key: jax.Array) -> TrainState:
+        """Returns the train state before the first iteration."""
+        c, env = self.config, self.env
+        key, params_key, boards_key, starts_key = jax.random.split(key, 4)
+        params = self.init_params(params_key)
+        capacity = replay.capacity_of(c.replay_size, c.num_envs, c.rollout_length)
+        return TrainState(
+            params=params,
+            learning=params if c.ema > 0 else None,
+            opt_state=make_optimizer(c, 0.0).init(split_statistics(params)[0]),
+            boards=jax.vmap(env.init)(jax.random.split(boards_key, c.num_envs)),
+            episode_stats=EpisodeStats(
+                jnp.zeros(c.num_envs, jnp.int32), jnp.zeros((c.num_envs, env.num_players), jnp.float32)
+            ),
+            starts=init_starts(env, starts_key, c.num_envs, c.random_plies) if c.random_starts > 0 else None,
+            replay=replay.empty(sample_shape(c, env), c.num_envs, capacity),
+            key=key,
+            iteration=jnp.int32(0),
+        )
+
+    def load(self, train_state: TrainState) -> TrainState:
+        """Returns the train state with the parameters of `init_from`."""
+        if self.config.init_from is None:
+            return train_state
+        params = load_params(self.config.init_from, train_state.params, self.config)
+        return train_state._replace(params=params, learning=None if train_state.learning is None else params)
+
+    def held_arrays(self, key: jax.Array) -> tuple[TrainState, Steps]:
+        """Returns a train state and the steps collected from it."""
+        return collect(self.config, self.env, self.policy, self.init(key))
+
+    def iterate(self, train_state: TrainState) -> tuple[TrainState, Metrics]:
+        """Returns the train state after one iteration, and metrics that are reduced on the device."""
+        config, env, policy = self.config, self.env, self.policy
+        with jax.named_scope("collect"):
+            train_state, steps = collect(config, env, policy, train_state)
+        with jax.named_scope("targets"):
+            samples = samples_of(env, steps, value_targets(config, steps))
+            stored = replay.insert(train_state.replay, samples, train_state.iteration)
+            train_state = train_state._replace(replay=stored)
+        metrics = episode_metrics(env, steps) | search_metrics(steps)
+        with jax.named_scope("update"):
+            train_state, update_metrics = update(config, env, policy, train_state)
+        return train_state._replace(iteration=train_state.iteration + 1), metrics | update_metrics
+
+
+def update(
+    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState
+) -> tuple[TrainState, Metrics]:
+    """Returns the train state after `num_updates` gradient steps on the replay buffer, and metrics."""
+    groups = num_groups(config.num_envs, config.minibatch_size)
+    capacity = train_state.replay.slots.shape[1]
+    filled = replay.num_filled(train_state.replay, config.rollout_length, train_state.iteration + 1)
+    stored = replay.grouped(train_state.replay, groups)
+    rate = learning_rate(config, train_state.iteration)
+    optimizer = make_optimizer(config, rate)
+
+    def gradient_step(carry: Any, x: tuple[jax.Array, jax.Array]) -> Any:
+        (learning, average, opt_state), (key, step) = carry, x
+        rows_key, symmetry_key, dropout_key = jax.random.split(key, 3)
+        rows = replay.draw_rows(rows_key, groups, config.num_envs // groups, capacity, filled, config.minibatch_size)
+        minibatch = with_random_symmetry(config, env, symmetry_key, take_rows(stored, rows))
+        weights, statistics = split_statistics(learning)
+        (_, (metrics, statistics)), gradient = jax.value_and_grad(alphazero_loss, argnums=3, has_aux=True)(
+            config, env, policy, weights, minibatch, statistics, dropout_key
+        )
+        updates, opt_state = optimizer.update(gradient, opt_state, weights)
+        learning = merge_statistics(optax.apply_updates(weights, updates), statistics)
+        if average is not None:
+            average = optax.incremental_update(learning, average, 1 - average_decay(config, step))
+        return (learning, average, opt_state), metrics
+
+    key, subkey = jax.random.split(train_state.key)
+    average = None if train_state.learning is None else train_state.params
+    start = train_state.learning_params, average, train_state.opt_state
+    steps = train_state.iteration * config.num_updates + jnp.arange(config.num_updates)
+    (learning, average, opt_state), metrics = jax.lax.scan(
+        gradient_step, start, (jax.random.split(subkey, config.num_updates), steps)
+    )
+    metrics = {name: values.mean() for name, values in metrics.items()}
+    metrics["learning_rate"] = jnp.asarray(rate, jnp.float32)
+    metrics["replay_samples"] = (filled * config.num_envs).astype(jnp.float32)
+    params = learning if average is None else average
+    train_state = train_state._replace(params=params, learning=None if average is None else learning)
+    return train_state._replace(opt_state=opt_state, key=key), metrics
+
+
+def with_random_symmetry(config: Config, env: jaxgames.Env[Any], key: jax.Array, minibatch: Sample) -> Sample:
+    """Returns the minibatch with unpacked observations, each sample after a random symmetry of the game."""
+    observations = unpack_observations(env, minibatch.observation)
+    slots = minibatch.slots.astype(jnp.int32)
+    found = symmetries(env)
+    if config.symmetries and len(found) > 1:
+        which = jax.random.randint(key, (slots.shape[0],), 0, len(found))
+        observations, slots = found.of_observations(which, observations), found.of_actions(which, slots)
+    return minibatch._replace(observation=observations, slots=slots)
+
+
+def alphazero_loss(
+    config: Config,
+    env: jaxgames.Env[Any],
+    policy: Policy,
+    weights: Params,
+    minibatch: Sample,
+    statistics: Params | None = None,
+    dropout_key: jax.Array | None = None,
+) -> tuple[jax.Array, tuple[Metrics, Params]]:
+    """Returns the loss of a minibatch [B, ...]; then its metrics, and the network's statistics after it.
+
+    The loss is the cross-entropy to the search's policy, over its slots, plus value_coef * the mean squared error of
+    the values plus l2_coef * the squared parameters. `statistics` and `dropout_key` are for a network with a training
+    mode, such as batch norm or dropout. Observations are bool[B, *observation_shape].
+    """
+    params = weights if statistics is None else merge_statistics(weights, statistics)
+    seat = jnp.zeros(minibatch.slots.shape[0], jnp.int32)  # the parameters are the same for all seats
+    logits, values, statistics = policy.apply_in_training(params, minibatch.observation, seat, dropout_key)
+    of_slots = jnp.take_along_axis(logits, jnp.maximum(minibatch.slots, 0), axis=1)
+    is_action = minibatch.slots >= 0
+    log_probs = jax.nn.log_softmax(of_slots, where=is_action, axis=1)
+    targets = minibatch.weights.astype(jnp.float32)
+    policy_loss = -jnp.where(is_action, targets * log_probs, 0).sum(1).mean()
+    value_loss = jnp.square(values.reshape(minibatch.values.shape) - minibatch.values).mean()
+    l2 = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(weights))
+    loss = policy_loss + config.value_coef * value_loss + config.l2_coef * l2
+    return loss, ({"policy_loss": policy_loss, "value_loss": value_loss}, statistics)
+
+
+def learning_rate(config: Config, iteration: jax.Array) -> jax.Array:
+    """Returns float32[], the learning rate in the iteration after `iteration` others (int32[])."""
+    first, last = jnp.float32(config.learning_rate), jnp.float32(config.final_learning_rate)
+    if config.lr_drop_after is not None:
+        return jnp.where(iteration < config.lr_drop_after, first, last)
+    done = jnp.minimum(iteration / max(config.num_iterations - 1, 1), 1.0)
+    return first + (last - first) * done
+
+
+def average_decay(config: Config, step: jax.Array) -> jax.Array:
+    """Returns float32[], the decay of the moving average after `step` gradient steps (int32[]).
+
+    It grows to `ema`, so that the first parameters, which are random, soon have no weight.
+    """
+    return jnp.minimum(config.ema, (1 + step) / (10 + step))
+
+
+def make_optimizer(config: Config, rate: jax.Array | float) -> optax.GradientTransformation:
+    """Returns AdamW with gradients clipped by their norm. Its state does not depend on the learning rate `rate`."""
+    return optax.chain(
+        optax.clip_by_global_norm(config.max_grad_norm),
+        optax.scale_by_adam(),
+        optax.add_decayed_weights(config.weight_decay),
+        optax.scale(-rate),
+    )
+
+
+if __name__ == "__main__":
+    cli.main(AlphaZero, config_for)

@@ -1,0 +1,190 @@
+"""The settings of `train.alphazero`, and their defaults for each game."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import jaxgames
+from jaxgames.mcts import SearchConfig
+from train.models.search_agent import SearchPolicy
+from train.recipes import ALPHAZERO, ALPHAZERO_PRESETS
+from train.settings import (
+    MAX_SEED,
+    check_at_most,
+    check_not_negative,
+    check_positive,
+    check_widths,
+    default_settings,
+)
+
+Seats = Literal["paranoid", "max_n"]
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of learning; they are stored in the run folder."""
+
+    env: str = "chinese_checkers_diamond(size=4, pieces=3)"
+    """The game, with its parameters."""
+    total_steps: int = 1_000_000
+    """Environment steps of the whole run, rounded up to whole iterations; a submove of any seat is a step."""
+    seed: int = 0
+    """Seed of the random numbers of training."""
+    num_envs: int = 256
+    """Boards played at once."""
+    rollout_length: int = 32
+    """Steps of each board in an iteration; there is one search per step."""
+    search: SearchPolicy = "gumbel"
+    """The rule of the search: Gumbel AlphaZero, or PUCT as in AlphaZero."""
+    simulations: int = 16
+    """Simulations of a search in self-play."""
+    slots: int | None = None
+    """Legal actions with the highest logits that a node of the tree can try. None: 64, or all of a game with fewer."""
+    max_considered: int = 16
+    """With the search gumbel: the actions that are tried at the root."""
+    gumbel_scale: float = 1.0
+    """With the search gumbel: scale of the noise at the root in self-play. 0 plays deterministically."""
+    dirichlet_fraction: float = 0.25
+    """With the search puct: share of Dirichlet noise in the root's prior probabilities in self-play."""
+    dirichlet_alpha: float = 10.0
+    """With the search puct: the concentration of the noise is this number / the number of legal actions."""
+    seats: Seats = "paranoid"
+    """With more than two seats: whether the others act against the root's seat (paranoid) or for themselves (max_n)."""
+    gamma: float = 0.98
+    """Discount each time that another seat moves next, in the search and in the value targets."""
+    td_lambda: float = 0.9
+    """Lambda of the value targets: 1 for the outcome of the game, 0 for the search's value of the next board."""
+    truncation_is_draw: bool = False
+    """Lets a game that a limit cuts off count as a draw. If not, its last board counts by the network's value."""
+    sampled_plies: int = 0
+    """First steps of a game whose actions are sampled from the search's policy. Later ones are the search's choice."""
+    random_starts: float = 0.0
+    """Share of the games of self-play that start from a random position."""
+    random_plies: int = 40
+    """The largest number of random steps before such a position, in games without random placements of pieces."""
+    symmetries: bool = True
+    """Lets an update see each sample through a random symmetry of the game."""
+    replay_size: int = 300_000
+    """Samples in the replay buffer, rounded down to whole iterations."""
+    num_updates: int = 24
+    """Gradient steps per iteration."""
+    minibatch_size: int = 1024
+    """Samples of a gradient step, drawn from the replay buffer."""
+    learning_rate: float = 2e-3
+    """Learning rate of Adam at the start."""
+    final_learning_rate: float = 1e-4
+    """Learning rate at the end of the run; it changes linearly, unless there is a drop."""
+    lr_drop_after: int | None = None
+    """Iterations after which the learning rate drops from its first to its final value. None: it changes linearly."""
+    value_coef: float = 1.0
+    """Weight of the value loss."""
+    l2_coef: float = 0.0
+    """Weight of the sum of the squared parameters in the loss."""
+    weight_decay: float = 1e-4
+    """Weight decay of AdamW, apart from the loss."""
+    max_grad_norm: float = 1.0
+    """Global norm at which gradients are clipped."""
+    ema: float = 0.999
+    """Decay of the moving average of the parameters, which plays after training. 0: the parameters themselves play."""
+    network: str | None = None
+    """The network, with its parameters, such as "resnet(blocks=4)". None: conv if channels are given, else mlp."""
+    channels: tuple[int, ...] = ()
+    """Channels of the network's convolutions. If empty, the network's own default."""
+    hidden_sizes: tuple[int, ...] = ()
+    """Widths of the network's dense layers. If empty, the network's own default."""
+    activation: str | None = None
+    """Activation of the network's dense layers. None: the network's own default."""
+    init_from: str | None = None
+    """A run to take the first parameters from: its folder, or folder@iteration for an earlier checkpoint."""
+    evaluation_simulations: int = 0
+    """Simulations of the search when the agent plays after training. 0: the network alone."""
+    temperature: float = 0.0
+    """Temperature of the agent after training: 1 samples from its policy, 0 plays greedily."""
+
+    def __post_init__(self) -> None:
+        for name in ("channels", "hidden_sizes"):  # JSON stores them as lists
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        jaxgames.make(self.env)
+        for name, kind in (("search", SearchPolicy), ("seats", Seats)):
+            if getattr(self, name) not in get_args(kind):
+                raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, not {getattr(self, name)!r}")
+        check_widths(self, ("channels", "hidden_sizes"))
+        counts = ("total_steps", "num_envs", "rollout_length", "random_plies", "num_updates", "minibatch_size")
+        check_positive(self, (*counts, "learning_rate", "max_grad_norm"))
+        check_not_negative(self, ("sampled_plies", "final_learning_rate", "value_coef", "l2_coef", "weight_decay"))
+        check_not_negative(self, ("temperature", "evaluation_simulations"))
+        check_at_most(self, {"gamma": 1, "td_lambda": 1, "random_starts": 1, "seed": MAX_SEED})
+        if not 0 <= self.ema < 1:
+            raise ValueError(f"ema must be at least 0 and less than 1, not {self.ema}")
+        if self.lr_drop_after is not None and self.lr_drop_after < 1:
+            raise ValueError(f"lr_drop_after must be at least 1 or left out, not {self.lr_drop_after}")
+        if self.replay_size < self.steps_per_iteration:
+            raise ValueError(
+                f"replay_size must be at least num_envs * rollout_length = {self.steps_per_iteration}, "
+                f"not {self.replay_size}"
+            )
+        _ = self.self_play_search  # checks its settings
+
+    @property
+    def steps_per_iteration(self) -> int:
+        return self.num_envs * self.rollout_length
+
+    @property
+    def num_iterations(self) -> int:
+        return -(-self.total_steps // self.steps_per_iteration)
+
+    @property
+    def self_play_search(self) -> SearchConfig:
+        """The search of self-play."""
+        noise = {"gumbel_scale": self.gumbel_scale}
+        if self.search == "puct":
+            noise = {"dirichlet_fraction": self.dirichlet_fraction, "dirichlet_alpha": self.dirichlet_alpha}
+        return self._search(self.simulations, self.search, **noise)
+
+    def search_without_noise(self, simulations: int, search: SearchPolicy | None = None) -> SearchConfig:
+        """Returns a search for play after training.
+
+        Args:
+          simulations: at least 1.
+          search: its rule; None for that of self-play.
+        """
+        return self._search(simulations, search or self.search)
+
+    def _search(self, simulations: int, search: SearchPolicy, **noise: float) -> SearchConfig:
+        return SearchConfig(
+            simulations=simulations,
+            policy=search,
+            slots=self.slots,
+            max_considered=self.max_considered,
+            gamma=self.gamma,
+            seats=self.seats,
+            **noise,
+        )
+
+
+TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles once for all their values
+    "td_lambda",
+    "learning_rate",
+    "final_learning_rate",
+    "value_coef",
+    "l2_coef",
+    "weight_decay",
+    "max_grad_norm",
+)
+
+
+def config_for(env: str | None = None, *, preset: str | None = None, **changes: Any) -> Config:
+    """Returns the default settings for a game: its entry in `train.recipes.ALPHAZERO`, with `changes`.
+
+    With another `network`, the settings of the entry's own network are left out.
+
+    Args:
+      env: a game as `jaxgames.make` takes it, such as "dots_and_boxes(rows=3, cols=3)". None: the preset's, or the
+        default of `Config`.
+      preset: a name of `train.recipes.ALPHAZERO_PRESETS`, to start from instead of the game's entry.
+      **changes: fields of `Config`.
+
+    Raises:
+      ValueError: an unknown game, parameter or preset, or a setting that is not allowed.
+    """
+    given = changes if env is None else changes | {"env": env}
+    return Config(**default_settings(env or Config.env, preset, ALPHAZERO, ALPHAZERO_PRESETS, given))

@@ -1,0 +1,119 @@
+"""The agent that plays by tree search on a policy's network: `RUN(simulations=64)`, `RUN(simulations=64, search=puct)`.
+
+The network gives the search its logits and values. Without simulations, the network alone chooses the action
+(`train.models.policy_agent`). The extra `search` is needed.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames import Env
+from jaxgames.agents import Analysis
+from jaxgames.mcts import Evaluation, SearchConfig, SearchResult, search
+from train.models.policy import Params, Policy
+from train.models.policy_agent import PolicyAgent, reward_scale, seat_values
+from train.models.value_heads import by_seat, is_symmetric
+
+SearchPolicy = Literal["gumbel", "puct"]  # the rules of `SearchConfig.policy`
+
+
+@dataclass(frozen=True)
+class PolicyEvaluate:
+    """The evaluation of boards by a policy's network, as `jaxgames.mcts.search` takes it; hashable.
+
+    All values come from the mover's observation where the network has a value per seat, or where two seats play a
+    zero-sum game. In other games, each seat's value comes from its own observation.
+    """
+
+    env: Env[Any]
+    policy: Policy
+
+    def __call__(self, params: Params, states: Any) -> Evaluation:
+        """Returns the logits and, in the env's unit of reward, the values of all seats."""
+        mover = states.current_player
+        logits, values = self.policy.apply(params, jax.vmap(self.env.observe)(states), mover)
+        if values.ndim == 2:
+            values = by_seat(values, mover)
+        elif is_symmetric(self.env):
+            values = jnp.where(mover[:, None] == np.arange(2), values[:, None], -values[:, None])
+        else:
+            values = seat_values(self.env, self.policy, params, states)
+        return Evaluation(logits, values / reward_scale(self.env))
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class NetworkAgent(PolicyAgent):
+    """The `PolicyAgent` of a network that was trained for search: its values are those of `PolicyEvaluate`."""
+
+    def values(self, states: Any) -> jax.Array:
+        """Returns float32[B, num_players], each seat's value in the env's unit of reward."""
+        return PolicyEvaluate(self.env, self.policy)(self.params, states).values
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class SearchAgent:
+    """Plays every seat by tree search; see `jaxgames.agents.Agent`.
+
+    Without a temperature it plays the action that the search chooses. Otherwise it samples from the search's policy,
+    in which the weight w of an action becomes w^(1 / temperature). The parameters and a temperature above 0 are leaves,
+    as those of `PolicyAgent`.
+    """
+
+    on_device: ClassVar[bool] = True
+    params: Params
+    env: Env[Any] = field(metadata={"static": True})
+    policy: Policy = field(metadata={"static": True})
+    config: SearchConfig = field(metadata={"static": True})
+    temperature: Any = None
+    """float32[]. A number is converted; 0 becomes None, which plays the action that the search chooses."""
+    top: int | None = field(default=None, metadata={"static": True})
+    """With a temperature: the number of actions of the largest weights that are sampled from; None for all."""
+
+    def __post_init__(self) -> None:
+        temperature = 0.0 if self.temperature is None else self.temperature
+        of_network = PolicyAgent(self.params, self.env, self.policy, temperature, self.top)  # checks and converts
+        object.__setattr__(self, "temperature", of_network.temperature)
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        """Returns actions int32[B]."""
+        search_key, sample_key = jax.random.split(key)
+        result = self._search(search_key, states)
+        if self.temperature is None:
+            return result.action
+        slot = jax.random.categorical(sample_key, self._logits(result))
+        return jnp.take_along_axis(result.slots, slot[:, None], axis=1)[:, 0].astype(jnp.int32)
+
+    def analyse(self, states: Any) -> Analysis:
+        """Returns the probabilities that `act` plays with, and the values of the seats after the search.
+
+        The search that it makes has a fixed key. The values are 0 on a finished board.
+        """
+        result = self._search(jax.random.key(0), states)
+        over = (states.terminated | states.truncated)[:, None]
+        if self.temperature is None:
+            of_slots = (result.slots == result.action[:, None]).astype(jnp.float32)
+        else:
+            of_slots = jax.nn.softmax(self._logits(result))
+        rows = jnp.arange(over.shape[0])[:, None]
+        probabilities = jnp.zeros((over.shape[0], self.env.num_actions), jnp.float32)
+        probabilities = probabilities.at[rows, result.slots].add(jnp.where(over | (result.slots < 0), 0, of_slots))
+        return Analysis(probabilities, jnp.where(over, 0, result.values))
+
+    def _search(self, key: jax.Array, states: Any) -> SearchResult:
+        evaluate = PolicyEvaluate(self.env, self.policy)
+        return search(self.env, evaluate, self.config, key, self.params, states)
+
+    def _logits(self, result: SearchResult) -> jax.Array:
+        """Returns float32[B, K], of the distribution over the slots that is sampled from."""
+        weights = result.weights
+        if self.top is not None and self.top < weights.shape[1]:
+            _, best = jax.lax.top_k(weights, self.top)
+            is_best = jnp.zeros(weights.shape, jnp.bool_).at[jnp.arange(weights.shape[0])[:, None], best].set(True)
+            weights = jnp.where(is_best, weights, 0)
+        return jnp.log(weights) / self.temperature

@@ -1,0 +1,131 @@
+"""Random positions for games of self-play to start from, one per board of a batch.
+
+For `chinese_checkers_diamond`, a position is a uniformly random placement of the pieces, among those that are legal and
+not finished. For any other game, it is the board of a game of random moves, which goes on by one move per call and
+begins anew after a random number of moves.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxgames
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
+from jaxgames.games.chinese_checkers_diamond_board import corner, tables
+from jaxgames.wrappers import Wrapper
+
+CANDIDATES = 8  # placements of which the first legal one is taken; all 8 are illegal about once in a billion
+
+
+class Starts(NamedTuple):
+    """A position per board, from which its next game can start, and the game of random moves that it belongs to."""
+
+    boards: Any  # live states [num_envs]
+    plies: jax.Array  # int32[num_envs], random moves played
+    limit: jax.Array  # int32[num_envs], random moves after which the game of random moves begins anew
+
+
+def init_starts(env: jaxgames.Env[Any], key: jax.Array, num_envs: int, max_plies: int) -> Starts:
+    """Returns the first positions: see `next_starts`."""
+    keys = jax.random.split(key, 3)
+    boards = jax.vmap(env.init)(jax.random.split(keys[0], num_envs))
+    zeros = jnp.zeros(num_envs, jnp.int32)
+    starts = Starts(boards, zeros, draw_limit(keys[1], num_envs, max_plies))
+    return next_starts(env, keys[2], starts, max_plies)
+
+
+def next_starts(env: jaxgames.Env[Any], key: jax.Array, starts: Starts, max_plies: int) -> Starts:
+    """Returns other positions: new placements, or those after one more random move on each board.
+
+    Args:
+      env: the game.
+      key: a PRNG key.
+      starts: the positions before.
+      max_plies: the largest number of random moves.
+    """
+    num_envs = starts.plies.size
+    place = placement(env)
+    if place is not None:
+        return starts._replace(boards=jax.vmap(place)(jax.random.split(key, num_envs)))
+    action_key, step_key, init_key, limit_key = jax.random.split(key, 4)
+    mask = jax.vmap(env.legal_action_mask)(starts.boards)
+    actions = jax.vmap(jaxgames.random_action)(jax.random.split(action_key, num_envs), mask)
+    boards = jax.vmap(env.step)(starts.boards, actions, jax.random.split(step_key, num_envs))
+    ends = boards.terminated | boards.truncated | (starts.plies >= starts.limit)
+    first = jax.vmap(env.init)(jax.random.split(init_key, num_envs))
+    return Starts(
+        select(ends, first, boards),
+        jnp.where(ends, 0, starts.plies + 1),
+        jnp.where(ends, draw_limit(limit_key, num_envs, max_plies), starts.limit),
+    )
+
+
+def draw_limit(key: jax.Array, num_envs: int, max_plies: int) -> jax.Array:
+    """Returns int32[num_envs], numbers of random moves from 1 to `max_plies`."""
+    return jax.random.randint(key, (num_envs,), 1, max_plies + 1)
+
+
+def select(chosen: jax.Array, first: Any, second: Any) -> Any:
+    """Returns a pytree of [B, ...]: the rows of `first` where `chosen` (bool[B]), else those of `second`."""
+
+    def of_leaf(a: jax.Array, b: jax.Array) -> jax.Array:
+        return jnp.where(chosen.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
+
+    return jax.tree.map(of_leaf, first, second)
+
+
+@functools.singledispatch
+def placement(env: jaxgames.Env[Any]) -> Callable[[jax.Array], Any] | None:
+    """Returns a function from a PRNG key to a random live position; None for a game without one.
+
+    It is a `functools.singledispatch` on the class of the env. `placement.register` adds a game.
+    """
+    return None
+
+
+@placement.register(Wrapper)
+def _(env: Wrapper[Any, Any]) -> Callable[[jax.Array], Any] | None:
+    return placement(env.unwrapped)
+
+
+@placement.register
+def _(env: ChineseCheckersDiamond) -> Callable[[jax.Array], Any]:
+    assert env.pieces is not None  # settled when the env is made
+    pieces, single = env.pieces, tables(env.size).single
+    home = np.isin(np.arange(env.num_cells), corner(env.size, pieces))
+
+    def candidate(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Returns bool[2, cells], the mover's and the opponent's pieces, and whether the position is live and legal."""
+        order = jax.random.permutation(key, env.num_cells)
+        own, other = order < pieces, (order >= pieces) & (order < 2 * pieces)
+        done = _fills(home, other, own) | _fills(home[::-1], own, other)
+        if env.tip_lock:
+            done |= _locks(env.size, own) & ~other[0] | _locks(env.size, other[::-1]) & ~own[-1]
+        return jnp.stack([own, other]), ~done
+
+    def place(key: jax.Array) -> Any:
+        *keys, seat_key = jax.random.split(key, CANDIDATES + 1)
+        sides, allowed = jax.vmap(candidate)(jnp.stack(keys))
+        chosen = sides[allowed.argmax()]
+        words = jnp.where(chosen[..., None, None], single, np.uint32(0)).sum(1, dtype=jnp.uint32)
+        first = env.init()
+        pieces = jnp.where(allowed.any(), words.astype(first.pieces.dtype), first.pieces)
+        seat = jnp.where(allowed.any(), jax.random.randint(seat_key, (), 0, 2), 0)
+        return dataclasses.replace(first, current_player=seat.astype(jnp.int32), pieces=pieces)
+
+    return place
+
+
+def _fills(goal: np.ndarray, side: jax.Array, others: jax.Array) -> jax.Array:
+    """Returns bool[], whether all cells of a goal are occupied, and at least one by the side whose goal it is."""
+    return (side | others | ~goal).all() & (side & goal).any()
+
+
+def _locks(size: int, side: jax.Array) -> jax.Array:
+    """Returns bool[], whether a side's pieces stand on the four cells around its empty tip, cell 0 of its frame."""
+    return side[np.array([1, size, 2, 2 * size])].all() & ~side[0]
