@@ -153,7 +153,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         pieces: Any = getattr(states, "pieces", None)
         if pieces is None or np.ndim(pieces) != 4 or np.shape(pieces)[1:] != (2, 2, 2):
             raise ValueError(f"expected a batch of states of {self.env}, not {type(states).__name__}")
-        indices, fits = in_chunks(functools.partial(_index_of_states, self.env), np.asarray(pieces))
+        indices, fits = in_chunks(functools.partial(index_of_states, self.env), np.asarray(pieces))
         if not fits.all():
             row = int(np.flatnonzero(~fits)[0])
             raise ValueError(f"expected {self.env.pieces} pieces per side, and state {row} has other numbers of them")
@@ -164,7 +164,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
 
     def children(self, indices: Any) -> Children:
         indices = self._checked(indices)
-        actions, children, live = in_chunks(functools.partial(_children, self.env, self.max_moves), indices)
+        actions, children, live = in_chunks(functools.partial(children_of, self.env, self.max_moves), indices)
         live &= ((self.table[indices] != ILLEGAL) & (self.table[indices] != 0))[:, None]
         return Children(np.where(live, actions, -1), np.where(live, children, 0), live)
 
@@ -265,7 +265,7 @@ def _cells(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[Words, Words
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _index_of_states(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[jax.Array, jax.Array]:
+def index_of_states(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Returns uint32[B], the indices, and bool[B], whether each side has its k pieces, on different cells."""
     own, other = _cells(env, pieces)
     apart = is_empty(tuple(x & y for x, y in zip(own, other, strict=True)))
@@ -299,7 +299,7 @@ def _states_at(env: ChineseCheckersDiamond, indices: jax.Array) -> ChineseChecke
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _children(env: ChineseCheckersDiamond, max_moves: int, indices: jax.Array) -> Children:
+def children_of(env: ChineseCheckersDiamond, max_moves: int, indices: jax.Array) -> Children:
     """Returns the positions that follow, also those of finished and illegal positions, which have no meaning."""
     own, other = position_at(env, indices)
     pieces, targets = targets_of_pieces(env, own, other)

@@ -31,7 +31,7 @@ def no_progress(count: int) -> None:
 def ask(
     solution: Solution[Any],
     function: Callable[[Any], Any],
-    states: Indices,
+    states: NDArray[np.integer[Any]],
     seat: int = 0,
     on_states: OnStates = no_progress,
 ) -> NDArray[Any]:
@@ -40,7 +40,7 @@ def ask(
     Args:
       solution: the solution that numbers the states.
       function: is called with BATCH boards at a time and returns one number per board.
-      states: int32[B], with `seat` to move.
+      states: int[B], with `seat` to move.
       on_states: is called after every batch.
 
     Raises ValueError if an answer is not one number per board.
@@ -58,7 +58,7 @@ def ask(
     return np.concatenate(answers) if answers else np.zeros(0, np.int32)
 
 
-def boards(solution: Solution[Any], states: Indices, seat: int) -> Any:
+def boards(solution: Solution[Any], states: NDArray[np.integer[Any]], seat: int) -> Any:
     """Returns BATCH boards with `seat` to move; behind the given states the last one is repeated."""
     padded = states[np.minimum(np.arange(BATCH), len(states) - 1)]
     batch = jax.tree.map(jnp.asarray, solution.states_at(padded.astype(np.uint32)))

@@ -66,7 +66,9 @@ def measure(
     _check(env, solution, plies, seat, strong_states)
     if solution.env.id == "dots_and_boxes":  # its mover does not alternate, and its values are margins
         margins = importlib.import_module("jaxgames.solvers.margins")  # when it is needed: a game's own module
-        return margins.measure_margins(env, act, solution, plies)
+        return margins.measure_margins(
+            env, act, solution, plies, seat=seat, values=values, strong_states=strong_states, on_states=on_states
+        )
     graph = graph_of(solution)
     policy = PolicyTable(solution, graph, act, seat, on_states)
     mirrored = policy if policy.is_symmetric() else PolicyTable(solution, graph, act, 1 - seat, no_progress)
