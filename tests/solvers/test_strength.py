@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from jaxgames.solvers.graph import graph_of
-from jaxgames.solvers.policy_table import PolicyTable, boards
+from jaxgames.solvers.policy_table import BATCH, PolicyTable, boards
 from jaxgames.solvers.replies import reach
 from jaxgames.solvers.strength import measure
 from tests.games.chinese_checkers_diamond.pictures import game
 from tests.helpers.positions import board
 from tests.solvers import strength_reference
-from tests.solvers.measured import Act, agent, solution
+from tests.solvers.measured import Act, agent, measured, solution
 
 # -- known numbers -------------------------------------------------------------------------------------------------
 
@@ -64,19 +64,32 @@ KNOWN: dict[str, dict[str, float | None]] = {
 @pytest.mark.parametrize("name", KNOWN)
 def test_measures_of_4_x_4_are_the_known_ones(name: str) -> None:
     """Counted by another program, written in numpy from the rules; with six digits."""
-    measures = measure(game(4, 3), agent(name, 4), solution(4))
+    measures, _ = measured(name)
     for key, expected in KNOWN[name].items():
         tolerance = 6e-6 if key == "weak_uniform_plies" else 1e-6 if isinstance(expected, float) else 1e-9
         assert measures[key] == (expected if expected is None else pytest.approx(expected, abs=tolerance)), key
 
 
 @pytest.mark.parametrize(("name", "total"), [("hash0", 19_049_537), ("fastest", 11_979_182)])
-def test_actions_of_4_x_4_have_the_known_sums(name: str, total: int) -> None:
+def test_agent_is_asked_once_per_state_of_4_x_4_and_its_actions_have_the_known_sum(name: str, total: int) -> None:
+    """The first batch is a sample of all states, for which the agent is asked on the other seat too."""
+    _, asked = measured(name)
+    live = graph_of(solution(4)).live
+    assert [len(call.states) for call in asked] == [BATCH] * (2 + math.ceil((len(live) - BATCH) / BATCH))
+    sample, mirrored, *others = asked
+    np.testing.assert_array_equal(mirrored.states, sample.states)
+    assert [{*call.seats.tolist()} for call in asked] == [{0}, {1}, *[{0}] * len(others)]
+    states = np.concatenate([call.states for call in (sample, *others)])
+    padding = len(states) - len(live)  # the last batch is filled up with its last state
+    np.testing.assert_array_equal(np.sort(states[: len(states) - padding]), live)
+    actions = np.concatenate([call.actions for call in (sample, *others)])[: len(live)]
+    assert int(actions.sum(dtype=np.int64)) == total
+
+
+def test_states_of_4_x_4_are_decisive_and_won_as_often_as_known() -> None:
     graph = graph_of(solution(4))
-    table = PolicyTable(solution(4), graph, agent(name, 4))
-    assert int(table.actions(graph.live).sum(dtype=np.int64)) == total
-    counts = [graph.live.size, (graph.num_best < graph.num_moves).sum(), (graph.value[graph.live] == 1).sum()]
-    assert counts == [149_311, 79_735, 96_875]
+    is_decisive = graph.num_best < graph.num_moves
+    assert (graph.live.size, int(is_decisive.sum()), int((graph.value == 1).sum())) == (149_311, 79_735, 96_875)
 
 
 # -- a slow reference ----------------------------------------------------------------------------------------------

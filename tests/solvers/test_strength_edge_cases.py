@@ -1,14 +1,12 @@
 """The measures of strength where plays have no end, are drawn or cut off, and where an agent breaks the rules."""
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from jaxgames.solvers.graph import graph_of
 from jaxgames.solvers.policy_table import BATCH
 from jaxgames.solvers.strength import measure
 from tests.games.chinese_checkers_diamond.pictures import game
@@ -128,23 +126,6 @@ def test_agent_that_changes_its_mind_is_refused() -> None:
     game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1})
     with pytest.raises(ValueError, match="act must be deterministic: for 'state 2' it played action 0, and 1"):
         measure(game.env, act, game)
-
-
-def test_agent_is_asked_once_per_state_and_for_the_sample_on_the_other_seat() -> None:
-    asked: list[np.ndarray] = []
-
-    def act(states: Any) -> Any:
-        asked.append(solution(4).index(states) + (1 << 20) * np.asarray(states.current_player, np.uint32))
-        return agent("hash0", 4)(states)
-
-    measure(game(4, 3), act, solution(4))
-    live = graph_of(solution(4)).live
-    assert [len(each) for each in asked] == [BATCH] * (2 + math.ceil((len(live) - BATCH) / BATCH))
-    own, mirrored = asked[:1] + asked[2:], asked[1]
-    counts = np.bincount(np.concatenate(own), minlength=1 << 18)
-    np.testing.assert_array_equal(np.flatnonzero(counts), live)
-    assert (np.sort(counts)[:-1] <= 1).all()  # the last batch is filled up with its last state
-    np.testing.assert_array_equal(mirrored, asked[0] + (1 << 20))
 
 
 @pytest.mark.parametrize(

@@ -124,35 +124,52 @@ def test_divided_boards_get_the_moves_of_their_own(run: RunFolder) -> None:
 # -- all checkpoints -----------------------------------------------------------------------------------------------
 
 
-def test_checkpoints_are_measured_once_and_drawn(
+def test_checkpoints_are_measured_once(
     run: RunFolder, solution_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A command that was ended while it wrote the third row measures that one only."""
-    command = (run.folder, "--checkpoints", "--solution", solution_file)
-    assert run_command(strength.main, *command) is None
-    first = last_json(capsys)
-    assert [row["agent"] for row in first["rows"]] == [f"{run.folder}@{iteration}" for iteration in (0, 2, 4)]
-    names = ["figures", "table_2", "mistakes"]
-    expected = [run.folder / "strength" / f"{name}{ending}" for name in names for ending in (".png", ".svg")]
-    assert first["pictures"] == [str(path) for path in expected]
-    assert all(path.stat().st_size > 1000 for path in expected)
-
-    rows = run.folder / "strength" / "strength.jsonl"
-    lines = rows.read_text().splitlines(keepends=True)
-    rows.write_text("".join(lines[:2]) + lines[2][:50])
     measured: list[str] = []
+    drawn: list[list[dict[str, Any]]] = []
 
     def watched(*arguments: Any, **settings: Any) -> Any:
         measured.append("once")
         return measure(*arguments, **settings)
 
+    def no_pictures(of_run: RunFolder, rows: list[dict[str, Any]], output: Path) -> list[Path]:
+        drawn.append(rows)
+        return [output / "a.png"]
+
     monkeypatch.setattr(strength, "measure", watched)
-    monkeypatch.setattr(strength, "draw_checkpoints", lambda *arguments: [])  # pyright: ignore[reportUnknownLambdaType]  # they are drawn
+    monkeypatch.setattr(strength, "draw_checkpoints", no_pictures)
+    command = (run.folder, "--checkpoints", "--solution", solution_file)
+    assert run_command(strength.main, *command) is None
+    first = last_json(capsys)
+    assert [row["agent"] for row in first["rows"]] == [f"{run.folder}@{iteration}" for iteration in (0, 2, 4)]
+    assert first["pictures"] == [str(run.folder / "strength" / "a.png")]
+
+    rows = run.folder / "strength" / "strength.jsonl"
+    lines = rows.read_text().splitlines(keepends=True)
+    rows.write_text("".join(lines[:2]) + lines[2][:50])
     assert run_command(strength.main, *command) is None
     again = last_json(capsys)
-    assert measured == ["once"]
+    assert len(measured) == 3 + 1
     assert [without(row, "seconds") for row in again["rows"]] == [without(row, "seconds") for row in first["rows"]]
+    assert drawn == [first["rows"], again["rows"]]
     assert len(rows.read_text().splitlines()) == 3
+
+
+@pytest.mark.slow  # seconds of drawing
+def test_checkpoints_are_drawn(
+    run: RunFolder, solution_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = (run.folder, "--checkpoints", "--solution", solution_file, "--depth", 2, "--output", tmp_path)
+    assert run_command(strength.main, *command) is None
+    names = ["figures", "table_2", "mistakes"]
+    expected = [tmp_path / f"{name}{ending}" for name in names for ending in (".png", ".svg")]
+    assert last_json(capsys)["pictures"] == [str(path) for path in expected]
+    assert all(path.stat().st_size > 1000 for path in expected)
+    for text in ("Figure 4", "Figure 9", "2 plies", "Ahmad, Sturtevant"):
+        assert f"<!-- {text}" in expected[1].read_text()  # matplotlib writes each text as paths, with a comment
 
 
 def test_rows_of_other_settings_are_measured_again(solution_file: Path, tmp_path: Path) -> None:
