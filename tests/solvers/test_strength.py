@@ -112,7 +112,7 @@ def policy_of(act: Act) -> strength_reference.Policy:
     return policy
 
 
-@pytest.mark.parametrize("name", ["hash0", "hash3", "fastest", "by_seat"])
+@pytest.mark.parametrize("name", ["hash0", "fastest", "by_seat"])
 @pytest.mark.parametrize(("seat", "plies"), [(0, 50), (1, 7)])
 def test_every_measure_is_that_of_plain_python(name: str, seat: int, plies: int) -> None:
     act = by_seat if name == "by_seat" else agent(name, 3)

@@ -93,6 +93,7 @@ def test_game_is_solved_where_no_file_is_given(capsys: pytest.CaptureFixture[str
     assert without(row, "agent", "search", "seconds") == rounded(measure(solved().env, act, solved(), 9, seat=1))
 
 
+@pytest.mark.slow  # compiles the scores
 def test_greedy_plays_the_first_of_equally_good_moves() -> None:
     env = solved().env
     states = solved().states_at(np.arange(4096) % solved().num_states)
