@@ -20,6 +20,11 @@ T = TypeVar("T")
 
 MODULE_AND_NAME = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)\s*:(.*)", re.DOTALL)
 
+# name(first ...) or name(parameter=first ...), where the first value ends at a comma
+FIRST_IN_BRACKETS = re.compile(
+    r"\s*(?P<name>\w+)\s*\(\s*(?:(?P<parameter>[^\W\d]\w*)\s*=)?(?P<first>[^,]*)(?P<rest>(?:,.*)?)\)\s*", re.DOTALL
+)
+
 
 class Registry(Generic[T]):
     """Constructors by name. The first arguments of a constructor are fixed by its registry; the text has the others."""
@@ -33,6 +38,7 @@ class Registry(Generic[T]):
         register: str,
         num_arguments: int = 0,
         module_of: dict[str, str] | None = None,
+        file_of: Mapping[str, str] | None = None,
     ) -> None:
         """
         Args:
@@ -42,6 +48,7 @@ class Registry(Generic[T]):
           register: the public function that adds a constructor, for error messages.
           num_arguments: the arguments that every constructor takes before its parameters.
           module_of: is filled with the modules that `make` imported, by the name that each registered.
+          file_of: the parameter that is a file, by name; a text may have it first, without its name and quotes.
         """
         self.noun = noun
         self.built_in = frozenset(built_in)
@@ -50,6 +57,7 @@ class Registry(Generic[T]):
         self._register = register
         self._num_arguments = num_arguments
         self._module_of = {} if module_of is None else module_of
+        self._file_of = {} if file_of is None else file_of
 
     def __contains__(self, name: object) -> bool:
         return name in self._constructors
@@ -82,7 +90,8 @@ class Registry(Generic[T]):
         name. The message lists what is allowed.
         """
         names = f"the {self.noun}s are {', '.join(self.names())}"
-        module, name, written = parse(text, f"expected {self._a_noun} such as {self.examples}, not {text!r}; {names}")
+        expected = f"expected {self._a_noun} such as {self.examples}, not {text!r}; {names}"
+        module, name, written = parse(self._with_quoted_file(text), expected)
         if module:
             self._import(module, name, text)
         if name not in self._constructors:
@@ -112,6 +121,20 @@ class Registry(Generic[T]):
             module, _, attribute = constructor.partition(":")
             constructor = getattr(import_module(module, text), attribute)
         return constructor
+
+    def _with_quoted_file(self, text: str) -> str:
+        """Returns a text whose file has its parameter's name and quotes; other texts are unchanged.
+
+        `solver(runs/43.npz, epsilon=0.1)` becomes `solver(file='runs/43.npz', epsilon=0.1)`.
+        """
+        found = FIRST_IN_BRACKETS.fullmatch(text) if isinstance(text, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
+        if found is None or found["name"] not in self._file_of:
+            return text
+        parameter, first = self._file_of[found["name"]], found["first"].strip()
+        if found["parameter"] not in (None, parameter) or not first:
+            return text
+        value = first if first[0] in "'\"" else repr(first)
+        return f"{found['name']}({parameter}={value}{found['rest']})"
 
     @property
     def _a_noun(self) -> str:

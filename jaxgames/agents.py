@@ -239,6 +239,7 @@ BUILT_IN: dict[str, Callable[..., Agent] | str] = {
     # Imported when they are asked for:
     "mcts": "jaxgames.mcts.agents:mcts",
     "openspiel": "jaxgames.interop.openspiel_bots:make",
+    "solver": "jaxgames.solvers.agent:make",
 }
 _agents: Registry[Agent] = Registry(
     "agent",
@@ -246,6 +247,7 @@ _agents: Registry[Agent] = Registry(
     examples="'random', 'greedy(epsilon=0.1)' or 'mypackage.mymodule:myagent(depth=2)'",
     register="jaxgames.agents.register",
     num_arguments=1,
+    file_of={"solver": "file"},
 )
 
 
@@ -271,6 +273,7 @@ def make(text: str, env: Env[Any]) -> Agent:
         first(epsilon=0.1)          a random legal action with the probability 0.1; also for greedy
         mcts(simulations=1000)      tree search with random games to the end; see `jaxgames.mcts.agents.mcts`
         openspiel(bot=mcts)         a bot of OpenSpiel; see `jaxgames.interop.openspiel_bots`
+        solver(43.npz)              perfect play by the solution in a file; see `jaxgames.solvers.agent`
         mypackage.mymodule:myagent(depth=2)     imports the module first, which must call `register("myagent", ...)`
 
     Raises ParameterError (a ValueError) for any other text, with what is allowed, and for a registered constructor that

@@ -32,6 +32,7 @@ FLOORS = {
             "ladder_folder",
             "ladder_picture",
             "strength",
+            "strength_figures",
             "sweep",
             "sweep_summary",
             "play",

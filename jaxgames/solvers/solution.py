@@ -34,6 +34,7 @@ CHUNK = 1 << 12  # positions that are computed at once
 # The class of the solutions of each game.
 SOLVERS = {
     "chinese_checkers_diamond": "jaxgames.solvers.chinese_checkers_diamond:DiamondSolution",
+    "dots_and_boxes": "jaxgames.solvers.dots_and_boxes:DotsAndBoxesSolution",
 }
 
 E = TypeVar("E", bound=Env[Any])

@@ -22,15 +22,15 @@ def finite(numbers: Mapping[str, float]) -> dict[str, float | None]:
     return {name: value if math.isfinite(value) else None for name, value in numbers.items()}
 
 
-def rounded(value: Any) -> Any:
-    """Returns numbers as they are printed: floats with four decimals, None for NaN and infinity.
+def rounded(value: Any, digits: int = 4) -> Any:
+    """Returns numbers as they are printed: floats with `digits` decimals, None for NaN and infinity.
 
     Mappings, lists and tuples are rounded entry by entry; all other values are returned as they are.
     """
     if isinstance(value, Mapping):
-        return {name: rounded(entry) for name, entry in value.items()}  # pyright: ignore[reportUnknownVariableType]  # of any type
+        return {name: rounded(entry, digits) for name, entry in value.items()}  # pyright: ignore[reportUnknownVariableType]  # of any type
     if isinstance(value, list | tuple):
-        return [rounded(entry) for entry in value]  # pyright: ignore[reportUnknownVariableType]  # of any type
+        return [rounded(entry, digits) for entry in value]  # pyright: ignore[reportUnknownVariableType]  # of any type
     if isinstance(value, float):
-        return round(value, 4) if math.isfinite(value) else None
+        return round(value, digits) if math.isfinite(value) else None
     return value

@@ -1,0 +1,33 @@
+"""Agents of the diamond whose moves are written out here, so that their strength can be compared with known numbers."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgames.games.chinese_checkers_diamond_board import unpack
+
+GOLDEN = 0x9E3779B9
+
+
+def fmix32(x: jax.Array) -> jax.Array:
+    """The last step of Murmur3: mixes the bits of uint32."""
+    x = (x ^ (x >> 16)) * jnp.uint32(0x85EBCA6B)
+    x = (x ^ (x >> 13)) * jnp.uint32(0xC2B2AE35)
+    return x ^ (x >> 16)
+
+
+def hash_agent(env: Any, seed: int = 0) -> Callable[[Any], jax.Array]:
+    """Plays the legal action with the smallest hash of the board, the seed and the action; for up to 16 cells."""
+
+    @jax.jit
+    def act(states: Any) -> jax.Array:
+        cells = unpack(env.size, states.pieces).astype(jnp.uint32)  # [B, 2, cells]
+        own, opponent = jnp.moveaxis((cells << jnp.arange(env.num_cells, dtype=jnp.uint32)).sum(-1, jnp.uint32), 1, 0)
+        key = fmix32((own | opponent << 16) ^ jnp.uint32(seed * GOLDEN % 2**32))
+        hashes = fmix32(key[:, None] + jnp.arange(env.num_actions, dtype=jnp.uint32) * jnp.uint32(GOLDEN))
+        mask = jax.vmap(env.legal_action_mask)(states)
+        return jnp.where(mask, hashes, jnp.uint32(2**32 - 1)).argmin(-1).astype(jnp.int32)
+
+    return act
