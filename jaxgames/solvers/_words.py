@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.bits import union
+from jaxgames.bits import reversed_bits, union
 
 Words = tuple[Any, ...]  # uint32 arrays on the device; numbers of NumPy for a constant set
 
@@ -60,6 +60,13 @@ def shifted(a: Words, by: int) -> Words:
     if by > 0:
         return tuple(a[i] << by | (a[i - 1] >> (32 - by) if i > 0 else zero) for i in range(num))
     return tuple(a[i] >> -by | (a[i + 1] << (32 + by) if i + 1 < num else zero) for i in range(num))
+
+
+def rotated(a: Words, num_cells: int) -> Words:
+    """Returns the set after a rotation by 180 degrees: cell c becomes num_cells - 1 - c."""
+    words = tuple(reversed_bits(x) for x in reversed(a))
+    unused = 32 * len(a) - num_cells
+    return shifted(words, -unused) if unused else words
 
 
 def lowest(a: Words) -> Words:

@@ -7,6 +7,7 @@ locked tip are illegal too.
 
 import functools
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -20,6 +21,7 @@ from jaxgames.games.chinese_checkers_diamond_board import tables, unpack
 from jaxgames.solvers import retrograde
 from jaxgames.solvers._words import Words, count, is_empty
 from jaxgames.solvers.chinese_checkers_diamond_moves import (
+    after_pass,
     fold_children,
     index_of,
     is_illegal,
@@ -63,7 +65,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     def solve(cls, env: ChineseCheckersDiamond, progress: bool = True) -> Self:
         check_size(env)
         table, max_moves = _classify_all(env)
-        retrograde.analyse(table, _Fold(env), CHUNK, progress, after_sweep=lambda _: None)
+        retrograde.analyse(table, _Order(env), CHUNK, progress, after_sweep=lambda _: None)
         return cls(env, table, max_moves)
 
     @classmethod
@@ -80,7 +82,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
                 )
                 saved = time.monotonic()
 
-        retrograde.analyse(table, _Fold(env), CHUNK, progress, save, plies)
+        retrograde.analyse(table, _Order(env), CHUNK, progress, save, plies)
         unfinished.unlink(missing_ok=True)
         return cls(env, table, max_moves)
 
@@ -217,20 +219,21 @@ def _read_unfinished(env: ChineseCheckersDiamond, path: Path) -> tuple[np.ndarra
 # -- compiled ----------------------------------------------------------------------------------------------------------
 
 
-class _Fold:
-    """`fold_children` of one game; equal for equal games, so that the sweeps are compiled once."""
+@dataclass(frozen=True)
+class _Order:
+    """The order in which the sweeps visit positions: by the number of the same placement with the other side to move.
 
-    def __init__(self, env: ChineseCheckersDiamond) -> None:
-        self.env = env
+    All positions that follow one position have the opponent's cells in the first part of their number. In this order
+    neighbours have the same cells of the opponent. So a sweep reads the table in one place at a time.
+    """
 
-    def __call__(self, indices: jax.Array, visit: Any, carry: Any) -> Any:
-        return fold_children(self.env, indices, visit, carry)
+    env: ChineseCheckersDiamond
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Fold) and self.env == other.env
+    def index(self, visits: jax.Array) -> jax.Array:
+        return index_of(self.env, *after_pass(self.env, *position_at(self.env, visits)))
 
-    def __hash__(self) -> int:
-        return hash(self.env)
+    def fold(self, visits: jax.Array, visit: Any, carry: Any) -> Any:
+        return fold_children(self.env, *after_pass(self.env, *position_at(self.env, visits)), visit, carry)
 
 
 def _classify_all(env: ChineseCheckersDiamond) -> tuple[np.ndarray, int]:
@@ -323,4 +326,4 @@ def children_of(env: ChineseCheckersDiamond, max_moves: int, indices: jax.Array)
 
     shape = (indices.shape[0], max_moves)
     empty = (jnp.full(shape, -1, jnp.int32), jnp.zeros(shape, jnp.uint32), jnp.zeros(shape, jnp.bool_))
-    return Children(*fold_children(env, indices, visit, (first_slot, *empty))[1:])
+    return Children(*fold_children(env, own, other, visit, (first_slot, *empty))[1:])

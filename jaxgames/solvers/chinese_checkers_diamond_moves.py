@@ -36,6 +36,7 @@ from jaxgames.solvers._words import (
     is_empty,
     keep,
     lowest,
+    rotated,
     shifted,
     split,
     without,
@@ -137,6 +138,14 @@ def index_of(env: ChineseCheckersDiamond, own: Words, other: Words) -> jax.Array
     own_rank = _rank(g, [count(below(bit)) for bit in split(own, g.pieces)])
     other_rank = _rank(g, [count(both(free, below(bit))) for bit in split(other, g.pieces)])
     return own_rank * np.uint32(g.num_other) + other_rank
+
+
+def after_pass(env: ChineseCheckersDiamond, own: Words, other: Words) -> tuple[Words, Words]:
+    """Returns the same placement with the other side to move, in its frame: its cells, and the cells of its opponent.
+
+    Applied twice it returns the position itself.
+    """
+    return rotated(other, env.num_cells), rotated(own, env.num_cells)
 
 
 def _row(sets: np.ndarray, rank: jax.Array) -> Words:
@@ -248,7 +257,7 @@ class _Placed(NamedTuple):
 
 def _placed(g: Geometry, own: Words, other: Words, pieces: Words) -> _Placed:
     free = without(g.all, other)
-    after_rotation = [count(both(g.all, above(bit))) for bit in reversed(split(other, g.pieces))]
+    opponent = [count(both(g.all, above(bit))) for bit in reversed(split(other, g.pieces))]
     number = count(both(free, above(pieces)))[::-1]  # of the mover's cells after the rotation: ascending
     base: list[jax.Array] = []
     for j in range(g.pieces):
@@ -258,31 +267,31 @@ def _placed(g: Geometry, own: Words, other: Words, pieces: Words) -> _Placed:
             places = [i + (i >= j) for i in range(len(rest))]  # those from j on make room for the target
             ranks.append(sum((_binomial(g, n, i + 1) for n, i in zip(rest, places, strict=True)), jnp.uint32(0)))
         base.append(jnp.stack([jnp.broadcast_to(rank, number.shape[1:]) for rank in ranks]))
-    return _Placed(_rank(g, after_rotation) * np.uint32(g.num_other), free, without(own, pieces), base)
+    return _Placed(_rank(g, opponent) * np.uint32(g.num_other), free, without(own, pieces), base)
 
 
 def fold_children(
     env: ChineseCheckersDiamond,
-    indices: jax.Array,
+    own: Words,
+    other: Words,
     function: Callable[[C, jax.Array, jax.Array, jax.Array], C],
     carry: C,
 ) -> C:
     """Returns `carry` after `function` has seen every position that follows.
 
     Args:
-      indices: uint32[B], numbers of legal positions that are not finished.
+      own, other: the mover's and the opponent's cells of legal positions that are not finished.
       function: called repeatedly with `carry`, each time with one more move of every piece. Its other arguments have
         the shape [k, B]: the number of the position after the move, the target, and whether the piece has the move.
         A pass is a move of the first piece to cell -1.
     """
     g = geometry_of(env)
-    own, other = position_at(env, indices)
     pieces, targets = targets_of_pieces(env, own, other)
     placed = _placed(g, own, other, pieces)
     first = jnp.arange(g.pieces)[:, None] == 0
     passes = first & is_empty(targets).all(0)
-    swapped = _rotated_index(g, own, other)
-    carry = function(carry, jnp.where(passes, swapped, 0), jnp.full(passes.shape, -1), passes)
+    passed = index_of(env, *after_pass(env, own, other))
+    carry = function(carry, jnp.where(passes, passed, 0), jnp.full(passes.shape, -1), passes)
 
     def visit(loop: tuple[Words, C]) -> tuple[Words, C]:
         remaining, carry = loop
@@ -299,11 +308,3 @@ def fold_children(
         return without(remaining, target), function(carry, jnp.where(live, placed.row + rank, 0), cell, live)
 
     return jax.lax.while_loop(lambda loop: ~is_empty(loop[0]).all(), visit, (targets, carry))[1]
-
-
-def _rotated_index(g: Geometry, own: Words, other: Words) -> jax.Array:
-    """Returns uint32[B], the number of the same placement with the opponent to move."""
-    free = without(g.all, other)
-    first = [count(both(g.all, above(bit))) for bit in reversed(split(other, g.pieces))]
-    second = [count(both(free, above(bit))) for bit in reversed(split(own, g.pieces))]
-    return _rank(g, first) * np.uint32(g.num_other) + _rank(g, second)

@@ -12,15 +12,15 @@ lead to odd numbers. The sweep writes d. That number is exact, because earlier s
 positions that are still open when two sweeps in a row find nothing are draws.
 
 No list of moves is kept. Every sweep computes the moves of the open positions anew, one chunk of positions at a time.
-So the memory is two tables of one byte per position: one on the host and a copy on the device.
+So the memory is three bytes per position: the table, its copy on the device, and the list of open positions.
 """
 
 import importlib.util
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -33,18 +33,31 @@ BLOCK = 1 << 22  # entries of the table that are searched at once for open ones
 IN_FLIGHT = 4  # chunks whose results the host has not read yet: two cores compute two chunks at a time
 
 Visit = Callable[[Any, jax.Array, jax.Array, jax.Array], Any]
-Fold = Callable[[jax.Array, Visit, Any], Any]  # see `fold_children` of a game
+
+
+class Order(Hashable, Protocol):
+    """A game as the sweeps read it. They visit its positions in an order of its own, by visit numbers uint32[B]."""
+
+    def index(self, visits: jax.Array) -> jax.Array:
+        """Returns uint32[B], the places of positions in the table. Each position has one visit number and one place."""
+        ...
+
+    def fold(self, visits: jax.Array, visit: Visit, carry: Any) -> Any:
+        """Returns `carry` after calls `carry = visit(carry, places, _, live)` with all positions that follow.
+
+        `places` and `live` have the shape [k, B]. All positions that follow are legal.
+        """
+        ...
 
 
 def analyse(
-    table: np.ndarray, fold: Fold, chunk: int, progress: bool, after_sweep: Callable[[int], None], plies: int = 0
+    table: np.ndarray, order: Order, chunk: int, progress: bool, after_sweep: Callable[[int], None], plies: int = 0
 ) -> None:
     """Replaces every OPEN entry of the table by the number of plies to the end, except those of draws.
 
     Args:
       table: uint8[positions], 0 for finished positions, ILLEGAL for illegal ones, OPEN for all others.
-      fold: `fold(indices, visit, carry)` calls `carry = visit(carry, children, _, live)` until every position that
-        follows has been seen. It must be hashable. All positions that follow are legal.
+      order: the positions and their moves.
       chunk: positions that are computed at once.
       progress: whether to show a progress bar.
       after_sweep: called after every sweep with its number. The table then has all numbers up to this one.
@@ -52,33 +65,39 @@ def analyse(
 
     Raises RuntimeError if a position ends after more plies than one byte can hold.
     """
-    num_open, idle = int(np.count_nonzero(table == OPEN)), 0
+    is_open = np.zeros(len(table), np.bool_)  # by visit number
+    for visits in _parts(np.ones(len(table), np.bool_), chunk):
+        is_open[visits] = table[_places(order, visits, chunk)] == OPEN
+    num_open, idle = int(np.count_nonzero(is_open)), 0
     with progress_bar(num_open, "positions", progress) as update:
         while idle < 2 and num_open > 0:
             plies += 1
             if plies > MAX_PLIES:
                 raise RuntimeError(f"a position ends after more than {MAX_PLIES} plies, which one byte cannot hold")
-            found = sweep(table, fold, chunk, plies, update)
+            found = sweep(table, is_open, order, chunk, plies, update)
             num_open, idle = num_open - found, 0 if found else idle + 1
             after_sweep(plies)
 
 
-def sweep(table: np.ndarray, fold: Fold, chunk: int, plies: int, update: Callable[[int], object]) -> int:
-    """Writes `plies` to the entries that this sweep decides; returns their number."""
+def sweep(
+    table: np.ndarray, is_open: np.ndarray, order: Order, chunk: int, plies: int, update: Callable[[int], object]
+) -> int:
+    """Writes `plies` to the entries that this sweep decides, which are not open then; returns their number."""
     on_device = jnp.array(table, copy=True)
-    waiting: deque[tuple[np.ndarray, jax.Array]] = deque()
+    waiting: deque[tuple[np.ndarray, tuple[jax.Array, jax.Array]]] = deque()
     total = 0
 
     def finish() -> int:
-        positions, is_decided = waiting.popleft()
-        decided = positions[np.asarray(is_decided)[: len(positions)]]
-        table[decided] = plies
-        update(len(decided))
-        return len(decided)
+        visits, (decided, places) = waiting.popleft()
+        decided = np.asarray(decided)[: len(visits)]
+        is_open[visits[decided]] = False
+        table[np.asarray(places)[: len(visits)][decided]] = plies
+        found = int(np.count_nonzero(decided))
+        update(found)
+        return found
 
-    for positions in _open_positions(table, chunk):
-        rows = np.resize(positions, chunk)  # repeats them up to the length of a chunk
-        waiting.append((positions, _decided(fold, on_device, rows, np.uint8(plies))))
+    for visits in _parts(is_open, chunk):
+        waiting.append((visits, _decided(order, on_device, np.resize(visits, chunk), np.uint8(plies))))
         if len(waiting) == IN_FLIGHT:
             total += finish()
     while waiting:
@@ -86,11 +105,11 @@ def sweep(table: np.ndarray, fold: Fold, chunk: int, plies: int, update: Callabl
     return total
 
 
-def _open_positions(table: np.ndarray, chunk: int) -> Generator[np.ndarray]:
-    """Yields uint32[chunk], the indices of the open positions in ascending order; fewer in the last part."""
+def _parts(chosen: np.ndarray, chunk: int) -> Generator[np.ndarray]:
+    """Yields uint32[chunk], the places of True in ascending order; fewer in the last part."""
     rest = np.zeros(0, np.uint32)
-    for begin in range(0, len(table), BLOCK):
-        found = np.flatnonzero(table[begin : begin + BLOCK] == OPEN).astype(np.uint32) + np.uint32(begin)
+    for begin in range(0, len(chosen), BLOCK):
+        found = np.flatnonzero(chosen[begin : begin + BLOCK]).astype(np.uint32) + np.uint32(begin)
         rest = np.concatenate([rest, found])
         whole = len(rest) // chunk * chunk
         yield from rest[:whole].reshape(-1, chunk)
@@ -99,9 +118,19 @@ def _open_positions(table: np.ndarray, chunk: int) -> Generator[np.ndarray]:
         yield rest
 
 
+def _places(order: Order, visits: np.ndarray, chunk: int) -> np.ndarray:
+    """Returns uint32[B], the places of at most `chunk` positions in the table."""
+    return np.asarray(_index(order, np.resize(visits, chunk)))[: len(visits)]
+
+
 @partial(jax.jit, static_argnums=0)
-def _decided(fold: Fold, table: jax.Array, indices: jax.Array, plies: jax.Array) -> jax.Array:
-    """Returns bool[B], which of these open positions sweep `plies` decides."""
+def _index(order: Order, visits: jax.Array) -> jax.Array:
+    return order.index(visits)
+
+
+@partial(jax.jit, static_argnums=0)
+def _decided(order: Order, table: jax.Array, visits: jax.Array, plies: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns bool[B], which of these open positions sweep `plies` decides, and uint32[B], their places."""
 
     def visit(carry: tuple[jax.Array, jax.Array], children: jax.Array, _: jax.Array, live: jax.Array) -> Any:
         is_won, is_lost = carry
@@ -109,9 +138,9 @@ def _decided(fold: Fold, table: jax.Array, indices: jax.Array, plies: jax.Array)
         even, odd = value & 1 == 0, (value & 1 == 1) & (value != OPEN)
         return is_won | (live & even).any(0), is_lost & (odd | ~live).all(0)
 
-    no, yes = jnp.zeros(indices.shape, jnp.bool_), jnp.ones(indices.shape, jnp.bool_)
-    is_won, is_lost = fold(indices, visit, (no, yes))
-    return jnp.where(plies & 1 == 1, is_won, is_lost)
+    no, yes = jnp.zeros(visits.shape, jnp.bool_), jnp.ones(visits.shape, jnp.bool_)
+    is_won, is_lost = order.fold(visits, visit, (no, yes))
+    return jnp.where(plies & 1 == 1, is_won, is_lost), order.index(visits)
 
 
 @contextmanager

@@ -59,6 +59,14 @@ def test_states_have_their_own_indices() -> None:
     np.testing.assert_array_equal(solution().index(solution().states_at(indices)), indices)
 
 
+def test_sides_change_places_after_a_pass() -> None:
+    env = game(3, 3)
+    before, after = (env.from_string(f"00./0.1/1.1 {seat} 0") for seat in (0, 1))
+    positions = moves.position_at(env, jnp.asarray(solution().index(stacked([before, after]))))
+    passed = moves.index_of(env, *moves.after_pass(env, *positions))
+    assert passed.tolist() == solution().index(stacked([after, before])).tolist()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "pieces"), [(2, 1), (4, 6), (6, 3), (7, 3), (9, 1)])  # one to three words of cells
 def test_states_of_other_boards_have_their_own_indices(size: int, pieces: int) -> None:
@@ -139,13 +147,13 @@ def test_player_without_a_move_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moves, "targets_of_pieces", none)
     env = game(3, 3)
     before, after = (env.from_string(f"00./0.1/1.1 {seat} 0") for seat in (0, 1))
-    indices = jnp.asarray(solution().index(stacked([before])))
+    own, other = moves.position_at(env, jnp.asarray(solution().index(stacked([before]))))
     nothing = (jnp.zeros((3, 1), jnp.uint32), jnp.zeros((3, 1), jnp.int32), jnp.zeros((3, 1), jnp.int32))
 
     def add(carry: Any, *move: Any) -> Any:
         return tuple(total + part.astype(total.dtype) for total, part in zip(carry, move, strict=True))
 
-    children, cells, live = jax.jit(lambda indices: moves.fold_children(env, indices, add, nothing))(indices)
+    children, cells, live = jax.jit(lambda own, other: moves.fold_children(env, own, other, add, nothing))(own, other)
     assert live.tolist() == [[1], [0], [0]]  # the pass is the only move
     assert cells[0].tolist() == [-1]
     assert children[0].tolist() == solution().index(stacked([after])).tolist()
@@ -194,8 +202,8 @@ def test_killed_analysis_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     sweep = retrograde.sweep
     sweeps: list[int] = []
 
-    def killed(table: Any, fold: Any, chunk: int, plies: int, update: Any) -> int:
-        found = sweep(table, fold, chunk, plies, update)
+    def killed(table: Any, is_open: Any, order: Any, chunk: int, plies: int, update: Any) -> int:
+        found = sweep(table, is_open, order, chunk, plies, update)
         sweeps.append(plies)
         if len(sweeps) == 4:
             raise KeyboardInterrupt
