@@ -33,7 +33,8 @@ from jaxgames.solvers.chinese_checkers_diamond_moves import (
 from jaxgames.solvers.retrograde import DRAW, ILLEGAL, OPEN
 from jaxgames.solvers.solution import Children, Solution, in_chunks, read_file, start_of, write_file
 
-CHUNK = 1 << 15  # positions per part of a sweep
+CHUNK = 1 << 15  # positions that are computed at once on a CPU: their words stay in its caches
+CHUNK_ON_ACCELERATOR = 1 << 20
 SECONDS_BETWEEN_SAVES = 300  # of an unfinished analysis
 PLIES = "plies"  # the entry of an unfinished file for the number of sweeps
 SECONDS_PER_POSITION = 1e-5  # on two cores of a CPU, about, for the message that refuses a game
@@ -65,7 +66,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     def solve(cls, env: ChineseCheckersDiamond, progress: bool = True) -> Self:
         check_size(env)
         table, max_moves = _classify_all(env)
-        retrograde.analyse(table, _Order(env), CHUNK, progress, after_sweep=lambda _: None)
+        retrograde.analyse(table, _Order(env), chunk_size(), progress, after_sweep=lambda _: None)
         return cls(env, table, max_moves)
 
     @classmethod
@@ -82,7 +83,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
                 )
                 saved = time.monotonic()
 
-        retrograde.analyse(table, _Order(env), CHUNK, progress, save, plies)
+        retrograde.analyse(table, _Order(env), chunk_size(), progress, save, plies)
         unfinished.unlink(missing_ok=True)
         return cls(env, table, max_moves)
 
@@ -208,6 +209,11 @@ def check_size(env: ChineseCheckersDiamond) -> None:
         )
 
 
+def chunk_size() -> int:
+    """Returns the number of positions that are computed at once."""
+    return CHUNK if jax.default_backend() == "cpu" else CHUNK_ON_ACCELERATOR
+
+
 def _read_unfinished(env: ChineseCheckersDiamond, path: Path) -> tuple[np.ndarray, int, int]:
     """Returns the table, the largest number of moves and the number of sweeps. Raises ValueError for another file."""
     solved, arrays = read_file(path)
@@ -238,12 +244,12 @@ class _Order:
 
 def _classify_all(env: ChineseCheckersDiamond) -> tuple[np.ndarray, int]:
     """Returns uint8[positions], 0 for finished, ILLEGAL and OPEN positions, and the largest number of moves."""
-    positions, max_moves = num_positions(env), 1
+    positions, max_moves, chunk = num_positions(env), 1, chunk_size()
     ends = np.zeros(positions, np.uint8)
-    for begin in range(0, positions, CHUNK):
-        rows = np.minimum(np.arange(begin, begin + CHUNK), positions - 1).astype(np.uint32)
+    for begin in range(0, positions, chunk):
+        rows = np.minimum(np.arange(begin, begin + chunk), positions - 1).astype(np.uint32)
         part, moves = _classify(env, rows)
-        ends[begin : begin + CHUNK] = np.asarray(part)[: positions - begin]
+        ends[begin : begin + chunk] = np.asarray(part)[: positions - begin]
         max_moves = max(max_moves, int(moves))
     return ends, max_moves
 

@@ -62,8 +62,9 @@ def test_states_have_their_own_indices() -> None:
 def test_sides_change_places_after_a_pass() -> None:
     env = game(3, 3)
     before, after = (env.from_string(f"00./0.1/1.1 {seat} 0") for seat in (0, 1))
-    positions = moves.position_at(env, jnp.asarray(solution().index(stacked([before, after]))))
-    passed = moves.index_of(env, *moves.after_pass(env, *positions))
+    passed = jax.jit(lambda i: moves.index_of(env, *moves.after_pass(env, *moves.position_at(env, i))))(
+        solution().index(stacked([before, after]))
+    )
     assert passed.tolist() == solution().index(stacked([after, before])).tolist()
 
 
@@ -119,10 +120,15 @@ def test_empty_batches_have_empty_results() -> None:
 def test_moves_of_random_positions_are_those_of_the_env(size: int, pieces: int, tip_lock: bool) -> None:
     unknown = unsolved(size, pieces, tip_lock)
     env = unknown.env
+
+    @jax.jit
+    def ends(indices: jax.Array) -> tuple[jax.Array, jax.Array]:
+        position = moves.position_at(env, indices)
+        return moves.is_illegal(env, *position), moves.is_lost(env, *position)
+
     indices = np.random.default_rng(1).integers(0, unknown.num_states, PARTIAL).astype(np.uint32)
-    own, other = moves.position_at(env, jnp.asarray(indices))
-    over = moves.is_illegal(env, own, other) | moves.is_lost(env, own, other)
-    indices = indices[~np.asarray(over)]
+    illegal, lost = in_chunks(PARTIAL, ends, indices)
+    indices = indices[~(illegal | lost)]
 
     states = unknown.states_at(indices)
     actions, children, live = unknown.children(indices)
@@ -131,9 +137,9 @@ def test_moves_of_random_positions_are_those_of_the_env(size: int, pieces: int, 
     np.testing.assert_array_equal(np.argwhere(masks), np.stack([rows, actions[rows, slots]], -1))
     after = in_chunks(PARTIAL, batched(env).step, board(states, rows), actions[rows, slots])
     np.testing.assert_array_equal(unknown.index(after), children[rows, slots])
-    own, other = moves.position_at(env, jnp.asarray(children[rows, slots]))
-    assert not np.asarray(moves.is_illegal(env, own, other)).any()
-    np.testing.assert_array_equal(np.asarray(moves.is_lost(env, own, other)), after.terminated)
+    illegal, lost = in_chunks(PARTIAL, ends, children[rows, slots])
+    assert not illegal.any()
+    np.testing.assert_array_equal(lost, after.terminated)
 
 
 def test_player_without_a_move_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,13 +153,14 @@ def test_player_without_a_move_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moves, "targets_of_pieces", none)
     env = game(3, 3)
     before, after = (env.from_string(f"00./0.1/1.1 {seat} 0") for seat in (0, 1))
-    own, other = moves.position_at(env, jnp.asarray(solution().index(stacked([before]))))
     nothing = (jnp.zeros((3, 1), jnp.uint32), jnp.zeros((3, 1), jnp.int32), jnp.zeros((3, 1), jnp.int32))
 
     def add(carry: Any, *move: Any) -> Any:
         return tuple(total + part.astype(total.dtype) for total, part in zip(carry, move, strict=True))
 
-    children, cells, live = jax.jit(lambda own, other: moves.fold_children(env, own, other, add, nothing))(own, other)
+    children, cells, live = jax.jit(lambda i: moves.fold_children(env, *moves.position_at(env, i), add, nothing))(
+        solution().index(stacked([before]))
+    )
     assert live.tolist() == [[1], [0], [0]]  # the pass is the only move
     assert cells[0].tolist() == [-1]
     assert children[0].tolist() == solution().index(stacked([after])).tolist()
