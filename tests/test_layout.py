@@ -30,6 +30,7 @@ FLOORS = {
             "match",
             "ladder",
             "strength",
+            "strength_figures",
             "sweep",
             "sweep_summary",
             "play",

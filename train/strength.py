@@ -131,7 +131,7 @@ def strength(arguments: Arguments) -> dict[str, Any]:
         if measured is None:
             measured = _measured(row, env, solution, arguments, f"{number}/{len(planned)} {row.name}")
             if path is not None:
-                _append(path, settings | measured)
+                _append(path, {"settings": settings, **measured})
         rows.append(measured)
     _print_table(rows)
     result: dict[str, Any] = {**settings, "rows": rows}
@@ -222,11 +222,11 @@ def deterministic(text: str, agent: Agent, env: Env[Any]) -> Player:
         return Player(lambda states: _first_of_best(agent, states), None)
     if not agent.on_device:
         return Player(functools.partial(agent.act, key), None)
-    act = functools.partial(_act, agent, key, parts=_parts_for(agent))
+    act = functools.partial(act_in_parts, agent, key, parts=parts_for(agent))
     return Player(act, functools.partial(_values, agent) if _has_values(agent, env) else None)
 
 
-def _parts_for(agent: Agent) -> int:
+def parts_for(agent: Agent) -> int:
     """Returns into how many parts a batch is divided, a power of 2, so that their trees have up to TREE_NODES nodes."""
     simulations = getattr(getattr(agent, "config", None), "simulations", 0)
     parts = -(-BATCH * (simulations + 1) // TREE_NODES)
@@ -234,7 +234,7 @@ def _parts_for(agent: Agent) -> int:
 
 
 @functools.partial(jax.jit, static_argnames="parts")
-def _act(agent: Agent, key: jax.Array, states: Any, parts: int) -> jax.Array:
+def act_in_parts(agent: Agent, key: jax.Array, states: Any, parts: int) -> jax.Array:
     """Returns int32[B], the agent's moves, computed for one part of the batch after the other."""
     divided = jax.tree.map(lambda leaf: leaf.reshape(parts, -1, *leaf.shape[1:]), states)
     return jax.lax.map(lambda part: agent.act(key, part), divided).reshape(-1)
@@ -301,9 +301,9 @@ def _stored(path: Path, settings: Mapping[str, Any]) -> dict[tuple[str, str], di
     for number, line in enumerate(lines, start=1):
         try:
             row = json.loads(line)
-            if {name: row[name] for name in settings} == settings:
-                rows[row["agent"], row["search"]] = {name: row[name] for name in row if name not in settings}
-        except (ValueError, KeyError, TypeError) as error:
+            if row.pop("settings") == settings:
+                rows[row["agent"], row["search"]] = row
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"{path}, line {number} is no row of train.strength: remove the line or the file"
             ) from error

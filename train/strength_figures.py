@@ -7,6 +7,7 @@ are not available as numbers. So only what its text and its Table 2 state is dra
 The x axis counts games of self-play, which both have. For a run they are its steps divided by the length of its games.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -211,7 +212,7 @@ def draw_table(rows: Sequence[Mapping[str, Any]]) -> Figure:
     for search, chosen in by_search(rows).items():
         for row in chosen:
             at, solved = iteration_of(row), "yes" if row["weak_solved"] else "no"
-            share, states = f"{row['weak_states']:.3f}", f"{row['agent_states']:,}"
+            share, states = f"{row.get('weak_states', math.nan):.3f}", f"{row['agent_states']:,}"
             name = row["agent"].rpartition("@")[0]
             cells.append([name, "-" if at == 0 else f"{at:,}", search or "network alone", share, states, solved])
     heads = ["agent", "iterations", "search", "win %", "states", "weakly solved"]
@@ -235,7 +236,9 @@ def draw_mistakes(rows: Sequence[Mapping[str, Any]]) -> Figure:
     figure = Figure(figsize=(13, 4.2), layout="constrained")
     for axes, (name, label) in zip(figure.subplots(1, 3), MISTAKES.items(), strict=True):
         for index, row in enumerate(row for row in rows if iteration_of(row) == last):
-            table = row[f"mistakes_by_{name}"]
+            table = row.get(f"mistakes_by_{name}")
+            if table is None:  # not a measure of this game
+                continue
             known = [at for at, decisive in enumerate(table["decisive"]) if decisive]
             x = [table[name][at] for at in known]
             y = [table["mistakes"][at] / table["decisive"][at] for at in known]
@@ -243,6 +246,7 @@ def draw_mistakes(rows: Sequence[Mapping[str, Any]]) -> Figure:
         axes.set(xlabel=label, ylabel="mistakes")
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
-        axes.legend(fontsize="x-small")
+        if axes.lines:
+            axes.legend(fontsize="x-small")
     figure.suptitle(f"Mistakes of the checkpoint of iteration {last:,}, as a share of the states where one is possible")
     return figure

@@ -23,6 +23,7 @@ from jaxgames.env import Env
 from jaxgames.solvers.agent import play_of
 from jaxgames.solvers.dots_and_boxes import DotsAndBoxesSolution
 from jaxgames.solvers.policy_table import BATCH, Act, OnStates, Values, ask, boards, no_progress
+from jaxgames.solvers.strength import mistakes_by
 
 STRONG_STATES = 200_000  # sampled for the strong measures where a board has more
 MAX_STATES = 50_000_000  # of the plays with every reply
@@ -263,15 +264,7 @@ def _weak(solution: DotsAndBoxesSolution, policy: Policy, layers: list[Layer], s
         "sure_fraction": _share(scores + worst_to_go >= target),
         "kept_value": _share(scores + solution.table[sets] >= target),
         "action_weak": _share(lost == 0),
-        "mistakes_by_ply": [
-            {
-                "ply": number,
-                "states": int(np.count_nonzero(ply == number)),
-                "decisive": int(np.count_nonzero(decisive[ply == number])),
-                "mistakes": int(np.count_nonzero(lost[ply == number])),
-            }
-            for number in np.unique(ply).tolist()
-        ],
+        "mistakes_by_ply": mistakes_by("ply", ply, decisive, lost != 0),
     }
 
 

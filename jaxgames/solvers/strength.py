@@ -188,32 +188,41 @@ def _share(holds: Mask) -> float:
 
 
 def _mistakes(graph: Graph, policy: PolicyTable, play: Play, strong: Indices) -> dict[str, Any]:
-    """Returns where the moves are that do not keep the value, as tables; see `_table`."""
+    """Returns where the moves are that do not keep the value, as tables; see `mistakes_by`."""
     won = strong[graph.value[strong] == 1]
     tenths = np.ceil(SHARE_BINS * graph.num_best[won] / graph.num_moves[won]).astype(np.int64)
-    shares = _table(graph, policy, won, tenths, "share")
+
+    def table(name: str, states: Indices, group: NDArray[np.integer[Any]]) -> dict[str, list[Any]]:
+        wrong = ~graph.keeps_value(states, policy.children(states))
+        return mistakes_by(name, group, _is_decisive(graph, states), wrong)
+
+    shares = table("share", won, tenths)
     return {
-        "mistakes_by_ply": _table(graph, policy, play.agent, play.ply, "ply"),
-        "mistakes_by_distance": _table(graph, policy, strong, graph.distance[strong], "distance"),
+        "mistakes_by_ply": table("ply", play.agent, play.ply),
+        "mistakes_by_distance": table("distance", strong, graph.distance[strong]),
         "mistakes_by_share": shares | {"share": [tenth / SHARE_BINS for tenth in shares["share"]]},
     }
 
 
-def _table(graph: Graph, policy: PolicyTable, states: Indices, group: NDArray[Any], name: str) -> dict[str, list[int]]:
-    """Returns columns with one entry for every number in `group`, which has a number per state.
+def mistakes_by(name: str, group: NDArray[np.integer[Any]], decisive: Mask, wrong: Mask) -> dict[str, list[Any]]:
+    """Returns a table of columns with one entry for every number in `group`; those below 0 are left out.
 
-    The columns are the number, called `name`, the `states` that have it, how many of these are `decisive` (some move is
-    a mistake), and how many of the agent's moves are `mistakes`. States with a number below 0 are left out.
+    The columns are the number, called `name`, the `states` that have it, how many of these are `decisive`, and how many
+    of the agent's moves are `mistakes`.
+
+    Args:
+      name: what the numbers count.
+      group: int[B], a number of each state.
+      decisive: bool[B], whether some legal move of the state is a mistake.
+      wrong: bool[B], whether the agent's move is one.
     """
-    counted = group >= 0
-    size = group.max(initial=-1) + 1
-    wrong = ~graph.keeps_value(states, policy.children(states))
-    of_all, decisive, mistakes = (
-        np.bincount(group[counted & chosen], minlength=size) for chosen in (True, _is_decisive(graph, states), wrong)
+    counted, size = group >= 0, int(group.max(initial=-1)) + 1
+    of_all, of_decisive, of_wrong = (
+        np.bincount(group[counted & chosen], minlength=size) for chosen in (True, decisive, wrong)
     )
     numbers = np.flatnonzero(of_all)
-    columns = {name: numbers, "states": of_all[numbers], "decisive": decisive[numbers], "mistakes": mistakes[numbers]}
-    return {name: column.tolist() for name, column in columns.items()}
+    columns = {name: numbers, "states": of_all, "decisive": of_decisive, "mistakes": of_wrong}
+    return {head: (numbers if head == name else column[numbers]).tolist() for head, column in columns.items()}
 
 
 # -- values --------------------------------------------------------------------------------------------------------
