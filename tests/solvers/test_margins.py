@@ -195,11 +195,11 @@ def test_agent_that_errs_solves_nothing() -> None:
 
 def test_mistakes_by_ply_add_up_to_all_states_that_occur() -> None:
     found = measured("mixed", 1)
-    rows = found["mistakes_by_ply"]
-    assert sum(row["states"] for row in rows) == found["agent_states"]
-    assert all(row["mistakes"] <= row["decisive"] <= row["states"] for row in rows)
-    mistakes = sum(row["mistakes"] for row in rows)
-    assert math.isclose(1 - mistakes / found["agent_states"], found["action_weak"])
+    table = found["mistakes_by_ply"]
+    assert sum(table["states"]) == found["agent_states"]
+    rows = zip(table["mistakes"], table["decisive"], table["states"], strict=True)
+    assert all(mistakes <= decisive <= states for mistakes, decisive, states in rows)
+    assert math.isclose(1 - sum(table["mistakes"]) / found["agent_states"], found["action_weak"])
 
 
 def test_strong_measures_can_be_sampled() -> None:
