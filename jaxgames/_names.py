@@ -2,6 +2,7 @@
 
     name                              random
     name(parameter=literal, ...)      chinese_checkers(size=2, num_players=6)
+    name(file, ...)                   solver(runs/43.npz)                   for names whose first parameter is a file
     module:name(...)                  mypackage.mymodule:mygame(size=3)     imports the module first
 
 A `Registry` makes things from such texts. A value is a Python literal; the quotes of a string may be left out.

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from jaxgames.env import Env
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.retrograde import progress_bar
 from jaxgames.solvers.solution import CHUNK, Solution, in_chunks
 
@@ -17,20 +18,22 @@ from jaxgames.solvers.solution import CHUNK, Solution, in_chunks
 def count_errors(solution: Solution[Any], positions: int, seed: int = 0, progress: bool = True) -> int:
     """Returns how many of random positions have another value or other plies than follow from their moves.
 
-    A position is also an error if one of its moves leads to an illegal position, or to a finished one that does not
-    have 0 plies. Nothing follows from an illegal position, so it is never an error.
+    In `dots_and_boxes` the margins to go are compared; that of a finished board is 0. In other games, a position is
+    also an error if one of its moves leads to an illegal position, or to a finished one that does not have 0 plies.
+    Nothing follows from an illegal position, so it is never an error.
 
     Args:
-      solution: of a game that is won or lost by its last move, such as `chinese_checkers_diamond`.
+      solution: of `dots_and_boxes`, or of a game that is won or lost by its last move: `chinese_checkers_diamond`.
       positions: their number; they are drawn uniformly, with replacement.
       seed: of the positions; the same seed gives the same ones.
       progress: whether to show a progress bar on a terminal; needs tqdm.
     """
+    is_consistent = _has_best_margin if isinstance(solution.env, DotsAndBoxes) else _is_consistent
     random, errors = np.random.default_rng(seed), 0
     with progress_bar(positions, "positions", progress) as update:
         for begin in range(0, positions, CHUNK):
             indices = random.integers(0, solution.num_states, min(CHUNK, positions - begin))
-            errors += int(np.count_nonzero(~_is_consistent(solution, indices)))
+            errors += int(np.count_nonzero(~is_consistent(solution, indices)))
             update(len(indices))
     return errors
 
@@ -62,6 +65,24 @@ def _is_consistent(solution: Solution[Any], indices: np.ndarray) -> np.ndarray:
     expected = np.where(best == 1, soonest, np.where(best == -1, latest, -1))
     is_right = (value == best) & (plies == expected) & (by_row(~allowed, np.maximum, 0) == 0)
     return np.where(live, is_right, right)
+
+
+def _has_best_margin(solution: Solution[Any], indices: np.ndarray) -> np.ndarray:
+    """Returns bool[B], whether each set of edges has the best of the margins to go after each edge.
+
+    With the reward "boxes" a step pays every box that it completes. All states have seat 0 to move.
+    """
+    env = DotsAndBoxes(rows=solution.env.rows, cols=solution.env.cols, reward="boxes")
+    states = solution.states_at(indices)
+    best = np.full(len(indices), np.iinfo(np.int32).min)
+    best[np.asarray(states.terminated)] = 0
+    rows, actions = np.nonzero(in_chunks(functools.partial(_masks, env), states))
+    after = in_chunks(
+        lambda moves: _after(env, *moves), (jax.tree.map(lambda leaf: leaf[rows], states), actions.astype(np.int32))
+    )
+    to_go = np.where(after.terminated, 0, solution.value(after).astype(np.int32))
+    np.maximum.at(best, rows, after.rewards[:, 0].astype(np.int32) + np.where(after.current_player == 0, to_go, -to_go))
+    return solution.value(states) == best
 
 
 @functools.partial(jax.jit, static_argnums=0)

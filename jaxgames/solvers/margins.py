@@ -182,12 +182,8 @@ def reach(solution: DotsAndBoxesSolution, policy: Policy, seat: int) -> list[Lay
         to_other = [moves[move_gains == 0], replies[reply_gains > 0]]
         next_agent, next_other = (np.unique(np.concatenate(parts)) for parts in (to_agent, to_other))
 
-        def places(
-            after: Sets, is_agent: NDArray[np.bool_], agent: Sets = next_agent, other: Sets = next_other
-        ) -> Places:
-            return np.where(is_agent, np.searchsorted(agent, after), len(agent) + np.searchsorted(other, after))
-
-        moves, replies = places(moves, move_gains > 0), places(replies, reply_gains == 0)
+        moves = _places(moves, move_gains > 0, next_agent, next_other)
+        replies = _places(replies, reply_gains == 0, next_agent, next_other)
         layers.append(Layer(agent, other, moves, move_gains, replies, reply_gains))
         agent, other = next_agent, next_other
     return layers
@@ -328,7 +324,8 @@ def _values(
     """Returns how near the agent's values are to the true ones, in the unit of the game's reward."""
     play, table = play_of(solution, env)
     found = ask(solution, values, sets, seat, on_states).astype(np.float64)
-    true = ask(solution, lambda states: play.values(table, states), sets, seat) * (1 if seat == 0 else -1)
+    read = jax.jit(play.values)
+    true = ask(solution, lambda states: read(table, states), sets, seat) * (1 if seat == 0 else -1)
     decided = true != 0
     return {
         "value_sign": _share(np.sign(found[decided]) == np.sign(true[decided])),

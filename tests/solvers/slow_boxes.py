@@ -24,6 +24,7 @@ class SlowBoxes:
                 left = (rows + 1) * cols + row * (cols + 1) + col
                 self.boxes.append({row * cols + col, (row + 1) * cols + col, left, left + 1})
         self.value = functools.cache(self._value)
+        self.best_edges = functools.cache(self._best_edges)
 
     def edges(self, drawn: int) -> list[int]:
         """The edges that are not drawn, in ascending order."""
@@ -46,6 +47,6 @@ class SlowBoxes:
         """The mover's margin to go if both sides play perfectly."""
         return max((self.worth(drawn, edge) for edge in self.edges(drawn)), default=0)
 
-    def best_edges(self, drawn: int) -> list[int]:
+    def _best_edges(self, drawn: int) -> list[int]:
         """The edges that keep the margin to go."""
         return [edge for edge in self.edges(drawn) if self.worth(drawn, edge) == self.value(drawn)]

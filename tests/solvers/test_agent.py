@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import jaxgames
+import train.agents
 from jaxgames import agents, solvers
+from jaxgames._names import split_list
 from jaxgames.solvers.agent import SolverAgent
 from tests.games.chinese_checkers_diamond.pictures import game as diamond
 from tests.games.dots_and_boxes.pictures import game as boxes
@@ -135,6 +137,11 @@ def test_path_may_have_any_characters_but_a_comma(path: str, tmp_path: Path, mon
     texts = [f"solver({path})"] if "=" not in path else [f"solver(file={path})"]
     for text in [*texts, f"solver('{path}')"]:
         assert str(agents.make(text, GAMES["22.npz"])) == f"solver({path})"
+
+
+def test_text_is_taken_by_the_commands_and_stands_in_lists() -> None:
+    assert split_list("solver(runs/22.npz), random") == ["solver(runs/22.npz)", "random"]
+    assert str(train.agents.make("solver(22.npz)", GAMES["22.npz"])) == "solver(22.npz)"
 
 
 def test_epsilon_mixes_random_moves_in() -> None:

@@ -4,19 +4,17 @@ The solver has its own arithmetic on sets of edges. Here the env's mask and step
 moves next and when the game is over: every value of the solver must be the best of the values after each legal edge.
 """
 
+import copy
 import functools
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxgames import solvers
 from jaxgames.solvers import Solution
+from jaxgames.solvers.checking import count_errors
 from tests.games.dots_and_boxes.pictures import game
-
-BATCH = 2**12  # boards at once
 
 
 @functools.cache
@@ -51,31 +49,19 @@ def test_every_opening_of_3x3_is_worth_the_same() -> None:
     assert solved(3, 3).value(openings).tolist() == [3] * 24  # for the second player
 
 
-@pytest.mark.parametrize(("rows", "cols"), [(2, 2), pytest.param(2, 3, marks=pytest.mark.slow)])
-def test_every_value_is_the_best_of_those_after_a_step_of_the_env(rows: int, cols: int) -> None:
-    solution = solved(rows, cols)
-    check_values(solution, np.arange(solution.num_states))
+def test_every_value_is_the_best_of_those_after_a_step_of_the_env() -> None:
+    """With 10,000 draws of the 4,096 sets of edges, nine in ten of them."""
+    assert count_errors(solved(2, 2), 10_000, progress=False) == 0
+
+
+def test_one_wrong_value_is_found() -> None:
+    wrong = copy.copy(solved(2, 2))
+    vars(wrong)["table"] = solved(2, 2).arrays()["table"].copy()
+    vars(wrong)["table"][17] += 1
+    assert count_errors(wrong, 10_000, progress=False) > 0
 
 
 @pytest.mark.slow
-def test_values_of_3x3_are_the_best_of_those_after_a_step_of_the_env() -> None:
-    solution = solved(3, 3)
-    check_values(solution, np.random.default_rng(0).integers(0, solution.num_states, BATCH))
-
-
-def check_values(solution: Solution[Any], indices: np.ndarray) -> None:
-    """The value of every position is derived again, from those after each edge; "boxes" pays each box at once."""
-    env = game(solution.env.rows, solution.env.cols, "boxes")
-    edges = jnp.arange(env.num_actions)
-    step = jax.jit(jax.vmap(jax.vmap(env.step, in_axes=(None, 0)), in_axes=(0, None)))
-    legal = jax.jit(jax.vmap(env.legal_action_mask))
-    for begin in range(0, len(indices), BATCH):
-        states = solution.states_at(indices[begin : begin + BATCH])
-        after = step(states, edges)  # [B, edges, ...]
-        rows = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), after)
-        to_go = np.where(after.terminated, 0, solution.value(rows).reshape(after.terminated.shape))
-        worth = np.asarray(after.rewards[:, :, 0]) + np.where(after.current_player == 0, to_go, -to_go)
-        best = np.where(legal(states), worth, -np.inf).max(1)
-        live = ~np.asarray(states.terminated)
-        np.testing.assert_array_equal(solution.value(states)[live], best[live])
-        assert not solution.value(states)[~live].any()
+@pytest.mark.parametrize(("rows", "cols"), [(2, 3), (1, 4), (3, 3)])
+def test_values_of_larger_boards_are_the_best_of_those_after_a_step_of_the_env(rows: int, cols: int) -> None:
+    assert count_errors(solved(rows, cols), 20_000, progress=False) == 0
