@@ -109,7 +109,7 @@ def test_dots_and_boxes_is_played_as_minimax_does_only_with_the_right_discount(m
 
 
 # The discount makes a win that minimax finds better than a later one, which it does not.
-LONG = SearchConfig(simulations=4096, policy="puct", pb_c_init=2.5, gamma=0.9)
+LONG = SearchConfig(simulations=4096, policy="puct", pb_c_init=2.5, gamma=0.9, slots=20)
 
 
 @pytest.mark.slow
