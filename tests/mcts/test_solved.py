@@ -41,6 +41,7 @@ def test_three_seats_play_the_solution_of_their_criterion(seats: str, other: str
     assert share_solved(THREE_SEATS, config, seats) >= 0.95 > share_solved(THREE_SEATS, config, other)
 
 
+@pytest.mark.slow
 def test_two_seats_play_the_solution_where_a_seat_moves_twice() -> None:
     assert share_solved(REPEATED_TURNS, EXPLORING, "max_n") >= 0.99
 
@@ -96,8 +97,9 @@ def boxes(rows: int, cols: int, open_edges: int, games: int) -> tuple[Any, Solve
 
 def test_dots_and_boxes_is_played_as_minimax_does_only_with_the_right_discount(monkeypatch: pytest.MonkeyPatch) -> None:
     """A seat that takes a box moves again. A sign that alternates after every action plays such boards wrong."""
-    env, solved = boxes(2, 2, open_edges=5, games=400)
-    assert len(solved.texts) > 100
+    env, solved = boxes(2, 2, open_edges=5, games=300)
+    assert len(solved.texts) >= 50
+    assert sum(solved.misleading) >= 5
     assert plays_best(env, solved, EXPLORING).mean() >= 0.99
 
     def alternating(mover: jax.Array, next_mover: jax.Array, terminated: jax.Array, gamma: float) -> jax.Array:
