@@ -111,37 +111,38 @@ def test_result_depends_on_no_key_and_no_order_without_noise() -> None:
         assert (getattr(result, name)[order] == getattr(other, name)).all()
 
 
-def test_dirichlet_noise_moves_its_share_of_the_prior_among_legal_actions() -> None:
-    """The logits of the root are the logarithm of (1 - fraction) * prior + fraction * noise."""
+def test_dirichlet_noise_has_its_share_of_the_prior_on_legal_actions_only() -> None:
+    """The prior is 0.75 uniform + 0.25 noise. A sum of concentrations of 10 gives each of n parts this variance."""
     states = random_boards(BOXES, BOARDS, 6)
-    evaluate, params = Nothing(BOXES), jnp.zeros(2)
+    squares: list[np.ndarray] = []
     moved: list[np.ndarray] = []
     for seed in range(20):
-        key = jax.random.key(seed)
-        tree = jax.device_get(trees(BOXES, evaluate, NOISY, key, params, states))
-        prior = np.exp(tree.logits[:, 0])
-        is_action = tree.actions[:, 0] != PADDING
-        uniform = is_action / is_action.sum(-1, keepdims=True)
+        tree = jax.device_get(trees(BOXES, Nothing(BOXES), NOISY, jax.random.key(seed), jnp.zeros(2), states))
+        prior, is_action = np.exp(tree.logits[:, 0]), tree.actions[:, 0] != PADDING
+        n = is_action.sum(-1)
         assert (prior[~is_action] == 0).all()
-        np.testing.assert_allclose(prior.sum(-1), 1, atol=1e-5)
-        assert (prior[is_action] >= 0.75 * uniform[is_action] - 1e-6).all()
-        moved.append((prior - 0.75 * uniform).sum(-1))
+        noise = np.where(is_action, prior - 0.75 / n[:, None], 0)
+        assert (noise > -1e-6).all()
+        moved.append(noise.sum(-1))
+        squares.append(((4 * noise) ** 2).sum(-1) - (1 / n + (1 - 1 / n) / 11))  # E[x^2] = E[x]^2 + variance
     assert np.mean(moved) == pytest.approx(0.25, abs=0.01)
+    assert np.mean(squares) == pytest.approx(0, abs=0.005)
 
 
-def test_noise_of_gumbel_and_dirichlet_depends_on_the_key() -> None:
-    states = repeated(BOXES.init(), BOARDS)
-    assert len(set(run(NOISY, 0, states).action.tolist())) > 3
-    assert (run(NOISY, 0, states).action != run(NOISY, 1, states).action).any()
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [{"gumbel_scale": 1.0}, {"policy": "puct", "dirichlet_fraction": 0.25}])
+def test_noise_depends_on_the_key_and_differs_between_boards(noise: dict[str, Any]) -> None:
+    config, states = SearchConfig(simulations=2, **noise), repeated(BOXES.init(), BOARDS)
+    assert len(set(run(config, 0, states).action.tolist())) > 3
+    assert (run(config, 0, states).action != run(config, 1, states).action).any()
 
 
 # -- slots and limits of length ------------------------------------------------------------------------------------
 
 
 def test_slots_hold_the_legal_actions_with_the_highest_logits() -> None:
-    config = dataclasses.replace(NOISY, slots=3, dirichlet_fraction=0.0)
     states = random_boards(BOXES, BOARDS, 6)
-    result = run(config, states=states)
+    result = run(SearchConfig(simulations=1, policy="puct", slots=3), states=states)
     mask = np.asarray(jax.vmap(BOXES.legal_action_mask)(states))
     logits = np.where(mask, LINEAR(LINEAR.params(0), states).logits, -np.inf)
     assert (np.sort(result.slots) == np.sort(np.argsort(-logits)[:, :3])).all()

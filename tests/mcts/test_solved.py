@@ -41,6 +41,7 @@ def test_three_seats_play_the_solution_of_their_criterion(seats: str, other: str
     assert share_solved(THREE_SEATS, config, seats) >= 0.95 > share_solved(THREE_SEATS, config, other)
 
 
+@pytest.mark.slow
 def test_two_seats_play_the_solution_where_a_seat_moves_twice() -> None:
     assert share_solved(REPEATED_TURNS, EXPLORING, "max_n") >= 0.99
 
@@ -56,11 +57,13 @@ class Solved(NamedTuple):
     misleading: list[bool]  # whether a sign that always alternates plays wrong there
 
 
-def solve_positions(reference: Any, texts: Iterable[str], depth: int) -> Solved:
-    """The positions in which not every action is best within a depth."""
+def solve_positions(reference: Any, texts: Iterable[str], depth: int, count: int) -> Solved:
+    """The first `count` positions in which not every action is best within a depth."""
     right, wrong = Minimax(reference, depth), Minimax(reference, depth, alternating=True)
     solved = Solved([], [], [])
     for text in dict.fromkeys(texts):
+        if len(solved.texts) == count:
+            break
         position = reference.from_string(text)
         if not position.over and (best := right.best(position)) != set(reference.moves(position)):
             solved.texts.append(text)
@@ -91,13 +94,14 @@ def boxes(rows: int, cols: int, open_edges: int, games: int) -> tuple[Any, Solve
     env = jaxgames.make("dots_and_boxes", rows=rows, cols=cols, reward="boxes")
     reference, rng = DotsAndBoxes(rows, cols, "boxes"), np.random.default_rng(1)
     texts = [after_random_moves(reference, rng, env.num_actions - open_edges) for _ in range(games)]
-    return env, solve_positions(reference, texts, open_edges)
+    return env, solve_positions(reference, texts, open_edges, count=200)
 
 
 def test_dots_and_boxes_is_played_as_minimax_does_only_with_the_right_discount(monkeypatch: pytest.MonkeyPatch) -> None:
     """A seat that takes a box moves again. A sign that alternates after every action plays such boards wrong."""
-    env, solved = boxes(2, 2, open_edges=5, games=400)
-    assert len(solved.texts) > 100
+    env, solved = boxes(2, 2, open_edges=5, games=300)
+    assert len(solved.texts) >= 50
+    assert sum(solved.misleading) >= 5
     assert plays_best(env, solved, EXPLORING).mean() >= 0.99
 
     def alternating(mover: jax.Array, next_mover: jax.Array, terminated: jax.Array, gamma: float) -> jax.Array:
@@ -109,15 +113,14 @@ def test_dots_and_boxes_is_played_as_minimax_does_only_with_the_right_discount(m
 
 
 # The discount makes a win that minimax finds better than a later one, which it does not.
-LONG = SearchConfig(simulations=4096, policy="puct", pb_c_init=2.5, gamma=0.9)
+LONG = SearchConfig(simulations=4096, policy="puct", pb_c_init=2.5, gamma=0.9, slots=20)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["gumbel", "puct"])
 def test_larger_boards_of_dots_and_boxes_are_played_as_minimax_does(policy: str) -> None:
     env, solved = boxes(2, 3, open_edges=7, games=600)
-    assert len(solved.texts) >= 200
-    assert sum(solved.misleading) >= 10
+    assert len(solved.texts) == 200
     config = dataclasses.replace(LONG, policy=policy, value_scale=1.0, gamma=1.0)
     assert plays_best(env, solved, config).mean() >= 0.99
 
@@ -130,9 +133,9 @@ def test_checkers_is_played_as_minimax_does_where_a_piece_jumps_twice() -> None:
         scattered(rng, men=(int(rng.integers(2)), int(rng.integers(3))), kings=(1, int(rng.integers(1, 3))))
         for _ in range(3000)
     ]
-    solved = solve_positions(reference, texts, 4)
-    assert len(solved.texts) >= 200
-    assert sum(solved.misleading) >= 5
+    solved = solve_positions(reference, texts, 4, count=200)
+    assert len(solved.texts) == 200
+    assert sum(solved.misleading) >= 1
     played = plays_best(env, solved, LONG)
     assert played.mean() >= 0.99
     assert played[solved.misleading].all()
@@ -143,7 +146,7 @@ def test_small_star_is_played_as_minimax_does_where_a_peg_hops() -> None:
     env = jaxgames.make("chinese_checkers", size=1, num_players=2, reward="win_loss")
     reference, rng = Star(1, 2, "win_loss"), np.random.default_rng(3)
     texts = [after_random_moves(reference, rng, int(rng.integers(2, 30))) for _ in range(600)]
-    solved = solve_positions(reference, texts, 5)
+    solved = solve_positions(reference, texts, 5, count=200)
     assert len(solved.texts) >= 20
     assert sum(solved.misleading) >= 5
     assert plays_best(env, solved, LONG).mean() >= 0.99
