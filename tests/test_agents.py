@@ -195,7 +195,7 @@ def test_unknown_agent_is_refused_with_the_names_that_there_are(text: str) -> No
 def test_registered_agent_is_made_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     forget_registrations(monkeypatch, agents)
     agents.register("constant", lambda env: Constant(jnp.int32(env.num_players)))
-    assert agents.list_agents() == ["constant", "first", "greedy", "openspiel", "random"]
+    assert agents.list_agents() == ["constant", "first", "greedy", "mcts", "openspiel", "random"]
     made = agents.make("constant", STICKS)
     assert isinstance(made, Constant)
     assert made.action == 3
@@ -220,7 +220,7 @@ def test_string_of_an_agent_makes_an_equal_agent(text: str) -> None:
         ("first(epsilon=0.1, epsilon=0.1)", "epsilon given twice"),
         (
             "first(0.1)",
-            r"expected an agent such as .*, not 'first\(0.1\)'; the agents are first, greedy, openspiel, random",
+            r"expected an agent such as .*, not 'first\(0.1\)'; the agents are first, greedy, mcts, openspiel, random",
         ),
         ("runs/first", "expected an agent such as 'random', .*, not 'runs/first'; the agents are first, greedy"),
         (None, "expected an agent such as 'random', .*, not None; the agents are first"),

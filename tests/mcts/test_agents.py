@@ -1,0 +1,133 @@
+"""Agents that search: by name, as arguments of a compiled function, in parts, with and without mctx."""
+
+import builtins
+import math
+import sys
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import ParameterError, agents, arena
+from jaxgames.mcts import MCTSAgent, SearchConfig
+from jaxgames.mcts import agents as searching
+from jaxgames.mcts.selection import Uct
+from jaxgames.mcts.tree import PADDING, Slots
+from tests.helpers.positions import repeated
+from tests.helpers.sticks import Sticks
+from tests.mcts.evaluations import Linear, random_boards
+
+STICKS = Sticks(num_players=2, sticks=10)
+BOXES = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
+act: Any = jax.jit(lambda agent, key, states: agent.act(key, states))
+
+
+def uct_actions() -> list[int]:
+    """What UCT plays with 10, 9, 7, 3 and 2 sticks. A player who leaves a multiple of 4 wins."""
+    states = jax.vmap(STICKS.at)(jnp.array([10, 9, 7, 3, 2]), jnp.array([0, 1, 0, 1, 0]))
+    return act(agents.make("mcts(simulations=400)", STICKS), jax.random.key(0), states).tolist()
+
+
+def test_uct_leaves_a_multiple_of_four_sticks() -> None:
+    assert uct_actions() == [1, 0, 2, 2, 1]
+
+
+def test_uct_selects_by_its_formula() -> None:
+    """The slot of the highest mean + c * sqrt(log N / n); one without visits comes first, padding never."""
+    visits, values = np.array([[5, 3, 2, 0], [5, 3, 0, 0]]), np.array([[0.1, 0.3, 0.2, 0], [0.9, 0.2, 0.0, 0.0]])
+    slots = Slots(
+        actions=jnp.array([[7, 8, 9, PADDING], [7, 8, 9, 10]]),
+        logits=jnp.zeros((2, 4)),
+        visits=jnp.asarray(visits),
+        values=jnp.asarray(values, jnp.float32),
+        raw_value=jnp.zeros(2),
+    )
+    for c in (0.01, 0.3, 2.0):
+        bounds = [q + c * math.sqrt(math.log(10) / n) for q, n in zip(values[0, :3], visits[0, :3], strict=True)]
+        assert Uct(c).below(slots).tolist() == [int(np.argmax(bounds)), 2]
+    best, shares = Uct(1.0).decide(slots)
+    assert best.tolist() == [0, 0]
+    np.testing.assert_allclose(shares[0], [0.5, 0.3, 0.2, 0])
+
+
+@pytest.mark.slow
+def test_uct_beats_random_play_for_any_number_of_seats() -> None:
+    for env in (BOXES, Sticks(num_players=3)):
+        players = [agents.make("mcts(simulations=50)", env), agents.make("random", env)]
+        seats = arena.seating((1, env.num_players - 1), "alternating", 120)
+        games = arena.play(env, players, seats, jax.random.key(0))
+        assert arena.results(env, games, seats)["wins"] > 60
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("mcts", "mcts(simulations=1000)"),
+        ("mcts(rollouts=4, simulations=7)", "mcts(simulations=7, rollouts=4)"),
+        ("mcts(playout='greedy')", "mcts(simulations=1000, playout='greedy')"),
+        ("mcts(seats=paranoid, epsilon=0.1)", "mcts(simulations=1000, seats='paranoid', epsilon=0.1)"),
+    ],
+)
+def test_text_of_an_agent_makes_the_same_agent(text: str, written: str) -> None:
+    agent = agents.make(text, BOXES)
+    assert str(agent) == written
+    assert str(agents.make(written, BOXES)) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mcts(simulations=0)", "simulations must be an integer from 1"),
+        ("mcts(playout=first_class)", "unknown agent 'first_class'"),
+        ("mcts(uct_c=-1)", "uct_c must be a finite number from 0 on"),
+        ("mcts(seats=all)", "seats must be one of"),
+        ("mcts(depth=3)", "mcts has no parameter 'depth'"),
+    ],
+)
+def test_wrong_text_is_refused_with_what_is_allowed(text: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        agents.make(text, BOXES)
+
+
+def test_agent_plays_by_its_params_and_analyses_by_its_weights() -> None:
+    evaluate, config = Linear(BOXES), SearchConfig(simulations=4)
+    states = random_boards(BOXES, 16, 6)
+    chosen = [
+        act(MCTSAgent(BOXES, evaluate, config, evaluate.params(seed)), jax.random.key(0), states) for seed in (0, 1)
+    ]
+    assert (chosen[0] != chosen[1]).any()
+    probabilities, values = agents.analyse(MCTSAgent(BOXES, evaluate, config, evaluate.params(0)), states)
+    mask = jax.vmap(BOXES.legal_action_mask)(states)
+    np.testing.assert_allclose(probabilities.sum(-1), 1, atol=1e-5)
+    assert (np.asarray(probabilities)[~np.asarray(mask)] == 0).all()
+    assert values is not None
+    assert values.shape == (16, 2)
+
+
+def test_large_batch_is_searched_in_parts_with_the_same_actions(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate = Linear(BOXES)
+    agent = MCTSAgent(BOXES, evaluate, SearchConfig(simulations=4), evaluate.params(0))
+    states = random_boards(BOXES, 16, 6)
+    expected = agent.act(jax.random.key(0), states)
+    monkeypatch.setattr(searching, "MAX_TREE_BYTES", 4096)
+    assert (agent.act(jax.random.key(0), states) == expected).all()
+
+
+def test_without_mctx_the_error_names_what_to_install_and_uct_plays(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without_mctx(name: str, *arguments: Any, **keywords: Any) -> Any:
+        if name == "mctx":
+            raise ImportError(name)
+        return real(name, *arguments, **keywords)
+
+    monkeypatch.delitem(sys.modules, "mctx", raising=False)
+    monkeypatch.setattr(builtins, "__import__", without_mctx)
+    evaluate = Linear(BOXES)
+    states = repeated(BOXES.init(), 5)
+    with pytest.raises(ImportError, match=r'pip install "jaxgames\[search\]"'):
+        MCTSAgent(BOXES, evaluate, SearchConfig(simulations=3), evaluate.params(0)).act(jax.random.key(0), states)
+    assert uct_actions() == [1, 0, 2, 2, 1]

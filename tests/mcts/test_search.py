@@ -1,0 +1,279 @@
+"""The search: the same visits as mctx, legal actions only, noise, determinism, slots, limits of length, wrong calls."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import Env, ParameterError, auto_reset
+from jaxgames.mcts import Evaluation, SearchConfig, bytes_per_node, search
+from jaxgames.mcts.search import search_tree
+from jaxgames.mcts.tree import PADDING
+from tests.helpers.payoffs import Payoffs, payments
+from tests.helpers.positions import board, repeated
+from tests.mcts.evaluations import Linear, Nothing, mctx_visits, of_actions, random_boards
+
+BOXES = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
+BOARDS = 64
+GUMBEL = SearchConfig(simulations=32, gamma=0.9)
+LINEAR = Linear(BOXES)
+NOISY = dataclasses.replace(GUMBEL, policy="puct", simulations=2, dirichlet_fraction=0.25)
+
+
+def boards() -> Any:
+    return random_boards(BOXES, BOARDS, steps=9)
+
+
+def run(config: SearchConfig = GUMBEL, key: int = 0, states: Any = None) -> Any:
+    """The result on random boards, on the host. Few configs: each is compiled."""
+    states = boards() if states is None else states
+    return jax.device_get(search(BOXES, LINEAR, config, jax.random.key(key), LINEAR.params(0), states))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def trees(*arguments: Any) -> Any:
+    """The trees of a search."""
+    return search_tree(*arguments)[0]
+
+
+# -- selection, expansion and backup -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["gumbel", pytest.param("puct", marks=pytest.mark.slow)])
+def test_visits_and_values_are_those_of_mctx(policy: str) -> None:
+    """mctx has a signed value per node, our tree a vector over the seats. Seats move twice in a row here."""
+    config, states = dataclasses.replace(GUMBEL, policy=policy), boards()
+    result = run(config)
+    visits, values = jax.device_get(mctx_visits(BOXES, LINEAR, config, LINEAR.params(0), states))
+    live = ~np.asarray(states.terminated)
+    assert live.sum() > 50
+    assert (of_actions(result.visits, result.slots, BOXES.num_actions) == visits)[live].all()
+    of_mover = result.values[np.arange(BOARDS), np.asarray(states.current_player)]
+    np.testing.assert_allclose(of_mover[live], values[live], atol=1e-5)
+
+
+def test_every_simulation_visits_a_legal_action_and_weights_sum_to_one() -> None:
+    result, states = run(), boards()
+    live, mask = ~np.asarray(states.terminated), np.asarray(jax.vmap(BOXES.legal_action_mask)(states))
+    weights = of_actions(result.weights, result.slots, BOXES.num_actions)
+    assert (result.visits.sum(-1)[live] == GUMBEL.simulations).all()
+    assert mask[live, result.action[live]].all()
+    assert (weights[~mask] == 0).all()
+    np.testing.assert_allclose(weights.sum(-1)[live], 1, atol=1e-5)
+    assert (result.visits[result.slots == PADDING] == 0).all()
+    assert result.slots.dtype == result.action.dtype == result.visits.dtype == np.int32
+    np.testing.assert_allclose(result.values.sum(-1), 0, atol=1e-5)
+
+
+def test_finished_boards_cost_nothing_and_their_values_are_0() -> None:
+    states = random_boards(BOXES, BOARDS, 12)
+    result, over = run(states=states), np.asarray(states.terminated)
+    assert over.any()
+    assert (result.visits[over] == 0).all()
+    assert (result.values[over] == 0).all()
+    assert (result.weights[over] == 0).all()
+    assert (result.action[over] == 0).all()
+
+
+def test_boards_that_restart_are_searched_as_the_game_inside() -> None:
+    env, states = auto_reset(BOXES), boards()
+    wrapped = jax.vmap(lambda state: dataclasses.replace(env.init(), board=state))(states)
+    result = search(env, LINEAR, GUMBEL, jax.random.key(0), LINEAR.params(0), wrapped)
+    assert (np.asarray(result.visits) == run().visits).all()
+
+
+def test_seat_that_moves_again_is_not_discounted() -> None:
+    """One choice of each seat is left to the end: the values after it are known."""
+    env = Payoffs(num_players=2, order=(0, 0))
+    states = repeated(env.at(0), 2)
+    config = SearchConfig(simulations=64, policy="puct", gamma=0.5)
+    tree = jax.device_get(trees(env, Nothing(env), config, jax.random.key(0), jnp.zeros(2), states))
+    first, second = payments(2, (0, 0))
+    child = int(tree.children[0, 0, 0])
+    for choice in range(2):  # of the second choice, after the first one was 0
+        assert tree.values[0, child, choice] == pytest.approx(second[0, choice, 0], abs=1e-6)
+    mean = (tree.visits[0, child] * tree.values[0, child]).sum() / (tree.visits[0, child].sum() + 1)
+    assert tree.values[0, 0, 0] == pytest.approx(first[0, 0, 0] + mean, abs=1e-5)  # not half of the mean
+
+
+# -- determinism and noise -----------------------------------------------------------------------------------------
+
+
+def test_result_depends_on_no_key_and_no_order_without_noise() -> None:
+    result, order = run(), np.random.default_rng(0).permutation(BOARDS)
+    other = run(key=7, states=board(boards(), order))
+    for name in ("action", "visits", "slots"):
+        assert (getattr(result, name)[order] == getattr(other, name)).all()
+
+
+def test_dirichlet_noise_has_its_share_of_the_prior_on_legal_actions_only() -> None:
+    """The prior is 0.75 uniform + 0.25 noise. A sum of concentrations of 10 gives each of n parts this variance."""
+    states = random_boards(BOXES, BOARDS, 6)
+    squares: list[np.ndarray] = []
+    moved: list[np.ndarray] = []
+    for seed in range(20):
+        tree = jax.device_get(trees(BOXES, Nothing(BOXES), NOISY, jax.random.key(seed), jnp.zeros(2), states))
+        prior, is_action = np.exp(tree.logits[:, 0]), tree.actions[:, 0] != PADDING
+        n = is_action.sum(-1)
+        assert (prior[~is_action] == 0).all()
+        noise = np.where(is_action, prior - 0.75 / n[:, None], 0)
+        assert (noise > -1e-6).all()
+        moved.append(noise.sum(-1))
+        squares.append(((4 * noise) ** 2).sum(-1) - (1 / n + (1 - 1 / n) / 11))  # E[x^2] = E[x]^2 + variance
+    assert np.mean(moved) == pytest.approx(0.25, abs=0.01)
+    assert np.mean(squares) == pytest.approx(0, abs=0.005)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [{"gumbel_scale": 1.0}, {"policy": "puct", "dirichlet_fraction": 0.25}])
+def test_noise_depends_on_the_key_and_differs_between_boards(noise: dict[str, Any]) -> None:
+    config, states = SearchConfig(simulations=2, **noise), repeated(BOXES.init(), BOARDS)
+    assert len(set(run(config, 0, states).action.tolist())) > 3
+    assert (run(config, 0, states).action != run(config, 1, states).action).any()
+
+
+# -- slots and limits of length ------------------------------------------------------------------------------------
+
+
+def test_slots_hold_the_legal_actions_with_the_highest_logits() -> None:
+    states = random_boards(BOXES, BOARDS, 6)
+    result = run(SearchConfig(simulations=1, policy="puct", slots=3), states=states)
+    mask = np.asarray(jax.vmap(BOXES.legal_action_mask)(states))
+    logits = np.where(mask, LINEAR(LINEAR.params(0), states).logits, -np.inf)
+    assert (np.sort(result.slots) == np.sort(np.argsort(-logits)[:, :3])).all()
+
+
+@pytest.mark.slow
+def test_search_with_a_slot_for_each_legal_action_is_that_over_all_actions() -> None:
+    env = jaxgames.make("chinese_checkers_diamond(size=4, pieces=3)")
+    states, evaluate = random_boards(env, BOARDS, 12), Linear(env)
+    assert jax.vmap(env.legal_action_mask)(states).sum(-1).max() <= 20
+    dense, slots = (
+        search(env, evaluate, dataclasses.replace(GUMBEL, slots=k), jax.random.key(0), evaluate.params(0), states)
+        for k in (256, 20)
+    )
+    for name in ("visits", "weights"):
+        spread = [of_actions(getattr(result, name), result.slots, env.num_actions) for result in (dense, slots)]
+        np.testing.assert_allclose(spread[0], spread[1], atol=1e-5)
+    assert (np.asarray(dense.action) == np.asarray(slots.action)).all()
+
+
+def test_truncated_boards_of_a_tree_count_with_their_evaluation() -> None:
+    """A game cut off after one choice is worth what it has paid and what the evaluation says, never 0."""
+    env = Payoffs(num_players=2, order=(0, 1), limit=1)
+    config = SearchConfig(simulations=4, policy="puct")
+    tree = jax.device_get(
+        trees(env, Nothing(env), config, jax.random.key(0), jnp.array([3.0, -3.0]), repeated(env.at(0), 2))
+    )
+    expected = payments(2, (0, 1))[0][0, :, 0] + 3
+    visited = tree.visits[0, 0] > 0
+    assert visited.any()
+    np.testing.assert_allclose(tree.values[0, 0][visited], expected[visited], atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "early", "late"),
+    [
+        ("chinese_checkers_diamond(size=3)", {"ply": 0}, {"ply": 199}),
+        ("chinese_checkers(size=1, num_players=3)", {"round": 0}, {"round": 199}),
+        ("checkers(max_plies=100)", {"ply": 0}, {"ply": 99}),
+        ("minichess", {"ply": 0}, {"ply": 254}),
+    ],
+)
+def test_actions_do_not_depend_on_the_length_of_the_game(text: str, early: Any, late: Any) -> None:
+    env = jaxgames.make(text)
+    evaluate, actions = Linear(env), list[Any]()
+    for counters in (early, late):
+        state = dataclasses.replace(env.init(), **{name: jnp.int32(value) for name, value in counters.items()})
+        actions.append(search(env, evaluate, GUMBEL, jax.random.key(0), evaluate.params(0), repeated(state, 4)))
+    assert (actions[0].visits == actions[1].visits).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["gumbel", "puct"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "chinese_checkers_diamond(size=3)",
+        "chinese_checkers(size=1, num_players=3)",
+        "checkers",
+        "minichess",
+        "dots_and_boxes(rows=2, cols=3)",
+    ],
+)
+def test_no_slot_of_any_node_has_an_illegal_action(text: str, policy: str) -> None:
+    """In every node of the trees: actions are legal, padding has no visits, and no node is added to a finished one."""
+    env = jaxgames.make(text)
+    evaluate, config = Linear(env), SearchConfig(simulations=64, policy=policy, slots=40)
+    for seed in range(4):
+        states = random_boards(env, 256, steps=60, seed=seed)
+        params = evaluate.params(seed, scale=4.0)
+        tree = trees(env, evaluate, config, jax.random.key(seed), params, states)
+        mask = np.asarray(jax.vmap(jax.vmap(env.legal_action_mask))(tree.states))
+        actions, visits = np.asarray(tree.actions), np.asarray(tree.visits)
+        is_action = actions != PADDING
+        assert (visits[~is_action] == 0).all()
+        assert (visits[:, 0].sum(-1)[~np.asarray(states.terminated | states.truncated)] == config.simulations).all()
+        node_has_mask = np.take_along_axis(mask, np.maximum(actions, 0), -1)
+        assert node_has_mask[visits > 0].all()
+
+
+# -- wrong calls ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"simulations": 0}, "simulations must be an integer from 1"),
+        ({"policy": "alpha"}, "policy must be one of 'gumbel', 'puct'"),
+        ({"slots": 0}, "slots must be an integer from 1"),
+        ({"max_considered": 0}, "max_considered must be"),
+        ({"seats": "max"}, "seats must be one of 'paranoid', 'max_n'"),
+        ({"dirichlet_fraction": 1.5}, "dirichlet_fraction must be a number from 0 to 1"),
+        ({"dirichlet_alpha": 0}, "dirichlet_alpha must be a finite number above 0"),
+        ({"gumbel_scale": -1}, "gumbel_scale must be a finite number from 0 on"),
+        ({"gamma": float("nan")}, "gamma must be a number from 0 to 1"),
+    ],
+)
+def test_wrong_setting_is_refused_with_what_is_allowed(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        SearchConfig(**settings)
+
+
+def refused(env: Env[Any], evaluate: Any, states: Any) -> Any:
+    return search(env, evaluate, GUMBEL, jax.random.key(0), None, states)
+
+
+def test_wrong_evaluation_is_refused_with_the_shapes_it_must_have() -> None:
+    def values_of_one_seat(params: Any, states: Any) -> Evaluation:
+        return Evaluation(jnp.zeros((BOARDS, 12)), jnp.zeros(BOARDS))
+
+    with pytest.raises(ValueError, match=r"values \[64, num_players = 2\] for 64 boards, not \[64, 12\] and \[64\]"):
+        refused(BOXES, values_of_one_seat, boards())
+
+
+def test_function_that_is_not_hashable_is_refused() -> None:
+    @dataclasses.dataclass
+    class Mutable:
+        def __call__(self, params: Any, states: Any) -> Any: ...
+
+    with pytest.raises(TypeError, match="evaluate must be hashable"):
+        refused(BOXES, Mutable(), boards())
+
+
+def test_one_board_in_place_of_a_batch_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected boards with one leading axis, not one board"):
+        refused(BOXES, LINEAR, BOXES.init())
+
+
+def test_bytes_per_node_are_those_of_the_tree() -> None:
+    shapes = jax.eval_shape(lambda: trees(BOXES, Nothing(BOXES), GUMBEL, jax.random.key(0), jnp.zeros(2), boards()))
+    nodes = jax.tree.leaves(shapes._replace(root_returns=None))
+    total = sum(leaf.size * leaf.dtype.itemsize for leaf in nodes)
+    assert total == BOARDS * (GUMBEL.simulations + 1) * bytes_per_node(BOXES, GUMBEL)
