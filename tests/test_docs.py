@@ -16,7 +16,9 @@ import jaxgames
 from examples.train_all_games import TASKS
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
+from train import alphazero
 from train.agents import LEARNERS
+from train.driver.learner import Learner
 from train.driver.loop import Settings
 from train.ppo import PPO, Config
 from train.recipes import RECIPES
@@ -24,6 +26,7 @@ from train.recipes import RECIPES
 ROOT = Path(__file__).parents[1]
 README, DOCS = ROOT / "README.md", ROOT / "docs"
 PPO_PAGE = DOCS / "training" / "ppo.md"
+ALPHAZERO_PAGE = DOCS / "training" / "alphazero.md"
 PAGES = sorted(DOCS.rglob("*.md"))
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -204,9 +207,13 @@ def test_training_page_has_a_row_for_every_task() -> None:
     assert [row[0] for row in table(PPO_PAGE, *header)] == [f"`{task.env}`" for task in TASKS.values()]
 
 
-@pytest.mark.parametrize("settings", [Config, Settings])
-def test_training_page_has_every_setting_with_its_default(settings: type[Any]) -> None:
-    text = PPO_PAGE.read_text()
+@pytest.mark.parametrize(
+    ("page", "settings"),
+    [(PPO_PAGE, Config), (PPO_PAGE, Settings), (ALPHAZERO_PAGE, alphazero.Config)],
+    ids=["ppo", "driver", "alphazero"],
+)
+def test_training_page_has_every_setting_with_its_default(page: Path, settings: type[Any]) -> None:
+    text = page.read_text()
     for field in dataclasses.fields(settings):
         default = field.default
         shown = " ".join(map(str, default)) if isinstance(default, tuple) else str(default)
@@ -215,23 +222,36 @@ def test_training_page_has_every_setting_with_its_default(settings: type[Any]) -
 
 
 def test_training_page_lists_exactly_the_metrics_of_a_run() -> None:
-    key = jax.eval_shape(lambda: jax.random.key(0))
-
     def metrics_of(**settings: Any) -> dict[str, Any]:
-        learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)", **settings))
-        return jax.eval_shape(learner.iterate, jax.eval_shape(learner.init, key))[1]
+        return traced_metrics(PPO(Config(env="dots_and_boxes(rows=1, cols=1)", **settings)))
 
     of_iterations = metrics_of()
-    env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
-    player = RandomAgent(env)
-    of_evaluations = jax.eval_shape(lambda key: arena.evaluate(env, player, player, key, 1), key)
-
-    expected = dict.fromkeys(("iteration", "steps", "seconds", "steps_per_second"), "every row")
-    expected |= {re.sub(r"seat_\d+$", "seat_<k>", metric): "every row" for metric in of_iterations}
-    expected |= dict.fromkeys(metrics_of(opponents=("random",)).keys() - of_iterations, "runs with opponents")
-    expected |= dict.fromkeys(of_evaluations, "evaluations")
+    with_opponents = metrics_of(opponents=("random",)).keys() - of_iterations
+    expected = metrics_by_row(of_iterations) | dict.fromkeys(with_opponents, "runs with opponents")
     rows = table(PPO_PAGE, "metric", "in", "definition")
     assert {row[0].strip("`"): row[1] for row in rows} == expected
+
+
+def test_alphazero_page_lists_exactly_the_metrics_of_a_run() -> None:
+    config = alphazero.Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=2, rollout_length=2, simulations=1)
+    rows = table(ALPHAZERO_PAGE, "metric", "in", "definition")
+    expected = metrics_by_row(traced_metrics(alphazero.AlphaZero(config)))
+    assert {row[0].strip("`"): row[1] for row in rows} == expected
+
+
+def traced_metrics(learner: Learner) -> dict[str, Any]:
+    """The metrics of an iteration, by their names."""
+    return jax.eval_shape(learner.iterate, jax.eval_shape(learner.init, jax.random.key(0)))[1]
+
+
+def metrics_by_row(of_iterations: dict[str, Any]) -> dict[str, str]:
+    """The metrics that the page of a learner lists, of iterations and of evaluations, and the rows that have them."""
+    env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
+    player = RandomAgent(env)
+    of_evaluations = jax.eval_shape(lambda key: arena.evaluate(env, player, player, key, 1), jax.random.key(0))
+    expected = dict.fromkeys(("iteration", "steps", "seconds", "steps_per_second"), "every row")
+    expected |= {re.sub(r"seat_\d+$", "seat_<k>", metric): "every row" for metric in of_iterations}
+    return expected | dict.fromkeys(of_evaluations, "evaluations")
 
 
 # -- citation ------------------------------------------------------------------------------------------------------

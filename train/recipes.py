@@ -71,8 +71,7 @@ ALPHAZERO: dict[str, dict[str, Any]] = {
     },
     "chinese_checkers_diamond": {
         "total_steps": 2_000_000,
-        "hidden_sizes": (256, 256, 256),
-        "activation": "relu",
+        "network": "residual_mlp",
         "slots": 32,
         "random_starts": 0.7,
     },

@@ -1,6 +1,6 @@
 """A program that test_sharding.py runs in a process of its own, because the number of devices is fixed when JAX starts.
 
-    python run_on_four_devices.py CONFIG FOLDER ITERATIONS
+    python run_on_four_devices.py LEARNER CONFIG FOLDER ITERATIONS
 
 Its findings go to FOLDER: found.json, last.npz with the leaves of the last train state, and metrics.npz with the
 metrics of all iterations.
@@ -15,17 +15,17 @@ from typing import Any
 import jax
 import numpy as np
 
+from train.agents import learner_type
+from train.driver.learner import Learner
 from train.ops import sharding
-from train.ppo import PPO, Config
 
 COLLECTIVE = re.compile(r" = (\S+|\(.*?\)) (all-\w+|collective-\w+|reduce-scatter|ragged-\S+?)(?:-start)?\(")
 SHAPE = re.compile(r"(\w+?)(\d+)?\[([\d,]*)\]")
 
 
-def main(config: Config, folder: Path, iterations: int) -> None:
-    learner = PPO(config)
+def main(learner: Learner, folder: Path, iterations: int) -> None:
     mesh = sharding.mesh_for(4, learner.divisible)
-    train_state = learner.load(jax.jit(learner.init)(jax.random.key(config.seed)))
+    train_state = learner.load(jax.jit(learner.init)(jax.random.key(learner.config.seed)))
     train_state = sharding.shard(train_state, mesh, learner.partition_specs)
     placed = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
     with jax.set_mesh(mesh):
@@ -34,8 +34,9 @@ def main(config: Config, folder: Path, iterations: int) -> None:
     for _ in range(iterations):
         train_state, metrics = iterate(train_state)
         rows.append(jax.device_get(metrics))
-    games = train_state.opponents and train_state.opponents.games
-    divided = jax.tree.leaves((train_state.boards, train_state.episode_stats, games))
+    opponents = getattr(train_state, "opponents", None)
+    replay = getattr(train_state, "replay", None)
+    divided = jax.tree.leaves((train_state.boards, train_state.episode_stats, opponents and opponents.games, replay))
     boards = [leaf.addressable_shards for leaf in divided]
     found = {
         "boards_of_devices": sorted({shard.data.shape[0] for shards in boards for shard in shards}),
@@ -56,4 +57,5 @@ def numbers(shape: str) -> int:
 
 
 if __name__ == "__main__":
-    main(Config(**json.loads(sys.argv[1])), Path(sys.argv[2]), int(sys.argv[3]))
+    of_name = learner_type(sys.argv[1])
+    main(of_name(of_name.config_type(**json.loads(sys.argv[2]))), Path(sys.argv[3]), int(sys.argv[4]))

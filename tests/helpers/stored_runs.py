@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.helpers.toy_learner import ToyLearner
+from train.alphazero import AlphaZero
 from train.driver import loop
 from train.driver.learner import Config, Learner
 from train.driver.loop import Settings
@@ -41,7 +42,7 @@ def arguments_of(config: Config, settings: Settings, folder: Path) -> list[str]:
         flag = name.replace("_", "-")
         if isinstance(value, bool):
             arguments.append(f"--{flag}" if value else f"--no-{flag}")
-        elif value != ():
+        elif value not in ((), None):
             entries = value if isinstance(value, tuple) else (value,)
             arguments += [f"--{flag}", *map(str, entries)]
     return arguments
@@ -49,7 +50,7 @@ def arguments_of(config: Config, settings: Settings, folder: Path) -> list[str]:
 
 def last_train_state(folder: Path) -> Any:
     """The last checkpoint, as plain arrays."""
-    run = RunFolder.open(folder, PPO, ToyLearner)
+    run = RunFolder.open(folder, PPO, AlphaZero, ToyLearner)
     train_state = run.restore()
     run.close()
     assert train_state is not None

@@ -59,7 +59,7 @@ def test_opponents_are_copied_to_every_device_and_their_boards_divided(tmp_path:
 def check_four_devices(config: Config, tmp_path: Path) -> None:
     """Asserts that three iterations on four devices give what one device gives, and send only sums."""
     iterations = 3
-    arguments = [json.dumps(dataclasses.asdict(config)), str(tmp_path), str(iterations)]
+    arguments = ["ppo", json.dumps(dataclasses.asdict(config)), str(tmp_path), str(iterations)]
     program = [sys.executable, str(ROOT / "tests/helpers/run_on_four_devices.py"), *arguments]
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
     four = environment(XLA_FLAGS=flags)

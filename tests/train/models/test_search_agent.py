@@ -1,0 +1,184 @@
+"""The agent that searches on a policy's network: its values, its moves, and its text."""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import registry
+from jaxgames.agents import analyse
+from tests.helpers.registries import forget_registrations
+from tests.helpers.sticks import Sticks
+from train import agents
+from train.alphazero import AlphaZero
+from train.alphazero import Config as AlphaZeroConfig
+from train.driver.run_folder import RunFolder
+from train.models.policy import Policy
+from train.models.policy_agent import PolicyAgent, reward_scale, seat_values
+from train.models.search_agent import NetworkAgent, PolicyEvaluate, SearchAgent
+from train.models.value_heads import with_seat_values
+from train.ppo import PPO, Config
+
+GAME = Sticks(num_players=2, sticks=9)
+TEXT = "sticks(num_players=2, sticks=9)"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sticks() -> Iterator[None]:
+    """Lets `jaxgames.make` know the game."""
+    with pytest.MonkeyPatch.context() as patch:
+        forget_registrations(patch, registry)
+        jaxgames.register("sticks", Sticks)
+        yield
+
+
+@pytest.fixture(scope="module")
+def learner(sticks: None) -> PPO:
+    return PPO(Config(env=TEXT, hidden_sizes=(8,), num_envs=2, rollout_length=4, num_minibatches=1, temperature=1.0))
+
+
+@pytest.fixture(scope="module")
+def params(learner: PPO) -> Any:
+    """Random parameters, large enough that no value and no logit is trivial."""
+    rng = np.random.default_rng(0)
+    shapes = jax.eval_shape(learner.init_params, jax.random.key(0))
+    return jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape), jnp.float32), shapes)
+
+
+@pytest.fixture(scope="module")
+def boards() -> Any:
+    left, seats = np.divmod(np.arange(18), 2)
+    return jax.vmap(GAME.at)(jnp.asarray(left + 1), jnp.asarray(seats))
+
+
+def key(seed: int) -> jax.Array:
+    return jax.random.key(seed)
+
+
+# -- values --------------------------------------------------------------------------------------------------------
+
+
+def test_other_seat_of_a_zero_sum_game_has_the_negated_value_of_the_mover(
+    learner: PPO, params: Any, boards: Any
+) -> None:
+    evaluation = PolicyEvaluate(GAME, learner.policy)(params, boards)
+    logits, values = learner.policy.apply(params, jax.vmap(GAME.observe)(boards), boards.current_player)
+    np.testing.assert_allclose(evaluation.logits, logits, rtol=1e-5)
+    mover = np.asarray(boards.current_player)
+    np.testing.assert_allclose(np.asarray(evaluation.values)[np.arange(18), mover], values, rtol=1e-5)
+    np.testing.assert_array_equal(evaluation.values[:, 0], -evaluation.values[:, 1])
+
+
+def test_three_seats_have_values_of_their_own_observations_or_a_vector_from_the_mover() -> None:
+    """In the env's unit: the winner is paid 2, which the network learns as 1."""
+    game = Sticks()
+    policy = Policy.of(game, "shared", hidden_sizes=(8,))
+    boards = jax.vmap(game.at)(jnp.array([7, 6, 5]), jnp.array([0, 1, 2]))
+    params = policy.init(key(0))
+    found = PolicyEvaluate(game, policy)(params, boards).values
+    np.testing.assert_allclose(found, 2 * seat_values(game, policy, params, boards), rtol=1e-5)
+    assert reward_scale(game) == 0.5
+
+    vector = with_seat_values(game, policy)
+    params = vector.init(key(0))
+    _, values = vector.apply(params, jax.vmap(game.observe)(boards), boards.current_player)
+    found = np.asarray(PolicyEvaluate(game, vector)(params, boards).values)
+    for board in range(3):  # the mover of board i is seat i
+        np.testing.assert_allclose(found[board], 2 * np.roll(values[board], board), rtol=1e-5)
+
+
+# -- moves ---------------------------------------------------------------------------------------------------------
+
+
+def test_search_finds_wins_that_the_network_does_not_know_and_is_deterministic(
+    learner: PPO, params: Any, boards: Any
+) -> None:
+    """With up to three sticks the mover takes them all."""
+    agent = learner.agent(params, simulations=16)
+    actions = np.asarray(agent.act(key(0), boards))
+    np.testing.assert_array_equal(actions[:6], [0, 0, 1, 1, 2, 2])
+    np.testing.assert_array_equal(agent.act(key(1), boards), actions)
+    assert isinstance(agent, SearchAgent)
+    assert agent.config.gamma == pytest.approx(learner.config.gamma**0.5)  # of a turn; two turns are a round
+    probabilities, values = analyse(agent, boards)
+    np.testing.assert_array_equal(np.asarray(probabilities).argmax(-1), actions)
+    np.testing.assert_allclose(np.asarray(probabilities).sum(-1), 1, rtol=1e-6)
+    assert values is not None
+    np.testing.assert_allclose(values[:2], [[1, -1], [-1, 1]], atol=0.1)  # one stick is left
+
+
+def test_temperature_samples_from_the_policy_of_the_search_and_top_limits_it(
+    learner: PPO, params: Any, boards: Any
+) -> None:
+    sampling, of_two = (learner.agent(params, 1.0, top=top, simulations=16) for top in (None, 2))
+    probabilities, limited = (np.asarray(analyse(agent, boards).probabilities) for agent in (sampling, of_two))
+    several = np.asarray(boards.left) >= 3
+    assert ((probabilities > 0).sum(-1)[several] == 3).all()
+    assert ((limited > 0).sum(-1)[several] == 2).all()
+    np.testing.assert_allclose(limited.sum(-1), 1, rtol=1e-5)
+    board = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf[-1], (18, *leaf.shape[1:])), boards)
+    drawn = np.concatenate([np.asarray(sampling.act(key(seed), board)) for seed in range(60)])
+    shares = np.bincount(drawn, minlength=3) / drawn.size
+    np.testing.assert_allclose(shares, probabilities[-1], atol=0.06)
+
+
+def test_finished_board_has_no_probabilities_and_values_of_zero(learner: PPO, params: Any, boards: Any) -> None:
+    over = jax.tree.map(lambda leaf: leaf, boards)
+    over = dataclasses.replace(over, terminated=jnp.ones(18, bool), left=jnp.zeros(18, jnp.int8))
+    probabilities, values = analyse(learner.agent(params, simulations=16), over)
+    assert values is not None
+    assert not np.asarray(probabilities).any()
+    assert not np.asarray(values).any()
+
+
+def test_agents_that_differ_in_their_arrays_share_one_program(learner: PPO, params: Any) -> None:
+    first, second = (learner.agent(params, temperature, simulations=16) for temperature in (0.5, 2.0))
+    assert jax.tree.structure(first) == jax.tree.structure(second)
+
+
+# -- texts ---------------------------------------------------------------------------------------------------------
+
+
+def test_text_of_a_run_takes_simulations_and_the_rule_of_the_search(
+    learner: PPO, params: Any, boards: Any, tmp_path: Path
+) -> None:
+    run = RunFolder.create(tmp_path / "run", learner)
+    run.save(jax.jit(learner.init)(key(0))._replace(params=params))
+    run.close()
+    folder = str(tmp_path / "run")
+    searching = agents.make(f"{folder}(simulations=16)", GAME)
+    np.testing.assert_array_equal(
+        searching.act(key(0), boards), learner.agent(params, simulations=16).act(key(0), boards)
+    )
+    puct: Any = agents.make(f"{folder}(simulations=16, search=puct)", GAME)
+    assert puct.config.policy == "puct"
+    for text in (folder, f"{folder}(simulations=0)"):
+        assert isinstance(agents.make(text, GAME), PolicyAgent)
+    for text, message in (
+        ("simulations=-1", "simulations must be an integer from 1"),
+        ("simulations=16, search=minimax", "search must be .*'gumbel', 'puct'.*, not 'minimax'"),
+        ("simulations=16, temperature=-1", "temperature must be 0 or more, not -1"),
+        ("simulations=16, top=0", "top must be at least 1"),
+        ("sims=16", "no parameter 'sims'; its parameters are temperature, epsilon, top, simulations, search"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            agents.make(f"{folder}({text})", GAME)
+
+
+def test_run_of_alphazero_plays_as_its_settings_say() -> None:
+    learner = AlphaZero(
+        AlphaZeroConfig(env=TEXT, hidden_sizes=(8,), evaluation_simulations=4, search="puct", gamma=0.5)
+    )
+    params = learner.init_params(key(0))
+    default: Any = learner.agent(params)
+    assert (default.config.simulations, default.config.policy, default.config.gamma) == (4, "puct", 0.5)
+    assert default.temperature is None
+    other: Any = learner.agent(params, simulations=8, search="gumbel", epsilon=0.1)
+    assert (other.agent.config.simulations, other.agent.config.policy) == (8, "gumbel")
+    assert isinstance(learner.agent(params, simulations=0), NetworkAgent)
