@@ -119,7 +119,7 @@ LONG = SearchConfig(simulations=4096, policy="puct", pb_c_init=2.5, gamma=0.9, s
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["gumbel", "puct"])
 def test_larger_boards_of_dots_and_boxes_are_played_as_minimax_does(policy: str) -> None:
-    env, solved = boxes(2, 3, open_edges=7, games=600)
+    env, solved = boxes(2, 3, open_edges=6, games=900)
     assert len(solved.texts) == 200
     config = dataclasses.replace(LONG, policy=policy, value_scale=1.0, gamma=1.0)
     assert plays_best(env, solved, config).mean() >= 0.99
