@@ -71,7 +71,8 @@ ALPHAZERO: dict[str, dict[str, Any]] = {
     },
     "chinese_checkers_diamond": {
         "total_steps": 2_000_000,
-        "network": "residual_mlp",
+        "hidden_sizes": (256, 256, 256),
+        "activation": "relu",
         "slots": 32,
         "random_starts": 0.7,
     },
