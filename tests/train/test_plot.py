@@ -267,7 +267,8 @@ def test_several_runs_need_an_output(untrained: Runs) -> None:
 
 
 def test_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    assert f"{tmp_path} holds no run: expected a folder that train.ppo or train.alphazero wrote" in error_of(plot.main, tmp_path)
+    message = f"{tmp_path} holds no run: expected a folder that train.ppo or train.alphazero wrote"
+    assert message in error_of(plot.main, tmp_path)
 
 
 def test_changed_settings_are_refused(ppo_config: str, untrained: Runs, tmp_path: Path) -> None:
