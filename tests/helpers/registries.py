@@ -1,4 +1,4 @@
-"""Games, agents and networks that a fixture of a module registers. `tests/conftest.py` removes those of a single test."""
+"""Registrations by a fixture of a module. `tests/conftest.py` removes those of a single test."""
 
 from types import ModuleType
 
