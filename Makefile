@@ -21,7 +21,7 @@ $(VENV)/for-demo: pyproject.toml
 	@echo "making $(VENV) and installing JAX and what training needs, once (a minute or two) ..."
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
 	@$(PYTHON) -m venv $(VENV) || { echo "python needs its venv module: on Debian, apt install python3-venv"; exit 1; }
-	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable ".[train,render]"
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable ".[train,search,render]"
 	@touch $@
 
 $(VENV)/for-tests: $(VENV)/for-demo

@@ -71,9 +71,10 @@ ALPHAZERO: dict[str, dict[str, Any]] = {
     },
     "chinese_checkers_diamond": {
         "total_steps": 2_000_000,
-        "hidden_sizes": (256, 256, 256),
-        "activation": "relu",
+        "network": "residual_mlp(blocks=2)",
+        "hidden_sizes": (512,),
         "slots": 32,
+        "num_updates": 32,
         "random_starts": 0.7,
     },
     "dots_and_boxes": ALPHAZERO_GRID | {"total_steps": 2_000_000, "gamma": 1.0, "random_starts": 0.3},

@@ -267,7 +267,7 @@ def test_several_runs_need_an_output(untrained: Runs) -> None:
 
 
 def test_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    assert f"{tmp_path} holds no run: expected a folder that train.ppo wrote" in error_of(plot.main, tmp_path)
+    assert f"{tmp_path} holds no run: expected a folder that train.ppo or train.alphazero wrote" in error_of(plot.main, tmp_path)
 
 
 def test_changed_settings_are_refused(ppo_config: str, untrained: Runs, tmp_path: Path) -> None:
