@@ -13,6 +13,7 @@ import numpy as np
 
 import jaxgames
 from jaxgames.mcts import SearchResult, search
+from jaxgames.mcts.search import choose_boards
 from train.alphazero_config import Config
 from train.models.policy import Params, Policy
 from train.models.policy_agent import reward_scale
@@ -20,14 +21,14 @@ from train.models.search_agent import PolicyEvaluate
 from train.models.value_heads import outputs_of
 from train.ops.episodes import EpisodeStats, Metrics, map_chosen_steps
 from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
-from train.ops.starts import Starts, next_starts, select
+from train.ops.starts import Starts, next_starts
 from train.ops.value_targets import discounts, lambda_returns, outcomes
 
 DECISIVE_VALUE = 0.25  # a value above it predicts a win, one below its negation a loss, any other a draw
 
 
 class Sample(NamedTuple):
-    """What the replay buffer holds of one step. See `unpack_observations` for the observation."""
+    """One step in the replay buffer. See `unpack_observations` for the observation."""
 
     observation: jax.Array  # uint8[size of an observation / 8, rounded up], its bits
     slots: jax.Array  # int16 or int32[K], the actions of the search; -1 in padding
@@ -38,8 +39,8 @@ class Sample(NamedTuple):
 class TrainState(NamedTuple):
     """The whole state of a run between two iterations."""
 
-    params: Params  # that agents play with: with `ema`, the moving average of the parameters that learn
-    learning: Params | None  # the parameters that learn, if `params` are an average
+    params: Params  # of the agents; with `ema`, the moving average of `learning`
+    learning: Params | None  # the parameters that gradient steps change; None if `params` are these
     opt_state: Any  # optax's
     boards: Any  # live states [num_envs]
     episode_stats: EpisodeStats  # [num_envs]
@@ -50,7 +51,7 @@ class TrainState(NamedTuple):
 
     @property
     def learning_params(self) -> Params:
-        """The parameters that learn and that self-play searches with."""
+        """The parameters that gradient steps change, and that self-play searches with."""
         return self.params if self.learning is None else self.learning
 
 
@@ -153,10 +154,10 @@ def restart(
     init_key, which_key, starts_key = jax.random.split(key, 3)
     new = jax.vmap(env.init)(jax.random.split(init_key, config.num_envs))
     if starts is None:
-        return select(ended, new, boards), None
+        return choose_boards(ended, new, boards), None
     is_random = jax.random.uniform(which_key, ended.shape) < config.random_starts
-    new = select(is_random, starts.boards, new)
-    return select(ended, new, boards), next_starts(env, starts_key, starts, config.random_plies)
+    new = choose_boards(is_random, starts.boards, new)
+    return choose_boards(ended, new, boards), next_starts(env, starts_key, starts, config.random_plies)
 
 
 def with_cut_off_values(env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Steps) -> jax.Array:

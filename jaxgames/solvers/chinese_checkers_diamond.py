@@ -165,10 +165,10 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         return indices
 
     def states_at(self, indices: Any) -> ChineseCheckersDiamondState:
-        return in_chunks(functools.partial(_states_at, self.env), self._checked(indices))
+        return in_chunks(functools.partial(_states_at, self.env), self.checked_indices(indices))
 
     def children(self, indices: Any) -> Children:
-        indices = self._checked(indices)
+        indices = self.checked_indices(indices)
         actions, children, live = in_chunks(functools.partial(children_of, self.env, self.max_moves), indices)
         live &= ((self.table[indices] != ILLEGAL) & (self.table[indices] != 0))[:, None]
         return Children(np.where(live, actions, -1), np.where(live, children, 0), live)
@@ -189,15 +189,6 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
                 f"not {table.dtype}{list(table.shape)}"
             )
         return cls(env, table, max_moves)
-
-    def _checked(self, indices: Any) -> np.ndarray:
-        """Returns indices as uint32[B]. Raises ValueError unless they are numbers of positions."""
-        numbers = np.asarray(indices)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-            raise ValueError(f"expected integers of shape [B], not {numbers.dtype}{list(numbers.shape)}")
-        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < self.num_states):
-            raise ValueError(f"indices must be from 0 to {self.num_states - 1}")
-        return numbers.astype(np.uint32)
 
 
 def check_size(env: ChineseCheckersDiamond) -> None:

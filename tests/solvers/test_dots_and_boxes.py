@@ -174,7 +174,7 @@ def test_batch_may_be_empty() -> None:
     assert solution.children(np.zeros(0, np.uint32)).children.shape == (0, 12)
 
 
-def test_wrong_questions_are_refused() -> None:
+def test_wrong_arguments_are_refused() -> None:
     solution = solved(2, 2)
     with pytest.raises(ValueError, match="only chinese_checkers_diamond has them"):
         solution.plies(states_of(solution))

@@ -1,4 +1,4 @@
-"""AlphaZero: a run is a function of its key, learns a solved game, and its parts do what they say.
+"""AlphaZero: runs are functions of their key and learn a solved game; its parts against numbers computed by hand.
 
 The game is `tests.helpers.sticks`, whose optimal play is known: leave a multiple of four sticks.
 """
@@ -58,7 +58,7 @@ ITERATIONS = 3  # of the runs that are compared
 
 @pytest.fixture(scope="module", autouse=True)
 def sticks() -> Iterator[None]:
-    """Lets `jaxgames.make` know the game."""
+    """Registers the game for `jaxgames.make`."""
     with pytest.MonkeyPatch.context() as patch:
         forget_registrations(patch, registry)
         jaxgames.register("sticks", Sticks)
