@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import registry
 from jaxgames.mcts import SearchResult
-from tests.helpers.registries import forget_registrations
+from tests.helpers.registrations import temporary_registrations
 from tests.helpers.sticks import Sticks
 from train.alphazero import AlphaZero, Config, alphazero_loss, average_decay, update
 from train.alphazero_rollout import (
@@ -59,8 +58,7 @@ ITERATIONS = 3  # of the runs that are compared
 @pytest.fixture(scope="module", autouse=True)
 def sticks() -> Iterator[None]:
     """Lets `jaxgames.make` know the game."""
-    with pytest.MonkeyPatch.context() as patch:
-        forget_registrations(patch, registry)
+    with temporary_registrations():
         jaxgames.register("sticks", Sticks)
         yield
 

@@ -14,9 +14,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import registry
 from jaxgames.agents import analyse
-from tests.helpers.registries import forget_registrations
 from tests.helpers.sticks import Sticks
 from tests.helpers.stored_runs import (
     ROOT,
@@ -117,9 +115,8 @@ def test_cell_of_a_sweep_is_its_single_run(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seats", ["paranoid", "max_n"])
-def test_three_seats_play_and_value_sticks_as_solved(seats: Seats, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_three_seats_play_and_value_sticks_as_solved(seats: Seats) -> None:
     """With up to three sticks the mover takes them all and wins 2. With four, the seat after it wins."""
-    forget_registrations(monkeypatch, registry)
     jaxgames.register("sticks", Sticks)
     config = Config(
         env="sticks",

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import registry
 from jaxgames.agents import analyse
-from tests.helpers.registries import forget_registrations
+from tests.helpers.registrations import temporary_registrations
 from tests.helpers.sticks import Sticks
 from train import agents
 from train.alphazero import AlphaZero
@@ -32,8 +31,7 @@ TEXT = "sticks(num_players=2, sticks=9)"
 @pytest.fixture(scope="module", autouse=True)
 def sticks() -> Iterator[None]:
     """Lets `jaxgames.make` know the game."""
-    with pytest.MonkeyPatch.context() as patch:
-        forget_registrations(patch, registry)
+    with temporary_registrations():
         jaxgames.register("sticks", Sticks)
         yield
 
