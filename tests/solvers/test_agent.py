@@ -81,6 +81,7 @@ def test_other_seat_plays_the_same_on_the_rotated_board() -> None:
     np.testing.assert_array_equal(values[:3], values[3:, ::-1])
 
 
+@pytest.mark.slow
 def test_first_player_wins_every_game_where_the_start_is_won() -> None:
     env = GAMES["22.npz"]
     assert solved("22.npz").facts()["start_value"] > 0

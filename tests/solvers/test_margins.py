@@ -16,7 +16,6 @@ from jaxgames.solvers.strength import measure
 from tests.games.dots_and_boxes.pictures import game
 from tests.solvers.slow_boxes import SlowBoxes
 
-NUM_BOXES = 4
 SLOW = SlowBoxes(2, 2)
 
 
