@@ -10,20 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames import solvers
 from jaxgames.solvers.dots_and_boxes import DotsAndBoxesSolution
 from jaxgames.solvers.strength import measure
 from tests.games.dots_and_boxes.pictures import game
+from tests.helpers.solved import solved_boxes
 from tests.solvers.slow_boxes import SlowBoxes
 
 SLOW = SlowBoxes(2, 2)
 
 
-@functools.cache
 def solved() -> DotsAndBoxesSolution:
-    solution = solvers.solve(game(2, 2), progress=False)
-    assert isinstance(solution, DotsAndBoxesSolution)
-    return solution
+    return solved_boxes(2, 2)
 
 
 # -- agents: an edge for every set of drawn edges and seat ----------------------------------------------------------
