@@ -13,6 +13,7 @@ import numpy as np
 
 import jaxgames
 from jaxgames.mcts import SearchResult, search
+from jaxgames.mcts.search import choose_boards
 from train.alphazero_config import Config
 from train.models.policy import Params, Policy
 from train.models.policy_agent import reward_scale
@@ -20,7 +21,7 @@ from train.models.search_agent import PolicyEvaluate
 from train.models.value_heads import outputs_of
 from train.ops.episodes import EpisodeStats, Metrics, map_chosen_steps
 from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
-from train.ops.starts import Starts, next_starts, select
+from train.ops.starts import Starts, next_starts
 from train.ops.value_targets import discounts, lambda_returns, outcomes
 
 DECISIVE_VALUE = 0.25  # a value above it predicts a win, one below its negation a loss, any other a draw
@@ -153,10 +154,10 @@ def restart(
     init_key, which_key, starts_key = jax.random.split(key, 3)
     new = jax.vmap(env.init)(jax.random.split(init_key, config.num_envs))
     if starts is None:
-        return select(ended, new, boards), None
+        return choose_boards(ended, new, boards), None
     is_random = jax.random.uniform(which_key, ended.shape) < config.random_starts
-    new = select(is_random, starts.boards, new)
-    return select(ended, new, boards), next_starts(env, starts_key, starts, config.random_plies)
+    new = choose_boards(is_random, starts.boards, new)
+    return choose_boards(ended, new, boards), next_starts(env, starts_key, starts, config.random_plies)
 
 
 def with_cut_off_values(env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Steps) -> jax.Array:

@@ -190,15 +190,6 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
             )
         return cls(env, table, max_moves)
 
-    def _checked(self, indices: Any) -> np.ndarray:
-        """Returns indices as uint32[B]. Raises ValueError unless they are numbers of positions."""
-        numbers = np.asarray(indices)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-            raise ValueError(f"expected integers of shape [B], not {numbers.dtype}{list(numbers.shape)}")
-        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < self.num_states):
-            raise ValueError(f"indices must be from 0 to {self.num_states - 1}")
-        return numbers.astype(np.uint32)
-
 
 def check_size(env: ChineseCheckersDiamond) -> None:
     """Raises ValueError, with what it would take, for a game with too many positions."""

@@ -26,7 +26,7 @@ import numpy as np
 
 from jaxgames.env import State
 from jaxgames.games.dots_and_boxes import NOBODY, DotsAndBoxes, DotsAndBoxesState
-from jaxgames.solvers.retrograde import progress_bar
+from jaxgames.solvers._progress import progress_bar
 from jaxgames.solvers.solution import Children, Solution
 
 MAX_EDGES = 32  # an index is one uint32
@@ -160,15 +160,6 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
                 f"expected int8[{num_sets}], one byte per set of edges of {env}, not {table.dtype}{list(table.shape)}"
             )
         return cls(env, table)
-
-    def _checked(self, indices: Any) -> np.ndarray:
-        """Returns indices as uint32[B]. Raises ValueError unless they are numbers of sets."""
-        numbers = np.asarray(indices)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-            raise ValueError(f"expected integers of shape [B], not {numbers.dtype}{list(numbers.shape)}")
-        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < self.num_states):
-            raise ValueError(f"indices must be from 0 to {self.num_states - 1}")
-        return numbers.astype(np.uint32)
 
     def _moves(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Returns int[B, K], the edges with those that are not drawn first, in ascending order; and bool[B, K]."""

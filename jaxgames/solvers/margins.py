@@ -11,7 +11,6 @@ go, and the probability of every margin to go against uniformly random replies.
 """
 
 import itertools
-import math
 from typing import Any, NamedTuple
 
 import jax
@@ -22,8 +21,8 @@ from jaxgames._checks import check_int
 from jaxgames.env import Env
 from jaxgames.solvers.agent import play_of
 from jaxgames.solvers.dots_and_boxes import DotsAndBoxesSolution
-from jaxgames.solvers.policy_table import BATCH, Act, OnStates, Values, ask, boards, no_progress
-from jaxgames.solvers.strength import mistakes_by
+from jaxgames.solvers.policy_table import BATCH, Act, OnStates, Values, ask, ask_actions, boards, no_progress
+from jaxgames.solvers.strength import mistakes_by, share
 
 STRONG_STATES = 200_000  # sampled for the strong measures where a board has more
 MAX_STATES = 50_000_000  # of the plays with every reply
@@ -63,10 +62,7 @@ class Policy:
             )
 
     def _ask(self, sets: Sets, seat: int) -> NDArray[Any]:
-        actions = ask(self._solution, self._act, sets, seat, self._on_states)
-        if actions.dtype.kind not in "iu":
-            raise ValueError(f"act must return actions, an array of int32[{BATCH}], not of {actions.dtype}")
-        return actions
+        return ask_actions(self._solution, self._act, sets, seat, self._on_states)
 
     def _checked(self, sets: Sets, actions: NDArray[Any], seat: int) -> NDArray[Any]:
         is_edge = (actions >= 0) & (actions < self._solution.max_moves)
@@ -261,9 +257,9 @@ def _weak(solution: DotsAndBoxesSolution, policy: Policy, layers: list[Layer], s
         "weak_uniform": 1 - float(uniform[: target + solution.env.num_boxes].sum()),
         "weak_uniform_loss": float(uniform[: len(margins)].sum()),
         "weak_uniform_margin": float(uniform @ np.arange(-len(margins), len(margins) + 1)),
-        "sure_fraction": _share(scores + worst_to_go >= target),
-        "kept_value": _share(scores + solution.table[sets] >= target),
-        "action_weak": _share(lost == 0),
+        "sure_fraction": share(scores + worst_to_go >= target),
+        "kept_value": share(scores + solution.table[sets] >= target),
+        "action_weak": share(lost == 0),
         "mistakes_by_ply": mistakes_by("ply", ply, decisive, lost != 0),
     }
 
@@ -283,9 +279,9 @@ def _strong(solution: DotsAndBoxesSolution, policy: Policy, sets: Sets, seat: in
     """Returns the shares of states in which the agent's move is one of the best, and the mean margin that it loses."""
     lost, decisive = _margin_lost(solution, policy, sets, seat)
     return {
-        "strong_action": _share(lost == 0),
-        "strong_decisive": _share(lost[decisive] == 0),
-        "strong_won": _share(lost[solution.table[sets] > 0] == 0),
+        "strong_action": share(lost == 0),
+        "strong_decisive": share(lost[decisive] == 0),
+        "strong_won": share(lost[solution.table[sets] > 0] == 0),
         "strong_margin_lost": float(lost.mean()),
         "strong_states": len(sets),
     }
@@ -310,11 +306,6 @@ def _gains(solution: DotsAndBoxesSolution, sets: Sets, edges: NDArray[np.int64])
     return np.take_along_axis(solution.gains_of_edges(sets), edges[:, None], axis=1)[:, 0]
 
 
-def _share(holds: NDArray[np.bool_]) -> float:
-    """Returns the share of True; NaN of nothing."""
-    return float(holds.mean()) if holds.size else math.nan
-
-
 # -- values --------------------------------------------------------------------------------------------------------
 
 
@@ -328,6 +319,6 @@ def _values(
     true = ask(solution, lambda states: read(table, states), sets, seat) * (1 if seat == 0 else -1)
     decided = true != 0
     return {
-        "value_sign": _share(np.sign(found[decided]) == np.sign(true[decided])),
+        "value_sign": share(np.sign(found[decided]) == np.sign(true[decided])),
         "value_mse": float(((found - true) ** 2).mean()),
     }

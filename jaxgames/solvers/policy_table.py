@@ -58,6 +58,16 @@ def ask(
     return np.concatenate(answers) if answers else np.zeros(0, np.int32)
 
 
+def ask_actions(
+    solution: Solution[Any], act: Act, states: NDArray[np.integer[Any]], seat: int, on_states: OnStates = no_progress
+) -> NDArray[np.integer[Any]]:
+    """Returns what `ask` returns for an agent. Raises ValueError also if the answers are no integers."""
+    actions = ask(solution, act, states, seat, on_states)
+    if actions.dtype.kind not in "iu":
+        raise ValueError(f"act must return actions, an array of int32[{BATCH}], not of {actions.dtype}")
+    return actions
+
+
 def boards(solution: Solution[Any], states: NDArray[np.integer[Any]], seat: int) -> Any:
     """Returns BATCH boards with `seat` to move; behind the given states the last one is repeated."""
     padded = states[np.minimum(np.arange(BATCH), len(states) - 1)]
@@ -118,10 +128,8 @@ class PolicyTable:
         return False
 
     def _ask(self, states: Indices, seat: int, on_states: OnStates | None = None) -> NDArray[Any]:
-        actions = ask(self._solution, self._act, states, seat, self._on_states if on_states is None else on_states)
-        if actions.dtype.kind not in "iu":
-            raise ValueError(f"act must return actions, an array of int32[{BATCH}], not of {actions.dtype}")
-        return actions
+        on_states = self._on_states if on_states is None else on_states
+        return ask_actions(self._solution, self._act, states, seat, on_states)
 
     def _slots_of(self, states: Indices, actions: NDArray[Any]) -> NDArray[np.int16]:
         slots = chosen_slots(self._graph, states, actions)

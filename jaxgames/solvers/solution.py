@@ -150,6 +150,15 @@ class Solution(abc.ABC, Generic[E]):
         """Returns the same as text for people."""
         return "\n".join(f"{name}: {fact}" for name, fact in self.facts().items())
 
+    def _checked(self, indices: Any) -> np.ndarray:
+        """Returns indices as uint32[B]. Raises ValueError unless they are numbers of positions."""
+        numbers = np.asarray(indices)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise ValueError(f"expected integers of shape [B], not {numbers.dtype}{list(numbers.shape)}")
+        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < self.num_states):
+            raise ValueError(f"indices must be from 0 to {self.num_states - 1}")
+        return numbers.astype(np.uint32)
+
 
 def solve(env: Env[Any], progress: bool = True, unfinished: str | Path | None = None) -> Solution[Any]:
     """Returns the exact solution of a game.

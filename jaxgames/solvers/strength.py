@@ -134,9 +134,9 @@ def _weak(graph: Graph, policy: PolicyTable, play: Play, seat: int, plies: int) 
         "weak_uniform_loss": uniform.lost,
         "weak_uniform_plies": uniform.mean_plies,
         "weak_uniform_longest": uniform.longest,
-        "sure_fraction": _share(sure.agent[play.agent]),
-        "kept_value": _share(graph.value[play.agent] >= target),
-        "action_weak": _share(graph.keeps_value(play.agent, policy.children(play.agent))),
+        "sure_fraction": share(sure.agent[play.agent]),
+        "kept_value": share(graph.value[play.agent] >= target),
+        "action_weak": share(graph.keeps_value(play.agent, policy.children(play.agent))),
         "weak_optimal": _share_matching(best, target),
         "weak_optimal_states": best.num_states,
     }
@@ -166,10 +166,10 @@ def _strong(graph: Graph, policy: PolicyTable, states: Indices) -> dict[str, Any
     after = policy.children(states)
     keeps = graph.keeps_value(states, after)
     return {
-        "strong_action": _share(keeps),
-        "strong_decisive": _share(keeps[_is_decisive(graph, states)]),
-        "strong_won": _share(keeps[graph.value[states] == 1]),
-        "strong_fastest": _share(graph.keeps_distance(states, after)),
+        "strong_action": share(keeps),
+        "strong_decisive": share(keeps[_is_decisive(graph, states)]),
+        "strong_won": share(keeps[graph.value[states] == 1]),
+        "strong_fastest": share(graph.keeps_distance(states, after)),
         "strong_states": len(states),
     }
 
@@ -179,7 +179,7 @@ def _is_decisive(graph: Graph, states: Indices) -> Mask:
     return graph.num_best[states] < graph.num_moves[states]
 
 
-def _share(holds: Mask) -> float:
+def share(holds: Mask) -> float:
     """Returns the share of True; NaN of nothing."""
     return float(holds.mean()) if holds.size else math.nan
 
@@ -254,8 +254,8 @@ def _value_errors(found: NDArray[np.float32], true: NDArray[np.int8]) -> dict[st
     errors = (found.astype(np.float64) - true) ** 2
     decided = true != 0
     return {
-        "value_accuracy": _share(rounded == true),
-        "value_sign": _share(np.sign(found[decided]) == true[decided]),
+        "value_accuracy": share(rounded == true),
+        "value_sign": share(np.sign(found[decided]) == true[decided]),
         "value_mse": float(errors.mean()) if errors.size else math.nan,
         "value_mse_margin": NORMAL_95 * float(errors.std() / math.sqrt(errors.size)) if errors.size else math.nan,
     }

@@ -1,7 +1,7 @@
 """Games, agents, networks and bots that tests register."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,7 +11,7 @@ from jaxgames._names import Registry
 
 
 @contextmanager
-def temporary_registrations() -> Iterator[None]:
+def temporary_registrations() -> Generator[None]:
     """Removes at its end what was registered meanwhile, and the modules that were imported for it.
 
     So a text such as "module:name" imports its module again. One can be open inside of another.

@@ -17,6 +17,7 @@ import numpy as np
 import jaxgames
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.chinese_checkers_diamond_board import corner, tables
+from jaxgames.mcts.search import choose_boards
 from jaxgames.wrappers import Wrapper
 
 CANDIDATES = 8  # placements of which the first legal one is taken; all 8 are illegal about once in a billion
@@ -59,7 +60,7 @@ def next_starts(env: jaxgames.Env[Any], key: jax.Array, starts: Starts, max_plie
     ends = boards.terminated | boards.truncated | (starts.plies >= starts.limit)
     first = jax.vmap(env.init)(jax.random.split(init_key, num_envs))
     return Starts(
-        select(ends, first, boards),
+        choose_boards(ends, first, boards),
         jnp.where(ends, 0, starts.plies + 1),
         jnp.where(ends, draw_limit(limit_key, num_envs, max_plies), starts.limit),
     )
@@ -68,15 +69,6 @@ def next_starts(env: jaxgames.Env[Any], key: jax.Array, starts: Starts, max_plie
 def draw_limit(key: jax.Array, num_envs: int, max_plies: int) -> jax.Array:
     """Returns int32[num_envs], numbers of random moves from 1 to `max_plies`."""
     return jax.random.randint(key, (num_envs,), 1, max_plies + 1)
-
-
-def select(chosen: jax.Array, first: Any, second: Any) -> Any:
-    """Returns a pytree of [B, ...]: the rows of `first` where `chosen` (bool[B]), else those of `second`."""
-
-    def of_leaf(a: jax.Array, b: jax.Array) -> jax.Array:
-        return jnp.where(chosen.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
-
-    return jax.tree.map(of_leaf, first, second)
 
 
 @functools.singledispatch
