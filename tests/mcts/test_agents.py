@@ -55,11 +55,12 @@ def test_uct_selects_by_its_formula() -> None:
 
 @pytest.mark.slow
 def test_uct_beats_random_play_for_any_number_of_seats() -> None:
-    for env in (BOXES, Sticks(num_players=3)):
+    """Random play would win at most 60 and 40 of the 120 games."""
+    for env, least in ((BOXES, 85), (Sticks(num_players=3), 60)):
         players = [agents.make("mcts(simulations=50)", env), agents.make("random", env)]
         seats = arena.seating((1, env.num_players - 1), "alternating", 120)
         games = arena.play(env, players, seats, jax.random.key(0))
-        assert arena.results(env, games, seats)["wins"] > 60
+        assert arena.results(env, games, seats)["wins"] > least
 
 
 @pytest.mark.parametrize(
