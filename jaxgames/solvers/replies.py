@@ -13,7 +13,7 @@ from jaxgames.solvers.graph import Graph, Indices, Mask, unique
 from jaxgames.solvers.policy_table import PolicyTable
 
 
-class Play(NamedTuple):
+class ReachedStates(NamedTuple):
     """The different states that occur if the agent follows its policy and the other seat plays every reply."""
 
     agent: Indices  # [A], live, the agent is to move
@@ -27,7 +27,7 @@ class Play(NamedTuple):
         return len(self.agent) + len(self.opponent) + len(self.won) + len(self.lost)
 
 
-def reach(graph: Graph, policy: PolicyTable, seat: int = 0, best_replies: bool = False) -> Play:
+def reach(graph: Graph, policy: PolicyTable, seat: int = 0, best_replies: bool = False) -> ReachedStates:
     """Returns the states that occur if the agent follows its policy; breadth-first, so each one is expanded once.
 
     Args:
@@ -52,7 +52,7 @@ def reach(graph: Graph, policy: PolicyTable, seat: int = 0, best_replies: bool =
         ply_of[is_agent][following] = ply
         frontier = following[~graph.is_over[following]]
     (agent, lost), (opponent, won) = (_live_and_over(graph, ply_of[side]) for side in (True, False))
-    return Play(agent, ply_of[True][agent], opponent, won, lost)
+    return ReachedStates(agent, ply_of[True][agent], opponent, won, lost)
 
 
 def _unreached(graph: Graph) -> NDArray[np.int32]:
@@ -73,7 +73,7 @@ class Sure(NamedTuple):
     opponent: Mask  # [S + 1], with the other seat to move
 
 
-def sure_states(graph: Graph, policy: PolicyTable, play: Play, target: int) -> Sure:
+def sure_states(graph: Graph, policy: PolicyTable, reached: ReachedStates, target: int) -> Sure:
     """Returns where the agent is sure of the result `target` or a better one. Plies are not counted.
 
     For a win it is the least fixpoint of "the agent's move wins, or every reply leads to a sure state". So a cycle is
@@ -81,23 +81,25 @@ def sure_states(graph: Graph, policy: PolicyTable, play: Play, target: int) -> S
     """
     agent, opponent = np.zeros(graph.size + 1, bool), np.zeros(graph.size + 1, bool)
     if target == 1:
-        opponent[play.won] = agent[graph.size] = True  # no move leads to graph.size, and "every" holds for no move
-        _spread(graph, policy, play, agent, opponent, every=True)
+        opponent[reached.won] = agent[graph.size] = True  # no move leads to graph.size, and "every" holds for no move
+        _spread(graph, policy, reached, agent, opponent, every=True)
     else:
-        agent[play.lost] = target == 0
-        _spread(graph, policy, play, agent, opponent, every=False)
+        agent[reached.lost] = target == 0
+        _spread(graph, policy, reached, agent, opponent, every=False)
         agent, opponent = ~agent, ~opponent
     return Sure(agent, opponent)
 
 
-def _spread(graph: Graph, policy: PolicyTable, play: Play, agent: Mask, opponent: Mask, every: bool) -> None:
+def _spread(
+    graph: Graph, policy: PolicyTable, reached: ReachedStates, agent: Mask, opponent: Mask, every: bool
+) -> None:
     """Adds states to the two sets, until nothing changes.
 
     A state of the other seat is added if every one of its replies leads into `agent`, or any one if not `every`. A
     state of the agent is added if its move leads into `opponent`.
     """
-    waiting, waiting_agent = play.opponent, play.agent
-    following = policy.children(play.agent)
+    waiting, waiting_agent = reached.opponent, reached.agent
+    following = policy.children(reached.agent)
     while True:
         into = agent[graph.children[waiting]]
         added = into.all(-1) if every else into.any(-1)
@@ -118,27 +120,27 @@ class Uniform(NamedTuple):
     longest: int  # the most plies of any game
 
 
-def uniform_replies(graph: Graph, policy: PolicyTable, play: Play, seat: int, plies: int) -> Uniform:
+def uniform_replies(graph: Graph, policy: PolicyTable, reached: ReachedStates, seat: int, plies: int) -> Uniform:
     """Returns the exact results of games in which every reply is drawn uniformly from the legal moves.
 
     The probability of every reached state is carried forward, ply by ply, in float64.
     """
     place = np.full(graph.size + 1, -1, np.int32)  # of states with the other seat to move; finished ones are last
-    place[play.opponent] = np.arange(len(play.opponent))
-    place[play.won] = len(play.opponent)
-    by_agent = place[policy.children(play.agent)]
+    place[reached.opponent] = np.arange(len(reached.opponent))
+    place[reached.won] = len(reached.opponent)
+    by_agent = place[policy.children(reached.agent)]
     place[:] = -1
-    place[play.agent] = np.arange(len(play.agent))
-    place[play.lost] = len(play.agent)
-    replies = place[graph.children[play.opponent]]  # [O, K]
+    place[reached.agent] = np.arange(len(reached.agent))
+    place[reached.lost] = len(reached.agent)
+    replies = place[graph.children[reached.opponent]]  # [O, K]
     source, by_reply = np.nonzero(replies >= 0)[0], replies[replies >= 0]
-    moves = graph.num_moves[play.opponent]
+    moves = graph.num_moves[reached.opponent]
 
-    agent, opponent = np.zeros(len(play.agent)), np.zeros(len(play.opponent))
+    agent, opponent = np.zeros(len(reached.agent)), np.zeros(len(reached.opponent))
     if seat == 0:
-        agent[play.agent == graph.start] = 1
+        agent[reached.agent == graph.start] = 1
     else:
-        opponent[play.opponent == graph.start] = 1
+        opponent[reached.opponent == graph.start] = 1
     won = lost = mean_plies = 0.0
     longest = 0
     for ply in range(1, plies + 1):

@@ -26,7 +26,7 @@ from jaxgames._checks import check_choice, check_int
 from jaxgames.env import Env
 from jaxgames.solvers.graph import Graph, Indices, Mask, graph_of
 from jaxgames.solvers.policy_table import Act, OnStates, PolicyTable, Values, ask, no_progress
-from jaxgames.solvers.replies import Play, reach, sure_states, uniform_replies
+from jaxgames.solvers.replies import ReachedStates, reach, sure_states, uniform_replies
 from jaxgames.solvers.solution import Solution
 
 MAX_PLIES = 100_000
@@ -77,11 +77,11 @@ def measure(
     if strong_states is not None and strong_states < len(chosen):
         chosen = np.sort(np.random.default_rng(0).choice(chosen, strong_states, replace=False))
     strong = _strong(graph, policy, chosen)  # first: it asks for whole batches, in the order of the states
-    play = reach(graph, policy, seat)
-    measures = _ultra_weak(graph, by_seat, plies) | _weak(graph, policy, play, seat, plies) | strong
-    measures |= _mistakes(graph, policy, play, chosen)
+    reached = reach(graph, policy, seat)
+    measures = _ultra_weak(graph, by_seat, plies) | _weak(graph, policy, reached, seat, plies) | strong
+    measures |= _mistakes(graph, policy, reached, chosen)
     if values is not None:
-        measures |= _values(solution, graph, values, seat, chosen, play.agent, on_states)
+        measures |= _values(solution, graph, values, seat, chosen, reached.agent, on_states)
     return measures
 
 
@@ -117,26 +117,26 @@ def _ultra_weak(graph: Graph, by_seat: tuple[PolicyTable, PolicyTable], plies: i
 # -- weak ----------------------------------------------------------------------------------------------------------
 
 
-def _weak(graph: Graph, policy: PolicyTable, play: Play, seat: int, plies: int) -> dict[str, Any]:
+def _weak(graph: Graph, policy: PolicyTable, reached: ReachedStates, seat: int, plies: int) -> dict[str, Any]:
     """Returns the measures over all replies, and over the best replies only."""
     target = target_of(graph, seat)
-    sure = sure_states(graph, policy, play, target)
-    uniform = uniform_replies(graph, policy, play, seat, plies)
+    sure = sure_states(graph, policy, reached, target)
+    uniform = uniform_replies(graph, policy, reached, seat, plies)
     best = reach(graph, policy, seat, best_replies=True)
     return {
         "weak_solved": bool((sure.agent if seat == 0 else sure.opponent)[graph.start]),
-        "weak_states": _share_matching(play, target),
-        "agent_states": len(play.agent),
-        "unique_states": play.num_states,
-        "won_terminals": len(play.won),
-        "lost_terminals": len(play.lost),
+        "weak_states": _share_matching(reached, target),
+        "agent_states": len(reached.agent),
+        "unique_states": reached.num_states,
+        "won_terminals": len(reached.won),
+        "lost_terminals": len(reached.lost),
         "weak_uniform": {1: uniform.won, 0: 1 - uniform.lost, -1: 1.0}[target],
         "weak_uniform_loss": uniform.lost,
         "weak_uniform_plies": uniform.mean_plies,
         "weak_uniform_longest": uniform.longest,
-        "sure_fraction": share(sure.agent[play.agent]),
-        "kept_value": share(graph.value[play.agent] >= target),
-        "action_weak": share(graph.keeps_value(play.agent, policy.children(play.agent))),
+        "sure_fraction": share(sure.agent[reached.agent]),
+        "kept_value": share(graph.value[reached.agent] >= target),
+        "action_weak": share(graph.keeps_value(reached.agent, policy.children(reached.agent))),
         "weak_optimal": _share_matching(best, target),
         "weak_optimal_states": best.num_states,
     }
@@ -147,12 +147,12 @@ def target_of(graph: Graph, seat: int) -> int:
     return int(graph.value[graph.start]) * (1 if seat == 0 else -1)
 
 
-def _share_matching(play: Play, target: int) -> float:
+def _share_matching(reached: ReachedStates, target: int) -> float:
     """Returns the share of finished states whose result is `target` or better for the agent.
 
     If no play ends, all of them are draws: 1 if a draw is enough, else 0.
     """
-    won, lost = len(play.won), len(play.lost)
+    won, lost = len(reached.won), len(reached.lost)
     if target == -1 or won + lost == 0:
         return float(target <= 0)
     return won / (won + lost)
@@ -187,7 +187,7 @@ def share(holds: Mask) -> float:
 # -- mistakes ------------------------------------------------------------------------------------------------------
 
 
-def _mistakes(graph: Graph, policy: PolicyTable, play: Play, strong: Indices) -> dict[str, Any]:
+def _mistakes(graph: Graph, policy: PolicyTable, reached: ReachedStates, strong: Indices) -> dict[str, Any]:
     """Returns where the moves are that do not keep the value, as tables; see `mistakes_by`."""
     won = strong[graph.value[strong] == 1]
     tenths = np.ceil(SHARE_BINS * graph.num_best[won] / graph.num_moves[won]).astype(np.int64)
@@ -198,7 +198,7 @@ def _mistakes(graph: Graph, policy: PolicyTable, play: Play, strong: Indices) ->
 
     shares = table("share", won, tenths)
     return {
-        "mistakes_by_ply": table("ply", play.agent, play.ply),
+        "mistakes_by_ply": table("ply", reached.agent, reached.ply),
         "mistakes_by_distance": table("distance", strong, graph.distance[strong]),
         "mistakes_by_share": shares | {"share": [tenth / SHARE_BINS for tenth in shares["share"]]},
     }

@@ -176,6 +176,6 @@ def test_values_are_compared_with_the_true_ones_in_all_states_and_in_those_that_
     assert measures["value_mse"] == pytest.approx(errors.mean(), rel=1e-6)
     assert measures["value_mse_margin"] == pytest.approx(1.96 * errors.std() / len(errors) ** 0.5, rel=1e-4)
     graph = graph_of(true)
-    play = reach(graph, PolicyTable(true, graph, agent("hash0", 3)))
-    assert measures["weak_value_accuracy"] == pytest.approx((graph.value[play.agent] == 1).mean())
+    reached = reach(graph, PolicyTable(true, graph, agent("hash0", 3)))
+    assert measures["weak_value_accuracy"] == pytest.approx((graph.value[reached.agent] == 1).mean())
     assert measures["weak_value_accuracy"] != pytest.approx(won)
