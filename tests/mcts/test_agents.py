@@ -45,9 +45,10 @@ def test_uct_selects_by_its_formula() -> None:
         values=jnp.asarray(values, jnp.float32),
         raw_value=jnp.zeros(2),
     )
+    select = jax.jit(lambda c, slots: Uct(c).below(slots))
     for c in (0.01, 0.3, 2.0):
         bounds = [q + c * math.sqrt(math.log(10) / n) for q, n in zip(values[0, :3], visits[0, :3], strict=True)]
-        assert Uct(c).below(slots).tolist() == [int(np.argmax(bounds)), 2]
+        assert select(c, slots).tolist() == [int(np.argmax(bounds)), 2]
     best, shares = Uct(1.0).decide(slots)
     assert best.tolist() == [0, 0]
     np.testing.assert_allclose(shares[0], [0.5, 0.3, 0.2, 0])

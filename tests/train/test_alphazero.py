@@ -5,7 +5,6 @@ The game is `tests.helpers.sticks`, whose optimal play is known: leave a multipl
 
 import dataclasses
 import functools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxgames
 from jaxgames.mcts import SearchResult
-from tests.helpers.registrations import temporary_registrations
 from tests.helpers.sticks import Sticks
 from train.alphazero import AlphaZero, Config, alphazero_loss, average_decay, update
 from train.alphazero_rollout import (
@@ -35,6 +32,8 @@ from train.alphazero_rollout import (
 )
 from train.driver.run_folder import RunFolder
 from train.models.search_agent import PolicyEvaluate
+
+pytestmark = pytest.mark.usefixtures("sticks")
 
 GAME = Sticks(num_players=2, sticks=9)
 SETTINGS: dict[str, Any] = {
@@ -60,14 +59,6 @@ metrics_of: Any = jax.jit(search_metrics)
 chosen_by: Any = jax.jit(choose, static_argnums=0)
 cut_off_values: Any = jax.jit(with_cut_off_values, static_argnums=(0, 1))
 loss_of: Any = jax.jit(alphazero_loss, static_argnums=(0, 1))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def sticks() -> Iterator[None]:
-    """Lets `jaxgames.make` know the game."""
-    with temporary_registrations():
-        jaxgames.register("sticks", Sticks)
-        yield
 
 
 def config_with(**changes: Any) -> Config:

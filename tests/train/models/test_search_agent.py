@@ -1,7 +1,6 @@
 """The agent that searches on a policy's network: its values, its moves, and its text."""
 
 import dataclasses
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxgames
 from jaxgames.agents import analyse
-from tests.helpers.registrations import temporary_registrations
 from tests.helpers.sticks import Sticks
 from train import agents
 from train.alphazero import AlphaZero
@@ -24,16 +21,10 @@ from train.models.search_agent import NetworkAgent, PolicyEvaluate, SearchAgent
 from train.models.value_heads import with_seat_values
 from train.ppo import PPO, Config
 
+pytestmark = pytest.mark.usefixtures("sticks")
+
 GAME = Sticks(num_players=2, sticks=9)
 TEXT = "sticks(num_players=2, sticks=9)"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def sticks() -> Iterator[None]:
-    """Lets `jaxgames.make` know the game."""
-    with temporary_registrations():
-        jaxgames.register("sticks", Sticks)
-        yield
 
 
 @pytest.fixture(scope="module")
