@@ -66,7 +66,7 @@ class Arguments(harness.BenchmarkArguments):
     simulations: tuple[int, ...] = (16, 32, 64, 128, 256)
     """Simulations, in the part `simulations`."""
     slots: tuple[int, ...] = (20, 8, 64)
-    """Slots of a node, in the part `slots`. The first is that of the other parts; 20 suffice for every move of 4/3."""
+    """Slots of a node, in the part `slots`; the other parts have the first. 20 hold all moves of the default game."""
     peer_slots: int = 64
     """Slots of a node in the part `peer`."""
     batch: int = 256

@@ -262,7 +262,7 @@ def learning_rate(config: Config, iteration: jax.Array) -> jax.Array:
 def average_decay(config: Config, step: jax.Array) -> jax.Array:
     """Returns float32[], the decay of the moving average after `step` gradient steps (int32[]).
 
-    It grows to `ema`, so that the first parameters, which are random, soon have no weight.
+    It grows to `ema`, so that the random first parameters soon have no weight.
     """
     return jnp.minimum(config.ema, (1 + step) / (10 + step))
 

@@ -54,7 +54,7 @@ class Config:
     td_lambda: float = 0.9
     """Lambda of the value targets: 1 for the outcome of the game, 0 for the search's value of the next board."""
     truncation_is_draw: bool = False
-    """Lets a game that a limit cuts off count as a draw. If not, its last board counts by the network's value."""
+    """True: a game that a limit cuts off is a draw. False: its last board counts with the network's value."""
     sampled_plies: int = 0
     """First steps of a game whose actions are sampled from the search's policy. Later ones are the search's choice."""
     random_starts: float = 0.0
@@ -62,7 +62,7 @@ class Config:
     random_plies: int = 40
     """The largest number of random steps before such a position, in games without random placements of pieces."""
     symmetries: bool = True
-    """Lets an update see each sample through a random symmetry of the game."""
+    """Replaces each sample of an update by its image under a random symmetry of the game."""
     replay_size: int = 300_000
     """Samples in the replay buffer, rounded down to whole iterations."""
     num_updates: int = 24

@@ -28,7 +28,7 @@ DECISIVE_VALUE = 0.25  # a value above it predicts a win, one below its negation
 
 
 class Sample(NamedTuple):
-    """What the replay buffer holds of one step. See `unpack_observations` for the observation."""
+    """One step in the replay buffer. See `unpack_observations` for the observation."""
 
     observation: jax.Array  # uint8[size of an observation / 8, rounded up], its bits
     slots: jax.Array  # int16 or int32[K], the actions of the search; -1 in padding
@@ -39,8 +39,8 @@ class Sample(NamedTuple):
 class TrainState(NamedTuple):
     """The whole state of a run between two iterations."""
 
-    params: Params  # that agents play with: with `ema`, the moving average of the parameters that learn
-    learning: Params | None  # the parameters that learn, if `params` are an average
+    params: Params  # of the agents; with `ema`, the moving average of `learning`
+    learning: Params | None  # the parameters that gradient steps change; None if `params` are these
     opt_state: Any  # optax's
     boards: Any  # live states [num_envs]
     episode_stats: EpisodeStats  # [num_envs]
@@ -51,7 +51,7 @@ class TrainState(NamedTuple):
 
     @property
     def learning_params(self) -> Params:
-        """The parameters that learn and that self-play searches with."""
+        """The parameters that gradient steps change, and that self-play searches with."""
         return self.params if self.learning is None else self.learning
 
 

@@ -173,7 +173,7 @@ def play_pair(
     openings: arena.Openings | None = None,
     on_finished: Callable[[int], object] | None = None,
 ) -> PairResult:
-    """Returns the result of games between two agents, who alternate between the seats as `pair_seating` says.
+    """Returns the result of games between two agents, who alternate between the seats as in `pair_seating`.
 
     An agent wins a game if one of its seats wins and none of the other agent, or if the other agent plays an illegal
     action. All other games are drawn, those that a limit ended too.

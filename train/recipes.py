@@ -82,8 +82,8 @@ ALPHAZERO: dict[str, dict[str, Any]] = {
 
 ALPHAZERO_PRESETS: dict[str, dict[str, Any]] = {
     # Ahmad, Sturtevant and Bowling. The study collects 800 games per iteration, this loop steps: 384 boards of 50 steps
-    # are 800 games of 24 steps each. What the text leaves open is as in `train.alphazero.Config`; the sampled steps are
-    # those of Silver et al. 2017.
+    # are 800 games of 24 steps each. Settings that the text does not state are the defaults of
+    # `train.alphazero.Config`; the sampled steps are those of Silver et al. 2017.
     "paper": {
         "env": "chinese_checkers_diamond(size=4, pieces=3, max_plies=50)",
         "total_steps": 50 * 384 * 50,

@@ -1,4 +1,4 @@
-"""What the settings of all learners share: checks of their values, and their defaults by game or preset."""
+"""Functions for the settings of all learners: checks of values, and defaults by game or preset."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -92,7 +92,7 @@ class Player(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What is measured for one row of the table."""
+    """One row of the table, before it is measured."""
 
     agent: str  # the agent's text
     search: str  # "", "64 simulations" or "5 plies"
@@ -164,7 +164,7 @@ def _texts(arguments: Arguments) -> list[str]:
 
 
 def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Arguments) -> list[Row]:
-    """Returns what is measured for an agent: for a run, first the network alone, and then each search."""
+    """Returns the rows of an agent: for a run, first the network alone, and then each search."""
     found = agents.parse(text)
     if found is None:
         return [Row(text, "", lambda: deterministic(text, agents.make(text, env), env))]
@@ -176,7 +176,7 @@ def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Argum
         return deterministic(text, agents.agent_of_run(run, found.iteration, **alone | parameters), env)
 
     def searching(simulations: int) -> Player:
-        return Player(player(simulations=simulations).act, None)  # the values are those of the network's row
+        return Player(player(simulations=simulations).act, None)  # the row of the network has the values
 
     def deep(depth: int) -> Player:
         return _looking_ahead(text, player().values, depth, solution, arguments)
@@ -258,7 +258,7 @@ def _first_of_best(agent: GreedyAgent, states: Any) -> jax.Array:
 def _values(agent: AnalysingAgent, states: Any) -> jax.Array:
     """Returns float32[B], the mover's value."""
     values = agent.analyse(states).values
-    assert values is not None  # `_has_values` has looked
+    assert values is not None  # by `_has_values`
     return jnp.take_along_axis(values, states.current_player[:, None], axis=1)[:, 0]
 
 

@@ -1,8 +1,8 @@
 """Pictures of how strong the checkpoints of a run are, beside the numbers of the study that the measures are from.
 
 The study is Ahmad, Sturtevant & Bowling, Measuring the Solution Strength of Learning Agents in Adversarial Perfect
-Information Games. It trains AlphaZero on the 4 x 4 diamond with three pieces, 50 iterations of 800 games. Its pictures
-are not available as numbers. So only what its text and its Table 2 state is drawn, and nothing for Figures 7 to 9.
+Information Games. It trains AlphaZero on the 4 x 4 diamond with three pieces, 50 iterations of 800 games. The numbers
+of its pictures are not available. So its lines have only the numbers of its text and Table 2. Figures 7 to 9 have none.
 
 The x axis counts games of self-play, which both have. For a run they are its steps divided by the length of its games.
 """
@@ -42,14 +42,14 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One panel: lines of the run, and what the study states."""
+    """One panel: lines of the run, and the numbers that the study states."""
 
     title: str
     y_label: str
     lines: Sequence[Line]
     study: Line | None
     is_rate: bool = False
-    """Whether the y axis is drawn from 0 to 1."""
+    """True: the y axis is drawn from 0 to 1."""
 
 
 def draw_checkpoints(run: RunFolder, rows: Sequence[Mapping[str, Any]], output: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The settings of a search, and the function that it asks for logits and values."""
+"""The settings of a search, and the type of the function that gives it logits and values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Counters of length, which a search sets back before it begins.
 
-A limit on plies or rounds is the referee's: it is no rule of the game. A search that knows the counter would give the
-same position another action at another time. So a search begins with the counters at their start.
+A limit on plies or rounds is no rule of the game. A search with this counter would give the same position another
+action later in the game. So a search begins with the counters at their start.
 
 Counters that are rules stay: plies without a capture, and how often a position occurred.
 

@@ -66,7 +66,7 @@ class UctConfig:
 
 
 def uct_search(env: Env[Any], playout: Agent, config: UctConfig, key: jax.Array, states: Any) -> SearchResult:
-    """Returns what UCT finds on every board. It is compiled, and can be part of a compiled program.
+    """Returns the result of UCT on every board. It is compiled, and can be part of a compiled program.
 
     Args:
       env: a game without chance, of any number of seats.

@@ -27,7 +27,7 @@ LOGIT_RANGE = 12.0  # a legal action counts as at most this much less likely tha
 
 
 class SearchResult(NamedTuple):
-    """What a search finds at the root of every board of a batch."""
+    """The result of a search at the root of every board of a batch."""
 
     action: jax.Array  # int32[B], the best action; not used on a finished board
     slots: jax.Array  # int32[B, K], the actions that the root could try; -1 in padding
@@ -39,7 +39,7 @@ class SearchResult(NamedTuple):
 def search(
     env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any
 ) -> SearchResult:
-    """Returns what a tree search finds on every board. It is compiled, and can be part of a compiled program.
+    """Returns the result of a tree search on every board. It is compiled, and can be part of a compiled program.
 
     Args:
       env: a game without chance, of any number of seats.
@@ -76,7 +76,7 @@ def search_tree(
 ) -> tuple[Tree, Rule]:
     """Returns the whole trees of a search, and the rule that it selects by; the arguments are those of `search`.
 
-    Boards do not restart, and their counters of length begin at 0: see `playable`.
+    The boards are those of `playable`: they do not restart.
     """
     noise_key, gumbel_key = jax.random.split(key)
 
@@ -163,7 +163,7 @@ def grow(expand: Expand, rule: Rule, root: Leaf, simulations: int, gamma: float,
 
 
 def read(tree: Tree, rule: Rule) -> SearchResult:
-    """Returns what the trees have found."""
+    """Returns the result of the search, from its finished trees."""
     slots = trees.at(tree, 0)
     best, weights = rule.decide(slots)
     return SearchResult(
@@ -187,7 +187,7 @@ def node_bytes(env: Env[Any], num_slots: int, simulations: int) -> int:
 
 
 def playable(env: Env[Any], states: Any) -> tuple[Env[Any], Any]:
-    """Returns the game and its boards as they have a place in a tree: they do not restart, nor count their length.
+    """Returns the game and its boards for a tree: they do not restart, and their counters of length are set back.
 
     Raises ValueError for a game of chance, or for one board in place of a batch.
     """

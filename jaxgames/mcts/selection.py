@@ -1,7 +1,7 @@
 """The rules by which a search selects a slot: Gumbel and PUCT, as mctx has them, and UCT.
 
-mctx's functions read a tree. Each of them sees a node of ours as a tree of one node, in which the value of a child is
-already the return by the criterion of the seat that moves. So its rewards are 0 and its discounts 1.
+mctx's functions read a tree. Each of them gets a node of ours as a tree of one node. The value of a child in it
+is the return by the criterion of the seat that moves. So its rewards are 0 and its discounts 1.
 """
 
 import functools
@@ -17,7 +17,7 @@ from jaxgames.mcts.tree import PADDING, Slots
 
 
 class Rule(Protocol):
-    """How a search selects slots, and what it makes of the root at the end."""
+    """The rule by which a search selects slots, and decides at the root in the end."""
 
     def at_root(self, slots: Slots) -> jax.Array:
         """Returns int32[B], the slot of the root to visit."""
@@ -81,7 +81,7 @@ class Gumbel:
 
 @dataclass(frozen=True)
 class Puct:
-    """Visits where the prior probability is high, or the value so far.
+    """Selects slots with a high prior probability, a high mean return or few visits.
 
     Source: Silver et al., A general reinforcement learning algorithm that masters chess, shogi and Go, 2018.
     """

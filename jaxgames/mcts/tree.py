@@ -204,8 +204,8 @@ def back_up(tree: Tree, path: Path, leaf: jax.Array, returns: jax.Array, gamma: 
     return tree._replace(visits=visits, values=values, root_returns=tree.root_returns + returns)
 
 
-def discount_of(mover: jax.Array, next_mover: jax.Array, terminated: jax.Array, gamma: float) -> jax.Array:
-    """Returns float32[B], the discount of an edge: `gamma` per turn, not per submove, and 0 at the end of a game."""
+def discount_of(mover: jax.Array, next_mover: jax.Array, terminated: jax.Array, gamma: float | jax.Array) -> jax.Array:
+    """Returns float32[...], the discount of an edge: `gamma` per turn, not per submove, and 0 at the end of a game."""
     return jnp.where(terminated, 0.0, jnp.where(next_mover == mover, 1.0, gamma))
 
 

@@ -1,10 +1,10 @@
-"""Solves a game, and prints what was found.
+"""Solves a game, and prints the table of its values.
 
     python -m jaxgames.solvers "chinese_checkers_diamond(size=4, pieces=3)" --output 43.npz
     python -m jaxgames.solvers 43.npz --check 1000000
 
-The last line on standard output is JSON: the game, the value of its start for seat 0, the counts, the bytes of the
-table, the seconds, the file, and the numbers of positions that were checked and found wrong.
+The last line on standard output is JSON. It has the game, the value of its start for seat 0, the counts, the bytes of
+the table, the seconds and the file. With --check it also has the numbers of checked and of wrong positions.
 """
 
 import argparse

@@ -39,8 +39,8 @@ class Scores(NamedTuple):
     scores: jax.Array  # int32[B, K]; ILLEGAL_SCORE where the action is not legal
 
 
-class Play(Protocol):
-    """How a table of one game is read: pure functions, hashable."""
+class TableReader(Protocol):
+    """Reads the table of a game's solution for batches of boards; pure functions, hashable."""
 
     def scores(self, table: jax.Array, states: Any) -> Scores: ...
 
@@ -50,7 +50,7 @@ class Play(Protocol):
 
 
 @dataclass(frozen=True)
-class DiamondPlay:
+class DiamondReader:
     """Reads uint8[positions], as `jaxgames.solvers.retrograde` describes it."""
 
     env: ChineseCheckersDiamond
@@ -71,7 +71,7 @@ class DiamondPlay:
 
 
 @dataclass(frozen=True)
-class DotsAndBoxesPlay:
+class DotsAndBoxesReader:
     """Reads int8[rows, columns], as `jaxgames.solvers.dots_and_boxes` describes it."""
 
     env: DotsAndBoxes
@@ -92,19 +92,19 @@ class DotsAndBoxesPlay:
 
 
 @functools.singledispatch
-def play_of(solution: Solution[Any], env: Env[Any]) -> tuple[Play, jax.Array]:
-    """Returns how the solution's table is read on boards of `env`, and the table on the device."""
-    raise ParameterError(f"{solution.env} has no perfect play on the device: add it with play_of.register")
+def reader_of(solution: Solution[Any], env: Env[Any]) -> tuple[TableReader, jax.Array]:
+    """Returns the reader of the solution's table for boards of `env`, and the table on the device."""
+    raise ParameterError(f"{solution.env} has no table that the device can read: add a reader with reader_of.register")
 
 
-@play_of.register
-def _(solution: DiamondSolution, env: Any) -> tuple[Play, jax.Array]:
-    return DiamondPlay(env, solution.max_moves), jnp.asarray(solution.table)
+@reader_of.register
+def _(solution: DiamondSolution, env: Any) -> tuple[TableReader, jax.Array]:
+    return DiamondReader(env, solution.max_moves), jnp.asarray(solution.table)
 
 
-@play_of.register
-def _(solution: DotsAndBoxesSolution, env: Any) -> tuple[Play, jax.Array]:
-    return DotsAndBoxesPlay(env), jnp.asarray(solution.table.reshape(dots_and_boxes.table_shape(env)))
+@reader_of.register
+def _(solution: DotsAndBoxesSolution, env: Any) -> tuple[TableReader, jax.Array]:
+    return DotsAndBoxesReader(env), jnp.asarray(solution.table.reshape(dots_and_boxes.table_shape(env)))
 
 
 @jax.tree_util.register_dataclass
@@ -114,20 +114,20 @@ class SolverAgent:
 
     on_device: ClassVar[bool] = True
     env: Env[Any] = field(metadata={"static": True})
-    play: Play = field(metadata={"static": True})
+    reader: TableReader = field(metadata={"static": True})
     text: str = field(metadata={"static": True})  # the agent's name, as in tables of results
     table: jax.Array
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
-        return _best_action(self.play.scores(self.table, inside(self.env, states)[1]))
+        return _best_action(self.reader.scores(self.table, inside(self.env, states)[1]))
 
     def analyse(self, states: Any) -> Analysis:
         """Returns the probability 1 for the action that is played, and the values of perfect play."""
         boards = inside(self.env, states)[1]
         over = (boards.terminated | boards.truncated)[:, None]
-        action = _best_action(self.play.scores(self.table, boards))[:, None]
+        action = _best_action(self.reader.scores(self.table, boards))[:, None]
         probabilities = np.arange(self.env.num_actions) == action
-        value = self.play.values(self.table, boards)
+        value = self.reader.values(self.table, boards)
         values = jnp.stack([value, -value], axis=-1)
         return Analysis(jnp.where(over, 0, probabilities.astype(jnp.float32)), jnp.where(over, 0, values))
 
@@ -157,8 +157,8 @@ def make(env: Env[Any], file: str, epsilon: float | None = None) -> Agent:
         ) from error
     except ValueError as error:
         raise ParameterError(str(error)) from error
-    play, table = play_of(solution, game)
-    agent = SolverAgent(env, play, f"solver({file})", table)
+    reader, table = reader_of(solution, game)
+    agent = SolverAgent(env, reader, f"solver({file})", table)
     return agent if epsilon is None else with_epsilon(env, agent, epsilon)
 
 

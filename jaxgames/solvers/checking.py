@@ -1,6 +1,6 @@
-"""Solutions held against the rules: the values of random positions, derived again from the positions that follow them.
+"""Checks of solutions against the rules: the values of random positions, derived again from the positions that follow.
 
-The moves and the boards after them are those of the env, and not those of the solver.
+The moves and the boards after them are computed by the env, not by the solver.
 """
 
 import functools
@@ -16,7 +16,7 @@ from jaxgames.solvers.solution import CHUNK, Solution, in_chunks
 
 
 def count_errors(solution: Solution[Any], positions: int, seed: int = 0, progress: bool = True) -> int:
-    """Returns how many of random positions have another value or other plies than follow from their moves.
+    """Returns the number of random positions whose value or plies do not follow from their moves.
 
     In `dots_and_boxes` the margins to go are compared; that of a finished board is 0. In other games, a position is
     also an error if one of its moves leads to an illegal position, or to a finished one that does not have 0 plies.

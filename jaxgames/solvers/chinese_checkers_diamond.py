@@ -165,10 +165,10 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         return indices
 
     def states_at(self, indices: Any) -> ChineseCheckersDiamondState:
-        return in_chunks(functools.partial(_states_at, self.env), self._checked(indices))
+        return in_chunks(functools.partial(_states_at, self.env), self.checked_indices(indices))
 
     def children(self, indices: Any) -> Children:
-        indices = self._checked(indices)
+        indices = self.checked_indices(indices)
         actions, children, live = in_chunks(functools.partial(children_of, self.env, self.max_moves), indices)
         live &= ((self.table[indices] != ILLEGAL) & (self.table[indices] != 0))[:, None]
         return Children(np.where(live, actions, -1), np.where(live, children, 0), live)

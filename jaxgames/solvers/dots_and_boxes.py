@@ -117,7 +117,7 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
         The owners of complete boxes alternate in the order of the boxes, and the first one is seat 0's. So the scores
         are equal, or seat 0 is ahead by one box.
         """
-        edges = _bits(self.env, self._checked(indices))
+        edges = _bits(self.env, self.checked_indices(indices))
         complete = np.stack([edges[:, list(box)].all(1) for box in boxes(self.env)], axis=1)
         owner = np.where(complete, (np.cumsum(complete, axis=1) - 1) % 2, NOBODY).astype(np.int8)
         rows = len(edges)
@@ -132,14 +132,14 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
 
     def children(self, indices: Any) -> Children:
         """Returns the positions that follow those with these indices, uint32[B]; see `gains` for who moves next."""
-        indices = self._checked(indices)
+        indices = self.checked_indices(indices)
         order, live = self._moves(indices)
         children = indices[:, None] | (np.uint32(1) << order.astype(np.uint32))
         return Children(np.where(live, order, -1).astype(np.int32), np.where(live, children, 0), live)
 
     def gains(self, indices: Any) -> np.ndarray:
         """Returns int8[B, K], the boxes that each action of `children` completes; the mover stays where it is > 0."""
-        indices = self._checked(indices)
+        indices = self.checked_indices(indices)
         order, live = self._moves(indices)
         return np.where(live, np.take_along_axis(self.gains_of_edges(indices), order, axis=1), 0).astype(np.int8)
 

@@ -33,7 +33,7 @@ class Graph(NamedTuple):
     is_live: Mask  # [S], legal states of unfinished games
     num_moves: NDArray[np.int16]  # [S]
     num_best: NDArray[np.int16]  # [S], moves that keep the value
-    distance: NDArray[np.int16]  # [S], the fewest plies from the start; -1 where no play leads
+    distance: NDArray[np.int16]  # [S], the fewest plies from the start; -1 for states that no game reaches
     start: int
 
     @property
@@ -102,7 +102,7 @@ def _build(solution: Solution[Any]) -> Graph:
 
 
 def _distances(children: Indices, start: int) -> NDArray[np.int16]:
-    """Returns int16[S], the fewest plies from the start; -1 for states that no play reaches."""
+    """Returns int16[S], the fewest plies from the start; -1 for states that no game reaches."""
     size = len(children)
     distance = np.full(size + 1, -1, np.int16)
     distance[start] = 0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from jaxgames._checks import ParameterError, check_int
 from jaxgames.solvers.graph import CHUNK, Graph, graph_of
-from jaxgames.solvers.policy_table import Act, OnStates, Values, ask, no_progress
+from jaxgames.solvers.policy_table import Act, OnStates, Values, call_in_batches, no_progress
 from jaxgames.solvers.solution import Solution
 
 MAX_DEPTH = 1000
@@ -47,7 +47,7 @@ def lookahead(
         raise ParameterError(f"discount must be a number above 0 and at most 1, such as 0.99, not {discount}")
     graph = graph_of(solution)
     leaves = np.full(graph.size, -1, np.float32)  # a finished game is lost for the seat to move
-    leaves[graph.live] = np.clip(ask(solution, values, graph.live, seat, on_states), -1, 1)
+    leaves[graph.live] = np.clip(call_in_batches(solution, values, graph.live, seat, on_states), -1, 1)
     actions = jnp.asarray(best_actions(graph, leaves, depth, discount))
     return lambda states: actions[jnp.asarray(solution.index(states))]
 

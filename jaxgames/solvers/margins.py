@@ -1,13 +1,13 @@
 """The strength of an agent in Dots and Boxes, where outcomes are margins and the mover may stay.
 
 `jaxgames.solvers.strength.measure` calls `measure_margins` for this game. The state of the game is the set of drawn
-edges, with the seat to move: the best play from there on does not depend on the score. An agent also sees who owns the
-boxes. It is asked on boards where the owners of complete boxes alternate (`DotsAndBoxesSolution.states_at`), and its
-move counts for every score. So its policy is one move per set of edges and seat.
+edges, with the seat to move: the best play from there on does not depend on the score. An agent also observes the
+owners of the boxes. The boards that it gets have alternating owners (`DotsAndBoxesSolution.states_at`). Its move there
+counts for every score. So its policy is one move per set of edges and seat.
 
-The plays in which the agent follows its policy, and the other seat plays every reply, form a graph without cycles: its
-layers are the states with 0, 1, 2, ... drawn edges. One pass from the last layer to the first gives the worst margin to
-go, and the probability of every margin to go against uniformly random replies.
+The games in which the agent follows its policy, and the other seat plays every reply, form a graph without cycles. Its
+layers are the states with 0, 1, 2, ... drawn edges. One pass from the last layer to the first gives the worst margins
+to go. The same pass gives the probability of every margin to go against uniformly random replies.
 """
 
 import itertools
@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from jaxgames._checks import check_int
 from jaxgames.env import Env
-from jaxgames.solvers.agent import play_of
+from jaxgames.solvers.agent import reader_of
 from jaxgames.solvers.dots_and_boxes import DotsAndBoxesSolution
-from jaxgames.solvers.policy_table import BATCH, Act, OnStates, Values, ask, ask_actions, boards, no_progress
-from jaxgames.solvers.strength import mistakes_by, share
+from jaxgames.solvers.policy_table import BATCH, Act, OnStates, Values, boards, call_in_batches, no_progress
+from jaxgames.solvers.strength import mistakes_by, share_of
 
 STRONG_STATES = 200_000  # sampled for the strong measures where a board has more
-MAX_STATES = 50_000_000  # of the plays with every reply
+MAX_STATES = 50_000_000  # of the games with every reply
 
 Sets = NDArray[np.uint32]  # sets of drawn edges, as the solution numbers them
 Places = NDArray[np.int64]  # of states in the next layer: first those of the agent, then those of the other seat
@@ -62,7 +62,10 @@ class Policy:
             )
 
     def _ask(self, sets: Sets, seat: int) -> NDArray[Any]:
-        return ask_actions(self._solution, self._act, sets, seat, self._on_states)
+        actions = call_in_batches(self._solution, self._act, sets, seat, self._on_states)
+        if actions.dtype.kind not in "iu":
+            raise ValueError(f"act must return actions, an array of int32[{BATCH}], not of {actions.dtype}")
+        return actions
 
     def _checked(self, sets: Sets, actions: NDArray[Any], seat: int) -> NDArray[Any]:
         is_edge = (actions >= 0) & (actions < self._solution.max_moves)
@@ -79,7 +82,7 @@ class Policy:
 
 
 class Layer(NamedTuple):
-    """The states with equally many drawn edges that occur in the plays, and the moves from them."""
+    """The states with equally many drawn edges that occur in these games, and the moves from them."""
 
     agent: Sets  # [A], the agent is to move
     other: Sets  # [O], the other seat is to move
@@ -103,7 +106,7 @@ def measure_margins(
     """Returns the measures of an agent's strength by name; `docs/strength.md` explains them.
 
     The target is the margin of the whole game for the agent's seat with best play of both sides. A state is sure if the
-    agent reaches the target whatever the other seat plays, also from the lowest score with which a play reaches it.
+    agent reaches the target whatever the other seat plays, also from the lowest score with which a game reaches it.
 
     Args:
       env: the game of the solution.
@@ -115,14 +118,14 @@ def measure_margins(
       strong_states: the number of random states for the strong measures; if None, 200,000, or all if there are fewer.
       on_states: is called with the number of states for which `act` was called.
 
-    Raises ValueError if a game is longer than `plies`, if an action is illegal or not deterministic, or if the plays
+    Raises ValueError if a game is longer than `plies`, if an action is illegal or not deterministic, or if the games
     have more than 50 million states.
     """
     check_int("plies", plies, solution.max_moves, 100_000)  # every game has as many plies as edges
     policy = Policy(solution, act, on_states)
     chosen = _sample(solution, STRONG_STATES if strong_states is None else strong_states)
     measures = _strong(solution, policy, chosen, seat)
-    layers = reach(solution, policy, seat)
+    layers = reached_layers(solution, policy, seat)
     measures = _ultra_weak(solution, policy) | _weak(solution, policy, layers, seat) | measures
     if values is not None:
         measures |= _values(env, solution, values, chosen, seat, on_states)
@@ -152,7 +155,7 @@ def _ultra_weak(solution: DotsAndBoxesSolution, policy: Policy) -> dict[str, Any
 # -- weak ----------------------------------------------------------------------------------------------------------
 
 
-def reach(solution: DotsAndBoxesSolution, policy: Policy, seat: int) -> list[Layer]:
+def reached_layers(solution: DotsAndBoxesSolution, policy: Policy, seat: int) -> list[Layer]:
     """Returns the states that occur if the agent follows its policy and the other seat plays every reply, by layers.
 
     Raises ValueError for more than 50 million states.
@@ -165,7 +168,7 @@ def reach(solution: DotsAndBoxesSolution, policy: Policy, seat: int) -> list[Lay
         num_states += len(agent) + len(other)
         if num_states > MAX_STATES:
             raise ValueError(
-                f"the plays of this agent on {solution.env} have more than {MAX_STATES:,} states: measure it on a "
+                f"the games of this agent on {solution.env} have more than {MAX_STATES:,} states: measure it on a "
                 "smaller board"
             )
         edges = policy.edges(agent, seat)
@@ -201,7 +204,7 @@ def worst_margins(layers: list[Layer]) -> list[NDArray[np.int64]]:
 
 
 def lowest_scores(layers: list[Layer]) -> list[NDArray[np.int64]]:
-    """Returns the lowest score of the agent, its boxes minus the others, with which a play reaches each state."""
+    """Returns the lowest score of the agent, its boxes minus the others, with which a game reaches each state."""
     lowest = [np.zeros(1, np.int64)]
     for layer, following in itertools.pairwise(layers):
         of_agent, of_other = np.split(lowest[-1], [len(layer.agent)])
@@ -257,9 +260,9 @@ def _weak(solution: DotsAndBoxesSolution, policy: Policy, layers: list[Layer], s
         "weak_uniform": 1 - float(uniform[: target + solution.env.num_boxes].sum()),
         "weak_uniform_loss": float(uniform[: len(margins)].sum()),
         "weak_uniform_margin": float(uniform @ np.arange(-len(margins), len(margins) + 1)),
-        "sure_fraction": share(scores + worst_to_go >= target),
-        "kept_value": share(scores + solution.table[sets] >= target),
-        "action_weak": share(lost == 0),
+        "sure_fraction": share_of(scores + worst_to_go >= target),
+        "kept_value": share_of(scores + solution.table[sets] >= target),
+        "action_weak": share_of(lost == 0),
         "mistakes_by_ply": mistakes_by("ply", ply, decisive, lost != 0),
     }
 
@@ -279,9 +282,9 @@ def _strong(solution: DotsAndBoxesSolution, policy: Policy, sets: Sets, seat: in
     """Returns the shares of states in which the agent's move is one of the best, and the mean margin that it loses."""
     lost, decisive = _margin_lost(solution, policy, sets, seat)
     return {
-        "strong_action": share(lost == 0),
-        "strong_decisive": share(lost[decisive] == 0),
-        "strong_won": share(lost[solution.table[sets] > 0] == 0),
+        "strong_action": share_of(lost == 0),
+        "strong_decisive": share_of(lost[decisive] == 0),
+        "strong_won": share_of(lost[solution.table[sets] > 0] == 0),
         "strong_margin_lost": float(lost.mean()),
         "strong_states": len(sets),
     }
@@ -312,13 +315,13 @@ def _gains(solution: DotsAndBoxesSolution, sets: Sets, edges: NDArray[np.int64])
 def _values(
     env: Env[Any], solution: DotsAndBoxesSolution, values: Values, sets: Sets, seat: int, on_states: OnStates
 ) -> dict[str, Any]:
-    """Returns how near the agent's values are to the true ones, in the unit of the game's reward."""
-    play, table = play_of(solution, env)
-    found = ask(solution, values, sets, seat, on_states).astype(np.float64)
-    read = jax.jit(play.values)
-    true = ask(solution, lambda states: read(table, states), sets, seat) * (1 if seat == 0 else -1)
+    """Returns the errors of the agent's values, in the unit of the game's reward."""
+    reader, table = reader_of(solution, env)
+    found = call_in_batches(solution, values, sets, seat, on_states).astype(np.float64)
+    read = jax.jit(reader.values)
+    true = call_in_batches(solution, lambda states: read(table, states), sets, seat) * (1 if seat == 0 else -1)
     decided = true != 0
     return {
-        "value_sign": share(np.sign(found[decided]) == np.sign(true[decided])),
+        "value_sign": share_of(np.sign(found[decided]) == np.sign(true[decided])),
         "value_mse": float(((found - true) ** 2).mean()),
     }

@@ -1,8 +1,7 @@
-"""An agent's answers in the states of a solved game: its move and its value, asked for once per state.
+"""An agent's moves and values in the states of a solved game, computed once per state.
 
-An agent is asked with batches of exactly BATCH boards, so that a program on the device always has the same shape. The
-last batch is filled up with repeated boards. All boards are at the start of their count of plies, so the answers depend
-only on the position.
+An agent is called with batches of exactly BATCH boards, so that a program on the device always has the same shape. The
+last batch is filled up with repeated boards. All boards are at ply 0, so the results depend only on the position.
 """
 
 import dataclasses
@@ -28,22 +27,22 @@ def no_progress(count: int) -> None:
     """Does nothing with the number of states that were done."""
 
 
-def ask(
+def call_in_batches(
     solution: Solution[Any],
     function: Callable[[Any], Any],
     states: NDArray[np.integer[Any]],
     seat: int = 0,
     on_states: OnStates = no_progress,
 ) -> NDArray[Any]:
-    """Returns what `function` answers for each state, [B].
+    """Returns `function` of each state, [B], computed for BATCH boards at a time.
 
     Args:
       solution: the solution that numbers the states.
-      function: is called with BATCH boards at a time and returns one number per board.
+      function: from a batch of BATCH boards to one number per board.
       states: int[B], with `seat` to move.
       on_states: is called after every batch.
 
-    Raises ValueError if an answer is not one number per board.
+    Raises ValueError if `function` does not return one number per board.
     """
     answers: list[NDArray[Any]] = []
     for begin in range(0, len(states), BATCH):
@@ -56,16 +55,6 @@ def ask(
         answers.append(answer[: len(chunk)])
         on_states(len(chunk))
     return np.concatenate(answers) if answers else np.zeros(0, np.int32)
-
-
-def ask_actions(
-    solution: Solution[Any], act: Act, states: NDArray[np.integer[Any]], seat: int, on_states: OnStates = no_progress
-) -> NDArray[np.integer[Any]]:
-    """Returns what `ask` returns for an agent. Raises ValueError also if the answers are no integers."""
-    actions = ask(solution, act, states, seat, on_states)
-    if actions.dtype.kind not in "iu":
-        raise ValueError(f"act must return actions, an array of int32[{BATCH}], not of {actions.dtype}")
-    return actions
 
 
 def boards(solution: Solution[Any], states: NDArray[np.integer[Any]], seat: int) -> Any:
@@ -102,7 +91,7 @@ class PolicyTable:
         return self._graph.actions[states, self._slots[states]]
 
     def fill(self, states: Indices) -> None:
-        """Asks for the moves in those of the live states that are not known yet."""
+        """Computes the agent's moves in those of the live states that have none yet."""
         unknown = np.unique(states[self._slots[states] < 0])
         if unknown.size:
             self._slots[unknown] = self._slots_of(unknown, self._ask(unknown, self._seat))
@@ -110,7 +99,7 @@ class PolicyTable:
     def is_symmetric(self) -> bool:
         """Returns whether the agent plays the same moves on the other seat, on a sample of up to BATCH states.
 
-        Raises ValueError if the agent plays another move when it is asked again for the same states.
+        Raises ValueError if the agent plays another move in a second call with the same states.
         """
         live = self._graph.live
         sample = live[np.unique(np.linspace(0, len(live) - 1, BATCH).astype(np.int64))]
@@ -129,7 +118,10 @@ class PolicyTable:
 
     def _ask(self, states: Indices, seat: int, on_states: OnStates | None = None) -> NDArray[Any]:
         on_states = self._on_states if on_states is None else on_states
-        return ask_actions(self._solution, self._act, states, seat, on_states)
+        actions = call_in_batches(self._solution, self._act, states, seat, on_states)
+        if actions.dtype.kind not in "iu":
+            raise ValueError(f"act must return actions, an array of int32[{BATCH}], not of {actions.dtype}")
+        return actions
 
     def _slots_of(self, states: Indices, actions: NDArray[Any]) -> NDArray[np.int16]:
         slots = chosen_slots(self._graph, states, actions)

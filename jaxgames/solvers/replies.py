@@ -1,7 +1,8 @@
-"""The plays of an agent against every reply: the states that occur, where the agent is sure of a result, and chances.
+"""The games of an agent against every reply: the states that occur, the sure states, and exact probabilities.
 
-The agent plays one seat with a fixed policy; the other seat plays every legal reply. Each state counts once, however
-many plays lead to it. With the agent to move, a state is another one than with the other seat to move.
+The agent plays one seat with a fixed policy; the other seat plays every legal reply. A state is sure if the agent gets
+a given result from there, whatever the other seat plays. Each state counts once, however many games lead to it. With
+the agent to move, a state is another one than with the other seat to move.
 """
 
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from jaxgames.solvers.graph import Graph, Indices, Mask, unique
 from jaxgames.solvers.policy_table import PolicyTable
 
 
-class ReachedStates(NamedTuple):
+class Reached(NamedTuple):
     """The different states that occur if the agent follows its policy and the other seat plays every reply."""
 
     agent: Indices  # [A], live, the agent is to move
@@ -27,7 +28,7 @@ class ReachedStates(NamedTuple):
         return len(self.agent) + len(self.opponent) + len(self.won) + len(self.lost)
 
 
-def reach(graph: Graph, policy: PolicyTable, seat: int = 0, best_replies: bool = False) -> ReachedStates:
+def reached_states(graph: Graph, policy: PolicyTable, seat: int = 0, best_replies: bool = False) -> Reached:
     """Returns the states that occur if the agent follows its policy; breadth-first, so each one is expanded once.
 
     Args:
@@ -52,7 +53,7 @@ def reach(graph: Graph, policy: PolicyTable, seat: int = 0, best_replies: bool =
         ply_of[is_agent][following] = ply
         frontier = following[~graph.is_over[following]]
     (agent, lost), (opponent, won) = (_live_and_over(graph, ply_of[side]) for side in (True, False))
-    return ReachedStates(agent, ply_of[True][agent], opponent, won, lost)
+    return Reached(agent, ply_of[True][agent], opponent, won, lost)
 
 
 def _unreached(graph: Graph) -> NDArray[np.int32]:
@@ -67,14 +68,14 @@ def _live_and_over(graph: Graph, ply_of: NDArray[np.int32]) -> tuple[Indices, In
 
 
 class Sure(NamedTuple):
-    """The reached states from which the agent is sure of its target, whatever the other seat plays."""
+    """The reached states from which the agent gets its target or better, whatever the other seat plays."""
 
     agent: Mask  # [S + 1], with the agent to move
     opponent: Mask  # [S + 1], with the other seat to move
 
 
-def sure_states(graph: Graph, policy: PolicyTable, reached: ReachedStates, target: int) -> Sure:
-    """Returns where the agent is sure of the result `target` or a better one. Plies are not counted.
+def sure_states(graph: Graph, policy: PolicyTable, reached: Reached, target: int) -> Sure:
+    """Returns the states from which the agent gets the result `target` or a better one. Plies are not limited.
 
     For a win it is the least fixpoint of "the agent's move wins, or every reply leads to a sure state". So a cycle is
     not sure: it is a draw. For a draw, the sure states are those from which no reply leads to a loss, now or later.
@@ -90,9 +91,7 @@ def sure_states(graph: Graph, policy: PolicyTable, reached: ReachedStates, targe
     return Sure(agent, opponent)
 
 
-def _spread(
-    graph: Graph, policy: PolicyTable, reached: ReachedStates, agent: Mask, opponent: Mask, every: bool
-) -> None:
+def _spread(graph: Graph, policy: PolicyTable, reached: Reached, agent: Mask, opponent: Mask, every: bool) -> None:
     """Adds states to the two sets, until nothing changes.
 
     A state of the other seat is added if every one of its replies leads into `agent`, or any one if not `every`. A
@@ -120,7 +119,7 @@ class Uniform(NamedTuple):
     longest: int  # the most plies of any game
 
 
-def uniform_replies(graph: Graph, policy: PolicyTable, reached: ReachedStates, seat: int, plies: int) -> Uniform:
+def uniform_replies(graph: Graph, policy: PolicyTable, reached: Reached, seat: int, plies: int) -> Uniform:
     """Returns the exact results of games in which every reply is drawn uniformly from the legal moves.
 
     The probability of every reached state is carried forward, ply by ply, in float64.

@@ -11,7 +11,7 @@ is odd, a position is won if one of its moves leads to an even number. If d is e
 lead to odd numbers. The sweep writes d. That number is exact, because earlier sweeps have found all shorter ends. The
 positions that are still open when two sweeps in a row find nothing are draws.
 
-No list of moves is kept. Every sweep computes the moves of the open positions anew, one chunk of positions at a time.
+No list of moves is kept. Every sweep computes the moves of the open positions again, one chunk of positions at a time.
 So the memory is three bytes per position: the table, its copy on the device, and the list of open positions.
 """
 

@@ -6,8 +6,8 @@
     solution.save("43.npz")
     solution = jaxgames.solvers.load("43.npz")
 
-A position has a number, its index, in the frame of the mover. So a position with seat 1 to move has the index of the
-rotated position with seat 0 to move, and the solution holds one entry for both.
+A position has a number, its index, in the frame of the mover. A position with seat 1 to move has the index of the
+rotated position with seat 0 to move. So the solution holds one entry for both.
 """
 
 import abc
@@ -135,6 +135,15 @@ class Solution(abc.ABC, Generic[E]):
         """Returns whether this is the solution of `env`; parameters that do not change the solution may differ."""
         return _without_ignored(env, self.ignored) == _without_ignored(self.env, self.ignored)
 
+    def checked_indices(self, indices: Any) -> np.ndarray:
+        """Returns indices as uint32[B]. Raises ValueError unless they are numbers of positions."""
+        numbers = np.asarray(indices)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise ValueError(f"expected integers of shape [B], not {numbers.dtype}{list(numbers.shape)}")
+        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < self.num_states):
+            raise ValueError(f"indices must be from 0 to {self.num_states - 1}")
+        return numbers.astype(np.uint32)
+
     def save(self, path: str | Path) -> None:
         """Writes the solution to one file in NumPy's .npz format, which `load` reads; creates its folders.
 
@@ -149,15 +158,6 @@ class Solution(abc.ABC, Generic[E]):
     def report(self) -> str:
         """Returns the same as text for people."""
         return "\n".join(f"{name}: {fact}" for name, fact in self.facts().items())
-
-    def _checked(self, indices: Any) -> np.ndarray:
-        """Returns indices as uint32[B]. Raises ValueError unless they are numbers of positions."""
-        numbers = np.asarray(indices)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-            raise ValueError(f"expected integers of shape [B], not {numbers.dtype}{list(numbers.shape)}")
-        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < self.num_states):
-            raise ValueError(f"indices must be from 0 to {self.num_states - 1}")
-        return numbers.astype(np.uint32)
 
 
 def solve(env: Env[Any], progress: bool = True, unfinished: str | Path | None = None) -> Solution[Any]:

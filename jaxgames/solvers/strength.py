@@ -3,15 +3,15 @@
     solution = jaxgames.solvers.solve(env)
     measure(env, act, solution)["weak_solved"]
 
-`docs/strength.md` explains every number and what it hides. The definitions, for an agent on one seat whose part in the
-start is worth v:
+`docs/strength.md` explains every measure and its limits. The definitions, for an agent on one seat. The
+value of the start for this seat is v:
 
     ultra-weak      the agent plays itself from the start, and the outcome is the value of the game
     weak            the other seat plays every reply to the agent's moves; each state counts once
-    weak_solved     every such play ends in a result of v or better
+    weak_solved     every such game ends with v or better
     strong          every legal state of an unfinished game; the agent's move there keeps the value
 
-A cycle, and a play that is cut off, is a draw. The question in its original form: Ahmad, Sturtevant & Bowling,
+A cycle is a draw, and so is a game that is cut off. The question in its original form: Ahmad, Sturtevant & Bowling,
 Measuring the Solution Strength of Learning Agents in Adversarial Perfect Information Games.
 """
 
@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from jaxgames._checks import check_choice, check_int
 from jaxgames.env import Env
 from jaxgames.solvers.graph import Graph, Indices, Mask, graph_of
-from jaxgames.solvers.policy_table import Act, OnStates, PolicyTable, Values, ask, no_progress
-from jaxgames.solvers.replies import ReachedStates, reach, sure_states, uniform_replies
+from jaxgames.solvers.policy_table import Act, OnStates, PolicyTable, Values, call_in_batches, no_progress
+from jaxgames.solvers.replies import Reached, reached_states, sure_states, uniform_replies
 from jaxgames.solvers.solution import Solution
 
 MAX_PLIES = 100_000
@@ -49,7 +49,7 @@ def measure(
     """Returns the measures of an agent's strength by name; `docs/strength.md` has a table of them.
 
     Args:
-      env: the game of the solution. Its limit of plies may differ: the agent sees boards at the start of their count.
+      env: the game of the solution. Its limit of plies may differ: all boards that the agent gets are at ply 0.
       act: a function from boards [4096] to int32[4096], a legal action for each. It is deterministic: it depends on the
         board alone. It is called once per state, and on up to 4,096 sample states twice more.
       solution: from `jaxgames.solvers.solve(env)` or `load`.
@@ -76,8 +76,8 @@ def measure(
     chosen = graph.live
     if strong_states is not None and strong_states < len(chosen):
         chosen = np.sort(np.random.default_rng(0).choice(chosen, strong_states, replace=False))
-    strong = _strong(graph, policy, chosen)  # first: it asks for whole batches, in the order of the states
-    reached = reach(graph, policy, seat)
+    strong = _strong(graph, policy, chosen)  # first: `act` then gets full batches, in the order of the states
+    reached = reached_states(graph, policy, seat)
     measures = _ultra_weak(graph, by_seat, plies) | _weak(graph, policy, reached, seat, plies) | strong
     measures |= _mistakes(graph, policy, reached, chosen)
     if values is not None:
@@ -117,12 +117,12 @@ def _ultra_weak(graph: Graph, by_seat: tuple[PolicyTable, PolicyTable], plies: i
 # -- weak ----------------------------------------------------------------------------------------------------------
 
 
-def _weak(graph: Graph, policy: PolicyTable, reached: ReachedStates, seat: int, plies: int) -> dict[str, Any]:
+def _weak(graph: Graph, policy: PolicyTable, reached: Reached, seat: int, plies: int) -> dict[str, Any]:
     """Returns the measures over all replies, and over the best replies only."""
     target = target_of(graph, seat)
     sure = sure_states(graph, policy, reached, target)
     uniform = uniform_replies(graph, policy, reached, seat, plies)
-    best = reach(graph, policy, seat, best_replies=True)
+    best = reached_states(graph, policy, seat, best_replies=True)
     return {
         "weak_solved": bool((sure.agent if seat == 0 else sure.opponent)[graph.start]),
         "weak_states": _share_matching(reached, target),
@@ -134,9 +134,9 @@ def _weak(graph: Graph, policy: PolicyTable, reached: ReachedStates, seat: int, 
         "weak_uniform_loss": uniform.lost,
         "weak_uniform_plies": uniform.mean_plies,
         "weak_uniform_longest": uniform.longest,
-        "sure_fraction": share(sure.agent[reached.agent]),
-        "kept_value": share(graph.value[reached.agent] >= target),
-        "action_weak": share(graph.keeps_value(reached.agent, policy.children(reached.agent))),
+        "sure_fraction": share_of(sure.agent[reached.agent]),
+        "kept_value": share_of(graph.value[reached.agent] >= target),
+        "action_weak": share_of(graph.keeps_value(reached.agent, policy.children(reached.agent))),
         "weak_optimal": _share_matching(best, target),
         "weak_optimal_states": best.num_states,
     }
@@ -147,10 +147,10 @@ def target_of(graph: Graph, seat: int) -> int:
     return int(graph.value[graph.start]) * (1 if seat == 0 else -1)
 
 
-def _share_matching(reached: ReachedStates, target: int) -> float:
+def _share_matching(reached: Reached, target: int) -> float:
     """Returns the share of finished states whose result is `target` or better for the agent.
 
-    If no play ends, all of them are draws: 1 if a draw is enough, else 0.
+    If no game ends, all games are draws: the share is 1 if a draw is enough, else 0.
     """
     won, lost = len(reached.won), len(reached.lost)
     if target == -1 or won + lost == 0:
@@ -166,10 +166,10 @@ def _strong(graph: Graph, policy: PolicyTable, states: Indices) -> dict[str, Any
     after = policy.children(states)
     keeps = graph.keeps_value(states, after)
     return {
-        "strong_action": share(keeps),
-        "strong_decisive": share(keeps[_is_decisive(graph, states)]),
-        "strong_won": share(keeps[graph.value[states] == 1]),
-        "strong_fastest": share(graph.keeps_distance(states, after)),
+        "strong_action": share_of(keeps),
+        "strong_decisive": share_of(keeps[_is_decisive(graph, states)]),
+        "strong_won": share_of(keeps[graph.value[states] == 1]),
+        "strong_fastest": share_of(graph.keeps_distance(states, after)),
         "strong_states": len(states),
     }
 
@@ -179,7 +179,7 @@ def _is_decisive(graph: Graph, states: Indices) -> Mask:
     return graph.num_best[states] < graph.num_moves[states]
 
 
-def share(holds: Mask) -> float:
+def share_of(holds: Mask) -> float:
     """Returns the share of True; NaN of nothing."""
     return float(holds.mean()) if holds.size else math.nan
 
@@ -187,7 +187,7 @@ def share(holds: Mask) -> float:
 # -- mistakes ------------------------------------------------------------------------------------------------------
 
 
-def _mistakes(graph: Graph, policy: PolicyTable, reached: ReachedStates, strong: Indices) -> dict[str, Any]:
+def _mistakes(graph: Graph, policy: PolicyTable, reached: Reached, strong: Indices) -> dict[str, Any]:
     """Returns where the moves are that do not keep the value, as tables; see `mistakes_by`."""
     won = strong[graph.value[strong] == 1]
     tenths = np.ceil(SHARE_BINS * graph.num_best[won] / graph.num_moves[won]).astype(np.int64)
@@ -237,10 +237,10 @@ def _values(
     weak: Indices,
     on_states: OnStates,
 ) -> dict[str, Any]:
-    """Returns how near the agent's values are to the true ones, in the strong states and in the weak ones."""
+    """Returns the errors of the agent's values, in the strong states and in the weak ones."""
     found = np.full(graph.size, np.nan, np.float32)
     states = np.union1d(strong, weak)
-    found[states] = ask(solution, values, states, seat, on_states)
+    found[states] = call_in_batches(solution, values, states, seat, on_states)
     measures = _value_errors(found[strong], graph.value[strong])
     return measures | {f"weak_{name}": value for name, value in _value_errors(found[weak], graph.value[weak]).items()}
 
@@ -254,8 +254,8 @@ def _value_errors(found: NDArray[np.float32], true: NDArray[np.int8]) -> dict[st
     errors = (found.astype(np.float64) - true) ** 2
     decided = true != 0
     return {
-        "value_accuracy": share(rounded == true),
-        "value_sign": share(np.sign(found[decided]) == true[decided]),
+        "value_accuracy": share_of(rounded == true),
+        "value_sign": share_of(np.sign(found[decided]) == true[decided]),
         "value_mse": float(errors.mean()) if errors.size else math.nan,
         "value_mse_margin": NORMAL_95 * float(errors.std() / math.sqrt(errors.size)) if errors.size else math.nan,
     }

@@ -25,7 +25,7 @@ class Minimax:
         return {action for action, gain in gains.items() if abs(gain - best) < 1e-6}
 
     def _value(self, position: Any, depth: int) -> float:
-        """What seat 0 still gains if both play well."""
+        """The gain of seat 0 from here on if both play well."""
         if position.over or depth == 0:
             return 0.0
         known = (self.reference.to_string(position), position.seat, depth)
@@ -35,7 +35,7 @@ class Minimax:
         return self.memo[known]
 
     def _gains(self, position: Any, depth: int) -> dict[int, float]:
-        """What seat 0 gains by each legal action of the mover."""
+        """The gain of seat 0 by each legal action of the mover."""
         gains: dict[int, float] = {}
         for action, move in self.reference.moves(position).items():
             after = self.reference.after(position, move)

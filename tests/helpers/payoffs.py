@@ -1,4 +1,4 @@
-"""A game to test searches with: seats choose 0 or 1 in a given order, and random tables say what each choice pays.
+"""A game to test searches with: seats choose 0 or 1 in a given order, for payments from random tables.
 
 A seat can choose twice in a row. `solve` computes the best play by backward induction.
 """

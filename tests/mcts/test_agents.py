@@ -26,7 +26,7 @@ act: Any = jax.jit(lambda agent, key, states: agent.act(key, states))
 
 
 def uct_actions() -> list[int]:
-    """What UCT plays with 10, 9, 7, 3 and 2 sticks. A player who leaves a multiple of 4 wins."""
+    """UCT plays with 10, 9, 7, 3 and 2 sticks. A player who leaves a multiple of 4 wins."""
     states = jax.vmap(STICKS.at)(jnp.array([10, 9, 7, 3, 2]), jnp.array([0, 1, 0, 1, 0]))
     return act(agents.make("mcts(simulations=400)", STICKS), jax.random.key(0), states).tolist()
 

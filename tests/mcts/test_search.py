@@ -164,7 +164,7 @@ def test_search_with_a_slot_for_each_legal_action_is_that_over_all_actions() -> 
 
 
 def test_truncated_boards_of_a_tree_count_with_their_evaluation() -> None:
-    """A game cut off after one choice is worth what it has paid and what the evaluation says, never 0."""
+    """A game cut off after one choice is worth its rewards plus the evaluation of its board, never 0."""
     env = Payoffs(num_players=2, order=(0, 1), limit=1)
     config = SearchConfig(simulations=4, policy="puct")
     tree = jax.device_get(

@@ -1,4 +1,4 @@
-"""What the tests of the measures share: solved diamonds, and agents whose moves are known."""
+"""Solved diamonds, and agents whose moves are known, for the tests of the measures."""
 
 import functools
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def solution(size: int) -> solvers.Solution[Any]:
 
 
 def zeros(states: Any) -> jax.Array:
-    """Values that say nothing."""
+    """The value 0 for every board."""
     return jnp.zeros(BATCH)
 
 

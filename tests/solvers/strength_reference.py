@@ -148,13 +148,13 @@ def reach(game: Game, policy: Policy, seat: int, best_replies: bool = False) -> 
 
 
 def terminals(game: Game, reached: dict[str, int], seat: int) -> tuple[int, int]:
-    """How many finished positions are won and lost for a seat; the mover of a finished position has lost."""
+    """The numbers of finished positions that are won and lost for a seat; the mover of a finished position has lost."""
     over = [each for each in reached if each not in game.moves]
     return sum(seat_of(each) != seat for each in over), sum(seat_of(each) == seat for each in over)
 
 
 def sure_positions(game: Game, policy: Policy, seat: int) -> set[str]:
-    """For a seat that should win: where every play is won. For the other one, everything."""
+    """For a seat that should win: where every game is won. For the other one, everything."""
     if game.value[game.start] * (1 if seat == 0 else -1) == -1:
         return set(game.value)
     sure = {each for each in game.value if each not in game.moves and seat_of(each) != seat}

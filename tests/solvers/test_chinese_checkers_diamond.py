@@ -202,7 +202,7 @@ def test_games_without_a_solver_are_refused() -> None:
 
 
 def test_killed_analysis_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is killed while it sweeps for the fourth time, and goes on after the sweeps that the file has."""
+    """It is killed while it sweeps for the fourth time, and resumes after the sweeps that the file has."""
     unfinished = tmp_path / "33.npz.unfinished"
     monkeypatch.setattr(diamond, "SECONDS_BETWEEN_SAVES", -1.0)
     sweep = retrograde.sweep

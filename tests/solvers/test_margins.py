@@ -238,7 +238,7 @@ def test_wrong_action_is_refused(act: Any, message: str) -> None:
         measure(game(2, 2), act, solved())
 
 
-def test_agent_that_changes_its_mind_is_refused() -> None:
+def test_agent_that_plays_another_move_the_second_time_is_refused() -> None:
     calls: list[int] = []
 
     def act(states: Any) -> Any:

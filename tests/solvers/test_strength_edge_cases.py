@@ -117,7 +117,7 @@ def test_answers_of_another_shape_or_type_are_refused(answer: np.ndarray, messag
         measure(game.env, lambda states: answer, game)
 
 
-def test_agent_that_changes_its_mind_is_refused() -> None:
+def test_agent_that_plays_another_move_the_second_time_is_refused() -> None:
     calls = itertools.count()
 
     def act(states: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""AlphaZero: a run is a function of its key, learns a solved game, and its parts do what they say.
+"""AlphaZero: runs are functions of their key and learn a solved game; its parts against numbers computed by hand.
 
 The game is `tests.helpers.sticks`, whose optimal play is known: leave a multiple of four sticks.
 """

@@ -23,7 +23,7 @@ Values = list[float]  # of taking 1, 2, ... sticks
 
 @pytest.fixture(autouse=True)
 def sticks() -> None:
-    """Lets `jaxgames.make` know the game."""
+    """Registers the game for `jaxgames.make`."""
     jaxgames.register("sticks", Sticks)
 
 

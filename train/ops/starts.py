@@ -1,8 +1,8 @@
 """Random positions for games of self-play to start from, one per board of a batch.
 
 For `chinese_checkers_diamond`, a position is a uniformly random placement of the pieces, among those that are legal and
-not finished. For any other game, it is the board of a game of random moves, which goes on by one move per call and
-begins anew after a random number of moves.
+not finished. For any other game, it is the board of a game of random moves, which plays one move per call and
+restarts after a random number of moves.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ class Starts(NamedTuple):
 
     boards: Any  # live states [num_envs]
     plies: jax.Array  # int32[num_envs], random moves played
-    limit: jax.Array  # int32[num_envs], random moves after which the game of random moves begins anew
+    limit: jax.Array  # int32[num_envs], random moves after which the game of random moves restarts
 
 
 def init_starts(env: jaxgames.Env[Any], key: jax.Array, num_envs: int, max_plies: int) -> Starts:

@@ -10,11 +10,13 @@ This is the rule by which the search backs up its values. It has no sign: each s
 1 and gamma = 1, G_t is what each seat is paid in the rest of the game.
 
 Where a limit cuts off a game, and at the end of a rollout, v_(t+1) takes the place of G_(t+1). So a game that was cut
-off is worth what it promises, and not 0.
+off counts with the value of its last board, and not with 0.
 """
 
 import jax
 import jax.numpy as jnp
+
+from jaxgames.mcts.tree import discount_of
 
 
 def discounts(movers: jax.Array, next_movers: jax.Array, over: jax.Array, gamma: float | jax.Array) -> jax.Array:
@@ -26,7 +28,7 @@ def discounts(movers: jax.Array, next_movers: jax.Array, over: jax.Array, gamma:
       over: bool[...], whether the game is over, so that nothing follows.
       gamma: discount each time that another seat moves next.
     """
-    return jnp.where(over, 0.0, jnp.where(next_movers == movers, 1.0, gamma)).astype(jnp.float32)
+    return discount_of(movers, next_movers, over, gamma).astype(jnp.float32)
 
 
 def lambda_returns(

@@ -1,6 +1,6 @@
 """Small boards of Dots and Boxes solved: the values that others have found, and the env's own rules behind them.
 
-The solver has its own arithmetic on sets of edges. Here the env's mask and step say what is legal, what it pays, who
+The solver has its own arithmetic on sets of edges. Here the env's mask and step decide what is legal, what it pays, who
 moves next and when the game is over: every value of the solver must be the best of the values after each legal edge.
 """
 

@@ -85,7 +85,7 @@ def test_three_seats_have_values_of_their_own_observations_or_a_vector_from_the_
 # -- moves ---------------------------------------------------------------------------------------------------------
 
 
-def test_search_finds_wins_that_the_network_does_not_know_and_is_deterministic(
+def test_search_finds_wins_that_the_network_does_not_find_and_is_deterministic(
     learner: PPO, params: Any, boards: Any
 ) -> None:
     """With up to three sticks the mover takes them all."""
@@ -160,7 +160,7 @@ def test_text_of_a_run_takes_simulations_and_the_rule_of_the_search(
             agents.make(f"{folder}({text})", GAME)
 
 
-def test_run_of_alphazero_plays_as_its_settings_say() -> None:
+def test_run_of_alphazero_plays_by_its_settings() -> None:
     learner = AlphaZero(
         AlphaZeroConfig(env=TEXT, hidden_sizes=(8,), evaluation_simulations=4, search="puct", gamma=0.5)
     )

@@ -54,7 +54,7 @@ def rotated(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return observations[:, ::-1, ::-1, 1], observations[:, ::-1, ::-1, 0]
 
 
-def test_games_of_random_moves_go_on_and_begin_anew() -> None:
+def test_games_of_random_moves_continue_and_restart() -> None:
     env, num_envs, max_plies = jaxgames.make("dots_and_boxes(rows=1, cols=1)"), 64, 3
     starts = jax.jit(lambda key: init_starts(env, key, num_envs, max_plies))(jax.random.key(0))
     advance = jax.jit(lambda key, starts: next_starts(env, key, starts, max_plies))

@@ -50,7 +50,7 @@ def test_truncated_game_that_is_a_draw_pays_nothing() -> None:
     np.testing.assert_allclose(found[:2], zero_sum(0.5 * 0.2 / 2, 0), rtol=1e-6)
 
 
-def test_last_step_of_a_rollout_bootstraps_though_its_game_goes_on() -> None:
+def test_last_step_of_a_rollout_bootstraps_though_its_game_continues() -> None:
     found = returns(zero_sum(0, 0, 0, 0), jnp.full(4, 0.5), zero_sum(0, 0, 0, 0.8), jnp.zeros(4, bool))
     np.testing.assert_allclose(found, zero_sum(0.4 / 64, 0.4 / 16, 0.4 / 4, 0.4), rtol=1e-6)
 
