@@ -22,9 +22,9 @@ import numpy as np
 import jaxgames
 from benchmarks.random_play import Playing, at_random, play_loop
 from jaxgames.mcts import Evaluation, SearchConfig, bytes_per_node, search
+from jaxgames.mcts.tree import MASKED_LOGIT
 
 PLIES = 16  # of random play before the roots
-MASKED_LOGIT = float(np.finfo(np.float32).min)  # of an illegal action
 Params = list[tuple[jax.Array, jax.Array]]  # the weights and the bias of each layer
 _RootFnOutput: Any = mctx.RootFnOutput  # chex's dataclasses are not those of JAX to a type checker
 _RecurrentFnOutput: Any = mctx.RecurrentFnOutput

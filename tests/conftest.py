@@ -2,10 +2,8 @@
 
 import gc
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +11,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")  # before jax is imported
 
 import jax
 
-from jaxgames._names import Registry
+from tests.helpers.registrations import temporary_registrations
 
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".jax_cache"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
@@ -48,22 +46,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def forget_registrations() -> Iterator[None]:
-    """Removes the games, agents, networks and bots that a test registered, and the modules that it imported for them.
-
-    So every test finds only those of jaxgames, and a text such as "module:name" imports its module again.
-    """
-    modules, registered = set(sys.modules), list[tuple[Registry[Any], str, Any]]()
-    register = Registry[Any].register
-
-    def record(registry: Registry[Any], name: str, constructor: Any) -> None:
-        register(registry, name, constructor)
-        registered.append((registry, name, constructor))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Registry, "register", record)
+    """Lets a test find only the games, agents, networks and bots of jaxgames and of its module's fixtures."""
+    with temporary_registrations():
         yield
-    for registry, name, constructor in registered:
-        vars(registry)["_constructors"].pop(name, None)
-        vars(registry)["_module_of"].pop(name, None)
-        if constructor.__module__ not in modules:
-            sys.modules.pop(constructor.__module__, None)

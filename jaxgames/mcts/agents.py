@@ -115,15 +115,15 @@ def mcts(
     return agent if epsilon is None else agents.with_epsilon(env, agent, epsilon)
 
 
-def _in_parts(search: Callable[[jax.Array, Any], Any], bytes_per_board: int, key: jax.Array, states: Any) -> Any:
-    """Returns `search(key, states)`, where a large batch is searched in equal parts, each with its own key.
+def _in_parts(search_part: Callable[[jax.Array, Any], Any], bytes_per_board: int, key: jax.Array, states: Any) -> Any:
+    """Returns `search_part(key, states)`, where a large batch is searched in equal parts, each with its own key.
 
     The last part is filled up with copies of the first board.
     """
     batch = jax.tree.leaves(states)[0].shape[0]
     num_parts = max(1, -(-batch * bytes_per_board // MAX_TREE_BYTES))
     if num_parts == 1:
-        return search(key, states)
+        return search_part(key, states)
     size = -(-batch // num_parts)
     num_parts = -(-batch // size)
 
@@ -132,5 +132,5 @@ def _in_parts(search: Callable[[jax.Array, Any], Any], bytes_per_board: int, key
         return filled.reshape(num_parts, size, *leaf.shape[1:])
 
     keys = jax.random.split(key, num_parts)
-    results = jax.lax.map(lambda part: search(*part), (keys, jax.tree.map(split, states)))
+    results = jax.lax.map(lambda part: search_part(*part), (keys, jax.tree.map(split, states)))
     return jax.tree.map(lambda leaf: leaf.reshape(num_parts * size, *leaf.shape[2:])[:batch], results)

@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxgames.env import Env
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.solvers.retrograde import progress_bar
+from jaxgames.solvers._progress import progress_bar
 from jaxgames.solvers.solution import CHUNK, Solution, in_chunks
 
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from jaxgames.env import State
 from jaxgames.games.dots_and_boxes import NOBODY, DotsAndBoxes, DotsAndBoxesState
-from jaxgames.solvers.retrograde import progress_bar
+from jaxgames.solvers._progress import progress_bar
 from jaxgames.solvers.solution import Children, Solution
 
 MAX_EDGES = 32  # an index is one uint32

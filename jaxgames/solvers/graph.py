@@ -6,14 +6,12 @@ legal move, in ascending order of the actions, and then the number S, which is n
 """
 
 import weakref
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from jaxgames.solvers.solution import Solution
+from jaxgames.solvers.solution import Solution, start_of
 
 CHUNK = 1 << 16  # states whose children are computed at once
 MAX_ENTRIES = 1 << 31  # of the table of children
@@ -61,19 +59,18 @@ class Graph(NamedTuple):
 _graphs: "weakref.WeakKeyDictionary[Solution[Any], Graph]" = weakref.WeakKeyDictionary()
 
 
-def graph_of(solution: Solution[Any], on_states: Callable[[int], object] = lambda count: None) -> Graph:
+def graph_of(solution: Solution[Any]) -> Graph:
     """Returns the states of a solution as arrays. They are computed once and kept as long as the solution is.
 
     Args:
       solution: of a game in which the mover alternates, such as `chinese_checkers_diamond`.
-      on_states: is called with the number of states that were done, for a progress bar.
     """
     if solution not in _graphs:
-        _graphs[solution] = _build(solution, on_states)
+        _graphs[solution] = _build(solution)
     return _graphs[solution]
 
 
-def _build(solution: Solution[Any], on_states: Callable[[int], object]) -> Graph:
+def _build(solution: Solution[Any]) -> Graph:
     size, width = solution.num_states, solution.max_moves
     if size * width > MAX_ENTRIES:
         raise ValueError(
@@ -93,14 +90,12 @@ def _build(solution: Solution[Any], on_states: Callable[[int], object]) -> Graph
         children[indices] = np.where(moves.live, moves.children, size)
         value[indices], plies[indices] = solution.value(states), solution.plies(states)
         is_over[indices], is_legal[indices] = states.terminated, solution.is_legal(states)
-        on_states(len(indices))
     for begin in range(0, size, CHUNK):
         rows = np.arange(begin, min(begin + CHUNK, size))
         after = value[children[rows]]
         num_moves[rows] = (after != NO_VALUE).sum(-1)
         num_best[rows] = (after == -value[rows, None]).sum(-1)
-    first = jax.tree.map(lambda leaf: leaf[None], solution.env.init(jax.random.key(0)))
-    start = int(solution.index(first)[0])
+    start = int(solution.index(start_of(solution.env))[0])
     is_live = is_legal & ~is_over[:size]
     distance = _distances(children, start)
     return Graph(actions, children, value, plies, is_over, is_live, num_moves, num_best, distance, start)

@@ -15,16 +15,16 @@ No list of moves is kept. Every sweep computes the moves of the open positions a
 So the memory is three bytes per position: the table, its copy on the device, and the list of open positions.
 """
 
-import importlib.util
 from collections import deque
 from collections.abc import Callable, Generator, Hashable
-from contextlib import contextmanager
 from functools import partial
 from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from jaxgames.solvers._progress import progress_bar
 
 DRAW, ILLEGAL = np.uint8(255), np.uint8(254)
 OPEN = DRAW  # until the analysis ends
@@ -141,15 +141,3 @@ def _decided(order: Order, table: jax.Array, visits: jax.Array, plies: jax.Array
     no, yes = jnp.zeros(visits.shape, jnp.bool_), jnp.ones(visits.shape, jnp.bool_)
     is_won, is_lost = order.fold(visits, visit, (no, yes))
     return jnp.where(plies & 1 == 1, is_won, is_lost), order.index(visits)
-
-
-@contextmanager
-def progress_bar(total: int, unit: str, shown: bool) -> Generator[Callable[[int], object]]:
-    """Yields a function that advances a bar with the time left; nothing is shown if tqdm is not installed."""
-    if not shown or importlib.util.find_spec("tqdm") is None:
-        yield lambda _: None
-        return
-    from tqdm import tqdm
-
-    with tqdm(total=total, unit=f" {unit}", unit_scale=True, smoothing=0, disable=None) as bar:
-        yield bar.update

@@ -24,7 +24,7 @@ from tests.helpers.payoffs import TABLES, Payoffs, solve
 from tests.helpers.positions import read_all
 from tests.mcts.evaluations import Nothing
 
-EXPLORING = SearchConfig(simulations=512, policy="puct", pb_c_init=2.5)  # needed without knowledge
+EXPLORING = SearchConfig(simulations=256, policy="puct", pb_c_init=2.5)  # needed without knowledge
 THREE_SEATS, REPEATED_TURNS = Payoffs(), Payoffs(num_players=2, order=(0, 1, 1, 0))
 
 

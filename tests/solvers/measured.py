@@ -14,14 +14,14 @@ from jaxgames.solvers.policy_table import BATCH
 from jaxgames.solvers.strength import measure
 from tests.games.chinese_checkers_diamond.pictures import game
 from tests.helpers.hash_agent import hash_agent
+from tests.helpers.solved import solved_diamond
 
 Act = Callable[[Any], Any]
 
 
-@functools.cache
 def solution(size: int) -> solvers.Solution[Any]:
     """The solution of the game with three pieces."""
-    return solvers.solve(game(size, 3), progress=False)
+    return solved_diamond(size, 3)
 
 
 def zeros(states: Any) -> jax.Array:

@@ -3,7 +3,6 @@
 `tests/games/chinese_checkers_diamond/test_solved.py` compares whole solutions with a slow solver and known numbers.
 """
 
-import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from jaxgames.solvers.chinese_checkers_diamond import DiamondSolution, check_siz
 from jaxgames.solvers.retrograde import OPEN
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.positions import batched, board, in_chunks, stacked
+from tests.helpers.solved import solved_diamond
 
 PARTIAL = 1000  # positions of a board that is too large to test them all
 
@@ -33,9 +33,8 @@ def game(size: int, pieces: int, **parameters: Any) -> ChineseCheckersDiamond:
     return ChineseCheckersDiamond(size=size, pieces=pieces, **parameters)
 
 
-@functools.cache
-def solution(size: int = 3, pieces: int = 3) -> DiamondSolution:
-    return DiamondSolution.solve(game(size, pieces), progress=False)
+def solution() -> DiamondSolution:
+    return solved_diamond(3, 3)
 
 
 def unsolved(size: int, pieces: int, tip_lock: bool = False) -> DiamondSolution:
@@ -151,7 +150,7 @@ def test_player_without_a_move_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 
     targets_of_pieces = moves.targets_of_pieces
     monkeypatch.setattr(moves, "targets_of_pieces", none)
-    env = game(3, 3)
+    unknown, env = unsolved(3, 3), game(3, 3)
     before, after = (env.from_string(f"00./0.1/1.1 {seat} 0") for seat in (0, 1))
     nothing = (jnp.zeros((3, 1), jnp.uint32), jnp.zeros((3, 1), jnp.int32), jnp.zeros((3, 1), jnp.int32))
 
@@ -159,11 +158,11 @@ def test_player_without_a_move_passes(monkeypatch: pytest.MonkeyPatch) -> None:
         return tuple(total + part.astype(total.dtype) for total, part in zip(carry, move, strict=True))
 
     children, cells, live = jax.jit(lambda i: moves.fold_children(env, *moves.position_at(env, i), add, nothing))(
-        solution().index(stacked([before]))
+        unknown.index(stacked([before]))
     )
     assert live.tolist() == [[1], [0], [0]]  # the pass is the only move
     assert cells[0].tolist() == [-1]
-    assert children[0].tolist() == solution().index(stacked([after])).tolist()
+    assert children[0].tolist() == unknown.index(stacked([after])).tolist()
 
 
 def test_illegal_and_finished_states_have_no_moves() -> None:

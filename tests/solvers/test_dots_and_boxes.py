@@ -1,6 +1,6 @@
 """Dots and Boxes solved: tables against a C++ program's and against slow plain Python, and what a solution answers."""
 
-import functools
+import dataclasses
 import hashlib
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 from jaxgames import solvers
 from jaxgames.solvers.dots_and_boxes import DotsAndBoxesSolution
 from tests.games.dots_and_boxes.pictures import game, read, written
+from tests.helpers.solved import solved_boxes
 from tests.solvers.slow_boxes import SlowBoxes
 
 # SHA-256 of int8[2^E], the margins to go of all sets of edges, bit e of the index being edge e. A separate program in
@@ -33,13 +34,6 @@ MARGINS_OF_3X4 = [
 ]  # fmt: skip
 
 
-@functools.cache
-def solved(rows: int, cols: int) -> DotsAndBoxesSolution:
-    solution = solvers.solve(game(rows, cols), progress=False)
-    assert isinstance(solution, DotsAndBoxesSolution)
-    return solution
-
-
 def states_of(solution: DotsAndBoxesSolution) -> Any:
     """All positions, in the order of their indices."""
     return solution.states_at(np.arange(solution.num_states))
@@ -50,27 +44,30 @@ def states_of(solution: DotsAndBoxesSolution) -> Any:
 
 @pytest.mark.parametrize(
     ("rows", "cols"),
-    [(1, 3), (2, 2), (2, 3), (3, 3), *(pytest.param(*b, marks=pytest.mark.slow) for b in [(1, 4), (3, 2), (2, 4)])],
+    [
+        *[(1, 3), (2, 2), (2, 3)],
+        *(pytest.param(*board, marks=pytest.mark.slow) for board in [(1, 4), (3, 2), (2, 4), (3, 3)]),
+    ],
 )
 def test_table_is_that_of_another_program(rows: int, cols: int) -> None:
-    assert hashlib.sha256(solved(rows, cols).table.tobytes()).hexdigest() == DIGESTS[rows, cols]
+    assert hashlib.sha256(solved_boxes(rows, cols).table.tobytes()).hexdigest() == DIGESTS[rows, cols]
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(1, 1), (2, 2)])
 def test_table_is_that_of_a_recursion_in_plain_python(rows: int, cols: int) -> None:
     slow = SlowBoxes(rows, cols)
-    assert solved(rows, cols).table.tolist() == [slow.value(drawn) for drawn in range(slow.full + 1)]
+    assert solved_boxes(rows, cols).table.tolist() == [slow.value(drawn) for drawn in range(slow.full + 1)]
 
 
 @pytest.mark.slow  # 2 GiB, and half a minute
 def test_table_of_3x4_has_the_histogram_of_another_program() -> None:
-    facts = solved.__wrapped__(3, 4).facts()  # not kept
+    facts = solvers.solve(game(3, 4), progress=False).facts()  # not kept
     assert facts["start_value"] == 0
     assert facts["margins"] == dict(zip(range(-12, 13), MARGINS_OF_3X4, strict=True))
 
 
 def test_counts_are_those_of_the_table() -> None:
-    slow, counts = SlowBoxes(2, 2), solved(2, 2).counts()
+    slow, counts = SlowBoxes(2, 2), solved_boxes(2, 2).counts()
     values = [slow.value(drawn) for drawn in range(slow.full + 1)]
     assert counts == {
         "states": 4096,
@@ -99,7 +96,7 @@ def test_larger_board_is_refused_with_what_it_would_take(rows: int, cols: int, m
 
 
 def test_value_depends_on_the_drawn_edges_alone() -> None:
-    solution, slow = solved(2, 2), SlowBoxes(2, 2)
+    solution, slow = solved_boxes(2, 2), SlowBoxes(2, 2)
     picture = """
         *---*---*
         | {} |   |
@@ -115,7 +112,7 @@ def test_value_depends_on_the_drawn_edges_alone() -> None:
 
 
 def test_best_actions_are_the_legal_ones_that_keep_the_value() -> None:
-    solution, slow = solved(2, 2), SlowBoxes(2, 2)
+    solution, slow = solved_boxes(2, 2), SlowBoxes(2, 2)
     best = solution.best_actions(states_of(solution))
     assert best.shape == (4096, 12)
     assert best.dtype == np.bool_
@@ -123,15 +120,15 @@ def test_best_actions_are_the_legal_ones_that_keep_the_value() -> None:
 
 
 def test_no_action_is_best_on_a_finished_board() -> None:
-    env, solution = game(2, 2), solved(2, 2)
-    one_edge = env.from_string("010000000000 .... 0")
-    forfeited = env.step(one_edge, 1)
-    assert bool(forfeited.terminated)
-    assert not solution.best_actions(stacked([forfeited])).any()
+    """Edges are left to draw: the game was forfeited."""
+    one_edge = game(2, 2).from_string("010000000000 .... 0")
+    forfeited = dataclasses.replace(one_edge, terminated=np.bool_(True))
+    assert solved_boxes(2, 2).best_actions(stacked([one_edge])).any()
+    assert not solved_boxes(2, 2).best_actions(stacked([forfeited])).any()
 
 
 def test_children_and_gains_are_those_of_the_rules() -> None:
-    solution, slow = solved(2, 2), SlowBoxes(2, 2)
+    solution, slow = solved_boxes(2, 2), SlowBoxes(2, 2)
     indices = np.arange(4096)
     actions, children, live = solution.children(indices)
     gains = solution.gains(indices)
@@ -146,7 +143,7 @@ def test_children_and_gains_are_those_of_the_rules() -> None:
 
 
 def test_states_are_those_of_their_texts_and_have_their_index() -> None:
-    env, solution = game(2, 2), solved(2, 2)
+    env, solution = game(2, 2), solved_boxes(2, 2)
     indices = np.array([0, 1, 0b000000000100, 0b011011010111, 4095])
     states = solution.states_at(indices)
     texts = [
@@ -167,15 +164,15 @@ def test_states_are_those_of_their_texts_and_have_their_index() -> None:
 
 
 def test_batch_may_be_empty() -> None:
-    solution = solved(2, 2)
+    solution = solved_boxes(2, 2)
     none = solution.states_at(np.zeros(0, np.uint32))
     assert solution.value(none).shape == (0,)
     assert solution.best_actions(none).shape == (0, 12)
     assert solution.children(np.zeros(0, np.uint32)).children.shape == (0, 12)
 
 
-def test_wrong_arguments_are_refused() -> None:
-    solution = solved(2, 2)
+def test_wrong_questions_are_refused() -> None:
+    solution = solved_boxes(2, 2)
     with pytest.raises(ValueError, match="only chinese_checkers_diamond has them"):
         solution.plies(states_of(solution))
     with pytest.raises(ValueError, match=r"expected a batch of states of .*rows=2, cols=2.*, not DotsAndBoxesState"):
@@ -192,18 +189,18 @@ def test_wrong_arguments_are_refused() -> None:
 
 
 def test_saved_solution_is_read_back_and_fits_every_reward(tmp_path: Path) -> None:
-    solved(2, 2).save(tmp_path / "22.npz")
+    solved_boxes(2, 2).save(tmp_path / "22.npz")
     for reward in ("win_loss", "margin", "boxes"):
         loaded = solvers.load(tmp_path / "22.npz", game(2, 2, reward))
         assert isinstance(loaded, DotsAndBoxesSolution)
-        np.testing.assert_array_equal(loaded.table, solved(2, 2).table)
+        np.testing.assert_array_equal(loaded.table, solved_boxes(2, 2).table)
     with pytest.raises(ValueError, match=r"22.npz solves dots_and_boxes\(rows=2, cols=2.*, not dots_and_boxes\(rows=1"):
         solvers.load(tmp_path / "22.npz", game(1, 3))
 
 
 def test_table_of_another_size_is_refused() -> None:
     with pytest.raises(ValueError, match=r"expected int8\[4096\], .* not int8\[1024\]"):
-        DotsAndBoxesSolution.from_arrays(solved(2, 2).env, solved(1, 3).arrays())
+        DotsAndBoxesSolution.from_arrays(solved_boxes(2, 2).env, solved_boxes(1, 3).arrays())
 
 
 def stacked(states: list[Any]) -> Any:

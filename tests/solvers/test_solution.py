@@ -1,6 +1,5 @@
 """Files of solutions: what is written is read, and every file that does not fit is refused with the reason."""
 
-import functools
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,11 @@ import pytest
 import jaxgames
 from jaxgames import solvers
 from jaxgames.solvers import solution
+from tests.helpers.solved import solved_diamond
 
 
-@functools.cache
 def small() -> solvers.Solution[Any]:
-    return solvers.solve(jaxgames.make("chinese_checkers_diamond(size=3, pieces=3)"), progress=False)
+    return solved_diamond(3, 3)
 
 
 def test_saved_solution_is_read_back(tmp_path: Path) -> None:

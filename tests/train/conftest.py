@@ -1,11 +1,15 @@
-"""Run folders that tests of several commands read."""
+"""Run folders that tests of several commands read, and a game that is registered for whole modules."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import jax
 import pytest
 
+import jaxgames
+from tests.helpers.registrations import temporary_registrations
+from tests.helpers.sticks import Sticks
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config
 
@@ -36,3 +40,11 @@ def untrained(tmp_path_factory: pytest.TempPathFactory) -> Runs:
         run.close()
     create(runs.other_game, "dots_and_boxes(rows=2, cols=3)").close()
     return runs
+
+
+@pytest.fixture(scope="module")
+def sticks() -> Iterator[None]:
+    """Lets `jaxgames.make` know the game."""
+    with temporary_registrations():
+        jaxgames.register("sticks", Sticks)
+        yield

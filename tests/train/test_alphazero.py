@@ -4,7 +4,7 @@ The game is `tests.helpers.sticks`, whose optimal play is known: leave a multipl
 """
 
 import dataclasses
-from collections.abc import Iterator
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxgames
-from jaxgames import registry
 from jaxgames.mcts import SearchResult
-from tests.helpers.registries import forget_registrations
 from tests.helpers.sticks import Sticks
 from train.alphazero import AlphaZero, Config, alphazero_loss, average_decay, update
 from train.alphazero_rollout import (
@@ -35,6 +32,8 @@ from train.alphazero_rollout import (
 )
 from train.driver.run_folder import RunFolder
 from train.models.search_agent import PolicyEvaluate
+
+pytestmark = pytest.mark.usefixtures("sticks")
 
 GAME = Sticks(num_players=2, sticks=9)
 SETTINGS: dict[str, Any] = {
@@ -55,14 +54,11 @@ SETTINGS: dict[str, Any] = {
 }
 ITERATIONS = 3  # of the runs that are compared
 
-
-@pytest.fixture(scope="module", autouse=True)
-def sticks() -> Iterator[None]:
-    """Registers the game for `jaxgames.make`."""
-    with pytest.MonkeyPatch.context() as patch:
-        forget_registrations(patch, registry)
-        jaxgames.register("sticks", Sticks)
-        yield
+targets_of: Any = jax.jit(value_targets, static_argnums=0)
+metrics_of: Any = jax.jit(search_metrics)
+chosen_by: Any = jax.jit(choose, static_argnums=0)
+cut_off_values: Any = jax.jit(with_cut_off_values, static_argnums=(0, 1))
+loss_of: Any = jax.jit(alphazero_loss, static_argnums=(0, 1))
 
 
 def config_with(**changes: Any) -> Config:
@@ -171,10 +167,16 @@ def test_average_of_the_parameters_plays_and_the_others_learn(first: Any) -> Non
 
 def steps_of(**changes: Any) -> Steps:
     """Three steps on one board of 5, 4 and 2 sticks, of which the movers 0, 1, 0 take 1, 2 and 2: seat 0 wins."""
+    return finished_game()._replace(**changes)
+
+
+@functools.cache
+@jax.jit
+def finished_game() -> Steps:
     boards = [GAME.at(5, 0), GAME.at(4, 1), GAME.at(2, 0), GAME.at(0, 1)]
     stacked: Any = jax.tree.map(lambda *leaves: jnp.stack(leaves)[:, None], *boards)
     before, after = (jax.tree.map(lambda leaf, part=part: leaf[part], stacked) for part in (slice(3), slice(1, 4)))
-    steps = Steps(
+    return Steps(
         observation=jax.vmap(jax.vmap(GAME.observe))(before),
         seat=before.current_player,
         slots=jnp.array([[[0, 1, 2]], [[2, 1, 0]], [[0, 1, -1]]]),
@@ -188,12 +190,11 @@ def steps_of(**changes: Any) -> Steps:
         next_state=after,
         episode_stats=EpisodeStats(jnp.array([[1], [2], [3]]), jnp.zeros((3, 1, 2))),
     )
-    return steps._replace(**changes)
 
 
 def test_targets_of_a_finished_game_are_its_discounted_outcome_and_the_values_on_the_way() -> None:
     config = config_with(gamma=0.5, td_lambda=0.5)
-    targets = np.asarray(value_targets(config, steps_of()))[:, 0, 0]
+    targets = np.asarray(targets_of(config, steps_of()))[:, 0, 0]
     second = 0.5 * (1.0 / 2 + 1 / 2)
     np.testing.assert_allclose(targets, [0.5 * (0.6 / 2 + second / 2), second, 1], rtol=1e-6)
 
@@ -201,17 +202,18 @@ def test_targets_of_a_finished_game_are_its_discounted_outcome_and_the_values_on
 def test_truncated_game_is_worth_its_last_board_or_a_draw() -> None:
     cut_off = steps_of(terminated=jnp.zeros((3, 1), bool), truncated=jnp.array([[False], [True], [False]]))
     config = config_with(gamma=0.5, td_lambda=1.0)
-    assert np.asarray(value_targets(config, cut_off))[1, 0].tolist() == [0.5, -0.5]
+    assert np.asarray(targets_of(config, cut_off))[1, 0].tolist() == [0.5, -0.5]
     draw = dataclasses.replace(config, truncation_is_draw=True)
-    assert np.asarray(value_targets(draw, cut_off))[:2, 0].tolist() == [[0, 0], [0, 0]]
+    assert np.asarray(targets_of(draw, cut_off))[:2, 0].tolist() == [[0, 0], [0, 0]]
 
 
 def test_board_that_a_limit_cut_off_has_the_value_of_the_network(compiled: Compiled, first: Any) -> None:
     cut_off = steps_of(truncated=jnp.array([[False], [True], [False]]))
     params, policy = first[0].params, compiled.learner.policy
-    found = np.asarray(with_cut_off_values(GAME, policy, params, cut_off))
+    found = np.asarray(cut_off_values(GAME, policy, params, cut_off))
     board = jax.tree.map(lambda leaf: leaf[1], cut_off.next_state)
-    np.testing.assert_allclose(found[1], PolicyEvaluate(GAME, policy)(params, board).values, rtol=1e-5)
+    of_network = jax.jit(PolicyEvaluate(GAME, policy))(params, board).values
+    np.testing.assert_allclose(found[1], of_network, rtol=1e-5)
     np.testing.assert_array_equal(found[[0, 2]], np.asarray(cut_off.next_values)[[0, 2]])
 
 
@@ -226,11 +228,11 @@ def test_sample_holds_the_bits_of_the_observation_and_the_value_of_the_mover() -
 
 def test_value_accuracy_counts_predictions_of_finished_games_that_match_the_outcome() -> None:
     """The movers 0, 1, 0 predict 0.3, -0.5 and 0.1: a win, a loss and a draw, where seat 0 wins."""
-    metrics = search_metrics(steps_of())
+    metrics = metrics_of(steps_of())
     assert float(metrics["self_play_value_accuracy"]) == pytest.approx(2 / 3)
     assert float(metrics["search_value_error"]) == pytest.approx((0.6**2 + 0.4**2 + 0) / 3)
     assert float(metrics["search_entropy"]) == pytest.approx(1.5 * np.log(2) / 3)
-    unfinished = search_metrics(steps_of(terminated=jnp.zeros((3, 1), bool)))
+    unfinished = metrics_of(steps_of(terminated=jnp.zeros((3, 1), bool)))
     assert np.isnan(unfinished["self_play_value_accuracy"])
     assert predicted_result(jnp.array([0.26, 0.25, -0.25, -0.26])).tolist() == [1, 0, 0, -1]
 
@@ -245,38 +247,34 @@ def test_first_steps_of_a_game_are_sampled_from_the_policy_of_the_search() -> No
         values=jnp.zeros((size, 2)),
     )
     config = config_with(sampled_plies=2)
-    early = np.asarray(choose(config, jax.random.key(0), result, jnp.full(size, 1)))
+    early = np.asarray(chosen_by(config, jax.random.key(0), result, jnp.full(size, 1)))
     shares = {action: (early == action).mean() for action in (7, 5, 3)}
     assert shares == pytest.approx({7: 0.5, 5: 0.25, 3: 0.25}, abs=0.03)
-    assert (np.asarray(choose(config, jax.random.key(0), result, jnp.full(size, 2))) == 7).all()
+    assert (np.asarray(chosen_by(config, jax.random.key(0), result, jnp.full(size, 2))) == 7).all()
     assert choose(config_with(), jax.random.key(0), result, jnp.zeros(size)) is result.action
 
 
 def test_gradient_moves_the_policy_to_the_search_and_the_value_to_its_target(compiled: Compiled, first: Any) -> None:
     """Slots may have any order, and padding adds nothing."""
-    policy, params = compiled.learner.policy, first[0].params
+    policy, params = compiled.learner.policy, jax.device_get(first[0].params)
     observation = GAME.observe(GAME.at(7, 0))[None]
     sample = Sample(observation, jnp.array([[2, 0, -1]]), jnp.array([[0.75, 0.25, 0]]), jnp.array([[-0.5]]))
     gradient = jax.jit(jax.grad(lambda params: alphazero_loss(compiled.learner.config, policy, params, sample)[0]))
 
-    def play(params: Any) -> tuple[np.ndarray, float]:
-        logits, values = policy.apply(params, observation, jnp.zeros(1, jnp.int32))
-        return np.asarray(jax.nn.softmax(logits[0, jnp.array([2, 0])])), float(values[0])
-
     for _ in range(200):
-        params = jax.tree.map(lambda leaf, change: leaf - 0.1 * change, params, gradient(params))
-    weights, value = play(params)
-    np.testing.assert_allclose(weights, [0.75, 0.25], atol=0.02)
-    assert value == pytest.approx(-0.5, abs=0.02)
+        params = jax.tree.map(lambda leaf, change: leaf - 0.1 * np.asarray(change), params, gradient(params))
+    logits, values = jax.jit(policy.apply)(params, observation, jnp.zeros(1, jnp.int32))
+    np.testing.assert_allclose(jax.nn.softmax(logits[0, np.array([2, 0])]), [0.75, 0.25], atol=0.02)
+    assert float(values[0]) == pytest.approx(-0.5, abs=0.02)
 
 
 def test_loss_has_the_terms_computed_by_hand(compiled: Compiled, first: Any) -> None:
     policy, params = compiled.learner.policy, first[0].params
     observation = GAME.observe(GAME.at(7, 0))[None]
-    logits, values = policy.apply(params, observation, jnp.zeros(1, jnp.int32))
+    logits, values = jax.jit(policy.apply)(params, observation, jnp.zeros(1, jnp.int32))
     sample = Sample(observation, jnp.array([[0, 1, 2]]), jnp.array([[0.5, 0.5, 0]]), values[None] + 2)
     config = config_with(value_coef=0.25, l2_coef=0.01)
-    loss, (metrics, _) = alphazero_loss(config, policy, params, sample)
+    loss, (metrics, _) = loss_of(config, policy, params, sample)
     log_probs = np.asarray(jax.nn.log_softmax(logits[0]))
     squares = sum(float(jnp.square(leaf).sum()) for leaf in jax.tree.leaves(params))
     assert float(metrics["policy_loss"]) == pytest.approx(-log_probs[:2].mean(), rel=1e-5)

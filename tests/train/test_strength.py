@@ -1,6 +1,5 @@
 """The command train.strength: the rows of agents and searches, all checkpoints of a run, and the pictures."""
 
-import functools
 import json
 import math
 from collections.abc import Iterator
@@ -12,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxgames
 from jaxgames import solvers
 from jaxgames.agents import GreedyAgent
 from jaxgames.solvers.lookahead import lookahead
 from jaxgames.solvers.strength import measure
 from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.solved import solved_diamond
 from train import agents, strength, strength_figures
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config
@@ -49,9 +48,8 @@ def solution_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@functools.cache
 def solved() -> solvers.Solution[Any]:
-    return solvers.solve(jaxgames.make(GAME), progress=False)
+    return solved_diamond(3, 3)
 
 
 def rounded(measures: Any) -> Any:

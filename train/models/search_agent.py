@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames.agents import Analysis
-from jaxgames.mcts import Evaluation, SearchConfig, SearchResult, search
+from jaxgames.mcts import Evaluation, MCTSAgent, SearchConfig, SearchResult
 from train.models.policy import Params, Policy
 from train.models.policy_agent import PolicyAgent, reward_scale, seat_values
 from train.models.value_heads import by_seat, is_symmetric
@@ -106,8 +106,9 @@ class SearchAgent:
         return Analysis(probabilities, jnp.where(over, 0, result.values))
 
     def _search(self, key: jax.Array, states: Any) -> SearchResult:
+        """Returns the result of the search, which is made in parts where all trees at once would be too large."""
         evaluate = PolicyEvaluate(self.env, self.policy)
-        return search(self.env, evaluate, self.config, key, self.params, states)
+        return MCTSAgent(self.env, evaluate, self.config, self.params).search(key, states)
 
     def _logits(self, result: SearchResult) -> jax.Array:
         """Returns float32[B, K], of the distribution over the slots that is sampled from."""

@@ -4,25 +4,19 @@ The counts of 4 x 4 are those of Ahmad, Sturtevant & Bowling (Table 1). One wron
 changes the values and plies that are compared.
 """
 
-import functools
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
 
-from jaxgames import solvers
 from jaxgames.solvers.checking import count_errors
 from tests.games.chinese_checkers_diamond.pictures import game
 from tests.games.chinese_checkers_diamond.slow_solver import ILLEGAL, LIVE, LOST, WON, index_of_start, solved
 from tests.helpers.positions import board
+from tests.helpers.solved import solved_diamond
 
 SLOWLY = [(3, 3), pytest.param(4, 3, marks=pytest.mark.slow)]
-
-
-@functools.cache
-def solution(size: int, pieces: int, tip_lock: bool = False) -> solvers.Solution[Any]:
-    return solvers.solve(game(size, pieces, tip_lock=tip_lock), progress=False)
 
 
 def start_of(size: int, pieces: int, tip_lock: bool = False) -> Any:
@@ -36,7 +30,7 @@ def start_of(size: int, pieces: int, tip_lock: bool = False) -> Any:
 @pytest.mark.parametrize(("size", "pieces"), SLOWLY)
 def test_every_state_has_the_value_and_plies_of_the_slow_solver(size: int, pieces: int) -> None:
     """With either seat to move."""
-    slow, fast = solved(size, pieces), solution(size, pieces)
+    slow, fast = solved(size, pieces), solved_diamond(size, pieces)
     assert not (slow.value == LIVE).any()  # no draws
     legal = slow.value != ILLEGAL
     np.testing.assert_array_equal(fast.is_legal(slow.states), legal)
@@ -47,7 +41,7 @@ def test_every_state_has_the_value_and_plies_of_the_slow_solver(size: int, piece
 
 @pytest.mark.parametrize(("size", "pieces"), SLOWLY)
 def test_every_state_has_the_moves_of_the_env(size: int, pieces: int) -> None:
-    slow, fast = solved(size, pieces), solution(size, pieces)
+    slow, fast = solved(size, pieces), solved_diamond(size, pieces)
     legal = slow.value != ILLEGAL
     actions, children, live = fast.children(fast.index(slow.states))
     rows, slots = np.nonzero(live)
@@ -65,7 +59,7 @@ def test_every_state_has_the_moves_of_the_env(size: int, pieces: int) -> None:
 
 @pytest.mark.parametrize(("size", "pieces"), SLOWLY)
 def test_best_actions_are_the_moves_that_keep_the_value(size: int, pieces: int) -> None:
-    slow, fast = solved(size, pieces), solution(size, pieces)
+    slow, fast = solved(size, pieces), solved_diamond(size, pieces)
     best = fast.best_actions(slow.states)
     lost = slow.value == LOST
     np.testing.assert_array_equal(best[lost], slow.masks[lost])  # every move of a lost state keeps its value
@@ -87,7 +81,7 @@ def test_legal_moves_lead_to_legal_states_and_every_live_state_has_one(size: int
 
 @pytest.mark.parametrize(("size", "pieces"), SLOWLY)
 def test_enumerated_states_are_those_that_their_texts_describe(size: int, pieces: int) -> None:
-    slow, fast = solved(size, pieces), solution(size, pieces)
+    slow, fast = solved(size, pieces), solved_diamond(size, pieces)
     for states in (slow.states, fast.states_at(np.arange(fast.num_states))):
         for index in np.random.default_rng(0).choice(len(states.ply), 100, replace=False).tolist():
             state = board(states, index)
@@ -116,29 +110,29 @@ def test_numbers_of_states_and_plies_are_the_known_ones(
     parameters: tuple[int, int, bool], counts: tuple[int, ...], plies: int, longest: int
 ) -> None:
     """Counted for the mover. In every one of these games the first player wins."""
-    found = solution(*parameters).counts()
+    found = solved_diamond(*parameters).counts()
     assert tuple(found[name] for name in ("states", "won", "lost", "drawn", "illegal")) == counts
     assert len(found["plies"]) - 1 == longest
     assert sum(found["plies"]) == found["won"] + found["lost"]
     start = start_of(*parameters)
-    assert solution(*parameters).value(start) == 1
-    assert solution(*parameters).plies(start) == plies
+    assert solved_diamond(*parameters).value(start) == 1
+    assert solved_diamond(*parameters).plies(start) == plies
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("parameters", [(4, 3, False), (4, 6, False), (4, 6, True), (5, 3, False)])
 def test_values_of_random_positions_follow_from_the_moves_of_the_env(parameters: tuple[int, int, bool]) -> None:
-    assert count_errors(solution(*parameters), 20_000, progress=False) == 0
+    assert count_errors(solved_diamond(*parameters), 20_000, progress=False) == 0
 
 
 @pytest.mark.slow
 def test_start_of_4_x_4_with_6_pieces_is_a_draw_without_the_tip_lock() -> None:
-    assert solution(4, 6).value(start_of(4, 6)) == 0
-    assert solution(4, 6).plies(start_of(4, 6)) == -1
+    assert solved_diamond(4, 6).value(start_of(4, 6)) == 0
+    assert solved_diamond(4, 6).plies(start_of(4, 6)) == -1
 
 
 def test_four_of_the_six_first_moves_win_on_4_x_4() -> None:
-    fast = solution(4, 3)
+    fast = solved_diamond(4, 3)
     start = start_of(4, 3)
     _, children, live = fast.children(fast.index(start))
     assert live.sum() == 6
@@ -148,7 +142,7 @@ def test_four_of_the_six_first_moves_win_on_4_x_4() -> None:
 
 def test_shortest_game_on_4_x_4_has_three_plies() -> None:
     """If both help: the loser leaves one cell of its home, and its other two pieces there count for the winner."""
-    fast = solution(4, 3)
+    fast = solved_diamond(4, 3)
     reached = fast.index(start_of(4, 3))
     for is_last in (False, False, True):
         _, children, live = fast.children(reached)

@@ -5,21 +5,12 @@ moves next and when the game is over: every value of the solver must be the best
 """
 
 import copy
-import functools
-from typing import Any
 
 import numpy as np
 import pytest
 
-from jaxgames import solvers
-from jaxgames.solvers import Solution
 from jaxgames.solvers.checking import count_errors
-from tests.games.dots_and_boxes.pictures import game
-
-
-@functools.cache
-def solved(rows: int, cols: int) -> Solution[Any]:
-    return solvers.solve(game(rows, cols), progress=False)
+from tests.helpers.solved import solved_boxes
 
 
 @pytest.mark.parametrize(
@@ -40,23 +31,23 @@ def solved(rows: int, cols: int) -> Solution[Any]:
 )
 def test_margin_under_perfect_play_is_the_known_one(rows: int, cols: int, value: int) -> None:
     """Boxes by which the first player is ahead."""
-    assert solved(rows, cols).facts()["start_value"] == value
+    assert solved_boxes(rows, cols).facts()["start_value"] == value
 
 
 @pytest.mark.slow
 def test_every_opening_of_3x3_is_worth_the_same() -> None:
-    openings = solved(3, 3).states_at(2 ** np.arange(24))
-    assert solved(3, 3).value(openings).tolist() == [3] * 24  # for the second player
+    openings = solved_boxes(3, 3).states_at(2 ** np.arange(24))
+    assert solved_boxes(3, 3).value(openings).tolist() == [3] * 24  # for the second player
 
 
 def test_every_value_is_the_best_of_those_after_a_step_of_the_env() -> None:
     """With 10,000 draws of the 4,096 sets of edges, nine in ten of them."""
-    assert count_errors(solved(2, 2), 10_000, progress=False) == 0
+    assert count_errors(solved_boxes(2, 2), 10_000, progress=False) == 0
 
 
 def test_one_wrong_value_is_found() -> None:
-    wrong = copy.copy(solved(2, 2))
-    vars(wrong)["table"] = solved(2, 2).arrays()["table"].copy()
+    wrong = copy.copy(solved_boxes(2, 2))
+    vars(wrong)["table"] = solved_boxes(2, 2).arrays()["table"].copy()
     vars(wrong)["table"][17] += 1
     assert count_errors(wrong, 10_000, progress=False) > 0
 
@@ -64,4 +55,4 @@ def test_one_wrong_value_is_found() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("rows", "cols"), [(2, 3), (1, 4), (3, 3)])
 def test_values_of_larger_boards_are_the_best_of_those_after_a_step_of_the_env(rows: int, cols: int) -> None:
-    assert count_errors(solved(rows, cols), 20_000, progress=False) == 0
+    assert count_errors(solved_boxes(rows, cols), 20_000, progress=False) == 0

@@ -1,7 +1,6 @@
 """The agent that searches on a policy's network: its values, its moves, and its text."""
 
 import dataclasses
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxgames
-from jaxgames import registry
 from jaxgames.agents import analyse
-from tests.helpers.registries import forget_registrations
 from tests.helpers.sticks import Sticks
 from train import agents
 from train.alphazero import AlphaZero
@@ -25,17 +21,10 @@ from train.models.search_agent import NetworkAgent, PolicyEvaluate, SearchAgent
 from train.models.value_heads import with_seat_values
 from train.ppo import PPO, Config
 
+pytestmark = pytest.mark.usefixtures("sticks")
+
 GAME = Sticks(num_players=2, sticks=9)
 TEXT = "sticks(num_players=2, sticks=9)"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def sticks() -> Iterator[None]:
-    """Registers the game for `jaxgames.make`."""
-    with pytest.MonkeyPatch.context() as patch:
-        forget_registrations(patch, registry)
-        jaxgames.register("sticks", Sticks)
-        yield
 
 
 @pytest.fixture(scope="module")
