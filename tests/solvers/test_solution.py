@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -110,6 +111,6 @@ def test_wrapped_env_is_solved_as_its_game(tmp_path: Path) -> None:
         assert (solution.value(states) == solution.value(states.board)).all()
         assert (solution.best_actions(states) == solution.best_actions(states.board)).all()
         assert solution.best_actions(states).any(-1).all()
-        states = jax.vmap(restarting.step)(states, np.full(3, action))
+        states = jax.vmap(restarting.step)(states, jnp.full(3, action))
     assert states.terminated.all()
     assert solution.best_actions(states).any(-1).all()
