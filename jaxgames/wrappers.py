@@ -246,7 +246,7 @@ def _without_auto_reset(env: Env[Any]) -> Env[Any]:
         return env.unwrapped
     if not isinstance(env, Wrapper) or (inside := _without_auto_reset(env.unwrapped)) is env.unwrapped:
         return env
-    if type(env)._inner is not Wrapper._inner:
+    if type(env)._inner is not Wrapper._inner:  # pyright: ignore[reportPrivateUsage]  # its own module
         raise TypeError(f"{env} has states of its own around auto_reset: put auto_reset outside of the other wrappers")
     return dataclasses.replace(env, unwrapped=inside)
 
