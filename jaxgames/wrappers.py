@@ -221,6 +221,36 @@ def auto_reset(env: Env[S]) -> AutoReset[S]:
     return AutoReset(env)
 
 
+def game_of(env: Env[Any]) -> Env[Any]:
+    """Returns the game without its wrappers."""
+    while isinstance(env, Wrapper):
+        env = env.unwrapped
+    return env
+
+
+def without_auto_reset(env: Env[Any], states: Any = None) -> tuple[Env[Any], Any]:
+    """Returns the env without `auto_reset`, with all its other wrappers, and the live boards of its states.
+
+    Raises TypeError for states of another env, and for a wrapper around `auto_reset` with states of its own.
+    """
+    plain = _without_auto_reset(env)
+    if plain is env or states is None:
+        return plain, states
+    if not isinstance(states, AutoResetState):
+        raise TypeError(f"expected states of {env}, not of {type(states).__name__}")
+    return plain, states.board
+
+
+def _without_auto_reset(env: Env[Any]) -> Env[Any]:
+    if isinstance(env, AutoReset):
+        return env.unwrapped
+    if not isinstance(env, Wrapper) or (inside := _without_auto_reset(env.unwrapped)) is env.unwrapped:
+        return env
+    if type(env)._inner is not Wrapper._inner:  # pyright: ignore[reportPrivateUsage]  # its own module
+        raise TypeError(f"{env} has states of its own around auto_reset: put auto_reset outside of the other wrappers")
+    return dataclasses.replace(env, unwrapped=inside)
+
+
 def _state(board: S, before_reset: S) -> AutoResetState[S]:
     """Returns the state with both boards; the rewards and flags are those of `before_reset`."""
     return AutoResetState(

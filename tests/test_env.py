@@ -55,6 +55,8 @@ def test_env_is_static_under_jit() -> None:
 # -- no device is touched ---------------------------------------------------------------------------------------------
 
 MAKE_AND_ASK = """
+import sys
+
 from jax._src import xla_bridge
 
 import jaxgames
@@ -69,6 +71,10 @@ for name in jaxgames.list_games():
     assert [type(value) for value in env.reward_range] == [float, float]
     assert type(env.zero_sum) is bool
 assert not xla_bridge.backends_are_initialized(), "make"
+assert callable(jaxgames.solvers.solve) and callable(jaxgames.mcts.search), "reached by import jaxgames alone"
+assert callable(jaxgames.solvers.strength.measure)
+extras = {"flax", "matplotlib", "mctx", "optax", "orbax", "tensorboardX", "tqdm", "tyro"}
+assert not extras & sys.modules.keys(), "import takes the dependencies of the core only"
 """
 
 

@@ -20,6 +20,7 @@ from jaxgames.env import Env
 from jaxgames.mcts.config import Evaluate, SearchConfig
 from jaxgames.mcts.rollouts import UctConfig, uct_search
 from jaxgames.mcts.search import SearchResult, bytes_per_node, node_bytes, search
+from jaxgames.wrappers import without_auto_reset
 
 MAX_TREE_BYTES = 2**30  # of the trees of all boards that are searched at once
 
@@ -108,7 +109,7 @@ def mcts(
     config = UctConfig(simulations, rollouts, max_rollout_steps, uct_c, slots, seats)
     if env.needs_key:
         raise ParameterError(f"mcts needs a game without chance, and {env.id} has random events")
-    player = agents.make(playout, env)
+    player = agents.make(playout, without_auto_reset(env)[0])
     if not player.on_device:
         raise ParameterError(f"playout must be an agent on the device, such as random or greedy, not {playout!r}")
     agent = UctAgent(env, config, player)

@@ -21,9 +21,10 @@ from jaxgames.mcts.config import Evaluate, Evaluation, SearchConfig
 from jaxgames.mcts.limits import without_length
 from jaxgames.mcts.selection import Rule, rule_of
 from jaxgames.mcts.tree import MASKED_LOGIT, NO_NODE, PADDING, Leaf, Path, Tree
-from jaxgames.wrappers import AutoReset
+from jaxgames.wrappers import without_auto_reset
 
 LOGIT_RANGE = 12.0  # a legal action counts as at most this much less likely than the best one
+MAX_LOGIT = 1e6  # logits beyond it and its negative are clipped, so that those of legal actions are finite
 
 
 class SearchResult(NamedTuple):
@@ -52,7 +53,7 @@ def search(
 
     Raises:
       ValueError: a game of chance, one board in place of a batch, or an evaluation of the wrong shape.
-      TypeError: an `evaluate` that is not hashable.
+      TypeError: an `evaluate` that is not hashable, or boards of another env.
       ImportError: mctx is missing (extra `search`).
     """
     if getattr(type(evaluate), "__hash__", None) is None:
@@ -103,11 +104,15 @@ class Expand(NamedTuple):
     criterion: trees.Criterion
 
     def __call__(self, states: Any, key: jax.Array) -> Leaf:
-        """Returns the boards with their values, and the legal actions of the highest logits as their slots."""
+        """Returns the boards with their values, and the legal actions of the highest logits as their slots.
+
+        A logit that is not a number counts as the lowest one.
+        """
         logits, values = self._checked(self.assess(states, key), states)
         mask = jax.vmap(self.env.legal_action_mask)(states)
         values = jnp.where(states.terminated[:, None], 0.0, values.astype(jnp.float32))
-        logits = jnp.where(mask, logits.astype(jnp.float32), MASKED_LOGIT)
+        logits = jnp.where(jnp.isnan(logits), -MAX_LOGIT, jnp.clip(logits.astype(jnp.float32), -MAX_LOGIT, MAX_LOGIT))
+        logits = jnp.where(mask, logits, MASKED_LOGIT)
         logits = jnp.maximum(logits, logits.max(-1, keepdims=True) - LOGIT_RANGE)
         logits, actions = jax.lax.top_k(jnp.where(mask, logits, MASKED_LOGIT), self.num_slots)
         return Leaf(
@@ -183,18 +188,17 @@ def bytes_per_node(env: Env[Any], config: SearchConfig) -> int:
 def node_bytes(env: Env[Any], num_slots: int, simulations: int) -> int:
     """Returns the bytes of a node with K slots: logit, visits, mean, action and child for each."""
     indices = (trees.smallest_int(highest) for highest in (env.num_actions, simulations + 1))
-    return env.state_bytes + 4 + num_slots * (12 + sum(index.itemsize for index in indices))
+    return without_auto_reset(env)[0].state_bytes + 4 + num_slots * (12 + sum(index.itemsize for index in indices))
 
 
 def playable(env: Env[Any], states: Any) -> tuple[Env[Any], Any]:
     """Returns the game and its boards for a tree: they do not restart, and their counters of length are set back.
 
-    Raises ValueError for a game of chance, or for one board in place of a batch.
+    Raises ValueError for a game of chance, or for one board in place of a batch, TypeError for boards of another env.
     """
     if env.needs_key:
         raise ValueError(f"a search needs a game without chance, and {env.id} has random events")
-    while isinstance(env, AutoReset):
-        env, states = env.unwrapped, states.board
+    env, states = without_auto_reset(env, states)
     if jnp.ndim(states.terminated) != 1:
         found = written_shape(jnp.shape(states.terminated)) or "one board"
         raise ValueError(f"expected boards with one leading axis, not {found}: jax.tree.map(lambda x: x[None], state)")

@@ -26,7 +26,7 @@ from jaxgames.solvers.chinese_checkers_diamond import DiamondSolution, children_
 from jaxgames.solvers.dots_and_boxes import DotsAndBoxesSolution
 from jaxgames.solvers.retrograde import DRAW, ILLEGAL
 from jaxgames.solvers.solution import Solution, load
-from jaxgames.wrappers import Wrapper, inside
+from jaxgames.wrappers import game_of, inside
 
 ILLEGAL_SCORE = -10_000  # below the score of every legal action
 WIN_SCORE = 1_000  # of a win, before its plies are subtracted
@@ -145,9 +145,7 @@ def make(env: Env[Any], file: str, epsilon: float | None = None) -> Agent:
 
     Raises ParameterError (a ValueError) for a file that cannot be read, is no solution or solves another game.
     """
-    game = env
-    while isinstance(game, Wrapper):
-        game = game.unwrapped
+    game = game_of(env)
     try:
         solution = load(file, game)
     except OSError as error:

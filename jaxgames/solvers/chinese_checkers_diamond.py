@@ -32,7 +32,16 @@ from jaxgames.solvers.chinese_checkers_diamond_moves import (
     targets_of_pieces,
 )
 from jaxgames.solvers.retrograde import DRAW, ILLEGAL, OPEN
-from jaxgames.solvers.solution import Children, Solution, in_chunks, read_file, start_of, write_file
+from jaxgames.solvers.solution import (
+    Children,
+    Solution,
+    in_chunks,
+    live_boards,
+    not_of,
+    read_file,
+    start_of,
+    write_file,
+)
 
 CHUNK = 1 << 15  # positions that are computed at once on a CPU: their words stay in its caches
 CHUNK_ON_ACCELERATOR = 1 << 20
@@ -101,6 +110,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         return self.table[self.index(states)] != ILLEGAL
 
     def best_actions(self, states: State) -> np.ndarray:
+        states = live_boards(states)
         indices = self.index(states)
         actions, children, live = self.children(indices)
         value = self.table[indices]
@@ -155,9 +165,9 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         return "\n".join(lines)
 
     def index(self, states: State) -> np.ndarray:
-        pieces: Any = getattr(states, "pieces", None)
+        pieces: Any = getattr(live_boards(states), "pieces", None)
         if pieces is None or np.ndim(pieces) != 4 or np.shape(pieces)[1:] != (2, 2, 2):
-            raise ValueError(f"expected a batch of states of {self.env}, not {type(states).__name__}")
+            raise not_of(self.env, states)
         indices, fits = in_chunks(functools.partial(index_of_states, self.env), np.asarray(pieces))
         if not fits.all():
             row = int(np.flatnonzero(~fits)[0])

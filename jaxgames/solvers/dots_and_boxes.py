@@ -27,7 +27,7 @@ import numpy as np
 from jaxgames.env import State
 from jaxgames.games.dots_and_boxes import NOBODY, DotsAndBoxes, DotsAndBoxesState
 from jaxgames.solvers._progress import progress_bar
-from jaxgames.solvers.solution import Children, Solution
+from jaxgames.solvers.solution import Children, Solution, live_boards, not_of
 
 MAX_EDGES = 32  # an index is one uint32
 LOWEST = np.int8(-128)  # below every margin: edges that are drawn already
@@ -72,6 +72,7 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
         return np.ones(len(self.index(states)), np.bool_)
 
     def best_actions(self, states: State) -> np.ndarray:
+        states = live_boards(states)
         indices = self.index(states)
         over = np.asarray(states.terminated) | np.asarray(states.truncated)
         best = self.worth(indices) == self.table[indices][:, None]
@@ -106,9 +107,9 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
         return "\n".join([*lines, f"From the start, the first player takes {facts['start_value']:+} boxes net."])
 
     def index(self, states: State) -> np.ndarray:
-        edges: Any = getattr(states, "edges", None)
+        edges: Any = getattr(live_boards(states), "edges", None)
         if edges is None or np.ndim(edges) != 2 or np.shape(edges)[1] != self.env.num_edges:
-            raise ValueError(f"expected a batch of states of {self.env}, not {type(states).__name__}")
+            raise not_of(self.env, states)
         return np.asarray(edges).astype(np.uint32) @ _edge_bits(self.env)
 
     def states_at(self, indices: Any) -> DotsAndBoxesState:

@@ -26,6 +26,7 @@ import numpy as np
 from jaxgames._checks import ParameterError
 from jaxgames.env import Env, State
 from jaxgames.registry import make
+from jaxgames.wrappers import AutoResetState, game_of
 
 FORMAT = 1  # of the files; increased when their content changes
 DIGEST_LENGTH = 64  # of the checksum, the SHA-256 of the file before it in hexadecimal digits
@@ -54,8 +55,9 @@ class Children(NamedTuple):
 class Solution(abc.ABC, Generic[E]):
     """The exact solution of one game.
 
-    Methods take batches of states with a leading axis of any length. They read the position only: the numbers of plies
-    or rounds and a truncation do not matter, except that no action is best on a finished board.
+    Methods take batches of states with a leading axis of any length. Of the states of an `auto_reset` env they read the
+    live boards. They read the position only: the numbers of plies or rounds and a truncation do not matter, except that
+    no action is best on a finished board.
     """
 
     env: E
@@ -133,7 +135,7 @@ class Solution(abc.ABC, Generic[E]):
 
     def fits(self, env: Env[Any]) -> bool:
         """Returns whether this is the solution of `env`; parameters that do not change the solution may differ."""
-        return _without_ignored(env, self.ignored) == _without_ignored(self.env, self.ignored)
+        return _without_ignored(game_of(env), self.ignored) == _without_ignored(self.env, self.ignored)
 
     def checked_indices(self, indices: Any) -> np.ndarray:
         """Returns indices as uint32[B]. Raises ValueError unless they are numbers of positions."""
@@ -164,14 +166,14 @@ def solve(env: Env[Any], progress: bool = True, unfinished: str | Path | None = 
     """Returns the exact solution of a game.
 
     Args:
-      env: the game.
+      env: the game, or a `Wrapper` of it.
       progress: whether to show a progress bar on a terminal; needs tqdm.
       unfinished: a file that keeps the progress of a long analysis, so that it can be resumed after an interruption.
         Only `chinese_checkers_diamond` can have one.
 
     Raises ValueError for a game without a solver, and for one that is too large, with what it would take.
     """
-    solver = solution_class(env)
+    solver, env = solution_class(env), game_of(env)
     if unfinished is None:
         return solver.solve(env, progress)
     return solver.solve_with_file(env, progress, Path(unfinished))
@@ -253,6 +255,20 @@ def read_file(path: str | Path) -> tuple[Env[Any], dict[str, np.ndarray]]:
 def start_of(env: Env[Any]) -> Any:
     """Returns the start of a game without chance, as a batch of one state on the host."""
     return jax.tree.map(lambda leaf: np.asarray(leaf)[None], env.init(None))
+
+
+def live_boards(states: State) -> Any:
+    """Returns the boards to play on: those inside the states of an `auto_reset` env, otherwise `states`."""
+    return states.board if isinstance(states, AutoResetState) else states
+
+
+def not_of(env: Env[Any], states: Any) -> ValueError:
+    """Returns the error that refuses states of another game, or one board in place of a batch."""
+    if isinstance(states, env.state_type) and np.ndim(states.terminated) == 0:
+        found = "one board: jax.tree.map(lambda x: x[None], state)"
+    else:
+        found = type(states).__name__
+    return ValueError(f"expected a batch of states of {env}, not {found}")
 
 
 def in_chunks(function: Callable[..., Any], batch: Any, chunk: int = CHUNK) -> Any:

@@ -3,6 +3,7 @@
 import builtins
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -11,11 +12,12 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import ParameterError, agents, arena
+from jaxgames import ParameterError, agents, arena, auto_reset
 from jaxgames.mcts import MCTSAgent, SearchConfig, bytes_per_node, search
 from jaxgames.mcts import agents as searching
 from jaxgames.mcts.selection import Uct
 from jaxgames.mcts.tree import PADDING, Slots
+from jaxgames.wrappers import Wrapper
 from tests.helpers.positions import repeated
 from tests.helpers.sticks import Sticks
 from tests.mcts.evaluations import Linear, random_boards
@@ -142,3 +144,12 @@ def test_without_mctx_the_error_names_what_to_install_and_uct_plays(monkeypatch:
     with pytest.raises(ImportError, match=r'pip install "jaxgames\[search\]"'):
         MCTSAgent(BOXES, evaluate, SearchConfig(simulations=3), evaluate.params(0)).act(jax.random.key(0), states)
     assert uct_actions() == [1, 0, 2, 2, 1]
+
+
+@pytest.mark.parametrize("wrap", [auto_reset, lambda env: Wrapper(auto_reset(env))])
+def test_uct_plays_the_live_boards_of_an_env_that_restarts(wrap: Callable[[Any], Any]) -> None:
+    game = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
+    env = wrap(game)
+    states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 3))
+    expected = agents.make("mcts(simulations=8)", game).act(jax.random.key(1), states.board)
+    assert (agents.make("mcts(simulations=8)", env).act(jax.random.key(1), states) == expected).all()

@@ -14,6 +14,7 @@ from jaxgames import Env, ParameterError, auto_reset
 from jaxgames.mcts import Evaluation, SearchConfig, bytes_per_node, search
 from jaxgames.mcts.search import search_tree
 from jaxgames.mcts.tree import PADDING
+from jaxgames.wrappers import Wrapper
 from tests.helpers.payoffs import Payoffs, payments
 from tests.helpers.positions import board, repeated
 from tests.mcts.evaluations import Linear, Nothing, mctx_visits, of_actions, random_boards
@@ -277,3 +278,38 @@ def test_bytes_per_node_are_those_of_the_tree() -> None:
     nodes = jax.tree.leaves(shapes._replace(root_returns=None))
     total = sum(leaf.size * leaf.dtype.itemsize for leaf in nodes)
     assert total == BOARDS * (GUMBEL.simulations + 1) * bytes_per_node(BOXES, GUMBEL)
+
+
+@dataclasses.dataclass(frozen=True)
+class SameLogits:
+    """One logit for all actions or for every second one, `params`; all values are 0."""
+
+    every: int
+
+    def __call__(self, params: jax.Array, states: Any) -> Evaluation:
+        boards = states.terminated.shape[0]
+        logits = jnp.zeros((boards, BOXES.num_actions)).at[:, :: self.every].set(params)
+        return Evaluation(logits, jnp.zeros((boards, 2)))
+
+
+@pytest.mark.parametrize("every", [1, 2])
+def test_legal_actions_are_searched_whatever_the_logits_are(every: int) -> None:
+    states = random_boards(BOXES, 8, steps=9)
+    live, mask = ~np.asarray(states.terminated), np.asarray(jax.vmap(BOXES.legal_action_mask)(states))
+    for logit in (np.nan, np.inf, -np.inf, np.finfo(np.float32).min, np.finfo(np.float32).max):
+        result = search(BOXES, SameLogits(every), GUMBEL, jax.random.key(0), jnp.float32(logit), states)
+        result = jax.device_get(result)
+        assert mask[live, result.action[live]].all(), logit
+        assert (result.visits[result.slots == PADDING] == 0).all(), logit
+        np.testing.assert_allclose(result.weights.sum(-1)[live], 1, atol=1e-5)
+
+
+def test_wrapper_around_auto_reset_is_searched_as_its_live_boards() -> None:
+    restarting = Wrapper(auto_reset(BOXES))
+    states = jax.vmap(restarting.init)(jax.random.split(jax.random.key(0), 3))
+    expected = run(states=states.board)
+    result = search(restarting, LINEAR, GUMBEL, jax.random.key(0), LINEAR.params(0), states)
+    assert (result.visits == expected.visits).all()
+    assert bytes_per_node(restarting, GUMBEL) == bytes_per_node(BOXES, GUMBEL)
+    with pytest.raises(TypeError, match="expected states of Wrapper"):
+        search(restarting, LINEAR, GUMBEL, jax.random.key(0), LINEAR.params(0), states.board)

@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import solvers
+from jaxgames import auto_reset, solvers
 from jaxgames.solvers import solution
 from tests.helpers.solved import solved_diamond
 
@@ -94,3 +96,20 @@ def test_file_with_a_table_of_another_size_is_refused(tmp_path: Path) -> None:
     solution.write_file(path, small().env, {"max_moves": np.array(8)})
     with pytest.raises(ValueError, match=r"holds no table .*"):
         solvers.load(path)
+
+
+def test_wrapped_env_is_solved_as_its_game(tmp_path: Path) -> None:
+    env = jaxgames.make("dots_and_boxes(rows=1, cols=2)")
+    restarting = auto_reset(env)
+    solution = solvers.solve(restarting, progress=False)
+    assert solution.env == env
+    solution.save(tmp_path / "12.npz")
+    assert solvers.load(tmp_path / "12.npz", restarting).fits(restarting)
+    states = jax.vmap(restarting.init)(jax.random.split(jax.random.key(0), 3))
+    for action in range(env.num_actions):  # the last action finishes the game, and a new one begins
+        assert (solution.value(states) == solution.value(states.board)).all()
+        assert (solution.best_actions(states) == solution.best_actions(states.board)).all()
+        assert solution.best_actions(states).any(-1).all()
+        states = jax.vmap(restarting.step)(states, jnp.full(3, action))
+    assert states.terminated.all()
+    assert solution.best_actions(states).any(-1).all()
