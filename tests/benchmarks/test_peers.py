@@ -200,6 +200,7 @@ def test_tables_of_stored_results_stand_above_their_ratios(
     )
 
 
+@pytest.mark.slow  # processes of its own
 @needs_compiler
 def test_failing_side_is_reported_and_the_others_are_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -97,6 +97,7 @@ assert (ended.board.board[:3] != ended.board.board[3:]).any()
 """
 
 
+@pytest.mark.slow  # a process of its own
 @pytest.mark.skipif(cores() < 2, reason="needs two cores")
 def test_every_device_plays_different_games() -> None:
     """From the same positions; in a new process, because virtual devices must be requested before JAX starts."""

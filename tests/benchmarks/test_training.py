@@ -24,6 +24,7 @@ CONFIG = Config(
 )
 
 
+@pytest.mark.slow  # compiles every part of an iteration
 @pytest.mark.usefixtures("programs")
 def test_every_part_is_measured_and_drawn(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path

@@ -28,6 +28,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Arguments, list[di
     return arguments, compare(arguments)
 
 
+@pytest.mark.slow  # a table of games; the arena and the agents have tests of their own
 def test_each_agent_meets_each_opponent(played: tuple[Arguments, list[dict[str, Any]]]) -> None:
     arguments, rows = played
     assert [(row["agent"], row["opponent"]) for row in rows] == [
@@ -49,6 +50,7 @@ def test_games_without_a_random_agent_begin_with_random_plies(played: tuple[Argu
     assert 0 < next(row for row in played[1] if (row["agent"], row["opponent"]) == ("first", "greedy"))["win_rate"] < 1
 
 
+@pytest.mark.slow  # a table of games; the arena and the agents have tests of their own
 def test_finished_cells_are_not_played_again(
     played: tuple[Arguments, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +74,7 @@ def test_finished_cells_are_not_played_again(
     assert [row["games"] for row in with_other_games] == [10]
 
 
+@pytest.mark.slow  # a table of games; the arena and the agents have tests of their own
 def test_table_has_a_row_per_agent(played: tuple[Arguments, list[dict[str, Any]]]) -> None:
     arguments, rows = played
     header, rule, *lines = table(rows, arguments.opponents).splitlines()

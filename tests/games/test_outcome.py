@@ -148,7 +148,7 @@ def test_illegal_action_forfeits_without_a_winner(game: str) -> None:
     check(env, state, Outcome("forfeit", (), "illegal action by seat 0"))
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "game",
     [

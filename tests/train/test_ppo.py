@@ -297,6 +297,7 @@ def test_iterations_count_and_change_the_parameters(runs: Any) -> None:
     assert jax.tree.all(jax.tree.map(lambda a, b: bool(np.any(a != b)), *jax.device_get((before, train_state.params))))
 
 
+@pytest.mark.slow  # compiles two whole runs; a sweep's cells are compared with single runs in test_sweep.py
 def test_vmap_of_whole_runs_equals_a_run_of_each_seed(runs: Any) -> None:
     """`train` under vmap gives what a loop of iterations gives for each seed, metrics included."""
     seeds = (1, 2)

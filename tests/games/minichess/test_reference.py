@@ -10,13 +10,16 @@ from tests.games.minichess.cases import CASES
 from tests.games.minichess.reference import Move, Position
 from tests.helpers.lockstep import Lockstep
 
-SETS: list[dict[str, Any]] = [
+SETS: list[Any] = [
     {"max_plies": 256},
     {"board": "baby", "double_step": True, "promotion": "queen", "max_plies": 90},
-    {"board": "mallet", "reward": "material", "max_plies": 120},
+    pytest.param({"board": "mallet", "reward": "material", "max_plies": 120}, marks=pytest.mark.slow),
     {"rules": "king_capture", "max_plies": 200},
     {"rules": "king_capture", "board": "mallet", "double_step": True, "promotion": "queen", "max_plies": 30},
-    {"rules": "king_capture", "board": "baby", "reward": "material", "double_step": True, "max_plies": 25},
+    pytest.param(
+        {"rules": "king_capture", "board": "baby", "reward": "material", "double_step": True, "max_plies": 25},
+        marks=pytest.mark.slow,
+    ),
 ]
 BOARDS = 14  # in one batch, the same everywhere: each set of parameters is compiled for one shape
 each_set = pytest.mark.parametrize("parameters", SETS, ids=lambda parameters: "-".join(map(str, parameters.values())))

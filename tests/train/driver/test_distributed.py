@@ -71,7 +71,8 @@ def pair(launcher: Any, *arguments: str, **variables: str) -> list[subprocess.Po
     return [start(COMMAND, together, **launcher(job, number), **variables) for number in (0, 1)]
 
 
-@pytest.mark.parametrize("launcher", [slurm, pytest.param(open_mpi, marks=pytest.mark.slow)])  # two starts of JAX each
+@pytest.mark.slow  # two starts of JAX each
+@pytest.mark.parametrize("launcher", [slurm, open_mpi])
 def test_run_of_a_launcher_equals_that_of_one_process(launcher: Any, tmp_path: Path) -> None:
     """tests/train/driver/test_processes.py shows the same of --coordinator. Process 0 alone prints the result."""
     running = pair(launcher, *arguments_of(TOY, SETTINGS, tmp_path / "two"))

@@ -120,6 +120,7 @@ def test_lost_process_ends_the_run_which_one_process_resumes(
     assert int(after.iteration) == done + 1
 
 
+@pytest.mark.slow  # two starts of JAX; test_loop.py signals a run of one process
 def test_signal_to_one_process_stops_both_with_a_checkpoint(tmp_path: Path) -> None:
     """In the same iteration, and nothing is lost."""
     folder = tmp_path / "run"

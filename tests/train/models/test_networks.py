@@ -55,10 +55,10 @@ class DefaultEncoder(nn.Module):
     ("network", "settings", "channels", "hidden_sizes"),
     [
         (None, {}, (), (64, 64)),
-        (None, {"hidden_sizes": (7,)}, (), (7,)),
+        pytest.param(None, {"hidden_sizes": (7,)}, (), (7,), marks=pytest.mark.slow),
         (None, {"channels": (3, 2), "hidden_sizes": (5,)}, (3, 2), (5,)),
-        ("conv", {}, (16, 16), (64, 64)),
-        ("conv(channels=[3], hidden_sizes=[5])", {}, (3,), (5,)),
+        pytest.param("conv", {}, (16, 16), (64, 64), marks=pytest.mark.slow),
+        pytest.param("conv(channels=[3], hidden_sizes=[5])", {}, (3,), (5,), marks=pytest.mark.slow),
     ],
 )
 def test_default_networks_have_the_same_parameters_bit_for_bit(

@@ -102,6 +102,7 @@ def test_search_finds_wins_that_the_network_does_not_find_and_is_deterministic(
     np.testing.assert_allclose(values[:2], [[1, -1], [-1, 1]], atol=0.1)  # one stick is left
 
 
+@pytest.mark.slow  # two more searches to compile
 def test_temperature_samples_from_the_policy_of_the_search_and_top_limits_it(
     learner: PPO, params: Any, boards: Any
 ) -> None:

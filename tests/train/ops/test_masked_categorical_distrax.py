@@ -11,6 +11,8 @@ import pytest
 from train.ops.masked_categorical import MASKED_LOGIT
 from train.ops.masked_categorical_distrax import MaskedCategorical
 
+pytestmark = pytest.mark.slow  # tests/train/ops/test_masked_categorical.py compares the values with distrax's, too
+
 ACTIONS = 7
 RNG = np.random.default_rng(0)
 MASK = jnp.asarray((RNG.random((3, 5, ACTIONS)) < 0.4) | (np.arange(ACTIONS) == 2))
