@@ -23,6 +23,7 @@ import optax
 
 import jaxgames
 from jaxgames.agents import Agent, with_epsilon
+from jaxgames.mcts.config import Policy as SearchPolicy
 from train import agents
 from train.alphazero_config import TRACED_SETTINGS, Config, config_for
 from train.alphazero_rollout import (
@@ -38,7 +39,7 @@ from train.alphazero_rollout import (
 )
 from train.driver import cli
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
-from train.models.search_agent import NetworkAgent, SearchAgent, SearchPolicy
+from train.models.search_agent import NetworkAgent, SearchAgent
 from train.models.value_heads import with_seat_values
 from train.ops import replay
 from train.ops.episodes import EpisodeStats, Metrics, episode_metrics

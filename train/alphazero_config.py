@@ -1,11 +1,12 @@
 """The settings of `train.alphazero`, and their defaults for each game."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import jaxgames
 from jaxgames.mcts import SearchConfig
-from train.models.search_agent import SearchPolicy
+from jaxgames.mcts.config import Policy as SearchPolicy
+from jaxgames.mcts.config import Seats
 from train.recipes import ALPHAZERO, ALPHAZERO_PRESETS
 from train.settings import (
     MAX_SEED,
@@ -15,8 +16,6 @@ from train.settings import (
     check_widths,
     default_settings,
 )
-
-Seats = Literal["paranoid", "max_n"]
 
 
 @dataclass(frozen=True)

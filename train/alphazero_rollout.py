@@ -14,6 +14,7 @@ import numpy as np
 import jaxgames
 from jaxgames.mcts import SearchResult, search
 from jaxgames.mcts.search import choose_boards
+from jaxgames.solvers.strength import VALUE_THRESHOLD
 from train.alphazero_config import Config
 from train.models.policy import Params, Policy
 from train.models.policy_agent import reward_scale
@@ -23,8 +24,6 @@ from train.ops.episodes import EpisodeStats, Metrics, map_chosen_steps
 from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
 from train.ops.starts import Starts, next_starts
 from train.ops.value_targets import discounts, lambda_returns, outcomes
-
-DECISIVE_VALUE = 0.25  # a value above it predicts a win, one below its negation a loss, any other a draw
 
 
 class Sample(NamedTuple):
@@ -231,4 +230,4 @@ def search_metrics(steps: Steps) -> Metrics:
 
 def predicted_result(values: jax.Array) -> jax.Array:
     """Returns float32[...], 1 for a value that predicts a win, -1 for a loss, 0 for a draw."""
-    return jnp.where(values > DECISIVE_VALUE, 1.0, jnp.where(values < -DECISIVE_VALUE, -1.0, 0.0))
+    return jnp.where(values > VALUE_THRESHOLD, 1.0, jnp.where(values < -VALUE_THRESHOLD, -1.0, 0.0))

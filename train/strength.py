@@ -66,9 +66,9 @@ class Arguments:
     solution: Path | None = None
     """The file that `python -m jaxgames.solvers` wrote for the game. If not given, the game is solved first."""
     simulations: tuple[int, ...] = ()
-    """Also measure every run with tree searches of so many simulations."""
+    """Numbers of simulations: every run is also measured with a tree search of each."""
     depth: tuple[int, ...] = ()
-    """Also measure every run with searches of full width and so many plies, on the values of its network."""
+    """Numbers of plies: every run is also measured with searches of full width on its network's values."""
     discount: float = 0.99
     """Discount per ply in the searches of --depth, so that sooner wins are better."""
     plies: int = 50

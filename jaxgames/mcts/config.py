@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import numpy as np
 
 from jaxgames._checks import ParameterError, ParameterTypeError, check_choice, check_int, check_probability
 
-POLICIES = ("gumbel", "puct")
-SEATS = ("paranoid", "max_n")
+Policy = Literal["gumbel", "puct"]  # the rules of selection
+Seats = Literal["paranoid", "max_n"]  # how seats choose in the tree
+POLICIES: tuple[str, ...] = get_args(Policy)
+SEATS: tuple[str, ...] = get_args(Seats)
 MAX_SIMULATIONS = 100_000
 DEFAULT_SLOTS = 64
 

@@ -21,7 +21,16 @@ from jaxgames._checks import check_int
 from jaxgames.env import Env
 from jaxgames.solvers.agent import reader_of
 from jaxgames.solvers.dots_and_boxes import DotsAndBoxesSolution
-from jaxgames.solvers.policy_table import BATCH, Act, OnStates, Values, boards, call_in_batches, no_progress
+from jaxgames.solvers.policy_table import (
+    BATCH,
+    Act,
+    OnStates,
+    Values,
+    actions_in_batches,
+    boards,
+    call_in_batches,
+    no_progress,
+)
 from jaxgames.solvers.strength import mistakes_by, share_of
 
 STRONG_STATES = 200_000  # sampled for the strong measures where a board has more
@@ -62,10 +71,7 @@ class Policy:
             )
 
     def _ask(self, sets: Sets, seat: int) -> NDArray[Any]:
-        actions = call_in_batches(self._solution, self._act, sets, seat, self._on_states)
-        if actions.dtype.kind not in "iu":
-            raise ValueError(f"act must return actions, an array of int32[{BATCH}], not of {actions.dtype}")
-        return actions
+        return actions_in_batches(self._solution, self._act, sets, seat, self._on_states)
 
     def _checked(self, sets: Sets, actions: NDArray[Any], seat: int) -> NDArray[Any]:
         is_edge = (actions >= 0) & (actions < self._solution.max_moves)

@@ -64,6 +64,16 @@ def boards(solution: Solution[Any], states: NDArray[np.integer[Any]], seat: int)
     return dataclasses.replace(batch, current_player=jnp.full(BATCH, seat, jnp.int32))
 
 
+def actions_in_batches(
+    solution: Solution[Any], act: Act, states: NDArray[np.integer[Any]], seat: int, on_states: OnStates
+) -> NDArray[Any]:
+    """Returns int[B], the agent's actions in the states, legal or not. Raises ValueError unless they are integers."""
+    actions = call_in_batches(solution, act, states, seat, on_states)
+    if actions.dtype.kind not in "iu":
+        raise ValueError(f"act must return actions, an array of int32[{BATCH}], not of {actions.dtype}")
+    return actions
+
+
 class PolicyTable:
     """The moves of an agent on one seat. A state is given to the agent when its move is first needed."""
 
@@ -118,10 +128,7 @@ class PolicyTable:
 
     def _ask(self, states: Indices, seat: int, on_states: OnStates | None = None) -> NDArray[Any]:
         on_states = self._on_states if on_states is None else on_states
-        actions = call_in_batches(self._solution, self._act, states, seat, on_states)
-        if actions.dtype.kind not in "iu":
-            raise ValueError(f"act must return actions, an array of int32[{BATCH}], not of {actions.dtype}")
-        return actions
+        return actions_in_batches(self._solution, self._act, states, seat, on_states)
 
     def _slots_of(self, states: Indices, actions: NDArray[Any]) -> NDArray[np.int16]:
         slots = chosen_slots(self._graph, states, actions)

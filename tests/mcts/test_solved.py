@@ -73,7 +73,7 @@ def solve_positions(reference: Any, texts: Iterable[str], depth: int, count: int
 
 
 def after_random_moves(reference: Any, rng: np.random.Generator, moves: int) -> str:
-    """A position that so many random moves lead to, or fewer if the game ends."""
+    """The position after a number of random moves, or after fewer if the game ends."""
     position = reference.start()
     for _ in range(moves):
         if not position.over:
@@ -90,7 +90,7 @@ def plays_best(env: Any, solved: Solved, config: SearchConfig) -> np.ndarray:
 
 
 def boxes(rows: int, cols: int, open_edges: int, games: int) -> tuple[Any, Solved]:
-    """Positions of Dots and Boxes after random play, with so many open edges."""
+    """Positions of Dots and Boxes after random play, with a given number of open edges."""
     env = jaxgames.make("dots_and_boxes", rows=rows, cols=cols, reward="boxes")
     reference, rng = DotsAndBoxes(rows, cols, "boxes"), np.random.default_rng(1)
     texts = [after_random_moves(reference, rng, env.num_actions - open_edges) for _ in range(games)]

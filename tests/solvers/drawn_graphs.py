@@ -22,6 +22,9 @@ class Node:
     number: Any  # uint32[], the state
 
 
+NO_TABLE = "a drawn graph has no table of values: the measures of a policy on it do not read one"
+
+
 class GraphSolution(solvers.Solution[Any]):
     """A game that begins in state 0. The mover of a state without moves has lost."""
 
@@ -69,18 +72,18 @@ class GraphSolution(solvers.Solution[Any]):
         return solvers.Children(actions, children, actions >= 0)
 
     def counts(self) -> dict[str, Any]:
-        raise NotImplementedError
+        raise NotImplementedError(NO_TABLE)
 
     def best_actions(self, states: Any) -> np.ndarray:
-        raise NotImplementedError
+        raise NotImplementedError(NO_TABLE)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        raise NotImplementedError
+        raise NotImplementedError(NO_TABLE)
 
     @classmethod
     def solve(cls, env: Any, progress: bool = True) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError(NO_TABLE)
 
     @classmethod
     def from_arrays(cls, env: Any, arrays: dict[str, np.ndarray]) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError(NO_TABLE)

@@ -5,7 +5,7 @@ The network gives the search its logits and values. Without simulations, the net
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -17,8 +17,6 @@ from jaxgames.mcts import Evaluation, MCTSAgent, SearchConfig, SearchResult
 from train.models.policy import Params, Policy
 from train.models.policy_agent import PolicyAgent, reward_scale, seat_values
 from train.models.value_heads import by_seat, is_symmetric
-
-SearchPolicy = Literal["gumbel", "puct"]  # the rules of `SearchConfig.policy`
 
 
 @dataclass(frozen=True)
