@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from train.ops.masked_categorical import MASKED_LOGIT, log_prob_and_entropy, sample_and_log_prob
+from jaxgames.sampling import MASKED_LOGIT
+from train.ops.masked_categorical import log_prob_and_entropy, sample_and_log_prob
 
 ROWS, ACTIONS = 40, 37
 
