@@ -138,7 +138,8 @@ def test_agent_plays_the_live_boards_of_an_env_that_restarts(learner: PPO, param
         board=boards,
         before_reset=boards,
     )
-    for agent in (learner.agent(params, simulations=16), learner.agent(params)):
+    players: tuple[Any, ...] = (learner.agent(params, simulations=16), learner.agent(params))
+    for agent in players:
         restarting = dataclasses.replace(agent, env=auto_reset(GAME))
         np.testing.assert_array_equal(restarting.act(key(0), restarted), agent.act(key(0), boards))
         jax.tree.map(np.testing.assert_array_equal, analyse(restarting, restarted), analyse(agent, boards))
