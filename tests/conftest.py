@@ -39,6 +39,14 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["XLA_FLAGS"] = " ".join([flags, *QUICK]).strip()  # before any test module has JAX start
 
 
+def pytest_collection_finish() -> None:
+    gc.freeze()  # modules and tests live to the end, so no search for cycles needs to visit them
+
+
+def pytest_sessionfinish() -> None:
+    gc.freeze()  # the searches at the end of the process would visit all compiled programs
+
+
 class ByFolder(LoadScopeScheduling):
     """Gives each folder, and each game, to one worker (`--dist loadgroup`), which compiles its programs once.
 
