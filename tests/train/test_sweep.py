@@ -55,8 +55,6 @@ OTHER = {  # another value of every traced setting
     "opponent_epsilon": 0.5,
 }
 WATCHED = Settings(checkpoint_every=2, evaluate_every=2, evaluation_games=8)
-
-
 TOY = Settings(checkpoint_every=4, evaluate_every=4, evaluation_games=4)
 TOY_TABLE: dict[str, Any] = {"num_envs": (2, 4), "learning_rate": (0.25, 0.5), "total_steps": (40,)}
 
@@ -122,8 +120,7 @@ def test_cell_equals_its_single_run(swept: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_traced_setting_has_its_effect(name: str, swept_one_by_one: Path) -> None:
     folders = (swept_one_by_one / f"changed={each}" / "seed=0" for each in (name, "none"))
-    changed, same = (RunFolder.open(folder, PPO).params() for folder in folders)
-    assert not equal(changed, same)
+    assert not equal(*(RunFolder.open(folder, PPO).params() for folder in folders))
 
 
 def iterated(learner: Any) -> Any:
@@ -273,13 +270,8 @@ def test_signal_stops_after_an_iteration_with_checkpoints(
 @pytest.mark.slow  # starts JAX twice
 def test_command_killed_by_the_system_continues_to_the_same_bits(tmp_path: Path) -> None:
     table = [f"--{name.replace('_', '-')}={value}" for name, (value,) in TINY.items() if isinstance(value, int | str)]
-    table = [
-        *(each for each in table if "total" not in each),
-        "--total-steps=1280",
-        "--hidden-sizes=4",
-        "--channels=",
-        "--learning-rate=0.01",
-    ]
+    table = [each for each in table if "total" not in each]
+    table += ["--total-steps=1280", "--hidden-sizes=4", "--channels=", "--learning-rate=0.01"]
     table += ["--gamma", "0.5", "0.9", "--seeds=2", "--checkpoint-every=2", "--evaluate-every=0"]
     (whole,) = [start("train.sweep", [*table, f"--run-dir={tmp_path / 'whole'}"])]
     assert ends([whole])[0][0] == 0
