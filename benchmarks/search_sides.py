@@ -22,7 +22,7 @@ import numpy as np
 import jaxgames
 from benchmarks.random_play import Playing, at_random, play_loop
 from jaxgames.mcts import Evaluation, SearchConfig, bytes_per_node, search
-from jaxgames.mcts.tree import MASKED_LOGIT
+from jaxgames.sampling import MASKED_LOGIT
 
 PLIES = 16  # of random play before the roots
 Params = list[tuple[jax.Array, jax.Array]]  # the weights and the bias of each layer

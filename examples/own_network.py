@@ -83,13 +83,14 @@ def main() -> None:
         temperature=0.0,
     )
     train_state, _ = jax.jit(functools.partial(train, config))(jax.random.key(0))
-    win_rates: dict[str, float] = {}
+    scores: dict[str, float] = {}  # shares of the points; a draw, which 2 x 2 boxes often end with, is half a point
     for board in BOARDS:
         learner = PPO(Config(env=board, network=config.network, temperature=0.0))
         agent, opponent = learner.agent(train_state.params), RandomAgent(learner.env)
         evaluate = jax.jit(functools.partial(arena.evaluate, learner.env, num_games=1000))
-        win_rates[board] = round(float(evaluate(agent, opponent, jax.random.key(1))["win_rate"]), 3)
-    print(json.dumps({"win_rates": win_rates}))
+        rates = evaluate(agent, opponent, jax.random.key(1))
+        scores[board] = round(float(rates["win_rate"] + rates["draw_rate"] / 2), 3)
+    print(json.dumps({"scores": scores}))
 
 
 if __name__ == "__main__":

@@ -33,6 +33,11 @@ from jaxgames.platforms import by_platform
 PrefixSums = Callable[[jax.Array], jax.Array]  # float32[n] to float32[n], inclusive
 
 BITS_PER_WORD = 32
+
+# The logit and log-probability of an illegal action. It is finite, even multiplied by a weight, so its product with a
+# probability of 0 is 0.
+MASKED_LOGIT = np.float32(-1e30)
+
 MATMUL_PREFIX_SUM_MAX = 256  # on a CPU, prefix sums of up to this length multiply by a triangular matrix of ones
 
 

@@ -2,10 +2,13 @@
 
 import gc
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # before jax is imported
 
@@ -36,12 +39,34 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["XLA_FLAGS"] = " ".join([flags, *QUICK]).strip()  # before any test module has JAX start
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives each folder, and each game, to one worker (`--dist loadgroup`), which compiles its programs once."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:  # contract tests have the group of their game already
-            item.add_marker(pytest.mark.xdist_group(item.path.parent.name))
+def pytest_collection_finish() -> None:
+    gc.freeze()  # modules and tests live to the end, so no search for cycles needs to visit them
+
+
+def pytest_sessionfinish() -> None:
+    gc.freeze()  # the searches at the end of the process would visit all compiled programs
+
+
+class ByFolder(LoadScopeScheduling):
+    """Gives each folder, and each game, to one worker (`--dist loadgroup`), which compiles its programs once.
+
+    The marks of pytest-xdist 3.8 for this have no effect with pytest 9.2, whose names of tests cannot be changed.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
+def group_of(nodeid: str) -> str:
+    """Returns the folder of a test. Tests of `tests/contract/` are in the group of their game, the first parameter."""
+    path, _, name = nodeid.partition("::")
+    folder = Path(path).parent.name
+    game = re.match(r"\w+\[(\w+)", name)
+    return game[1] if folder == "contract" and game else folder
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    return ByFolder(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.fixture(autouse=True)

@@ -116,7 +116,7 @@ def ladder(arguments: Arguments) -> dict[str, Any]:
         play_pairs(env, players, settings, folder)
         found = ratings(names, folder.pairs)
         result: dict[str, Any] = {**stored, "anchor": names[0], "agents": found.rows, "scores": found.scores}
-        result["checkpoints"] = [inversions(run, found) for run in runs]
+        result["checkpoints"] = [falls(run, found) for run in runs]
         figure = ladder_picture.draw(str(env), found.rows, {run.run: (run.names, run.steps) for run in runs})
         result["files"] = [str(path) for path in folder.finish(result, figure)]
     print(table(result))
@@ -253,7 +253,7 @@ def ratings(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -
     return Ratings([rows[number] for number in order], rounded(scores[order][:, order].tolist()), resamples)
 
 
-def inversions(run: Checkpoints, found: Ratings) -> dict[str, Any]:
+def falls(run: Checkpoints, found: Ratings) -> dict[str, Any]:
     """Returns the agents of a run's checkpoints, and those whose rating is below that of the checkpoint before.
 
     A fall is significant if it is one in at least 97.5 % of the resamples.
@@ -265,9 +265,9 @@ def inversions(run: Checkpoints, found: Ratings) -> dict[str, Any]:
         "run": run.run,
         "agents": run.names,
         "steps": run.steps,
-        "inversions": len(fallen),
-        "significant_inversions": sum(bool(share >= SIGNIFICANT) for share in falls_in),
-        "fallen": [after for _, after in fallen],
+        "falls": len(fallen),
+        "significant_falls": sum(bool(share >= SIGNIFICANT) for share in falls_in),
+        "falls_at": [after for _, after in fallen],
     }
 
 
@@ -283,10 +283,10 @@ def table(result: Mapping[str, Any]) -> str:
             f"{row['agent']:<{width}}   {row['elo']:>7,.0f}   {interval:>16}   {row['games']:>7,}   {score:>5.3f}"
         )
     for run in result["checkpoints"]:
-        fallen = f", at {', '.join(run['fallen'])}" if run["fallen"] else ""
+        where = f", at {', '.join(run['falls_at'])}" if run["falls_at"] else ""
         lines.append(
-            f"{run['run']}: the rating falls {run['inversions']} times over {len(run['agents'])} checkpoints{fallen}; "
-            f"significant falls: {run['significant_inversions']}"
+            f"{run['run']}: the rating falls {run['falls']} times over {len(run['agents'])} checkpoints{where}; "
+            f"significant falls: {run['significant_falls']}"
         )
     return "\n".join(lines)
 

@@ -38,7 +38,6 @@ from train.driver.run_folder import RunFolder, write_whole
 from train.strength_figures import draw_checkpoints
 
 ROWS_FILE = "strength.jsonl"
-TREE_NODES = 1 << 18  # of all trees that are searched at once
 DIGITS = 7  # of the printed numbers
 COLUMNS = {  # of the printed table: the measure, by its head
     "ultra-weak": "ultra_weak",
@@ -222,22 +221,14 @@ def deterministic(text: str, agent: Agent, env: Env[Any]) -> Player:
         return Player(lambda states: _first_of_best(agent, states), None)
     if not agent.on_device:
         return Player(functools.partial(agent.act, key), None)
-    act = functools.partial(act_in_parts, agent, key, parts=parts_for(agent))
-    return Player(act, functools.partial(_values, agent) if _has_values(agent, env) else None)
+    values = functools.partial(_values, agent) if _has_values(agent, env) else None
+    return Player(functools.partial(_act, agent, key), values)
 
 
-def parts_for(agent: Agent) -> int:
-    """Returns into how many parts a batch is divided, a power of 2, so that their trees have up to TREE_NODES nodes."""
-    simulations = getattr(getattr(agent, "config", None), "simulations", 0)
-    parts = -(-BATCH * (simulations + 1) // TREE_NODES)
-    return min(1 << (parts - 1).bit_length(), BATCH)
-
-
-@functools.partial(jax.jit, static_argnames="parts")
-def act_in_parts(agent: Agent, key: jax.Array, states: Any, parts: int) -> jax.Array:
-    """Returns int32[B], the agent's moves, computed for one part of the batch after the other."""
-    divided = jax.tree.map(lambda leaf: leaf.reshape(parts, -1, *leaf.shape[1:]), states)
-    return jax.lax.map(lambda part: agent.act(key, part), divided).reshape(-1)
+@jax.jit
+def _act(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
+    """Returns int32[B], the agent's moves."""
+    return agent.act(key, states)
 
 
 def _has_values(agent: Agent, env: Env[Any]) -> bool:

@@ -7,7 +7,6 @@ of its pictures are not available. So its lines have only the numbers of its tex
 The x axis counts games of self-play, which both have. For a run they are its steps divided by the length of its games.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -212,7 +211,8 @@ def draw_table(rows: Sequence[Mapping[str, Any]]) -> Figure:
     for search, chosen in by_search(rows).items():
         for row in chosen:
             at, solved = iteration_of(row), "yes" if row["weak_solved"] else "no"
-            share, states = f"{row.get('weak_states', math.nan):.3f}", f"{row['agent_states']:,}"
+            share = "-" if row["weak_states"] is None else f"{row['weak_states']:.3f}"
+            states = f"{row['agent_states']:,}"
             name = row["agent"].rpartition("@")[0]
             cells.append([name, "-" if at == 0 else f"{at:,}", search or "network alone", share, states, solved])
     heads = ["agent", "iterations", "search", "win %", "states", "weakly solved"]

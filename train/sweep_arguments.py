@@ -17,6 +17,20 @@ from train.driver.loop import Settings
 from train.driver.run_folder import SWEEP_FILE
 from train.driver.stored_config import written_setting
 
+OPTIONS_OF_PROCESSES = {"--processes", "--process-id", "--coordinator", "--distributed", "--join-timeout"}
+
+
+@dataclass(frozen=True)
+class SweepSettings(Settings):
+    """Settings of storage, evaluation and devices. They do not change what is learned."""
+
+    # Those of several processes are no options, because a sweep runs in one.
+    processes: tyro.conf.Suppress[int] = 1
+    process_id: tyro.conf.Suppress[int] = 0
+    coordinator: tyro.conf.Suppress[str | None] = None
+    distributed: tyro.conf.Suppress[bool] = False
+    join_timeout: tyro.conf.Suppress[int] = 300
+
 
 @dataclass(frozen=True)
 class Arguments:
@@ -24,7 +38,7 @@ class Arguments:
 
     values: tyro.conf.OmitArgPrefixes[Any]
     """Settings of learning, with one or more values each. A setting without a value has that of the game's recipe."""
-    settings: tyro.conf.OmitArgPrefixes[Settings]
+    settings: tyro.conf.OmitArgPrefixes[SweepSettings]
     learner: str = "ppo"
     """The learner, by the name of its command: train.<learner>."""
     seeds: int = 1
@@ -59,8 +73,12 @@ class Parsed:
 def parse(arguments: Sequence[str]) -> Parsed:
     """Returns the parsed command line. Defaults are those of the stored sweep with --resume.
 
-    Raises ValueError for an unknown learner, for a list that cannot be read, and for --resume without a folder.
+    Raises ValueError for an unknown learner, for a list that cannot be read, for --resume without a folder, and for
+    options of several processes.
     """
+    given = {argument.partition("=")[0] for argument in arguments}
+    if of_processes := sorted(given & OPTIONS_OF_PROCESSES):
+        raise ValueError(f"a sweep runs in one process: leave out {' '.join(of_processes)}, and use --devices")
     try:
         first, _ = tyro.cli(
             ParsedFirst, args=arguments, return_unknown_args=True, add_help=False, console_outputs=False
@@ -85,7 +103,7 @@ def parse(arguments: Sequence[str]) -> Parsed:
         description="Train a table of settings, each with several seeds, in one program.",
         args=arguments,
         default=Arguments(
-            values_type(**values), Settings(devices=0), learner, stored.get("seeds", 1), stored.get("seed", 0)
+            values_type(**values), SweepSettings(devices=0), learner, stored.get("seeds", 1), stored.get("seed", 0)
         ),
     )
     given = {field.name: getattr(parsed.values, field.name) for field in dataclasses.fields(values_type)}

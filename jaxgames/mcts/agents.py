@@ -42,9 +42,7 @@ class MCTSAgent:
     def analyse(self, states: Any) -> Analysis:
         """Returns the weights of a search as probabilities, and its values. Its noise has one fixed key."""
         result = self.search(jax.random.key(0), states)
-        boards = jnp.arange(result.action.shape[0])[:, None]
-        nothing = jnp.zeros((result.action.shape[0], self.env.num_actions))
-        return Analysis(nothing.at[boards, result.slots].add(result.weights), result.values)
+        return Analysis(result.by_action(result.weights, self.env.num_actions), result.values)
 
     def search(self, key: jax.Array, states: Any) -> SearchResult:
         """Returns the result of `jaxgames.mcts.search` on every board of a batch."""

@@ -20,7 +20,8 @@ from jaxgames.mcts import tree as trees
 from jaxgames.mcts.config import Evaluate, Evaluation, SearchConfig
 from jaxgames.mcts.limits import without_length
 from jaxgames.mcts.selection import Rule, rule_of
-from jaxgames.mcts.tree import MASKED_LOGIT, NO_NODE, PADDING, Leaf, Path, Tree
+from jaxgames.mcts.tree import NO_NODE, PADDING, Leaf, Path, Tree
+from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.wrappers import without_auto_reset
 
 LOGIT_RANGE = 12.0  # a legal action counts as at most this much less likely than the best one
@@ -35,6 +36,12 @@ class SearchResult(NamedTuple):
     weights: jax.Array  # float32[B, K], the improved probabilities of these actions; 0 in padding
     visits: jax.Array  # int32[B, K], simulations through each of them
     values: jax.Array  # float32[B, num_players], mean return of each seat over the simulations and the evaluation
+
+    def by_action(self, of_slots: jax.Array, num_actions: int) -> jax.Array:
+        """Returns float32[B, num_actions], the number of each action's slot in `of_slots`, [B, K]; 0 without a slot."""
+        rows = jnp.arange(self.slots.shape[0])[:, None]
+        nothing = jnp.zeros((self.slots.shape[0], num_actions), jnp.float32)
+        return nothing.at[rows, self.slots].add(jnp.where(self.slots == PADDING, 0, of_slots))
 
 
 def search(

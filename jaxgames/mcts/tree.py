@@ -25,7 +25,6 @@ import numpy as np
 
 NO_NODE = -1  # in `Tree.children`, of a slot without visits
 PADDING = -1  # in `Tree.actions`, of a slot without an action
-MASKED_LOGIT = float(np.finfo(np.float32).min)  # of a slot without an action
 
 
 class Slots(NamedTuple):

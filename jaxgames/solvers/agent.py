@@ -25,7 +25,7 @@ from jaxgames.solvers import dots_and_boxes
 from jaxgames.solvers.chinese_checkers_diamond import DiamondSolution, children_of, index_of_states
 from jaxgames.solvers.dots_and_boxes import DotsAndBoxesSolution
 from jaxgames.solvers.retrograde import DRAW, ILLEGAL
-from jaxgames.solvers.solution import Solution, load
+from jaxgames.solvers.solution import Solution, check_keeps_rules, load
 from jaxgames.wrappers import game_of, inside
 
 ILLEGAL_SCORE = -10_000  # below the score of every legal action
@@ -139,12 +139,14 @@ def make(env: Env[Any], file: str, epsilon: float | None = None) -> Agent:
     """Returns the agent `solver(FILE)`.
 
     Args:
-      env: the game of the solution, or a `Wrapper` of it.
+      env: the game of the solution, or a `Wrapper` of it that keeps its rules.
       file: the file, which `python -m jaxgames.solvers GAME --output FILE` wrote.
       epsilon: the probability of a uniformly random legal action instead; None for 0.
 
-    Raises ParameterError (a ValueError) for a file that cannot be read, is no solution or solves another game.
+    Raises ParameterError (a ValueError) for a file that cannot be read, is no solution or solves another game, and for
+    a `Wrapper` that changes the rules.
     """
+    check_keeps_rules(env)
     game = game_of(env)
     try:
         solution = load(file, game)

@@ -165,13 +165,23 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         return "\n".join(lines)
 
     def index(self, states: State) -> np.ndarray:
+        """Returns uint32[B], the indices of positions.
+
+        A state does not hold the size of its board. One of a smaller diamond with as many pieces is read as the
+        position of this diamond with the same words.
+
+        Raises ValueError for other numbers of pieces, and for pieces that are not on this diamond.
+        """
         pieces: Any = getattr(live_boards(states), "pieces", None)
         if pieces is None or np.ndim(pieces) != 4 or np.shape(pieces)[1:] != (2, 2, 2):
             raise not_of(self.env, states)
         indices, fits = in_chunks(functools.partial(index_of_states, self.env), np.asarray(pieces))
         if not fits.all():
             row = int(np.flatnonzero(~fits)[0])
-            raise ValueError(f"expected {self.env.pieces} pieces per side, and state {row} has other numbers of them")
+            raise ValueError(
+                f"expected {self.env.pieces} pieces per side, and state {row} has other numbers of them, or pieces "
+                f"outside of the {self.env.num_cells} cells of {self.env}"
+            )
         return indices
 
     def states_at(self, indices: Any) -> ChineseCheckersDiamondState:
@@ -281,6 +291,7 @@ def index_of_states(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[jax
     """Returns uint32[B], the indices, and bool[B], whether each side has its k pieces, on different cells."""
     own, other = _cells(env, pieces)
     fits = (count(own) == env.pieces) & (count(other) == env.pieces) & is_empty(both(own, other))
+    fits &= ((pieces & ~tables(env.size).all) == 0).all((1, 2, 3))
     return jnp.where(fits, index_of(env, own, other), 0), fits
 
 

@@ -259,6 +259,7 @@ def _weak(solution: DotsAndBoxesSolution, policy: Policy, layers: list[Layer], s
     ply = np.repeat(np.arange(len(layers)), by_layer)
     return {
         "weak_solved": bool(worst[0][0] >= target),
+        "weak_states": None,  # all games end on the same board
         "target_margin": target,
         "worst_margin": int(worst[0][0]),
         "agent_states": len(sets),
@@ -291,6 +292,7 @@ def _strong(solution: DotsAndBoxesSolution, policy: Policy, sets: Sets, seat: in
         "strong_action": share_of(lost == 0),
         "strong_decisive": share_of(lost[decisive] == 0),
         "strong_won": share_of(lost[solution.table[sets] > 0] == 0),
+        "strong_fastest": None,  # all games have the same length
         "strong_margin_lost": float(lost.mean()),
         "strong_states": len(sets),
     }

@@ -26,11 +26,12 @@ import numpy as np
 from jaxgames._checks import ParameterError
 from jaxgames.env import Env, State
 from jaxgames.registry import make
-from jaxgames.wrappers import AutoResetState, game_of
+from jaxgames.wrappers import AutoReset, AutoResetState, Wrapper, game_of
 
 FORMAT = 1  # of the files; increased when their content changes
 DIGEST_LENGTH = 64  # of the checksum, the SHA-256 of the file before it in hexadecimal digits
 CHUNK = 1 << 12  # positions that are computed at once
+RULES = ("step", "legal_action_mask", "winners")  # the methods of an env on which its solution depends
 
 # The class of the solutions of each game.
 SOLVERS = {
@@ -95,7 +96,10 @@ class Solution(abc.ABC, Generic[E]):
 
     @abc.abstractmethod
     def index(self, states: State) -> np.ndarray:
-        """Returns uint32[B], the indices of positions. Raises ValueError for states of another game."""
+        """Returns uint32[B], the indices of positions.
+
+        A state does not hold the parameters of its game. Raises ValueError for states that cannot be of this game.
+        """
 
     @abc.abstractmethod
     def states_at(self, indices: Any) -> Any:
@@ -134,8 +138,12 @@ class Solution(abc.ABC, Generic[E]):
     # -- the same for all games ------------------------------------------------------------------------------------
 
     def fits(self, env: Env[Any]) -> bool:
-        """Returns whether this is the solution of `env`; parameters that do not change the solution may differ."""
-        return _without_ignored(game_of(env), self.ignored) == _without_ignored(self.env, self.ignored)
+        """Returns whether this is the solution of `env`; parameters that do not change the solution may differ.
+
+        The solution of a game is not that of a `Wrapper` which changes its rules.
+        """
+        parameters, expected = (_without_ignored(each, self.ignored) for each in (game_of(env), self.env))
+        return parameters == expected and not rule_changes(env)
 
     def checked_indices(self, indices: Any) -> np.ndarray:
         """Returns indices as uint32[B]. Raises ValueError unless they are numbers of positions."""
@@ -166,14 +174,17 @@ def solve(env: Env[Any], progress: bool = True, unfinished: str | Path | None = 
     """Returns the exact solution of a game.
 
     Args:
-      env: the game, or a `Wrapper` of it.
+      env: the game, or a `Wrapper` of it that keeps its rules.
       progress: whether to show a progress bar on a terminal; needs tqdm.
       unfinished: a file that keeps the progress of a long analysis, so that it can be resumed after an interruption.
         Only `chinese_checkers_diamond` can have one.
 
-    Raises ValueError for a game without a solver, and for one that is too large, with what it would take.
+    Raises ValueError for a game without a solver, for one that is too large, with what it would take, and for a
+    `Wrapper` that changes the rules.
     """
-    solver, env = solution_class(env), game_of(env)
+    solver = solution_class(env)
+    check_keeps_rules(env)
+    env = game_of(env)
     if unfinished is None:
         return solver.solve(env, progress)
     return solver.solve_with_file(env, progress, Path(unfinished))
@@ -247,6 +258,28 @@ def read_file(path: str | Path) -> tuple[Env[Any], dict[str, np.ndarray]]:
             f"{path} solves version {version} of {text}, and this is version {env.version}: solve the game again"
         )
     return env, arrays
+
+
+# -- wrappers ----------------------------------------------------------------------------------------------------------
+
+
+def rule_changes(env: Env[Any]) -> list[str]:
+    """Returns the methods by which the wrappers of an env change its rules; `auto_reset` keeps them."""
+    changes: list[str] = []
+    while isinstance(env, Wrapper):
+        if not isinstance(env, AutoReset):
+            changes += [name for name in RULES if getattr(type(env), name) is not getattr(Wrapper, name)]
+        env = env.unwrapped
+    return changes
+
+
+def check_keeps_rules(env: Env[Any]) -> None:
+    """Raises ParameterError (a ValueError) for an env with a wrapper that changes the rules of its game."""
+    if changes := rule_changes(env):
+        raise ParameterError(
+            f"{env} changes the rules of {game_of(env)} by its own {' and '.join(changes)}, and a solution is of the "
+            "game alone: pass the game, or a wrapper that keeps its rules"
+        )
 
 
 # -- batches -----------------------------------------------------------------------------------------------------------

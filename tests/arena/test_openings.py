@@ -18,7 +18,9 @@ BOXES = jaxgames.make("dots_and_boxes", rows=1, cols=2)  # seven edges, two boxe
 KEY = jax.random.key(0)
 
 
-OF_STICKS = jax.device_get(arena.random_openings(STICKS, KEY, 12, 10))  # random games have from 3 to 7 plies
+@cache
+def of_sticks() -> Any:
+    return jax.device_get(arena.random_openings(STICKS, KEY, 12, 10))  # random games have from 3 to 7 plies
 
 
 @cache
@@ -38,7 +40,7 @@ def replayed(env: Any, actions: list[int]) -> list[Any]:
 
 @pytest.mark.parametrize("env", [STICKS, BOXES], ids=str)
 def test_opening_is_a_game_of_legal_actions_that_is_live_at_the_beginning_of_a_turn(env: Any) -> None:
-    openings = OF_STICKS if env is STICKS else jax.device_get(arena.random_openings(env, KEY, 12, 5))
+    openings = of_sticks() if env is STICKS else jax.device_get(arena.random_openings(env, KEY, 12, 5))
     for i in range(12):
         kept = int(openings.plies[i])
         states = replayed(env, openings.actions[i, :kept].tolist())
@@ -51,8 +53,8 @@ def test_opening_is_a_game_of_legal_actions_that_is_live_at_the_beginning_of_a_t
 
 def test_opening_of_a_game_that_would_end_is_cut_before_its_last_turn() -> None:
     """Every game of seven sticks ends within ten plies."""
-    boards: Any = OF_STICKS.boards
-    taken = np.where(OF_STICKS.actions >= 0, OF_STICKS.actions + 1, 0).sum(-1)
+    boards: Any = of_sticks().boards
+    taken = np.where(of_sticks().actions >= 0, of_sticks().actions + 1, 0).sum(-1)
     assert (boards.left == 7 - taken).all()
     assert (boards.left >= 1).all()
     assert (boards.left <= 3).all()  # the ply that was cut took all that were left
@@ -61,14 +63,14 @@ def test_opening_of_a_game_that_would_end_is_cut_before_its_last_turn() -> None:
 
 def test_longer_list_begins_with_the_shorter_one() -> None:
     few = arena.random_openings(STICKS, KEY, 3, 10)
-    for short, long in zip(jax.tree.leaves(few), jax.tree.leaves(OF_STICKS), strict=True):
+    for short, long in zip(jax.tree.leaves(few), jax.tree.leaves(of_sticks()), strict=True):
         np.testing.assert_array_equal(short, long[:3])
 
 
 def test_openings_differ_with_number_and_key() -> None:
-    assert len(np.unique(OF_STICKS.actions, axis=0)) > 5
+    assert len(np.unique(of_sticks().actions, axis=0)) > 5
     other = arena.random_openings(STICKS, jax.random.key(1), 12, 10)
-    assert (OF_STICKS.actions != other.actions).any()
+    assert (of_sticks().actions != other.actions).any()
 
 
 def test_each_opening_is_played_by_games_in_a_row() -> None:

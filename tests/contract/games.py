@@ -1,6 +1,7 @@
 """The cases of all games, and the marks that run a test once for each game.
 
-`make test` runs the tests of one game in one worker process, which compiles the game's programs once.
+The first parameter of each test is its game: `make test` runs the tests of one game in one worker process, which
+compiles the game's programs once (`tests/conftest.py`).
 """
 
 import importlib
@@ -27,16 +28,14 @@ ALL = {id: load(id) for id in jaxgames.list_games() if (GAMES / id / "cases.py")
 def of_each_game(argument: str, values: Callable[[Cases], Iterable[Any]]) -> pytest.MarkDecorator:
     """Parametrises a test with `cases` and one of the values of each game, game by game."""
     sets = [
-        pytest.param(cases, value, id=f"{id}-{_name(value, number)}", marks=pytest.mark.xdist_group(id))
+        pytest.param(cases, value, id=f"{id}-{_name(value, number)}")
         for id, cases in ALL.items()
         for number, value in enumerate(values(cases))
     ]
     return pytest.mark.parametrize(("cases", argument), sets)
 
 
-each_game = pytest.mark.parametrize(
-    "cases", [pytest.param(cases, id=id, marks=pytest.mark.xdist_group(id)) for id, cases in ALL.items()]
-)
+each_game = pytest.mark.parametrize("cases", [pytest.param(cases, id=id) for id, cases in ALL.items()])
 
 
 def _name(value: Any, number: int) -> str:

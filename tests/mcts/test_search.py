@@ -282,22 +282,21 @@ def test_bytes_per_node_are_those_of_the_tree() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class SameLogits:
-    """One logit for all actions or for every second one, `params`; all values are 0."""
-
-    every: int
+    """The logits `params` on all boards; all values are 0."""
 
     def __call__(self, params: jax.Array, states: Any) -> Evaluation:
         boards = states.terminated.shape[0]
-        logits = jnp.zeros((boards, BOXES.num_actions)).at[:, :: self.every].set(params)
-        return Evaluation(logits, jnp.zeros((boards, 2)))
+        return Evaluation(jnp.broadcast_to(params, (boards, BOXES.num_actions)), jnp.zeros((boards, 2)))
 
 
-@pytest.mark.parametrize("every", [1, 2])
+@pytest.mark.parametrize("every", [1, 2])  # all actions, every second one
 def test_legal_actions_are_searched_whatever_the_logits_are(every: int) -> None:
     states = random_boards(BOXES, 8, steps=9)
     live, mask = ~np.asarray(states.terminated), np.asarray(jax.vmap(BOXES.legal_action_mask)(states))
     for logit in (np.nan, np.inf, -np.inf, np.finfo(np.float32).min, np.finfo(np.float32).max):
-        result = search(BOXES, SameLogits(every), GUMBEL, jax.random.key(0), jnp.float32(logit), states)
+        logits = np.zeros(BOXES.num_actions, np.float32)
+        logits[::every] = logit
+        result = search(BOXES, SameLogits(), GUMBEL, jax.random.key(0), logits, states)
         result = jax.device_get(result)
         assert mask[live, result.action[live]].all(), logit
         assert (result.visits[result.slots == PADDING] == 0).all(), logit
@@ -306,7 +305,7 @@ def test_legal_actions_are_searched_whatever_the_logits_are(every: int) -> None:
 
 def test_wrapper_around_auto_reset_is_searched_as_its_live_boards() -> None:
     restarting = Wrapper(auto_reset(BOXES))
-    states = jax.vmap(restarting.init)(jax.random.split(jax.random.key(0), 3))
+    states = jax.vmap(restarting.init)(jax.random.split(jax.random.key(0), BOARDS))
     expected = run(states=states.board)
     result = search(restarting, LINEAR, GUMBEL, jax.random.key(0), LINEAR.params(0), states)
     assert (result.visits == expected.visits).all()

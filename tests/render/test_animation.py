@@ -1,5 +1,6 @@
 """Games in motion: pieces and marks that move, and one loop for all. The board is the star of size 1."""
 
+import functools
 import re
 from xml.etree.ElementTree import Element
 
@@ -21,6 +22,12 @@ STEP = jax.jit(ENV.step)
 MOVES = ["0->3", "12->10", "3->6", "10=>2", "end", "6->9"]
 
 
+@functools.cache
+def game() -> tuple[list[ChineseCheckersState], list[int]]:
+    """The states and the actions of MOVES."""
+    return play(MOVES)
+
+
 def play(moves: list[str]) -> tuple[list[ChineseCheckersState], list[int]]:
     states, actions = [ENV.init()], []
     for move in moves:
@@ -29,19 +36,16 @@ def play(moves: list[str]) -> tuple[list[ChineseCheckersState], list[int]]:
     return states, actions
 
 
-STATES, ACTIONS = play(MOVES)
-
-
 def animations(root: Element) -> list[Element]:
     return [e for e in root.iter() if e.tag in (f"{SVG}animate", f"{SVG}animateTransform")]
 
 
 def test_all_animations_share_one_loop_of_the_whole_length() -> None:
-    picture = render.animate(ENV, STATES, ACTIONS, seconds_per_step=0.5)
+    picture = render.animate(ENV, *game(), seconds_per_step=0.5)
     root = parse(picture)
-    total = len(STATES) * 0.5 + PAUSE
+    total = len(game()[0]) * 0.5 + PAUSE
     assert sum(picture.seconds) == total
-    assert picture.num_frames == len(STATES)
+    assert picture.num_frames == len(game()[0])
     for e in animations(root):
         times = [float(time) for time in e.attrib["keyTimes"].split(";")]
         assert float(e.attrib["dur"][:-1]) == total
@@ -56,7 +60,7 @@ def test_all_animations_share_one_loop_of_the_whole_length() -> None:
 
 
 def test_board_and_pieces_are_drawn_once() -> None:
-    root = parse(render.animate(ENV, STATES, ACTIONS))
+    root = parse(render.animate(ENV, *game()))
     assert sum(is_background(e) for e in root.iter()) == 1
     moving = [e for e in root.iter(f"{SVG}use") if e.find(f"{SVG}animateTransform") is not None]
     assert [e.attrib["href"][-5:] for e in moving] == ["seat0", "seat1"]
@@ -65,7 +69,7 @@ def test_board_and_pieces_are_drawn_once() -> None:
 
 
 def test_pieces_stand_where_each_state_has_them() -> None:
-    scenes = [drawing(ENV, THEMES["light"]).scene(jax.device_get(state), []) for state in STATES]
+    scenes = [drawing(ENV, THEMES["light"]).scene(jax.device_get(state), []) for state in game()[0]]
     tracks = follow(drawing(ENV, THEMES["light"]), scenes)
     for frame, scene in enumerate(scenes):
         assert {t.places[frame]: t.look for t in tracks if t.places[frame] is not None} == scene.pieces
@@ -85,11 +89,11 @@ def test_captured_piece_disappears_and_may_come_back() -> None:
 
 
 def test_frame_marks_the_moves_of_the_turn_that_led_to_it() -> None:
-    root = parse(render.animate(ENV, STATES, ACTIONS))
+    root = parse(render.animate(ENV, *game()))
     last, _, chain, _ = [e for e in root.iter(f"{SVG}animate") if e.attrib["attributeName"] == "d"]
     assert last.attrib["values"].split(";")[0] == NOTHING
     # The hop and the end of its turn have the same trail.
-    assert len(last.attrib["values"].split(";")) == len(STATES) - 1
+    assert len(last.attrib["values"].split(";")) == len(game()[0]) - 1
     assert [path == NOTHING for path in chain.attrib["values"].split(";")] == [True, False, True]
     assert [text for text in texts(root) if re.match(r"\d+\. ", text)] == [
         f"{step}. {move}" for step, move in enumerate(MOVES, start=1)
@@ -97,9 +101,9 @@ def test_frame_marks_the_moves_of_the_turn_that_led_to_it() -> None:
 
 
 def test_stacked_states_and_one_more_action_give_the_same_picture() -> None:
-    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *STATES)
-    actions = np.array([*ACTIONS, 0])
-    assert render.animate(ENV, stacked, actions).svg == render.animate(ENV, STATES, ACTIONS).svg
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *game()[0])
+    actions = np.array([*game()[1], 0])
+    assert render.animate(ENV, stacked, actions).svg == render.animate(ENV, *game()).svg
 
 
 def test_picture_of_a_long_game_is_small() -> None:

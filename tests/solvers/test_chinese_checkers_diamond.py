@@ -87,6 +87,9 @@ def test_wrong_states_and_indices_are_refused() -> None:
     env = game(3, 3)
     with pytest.raises(ValueError, match=r"expected 3 pieces per side, and state 1 has"):
         solution().index(stacked(env.from_string(text) for text in ("00./0.1/.11 0 0", "00./0.1/..1 0 0")))
+    larger = game(4, 6).from_string("00.0/0.11/.111/00.1 0 0")
+    with pytest.raises(ValueError, match=r"state 0 has .*, or pieces outside of the 9 cells of .*size=3"):
+        solution().index(stacked([larger]))
     with pytest.raises(ValueError, match=r"expected a batch of states of chinese_checkers_diamond\(size=3"):
         solution().value(env.init())
     for indices in ([-1], [1680]):

@@ -200,6 +200,7 @@ def test_mistakes_by_ply_add_up_to_all_states_that_occur() -> None:
 
 def test_strong_measures_can_be_sampled() -> None:
     found = measure(game(2, 2), as_act(mixed), solved(), strong_states=1000)
+    assert found["weak_states"] is found["strong_fastest"] is None  # measures of games that are won and lost
     assert found["strong_states"] == 1000
     assert abs(found["strong_action"] - measured("mixed", 0)["strong_action"]) < 0.04  # three standard errors
     assert found["sure_fraction"] == measured("mixed", 0)["sure_fraction"]

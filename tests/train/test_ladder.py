@@ -148,9 +148,9 @@ def test_rating_over_checkpoints_counts_where_it_falls(
             "run": str(run),
             "agents": [f"{run}@{iteration}" for iteration in kept],
             "steps": [8 * iteration for iteration in kept],
-            "inversions": len(fallen),
-            "significant_inversions": 0,  # the difference is that of a few games
-            "fallen": [f"{run}@{iteration}" for iteration in fallen],
+            "falls": len(fallen),
+            "significant_falls": 0,  # the difference is that of a few games
+            "falls_at": [f"{run}@{iteration}" for iteration in fallen],
         }
         assert f"falls {len(fallen)} times over {len(kept)} checkpoints" in output
 
@@ -196,8 +196,8 @@ def test_fall_is_significant_after_many_games() -> None:
             ("run@3", "run@4"): PairResult((101, 99), 0, 0),
         },
     )
-    fell = ladder.inversions(run, found)
-    assert (fell["fallen"], fell["inversions"], fell["significant_inversions"]) == (["run@2", "run@4"], 2, 1)
+    fell = ladder.falls(run, found)
+    assert (fell["falls_at"], fell["falls"], fell["significant_falls"]) == (["run@2", "run@4"], 2, 1)
 
 
 # -- the picture ---------------------------------------------------------------------------------------------------

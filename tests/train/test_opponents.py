@@ -151,15 +151,15 @@ def test_each_text_is_drawn_equally_often_and_then_each_member_of_a_pool() -> No
 
 
 def test_given_seats_are_those_of_the_learner_in_every_game() -> None:
-    games = Opponents(STICKS, ("random",), (0, 2)).draw(key(0), 5)
+    games = jax.jit(Opponents(STICKS, ("random",), (0, 2)).draw, static_argnums=1)(key(0), 5)
     np.testing.assert_array_equal(games.learner_seats, [[True, False, True]] * 5)
 
 
 def test_only_boards_that_restart_get_new_players() -> None:
     opponents = Opponents(STICKS, ("random", Pool(10, size=50)), ())
-    before, ended = opponents.draw(key(0), 400), jnp.arange(400) % 2 == 0
-    after = opponents.restarted(before, key(1), ended)
-    kept = ~np.asarray(ended)
+    before, ended = jax.jit(opponents.draw, static_argnums=1)(key(0), 400), np.arange(400) % 2 == 0
+    after = jax.jit(opponents.restarted)(before, key(1), ended)
+    kept = ~ended
     for old, new in zip(before, after, strict=True):
         np.testing.assert_array_equal(old[kept], new[kept])
         assert (np.asarray(old)[ended] != np.asarray(new)[ended]).any()

@@ -14,7 +14,7 @@ import pytest
 from jaxgames import solvers
 from jaxgames.agents import GreedyAgent
 from jaxgames.solvers.lookahead import lookahead
-from jaxgames.solvers.strength import measure
+from jaxgames.solvers.strength import measure, share_of
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.solved import solved_diamond
 from train import agents, strength, strength_figures
@@ -101,23 +101,14 @@ def test_greedy_plays_the_first_of_equally_good_moves() -> None:
     assert (is_best.sum(-1) > 1).any()
 
 
-@pytest.mark.parametrize("simulations", [0, 63, 64, 1000, 10**6])
-def test_boards_are_divided_so_that_the_trees_fit(simulations: int) -> None:
-    class Searching:
-        on_device = True
-        config = type("Search", (), {"simulations": simulations})
-
-    parts = strength.parts_for(Searching())  # pyright: ignore[reportArgumentType]  # only its search is read
-    assert strength.BATCH % parts == 0
-    assert strength.BATCH // parts * (simulations + 1) <= strength.TREE_NODES or parts == strength.BATCH
-    assert parts == 1 or strength.BATCH // (parts // 2) * (simulations + 1) > strength.TREE_NODES
-
-
-def test_divided_boards_get_the_moves_of_their_own(run: RunFolder) -> None:
-    agent = agents.make(f"{run.folder}(temperature=0)", run.learner.env)
-    states = solved().states_at(np.arange(4096) % solved().num_states)
-    whole, divided = (strength.act_in_parts(agent, jax.random.key(0), states, parts) for parts in (1, 4))
-    assert np.mean(np.asarray(whole) == np.asarray(divided)) > 0.999  # other batch sizes may round differently
+def test_share_of_no_states_is_null_in_the_printed_line(
+    solution_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strength, "measure", lambda *_, **__: {"strong_decisive": share_of(np.zeros(0, np.bool_))})
+    assert run_command(strength.main, "first", "--env", GAME, "--solution", solution_file) is None
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert '"strong_decisive": null' in line
+    assert "NaN" not in line
 
 
 # -- all checkpoints -----------------------------------------------------------------------------------------------

@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.commands import error_of
 from tests.train.conftest import Runs
 from train import ppo, sweep
 from train.driver.stored_config import written_setting
 from train.ppo import Config
 from train.sweep import folder_name, sweep_of
-from train.sweep_arguments import docstrings, parse, to_list
+from train.sweep_arguments import OPTIONS_OF_PROCESSES, docstrings, parse, to_list
 
 
 def test_setting_takes_one_or_more_values() -> None:
@@ -24,6 +26,14 @@ def test_setting_takes_one_or_more_values() -> None:
     table = sweep_of("ppo", parsed.values, 1)
     assert len(table.cells) == 8
     assert set(table.varied) == {"gamma", "sharing", "hidden_sizes"}
+
+
+def test_help_has_no_options_of_several_processes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["--help"])
+    shown = capsys.readouterr().out
+    assert "--devices" in shown
+    assert not any(option in shown for option in OPTIONS_OF_PROCESSES)
 
 
 def test_settings_that_are_left_out_are_those_of_the_games_recipe() -> None:

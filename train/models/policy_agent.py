@@ -16,8 +16,10 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames.agents import Analysis
+from jaxgames.sampling import MASKED_LOGIT
+from jaxgames.wrappers import without_auto_reset
 from train.models.policy import Params, Policy
-from train.ops.masked_categorical import MASKED_LOGIT, sample_and_log_prob
+from train.ops.masked_categorical import sample_and_log_prob
 
 
 @jax.tree_util.register_dataclass
@@ -66,7 +68,8 @@ class PolicyAgent:
             probabilities = mask & (np.arange(mask.shape[-1]) == _best(logits, mask)[:, None])
         else:
             probabilities = jnp.where(mask, jax.nn.softmax(jnp.where(mask, logits, MASKED_LOGIT)), 0)
-        over = states.terminated | states.truncated
+        _, boards = without_auto_reset(self.env, states)
+        over = boards.terminated | boards.truncated
         return Analysis(probabilities.astype(jnp.float32), jnp.where(over[:, None], 0, self.values(states)))
 
     def values(self, states: Any) -> jax.Array:

@@ -14,6 +14,7 @@ import numpy as np
 from jaxgames import Env
 from jaxgames.agents import Analysis
 from jaxgames.mcts import Evaluation, MCTSAgent, SearchConfig, SearchResult
+from jaxgames.wrappers import without_auto_reset
 from train.models.policy import Params, Policy
 from train.models.policy_agent import PolicyAgent, reward_scale, seat_values
 from train.models.value_heads import by_seat, is_symmetric
@@ -93,19 +94,18 @@ class SearchAgent:
         The search that it makes has a fixed key. The values are 0 on a finished board.
         """
         result = self._search(jax.random.key(0), states)
-        over = (states.terminated | states.truncated)[:, None]
+        _, boards = without_auto_reset(self.env, states)
+        over = (boards.terminated | boards.truncated)[:, None]
         if self.temperature is None:
             of_slots = (result.slots == result.action[:, None]).astype(jnp.float32)
         else:
             of_slots = jax.nn.softmax(self._logits(result))
-        rows = jnp.arange(over.shape[0])[:, None]
-        probabilities = jnp.zeros((over.shape[0], self.env.num_actions), jnp.float32)
-        probabilities = probabilities.at[rows, result.slots].add(jnp.where(over | (result.slots < 0), 0, of_slots))
-        return Analysis(probabilities, jnp.where(over, 0, result.values))
+        probabilities = result.by_action(of_slots, self.env.num_actions)
+        return Analysis(jnp.where(over, 0, probabilities), jnp.where(over, 0, result.values))
 
     def _search(self, key: jax.Array, states: Any) -> SearchResult:
         """Returns the result of the search, which is made in parts where all trees at once would be too large."""
-        evaluate = PolicyEvaluate(self.env, self.policy)
+        evaluate = PolicyEvaluate(without_auto_reset(self.env)[0], self.policy)  # of boards that do not restart
         return MCTSAgent(self.env, evaluate, self.config, self.params).search(key, states)
 
     def _logits(self, result: SearchResult) -> jax.Array:

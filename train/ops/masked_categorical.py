@@ -16,10 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-
-# The logit and log-probability of an illegal action. It is finite, even multiplied by a weight, so its product with a
-# probability of 0 is 0.
-MASKED_LOGIT = np.float32(-1e30)
+from jaxgames.sampling import MASKED_LOGIT
 
 LogProbAndEntropy = tuple[jax.Array, jax.Array]
 

@@ -14,7 +14,8 @@ import distrax
 import jax
 import jax.numpy as jnp
 
-from train.ops.masked_categorical import MASKED_LOGIT, log_prob_and_entropy, sample_and_log_prob
+from jaxgames.sampling import MASKED_LOGIT
+from train.ops.masked_categorical import log_prob_and_entropy, sample_and_log_prob
 
 
 class MaskedCategorical(distrax.Distribution[Any, Any, Any]):

@@ -93,6 +93,7 @@ def play_beside_pgx(games: int, boards: int, seed: int) -> Counter[str]:
     return ends
 
 
+@pytest.mark.slow  # Pgx takes long to compile; pyffish and the reference play whole games too
 def test_pgx_agrees_on_whole_games() -> None:
     """Actions, legal moves, observations, rewards and ends, with illegal actions and finished boards among them."""
     ends = play_beside_pgx(games=BOARDS, boards=BOARDS, seed=0)

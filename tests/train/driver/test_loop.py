@@ -5,7 +5,7 @@ import math
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -95,12 +95,49 @@ def test_same_settings_give_the_same_run(tmp_path: Path, whole: Path) -> None:
 # -- killed, stopped, resumed --------------------------------------------------------------------------------
 
 
-def test_killed_run_continues_to_the_same_bits(tmp_path: Path, whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "killed"
+class Killed(Exception):
+    """Stands for SIGKILL: nothing after it is executed."""
+
+
+def killed_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of PPO that ends with iteration 7, of which no checkpoint was written."""
+    log = RunFolder.log
+
+    def log_or_die(run: RunFolder, row: Mapping[str, float]) -> None:
+        log(run, row)
+        if row["iteration"] == 7:
+            run.close()
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "log", log_or_die)
+        with pytest.raises(Killed):
+            train_in(folder, PPO(CONFIG), SETTINGS)
+
+
+def killed_by_the_system(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     process = start("train.ppo", arguments_of(CONFIG, SETTINGS, folder))
     signal_when_training(folder, [process], 0, signal.SIGKILL)
     ((status, _, _),) = ends([process])
     assert status == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    "kill",
+    [
+        killed_here,
+        pytest.param(killed_by_the_system, marks=pytest.mark.slow),
+    ],  # test_processes.py kills the toy learner
+)
+def test_killed_run_continues_to_the_same_bits(
+    kill: Callable[[Path, pytest.MonkeyPatch], None],
+    tmp_path: Path,
+    whole: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = tmp_path / "killed"
+    kill(folder, monkeypatch)
     assert len((folder / "metrics.jsonl").read_text().splitlines()) < ITERATIONS, "over before the signal came"
     assert not (folder / "result.json").exists()
     with (folder / "metrics.jsonl").open("a") as file:

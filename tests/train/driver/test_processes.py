@@ -20,6 +20,7 @@ from tests.helpers.stored_runs import (
     arguments_of,
     ends,
     environment,
+    equal_checkpoints,
     last_train_state,
     metrics_of,
     signal_when_training,
@@ -64,7 +65,8 @@ def pair(
 @pytest.mark.parametrize(
     ("command", "learner", "done_by_one"),
     [
-        (TOY_COMMAND, ToyLearner(TOY), 2),
+        # Starts of JAX. test_lost_process... compares what two processes learn with what one learns, up to a signal.
+        pytest.param(TOY_COMMAND, ToyLearner(TOY), 2, marks=pytest.mark.slow),
         # PPO compiles in three processes; tests/train/ops/test_sharding.py divides it over devices in one.
         pytest.param(PPO_COMMAND, PPO(CONFIG), 0, marks=pytest.mark.slow),
         pytest.param(PPO_COMMAND, PPO(CONFIG), 2, marks=pytest.mark.slow),
@@ -94,13 +96,16 @@ def test_run_of_two_processes_equals_that_of_one(command: str, learner: Any, don
         np.testing.assert_allclose(*numbers, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("victim", [1, pytest.param(0, marks=pytest.mark.slow)])  # the same with the leader lost
+@pytest.mark.parametrize("victim", [0, pytest.param(1, marks=pytest.mark.slow)])  # the leader, which writes the folder
 def test_lost_process_ends_the_run_which_one_process_resumes(
     victim: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "run"
     running = pair(TOY_COMMAND, *arguments_of(ENDLESS, UNSEEN, folder))
-    signal_when_training(folder, running, victim, signal.SIGKILL)
+    signal_when_training(folder, running, 0, signal.SIGCONT)  # changes nothing: it only waits for iterations
+    with pytest.raises(BlockingIOError, match=f"in use by process {running[0].pid} on {socket.gethostname()}"):
+        RunFolder.open(folder, ToyLearner).lock()
+    running[victim].send_signal(signal.SIGKILL)
     ended = ends(running)
     assert ended[victim][0] == -signal.SIGKILL
     status, out, err = ended[1 - victim]
@@ -111,6 +116,7 @@ def test_lost_process_ends_the_run_which_one_process_resumes(
     done = int(last_train_state(folder).iteration)
     assert done >= 6
     run = RunFolder.open(folder, ToyLearner)
+    run.lock()  # the lock of a killed process is free
     train_state = run.restore()
     assert train_state is not None
     run.truncate_metrics(done)
@@ -118,6 +124,10 @@ def test_lost_process_ends_the_run_which_one_process_resumes(
     assert [row["iteration"] for row in metrics_of(folder)] == list(range(1, done + 1))
     after, _ = jax.jit(ToyLearner(ENDLESS).iterate)(train_state)
     assert int(after.iteration) == done + 1
+    of_one = dataclasses.replace(ENDLESS, total_steps=done * ENDLESS.steps_per_iteration)
+    train_in(tmp_path / "one", ToyLearner(of_one), UNSEEN)
+    assert metrics_of(folder) == metrics_of(tmp_path / "one")
+    assert equal_checkpoints(folder, tmp_path / "one")
 
 
 @pytest.mark.slow  # two starts of JAX; test_loop.py signals a run of one process

@@ -199,6 +199,7 @@ def test_folder_in_use_can_be_read(tmp_path: Path) -> None:
     run.close()
 
 
+@pytest.mark.slow  # a start of JAX; test_processes.py shows the same of a run of two processes
 def test_killed_process_leaves_no_lock(tmp_path: Path) -> None:
     """Two commands at once: the second is refused; after a SIGKILL of the first the folder is free."""
     folder = tmp_path / "run"

@@ -1,6 +1,7 @@
 """Batch norm and dropout: running statistics in play, those of the batch in the update, for every sharing of seats."""
 
 import dataclasses
+import functools
 from pathlib import Path
 from typing import Any, get_args
 
@@ -34,7 +35,11 @@ def perturbed(params: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf + rng.uniform(0.1, 0.5, leaf.shape).astype(np.float32), params)
 
 
-PARAMS = perturbed(jax.device_get(jax.jit(SHARED.init)(jax.random.key(0))))
+@functools.cache
+def some_params() -> Any:
+    return perturbed(jax.device_get(jax.jit(SHARED.init)(jax.random.key(0))))
+
+
 OBSERVATION = jax.random.bernoulli(jax.random.key(1), 0.5, (ROWS, 5, 5, 3))
 SEAT: np.ndarray = np.arange(ROWS) % 2
 
@@ -77,43 +82,46 @@ def assert_close(found: Any, expected: Any) -> None:
 
 
 def test_play_uses_the_running_statistics() -> None:
-    logits, values, _ = forward(PARAMS, None)
-    assert_close(jax.jit(SHARED.apply)(PARAMS, OBSERVATION, SEAT), (logits, values))
+    logits, values, _ = forward(some_params(), None)
+    assert_close(jax.jit(SHARED.apply)(some_params(), OBSERVATION, SEAT), (logits, values))
 
 
 @pytest.mark.parametrize("counted", [np.ones(ROWS, np.bool_), SEAT == 0], ids=["all rows", "half of the rows"])
 def test_update_uses_the_statistics_of_the_rows_that_count(counted: np.ndarray) -> None:
-    logits, values, new = forward(PARAMS, counted)
-    found = in_training(PARAMS, OBSERVATION, SEAT, KEY, counted)
+    logits, values, new = forward(some_params(), counted)
+    found = in_training(some_params(), OBSERVATION, SEAT, KEY, counted)
     assert_close(found[:2], (logits, values))
     assert_close(found[2], {"encoder": {"batch_stats": new}, "heads": {}})
 
 
 def test_statistics_stay_where_no_row_counts() -> None:
-    _, _, statistics = in_training(PARAMS, OBSERVATION, SEAT, KEY, np.zeros(ROWS, bool))
-    jax.tree.map(np.testing.assert_array_equal, statistics, split_statistics(PARAMS)[1])
+    _, _, statistics = in_training(some_params(), OBSERVATION, SEAT, KEY, np.zeros(ROWS, bool))
+    jax.tree.map(np.testing.assert_array_equal, statistics, split_statistics(some_params())[1])
 
 
 def test_units_are_dropped_only_in_the_update() -> None:
     policy = Policy.of(ENV, "shared", TEXT.format(dropout=0.5))
-    assert_close(jax.jit(policy.apply)(PARAMS, OBSERVATION, SEAT), jax.jit(SHARED.apply)(PARAMS, OBSERVATION, SEAT))
+    assert_close(
+        jax.jit(policy.apply)(some_params(), OBSERVATION, SEAT),
+        jax.jit(SHARED.apply)(some_params(), OBSERVATION, SEAT),
+    )
     apply = jax.jit(policy.apply_in_training)
-    first, again, other = (apply(PARAMS, OBSERVATION, SEAT, jax.random.key(seed)) for seed in (1, 1, 2))
+    first, again, other = (apply(some_params(), OBSERVATION, SEAT, jax.random.key(seed)) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first[0], again[0])
     assert (np.asarray(first[0]) != other[0]).any()
-    without, _, _ = in_training(PARAMS, OBSERVATION, SEAT, KEY, np.ones(ROWS, bool))
+    without, _, _ = in_training(some_params(), OBSERVATION, SEAT, KEY, np.ones(ROWS, bool))
     assert (np.asarray(first[0]) != without).any()
 
 
 def test_weights_and_statistics_make_the_parameters_again() -> None:
-    weights, statistics = split_statistics(PARAMS)
+    weights, statistics = split_statistics(some_params())
     assert {name for part in weights.values() for name in part} == {"params"}
     assert set(statistics["encoder"]) == {"batch_stats"}
-    jax.tree.map(np.testing.assert_array_equal, merge_statistics(weights, statistics), PARAMS)
+    jax.tree.map(np.testing.assert_array_equal, merge_statistics(weights, statistics), some_params())
 
 
 def test_seeds_can_be_a_vmap() -> None:
-    both = jax.tree.map(lambda leaf: np.stack([leaf, 1.5 * leaf]), PARAMS)
+    both = jax.tree.map(lambda leaf: np.stack([leaf, 1.5 * leaf]), some_params())
     keys = jax.random.split(KEY, 2)
     together = jax.jit(jax.vmap(SHARED.apply_in_training, in_axes=(0, None, None, 0)))(both, OBSERVATION, SEAT, keys)
     alone = in_training(jax.tree.map(lambda leaf: leaf[1], both), OBSERVATION, SEAT, keys[1], np.ones(ROWS, bool))

@@ -1,5 +1,6 @@
 """Policies for n seats: which parameters are shared, and that every row is computed with those of its seat."""
 
+import functools
 from typing import Any, get_args
 
 import jax
@@ -18,7 +19,11 @@ SIZES = (1, 7, 24, 300)  # rows: one, no multiple of a tile, fewer and more than
 POLICIES: dict[Sharing, Policy] = {sharing: Policy.of(ENV, sharing, hidden_sizes=(5, 6)) for sharing in SHARINGS}
 INIT = {sharing: jax.jit(policy.init) for sharing, policy in POLICIES.items()}
 APPLY = {sharing: jax.jit(policy.apply) for sharing, policy in POLICIES.items()}
-PARAMS = {sharing: jax.device_get(init(jax.random.key(1))) for sharing, init in INIT.items()}
+
+
+@functools.cache
+def params_of(sharing: Sharing) -> Any:
+    return jax.device_get(INIT[sharing](jax.random.key(1)))
 
 
 def batch(size: int, seed: int = 0) -> tuple[jax.Array, jax.Array]:
@@ -112,8 +117,8 @@ def test_seat_without_rows_has_gradient_zero() -> None:
 
 @pytest.mark.parametrize("sharing", SHARINGS)
 def test_parameters_per_seat_have_a_leading_axis_of_seats(sharing: Sharing) -> None:
-    shared = jax.tree.map(jnp.shape, PARAMS["shared"])
-    shapes = jax.tree.map(jnp.shape, PARAMS[sharing])
+    shared = jax.tree.map(jnp.shape, params_of("shared"))
+    shapes = jax.tree.map(jnp.shape, params_of(sharing))
     own_parts = {"shared": set[str](), "shared_encoder": {"heads"}, "independent": {"encoder", "heads"}}[sharing]
     assert set(shapes) == {"encoder", "heads"}
     for part in shapes:
@@ -128,7 +133,7 @@ def test_parameters_per_seat_have_a_leading_axis_of_seats(sharing: Sharing) -> N
 
 @pytest.mark.parametrize("sharing", ["shared_encoder", "independent"])
 def test_seats_start_with_different_parameters(sharing: Sharing) -> None:
-    heads = [leaf for leaf in jax.tree.leaves(PARAMS[sharing]["heads"]) if leaf.any()]  # biases begin at zero
+    heads = [leaf for leaf in jax.tree.leaves(params_of(sharing)["heads"]) if leaf.any()]  # biases begin at zero
     assert heads
     assert all((leaf[0] != leaf[1]).any() and (leaf[1] != leaf[2]).any() for leaf in heads)
 
@@ -136,9 +141,9 @@ def test_seats_start_with_different_parameters(sharing: Sharing) -> None:
 @pytest.mark.parametrize("sharing", SHARINGS)
 def test_same_key_gives_the_same_parameters(sharing: Sharing) -> None:
     again, other = (INIT[sharing](jax.random.key(seed)) for seed in (1, 2))
-    equal = jax.tree.map(lambda a, b: bool((a == b).all()), PARAMS[sharing], again)
+    equal = jax.tree.map(lambda a, b: bool((a == b).all()), params_of(sharing), again)
     assert jax.tree.all(equal)
-    assert not jax.tree.all(jax.tree.map(lambda a, b: bool((a == b).all()), PARAMS[sharing], other))
+    assert not jax.tree.all(jax.tree.map(lambda a, b: bool((a == b).all()), params_of(sharing), other))
 
 
 # -- apply ---------------------------------------------------------------------------------------------------
@@ -162,7 +167,7 @@ def forward(params: Any, sharing: Sharing, observation: np.ndarray, seat: int) -
 def test_apply_equals_the_network_computed_row_by_row(sharing: Sharing) -> None:
     """Of parameters that have no zeros: biases too."""
     params = jax.tree.map(
-        lambda leaf: leaf + np.linspace(0, 0.1, leaf.size, dtype=np.float32).reshape(leaf.shape), PARAMS[sharing]
+        lambda leaf: leaf + np.linspace(0, 0.1, leaf.size, dtype=np.float32).reshape(leaf.shape), params_of(sharing)
     )
     observation, seat = batch(24)
     logits, value = APPLY[sharing](params, observation, seat)
@@ -209,7 +214,7 @@ def test_channels_are_refused_for_observations_that_are_no_grid(monkeypatch: pyt
 
 def test_shared_policy_gives_all_seats_the_same_output() -> None:
     observation, _ = batch(24)
-    outputs = [APPLY["shared"](PARAMS["shared"], observation, np.full(24, seat)) for seat in range(SEATS)]
+    outputs = [APPLY["shared"](params_of("shared"), observation, np.full(24, seat)) for seat in range(SEATS)]
     for logits, value in outputs[1:]:
         np.testing.assert_array_equal(logits, outputs[0][0])
         np.testing.assert_array_equal(value, outputs[0][1])
@@ -218,13 +223,13 @@ def test_shared_policy_gives_all_seats_the_same_output() -> None:
 @pytest.mark.parametrize("sharing", ["shared_encoder", "independent"])
 def test_seats_with_own_parameters_differ_on_the_same_board(sharing: Sharing) -> None:
     observation, _ = batch(24)
-    (first, _), (second, _) = (APPLY[sharing](PARAMS[sharing], observation, np.full(24, seat)) for seat in (0, 1))
+    (first, _), (second, _) = (APPLY[sharing](params_of(sharing), observation, np.full(24, seat)) for seat in (0, 1))
     assert (first != second).all()
 
 
 def test_seats_with_a_shared_encoder_differ_only_in_their_heads() -> None:
     """With the heads of seat 0, seat 1 gives the same output."""
-    params = dict(PARAMS["shared_encoder"])
+    params = dict(params_of("shared_encoder"))
     params["heads"] = with_seat_1(params["heads"], own(params["heads"], 0))
     observation, _ = batch(24)
     first, second = (APPLY["shared_encoder"](params, observation, np.full(24, seat)) for seat in (0, 1))
@@ -235,10 +240,10 @@ def test_seats_with_a_shared_encoder_differ_only_in_their_heads() -> None:
     ("sharing", "part"), [("shared_encoder", "heads"), ("independent", "encoder"), ("independent", "heads")]
 )
 def test_parameters_of_a_seat_change_only_its_rows(sharing: Sharing, part: str) -> None:
-    params = dict(PARAMS[sharing])
+    params = dict(params_of(sharing))
     params[part] = with_seat_1(params[part], jax.tree.map(lambda leaf: leaf + 0.5, own(params[part], 1)))
     observation, seat = batch(24)
-    before, after = (APPLY[sharing](p, observation, seat) for p in (PARAMS[sharing], params))
+    before, after = (APPLY[sharing](p, observation, seat) for p in (params_of(sharing), params))
     np.testing.assert_array_equal((before[0] != after[0]).any(-1), seat == 1)
     np.testing.assert_array_equal(before[1] != after[1], seat == 1)
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -96,68 +95,77 @@ def perturbed(params: Any) -> Any:
     )
 
 
-def convolved(x: jax.Array, params: Any) -> jax.Array:
-    return jnp.asarray(nn.Conv(params["kernel"].shape[-1], (3, 3)).apply({"params": params}, x))
+# The same layers in numpy.
 
 
-def dense(x: jax.Array, params: Any) -> jax.Array:
-    return x @ params["kernel"] + params["bias"]
+def relu(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x, 0)
+
+
+def convolved(x: np.ndarray, params: Any) -> np.ndarray:
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2))  # [B, height, width, planes, 3, 3]
+    return np.einsum("bhwpij,ijpo->bhwo", windows, params["kernel"]) + params["bias"]
+
+
+def dense(x: np.ndarray, params: Any) -> np.ndarray:
+    return x @ np.asarray(params["kernel"]) + params["bias"]
 
 
 @pytest.fixture(scope="module")
-def features() -> jax.Array:
-    return jax.random.normal(jax.random.key(0), (2, 3, 3, 4))
+def features() -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(2, 3, 3, 4)).astype(np.float32)
 
 
 def test_encoder_is_a_stem_and_blocks_that_add_their_input() -> None:
     env = jaxgames.make("chinese_checkers_diamond(size=3, pieces=1)")
     encoder = Policy.of(env, "shared", "resnet(blocks=2, channels=8, bottleneck=3)").network.encoder
-    x = jax.random.bernoulli(jax.random.key(1), 0.5, (4, 3, 3, 2))
+    x = np.random.default_rng(1).random((4, 3, 3, 2)) < 0.5
     params = perturbed(jax.jit(encoder.init)(jax.random.key(0), x))
     layers = params["params"]
-    expected = jax.nn.relu(convolved(x.astype(jnp.float32), layers["Convolution_0"]))
+    expected = relu(convolved(x.astype(np.float32), layers["Convolution_0"]))
     for block in range(2):
-        y = jax.nn.relu(dense(expected, layers[f"Dense_{2 * block}"]))
-        y = jax.nn.relu(convolved(y, layers[f"Convolution_{block + 1}"]))
-        expected = jax.nn.relu(expected + dense(y, layers[f"Dense_{2 * block + 1}"]))
+        y = relu(dense(expected, layers[f"Dense_{2 * block}"]))
+        y = relu(convolved(y, layers[f"Convolution_{block + 1}"]))
+        expected = relu(expected + dense(y, layers[f"Dense_{2 * block + 1}"]))
     assert expected.shape == (4, 3, 3, 8)
     np.testing.assert_allclose(np.asarray(jax.jit(encoder.apply)(params, x)), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_logit_of_a_move_is_the_output_of_its_origins_plane_on_its_target(features: jax.Array) -> None:
+def test_logit_of_a_move_is_the_output_of_its_origins_plane_on_its_target(features: np.ndarray) -> None:
     env = jaxgames.make("chinese_checkers_diamond(size=3, pieces=1)")
     heads = Policy.of(env, "shared", "resnet(channels=4, value_size=5)").network.heads
     params = perturbed(jax.jit(heads.init)(jax.random.key(1), features))
     layers = params["params"]
     logits, values = jax.device_get(jax.jit(heads.apply)(params, features))
-    planes = convolved(jax.nn.relu(convolved(features, layers["Convolution_0"])), layers["Convolution_1"])
+    planes = convolved(relu(convolved(features, layers["Convolution_0"])), layers["Convolution_1"])
     assert planes.shape == (2, 3, 3, 9)
     for origin, target in np.ndindex(9, 9):
         expected = planes[:, target // 3, target % 3, origin]
         np.testing.assert_allclose(logits[:, 9 * origin + target], expected, rtol=1e-4, atol=1e-5)
-    hidden = jax.nn.relu(dense(features.reshape(2, -1), layers["Dense_0"]))
-    np.testing.assert_allclose(values, jnp.tanh(dense(hidden, layers["Dense_1"])[:, 0]), rtol=1e-4, atol=1e-5)
+    hidden = relu(dense(features.reshape(2, -1), layers["Dense_0"]))
+    np.testing.assert_allclose(values, np.tanh(dense(hidden, layers["Dense_1"])[:, 0]), rtol=1e-4, atol=1e-5)
 
 
-def test_action_without_a_cell_has_a_dense_layer_on_the_mean_of_the_cells(features: jax.Array) -> None:
+def test_action_without_a_cell_has_a_dense_layer_on_the_mean_of_the_cells(features: np.ndarray) -> None:
     heads = CellHeads(num_actions=4, cell=(2, -1, 0, 8), plane=(1, 0, 0, 1), value_size=2, value="linear")
     params = perturbed(jax.jit(heads.init)(jax.random.key(1), features))
     layers = params["params"]
     logits, values = jax.device_get(jax.jit(heads.apply)(params, features))
-    x = jax.nn.relu(convolved(features, layers["Convolution_0"]))
+    x = relu(convolved(features, layers["Convolution_0"]))
     planes = convolved(x, layers["Convolution_1"]).reshape(2, 9, 2)
     other = dense(x.mean((1, 2)), layers["Dense_2"])[:, 0]
-    expected = jnp.stack([planes[:, 2, 1], other, planes[:, 0, 0], planes[:, 8, 1]], axis=1)
+    expected = np.stack([planes[:, 2, 1], other, planes[:, 0, 0], planes[:, 8, 1]], axis=1)
     np.testing.assert_allclose(logits, expected, rtol=1e-4, atol=1e-5)
-    hidden = jax.nn.relu(dense(features.reshape(2, -1), layers["Dense_0"]))
+    hidden = relu(dense(features.reshape(2, -1), layers["Dense_0"]))
     np.testing.assert_allclose(values, dense(hidden, layers["Dense_1"])[:, 0], rtol=1e-4, atol=1e-5)
 
 
-def test_game_without_cells_has_a_dense_policy(features: jax.Array) -> None:
+def test_game_without_cells_has_a_dense_policy(features: np.ndarray) -> None:
     heads = CellHeads(num_actions=7, cell=None, plane=None, value_size=2, value="tanh")
     params = perturbed(jax.jit(heads.init)(jax.random.key(1), features))
     layers = params["params"]
     logits, _ = jax.device_get(jax.jit(heads.apply)(params, features))
-    x = jax.nn.relu(convolved(features, layers["Convolution_0"]))
-    planes = jax.nn.relu(dense(x, layers["Dense_2"])).reshape(2, -1)
+    x = relu(convolved(features, layers["Convolution_0"]))
+    planes = relu(dense(x, layers["Dense_2"])).reshape(2, -1)
     np.testing.assert_allclose(logits, dense(planes, layers["Dense_3"]), rtol=1e-4, atol=1e-5)

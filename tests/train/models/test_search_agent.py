@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from jaxgames.agents import analyse
+from jaxgames.wrappers import AutoResetState, auto_reset
 from tests.helpers.sticks import Sticks
 from train import agents
 from train.alphazero import AlphaZero
@@ -127,6 +128,23 @@ def test_finished_board_has_no_probabilities_and_values_of_zero(learner: PPO, pa
     assert not np.asarray(values).any()
 
 
+def test_agent_plays_the_live_boards_of_an_env_that_restarts(learner: PPO, params: Any, boards: Any) -> None:
+    """The flags are those of the last step, which ended a game on every board."""
+    restarted = AutoResetState(
+        current_player=boards.current_player,
+        rewards=boards.rewards,
+        terminated=jnp.ones(18, bool),
+        truncated=boards.truncated,
+        board=boards,
+        before_reset=boards,
+    )
+    players: tuple[Any, ...] = (learner.agent(params, simulations=16), learner.agent(params))
+    for agent in players:
+        restarting = dataclasses.replace(agent, env=auto_reset(GAME))
+        np.testing.assert_array_equal(restarting.act(key(0), restarted), agent.act(key(0), boards))
+        jax.tree.map(np.testing.assert_array_equal, analyse(restarting, restarted), analyse(agent, boards))
+
+
 def test_agents_that_differ_in_their_arrays_share_one_program(learner: PPO, params: Any) -> None:
     first, second = (learner.agent(params, temperature, simulations=16) for temperature in (0.5, 2.0))
     assert jax.tree.structure(first) == jax.tree.structure(second)
@@ -150,6 +168,8 @@ def test_text_of_a_run_takes_simulations_and_the_rule_of_the_search(
     assert puct.config.policy == "puct"
     for text in (folder, f"{folder}(simulations=0)"):
         assert isinstance(agents.make(text, GAME), PolicyAgent)
+    with pytest.raises(ValueError, match=r"was trained on sticks\(.*\), not on auto_reset\(sticks"):
+        agents.make(f"{folder}(simulations=4)", auto_reset(GAME))
     for text, message in (
         ("simulations=-1", "simulations must be an integer from 1"),
         ("simulations=16, search=minimax", "search must be .*'gumbel', 'puct'.*, not 'minimax'"),

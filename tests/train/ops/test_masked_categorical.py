@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from train.ops.masked_categorical import MASKED_LOGIT, log_prob_and_entropy, sample_and_log_prob
+from jaxgames.sampling import MASKED_LOGIT
+from train.ops.masked_categorical import log_prob_and_entropy, sample_and_log_prob
 
 ROWS, ACTIONS = 40, 37
 
@@ -30,22 +31,39 @@ def rows(seed: int, scale: float) -> tuple[jax.Array, jax.Array, jax.Array]:
     return jnp.asarray(logits, jnp.float32), jnp.asarray(mask), jnp.asarray(action, jnp.int32)
 
 
+judged: Any = jax.jit(log_prob_and_entropy)
+
+
+@jax.jit
+def gradients(
+    logits: jax.Array, mask: jax.Array, action: jax.Array, weight: float = 1.0
+) -> tuple[jax.Array, jax.Array]:
+    """Those of the weighted sum of the log-probabilities, and of that of the entropies."""
+    of_log_prob, of_entropy = (
+        jax.grad(lambda x, part=part: weight * log_prob_and_entropy(x, mask, action)[part].sum())(logits)
+        for part in (0, 1)
+    )
+    return of_log_prob, of_entropy
+
+
 def weighed(judge: Callable[..., Any], logits: jax.Array, mask: jax.Array, action: jax.Array) -> jax.Array:
     """Every row's two results with weights of their own, signs included."""
     log_prob, entropy = judge(logits, mask, action)
     return jnp.dot(jnp.linspace(-1, 2, ROWS), log_prob) + jnp.dot(jnp.linspace(3, -1, ROWS), entropy)
 
 
+gradient_of: Any = jax.jit(jax.grad(weighed, argnums=1), static_argnums=0)
+
+
 def test_two_legal_actions_have_the_values_computed_by_hand() -> None:
     """Logits log 1 and log 3: probabilities 1/4 and 3/4, beside an illegal action that would outweigh them."""
     logits, mask = jnp.log(jnp.array([[1.0, 1e6, 3.0]])), jnp.array([[True, False, True]])
-    log_prob, entropy = log_prob_and_entropy(logits, mask, jnp.array([2]))
+    log_prob, entropy = judged(logits, mask, jnp.array([2]))
     h = -(0.25 * np.log(0.25) + 0.75 * np.log(0.75))
     np.testing.assert_allclose(log_prob, [np.log(0.75)], rtol=1e-6)
     np.testing.assert_allclose(entropy, [h], rtol=1e-6)
-    of_log_prob = jax.grad(lambda x: log_prob_and_entropy(x, mask, jnp.array([2]))[0].sum())(logits)
+    of_log_prob, of_entropy = gradients(logits, mask, jnp.array([2]))
     np.testing.assert_allclose(of_log_prob, [[-0.25, 0, 0.25]], rtol=1e-6)
-    of_entropy = jax.grad(lambda x: log_prob_and_entropy(x, mask, jnp.array([2]))[1].sum())(logits)
     slope = -0.25 * (np.log(0.25) + h)
     np.testing.assert_allclose(of_entropy, [[slope, 0, -slope]], rtol=1e-5)
 
@@ -53,19 +71,16 @@ def test_two_legal_actions_have_the_values_computed_by_hand() -> None:
 @pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
 def test_values_and_gradients_equal_those_of_distrax(scale: float) -> None:
     given = rows(0, scale)
-    for found, expected in zip(jax.jit(log_prob_and_entropy)(*given), by_distrax(*given), strict=True):
+    for found, expected in zip(judged(*given), by_distrax(*given), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=3e-5)
-    found, expected = (
-        jax.jit(jax.grad(weighed, argnums=1), static_argnums=0)(judge, *given)
-        for judge in (log_prob_and_entropy, by_distrax)
-    )
+    found, expected = (gradient_of(judge, *given) for judge in (log_prob_and_entropy, by_distrax))
     assert float(jnp.abs(expected).max()) > 0.1
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
 
 
 def test_illegal_actions_have_no_gradient() -> None:
     logits, mask, action = rows(1, 1.0)
-    gradient = jax.grad(weighed, argnums=1)(log_prob_and_entropy, logits, mask, action)
+    gradient = gradient_of(log_prob_and_entropy, logits, mask, action)
     assert not np.asarray(gradient)[~np.asarray(mask)].any()
     assert np.asarray(gradient)[np.asarray(mask).sum(-1) > 1].any(-1).all()
 
@@ -73,21 +88,21 @@ def test_illegal_actions_have_no_gradient() -> None:
 def test_single_legal_action_is_certain_for_any_logit() -> None:
     mask = jnp.eye(3, dtype=jnp.bool_)
     logits, action = jnp.array([[-500.0, 9, 9], [0, 0, 0], [1e6, 1e6, 7]]), jnp.arange(3)
-    log_prob, entropy = log_prob_and_entropy(logits, mask, action)
+    log_prob, entropy = judged(logits, mask, action)
     assert log_prob.tolist() == entropy.tolist() == [0, 0, 0]
-    gradient = jax.grad(lambda x: sum(y.sum() for y in log_prob_and_entropy(x, mask, action)))(logits)
-    np.testing.assert_array_equal(gradient, np.zeros((3, 3)))
+    np.testing.assert_array_equal(gradients(logits, mask, action), np.zeros((2, 3, 3)))
 
 
 def test_row_without_a_legal_action_is_finite_and_has_no_gradient() -> None:
     """Nor does an illegal action that is asked for get a gradient of its own."""
     mask = jnp.array([[False, False], [True, False]])
     logits, action = jnp.array([[1.0, 2.0], [3.0, 4.0]]), jnp.array([1, 1])
-    log_prob, entropy = log_prob_and_entropy(logits, mask, action)
+    log_prob, entropy = judged(logits, mask, action)
     assert log_prob.tolist() == [MASKED_LOGIT, MASKED_LOGIT]
     assert entropy.tolist() == [0, 0]
-    gradient = jax.grad(lambda x: 50 * sum(y.sum() for y in log_prob_and_entropy(x, mask, action)))(logits)
-    np.testing.assert_array_equal(gradient, [[0, 0], [-50, 0]])  # as of distrax: the softmax's part of log p
+    of_log_prob, of_entropy = gradients(logits, mask, action, 50.0)
+    np.testing.assert_array_equal(of_log_prob, [[0, 0], [-50, 0]])  # as of distrax: the softmax's part of log p
+    np.testing.assert_array_equal(of_entropy, np.zeros((2, 2)))
 
 
 def test_sampled_action_is_legal_and_has_its_log_probability() -> None:
@@ -95,7 +110,7 @@ def test_sampled_action_is_legal_and_has_its_log_probability() -> None:
     action, log_prob = jax.jit(sample_and_log_prob)(jax.random.key(0), logits, mask)
     assert np.asarray(mask)[np.arange(ROWS), action].all()
     np.testing.assert_allclose(log_prob, by_distrax(logits, mask, action)[0], rtol=1e-4, atol=3e-5)
-    np.testing.assert_allclose(log_prob, log_prob_and_entropy(logits, mask, action)[0], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(log_prob, judged(logits, mask, action)[0], rtol=1e-6, atol=1e-6)
 
 
 def test_actions_are_sampled_in_proportion_to_their_probabilities() -> None:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from train.ops.masked_categorical import MASKED_LOGIT
+from jaxgames.sampling import MASKED_LOGIT
 from train.ops.masked_categorical_distrax import MaskedCategorical
 
 pytestmark = pytest.mark.slow  # tests/train/ops/test_masked_categorical.py compares the values with distrax's, too
