@@ -29,10 +29,9 @@ from jaxgames._checks import check_choice, host_int32
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.host import host
-from jaxgames.interop.gymnasium_parts import draw_words, game_of, gym, key_of, spaces_of
+from jaxgames.interop.gymnasium_parts import draw_words, gym, key_of, spaces_of
 from jaxgames.interop.gymnasium_vector import SeatVectorEnv as SeatVectorEnv
-from jaxgames.interop.seat_play import Episode, Seat, SeatPlay, advance, against, begin
-from jaxgames.registry import list_games
+from jaxgames.interop.seat_play import Episode, Seat, SeatPlay, advance, against, begin, game_of, games_by_id
 
 HAS_PIXELS = all(importlib.util.find_spec(package) for package in ("resvg_py", "PIL"))  # the extra `render`
 RENDER_MODES = ["ansi", "rgb_array"] if HAS_PIXELS else ["ansi"]
@@ -191,13 +190,11 @@ def _seen(play: SeatPlay, episode: Episode, reward: jax.Array) -> tuple[Episode,
 
 
 def register_envs() -> None:
-    """Registers `jaxgames/<Game>-v0` for every game of `jaxgames.list_games()` that has no id yet.
+    """Registers `jaxgames/<Game>-v0` for every game of `jaxgames.list_games()` that has no id in Gymnasium yet.
 
-    Importing this module calls it. Call it again after `jaxgames.register` to give a game of your own an id. The words
-    of a game's id are joined with capitals: `jaxgames/ChineseCheckersDiamond-v0`.
+    Importing this module calls it. Call it again after `jaxgames.register` to give a game of your own an id.
     """
-    for game in list_games():
-        id = f"jaxgames/{''.join(word.capitalize() for word in game.split('_'))}-v0"
+    for id, game in games_by_id().items():
         if id not in gym.registry:
             gym.register(
                 id,

@@ -1,13 +1,11 @@
 """What one board and a batch of boards have in common as environments of Gymnasium: spaces, seeds, actions."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
 from jaxgames.env import Env
-from jaxgames.registry import as_env, make
 
 try:
     import gymnasium as gym
@@ -15,18 +13,6 @@ except ImportError as error:
     raise ImportError('Gymnasium is missing; install it with: pip install "jaxgames[gymnasium]"') from error
 
 WORDS_PER_SEED = 2  # uint32 numbers that make one PRNG key
-
-
-def game_of(env_or_id: Env[Any] | str, parameters: Mapping[str, Any]) -> Env[Any]:
-    """Returns the env, or the one of a text with further parameters, as `gym.make` gives them by keyword.
-
-    Raises TypeError for an env with parameters, and what `as_env` and `make` raise.
-    """
-    if not parameters:
-        return as_env(env_or_id)
-    if isinstance(env_or_id, str):
-        return make(env_or_id, **parameters)
-    raise TypeError(f"{', '.join(parameters)}: parameters go with a text such as 'dots_and_boxes', not with an env")
 
 
 def spaces_of(env: Env[Any]) -> tuple[gym.Space[Any], gym.Space[Any]]:

@@ -26,8 +26,8 @@ from gymnasium.utils import seeding
 from jaxgames._checks import INT32, ParameterError, check_choice, check_int
 from jaxgames.agents import Agent
 from jaxgames.env import Env
-from jaxgames.interop.gymnasium_parts import draw_words, game_of, gym, key_of, spaces_of
-from jaxgames.interop.seat_play import Episode, Seat, SeatPlay, advance, against, begin
+from jaxgames.interop.gymnasium_parts import draw_words, gym, key_of, spaces_of
+from jaxgames.interop.seat_play import Episode, Seat, SeatPlay, advance, against, begin, game_of
 
 AutoresetMode = gym.vector.AutoresetMode
 

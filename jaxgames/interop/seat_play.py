@@ -19,6 +19,7 @@ The functions take one board: put `jax.vmap` around them for a batch. A batch is
 """
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -30,6 +31,7 @@ from jaxgames import agents
 from jaxgames._checks import ParameterError, ParameterTypeError, check_int
 from jaxgames.agents import Agent
 from jaxgames.env import Env, State
+from jaxgames.registry import as_env, list_games, make
 
 RANDOM_SEAT = -1  # as a number: the seat is drawn at every reset
 
@@ -159,6 +161,26 @@ def against(env: Env[Any], seat: Seat, opponent: str | Agent) -> SeatPlay:
             "PettingZoo adapter"
         )
     return SeatPlay(env, np.int32(number), agent)
+
+
+def game_of(env_or_id: Env[Any] | str, parameters: Mapping[str, Any]) -> Env[Any]:
+    """Returns the env, or the one of a text and the parameters that other libraries give by keyword.
+
+    Raises TypeError for an env with parameters, and what `as_env` and `make` raise.
+    """
+    if not parameters:
+        return as_env(env_or_id)
+    if isinstance(env_or_id, str):
+        return make(env_or_id, **parameters)
+    raise TypeError(f"{', '.join(parameters)}: parameters go with a text such as 'dots_and_boxes', not with an env")
+
+
+def games_by_id() -> dict[str, str]:
+    """Returns the games of `jaxgames.list_games()` by their ids in other libraries, `jaxgames/<Game>-v0`.
+
+    The words of a game's name are joined with capitals: `jaxgames/ChineseCheckersDiamond-v0`.
+    """
+    return {f"jaxgames/{''.join(map(str.capitalize, game.split('_')))}-v0": game for game in list_games()}
 
 
 # -- episodes, each with its own keys ------------------------------------------------------------------------------
