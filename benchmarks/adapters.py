@@ -4,12 +4,19 @@
     python -m benchmarks.adapters --games checkers --adapters host pettingzoo
 
 Every side chooses uniformly among the legal actions, and asks for the mover's observation and mask at every step, as
-its library does. A step is one submove on one board. The sides take turns, so whatever slows the machine for a while
+its library does. A step is one submove on one board. In `gymnasium` and `gymnax` it is one submove of the agent's seat
+and those of its random opponents that follow, so it is about as much work as one submove per seat. The sides take
+turns, so whatever slows the machine for a while
 slows all of them. The first row, `jaxgames`, is the loop of benchmarks/random_play.py: many boards on one device.
 
     steps/s            median over the rounds, with the spread
     steps/CPU s        the same per second of processor time, which also holds on a busy machine
     native is faster   the speed of `jaxgames` divided by that of the row, median over the rounds
+
+    python -m benchmarks.adapters --no-async-dispatch
+
+has JAX run a program in the thread that calls it, where it would otherwise wake another thread and wait for it. With
+one board the waiting takes longer than the program.
 
     python -m benchmarks.adapters --published FOLDER
 
@@ -27,6 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -39,6 +47,7 @@ from jaxgames.host import host
 Play = Callable[[], int]  # plays for a while and returns the number of steps
 MakePlay = Callable[[jaxgames.Env[Any], int], Play]  # (env, boards); an adapter of one board ignores the second
 STEPS_PER_CALL = 200  # of an adapter that plays one board, between two looks at the clock
+VECTOR_STEPS_PER_CALL = 20  # of each board of an adapter that plays many
 NATIVE, PUBLISHED = "jaxgames", "published environment"
 
 
@@ -84,6 +93,82 @@ def play_aec(env: Any) -> Play:
             env.step(None if over else choose(observation["action_mask"]))
             steps += not over
         return steps
+
+    return play
+
+
+def play_gymnasium(env: jaxgames.Env[Any], boards: int) -> Play:
+    """Random play of one seat on `jaxgames.interop.gymnasium.SeatEnv`."""
+    from jaxgames.interop.gymnasium import SeatEnv
+
+    seat, choose = SeatEnv(env), random_choice()
+    _, info = seat.reset(seed=0)
+
+    def play() -> int:
+        nonlocal info
+        for _ in range(STEPS_PER_CALL):
+            _, _, terminated, truncated, info = seat.step(choose(info["action_mask"]))
+            if terminated or truncated:
+                _, info = seat.reset()
+        return STEPS_PER_CALL
+
+    return play
+
+
+def play_gymnasium_vector(env: jaxgames.Env[Any], boards: int, output: Any) -> Play:
+    """Random play of one seat on the boards of `SeatVectorEnv`; with output="jax" nothing leaves the device."""
+    from jaxgames.interop.gymnasium import SeatVectorEnv
+
+    seats = SeatVectorEnv(env, boards, output=output)
+    rng, key = np.random.default_rng(0), jax.random.key(0)
+    on_device = jax.jit(lambda key, mask: jax.vmap(jaxgames.random_action)(jax.random.split(key, boards), mask > 0))
+    _, infos = seats.reset(seed=0)
+
+    def play() -> int:
+        nonlocal infos, key
+        for _ in range(VECTOR_STEPS_PER_CALL):
+            mask = infos["action_mask"]
+            if output == "jax":
+                key, subkey = jax.random.split(key)
+                actions = on_device(subkey, mask)
+            else:
+                actions = (mask * rng.random(mask.shape, np.float32)).argmax(-1)
+            infos = seats.step(actions)[-1]
+        jax.block_until_ready(infos)
+        return VECTOR_STEPS_PER_CALL * boards
+
+    return play
+
+
+def play_gymnax(env: jaxgames.Env[Any], boards: int) -> Play:
+    """Random play of one seat on many boards of `jaxgames.interop.gymnax.SeatEnv`, in one `jax.lax.scan`."""
+    from jaxgames.interop.gymnax import SeatEnv
+
+    seat = SeatEnv(env)
+
+    def step(key: jax.Array, state: Any, params: Any) -> tuple[Any, jax.Array]:
+        action_key, step_key = jax.random.split(key)
+        action = jaxgames.random_action(action_key, seat.action_mask(state))
+        observation, state, reward, *_ = seat.step(step_key, state, action, params)
+        return state, reward + observation.sum()
+
+    @jax.jit
+    def steps(key: jax.Array, states: Any, params: Any) -> Any:
+        def body(states: Any, key: jax.Array) -> Any:
+            return jax.vmap(step, in_axes=(0, 0, None))(jax.random.split(key, boards), states, params)
+
+        states, seen = jax.lax.scan(body, states, jax.random.split(key, VECTOR_STEPS_PER_CALL))
+        return states, seen.sum()
+
+    params = seat.default_params
+    key = jax.random.key(0)
+    _, states = jax.vmap(seat.reset, in_axes=(0, None))(jax.random.split(key, boards), params)
+
+    def play() -> int:
+        nonlocal key, states
+        key, subkey = jax.random.split(key)
+        states, _ = jax.block_until_ready(steps(subkey, states, params))
+        return VECTOR_STEPS_PER_CALL * boards
 
     return play
 
@@ -144,6 +229,10 @@ ADAPTERS: dict[str, MakePlay] = {
     "host": play_host,
     "pettingzoo": play_pettingzoo,
     "pettingzoo(spaces=published)": functools.partial(play_pettingzoo, spaces="published"),
+    "gymnasium": play_gymnasium,
+    "gymnasium(vector)": functools.partial(play_gymnasium_vector, output="numpy"),
+    "gymnasium(vector, output=jax)": functools.partial(play_gymnasium_vector, output="jax"),
+    "gymnax": play_gymnax,
     "pgx": play_pgx,
     "jaxmarl": play_jaxmarl,
 }
@@ -193,6 +282,8 @@ class Arguments(harness.BenchmarkArguments):
     """Turns of each side."""
     seconds: float = 2.0
     """Length of a turn."""
+    async_dispatch: bool = True
+    """Whether programs for a CPU run in a thread of their own, as is usual in JAX."""
     published: Path | None = None
     """A checkout of the published environment."""
 
@@ -210,13 +301,15 @@ def measure_adapters(arguments: Arguments) -> dict[str, Any]:
         raise ValueError("boards and rounds must be positive, and seconds must not be negative")
     if arguments.published and not arguments.published.is_dir():
         raise ValueError(f"published must be a folder, and {str(arguments.published)!r} is none")
+    jax.config.update("jax_cpu_enable_async_dispatch", arguments.async_dispatch)  # has an effect before JAX starts
     envs = [jaxgames.make(game) for game in arguments.games]
     games: list[dict[str, Any]] = []
     for env in envs:
         rows = measure_game(env, arguments)
         games.append({"game": str(env), "rows": rows})
         harness.log(harness.markdown_table([str(env), "steps/s", "steps/CPU s", "native is faster"], map(cells, rows)))
-    return {"games": games, "boards": arguments.boards, "seconds_per_turn": arguments.seconds, **harness.stamp()}
+    settings = {name: getattr(arguments, name) for name in ("boards", "rounds", "seconds", "async_dispatch")}
+    return {"games": games, **settings, **harness.stamp()}
 
 
 class Turn(NamedTuple):
