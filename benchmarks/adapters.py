@@ -35,12 +35,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
 from benchmarks import harness, random_play
-from benchmarks.peer_process import pgx_functions
+from benchmarks.foreign_envs import PlayingJaxMARL, pgx_functions
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.host import host
 
@@ -186,43 +185,6 @@ def play_jaxmarl(env: jaxgames.Env[Any], boards: int) -> Play:
     from jaxgames.interop.jaxmarl import JaxMARLEnv
 
     return random_play.rollout(PlayingJaxMARL(JaxMARLEnv(env)), boards, random_play.MIN_STEPS_PER_CALL)
-
-
-class JaxMARLBoard(NamedTuple):
-    """The results of the last step of an env of JaxMARL."""
-
-    state: Any
-    observations: Any  # by agent
-    rewards: Any
-    current_player: Any
-
-
-class PlayingJaxMARL:
-    """An env of JaxMARL, which restarts finished boards, behind the functions of `jaxgames.Env`."""
-
-    def __init__(self, env: Any) -> None:
-        self._env = env
-
-    def init(self, key: Any) -> JaxMARLBoard:
-        observations, state = self._env.reset(key)
-        return self._board(observations, state, dict.fromkeys(self._env.agents, jnp.float32(0)))
-
-    def step(self, board: JaxMARLBoard, action: Any, key: Any) -> JaxMARLBoard:
-        joint = dict.fromkeys(self._env.agents, action)  # only the mover's counts
-        observations, state, rewards, _, _ = self._env.step(key, board.state, joint)
-        return self._board(observations, state, rewards)
-
-    def observe(self, board: JaxMARLBoard) -> Any:
-        return self._stacked(board.observations)
-
-    def legal_action_mask(self, board: JaxMARLBoard) -> Any:
-        return self._stacked(self._env.get_avail_actions(board.state))[board.current_player]
-
-    def _board(self, observations: Any, state: Any, rewards: Any) -> JaxMARLBoard:
-        return JaxMARLBoard(state, observations, self._stacked(rewards), state.board.current_player)
-
-    def _stacked(self, by_agent: Any) -> Any:
-        return jnp.stack([by_agent[agent] for agent in self._env.agents])
 
 
 ADAPTERS: dict[str, MakePlay] = {

@@ -111,29 +111,9 @@ def pgx_env(game: str) -> tuple[Any, Any]:
     """A game of Pgx behind the functions of `jaxgames.Env`, without restarts and with Pgx's own restarts."""
     import pgx
 
+    from benchmarks.foreign_envs import pgx_functions
+
     return pgx_functions(pgx.make(game))  # pyright: ignore[reportArgumentType]  # any name, not only Pgx's literals
-
-
-def pgx_functions(env: Any) -> tuple[Any, Any]:
-    """Any env with Pgx's interface behind the functions of `jaxgames.Env`, without restarts and with Pgx's own."""
-    from pgx.experimental import auto_reset
-
-    class Bare:
-        init = staticmethod(env.init)
-        step = staticmethod(env.step)
-
-        @staticmethod
-        def observe(state: Any) -> Any:
-            return state.observation  # written by the step
-
-        @staticmethod
-        def legal_action_mask(state: Any) -> Any:
-            return state.legal_action_mask
-
-    class Playing(Bare):
-        step = staticmethod(auto_reset(env.step, env.init))
-
-    return Bare, Playing
 
 
 def compile_time(env: Any, batch: int) -> float:
