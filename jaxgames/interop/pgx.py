@@ -99,7 +99,12 @@ class PgxState(core.State):
 
 
 class PgxEnv(core.Env):
-    """A game of jaxgames as a `pgx.Env`. Envs with the same arguments are equal and hashable."""
+    """A game of jaxgames as a `pgx.Env`. Envs with the same arguments are equal and hashable.
+
+    Attributes:
+      unwrapped: the game.
+      truncation, shuffle_players: the arguments.
+    """
 
     def __init__(
         self,
@@ -121,9 +126,9 @@ class PgxEnv(core.Env):
         super().__init__()
         check_choice("truncation", truncation, TRUNCATIONS)
         check_choice("shuffle_players", shuffle_players, (False, True))
-        self.unwrapped = as_env(env_or_id)
-        self.truncation = truncation
-        self.shuffle_players = shuffle_players
+        self.unwrapped: Env[Any] = as_env(env_or_id)
+        self.truncation: str = truncation
+        self.shuffle_players: bool = shuffle_players
 
     @property
     def id(self) -> Any:
