@@ -110,26 +110,10 @@ def jaxgames_env(game: str) -> tuple[Any, Any]:
 def pgx_env(game: str) -> tuple[Any, Any]:
     """A game of Pgx behind the functions of `jaxgames.Env`, without restarts and with Pgx's own restarts."""
     import pgx
-    from pgx.experimental import auto_reset
 
-    env: Any = pgx.make(game)  # pyright: ignore[reportArgumentType]  # any name, not only Pgx's literals
+    from benchmarks.foreign_envs import pgx_functions
 
-    class Bare:
-        init = staticmethod(env.init)
-        step = staticmethod(env.step)
-
-        @staticmethod
-        def observe(state: Any) -> Any:
-            return state.observation  # written by the step
-
-        @staticmethod
-        def legal_action_mask(state: Any) -> Any:
-            return state.legal_action_mask
-
-    class Playing(Bare):
-        step = staticmethod(auto_reset(env.step, env.init))
-
-    return Bare, Playing
+    return pgx_functions(pgx.make(game))  # pyright: ignore[reportArgumentType]  # any name, not only Pgx's literals
 
 
 def compile_time(env: Any, batch: int) -> float:

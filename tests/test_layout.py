@@ -44,7 +44,7 @@ FLOORS = {
     ),
     "benchmarks": (
         ("harness",),
-        ("random_play",),
+        ("random_play", "foreign_envs"),
         ("peer_process",),
         ("search_sides",),
         (
