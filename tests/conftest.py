@@ -50,7 +50,7 @@ def pytest_sessionfinish() -> None:
 class ByFolder(LoadScopeScheduling):
     """Gives each folder, and each game, to one worker (`--dist loadgroup`), which compiles its programs once.
 
-    The marks of pytest-xdist 3.8 for this have no effect with pytest 9.2, whose names of tests cannot be changed.
+    pytest-xdist 3.8 has a mark for this, `xdist_group`, which changes the ids of tests. pytest 9.2 does not allow that.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -65,8 +65,9 @@ def group_of(nodeid: str) -> str:
     return game[1] if folder == "contract" and game else folder
 
 
+@pytest.hookimpl(optionalhook=True)  # `-p no:xdist` has no such hook
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
-    return ByFolder(config, log) if config.getvalue("dist") == "loadgroup" else None
+    return ByFolder(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 @pytest.fixture(autouse=True)
