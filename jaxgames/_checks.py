@@ -3,6 +3,7 @@
 The first part checks the parameters of a game, the second part the arguments of the functions of an env.
 """
 
+import contextlib
 import operator
 from collections.abc import Collection
 from typing import Any
@@ -73,12 +74,7 @@ def check_action(action: Any, num_actions: int) -> int:
     Raises TypeError unless it is an integer, ValueError unless it is from 0 to num_actions - 1.
     """
     expected = f"expected an action from 0 to {num_actions - 1}"
-    try:
-        number = operator.index(action)
-    except TypeError:
-        raise TypeError(f"{expected}, one integer, not {action!r}") from None
-    if isinstance(action, bool):
-        raise TypeError(f"{expected}, one integer, not {action!r}")
+    number = _one_integer(f"{expected}, one integer", action)
     if not 0 <= number < num_actions:
         raise ValueError(f"{expected}, not {number}")
     return number
@@ -104,8 +100,7 @@ def as_int32(name: str, value: Any) -> jax.Array:
             value = jnp.clip(value, max=INT32.max) if value.dtype.kind == "u" else jnp.clip(value, INT32.min, INT32.max)
         return value.astype(jnp.int32)
     number = int(value)
-    if not INT32.min <= number <= INT32.max:
-        raise ValueError(f"{name} must fit int32, and {number} does not")
+    _check_fits_int32(name, number)
     return jnp.int32(number)
 
 
@@ -114,15 +109,23 @@ def host_int32(name: str, value: Any) -> np.int32:
 
     Raises TypeError unless it is one integer, ValueError for a number outside int32.
     """
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be one integer, not {value!r}") from None
-    if isinstance(value, bool):
-        raise TypeError(f"{name} must be one integer, not {value!r}")
+    number = _one_integer(f"{name} must be one integer", value)
+    _check_fits_int32(name, number)
+    return np.int32(number)
+
+
+def _one_integer(expected: str, value: Any) -> int:
+    """Returns one integer of Python, numpy or JAX. Raises TypeError with the text `expected` for anything else."""
+    if not isinstance(value, bool):
+        with contextlib.suppress(TypeError):
+            return operator.index(value)
+    raise TypeError(f"{expected}, not {value!r}")
+
+
+def _check_fits_int32(name: str, number: int) -> None:
+    """Raises ValueError for a number outside int32."""
     if not INT32.min <= number <= INT32.max:
         raise ValueError(f"{name} must fit int32, and {number} does not")
-    return np.int32(number)
 
 
 def check_seat(player: Any, num_players: int) -> jax.Array:
