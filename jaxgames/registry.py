@@ -74,18 +74,24 @@ def parameters(id: str) -> list[inspect.Parameter]:
     return _games.parameters(id)
 
 
-def as_env(env_or_id: Env[Any] | str) -> Env[Any]:
+def as_env(env_or_id: Env[Any] | str, /, **parameters: Any) -> Env[Any]:
     """Returns the env itself, or the one that `make` makes of a text. Adapters to other libraries take both.
 
+    Args:
+      env_or_id: an env, or a text such as "chinese_checkers(size=2)".
+      **parameters: of the game, if `env_or_id` is a text.
+
     Raises:
-      TypeError: for anything else.
+      TypeError: for anything else, and for an env with parameters.
       ParameterError: (a ValueError) for a text that `make` refuses.
       ValueError: for an `auto_reset` env: it has no end of a game, which other libraries need.
     """
     if isinstance(env_or_id, str):
-        return make(env_or_id)
+        return make(env_or_id, **parameters)
     if not isinstance(env_or_id, Env):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
         raise TypeError(f"expected an env or a text such as 'chinese_checkers(size=2)', not {env_or_id!r}")
+    if parameters:
+        raise TypeError(f"{', '.join(parameters)}: parameters go with a text such as 'dots_and_boxes', not with an env")
     env: Any = env_or_id
     while isinstance(env, Wrapper):
         if isinstance(env, AutoReset):

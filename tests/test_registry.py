@@ -311,7 +311,12 @@ def test_module_is_refused_when_it_does_not_register_the_game(
 def test_env_or_text_becomes_an_env() -> None:
     env = Wrapper(jaxgames.make("chinese_checkers(size=1)"))
     assert as_env(env) is env
-    assert as_env("chinese_checkers(size=1)") == env.unwrapped
+    assert as_env("chinese_checkers(size=1)") == as_env("chinese_checkers", size=1) == env.unwrapped
+
+
+def test_parameters_go_with_a_text_and_not_with_an_env() -> None:
+    with pytest.raises(TypeError, match="size: parameters go with a text"):
+        as_env(ChineseCheckers(), size=1)
 
 
 @pytest.mark.parametrize("other", [3, None, ChineseCheckers, ("chinese_checkers",)])

@@ -8,8 +8,8 @@
     action = env.action_space.sample(info["action_mask"])
     observation, reward, terminated, truncated, info = env.step(action)
 
-A step is one submove of the seat and all submoves of the opponents that follow it. The reward is what the seat was
-paid in between. A seat that moves again within its turn gets its next board at once. Truncation stays apart from
+A step is one submove of the seat and all submoves of the opponents that follow it. The reward is what all these
+submoves paid the seat. A seat that moves again within its turn gets its next board at once. Truncation stays apart from
 termination.
 
 `SeatEnv` is one board on the CPU. `SeatVectorEnv` is many boards in one compiled program, on JAX's default device.
@@ -17,11 +17,9 @@ Importing this module registers the ids of all games, such as `jaxgames/DotsAndB
 `pip install "jaxgames[gymnasium]"`.
 """
 
-import importlib.util
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import render
@@ -31,10 +29,17 @@ from jaxgames.env import Env
 from jaxgames.host import host
 from jaxgames.interop.gymnasium_parts import draw_words, gym, key_of, spaces_of
 from jaxgames.interop.gymnasium_vector import SeatVectorEnv as SeatVectorEnv
-from jaxgames.interop.seat_play import Episode, Seat, SeatPlay, advance, against, begin, game_of, games_by_id
-
-HAS_PIXELS = all(importlib.util.find_spec(package) for package in ("resvg_py", "PIL"))  # the extra `render`
-RENDER_MODES = ["ansi", "rgb_array"] if HAS_PIXELS else ["ansi"]
+from jaxgames.interop.seat_play import (
+    Episode,
+    Seat,
+    SeatInfo,
+    SeatPlay,
+    against,
+    games_by_id,
+    reset_episode,
+    step_episode,
+)
+from jaxgames.registry import as_env
 
 Info = dict[str, Any]
 
@@ -57,7 +62,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
       game: the env of jaxgames.
     """
 
-    metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 2}  # noqa: RUF012  # as in gym.Env
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012  # as in gym.Env
 
     def __init__(
         self,
@@ -67,7 +72,8 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         render_mode: str | None = None,
         **parameters: Any,
     ) -> None:
-        """
+        """Makes the environment of one board.
+
         Args:
           env_or_id: a game, or its text for `jaxgames.make`.
           seat: from 0 to num_players - 1, or "random": drawn at every reset.
@@ -77,8 +83,8 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
 
         Raises TypeError and ValueError for wrong arguments, with what is allowed.
         """
-        self.game = game_of(env_or_id, parameters)
-        render_modes = RENDER_MODES if render.has_pictures(self.game) else ["ansi"]
+        self.game = as_env(env_or_id, **parameters)
+        render_modes = ["ansi", "rgb_array"] if render.has_pixels(self.game) else ["ansi"]
         if render_mode is not None:
             check_choice("render_mode", render_mode, render_modes)
         self.render_mode = render_mode
@@ -90,7 +96,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         self._mask: Any = None  # bool[num_actions], of the last call
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, Info]:
-        """Begins a game, and lets the opponents play until the seat's turn.
+        """Starts a game in which the opponents play until the seat's turn.
 
         Args:
           seed: of the random numbers of this and of all later games, until the next seed.
@@ -109,8 +115,8 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         else:
             with jax.default_device(self._device):
                 key = _key(draw_words(self.np_random))
-        self._episode, seen = _new_game(self._play, key)
-        return self._shown(jax.device_get(seen))
+        self._episode, seat_info = _new_game(self._play, key)
+        return self._observation_and_info(jax.device_get(seat_info))
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, Info]:
         """Plays one submove of the seat and those of the opponents that follow it. A finished game does not change.
@@ -123,10 +129,10 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
 
         Raises TypeError for an action that is not an integer, ResetNeeded before the first reset.
         """
-        self._episode, seen = _step(self._play, self._started(), host_int32("action", action))
-        seen = jax.device_get(seen)
-        observation, info = self._shown(seen)
-        return observation, float(seen.reward), bool(seen.terminated), bool(seen.truncated), info
+        self._episode, *results = _step(self._play, self._started(), host_int32("action", action))
+        seat_info, reward = jax.device_get(results)
+        observation, info = self._observation_and_info(seat_info)
+        return observation, float(reward), bool(seat_info.terminated), bool(seat_info.truncated), info
 
     def action_masks(self) -> np.ndarray:
         """Returns bool[num_actions], the legal actions; the name is that of sb3-contrib's `MaskablePPO`."""
@@ -148,43 +154,28 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
             raise gym.error.ResetNeeded("call reset() first")
         return self._episode
 
-    def _shown(self, seen: "Seen") -> tuple[np.ndarray, Info]:
-        """Returns the observation and info as new arrays that can be written to, and keeps the mask."""
-        self._mask = seen.action_mask
-        return seen.observation.astype(np.int8), {
-            "action_mask": seen.action_mask.astype(np.int8),
-            "seat": int(seen.seat),
-        }
-
-
-class Seen(NamedTuple):
-    """What a call returns: traced, or copied to the host at once."""
-
-    observation: Any  # bool[*observation_shape]
-    action_mask: Any  # bool[num_actions]
-    seat: Any  # int32[]
-    terminated: Any  # bool[]
-    truncated: Any  # bool[]
-    reward: Any  # float32[]
+    def _observation_and_info(self, seat_info: Any) -> tuple[np.ndarray, Info]:
+        """Returns the observation and info of a `SeatInfo` of numpy, as new arrays, and keeps the mask."""
+        self._mask = seat_info.action_mask
+        info = {"action_mask": seat_info.action_mask.astype(np.int8), "seat": int(seat_info.seat)}
+        return seat_info.observation.astype(np.int8), info
 
 
 _key = jax.jit(key_of)
 
 
 @jax.jit
-def _new_game(play: SeatPlay, key: jax.Array) -> tuple[Episode, Seen]:
-    """Returns a game that begins."""
-    return _seen(play, begin(play, key), jnp.float32(0))
+def _new_game(play: SeatPlay, key: jax.Array) -> tuple[Episode, SeatInfo]:
+    """Returns a new game and its public values."""
+    episode = reset_episode(play, key)
+    return episode, play.look(episode.state)
 
 
 @jax.jit
-def _step(play: SeatPlay, episode: Episode, action: jax.Array) -> tuple[Episode, Seen]:
-    """Returns the game after a step of the seat."""
-    return _seen(play, *advance(play, episode, action))
-
-
-def _seen(play: SeatPlay, episode: Episode, reward: jax.Array) -> tuple[Episode, Seen]:
-    return episode, Seen(*play.view(episode.state), reward)
+def _step(play: SeatPlay, episode: Episode, action: jax.Array) -> tuple[Episode, SeatInfo, jax.Array]:
+    """Returns the game after a step of the seat, its public values and the reward."""
+    episode, reward = step_episode(play, episode, action)
+    return episode, play.look(episode.state), reward
 
 
 # -- environments by name ------------------------------------------------------------------------------------------

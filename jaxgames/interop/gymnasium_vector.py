@@ -26,12 +26,13 @@ from jaxgames._checks import INT32, ParameterError, check_choice, check_int
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.interop.gymnasium_parts import draw_words, generator_of, gym, key_of, spaces_of
-from jaxgames.interop.seat_play import Episode, Seat, SeatPlay, advance, against, begin, game_of
+from jaxgames.interop.seat_play import Episode, Seat, SeatPlay, against, reset_episode, step_episode
+from jaxgames.registry import as_env
 
 AutoresetMode = gym.vector.AutoresetMode
 
 MAX_NUM_ENVS = 2**24
-WIDER = {np.float32: np.float64, np.int32: np.int64}  # types of numpy output, as those of Gymnasium's own environments
+WIDER = {np.float32: np.float64, np.int32: np.int64}  # numpy output has the types of Gymnasium's own environments
 
 Infos = dict[str, Any]
 
@@ -60,7 +61,8 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         output: Literal["numpy", "jax"] = "numpy",
         **parameters: Any,
     ) -> None:
-        """
+        """Makes the environment of a batch of boards.
+
         Args:
           env_or_id: a game, or its text for `jaxgames.make`.
           num_envs: number of boards.
@@ -74,7 +76,7 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         """
         check_int("num_envs", num_envs, 1, MAX_NUM_ENVS)
         check_choice("output", output, ("numpy", "jax"))
-        self.game = game_of(env_or_id, parameters)
+        self.game = as_env(env_or_id, **parameters)
         self.num_envs = num_envs
         self.single_observation_space, self.single_action_space = spaces_of(self.game)
         self.observation_space = gym.vector.utils.batch_space(self.single_observation_space, num_envs)
@@ -124,13 +126,13 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
           observations, rewards, terminations, truncations and infos.
 
         Raises TypeError and ValueError for actions of another type or shape, ResetNeeded before the first reset. With
-        AutoresetMode.DISABLED it raises ResetNeeded also for finished boards. Only with output="jax", which reads no
-        values, finished boards do not change and pay 0.
+        AutoresetMode.DISABLED it raises ResetNeeded for finished boards too. But output="jax" reads no values: there
+        finished boards do not change and pay 0.
         """
         boards, actions = self._started(), self._checked_actions(actions)
-        if self._mode is AutoresetMode.DISABLED and self._numpy and np.any(boards.done):
-            over = ", ".join(map(str, np.flatnonzero(boards.done)))
-            raise gym.error.ResetNeeded(f'boards {over} are finished: call reset(options={{"reset_mask": finished}})')
+        if self._mode is AutoresetMode.DISABLED and self._numpy and np.any(boards.over):
+            which = ", ".join(map(str, np.flatnonzero(boards.over)))
+            raise gym.error.ResetNeeded(f'boards {which} are finished: call reset(options={{"reset_mask": finished}})')
         self._boards, results, finals = _step(self._play, self._mode, boards, actions)
         rows, rewards, terminations, truncations = self._out(results)
         infos = _infos(rows)
@@ -212,7 +214,7 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
 
 def _checked_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    """Returns the mode that is given, or the one of a value. Raises ParameterError with the modes."""
+    """Returns the mode itself, or the one with a value. Raises ParameterError, which lists the modes."""
     try:
         return AutoresetMode(mode)
     except ValueError:
@@ -226,7 +228,7 @@ def _infos(rows: "Rows") -> Infos:
 
 
 def _with_flags(entries: Infos, filled: Any) -> Infos:
-    """Returns the entries, each followed by flags of its own, bool[num_envs], under its name with an underscore."""
+    """Returns the entries, and for each of them `filled`, bool[num_envs], under its name with an underscore."""
     flags = {f"_{name}": filled if isinstance(filled, jax.Array) else filled.copy() for name in entries}
     return entries | flags
 
@@ -240,7 +242,7 @@ class Boards:
     """A batch of games, each with its own random numbers."""
 
     episodes: Episode
-    done: jax.Array  # bool[num_envs], the last step finished the game, and it was not restarted since
+    over: jax.Array  # bool[num_envs], the last step finished the game, which was not restarted since
 
 
 class Rows(NamedTuple):
@@ -263,7 +265,7 @@ class Results(NamedTuple):
 @jax.jit
 def _start(play: SeatPlay, words: jax.Array) -> tuple[Boards, Rows]:
     """Returns new games with the keys of uint32[num_envs, 2], and what the seats see."""
-    episodes = jax.vmap(lambda each: begin(play, key_of(each)))(words)
+    episodes = jax.vmap(lambda each: reset_episode(play, key_of(each)))(words)
     everywhere = jnp.ones(words.shape[0], jnp.bool_)
     return Boards(episodes, ~everywhere), _rows(play, episodes, everywhere)
 
@@ -275,7 +277,7 @@ def _restart(
     """Returns the boards with new games where `which`; `seeded` ones have the keys of `words`, others continue."""
     keys = _where(seeded, jax.vmap(key_of)(words), boards.episodes.key)
     episodes = _renewed(play, keys, which, boards.episodes)
-    return Boards(episodes, boards.done & ~which), _rows(play, episodes, which)
+    return Boards(episodes, boards.over & ~which), _rows(play, episodes, which)
 
 
 @functools.partial(jax.jit, static_argnames="mode")
@@ -283,13 +285,12 @@ def _step(
     play: SeatPlay, mode: AutoresetMode, boards: Boards, actions: jax.Array
 ) -> tuple[Boards, Results, Rows | None]:
     """Returns the boards after a step, its results, and in SAME_STEP the last rows of the games that it finished."""
-    episodes, rewards = jax.vmap(functools.partial(advance, play))(boards.episodes, actions)
-    if mode is AutoresetMode.NEXT_STEP:
-        episodes = _renewed(play, boards.episodes.key, boards.done, episodes)
-        rewards = jnp.where(boards.done, 0.0, rewards)
+    episodes, rewards = jax.vmap(functools.partial(step_episode, play))(boards.episodes, actions)
     terminated, truncated = episodes.state.board.terminated, episodes.state.board.truncated
     if mode is AutoresetMode.NEXT_STEP:  # a new game that is over before the seat's turn ends with its first step
-        terminated, truncated = terminated & ~boards.done, truncated & ~boards.done
+        terminated, truncated = terminated & ~boards.over, truncated & ~boards.over
+        rewards = jnp.where(boards.over, 0.0, rewards)
+        episodes = _renewed(play, boards.episodes.key, boards.over, episodes)
     over = terminated | truncated
     finals = None
     if mode is AutoresetMode.SAME_STEP:
@@ -302,21 +303,21 @@ def _step(
 @jax.jit
 def _masks(play: SeatPlay, boards: Boards) -> jax.Array:
     """Returns bool[num_envs, num_actions]."""
-    return jax.vmap(play.view)(boards.episodes.state).action_mask
+    return jax.vmap(play.look)(boards.episodes.state).action_mask
 
 
 def _rows(play: SeatPlay, episodes: Episode, filled: jax.Array) -> Rows:
     """Returns what the seats see; infos are those of the boards that `filled` names."""
-    views = jax.vmap(play.view)(episodes.state)
-    infos = {"action_mask": views.action_mask.astype(jnp.int8), "seat": views.seat}
-    return Rows(views.observation.astype(jnp.int8), _where(filled, infos, jax.tree.map(jnp.zeros_like, infos)), filled)
+    seat_infos = jax.vmap(play.look)(episodes.state)
+    infos = {"action_mask": seat_infos.action_mask.astype(jnp.int8), "seat": seat_infos.seat}
+    infos = _where(filled, infos, jax.tree.map(jnp.zeros_like, infos))
+    return Rows(seat_infos.observation.astype(jnp.int8), infos, filled)
 
 
 def _renewed(play: SeatPlay, keys: jax.Array, which: jax.Array, episodes: Episode) -> Episode:
     """Returns the episodes with new games, made of `keys`, where `which`. It costs nothing if that is nowhere."""
-    return jax.lax.cond(
-        which.any(), lambda: _where(which, jax.vmap(functools.partial(begin, play))(keys), episodes), lambda: episodes
-    )
+    new = functools.partial(reset_episode, play)
+    return jax.lax.cond(which.any(), lambda: _where(which, jax.vmap(new)(keys), episodes), lambda: episodes)
 
 
 def _where(which: jax.Array, new: Any, old: Any) -> Any:

@@ -6,9 +6,9 @@
     mask = env.action_mask(state)
     observation, state, reward, terminated, truncated, info = env.step(key, state, action, params)
 
-A step is one submove of the seat and all submoves of the opponents that follow it. The reward is what the seat was
-paid in between. As in all environments of gymnax, `step` restarts finished games and keeps the last observation as
-`info["final_observation"]`. Put `jax.jit`, `jax.vmap` and `jax.lax.scan` around `reset` and `step`.
+A step is one submove of the seat and all submoves of the opponents that follow it. The reward is what all these
+submoves paid the seat. As in all environments of gymnax, `step` restarts finished games and keeps the last observation
+as `info["final_observation"]`. Put `jax.jit`, `jax.vmap` and `jax.lax.scan` around `reset` and `step`.
 
 gymnax has no masks of actions, so `action_mask` computes them from the state. An illegal action ends the game and
 pays -1. It needs gymnax: `pip install "jaxgames[gymnax]"`.
@@ -22,7 +22,8 @@ import jax.numpy as jnp
 
 from jaxgames.agents import Agent
 from jaxgames.env import Env
-from jaxgames.interop.seat_play import Seat, SeatPlay, SeatState, against, game_of, games_by_id
+from jaxgames.interop.seat_play import Seat, SeatPlay, SeatState, against, games_by_id
+from jaxgames.registry import as_env
 
 try:
     import gymnax
@@ -30,7 +31,6 @@ try:
     from gymnax.environments import environment, spaces
 except ImportError as error:
     raise ImportError('gymnax is missing; install it with: pip install "jaxgames[gymnax]"') from error
-
 
 UNLIMITED = 1_000_000  # `max_steps_in_episode` of a game whose `max_steps` is None
 
@@ -76,7 +76,8 @@ class SeatEnv(environment.Environment[Any, Any]):
     def __init__(
         self, env_or_id: Env[Any] | str, seat: Seat = 0, opponent: str | Agent = "random", **parameters: Any
     ) -> None:
-        """
+        """Makes the environment of one board.
+
         Args:
           env_or_id: a game, or its text for `jaxgames.make`.
           seat: from 0 to num_players - 1, or "random": drawn at every reset.
@@ -86,7 +87,7 @@ class SeatEnv(environment.Environment[Any, Any]):
         Raises TypeError and ValueError for wrong arguments, with what is allowed.
         """
         super().__init__()
-        self.game = game_of(env_or_id, parameters)
+        self.game = as_env(env_or_id, **parameters)
         self._play = against(self.game, seat, opponent)
 
     @property

@@ -7,16 +7,15 @@
         over = terminated or truncated
         env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
 
-One board is played on the host. For training with thousands of boards use the env itself, which is far faster.
+The environment plays one board on the host. To train with thousands of boards, use the env itself, which is far faster.
 
-Agent `player_k` is seat k. Actions and rewards are those of the env. One step is one submove: where the same seat moves
-again, `agent_selection` stays. An illegal action ends the game, as in the env: -1 for the offender, and the other seats
-share 1. Terminated and truncated games have their own flags. There is no parallel form, because seats take turns.
+Agent `player_k` has seat k. Actions and rewards are those of the env. One step is one submove: while the same seat
+moves, `agent_selection` stays. An illegal action ends the game, as in the env. It pays the offender -1, and the other
+seats share 1. Terminated and truncated games have their own flags. There is no parallel form, because seats take turns.
 
 It needs PettingZoo: `pip install "jaxgames[pettingzoo]"`.
 """
 
-import importlib.util
 from typing import Any, Literal, Protocol
 
 import jax
@@ -38,7 +37,7 @@ except ImportError as error:
 
 Spaces = Literal["dict", "published"]
 SPACES = ("dict", "published")
-FRAMES_PER_SECOND = 2  # for those who record videos of "rgb_array"
+FRAMES_PER_SECOND = 2  # of videos that are recorded from "rgb_array"
 
 
 class Layout(Protocol):
@@ -56,7 +55,7 @@ class Layout(Protocol):
         ...
 
     def action(self, state: Any, action: Any) -> Any:
-        """Returns the action of the env; for an illegal one any that is illegal."""
+        """Returns the action of the env. For an illegal action it is any illegal one."""
         ...
 
 
@@ -128,7 +127,7 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
         """Puts the board at the start.
 
         Args:
-          seed: makes the chances of a game of chance repeatable; other games ignore it.
+          seed: makes a game of chance repeatable; other games ignore it.
           options: ignored.
         """
         if self.game.needs_key and (seed is not None or self._key is None):
@@ -154,7 +153,7 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
         """
         mover = self.agent_selection
         if self.board_info.over:
-            self._was_dead_step(action)  # pyright: ignore[reportArgumentType]  # PettingZoo's type forgets None
+            self._was_dead_step(action)  # pyright: ignore[reportArgumentType]  # PettingZoo's type lacks None
             return
         self._cumulative_rewards[mover] = 0.0
         played = self._layout.action(self.board, action)
@@ -208,12 +207,12 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
         """Returns the position in notation, and which agent is to move or how the game ended."""
         outcome = self.game.outcome(self.board)
         if outcome.kind == "live":
-            said = f"{self.possible_agents[self.board_info.player]} to move"
+            status = f"{self.possible_agents[self.board_info.player]} to move"
+        elif outcome.winners:
+            status = f"{', '.join(self.possible_agents[seat] for seat in outcome.winners)} won: {outcome.reason}"
         else:
-            said = f"{outcome.kind}: {outcome.reason}"
-            if outcome.winners:
-                said = f"{', '.join(self.possible_agents[seat] for seat in outcome.winners)} won: {outcome.reason}"
-        return f"{self.game.to_string(self.board)}\n{said}"
+            status = f"{outcome.kind}: {outcome.reason}"
+        return f"{self.game.to_string(self.board)}\n{status}"
 
     def _next_key(self) -> jax.Array | None:
         """Returns a new key for a game of chance, None for the others."""
@@ -257,9 +256,8 @@ def aec_env(
 
 
 def render_modes(env: Env[Any]) -> list[str]:
-    """Returns the render modes of a game; "rgb_array" is one if the extra `render` is installed."""
-    drawn = render.has_pictures(env) and all(importlib.util.find_spec(package) for package in ("resvg_py", "PIL"))
-    return ["ansi", "rgb_array", "human"] if drawn else ["ansi", "human"]
+    """Returns the render modes of a game; "rgb_array" is one if its pictures can become pixels."""
+    return ["ansi", "rgb_array", "human"] if render.has_pixels(env) else ["ansi", "human"]
 
 
 def _observation_space(layout: Layout) -> Any:

@@ -4,22 +4,21 @@
     state = play.reset(key)                                 # the seat is to move
     state, reward = play.step(key, state, action)           # the seat is to move again, or the game is over
 
-A step is one submove of the seat and all submoves of the opponents that follow it:
+A step is one submove of the seat and all submoves of the opponents that follow it. Here are three steps; each of them
+leads from one bar to the next:
 
     seat        *           *   *               *
     opponent        o   o           o   o   o
                 |           |   |               |
-                the boards between which a step leads
 
-A seat that moves again after its own submove gets its next board at once. The reward of a step is what the seat was
-paid for its submove and for those of the opponents. So the rewards of an episode add up to the seat's return.
+A seat that moves again after its own submove gets its next board at once. The reward of a step is what all its submoves
+paid the seat. So the rewards of an episode add up to the seat's return.
 
 The functions take one board: put `jax.vmap` around them for a batch. A batch is as slow as its slowest board, because
 `jax.vmap` runs the loop of the opponents' submoves until it ends on every board.
 """
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -31,9 +30,9 @@ from jaxgames import agents
 from jaxgames._checks import ParameterError, ParameterTypeError, check_int
 from jaxgames.agents import Agent
 from jaxgames.env import Env, State
-from jaxgames.registry import as_env, list_games, make
+from jaxgames.registry import list_games
 
-RANDOM_SEAT = -1  # as a number: the seat is drawn at every reset
+RANDOM_SEAT = -1  # the value of `SeatPlay.seat` that draws a seat at every reset
 
 Seat = int | Literal["random"]
 
@@ -44,12 +43,12 @@ class SeatState:
     """A game of one seat: the board on which the seat is to move, or a finished one."""
 
     board: State
-    seat: jax.Array  # int32[], the seat that is played from outside
-    owed: jax.Array  # float32[], what the seat was paid before its first submove: part of the reward of its first step
+    seat: jax.Array  # int32[], the seat that the caller plays
+    owed: jax.Array  # float32[], what the seat was paid before its first submove; its first step pays it too
 
 
-class SeatView(NamedTuple):
-    """What the seat sees of a game."""
+class SeatInfo(NamedTuple):
+    """The public values of a game for the seat."""
 
     observation: jax.Array  # bool[*observation_shape], of the seat, also on a finished board
     action_mask: jax.Array  # bool[num_actions], the legal actions; all False on a finished board
@@ -68,7 +67,7 @@ class SeatPlay:
     """
 
     env: Env[Any] = field(metadata={"static": True})
-    seat: jax.Array | np.int32  # int32[], the seat that is played from outside; RANDOM_SEAT draws one at every reset
+    seat: jax.Array | np.int32  # int32[], the seat that the caller plays, or RANDOM_SEAT
     opponent: Agent  # of all other seats
 
     def reset(self, key: jax.Array) -> SeatState:
@@ -85,8 +84,8 @@ class SeatPlay:
     def step(self, key: jax.Array, state: SeatState, action: jax.Array | int) -> tuple[SeatState, jax.Array]:
         """Returns the game after one submove of the seat and those of the opponents that follow, and the reward.
 
-        An illegal action ends the game and pays -1. A finished game does not change. It pays 0, except once what the
-        seat was paid before its first submove.
+        An illegal action ends the game and pays -1. A finished game does not change and pays 0. But if it ended before
+        the first submove of the seat, the first step pays what the seat was paid there.
 
         Args:
           key: PRNG key, for the opponents and for a game of chance.
@@ -102,10 +101,10 @@ class SeatPlay:
         state = self._opponents_play(opponent_key, moved)
         return dataclasses.replace(state, owed=jnp.float32(0)), state.owed
 
-    def view(self, state: SeatState) -> SeatView:
-        """Returns the observation of the seat, its legal actions, and whether the game is over."""
+    def look(self, state: SeatState) -> SeatInfo:
+        """Returns the public values of a game: the observation of the seat, its legal actions and the flags."""
         board = state.board
-        return SeatView(
+        return SeatInfo(
             self.env.observe(board, state.seat),
             self.env.legal_action_mask(board),
             state.seat,
@@ -163,18 +162,6 @@ def against(env: Env[Any], seat: Seat, opponent: str | Agent) -> SeatPlay:
     return SeatPlay(env, np.int32(number), agent)
 
 
-def game_of(env_or_id: Env[Any] | str, parameters: Mapping[str, Any]) -> Env[Any]:
-    """Returns the env, or the one of a text and the parameters that other libraries give by keyword.
-
-    Raises TypeError for an env with parameters, and what `as_env` and `make` raise.
-    """
-    if not parameters:
-        return as_env(env_or_id)
-    if isinstance(env_or_id, str):
-        return make(env_or_id, **parameters)
-    raise TypeError(f"{', '.join(parameters)}: parameters go with a text such as 'dots_and_boxes', not with an env")
-
-
 def games_by_id() -> dict[str, str]:
     """Returns the games of `jaxgames.list_games()` by their ids in other libraries, `jaxgames/<Game>-v0`.
 
@@ -195,13 +182,13 @@ class Episode:
     state: SeatState
 
 
-def begin(play: SeatPlay, key: jax.Array) -> Episode:
+def reset_episode(play: SeatPlay, key: jax.Array) -> Episode:
     """Returns a new game. Its later keys are split from `key`."""
     key, subkey = jax.random.split(key)
     return Episode(key, play.reset(subkey))
 
 
-def advance(play: SeatPlay, episode: Episode, action: jax.Array | int) -> tuple[Episode, jax.Array]:
+def step_episode(play: SeatPlay, episode: Episode, action: jax.Array | int) -> tuple[Episode, jax.Array]:
     """Returns the game after a step of the seat, and the reward, float32[]; see `SeatPlay.step`."""
     key, subkey = jax.random.split(episode.key)
     state, reward = play.step(subkey, episode.state, action)

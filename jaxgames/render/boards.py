@@ -1,6 +1,7 @@
 """Functions that draw boards: `svg` for still pictures, `animate` for a game in motion."""
 
 import dataclasses
+import importlib.util
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -122,9 +123,9 @@ def animate(
     return Picture(document(drawing, [moving], 1, width, label), frames, seconds, drawing.theme.paper)
 
 
-def has_pictures(env: Env[Any]) -> bool:
-    """Returns whether `svg` and `animate` can draw a game; those of users have no pictures."""
-    return env.id in _DRAWINGS
+def has_pixels(env: Env[Any]) -> bool:
+    """Returns whether `Picture.pixels` works for a game: it has pictures, and the extra `render` is installed."""
+    return env.id in _DRAWINGS and all(importlib.util.find_spec(package) for package in ("resvg_py", "PIL"))
 
 
 def _drawing(env: Env[Any], theme: str, width: float) -> tuple[Env[Any], Drawing]:

@@ -1,8 +1,6 @@
 """One seat against an agent: whose submoves a step has, what it pays, and how games end for the seat."""
 
-import dataclasses
 import functools
-from dataclasses import dataclass
 from typing import Any
 
 import chex
@@ -13,17 +11,17 @@ import pytest
 
 import jaxgames
 from jaxgames import agents
-from jaxgames.interop.seat_play import SeatPlay, SeatState, against, game_of, games_by_id
+from jaxgames.interop.seat_play import SeatPlay, SeatState, against, games_by_id
 from tests.helpers.positions import compiled, start
 from tests.helpers.scripted_agents import OnHost, Taker
-from tests.helpers.sticks import LuckySticks, Sticks
+from tests.helpers.sticks import LuckySticks, ShortSticks, Sticks
 
 STICKS = Sticks(sticks=6)  # three seats; the one that takes the last stick is paid 1 by each other seat
 BOXES = jaxgames.make("dots_and_boxes(rows=1, cols=2, reward=boxes)")
 
 reset = jax.jit(SeatPlay.reset)
 step = jax.jit(SeatPlay.step)
-view = jax.jit(SeatPlay.view)
+look = jax.jit(SeatPlay.look)
 KEY = jax.random.key(0)
 
 
@@ -66,10 +64,10 @@ def test_opponent_that_moves_again_plays_its_whole_turn() -> None:
     assert float(reward) == -2
 
 
-def test_view_is_that_of_the_seat_after_the_end_too() -> None:
+def test_public_values_are_those_of_the_seat_after_the_end_too() -> None:
     play = against_takers(0, taken=3)
     state, _ = step(play, KEY, seat_0_at(STICKS.at(4, 0)), 0)
-    seen = view(play, state)
+    seen = look(play, state)
     assert bool(seen.terminated)
     assert not bool(seen.truncated)
     assert not np.any(seen.action_mask)
@@ -98,7 +96,7 @@ def test_rewards_of_a_game_add_up_to_the_return_of_the_seat(seat: int) -> None:
     play, rewards = against(BOXES, seat, "first"), list[float]()
     state = reset(play, KEY)
     while not state.board.terminated:
-        state, reward = step(play, KEY, state, int(np.flatnonzero(view(play, state).action_mask)[0]))
+        state, reward = step(play, KEY, state, int(np.flatnonzero(look(play, state).action_mask)[0]))
         rewards.append(float(reward))
     assert sum(rewards) == returns_of_first_actions(BOXES)[seat]
     assert any(rewards)
@@ -121,7 +119,7 @@ def test_game_that_ends_before_the_seat_moves_pays_it_in_one_last_step() -> None
     play = against_takers(2, taken=3)
     state = reset(play, KEY)
     assert bool(state.board.terminated)
-    assert not np.any(view(play, state).action_mask)
+    assert not np.any(look(play, state).action_mask)
     after, reward = step(play, KEY, state, 0)
     assert float(reward) == -1  # the seat has lost
     assert STICKS.to_string(after.board) == STICKS.to_string(state.board)
@@ -133,15 +131,6 @@ def test_illegal_action_ends_the_game_and_pays_minus_one(action: int) -> None:
     state, reward = step(against_takers(0), KEY, seat_0_at(STICKS.at(2, 0)), action)
     assert bool(state.board.terminated)
     assert float(reward) == -1
-
-
-@dataclass(frozen=True)
-class ShortSticks(Sticks):
-    """The game is cut off when 4 sticks are left."""
-
-    def _step(self, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
-        after = super()._step(state, action, key)
-        return dataclasses.replace(after, truncated=after.left == 4)
 
 
 def test_truncation_stays_apart_from_termination() -> None:
@@ -203,15 +192,6 @@ def test_opponent_by_text_has_its_parameters() -> None:
     assert float(play.opponent.epsilon) == 0.25
 
 
-def test_game_by_text_takes_parameters_by_keyword() -> None:
-    assert game_of("dots_and_boxes(rows=1)", {"cols": 2, "reward": "boxes"}) == BOXES
-    assert game_of(BOXES, {}) is BOXES
-    with pytest.raises(TypeError, match="rows: parameters go with a text"):
-        game_of(BOXES, {"rows": 2})
-    with pytest.raises(ValueError, match="without auto_reset"):
-        game_of(jaxgames.auto_reset(BOXES), {})
-
-
-def test_ids_of_games_are_in_camel_case() -> None:
+def test_ids_of_games_have_their_words_joined_with_capitals() -> None:
     assert games_by_id()["jaxgames/ChineseCheckersDiamond-v0"] == "chinese_checkers_diamond"
     assert list(games_by_id().values()) == jaxgames.list_games()
