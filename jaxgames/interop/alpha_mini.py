@@ -16,7 +16,7 @@ to its first, each from the left. From a cell, the lines of a piece follow each 
     king      down, up, down-left, down-right, up-right, up-left, left, right
     pawn      one cell up, and two cells from the first two ranks
 
-The captures of pawns, up-left and up-right, come last, again cell by cell.
+The captures by pawns, up-left and up-right, come last, again cell by cell.
 
 These functions are pure and take one board: put `jax.vmap` around them for a batch.
 
@@ -83,7 +83,7 @@ NUM_ACTIONS = len(MOVES)  # 942
 
 
 def _cell(place: int) -> int:
-    """Returns the number of a cell in jaxgames."""
+    """Returns the cell of jaxgames for a cell of the study, `5 * row + column`."""
     return 5 * (place % 5) + 4 - place // 5
 
 
@@ -94,14 +94,14 @@ def _action(move: Move) -> int:
 
 
 def _numbers() -> np.ndarray:
-    """Returns int32[6, 1225], the number of each action of jaxgames for each piece that plays it; -1 for none."""
+    """Returns `NUMBER`."""
     found = np.full((6, 25 * NUM_PLANES), -1, np.int32)
     found[[move.piece for move in MOVES], ACTION] = np.arange(NUM_ACTIONS)
     return found
 
 
 ACTION = np.array([_action(move) for move in MOVES], np.int32)  # int32[942], the action of jaxgames for each number
-NUMBER = _numbers()
+NUMBER = _numbers()  # int32[6, 1225], the number of each action of jaxgames for each piece; -1 for none
 PIECE = np.array([move.piece for move in MOVES])  # int[942], of each number
 ORIGIN = np.array([_cell(move.origin) for move in MOVES])  # int[942], the cell that each leaves, as jaxgames numbers it
 

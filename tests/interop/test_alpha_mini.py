@@ -73,11 +73,11 @@ def test_values_are_signed_by_colour_in_rows_from_the_last_rank_of_the_mover() -
     state = start(ENV)
     pieces = [VALUES[LETTERS.index(letter)] for letter in "RNBQK"]
     expected = np.array([[-value for value in pieces], [-100] * 5, [0] * 5, [100] * 5, pieces])
-    np.testing.assert_array_equal(values(state), expected)
+    np.testing.assert_array_equal(look(state)[2], expected)
     after = play(ENV, state, "b1c3")
     expected[4, 1], expected[2, 2] = 0, 280
-    np.testing.assert_array_equal(values(after), expected[::-1])
-    assert values(after).dtype == np.int32
+    np.testing.assert_array_equal(look(after)[2], expected[::-1])
+    assert look(after)[2].dtype == np.int32
 
 
 def text_of(number: int, black: bool) -> str:
@@ -116,11 +116,13 @@ def test_underpromotion_has_no_number() -> None:
     env = jaxgames.make("minichess(rules=king_capture)")
     state = env.from_string("4k/P4/5/5/K4 w - - 0 1")
     actions = {text: env.action_from_string(state, text) for text in ("a4a5q", "a4a5n", "a1b1")}
-    numbers = {text: int(number_of(state, action)) for text, action in actions.items()}
+    number = jax.jit(number_of)
+    numbers = {text: int(number(state, action)) for text, action in actions.items()}
     assert numbers["a4a5n"] == -1
     assert text_of(numbers["a4a5q"], black=False) == "a4a5"
     assert MOVES[numbers["a1b1"]].piece == KING
-    assert np.flatnonzero(action_mask(env, state)).tolist() == sorted([*king_numbers(), numbers["a4a5q"]])
+    mask = jax.jit(action_mask, static_argnums=0)(env, state)
+    assert np.flatnonzero(mask).tolist() == sorted([*king_numbers(), numbers["a4a5q"]])
 
 
 def king_numbers() -> list[int]:
