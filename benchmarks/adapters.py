@@ -176,9 +176,9 @@ def play_gymnax(env: jaxgames.Env[Any], boards: int) -> Play:
 
 def play_openspiel(env: jaxgames.Env[Any], boards: int) -> Play:
     """Random play of a game that `jaxgames.interop.openspiel` registered."""
-    from jaxgames.interop.openspiel import game_of
+    from jaxgames.interop.openspiel import registered_game
 
-    return play_pyspiel(game_of(env))
+    return play_pyspiel(registered_game(env))
 
 
 def play_openspiel_own(env: jaxgames.Env[Any], boards: int) -> Play:

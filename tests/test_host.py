@@ -1,5 +1,6 @@
 """`host`: one compiled program and one copy per call, with exactly the values of the env's own functions."""
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -89,9 +90,7 @@ def test_winners_and_rewards_are_those_of_the_seats() -> None:
 
 
 def test_truncated_board_is_over_without_winners() -> None:
-    env = jaxgames.make("chinese_checkers_diamond(size=3, pieces=3, max_plies=1)")
-    state, info = host(env).init()
-    _, info = host(env).step(state, np.flatnonzero(info.mask)[0])
+    info = host(STICKS).look(dataclasses.replace(STICKS.from_string("3 2"), truncated=np.True_))
     assert (info.terminated, info.truncated, info.over) == (False, True, True)
     assert not info.winners.any()
 

@@ -5,7 +5,7 @@
     state = game.new_initial_state()                                    # a pyspiel.State
     state = game.state_at(board)                                        # the same from any position of the env
 
-    game = game_of(env)                                                 # the registered game of an env
+    game = registered_game(env)                                                 # the registered game of an env
     game = OpenSpielGame(env)                                           # any env; the returns are those of winning
 
 Actions have the numbers that they have in jaxgames. A chain of hops or jumps is several actions of the same player. A
@@ -172,7 +172,7 @@ class OpenSpielState(pyspiel.State):  # pyright: ignore[reportUntypedBaseClass] 
         return load_state, (pyspiel.serialize_game_and_state(game, self),)
 
 
-def game_of(env_or_id: Env[Any] | str) -> RegisteredGame:
+def registered_game(env_or_id: Env[Any] | str) -> RegisteredGame:
     """Returns the registered game with exactly the parameters of an env, its `reward` too; it calls `register`.
 
     Args:

@@ -18,7 +18,7 @@ import jaxgames
 from jaxgames.interop import pettingzoo
 from jaxgames.interop.pettingzoo import SPACES, BoardGameEnv, aec_env, raw_env
 from tests.helpers.positions import compiled, start
-from tests.helpers.sticks import LuckySticks, Sticks
+from tests.helpers.sticks import LuckySticks, ShortSticks, Sticks
 
 BOXES = "dots_and_boxes(rows=1, cols=2)"
 STAR = "chinese_checkers(size=1, num_players=6, max_rounds=3)"  # ends by truncation in most random games
@@ -73,7 +73,7 @@ def play_beside(game: str, seed: int) -> BoardGameEnv:
     env = jaxgames.make(game)
     zoo = raw_env(env)
     zoo.reset(seed=seed)
-    state, returns = start(env), np.zeros(env.num_players)
+    state = start(env)
     while not (state.terminated or state.truncated):
         assert zoo.agent_selection == f"player_{state.current_player}"
         look = compiled(env).look(state)
@@ -88,7 +88,6 @@ def play_beside(game: str, seed: int) -> BoardGameEnv:
         action = legal_action(rng, zoo.observe(zoo.agent_selection))
         zoo.step(action)
         state = compiled(env).step(state, np.int32(action))
-        returns += state.rewards
         assert zoo.rewards == dict(zip(zoo.agents, np.asarray(state.rewards).tolist(), strict=True))
         assert set(zoo.terminations.values()) == {bool(state.terminated)}
         assert set(zoo.truncations.values()) == {bool(state.truncated)}
@@ -136,7 +135,7 @@ def test_agent_that_takes_a_box_moves_again_with_its_last_reward_only() -> None:
 def test_rewards_of_a_seat_add_up_to_what_the_env_paid_it() -> None:
     """`last()` returns what an agent was paid since its last action, and, at the end, all that is left."""
     rng = np.random.default_rng(1)
-    env = jaxgames.make("dots_and_boxes(rows=2, cols=2, reward=boxes)")
+    env = jaxgames.make("dots_and_boxes(rows=1, cols=2, reward=boxes)")
     zoo, paid = aec_env(env), dict.fromkeys(["player_0", "player_1"], 0.0)
     zoo.reset()
     actions: list[int] = []
@@ -148,7 +147,7 @@ def test_rewards_of_a_seat_add_up_to_what_the_env_paid_it() -> None:
         action = None if terminated else legal_action(rng, observation)
         if action is not None:
             actions.append(action)
-        zoo.step(action)  # pyright: ignore[reportArgumentType]  # PettingZoo's type forgets None
+        zoo.step(action)  # pyright: ignore[reportArgumentType]  # PettingZoo's type lacks None
     state, returns = start(env), np.zeros(2)
     for action in actions:
         state = compiled(env).step(state, np.int32(action))
@@ -171,7 +170,7 @@ def test_agents_leave_one_by_one_after_the_end() -> None:
         left.append((agent, reward))
         with pytest.raises(ValueError, match="the only valid action is None"):
             zoo.unwrapped.step(0)
-        zoo.step(None)  # pyright: ignore[reportArgumentType]  # PettingZoo's type forgets None
+        zoo.step(None)  # pyright: ignore[reportArgumentType]  # PettingZoo's type lacks None
     assert left == [("player_0", -1.0), ("player_1", -1.0), ("player_2", 2.0)]
     assert zoo.agents == []
     zoo.reset()
@@ -180,10 +179,10 @@ def test_agents_leave_one_by_one_after_the_end() -> None:
 
 
 def test_truncated_game_is_truncated_and_not_terminated() -> None:
-    zoo = raw_env("checkers(max_plies=2)")
+    zoo = raw_env(ShortSticks())
     zoo.reset()
-    for _ in range(2):
-        zoo.step(int(zoo.observe(zoo.agent_selection)["action_mask"].argmax()))
+    for action in (0, 1):
+        zoo.step(action)
     assert set(zoo.truncations.values()) == {True}
     assert set(zoo.terminations.values()) == {False}
 
@@ -236,8 +235,8 @@ def test_action_outside_of_the_space_is_refused() -> None:
 # -- seeds, copies -------------------------------------------------------------------------------------------------
 
 
-def game_of_luck(zoo: Any, seed: int | None) -> list[str]:
-    """Takes single sticks; returns the positions, which chance has shaped."""
+def play_single_sticks(zoo: Any, seed: int | None) -> list[str]:
+    """Takes single sticks until the end. Returns the positions, which depend on chance."""
     zoo.reset(seed=seed)
     texts: list[str] = []
     while not any(zoo.terminations.values()):
@@ -248,11 +247,11 @@ def game_of_luck(zoo: Any, seed: int | None) -> list[str]:
 
 def test_seed_makes_a_game_of_chance_repeatable() -> None:
     zoo, other = aec_env(LuckySticks()), aec_env(LuckySticks())
-    games = [game_of_luck(zoo, seed) for seed in range(8)]
-    assert games == [game_of_luck(other, seed) for seed in range(8)]
+    games = [play_single_sticks(zoo, seed) for seed in range(8)]
+    assert games == [play_single_sticks(other, seed) for seed in range(8)]
     assert len({tuple(game) for game in games}) > 1
-    following = [game_of_luck(zoo, None) for _ in range(8)]  # goes on from the last seed
-    assert following == [game_of_luck(other, None) for _ in range(8)]
+    following = [play_single_sticks(zoo, None) for _ in range(8)]  # goes on from the last seed
+    assert following == [play_single_sticks(other, None) for _ in range(8)]
     assert len({tuple(game) for game in following}) > 1
 
 
