@@ -5,9 +5,9 @@
 
 Every side chooses uniformly among the legal actions, and asks for the mover's observation and mask at every step, as
 its library does. A step is one submove on one board. In `gymnasium` and `gymnax` it is one submove of the agent's seat
-and those of its random opponents that follow, so it is about as much work as one submove per seat. The sides take
-turns, so whatever slows the machine for a while
-slows all of them. The first row, `jaxgames`, is the loop of benchmarks/random_play.py: many boards on one device.
+and those of its random opponents that follow: about one submove per seat. The sides take turns, so other work on the
+machine slows all of them. The first row, `jaxgames`, is the env's own loop of benchmarks/random_play.py: many boards on
+one device.
 
     steps/s            median over the rounds, with the spread
     steps/CPU s        the same per second of processor time, which also holds on a busy machine
@@ -15,13 +15,13 @@ slows all of them. The first row, `jaxgames`, is the loop of benchmarks/random_p
 
     python -m benchmarks.adapters --no-async-dispatch
 
-has JAX run a program in the thread that calls it, where it would otherwise wake another thread and wait for it. With
-one board the waiting takes longer than the program.
+makes JAX run a program in the thread that calls it. Otherwise the call waits for another thread. With one board the
+waiting takes longer than the program.
 
     python -m benchmarks.adapters --published FOLDER
 
-also measures the star environment that Gu and Adhikari published, on their size of board and seats, from a checkout of
-github.com/noahadhikari/pettingzoo-chinese-checkers. It needs pygame and matplotlib.
+also measures the star environment that Gu and Adhikari published, in games with 6 seats. FOLDER is a checkout of
+github.com/noahadhikari/pettingzoo-chinese-checkers, which needs pygame and matplotlib.
 """
 
 import functools
@@ -47,8 +47,8 @@ from jaxgames.host import host
 
 Play = Callable[[], int]  # plays for a while and returns the number of steps
 MakePlay = Callable[[jaxgames.Env[Any], int], Play]  # (env, boards); an adapter of one board ignores the second
-STEPS_PER_CALL = 200  # of an adapter that plays one board, between two looks at the clock
-VECTOR_STEPS_PER_CALL = 20  # of each board of an adapter that plays many
+STEPS_PER_CALL = 200  # of a `Play` on one board
+VECTOR_STEPS_PER_CALL = 20  # of each board of a `Play` on many
 NATIVE, PUBLISHED = "jaxgames", "published environment"
 
 

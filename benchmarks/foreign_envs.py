@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 
 def pgx_functions(env: Any) -> tuple[Any, Any]:
-    """Any env with Pgx's interface behind the functions of `jaxgames.Env`, without restarts and with Pgx's own."""
+    """Returns an env with Pgx's interface behind the functions of `jaxgames.Env`: without restarts, and with Pgx's."""
     from pgx.experimental import auto_reset
 
     class Bare:

@@ -116,7 +116,7 @@ class Registry(Generic[T]):
         return constructor(*arguments, **parameters)
 
     def parameters(self, name: str) -> list[inspect.Parameter]:
-        """Returns the parameters that a text may give to a name, those with any name left out.
+        """Returns the parameters of a name that a text may set, without `*args` and `**kwargs`.
 
         Raises ParameterError for an unknown name, or if its module cannot be imported.
         """

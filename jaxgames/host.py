@@ -5,12 +5,12 @@
     while not info.over:
         state, info = game.step(state, np.flatnonzero(info.mask)[0])
 
-A game of many boards belongs in `jax.vmap`, on the device. With one board, the time goes to starting programs and
-copying results. So `init`, `step` and `look` each run one compiled program and copy one array to the host. States stay
-on the device. An observation is a program of its own, which runs only when it is asked for.
+For many boards use the env itself with `jax.vmap`. With one board, most of the time is spent on starting programs and
+on copying results. So `init`, `step` and `look` each run one compiled program and copy one array to the host. States
+stay on the device. `observe` runs a program of its own.
 
-JAX hands programs for a CPU to another thread, which takes longer than a step of one board. A program of one board only
-does without it, if this comes before JAX starts:
+On a CPU, JAX runs programs in another thread. Passing a program to it takes longer than a step of one board. If you
+play only one board at a time, switch this off before JAX starts:
 
     jax.config.update("jax_cpu_enable_async_dispatch", False)
 """
@@ -27,7 +27,7 @@ from jaxgames._checks import host_int32
 from jaxgames.env import Env, State
 
 S = TypeVar("S", bound=State)
-Device = Any  # `jax.Device`, which type checkers take for a variable
+Device = Any  # `jax.Device`, which type checkers do not accept as a type
 
 
 class BoardInfo(NamedTuple):
@@ -96,7 +96,10 @@ class Host(Generic[S]):
         return state, self._unpacked(packed)
 
     def look(self, state: S) -> BoardInfo:
-        """Returns the public values of any board."""
+        """Returns the public values of any board.
+
+        Raises TypeError for a state of another game, ValueError for a batch.
+        """
         return self._unpacked(self._look(state))
 
     def observe(self, state: S, seat: Any = None) -> np.ndarray:
@@ -112,7 +115,7 @@ class Host(Generic[S]):
         return np.asarray(self._observe(state, number))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles the env and the device; a copy is the `Host` of equal env and device in its process."""
+        """Returns what pickle stores: the env and the device. The copy is the shared `Host` of its process."""
         return _host_on, (self.env, self.device.platform, self.device.id)
 
     def _packed(self, state: S) -> tuple[S, jax.Array]:
@@ -149,7 +152,7 @@ def host(env: Env[S], device: Device | None = None) -> Host[S]:
 
     Args:
       env: a game; equal envs have the same functions.
-      device: where the programs run. None: the first CPU device. There one step has the shortest delay.
+      device: where the programs run. None: the first CPU device, where one step takes the shortest time.
 
     Raises RuntimeError if `device` is None and JAX has no CPU device.
     """

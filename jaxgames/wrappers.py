@@ -232,7 +232,7 @@ def auto_reset(env: Env[S]) -> AutoReset[S]:
     return AutoReset(env)
 
 
-class ToMove(Protocol):
+class WithMover(Protocol):
     """A state of jaxgames, of Pgx, or any other object with these two fields."""
 
     @property
@@ -242,17 +242,17 @@ class ToMove(Protocol):
     def terminated(self) -> jax.Array: ...  # bool[]
 
 
-def seat_discount(before: ToMove, after: ToMove) -> jax.Array:
+def seat_discount(before: WithMover, after: WithMover) -> jax.Array:
     """Returns float32[], the factor of the value of `after` in the value of `before`, where a value is the mover's.
 
         1 if the same seat moves again, -1 if another seat moves, 0 if the rules have ended the game
 
-    It is the `discount` of `mctx.RecurrentFnOutput`, which adds `reward + discount * value`. There `reward` is what the
-    step paid the mover of `before`. A constant -1 is wrong in games where a seat moves again: after a box, a jump or a
-    hop. A board that a limit has cut off keeps its sign, so its value still counts.
+    It is the `discount` of `mctx.RecurrentFnOutput`, which computes `reward + discount * value`. There `reward` is what
+    the step paid the mover of `before`. A constant -1 is wrong in games where a seat moves again: after a box, a jump
+    or a hop. After a truncation the factor is 1 or -1, so the value of the last board counts.
 
-    One number is the value of a game of two seats whose rewards sum to zero. More seats need a value for each of them,
-    as in `jaxgames.mcts`.
+    It is for games of two seats whose rewards sum to zero, where one number is the value for both. More seats need a
+    value for each of them, as in `jaxgames.mcts`.
 
     Args:
       before: the state in which the action was played.
@@ -260,7 +260,7 @@ def seat_discount(before: ToMove, after: ToMove) -> jax.Array:
         Both can be batches; then the result has their shape.
     """
     if isinstance(after, AutoResetState):
-        after = cast(ToMove, after.before_reset)
+        after = cast(WithMover, after.before_reset)
     discount = discount_of(before.current_player, after.current_player, after.terminated, -1.0)
     return discount.astype(jnp.float32)
 

@@ -17,8 +17,6 @@ from train.driver.loop import Settings
 from train.driver.run_folder import SWEEP_FILE
 from train.driver.stored_config import written_setting
 
-OPTIONS_OF_PROCESSES = {"--processes", "--process-id", "--coordinator", "--distributed", "--join-timeout"}
-
 
 @dataclass(frozen=True)
 class SweepSettings(Settings):
@@ -30,6 +28,9 @@ class SweepSettings(Settings):
     coordinator: tyro.conf.Suppress[str | None] = None
     distributed: tyro.conf.Suppress[bool] = False
     join_timeout: tyro.conf.Suppress[int] = 300
+
+
+OPTIONS_OF_PROCESSES = {f"--{name.replace('_', '-')}" for name in SweepSettings.__annotations__}
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,8 @@ def parse(arguments: Sequence[str]) -> Parsed:
     Raises ValueError for an unknown learner, for a list that cannot be read, for --resume without a folder, and for
     options of several processes.
     """
-    given = {argument.partition("=")[0] for argument in arguments}
-    if of_processes := sorted(given & OPTIONS_OF_PROCESSES):
+    options = {argument.partition("=")[0] for argument in arguments}
+    if of_processes := sorted(options & OPTIONS_OF_PROCESSES):
         raise ValueError(f"a sweep runs in one process: leave out {' '.join(of_processes)}, and use --devices")
     try:
         first, _ = tyro.cli(

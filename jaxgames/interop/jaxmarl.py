@@ -4,14 +4,15 @@
     observations, state = env.reset(key)
     observations, state, rewards, dones, infos = env.step(key, state, {"agent_0": 3, "agent_1": env.no_op})
 
-Agent `agent_<i>` plays seat i. All agents act in every step, as JaxMARL has it, and only the mover's action counts:
+Agent `agent_<i>` has seat i. As in all environments of JaxMARL, all agents act in every step. Only the mover's action
+counts:
 
     action         0 .. num_actions - 1 as in jaxgames, and `no_op`, the last one
-    mask           of the mover: the game's. Of all others, and of everybody on a finished board: `no_op` only.
-    mover          an illegal action of the mover, `no_op` included, ends the game. It costs 1, which the others share.
-    others         their actions are ignored, whatever they are
-    observation    each agent's own frame, float32, flattened; it does not contain who is to move, the mask does
-    end            all agents are done together; `infos["truncated"]` says whether a limit has cut the game off
+    mask           of the mover: the game's; of the others, and of all agents on a finished board: only `no_op`
+    mover          an illegal action, also `no_op`, ends the game; it pays the mover -1, and the others share 1
+    others         their actions are ignored, also illegal ones
+    observation    each agent's own frame, float32, flattened; the mask shows who is to move, the observation does not
+    end            all agents are done together; `infos["truncated"]` is True if a limit has cut the game off
 
 It needs JaxMARL: `pip install "jaxgames[jaxmarl]"`.
 """
@@ -92,7 +93,7 @@ class JaxMARLEnv(base.MultiAgentEnv):
 
     @property
     def agent_classes(self) -> dict[str, list[str]]:
-        """All agents in one class."""
+        """The only class of agents, with all of them."""
         return {"players": list(self.agents)}
 
     @functools.partial(jax.jit, static_argnums=0)

@@ -5,7 +5,7 @@
     state = game.new_initial_state()                                    # a pyspiel.State
     state = game.state_at(board)                                        # the same from any position of the env
 
-    game = registered_game(env)                                                 # the registered game of an env
+    game = registered_game(env)                                         # the registered game of an env
     game = OpenSpielGame(env)                                           # any env; the returns are those of winning
 
 Actions have the numbers that they have in jaxgames. A chain of hops or jumps is several actions of the same player. A
@@ -33,7 +33,7 @@ from jaxgames.interop.openspiel_positions import HistoryObserver, Observer, Posi
 
 PREFIX = "jaxgames_"  # of the names in OpenSpiel
 UNLIMITED = 1_000_000  # given as the longest game where `env.max_steps` is None
-MAX_PLAYERS = 10  # the most seats that `register` looks for in a game with the parameter num_players
+MAX_PLAYERS = 10  # the largest `num_players` that `register` tries
 
 Parameter = int | float | str | bool  # what OpenSpiel takes
 
@@ -215,11 +215,10 @@ def register() -> None:
     """Adds all games to OpenSpiel as `jaxgames_<id>`, those of `jaxgames.register` too.
 
     Then `pyspiel.load_game("jaxgames_chinese_checkers(size=2,num_players=6)")` takes the parameters of the env that
-    are numbers, texts or bools. Those left out have the env's defaults, with two exceptions. `reward` is "win_loss"
-    where the game has that scheme. A default of None is written as 0, 0.0 or "", since OpenSpiel has no None.
+    are numbers, texts or bools. The others have the env's defaults, with two exceptions. `reward` is "win_loss" where
+    the game has that scheme. A default of None is written as 0, 0.0 or "", since OpenSpiel has no None.
 
-    A second call adds games that `jaxgames.register` has added since, and changes nothing else. Games of chance are
-    left out.
+    A second call adds the games that `jaxgames.register` has added since the first. Games of chance are left out.
     """
     for id in registry.list_games():
         env = _made(id, _specification(id))
@@ -239,7 +238,7 @@ def _creator(id: str) -> Callable[[dict[str, Parameter]], RegisteredGame]:
 
 
 def _registered_type(id: str, env: Env[Any] | None) -> Any:
-    """Returns the type of a game with the parameters of `env`; None where a parameter has no default."""
+    """Returns the `pyspiel.GameType` of a game with the parameters of `env`, which is None without defaults for all."""
     specification = _specification(id)
     seats = [] if env is None else [env.num_players]
     if "num_players" in specification:
@@ -270,12 +269,12 @@ def _default(parameter: inspect.Parameter) -> Parameter | None:
 
 
 def _may_be(parameter: inspect.Parameter, kind: type[Parameter]) -> bool:
-    """Returns whether the annotation of a parameter without such a default, as `int | None`, has this type."""
+    """Returns whether the annotation of a parameter includes a type, as `int | None` includes int."""
     return kind is parameter.annotation or kind in typing.get_args(parameter.annotation)
 
 
 def _make(id: str, parameters: dict[str, Parameter]) -> Env[Any]:
-    """Returns the env of a game for OpenSpiel's parameters. Those that stand for no value are left out."""
+    """Returns the env of a game for OpenSpiel's parameters. Those that stand for None are left out."""
     given = dict(parameters)
     for parameter in registry.parameters(id):
         if not isinstance(parameter.default, Parameter) and given.get(parameter.name) == _default(parameter):

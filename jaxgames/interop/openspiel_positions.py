@@ -1,4 +1,4 @@
-"""Positions of a game for OpenSpiel: a tree that is computed where it is visited, what steps pay, and observers.
+"""Positions of a game for OpenSpiel, computed when they are visited; what steps pay; observers.
 
 It needs OpenSpiel: `pip install "jaxgames[openspiel]"`.
 """
@@ -26,7 +26,7 @@ def paid(info: BoardInfo) -> np.ndarray:
 
 
 def won(info: BoardInfo) -> np.ndarray:
-    """Returns float64[num_players], the returns of winning, paid at the end: see `returns`."""
+    """Returns float64[num_players], the reward of the last step if only winning pays: see `returns`."""
     return returns(info.winners)
 
 

@@ -1,16 +1,16 @@
-"""Observations, masks and actions of the Chinese Checkers environment that Gu and Adhikari published, and back.
+"""Observations, masks and actions of the Chinese Checkers environment of Gu and Adhikari, in both directions.
 
 Their environment (github.com/noahadhikari/pettingzoo-chinese-checkers) is for PettingZoo and for 6 seats. Both
-environments number the directions equally, and both rotate the board to the seat's frame. So only the numbers of cells
-and actions differ, and everything here is an index map. For a board of size N, let M = 4N + 1:
+environments give the directions the same numbers, and both rotate the board to the seat's frame. Only the numbers of
+cells and actions differ, so everything here is an index map. For a board of size N, let M = 4N + 1:
 
     cell (q, r)          axial coordinates in the seat's frame, each from -2N to 2N
     observation          int8[8 M^2]; plane p of the cell is at ((q mod M) M + (r mod M)) 8 + p
     action               12 ((q + 2N) M + (r + 2N)) + 2 direction + is_jump; the end of the turn is 12 M^2
     mask                 int8[12 M^2 + 1]
 
-`is_jump` is 1 for a hop over a peg on the neighbour, 0 for a step to it. An action whose `is_jump` disagrees with the
-board is illegal, and so is one from a place outside of the star.
+`is_jump` is 1 for a hop over a peg on the neighbour, 0 for a step to it. An action with the wrong `is_jump` is illegal.
+So is an action from a place outside of the star.
 """
 
 import functools
@@ -29,8 +29,8 @@ ILLEGAL = -1  # an action of the env that is never legal
 class Maps(NamedTuple):
     """Index maps of one board size."""
 
-    flat: np.ndarray  # int[8 M^2], where each entry of the published observation is in the flattened one of the env
-    first: np.ndarray  # int[cells, 6], the published action of a step from a cell in a direction; a hop has one more
+    flat: np.ndarray  # int[8 M^2], the index of each published entry in the flattened observation of the env
+    first: np.ndarray  # int[cells, 6], the published action of a step from a cell in a direction; add 1 for a hop
     cell: np.ndarray  # int[M^2], the cell at q + 2N, r + 2N; the number of cells outside of the star
 
 
@@ -91,8 +91,9 @@ class PublishedLayout:
         return published
 
     def action(self, state: Any, action: Any) -> Any:
-        """Returns the action of the env for a published one; -1, which is illegal, for one that `state` does not fit.
+        """Returns the action of the env for a published one.
 
+        It is -1, which is illegal, for a place outside of the star and for a wrong `is_jump`.
         An action that is not an integer is returned as it is.
         """
         if not isinstance(action, int | np.integer):

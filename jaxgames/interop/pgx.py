@@ -4,13 +4,13 @@
     state = jax.vmap(env.init)(keys)                    # a pgx.State: current_player, observation, rewards, ...
     state = jax.vmap(env.step)(state, action)
 
-The rules, the numbers of the actions, the observations and the rewards are those of jaxgames. These are Pgx's:
+The rules, the numbers of the actions, the observations and the rewards are those of jaxgames. The rest is as in Pgx:
 
     players        `current_player` and the index of `rewards` are player ids; `init` draws the id that moves first
     observation    the mover's, bool[*observation_shape], in every state
     mask           all True on a finished board, so that it never sums to zero
     truncation     counts as termination, because Pgx's own loops read `terminated` only; see `truncation`
-    public flags   decide whether a board is finished, as `pgx.experimental.auto_reset` needs it
+    end            a state is finished if its public flags say so, as `pgx.experimental.auto_reset` needs it
 
 An illegal action pays -1 to the offender and shares 1 among the others. Pgx pays num_players - 1 to each of them; with
 two players both are the same.
@@ -18,7 +18,7 @@ two players both are the same.
 It needs Pgx: `pip install "jaxgames[pgx]"`.
 """
 
-# Pgx asks that the fields of a state begin with an underscore, except its own six. The env of the same file reads them.
+# Pgx requires an underscore before the names of all fields of a state but its own six. `PgxEnv` reads them.
 # pyright: reportPrivateUsage=false
 
 import dataclasses
@@ -117,7 +117,7 @@ class PgxEnv(core.Env):
         Args:
           env_or_id: an env, or a text that `jaxgames.make` takes.
           truncation: "terminate" reports a game that a limit has cut off as `terminated`. "keep" reports it as
-            `truncated`, for loops that read this flag too. A loop that waits for `terminated` then does not end.
+            `truncated`, for loops that read this flag too. With "keep", a loop that waits for `terminated` never ends.
           shuffle_players: whether `init` draws the player id that moves first; the other ids follow in order. False:
             player id 0 always moves first, and player ids are seats.
 
@@ -201,7 +201,7 @@ class PgxEnv(core.Env):
         player = check_seat(player_id, self.num_players)
         return self.unwrapped.observe(state._state, (player - state._first) % self.num_players)
 
-    # -- the methods that Pgx asks of a game; `init`, `step` and `observe` above replace those that call them ---
+    # -- the methods that Pgx requires of a game; `init`, `step` and `observe` above replace those that call them ---
 
     def _init(self, key: jax.Array) -> PgxState:
         return self.init(key)
