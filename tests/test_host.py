@@ -25,7 +25,7 @@ STICKS = Sticks()
 CPU = jax.devices("cpu")[0]
 
 
-def same_info(info: BoardInfo, env: jaxgames.Env[Any], state: Any) -> None:
+def assert_same_info(info: BoardInfo, env: jaxgames.Env[Any], state: Any) -> None:
     """Compares every value with the env's own functions."""
     state = jax.device_get(state)
     assert (info.player, info.terminated, info.truncated) == (
@@ -58,7 +58,7 @@ def test_values_of_a_game_are_those_of_its_own_functions(id: str) -> None:
     state, info = host(env).init()
     expected = start(env)
     for _ in range(12):
-        same_info(info, env, expected)
+        assert_same_info(info, env, expected)
         look = compiled(env).look(expected)
         np.testing.assert_array_equal(host(env).observe(state), look.mover)
         seat = int(rng.integers(env.num_players))
@@ -72,7 +72,7 @@ def test_values_of_a_game_are_those_of_its_own_functions(id: str) -> None:
         state, info = host(env).step(state, -1)
         expected = compiled(env).step(expected, np.int32(-1))
         assert info.terminated
-    same_info(info, env, expected)
+    assert_same_info(info, env, expected)
     after, again = host(env).step(state, 0)
     assert not again.rewards.any()
     assert host(env).look(after).over

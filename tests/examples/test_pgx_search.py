@@ -26,10 +26,11 @@ GIVES_THE_SINGLE = {"h(2,0)", "v(1,0)"}
 
 
 def test_search_gives_the_single_box_for_the_pair_unless_its_sign_always_alternates() -> None:
-    """Seat 0 must give something. Who takes the single box moves again and gives the pair: 3 to 1.
+    """Seat 0 must give the single box or the pair.
 
-    Who gives the pair first gets the single box at the end: 2 to 2. A constant -1 takes the opponent's second move for
-    one of seat 0. The search is repeated with other noise at the root.
+    If it gives the single box, the opponent takes it, moves again and must give the pair: 3 to 1. If it gives the pair,
+    it gets the single box at the end: 2 to 2. A constant -1 counts the opponent's second move as one of seat 0. The
+    search is repeated with other noise at the root.
     """
     env = PgxEnv(game(2, 2, "boxes"))
 

@@ -1,4 +1,4 @@
-"""Writes the golden playthroughs of tests/data/playthroughs/ anew: `python -m tests.interop.playthroughs`.
+"""Writes the stored playthroughs of tests/data/playthroughs/ again: `python -m tests.interop.playthroughs`.
 
 Each is the text of one short random game, as OpenSpiel's `generate_playthrough` writes it: the type of the game, and
 for every state its text, observations, returns and legal actions. Look at the differences before you commit them.

@@ -17,7 +17,7 @@ from gymnax.wrappers.compat import LegacyStepAPIWrapper
 import jaxgames
 from jaxgames.interop.gymnax import SeatEnv, register_envs
 from jaxgames.interop.seat_play import against, games_by_id
-from tests.helpers.scripted_agents import OnHost, Taker
+from tests.helpers.scripted_agents import Taker
 from tests.helpers.sticks import Sticks
 
 STICKS = Sticks()
@@ -132,6 +132,7 @@ def test_params_limit_the_steps(env: SeatEnv) -> None:
     assert truncated.any()
 
 
+@pytest.mark.slow  # test_seat_play.py shows the same of the functions behind it
 def test_params_name_seat_and_opponent_without_a_new_program(env: SeatEnv) -> None:
     params: Any = env.default_params
     reset = jax.jit(chex.assert_max_traces(env.reset_env, n=1))
@@ -183,7 +184,7 @@ def test_wrappers_of_gymnax_work(env: SeatEnv) -> None:
     [
         ({"env_or_id": 3}, TypeError, "expected an env or a text"),
         ({"env_or_id": STICKS, "seat": 3}, ValueError, "seat must be an integer from 0 to 2, or 'random'"),
-        ({"env_or_id": STICKS, "opponent": OnHost(STICKS)}, ValueError, "runs on the host"),
+        ({"env_or_id": STICKS, "opponent": 2}, TypeError, "opponent must be an agent"),
         ({"env_or_id": STICKS, "sticks": 3}, TypeError, "sticks: parameters go with a text"),
     ],
 )

@@ -34,13 +34,13 @@ GAMES = [
 
 
 @functools.cache
-def begin() -> JaxMARLState:
+def start_state() -> JaxMARLState:
     return ENV.reset(KEY)[1]
 
 
 def after(*actions: int, state: JaxMARLState | None = None) -> tuple[Any, JaxMARLState, Any, Any, Any]:
     """What `step_env` returns after the movers' actions; the others do nothing."""
-    result: Any = (None, state or begin())
+    result: Any = (None, state or start_state())
     for action in actions:
         mover = int(result[1].board.current_player)
         joint = {agent: np.int32(action if seat == mover else NO_OP) for seat, agent in enumerate(ENV.agents)}
@@ -48,15 +48,16 @@ def after(*actions: int, state: JaxMARLState | None = None) -> tuple[Any, JaxMAR
     return result
 
 
-def of(by_agent: Any, dtype: Any = float) -> list[Any]:
+def by_seat(by_agent: Any, dtype: Any = float) -> list[Any]:
+    """The values of a dict by agent as lists, in the order of the seats."""
     return [np.asarray(by_agent[agent], dtype).tolist() for agent in ENV.agents]
 
 
 # -- what JaxMARL asks of every environment --------------------------------------------------------------------------
 
 
-def keep_base_api(env: JaxMARLEnv) -> None:
-    """Spaces, names, observations and results of a step are those that JaxMARL's own test of its environments asks."""
+def check_base_api(env: JaxMARLEnv) -> None:
+    """Checks spaces, names, observations and the results of a step, as JaxMARL's test of its own environments does."""
     assert isinstance(env, MultiAgentEnv)
     assert env.agents == [f"agent_{seat}" for seat in range(env.num_agents)]
     assert set(env.observation_spaces) == set(env.action_spaces) == set(env.agents)
@@ -92,7 +93,7 @@ def keep_base_api(env: JaxMARLEnv) -> None:
 
 
 def test_game_keeps_the_base_api() -> None:
-    keep_base_api(ENV)
+    check_base_api(ENV)
 
 
 @pytest.mark.slow
@@ -100,7 +101,7 @@ def test_game_keeps_the_base_api() -> None:
 @pytest.mark.parametrize("game", GAMES)
 def test_every_game_keeps_the_base_api(game: str, flat: bool) -> None:
     env = JaxMARLEnv(game, flat)
-    keep_base_api(env)
+    check_base_api(env)
     assert env.name == env.unwrapped.id
 
 
@@ -108,15 +109,17 @@ def test_every_game_keeps_the_base_api(game: str, flat: bool) -> None:
 
 
 def test_no_op_is_legal_for_exactly_those_who_are_not_to_move() -> None:
-    nobody, anything = [False] * 3 + [True], [True] * 3 + [False]
-    state = begin()
+    only_no_op, all_moves = [False] * 3 + [True], [True] * 3 + [False]
+    state = start_state()
     for mover in (0, 1, 2):
-        assert of(ENV.get_avail_actions(state), bool) == [anything if seat == mover else nobody for seat in range(3)]
+        assert by_seat(ENV.get_avail_actions(state), bool) == [
+            all_moves if seat == mover else only_no_op for seat in range(3)
+        ]
         state = after(0, state=state)[1]
     one_left = after(2, 2)[1]
-    assert of(ENV.get_avail_actions(one_left), bool)[2] == [True, False, False, False]
+    assert by_seat(ENV.get_avail_actions(one_left), bool)[2] == [True, False, False, False]
     end = after(0, state=one_left)[1]
-    assert of(ENV.get_avail_actions(end), bool) == [nobody] * 3
+    assert by_seat(ENV.get_avail_actions(end), bool) == [only_no_op] * 3
 
 
 def test_action_of_an_agent_that_is_not_to_move_is_ignored() -> None:
@@ -124,7 +127,7 @@ def test_action_of_an_agent_that_is_not_to_move_is_ignored() -> None:
     expected = after(2)
     for other in (0, 2, 99, -1):
         joint = {"agent_0": np.int32(2), "agent_1": np.int32(other), "agent_2": np.int32(other)}
-        found = ENV.step_env(KEY, begin(), joint)
+        found = ENV.step_env(KEY, start_state(), joint)
         assert jax.tree.all(jax.tree.map(np.array_equal, expected, found))
 
 
@@ -132,27 +135,27 @@ def test_action_of_an_agent_that_is_not_to_move_is_ignored() -> None:
 def test_illegal_action_of_the_mover_ends_the_game_and_costs_one(action: int) -> None:
     """Also `no_op`: somebody must move."""
     _, state, rewards, dones, _ = after(0, action)
-    assert of(rewards) == [0.5, -1, 0.5]
+    assert by_seat(rewards) == [0.5, -1, 0.5]
     assert (state.done, dones["__all__"]) == (True, True)
 
 
 def test_actions_may_have_a_last_axis_of_one() -> None:
     """Some of JaxMARL's scripts pass them so."""
     joint = {agent: jnp.array([2 if agent == "agent_0" else NO_OP]) for agent in ENV.agents}
-    assert ENV.step_env(KEY, begin(), joint)[1].board.left == 4
+    assert ENV.step_env(KEY, start_state(), joint)[1].board.left == 4
 
 
 # -- rewards, ends and restarts --------------------------------------------------------------------------------------
 
 
 def test_rewards_dones_and_observations_are_those_of_the_game() -> None:
-    observations, state, rewards, dones, infos = after(2, 2, 0)  # agent 2 takes the last stick
-    assert of(rewards) == [-1, -1, 2]
+    _, state, rewards, dones, infos = after(2, 2, 0)  # agent 2 takes the last stick
+    assert by_seat(rewards) == [-1, -1, 2]
     assert all(dones[name] for name in [*ENV.agents, "__all__"])
     assert (state.done, state.step, infos["truncated"].tolist()) == (True, 3, [False] * 3)
     observations, state, *_ = after(2)
     seats = compiled(ENV.unwrapped).look(state.board).seats
-    assert of(observations) == np.asarray(seats, float).reshape(3, -1).tolist()
+    assert by_seat(observations) == np.asarray(seats, float).reshape(3, -1).tolist()
     on_boards = JaxMARLEnv(Sticks(), flat=False)
     assert np.array_equal(on_boards.get_obs(state)["agent_1"], seats[1])
     assert on_boards.observation_space("agent_1").shape == Sticks().observation_shape  # pyright: ignore
@@ -162,7 +165,7 @@ def test_finished_board_does_not_change_without_a_restart() -> None:
     end = after(2, 2, 0)[1]
     _, state, rewards, dones, _ = after(0, state=end)
     assert jax.tree.all(jax.tree.map(np.array_equal, state.board.left, end.board.left))
-    assert (state.step, of(rewards), dones["__all__"]) == (3, [0, 0, 0], True)
+    assert (state.step, by_seat(rewards), dones["__all__"]) == (3, [0, 0, 0], True)
 
 
 def test_base_restarts_a_finished_game_in_the_same_step() -> None:
@@ -170,8 +173,8 @@ def test_base_restarts_a_finished_game_in_the_same_step() -> None:
     joint = {agent: np.int32(0) for agent in ENV.agents}
     observations, state, rewards, dones, _ = ENV.step(KEY, one_left, joint)
     assert (state.board.left, state.step, state.done, dones["__all__"]) == (7, 0, False, True)
-    assert of(rewards) == [-1, -1, 2]
-    assert jax.tree.all(jax.tree.map(np.array_equal, observations, ENV.get_obs(begin())))
+    assert by_seat(rewards) == [-1, -1, 2]
+    assert jax.tree.all(jax.tree.map(np.array_equal, observations, ENV.get_obs(start_state())))
     chosen = after(0)[1]
     _, state, *_ = ENV.step(KEY, one_left, joint, chosen)
     assert state.board.left == chosen.board.left == 6
@@ -237,13 +240,17 @@ def test_envs_with_the_same_arguments_are_equal() -> None:
         (lambda: JaxMARLEnv(3), TypeError, "expected an env or a text"),  # pyright: ignore
         (lambda: JaxMARLEnv(jaxgames.auto_reset(Sticks())), ValueError, "without auto_reset"),
         (lambda: JaxMARLEnv(Sticks(), flat=2), TypeError, "flat must be one of False, True, not 2"),  # pyright: ignore
-        (lambda: ENV.step_env(KEY, begin(), {"agent_0": 0}), ValueError, "for each of agent_0, agent_1, agent_2"),
+        (lambda: ENV.step_env(KEY, start_state(), {"agent_0": 0}), ValueError, "for each of agent_0, agent_1, agent_2"),
         (
-            lambda: ENV.step_env(KEY, begin(), dict.fromkeys(ENV.agents, np.zeros(2, np.int32))),
+            lambda: ENV.step_env(KEY, start_state(), dict.fromkeys(ENV.agents, np.zeros(2, np.int32))),
             ValueError,
             r"expected one action of agent_0, not shape \(2,\): put jax.vmap around step",
         ),
-        (lambda: ENV.step_env(KEY, begin(), dict.fromkeys(ENV.agents, 0.0)), TypeError, "action must be an integer"),
+        (
+            lambda: ENV.step_env(KEY, start_state(), dict.fromkeys(ENV.agents, 0.0)),
+            TypeError,
+            "action must be an integer",
+        ),
         (lambda: ENV.get_obs(start(Sticks())), TypeError, "expected a JaxMARLState, not SticksState"),
     ],
 )

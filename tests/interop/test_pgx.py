@@ -1,4 +1,4 @@
-"""Games of jaxgames as games of Pgx: Pgx's own test and `auto_reset` accept them, and each rule of the bridge holds."""
+"""Games of jaxgames as games of Pgx: Pgx's own test and `auto_reset` accept them; each rule of the adapter holds."""
 
 import dataclasses
 import functools
@@ -25,9 +25,7 @@ from tests.helpers.positions import compiled as compiled_game
 from tests.helpers.sticks import LuckySticks, Sticks
 
 PLIES = 3
-SHORT = (
-    f"chinese_checkers_diamond(size=3, pieces=1, max_plies={PLIES})"  # no side can win as soon: every game is cut off
-)
+SHORT = f"chinese_checkers_diamond(size=3, pieces=1, max_plies={PLIES})"  # too few plies to win: all games are cut off
 ENV, KEEP, SEATS = PgxEnv(SHORT), PgxEnv(SHORT, truncation="keep"), PgxEnv(Sticks())
 GAMES = [
     "checkers",
@@ -95,14 +93,14 @@ def repaired(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def accept(env: PgxEnv, patch: pytest.MonkeyPatch, games: int, use_key: bool) -> None:
-    """Runs Pgx's test, one board at a time and in batches, with the id of the game in its closed list."""
+def check_accepted(env: PgxEnv, patch: pytest.MonkeyPatch, games: int, use_key: bool) -> None:
+    """Runs Pgx's test, of one board and of batches, with the id of the game in its closed list."""
     patch.setattr(pgx_test, "EnvId", Literal[env.id])
     pgx_test.api_test(env, games, use_key=use_key)
 
 
 def test_pgx_accepts_a_game(repaired: pytest.MonkeyPatch) -> None:
-    accept(ENV, repaired, games=3, use_key=True)
+    check_accepted(ENV, repaired, games=3, use_key=True)
 
 
 def test_own_game_of_pgx_needs_the_same_repair_of_its_test() -> None:
@@ -115,7 +113,7 @@ def test_own_game_of_pgx_needs_the_same_repair_of_its_test() -> None:
 @pytest.mark.parametrize("use_key", [True, False])
 @pytest.mark.parametrize("game", GAMES)
 def test_pgx_accepts_every_game(game: str, use_key: bool, repaired: pytest.MonkeyPatch) -> None:
-    accept(PgxEnv(game), repaired, games=10, use_key=use_key)
+    check_accepted(PgxEnv(game), repaired, games=10, use_key=use_key)
 
 
 @pytest.mark.slow

@@ -99,8 +99,8 @@ class Killed(Exception):
     """Stands for SIGKILL: nothing after it is executed."""
 
 
-def killed_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run of PPO that ends with iteration 7, of which no checkpoint was written."""
+def kill_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trains PPO until iteration 7, of which no checkpoint is written, and ends the run there."""
     log = RunFolder.log
 
     def log_or_die(run: RunFolder, row: Mapping[str, float]) -> None:
@@ -115,20 +115,16 @@ def killed_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             train_in(folder, PPO(CONFIG), SETTINGS)
 
 
-def killed_by_the_system(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def kill_by_the_system(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trains PPO in a process of its own, and kills it."""
     process = start("train.ppo", arguments_of(CONFIG, SETTINGS, folder))
     signal_when_training(folder, [process], 0, signal.SIGKILL)
     ((status, _, _),) = ends([process])
     assert status == -signal.SIGKILL
 
 
-@pytest.mark.parametrize(
-    "kill",
-    [
-        killed_here,
-        pytest.param(killed_by_the_system, marks=pytest.mark.slow),
-    ],  # test_processes.py kills the toy learner
-)
+# test_processes.py kills processes of the toy learner in the fast tests.
+@pytest.mark.parametrize("kill", [kill_here, pytest.param(kill_by_the_system, marks=pytest.mark.slow)])
 def test_killed_run_continues_to_the_same_bits(
     kill: Callable[[Path, pytest.MonkeyPatch], None],
     tmp_path: Path,
@@ -229,6 +225,7 @@ def test_second_ctrl_c_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow  # one more start of JAX: the signal is sent in this process above
 def test_ctrl_c_on_the_command_ends_with_status_130(tmp_path: Path) -> None:
+    """Trains PPO in a process of its own, and kills it."""
     process = start("train.ppo", arguments_of(CONFIG, SETTINGS, tmp_path / "run"))
     signal_when_training(tmp_path / "run", [process], 0, signal.SIGINT)
     ((status, out, err),) = ends([process])

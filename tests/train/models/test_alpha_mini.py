@@ -36,7 +36,7 @@ def perturbed(params: Any) -> Any:
 
 
 @functools.cache
-def some_params() -> Any:
+def perturbed_params() -> Any:
     return perturbed(jax.device_get(jax.jit(SHARED.init)(jax.random.key(0))))
 
 
@@ -82,46 +82,46 @@ def assert_close(found: Any, expected: Any) -> None:
 
 
 def test_play_uses_the_running_statistics() -> None:
-    logits, values, _ = forward(some_params(), None)
-    assert_close(jax.jit(SHARED.apply)(some_params(), OBSERVATION, SEAT), (logits, values))
+    logits, values, _ = forward(perturbed_params(), None)
+    assert_close(jax.jit(SHARED.apply)(perturbed_params(), OBSERVATION, SEAT), (logits, values))
 
 
 @pytest.mark.parametrize("counted", [np.ones(ROWS, np.bool_), SEAT == 0], ids=["all rows", "half of the rows"])
 def test_update_uses_the_statistics_of_the_rows_that_count(counted: np.ndarray) -> None:
-    logits, values, new = forward(some_params(), counted)
-    found = in_training(some_params(), OBSERVATION, SEAT, KEY, counted)
+    logits, values, new = forward(perturbed_params(), counted)
+    found = in_training(perturbed_params(), OBSERVATION, SEAT, KEY, counted)
     assert_close(found[:2], (logits, values))
     assert_close(found[2], {"encoder": {"batch_stats": new}, "heads": {}})
 
 
 def test_statistics_stay_where_no_row_counts() -> None:
-    _, _, statistics = in_training(some_params(), OBSERVATION, SEAT, KEY, np.zeros(ROWS, bool))
-    jax.tree.map(np.testing.assert_array_equal, statistics, split_statistics(some_params())[1])
+    _, _, statistics = in_training(perturbed_params(), OBSERVATION, SEAT, KEY, np.zeros(ROWS, bool))
+    jax.tree.map(np.testing.assert_array_equal, statistics, split_statistics(perturbed_params())[1])
 
 
 def test_units_are_dropped_only_in_the_update() -> None:
     policy = Policy.of(ENV, "shared", TEXT.format(dropout=0.5))
     assert_close(
-        jax.jit(policy.apply)(some_params(), OBSERVATION, SEAT),
-        jax.jit(SHARED.apply)(some_params(), OBSERVATION, SEAT),
+        jax.jit(policy.apply)(perturbed_params(), OBSERVATION, SEAT),
+        jax.jit(SHARED.apply)(perturbed_params(), OBSERVATION, SEAT),
     )
     apply = jax.jit(policy.apply_in_training)
-    first, again, other = (apply(some_params(), OBSERVATION, SEAT, jax.random.key(seed)) for seed in (1, 1, 2))
+    first, again, other = (apply(perturbed_params(), OBSERVATION, SEAT, jax.random.key(seed)) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first[0], again[0])
     assert (np.asarray(first[0]) != other[0]).any()
-    without, _, _ = in_training(some_params(), OBSERVATION, SEAT, KEY, np.ones(ROWS, bool))
+    without, _, _ = in_training(perturbed_params(), OBSERVATION, SEAT, KEY, np.ones(ROWS, bool))
     assert (np.asarray(first[0]) != without).any()
 
 
 def test_weights_and_statistics_make_the_parameters_again() -> None:
-    weights, statistics = split_statistics(some_params())
+    weights, statistics = split_statistics(perturbed_params())
     assert {name for part in weights.values() for name in part} == {"params"}
     assert set(statistics["encoder"]) == {"batch_stats"}
-    jax.tree.map(np.testing.assert_array_equal, merge_statistics(weights, statistics), some_params())
+    jax.tree.map(np.testing.assert_array_equal, merge_statistics(weights, statistics), perturbed_params())
 
 
 def test_seeds_can_be_a_vmap() -> None:
-    both = jax.tree.map(lambda leaf: np.stack([leaf, 1.5 * leaf]), some_params())
+    both = jax.tree.map(lambda leaf: np.stack([leaf, 1.5 * leaf]), perturbed_params())
     keys = jax.random.split(KEY, 2)
     together = jax.jit(jax.vmap(SHARED.apply_in_training, in_axes=(0, None, None, 0)))(both, OBSERVATION, SEAT, keys)
     alone = in_training(jax.tree.map(lambda leaf: leaf[1], both), OBSERVATION, SEAT, keys[1], np.ones(ROWS, bool))

@@ -31,7 +31,7 @@ def rows(seed: int, scale: float) -> tuple[jax.Array, jax.Array, jax.Array]:
     return jnp.asarray(logits, jnp.float32), jnp.asarray(mask), jnp.asarray(action, jnp.int32)
 
 
-judged: Any = jax.jit(log_prob_and_entropy)
+jitted: Any = jax.jit(log_prob_and_entropy)
 
 
 @jax.jit
@@ -58,7 +58,7 @@ gradient_of: Any = jax.jit(jax.grad(weighed, argnums=1), static_argnums=0)
 def test_two_legal_actions_have_the_values_computed_by_hand() -> None:
     """Logits log 1 and log 3: probabilities 1/4 and 3/4, beside an illegal action that would outweigh them."""
     logits, mask = jnp.log(jnp.array([[1.0, 1e6, 3.0]])), jnp.array([[True, False, True]])
-    log_prob, entropy = judged(logits, mask, jnp.array([2]))
+    log_prob, entropy = jitted(logits, mask, jnp.array([2]))
     h = -(0.25 * np.log(0.25) + 0.75 * np.log(0.75))
     np.testing.assert_allclose(log_prob, [np.log(0.75)], rtol=1e-6)
     np.testing.assert_allclose(entropy, [h], rtol=1e-6)
@@ -71,7 +71,7 @@ def test_two_legal_actions_have_the_values_computed_by_hand() -> None:
 @pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
 def test_values_and_gradients_equal_those_of_distrax(scale: float) -> None:
     given = rows(0, scale)
-    for found, expected in zip(judged(*given), by_distrax(*given), strict=True):
+    for found, expected in zip(jitted(*given), by_distrax(*given), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=3e-5)
     found, expected = (gradient_of(judge, *given) for judge in (log_prob_and_entropy, by_distrax))
     assert float(jnp.abs(expected).max()) > 0.1
@@ -88,7 +88,7 @@ def test_illegal_actions_have_no_gradient() -> None:
 def test_single_legal_action_is_certain_for_any_logit() -> None:
     mask = jnp.eye(3, dtype=jnp.bool_)
     logits, action = jnp.array([[-500.0, 9, 9], [0, 0, 0], [1e6, 1e6, 7]]), jnp.arange(3)
-    log_prob, entropy = judged(logits, mask, action)
+    log_prob, entropy = jitted(logits, mask, action)
     assert log_prob.tolist() == entropy.tolist() == [0, 0, 0]
     np.testing.assert_array_equal(gradients(logits, mask, action), np.zeros((2, 3, 3)))
 
@@ -97,7 +97,7 @@ def test_row_without_a_legal_action_is_finite_and_has_no_gradient() -> None:
     """Nor does an illegal action that is asked for get a gradient of its own."""
     mask = jnp.array([[False, False], [True, False]])
     logits, action = jnp.array([[1.0, 2.0], [3.0, 4.0]]), jnp.array([1, 1])
-    log_prob, entropy = judged(logits, mask, action)
+    log_prob, entropy = jitted(logits, mask, action)
     assert log_prob.tolist() == [MASKED_LOGIT, MASKED_LOGIT]
     assert entropy.tolist() == [0, 0]
     of_log_prob, of_entropy = gradients(logits, mask, action, 50.0)
@@ -110,7 +110,7 @@ def test_sampled_action_is_legal_and_has_its_log_probability() -> None:
     action, log_prob = jax.jit(sample_and_log_prob)(jax.random.key(0), logits, mask)
     assert np.asarray(mask)[np.arange(ROWS), action].all()
     np.testing.assert_allclose(log_prob, by_distrax(logits, mask, action)[0], rtol=1e-4, atol=3e-5)
-    np.testing.assert_allclose(log_prob, judged(logits, mask, action)[0], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(log_prob, jitted(logits, mask, action)[0], rtol=1e-6, atol=1e-6)
 
 
 def test_actions_are_sampled_in_proportion_to_their_probabilities() -> None:
