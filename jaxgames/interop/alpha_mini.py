@@ -6,8 +6,9 @@
     state = env.step(state, ACTION[number])     # `number` is an action of the study
 
 An action of the study is a piece, the cell that it leaves and the cell that it enters, in the mover's frame. There are
-942. They are numbered piece by piece (R N B Q K P), and for each piece cell by cell, in rows from the mover's last rank
-to its first, each from the left. From a cell, the lines of a piece follow each other, each from near to far:
+942. They are numbered piece by piece (R N B Q K P), and for each piece cell by cell. The cells are in rows from the
+mover's last rank to its first, each row from the left. From a cell, the lines of a piece follow each other, each from
+near to far:
 
     rook      up, right, down, left
     knight    the jumps of KNIGHT_JUMPS

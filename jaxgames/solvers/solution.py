@@ -179,8 +179,8 @@ def solve(env: Env[Any], progress: bool = True, unfinished: str | Path | None = 
       unfinished: a file that keeps the progress of a long analysis, so that it can be resumed after an interruption.
         Only `chinese_checkers_diamond` can have one.
 
-    Raises ValueError for a game without a solver, for one that is too large, with what it would take, and for a
-    `Wrapper` that changes the rules.
+    Raises ValueError for a game without a solver, for a `Wrapper` that changes the rules, and for a game that is too
+    large, with what it would take.
     """
     solver = solution_class(env)
     check_keeps_rules(env)
