@@ -109,6 +109,22 @@ def as_int32(name: str, value: Any) -> jax.Array:
     return jnp.int32(number)
 
 
+def host_int32(name: str, value: Any) -> np.int32:
+    """Returns one integer of Python, numpy or JAX as int32, without a program on a device.
+
+    Raises TypeError unless it is one integer, ValueError for a number outside int32.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be one integer, not {value!r}") from None
+    if isinstance(value, bool):
+        raise TypeError(f"{name} must be one integer, not {value!r}")
+    if not INT32.min <= number <= INT32.max:
+        raise ValueError(f"{name} must fit int32, and {number} does not")
+    return np.int32(number)
+
+
 def check_seat(player: Any, num_players: int) -> jax.Array:
     """Returns a seat as int32[].
 

@@ -17,6 +17,7 @@ from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.minichess import Minichess
+from jaxgames.wrappers import AutoReset, Wrapper
 
 BUILT_IN: dict[str, Callable[..., Env[Any]]] = {
     Checkers.id: Checkers,
@@ -62,3 +63,23 @@ def make(id: str, /, **parameters: Any) -> Env[Any]:
       ParameterTypeError: (a ParameterError and a TypeError) for a value of the wrong type.
     """
     return _games.make(id, **parameters)
+
+
+def as_env(env_or_id: Env[Any] | str) -> Env[Any]:
+    """Returns the env itself, or the one that `make` makes of a text. Adapters to other libraries take both.
+
+    Raises:
+      TypeError: for anything else.
+      ParameterError: (a ValueError) for a text that `make` refuses.
+      ValueError: for an `auto_reset` env: it has no end of a game, which other libraries need.
+    """
+    if isinstance(env_or_id, str):
+        return make(env_or_id)
+    if not isinstance(env_or_id, Env):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
+        raise TypeError(f"expected an env or a text such as 'chinese_checkers(size=2)', not {env_or_id!r}")
+    env: Any = env_or_id
+    while isinstance(env, Wrapper):
+        if isinstance(env, AutoReset):
+            raise ValueError(f"{env_or_id} restarts finished boards: pass {env.unwrapped}, without auto_reset")
+        env = env.unwrapped
+    return env_or_id

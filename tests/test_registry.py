@@ -1,4 +1,4 @@
-"""`make`, `list_games` and `register`: games by name, those of the library and those of a user's module."""
+"""`make`, `list_games`, `register` and `as_env`: games by name, those of the library and those of a user's module."""
 
 import os
 import subprocess
@@ -11,6 +11,8 @@ import pytest
 import jaxgames
 from jaxgames import ParameterError, ParameterTypeError
 from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.registry import as_env
+from jaxgames.wrappers import Wrapper
 
 # -- make ---------------------------------------------------------------------------------------------------
 
@@ -301,3 +303,25 @@ def test_module_is_refused_when_it_does_not_register_the_game(
     sys.modules.pop("own_game.broken", None)
     with pytest.raises(ParameterError, match=message):
         jaxgames.make(text)
+
+
+# -- as_env -------------------------------------------------------------------------------------------------------
+
+
+def test_env_or_text_becomes_an_env() -> None:
+    env = Wrapper(jaxgames.make("chinese_checkers(size=1)"))
+    assert as_env(env) is env
+    assert as_env("chinese_checkers(size=1)") == env.unwrapped
+
+
+@pytest.mark.parametrize("other", [3, None, ChineseCheckers, ("chinese_checkers",)])
+def test_other_things_are_no_env(other: Any) -> None:
+    with pytest.raises(TypeError, match=r"expected an env or a text such as 'chinese_checkers\(size=2\)', not"):
+        as_env(other)
+
+
+def test_env_that_restarts_its_boards_is_refused_at_any_depth() -> None:
+    env = jaxgames.auto_reset(jaxgames.make("chinese_checkers(size=1)"))
+    for restarting in (env, Wrapper(env)):
+        with pytest.raises(ValueError, match=r"restarts finished boards: pass chinese_checkers\(size=1, .*without"):
+            as_env(restarting)

@@ -16,38 +16,12 @@ import pytest
 import jaxgames
 from jaxgames.testing import check_env
 from jaxgames.wrappers import Wrapper
-from tests.helpers.sticks import Sticks, SticksState
+from tests.helpers.sticks import LuckySticks, Sticks, SticksState
 
 
 def test_sound_game_passes_twice_in_a_process() -> None:
     check_env(Sticks())
     check_env(Sticks(), games=3, steps=2, seed=5)
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True, kw_only=True)
-class LuckyState(SticksState):
-    luck: jax.Array  # a PRNG key
-
-
-@dataclass(frozen=True)
-class LuckySticks(Sticks):
-    """A game of chance, which keeps a key in its state: at times a stick more is lost."""
-
-    needs_key = True
-
-    def _init(self, key: jax.Array | None) -> Any:
-        assert key is not None
-        return LuckyState(**vars(self.at(7, 0)), luck=key)
-
-    def _step(self, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
-        assert key is not None
-        lost = jax.random.bernoulli(state.luck) & (state.left - action > 2)
-        after = super()._step(state, action + lost, key)
-        return LuckyState(**vars(after), luck=key)
-
-    def _from_string(self, text: str) -> Any:
-        return LuckyState(**vars(super()._from_string(text)), luck=jax.random.key(0))
 
 
 def test_game_of_chance_passes() -> None:

@@ -1,4 +1,6 @@
-"""A small game to test with. Seats take 1, 2 or 3 sticks in turn; the seat that takes the last one wins.
+"""Two small games to test with: `Sticks`, and `LuckySticks`, which has chance.
+
+Seats take 1, 2 or 3 sticks in turn; the seat that takes the last one wins.
 
 There are three seats and 7 sticks, unless it is made with other numbers. The winner is paid 1 by each other seat.
 """
@@ -105,3 +107,29 @@ class Sticks(Env[Any]):
         if left not in map(str, range(self.sticks + 1)) or seat not in map(str, range(self.num_players)):
             raise ValueError(f"expected 'sticks seat', not {text!r}")
         return self.at(int(left), int(seat))
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True, kw_only=True)
+class LuckyState(SticksState):
+    luck: jax.Array  # a PRNG key
+
+
+@dataclass(frozen=True)
+class LuckySticks(Sticks):
+    """A game of chance, which keeps a key in its state: at times a stick more is lost."""
+
+    needs_key = True
+
+    def _init(self, key: jax.Array | None) -> Any:
+        assert key is not None
+        return LuckyState(**vars(self.at(7, 0)), luck=key)
+
+    def _step(self, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
+        assert key is not None
+        lost = jax.random.bernoulli(state.luck) & (state.left - action > 2)
+        after = super()._step(state, action + lost, key)
+        return LuckyState(**vars(after), luck=key)
+
+    def _from_string(self, text: str) -> Any:
+        return LuckyState(**vars(super()._from_string(text)), luck=jax.random.key(0))

@@ -1,0 +1,159 @@
+"""One board at a time on the host, for loops in Python: adapters to other libraries, terminals and servers.
+
+    game = host(env)
+    state, info = game.init()
+    while not info.over:
+        state, info = game.step(state, np.flatnonzero(info.mask)[0])
+
+A game of many boards belongs in `jax.vmap`, on the device. With one board, the time goes to starting programs and
+copying results. So `init`, `step` and `look` each run one compiled program and copy one array to the host. States stay
+on the device. An observation is a program of its own, which runs only when it is asked for.
+"""
+
+import functools
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from jaxgames._checks import host_int32
+from jaxgames.env import Env, State
+
+S = TypeVar("S", bound=State)
+Device = Any  # `jax.Device`, which type checkers take for a variable
+
+
+class BoardInfo(NamedTuple):
+    """The public values of one board on the host. The arrays are read-only."""
+
+    player: int  # the seat to move
+    mask: np.ndarray  # bool[num_actions], legal actions of the mover; all False on a finished board
+    rewards: np.ndarray  # float32[num_players], paid to each seat by the last step
+    winners: np.ndarray  # bool[num_players], the seats that have won by the rules
+    terminated: bool
+    truncated: bool
+
+    @property
+    def over(self) -> bool:
+        """Whether the game is finished."""
+        return self.terminated or self.truncated
+
+
+class Host(Generic[S]):
+    """The functions of an env for one board, compiled once; made by `host`.
+
+    States are immutable pytrees, so callers may keep old ones and step them again. A state may come from elsewhere, for
+    example from `env.from_string`.
+
+    Attributes:
+      env: the game, or a wrapped one.
+      device: the device on which the programs run and the states stay.
+    """
+
+    def __init__(self, env: Env[S], device: Device) -> None:
+        self.env = env
+        self.device = device
+        place = SingleDeviceSharding(device)
+        compiled = functools.partial(jax.jit, in_shardings=place, out_shardings=place)
+        self._init = compiled(lambda key: self._packed(env.init(key)))
+        self._step = compiled(lambda state, action, key: self._packed(env.step(state, action, key)))
+        self._look = compiled(lambda state: self._packed(state)[1])
+        self._observe = compiled(env.observe)
+
+    def init(self, key: jax.Array | None = None) -> tuple[S, BoardInfo]:
+        """Returns a board at the start.
+
+        Args:
+          key: a PRNG key; only a game of chance (`env.needs_key`) needs it.
+
+        Raises ValueError for a game of chance without a key.
+        """
+        state, packed = self._init(key)
+        return state, self._unpacked(packed)
+
+    def step(self, state: S, action: Any, key: jax.Array | None = None) -> tuple[S, BoardInfo]:
+        """Returns the board after the mover plays `action`.
+
+        An illegal action ends the game, also one that is out of range, as `env.step` says.
+
+        Args:
+          state: one board.
+          action: one integer of Python, numpy or JAX.
+          key: a PRNG key; only a game of chance (`env.needs_key`) needs it.
+
+        Raises:
+          TypeError: for an action that is not an integer, or a state of another game.
+          ValueError: for a batch, or a game of chance without a key.
+        """
+        state, packed = self._step(state, host_int32("action", action), key)
+        return state, self._unpacked(packed)
+
+    def look(self, state: S) -> BoardInfo:
+        """Returns the public values of any board."""
+        return self._unpacked(self._look(state))
+
+    def observe(self, state: S, seat: Any = None) -> np.ndarray:
+        """Returns bool[*observation_shape], the board as a seat sees it, read-only; as the mover if `seat` is None.
+
+        Raises TypeError for a seat that is not an integer, ValueError for one outside 0 .. num_players - 1.
+        """
+        if seat is None:
+            return jax.device_get(self._observe(state))
+        number = host_int32("seat", seat)
+        if not 0 <= number < self.env.num_players:
+            raise ValueError(f"seat must be from 0 to {self.env.num_players - 1}, not {number}")
+        return jax.device_get(self._observe(state, number))
+
+    def _packed(self, state: S) -> tuple[S, jax.Array]:
+        """Returns the state and its public values as uint8[5 * num_players + num_actions + 6]: one array to copy.
+
+        The parts are, in this order: the rewards and the mover, four bytes per number; then one byte per bool:
+        terminated, truncated, the winners, the mask.
+        """
+        numbers = [state.rewards.astype(jnp.float32), state.current_player.astype(jnp.int32)[None]]
+        bools = [state.terminated[None], state.truncated[None], self.env.winners(state)]
+        mask = self.env.legal_action_mask(state)
+        parts = [jax.lax.bitcast_convert_type(part, jnp.uint8).reshape(-1) for part in numbers]
+        return state, jnp.concatenate([*parts, *(part.astype(jnp.uint8) for part in (*bools, mask))])
+
+    def _unpacked(self, packed: jax.Array) -> BoardInfo:
+        """Returns the public values from the array of `_packed`."""
+        content: np.ndarray = jax.device_get(packed)
+        seats = self.env.num_players
+        flags = content[4 * seats + 4 :].view(np.bool_)
+        return BoardInfo(
+            player=int(content[4 * seats : 4 * seats + 4].view(np.int32)[0]),
+            mask=flags[seats + 2 :],
+            rewards=content[: 4 * seats].view(np.float32),
+            winners=flags[2 : seats + 2],
+            terminated=bool(flags[0]),
+            truncated=bool(flags[1]),
+        )
+
+
+def host(env: Env[S], device: Device | None = None) -> Host[S]:
+    """Returns the functions of an env for one board on the host.
+
+    They are made and compiled once per env and device, and shared by all callers.
+
+    Args:
+      env: a game; equal envs have the same functions.
+      device: where the programs run. None: the first CPU device. There one step has the shortest delay.
+
+    Raises RuntimeError if `device` is None and JAX has no CPU device.
+    """
+    if device is None:
+        try:
+            device = jax.devices("cpu")[0]
+        except RuntimeError as error:
+            message = "JAX has no CPU device: add it, JAX_PLATFORMS=cuda,cpu, or pass device=jax.devices()[0]"
+            raise RuntimeError(message) from error
+    return _host(env, device)
+
+
+@functools.cache
+def _host(env: Env[Any], device: Device) -> Host[Any]:
+    """Returns the one `Host` of an env and a device in this process."""
+    return Host(env, device)

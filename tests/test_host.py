@@ -1,0 +1,275 @@
+"""`host`: one compiled program and one copy per call, with exactly the values of the env's own functions."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames.host import BoardInfo, Host, host
+from jaxgames.wrappers import Wrapper
+from tests.contract.games import ALL
+from tests.helpers.positions import compiled, start
+from tests.helpers.sticks import LuckySticks, Sticks
+
+STICKS = Sticks()
+CPU = jax.devices("cpu")[0]
+
+
+def same_info(info: BoardInfo, env: jaxgames.Env[Any], state: Any) -> None:
+    """Compares every value with the env's own functions."""
+    state = jax.device_get(state)
+    assert (info.player, info.terminated, info.truncated) == (
+        state.current_player,
+        state.terminated,
+        state.truncated,
+    )
+    assert [type(value) for value in (info.player, info.terminated, info.truncated)] == [int, bool, bool]
+    assert info.over == (info.terminated or info.truncated)
+    for array, expected in (
+        (info.mask, compiled(env).mask(state)),
+        (info.rewards, state.rewards),
+        (info.winners, env.winners(state)),
+    ):
+        assert array.dtype == expected.dtype
+        np.testing.assert_array_equal(array, expected)
+
+
+# -- values ------------------------------------------------------------------------------------------------------
+
+
+GAMES = [pytest.param(id, marks=() if id == "dots_and_boxes" else pytest.mark.slow) for id in ALL]
+
+
+@pytest.mark.parametrize("id", GAMES)
+def test_values_of_a_game_are_those_of_its_own_functions(id: str) -> None:
+    """Along a random game, whose last action is illegal, with an observation of each seat."""
+    env = jaxgames.make(ALL[id].fast[0])
+    rng = np.random.default_rng(0)
+    state, info = host(env).init()
+    expected = start(env)
+    for _ in range(12):
+        same_info(info, env, expected)
+        look = compiled(env).look(expected)
+        np.testing.assert_array_equal(host(env).observe(state), look.mover)
+        seat = int(rng.integers(env.num_players))
+        np.testing.assert_array_equal(host(env).observe(state, seat), look.seats[seat])
+        if info.over:
+            break
+        action = rng.choice(np.flatnonzero(info.mask))
+        state, info = host(env).step(state, action)
+        expected = compiled(env).step(expected, np.int32(action))
+    if not info.over:
+        state, info = host(env).step(state, -1)
+        expected = compiled(env).step(expected, np.int32(-1))
+        assert info.terminated
+    same_info(info, env, expected)
+    after, again = host(env).step(state, 0)
+    assert not again.rewards.any()
+    assert host(env).look(after).over
+
+
+def test_winners_and_rewards_are_those_of_the_seats() -> None:
+    """Seat 0 takes 3 of 7 sticks, seat 1 takes 3, and seat 2 takes the last one."""
+    state, info = host(STICKS).init()
+    for action in (2, 2, 0):
+        assert not info.over
+        state, info = host(STICKS).step(state, action)
+    assert (info.terminated, info.truncated, info.mask.any()) == (True, False, False)
+    assert info.winners.tolist() == [False, False, True]
+    assert info.rewards.tolist() == [-1, -1, 2]
+
+
+def test_truncated_board_is_over_without_winners() -> None:
+    env = jaxgames.make("chinese_checkers_diamond(size=3, pieces=3, max_plies=1)")
+    state, info = host(env).init()
+    _, info = host(env).step(state, np.flatnonzero(info.mask)[0])
+    assert (info.terminated, info.truncated, info.over) == (False, True, True)
+    assert not info.winners.any()
+
+
+def test_state_from_a_text_can_be_looked_at_and_stepped() -> None:
+    state = STICKS.from_string("3 2")
+    assert host(STICKS).look(state).player == 2
+    _, info = host(STICKS).step(state, 2)
+    assert info.winners.tolist() == [False, False, True]
+
+
+def test_old_states_stay_valid() -> None:
+    state, info = host(STICKS).init()
+    host(STICKS).step(state, 2)
+    after, _ = host(STICKS).step(state, 0)
+    assert STICKS.to_string(after) == "6 1"
+    assert info.mask.all()
+    with pytest.raises(ValueError, match="read-only"):
+        info.mask[0] = False
+
+
+@pytest.mark.parametrize("action", [1, np.int64(1), np.int32(1), jax.numpy.int32(1)])
+def test_integers_of_python_numpy_and_jax_are_actions(action: Any) -> None:
+    state, _ = host(STICKS).step(STICKS.from_string("7 0"), action)
+    assert STICKS.to_string(state) == "5 1"
+
+
+def test_wrapped_env_has_its_own_programs() -> None:
+    env = Wrapper(STICKS)
+    state, info = host(env).init()
+    assert info.mask.tolist() == [True] * 3
+    assert host(env).step(state, 0)[1].player == 1
+
+
+# -- games of chance -----------------------------------------------------------------------------------------------
+
+
+def test_game_of_chance_follows_its_keys() -> None:
+    game, keys = host(LuckySticks()), jax.random.split(jax.random.key(0), 20)
+    left: Counter[str] = Counter()
+    for key in keys:
+        state, _ = game.init(key)
+        same, _ = game.step(game.init(key)[0], 0, keys[0])
+        state, _ = game.step(state, 0, keys[0])
+        assert game.env.to_string(state) == game.env.to_string(same)
+        left[game.env.to_string(state)] += 1
+    assert left.keys() == {"6 1", "5 1"}
+
+
+def test_game_of_chance_without_a_key_is_refused() -> None:
+    game = host(LuckySticks())
+    with pytest.raises(ValueError, match="sticks is a game of chance"):
+        game.init()
+    with pytest.raises(ValueError, match="sticks is a game of chance"):
+        game.step(game.init(jax.random.key(0))[0], 0)
+
+
+# -- one program and one copy --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Counted(Sticks):
+    """Sticks that count how often `step` is traced."""
+
+    def _step(self, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
+        COUNTS["traces"] += 1
+        return super()._step(state, action, key)
+
+
+COUNTS: Counter[str] = Counter()
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host[Any]]:
+    """A new Host whose compiled programs and copies to the host are counted in COUNTS."""
+    jit, get = jax.jit, jax.device_get
+
+    def counting_jit(function: Any, **options: Any) -> Any:
+        program = jit(function, **options)
+
+        def run(*arguments: Any) -> Any:
+            COUNTS["programs"] += 1
+            return program(*arguments)
+
+        return run
+
+    def counting_get(tree: Any) -> Any:
+        COUNTS["copies"] += 1
+        COUNTS["copied arrays"] += len(jax.tree.leaves(tree))
+        return get(tree)
+
+    monkeypatch.setattr(jax, "jit", counting_jit)
+    game = Host(Counted(sticks=9), CPU)
+    monkeypatch.setattr(jax, "jit", jit)
+    monkeypatch.setattr(jax, "device_get", counting_get)
+    COUNTS.clear()
+    yield game
+    COUNTS.clear()
+
+
+def test_each_call_runs_one_program_and_copies_one_array(counted: Host[Any]) -> None:
+    state, _ = counted.init()
+    assert COUNTS == {"programs": 1, "copies": 1, "copied arrays": 1}
+    for _ in range(6):
+        state, _ = counted.step(state, 0)
+    assert COUNTS == {"programs": 7, "copies": 7, "copied arrays": 7, "traces": 1}
+    counted.look(state)
+    counted.observe(state)
+    counted.observe(state, 2)
+    assert COUNTS == {"programs": 10, "copies": 10, "copied arrays": 10, "traces": 1}
+
+
+def test_equal_envs_share_their_programs() -> None:
+    assert host(STICKS) is host(Sticks()) is host(STICKS, CPU)
+    assert host(STICKS) is not host(Sticks(sticks=8))
+
+
+# -- devices -------------------------------------------------------------------------------------------------------
+
+ON_TWO_DEVICES = """
+import jax
+jax.config.update("jax_num_cpu_devices", 2)
+from jax._src import xla_bridge
+from jaxgames.host import host
+from tests.helpers.sticks import LuckySticks
+assert not xla_bridge.backends_are_initialized()
+first, second = jax.devices("cpu")
+key = jax.device_put(jax.random.key(0), first)
+assert host(LuckySticks()).device == first
+jax.config.update("jax_default_device", first)
+game = host(LuckySticks(), second)
+for state in (game.init(key)[0], LuckySticks().from_string("7 0"), jax.device_put(game.init(key)[0], first)):
+    after, _ = game.step(state, 0, key)
+    assert all(leaf.devices() == {second} for leaf in jax.tree.leaves(after)), after
+    assert game.look(state).player == 0
+    assert game.observe(state, 1).any()
+"""
+
+
+@pytest.mark.slow  # a start of JAX, with two virtual devices
+def test_states_of_any_device_are_stepped_on_the_device_of_the_host() -> None:
+    """Importing `jaxgames.host` starts no device."""
+    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+    root = Path(__file__).parents[1]
+    command = [sys.executable, "-c", ON_TWO_DEVICES]
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_missing_cpu_device_is_refused_with_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_cpu(backend: str) -> Any:
+        raise RuntimeError(f"Unknown backend {backend}")
+
+    monkeypatch.setattr(jax, "devices", without_cpu)
+    with pytest.raises(RuntimeError, match="JAX_PLATFORMS=cuda,cpu, or pass device"):
+        host(STICKS)
+
+
+# -- wrong arguments -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action", [1.0, "1", None, True, np.array([1]), np.bool_(True)])
+def test_action_is_refused_unless_it_is_one_integer(action: Any) -> None:
+    with pytest.raises(TypeError, match="action must be one integer, not"):
+        host(STICKS).step(STICKS.from_string("7 0"), action)
+
+
+def test_action_is_refused_outside_int32() -> None:
+    with pytest.raises(ValueError, match="action must fit int32"):
+        host(STICKS).step(STICKS.from_string("7 0"), 2**31)
+
+
+@pytest.mark.parametrize("seat", [-1, 3])
+def test_seat_that_the_game_lacks_is_refused(seat: int) -> None:
+    with pytest.raises(ValueError, match=f"seat must be from 0 to 2, not {seat}"):
+        host(STICKS).observe(STICKS.from_string("7 0"), seat)
+
+
+def test_state_of_another_game_is_refused() -> None:
+    with pytest.raises(TypeError, match="expected a state of dots_and_boxes"):
+        host(jaxgames.make("dots_and_boxes(rows=1, cols=1)")).look(STICKS.from_string("7 0"))
