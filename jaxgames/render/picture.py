@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 SUFFIXES = (".svg", ".png", ".gif")
 _GIF_COLOURS = 255
 
@@ -49,6 +51,13 @@ class Picture:
         else:
             raise ValueError(f"the file's suffix must be one of {', '.join(SUFFIXES)}, not {suffix!r} in {str(path)!r}")
 
+    def pixels(self) -> np.ndarray:
+        """Returns uint8[height, width, 3], the picture on its paper; the last frame of an animation.
+
+        Raises ImportError without the packages of the extra `render`.
+        """
+        return np.asarray(_opaque(self.svg, self.paper))
+
     def _repr_svg_(self) -> str:
         return self.svg
 
@@ -70,27 +79,36 @@ def _rasterise(svg: str) -> bytes:
     return resvg_py.svg_to_bytes(svg_string=svg)
 
 
+def _opaque(svg: str, paper: str) -> Any:
+    """Returns the still SVG as an RGB image of Pillow, on a background of the colour `paper`."""
+    image = _pillow().open(io.BytesIO(_rasterise(svg)))
+    opaque = _pillow().new("RGB", image.size, paper)
+    opaque.paste(image, mask=image.getchannel("A"))
+    return opaque
+
+
 def _gif(frames: Iterator[str], seconds: Sequence[float], paper: str) -> bytes:
     """Returns one GIF in an endless loop. All frames share one palette, so that nothing flickers."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise _missing("pillow") from error
-    images: list[Any] = []
-    for frame in frames:
-        image = Image.open(io.BytesIO(_rasterise(frame)))
-        opaque = Image.new("RGB", image.size, paper)
-        opaque.paste(image, mask=image.getchannel("A"))
-        images.append(opaque)
-    sample = Image.new("RGB", (images[0].width, 3 * images[0].height))
+    images = [_opaque(frame, paper) for frame in frames]
+    no_dither = _pillow().Dither.NONE
+    sample = _pillow().new("RGB", (images[0].width, 3 * images[0].height))
     for row, index in enumerate((0, len(images) // 2, -1)):
         sample.paste(images[index], (0, row * images[0].height))
-    palette = sample.quantize(_GIF_COLOURS, dither=Image.Dither.NONE)
-    first, *others = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+    palette = sample.quantize(_GIF_COLOURS, dither=no_dither)
+    first, *others = [image.quantize(palette=palette, dither=no_dither) for image in images]
     out = io.BytesIO()
     milliseconds = [round(1000 * duration) for duration in seconds]
     first.save(out, "GIF", save_all=True, append_images=others, duration=milliseconds, loop=0)
     return out.getvalue()
+
+
+def _pillow() -> Any:
+    """Returns Pillow's module `PIL.Image`. Raises ImportError if it is missing."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise _missing("pillow") from error
+    return Image
 
 
 def _missing(package: str) -> ImportError:

@@ -1,0 +1,207 @@
+"""Games as environments of Gymnasium: the environment's agent has one seat, and an agent of jaxgames the others.
+
+    import gymnasium as gym
+    import jaxgames.interop.gymnasium
+
+    env = gym.make("jaxgames/Checkers-v0", seat=0, opponent="greedy")
+    observation, info = env.reset(seed=0)
+    action = env.action_space.sample(info["action_mask"])
+    observation, reward, terminated, truncated, info = env.step(action)
+
+A step is one submove of the seat and all submoves of the opponents that follow it. The reward is what the seat was
+paid in between. A seat that moves again within its turn gets its next board at once. Truncation stays apart from
+termination.
+
+`SeatEnv` is one board on the CPU. `SeatVectorEnv` is many boards in one compiled program, on JAX's default device.
+Importing this module registers the ids of all games, such as `jaxgames/DotsAndBoxes-v0`. It needs Gymnasium:
+`pip install "jaxgames[gymnasium]"`.
+"""
+
+import importlib.util
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames import render
+from jaxgames._checks import check_choice, host_int32
+from jaxgames.agents import Agent
+from jaxgames.env import Env
+from jaxgames.host import host
+from jaxgames.interop.gymnasium_parts import draw_words, gym, key_of, spaces_of
+from jaxgames.interop.gymnasium_vector import SeatVectorEnv as SeatVectorEnv
+from jaxgames.interop.seat_play import Episode, Seat, SeatPlay, advance, against, begin, game_of, games_by_id
+
+HAS_PIXELS = all(importlib.util.find_spec(package) for package in ("resvg_py", "PIL"))  # the extra `render`
+RENDER_MODES = ["ansi", "rgb_array"] if HAS_PIXELS else ["ansi"]
+
+Info = dict[str, Any]
+
+
+class SeatEnv(gym.Env[np.ndarray, Any]):
+    """One seat of a game against an agent that plays all other seats.
+
+    | | |
+    |---|---|
+    | action | `Discrete(num_actions)`, the actions of the game; an illegal one ends the game and pays -1 |
+    | observation | `Box(0, 1, observation_shape, int8)`, the board as the seat sees it |
+    | info | `action_mask`, int8[num_actions]: the legal actions, all 0 at the end; `seat`: the seat that is played |
+    | reward | what the seat was paid for its submove and for those of the opponents that follow it |
+    | end | `terminated` by the rules, or `truncated` by a limit of the game; never both |
+
+    If the opponents move first, they have played when `reset` returns. If they have also ended the game, the mask is
+    empty, and the first step takes any action, pays the seat and ends the episode.
+
+    Attributes:
+      game: the env of jaxgames.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 2}  # noqa: RUF012  # as in gym.Env
+
+    def __init__(
+        self,
+        env_or_id: Env[Any] | str,
+        seat: Seat = 0,
+        opponent: str | Agent = "random",
+        render_mode: str | None = None,
+        **parameters: Any,
+    ) -> None:
+        """
+        Args:
+          env_or_id: a game, or its text for `jaxgames.make`.
+          seat: from 0 to num_players - 1, or "random": drawn at every reset.
+          opponent: the agent of all other seats, or its text for `jaxgames.agents.make`. It must run on the device.
+          render_mode: "ansi" for the position in notation, "rgb_array" for a picture (extra `render`), or None.
+          **parameters: of the game, if `env_or_id` is a text.
+
+        Raises TypeError and ValueError for wrong arguments, with what is allowed.
+        """
+        if render_mode is not None:
+            check_choice("render_mode", render_mode, RENDER_MODES)
+        self.game = game_of(env_or_id, parameters)
+        self.render_mode = render_mode
+        self.metadata = dict(self.metadata)  # Gymnasium's vector environments write to it
+        self.observation_space, self.action_space = spaces_of(self.game)
+        self._play = jax.device_put(against(self.game, seat, opponent), host(self.game).device)
+        self._episode: Episode | None = None
+        self._mask: Any = None  # bool[num_actions], of the last call
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, Info]:
+        """Begins a game, and lets the opponents play until the seat's turn.
+
+        Args:
+          seed: of the random numbers of this and of all later games, until the next seed.
+          options: none are known.
+
+        Returns:
+          the observation and info.
+
+        Raises ValueError for options.
+        """
+        if options:
+            raise ValueError(f"reset takes no options, not {', '.join(map(repr, options))}")
+        super().reset(seed=seed)
+        if seed is None and self._episode is not None:
+            self._episode, seen = _next_game(self._play, self._episode)
+        else:
+            self._episode, seen = _first_game(self._play, draw_words(self.np_random))
+        return self._shown(jax.device_get(seen))
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, Info]:
+        """Plays one submove of the seat and those of the opponents that follow it.
+
+        Args:
+          action: one integer. An illegal one ends the game, also one that is out of range.
+
+        Returns:
+          observation, reward, terminated, truncated and info.
+
+        Raises TypeError for an action that is not an integer, ResetNeeded before the first reset.
+        """
+        self._episode, seen = _step(self._play, self._started(), host_int32("action", action))
+        seen = jax.device_get(seen)
+        observation, info = self._shown(seen)
+        return observation, float(seen.reward), bool(seen.terminated), bool(seen.truncated), info
+
+    def action_masks(self) -> np.ndarray:
+        """Returns bool[num_actions], the legal actions; the name is that of sb3-contrib's `MaskablePPO`."""
+        self._started()
+        return self._mask.copy()
+
+    def render(self) -> Any:
+        """Returns the board: a text as "ansi", uint8[height, width, 3] as "rgb_array", None without a render mode."""
+        if self.render_mode is None:
+            return None
+        board = self._started().state.board
+        if self.render_mode == "ansi":
+            return self.game.to_string(jax.device_get(board))
+        return render.svg(self.game, board).pixels()
+
+    def _started(self) -> Episode:
+        """Returns the game that is played. Raises ResetNeeded before the first reset."""
+        if self._episode is None:
+            raise gym.error.ResetNeeded("call reset() first")
+        return self._episode
+
+    def _shown(self, seen: "Seen") -> tuple[np.ndarray, Info]:
+        """Returns the observation and info as new arrays that can be written to, and keeps the mask."""
+        self._mask = seen.action_mask
+        return seen.observation.astype(np.int8), {
+            "action_mask": seen.action_mask.astype(np.int8),
+            "seat": int(seen.seat),
+        }
+
+
+class Seen(NamedTuple):
+    """What a call returns: traced, or copied to the host at once."""
+
+    observation: Any  # bool[*observation_shape]
+    action_mask: Any  # bool[num_actions]
+    seat: Any  # int32[]
+    terminated: Any  # bool[]
+    truncated: Any  # bool[]
+    reward: Any  # float32[]
+
+
+@jax.jit
+def _first_game(play: SeatPlay, words: jax.Array) -> tuple[Episode, Seen]:
+    """Returns a game with the key of uint32[2]."""
+    return _seen(play, begin(play, key_of(words)), jnp.float32(0))
+
+
+@jax.jit
+def _next_game(play: SeatPlay, episode: Episode) -> tuple[Episode, Seen]:
+    """Returns a new game that continues the random numbers of the last one."""
+    return _seen(play, begin(play, episode.key), jnp.float32(0))
+
+
+@jax.jit
+def _step(play: SeatPlay, episode: Episode, action: jax.Array) -> tuple[Episode, Seen]:
+    """Returns the game after a step of the seat."""
+    return _seen(play, *advance(play, episode, action))
+
+
+def _seen(play: SeatPlay, episode: Episode, reward: jax.Array) -> tuple[Episode, Seen]:
+    return episode, Seen(*play.view(episode.state), reward)
+
+
+# -- environments by name ------------------------------------------------------------------------------------------
+
+
+def register_envs() -> None:
+    """Registers `jaxgames/<Game>-v0` for every game of `jaxgames.list_games()` that has no id in Gymnasium yet.
+
+    Importing this module calls it. Call it again after `jaxgames.register` to give a game of your own an id.
+    """
+    for id, game in games_by_id().items():
+        if id not in gym.registry:
+            gym.register(
+                id,
+                entry_point=f"{__name__}:SeatEnv",
+                vector_entry_point=f"{__name__}:SeatVectorEnv",
+                kwargs={"env_or_id": game},
+            )
+
+
+register_envs()

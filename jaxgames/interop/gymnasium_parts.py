@@ -1,0 +1,30 @@
+"""What one board and a batch of boards have in common as environments of Gymnasium: spaces, seeds, actions."""
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxgames.env import Env
+
+try:
+    import gymnasium as gym
+except ImportError as error:
+    raise ImportError('Gymnasium is missing; install it with: pip install "jaxgames[gymnasium]"') from error
+
+WORDS_PER_SEED = 2  # uint32 numbers that make one PRNG key
+
+
+def spaces_of(env: Env[Any]) -> tuple[gym.Space[Any], gym.Space[Any]]:
+    """Returns the observation space, int8 zeros and ones, and the action space."""
+    return gym.spaces.Box(0, 1, env.observation_shape, np.int8), gym.spaces.Discrete(env.num_actions)
+
+
+def draw_words(generator: np.random.Generator, *shape: int) -> np.ndarray:
+    """Returns uint32[*shape, WORDS_PER_SEED], drawn; `key_of` makes a PRNG key of the last axis."""
+    return generator.integers(2**32, size=(*shape, WORDS_PER_SEED), dtype=np.uint32)
+
+
+def key_of(words: jax.Array) -> jax.Array:
+    """Returns the PRNG key of uint32[WORDS_PER_SEED]; traced."""
+    return jax.random.fold_in(jax.random.key(words[0]), words[1])

@@ -1,0 +1,208 @@
+"""One seat of a game against an agent that plays all other seats, as pure functions for single-agent libraries.
+
+    play = against(env, seat=0, opponent="greedy")
+    state = play.reset(key)                                 # the seat is to move
+    state, reward = play.step(key, state, action)           # the seat is to move again, or the game is over
+
+A step is one submove of the seat and all submoves of the opponents that follow it:
+
+    seat        *           *   *               *
+    opponent        o   o           o   o   o
+                |           |   |               |
+                the boards between which a step leads
+
+A seat that moves again after its own submove gets its next board at once. The reward of a step is what the seat was
+paid for its submove and for those of the opponents. So the rewards of an episode add up to the seat's return.
+
+The functions take one board: put `jax.vmap` around them for a batch. A batch is as slow as its slowest board, because
+`jax.vmap` runs the loop of the opponents' submoves until it ends on every board.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames import agents
+from jaxgames._checks import ParameterError, ParameterTypeError, check_int
+from jaxgames.agents import Agent
+from jaxgames.env import Env, State
+from jaxgames.registry import as_env, list_games, make
+
+RANDOM_SEAT = -1  # as a number: the seat is drawn at every reset
+
+Seat = int | Literal["random"]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class SeatState:
+    """A game of one seat: the board on which the seat is to move, or a finished one."""
+
+    board: State
+    seat: jax.Array  # int32[], the seat that is played from outside
+    owed: jax.Array  # float32[], what the seat was paid before its first submove: part of the reward of its first step
+
+
+class SeatView(NamedTuple):
+    """What the seat sees of a game."""
+
+    observation: jax.Array  # bool[*observation_shape], of the seat, also on a finished board
+    action_mask: jax.Array  # bool[num_actions], the legal actions; all False on a finished board
+    seat: jax.Array  # int32[]
+    terminated: jax.Array  # bool[], the rules ended the game
+    truncated: jax.Array  # bool[], a limit cut the game off
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class SeatPlay:
+    """A game for one seat; made by `against`. It is a pytree: the opponent's arrays and the seat are its leaves.
+
+    So it can be an argument of a function under `jax.jit`. All seats, and opponents that differ only in their arrays,
+    share one compiled program.
+    """
+
+    env: Env[Any] = field(metadata={"static": True})
+    seat: jax.Array | np.int32  # int32[], the seat that is played from outside; RANDOM_SEAT draws one at every reset
+    opponent: Agent  # of all other seats
+
+    def reset(self, key: jax.Array) -> SeatState:
+        """Returns a new game in which the opponents have played until the seat's turn.
+
+        A game can end before the seat has moved. Then the board is finished and the mask is empty. The next step takes
+        any action, returns what the seat was paid, and is the last one of the episode.
+        """
+        seat_key, init_key, opponent_key = jax.random.split(key, 3)
+        drawn = jax.random.randint(seat_key, (), 0, self.env.num_players, jnp.int32)
+        seat = jnp.where(self.seat == RANDOM_SEAT, drawn, self.seat)
+        return self._opponents_play(opponent_key, SeatState(self.env.init(init_key), seat, jnp.float32(0)))
+
+    def step(self, key: jax.Array, state: SeatState, action: jax.Array | int) -> tuple[SeatState, jax.Array]:
+        """Returns the game after one submove of the seat and those of the opponents that follow, and the reward.
+
+        An illegal action ends the game and pays -1. A finished game does not change. It pays 0, except once what the
+        seat was paid before its first submove.
+
+        Args:
+          key: PRNG key, for the opponents and for a game of chance.
+          state: as `reset` and `step` return it.
+          action: int32[], the submove of the seat.
+
+        Returns:
+          the next state, and the reward, float32[].
+        """
+        step_key, opponent_key = jax.random.split(key)
+        board = self.env.step(state.board, action, step_key)
+        moved = SeatState(board, state.seat, state.owed + board.rewards[state.seat])
+        state = self._opponents_play(opponent_key, moved)
+        return dataclasses.replace(state, owed=jnp.float32(0)), state.owed
+
+    def view(self, state: SeatState) -> SeatView:
+        """Returns the observation of the seat, its legal actions, and whether the game is over."""
+        board = state.board
+        return SeatView(
+            self.env.observe(board, state.seat),
+            self.env.legal_action_mask(board),
+            state.seat,
+            board.terminated,
+            board.truncated,
+        )
+
+    def _opponents_play(self, key: jax.Array, state: SeatState) -> SeatState:
+        """Returns the game at the seat's next turn or at its end; adds to `owed` what the seat was paid."""
+
+        def is_opponents_turn(carry: tuple[jax.Array, SeatState]) -> jax.Array:
+            board = carry[1].board
+            return (board.current_player != state.seat) & ~(board.terminated | board.truncated)
+
+        def submove(carry: tuple[jax.Array, SeatState]) -> tuple[jax.Array, SeatState]:
+            key, state = carry
+            key, act_key, step_key = jax.random.split(key, 3)
+            (action,) = self.opponent.act(act_key, jax.tree.map(lambda leaf: leaf[None], state.board))
+            board = self.env.step(state.board, action, step_key)
+            return key, SeatState(board, state.seat, state.owed + board.rewards[state.seat])
+
+        return jax.lax.while_loop(is_opponents_turn, submove, (key, state))[1]
+
+
+def against(env: Env[Any], seat: Seat, opponent: str | Agent) -> SeatPlay:
+    """Returns the game of one seat against an agent that plays all other seats.
+
+    Args:
+      env: the game.
+      seat: from 0 to num_players - 1, or "random": drawn uniformly at every reset.
+      opponent: an agent on the device, or its text for `jaxgames.agents.make`, such as "greedy(epsilon=0.1)".
+
+    Raises:
+      ParameterError: (a ValueError) for a seat that the game does not have, for a text that names no agent, and for an
+        agent that runs on the host.
+      ParameterTypeError: (a ParameterError and a TypeError) for an opponent that is neither a text nor an agent.
+    """
+    if seat == "random":
+        number = RANDOM_SEAT
+    else:
+        check_int("seat", seat, 0, env.num_players - 1, also=", or 'random'")
+        number = int(seat)
+    agent = agents.make(opponent, env) if isinstance(opponent, str) else opponent
+    if not (isinstance(getattr(agent, "on_device", None), bool) and callable(getattr(agent, "act", None))):
+        raise ParameterTypeError(
+            "opponent must be an agent of jaxgames.agents or its text, such as 'random' or 'greedy(epsilon=0.1)', "
+            f"not {opponent!r}"
+        )
+    if not agent.on_device:
+        raise ParameterError(
+            f"the opponent {agent} runs on the host, and this env plays its opponents on the device: choose one with "
+            "on_device = True, such as 'random' or 'greedy', or play against it with jaxgames.arena.play or the "
+            "PettingZoo adapter"
+        )
+    return SeatPlay(env, np.int32(number), agent)
+
+
+def game_of(env_or_id: Env[Any] | str, parameters: Mapping[str, Any]) -> Env[Any]:
+    """Returns the env, or the one of a text and the parameters that other libraries give by keyword.
+
+    Raises TypeError for an env with parameters, and what `as_env` and `make` raise.
+    """
+    if not parameters:
+        return as_env(env_or_id)
+    if isinstance(env_or_id, str):
+        return make(env_or_id, **parameters)
+    raise TypeError(f"{', '.join(parameters)}: parameters go with a text such as 'dots_and_boxes', not with an env")
+
+
+def games_by_id() -> dict[str, str]:
+    """Returns the games of `jaxgames.list_games()` by their ids in other libraries, `jaxgames/<Game>-v0`.
+
+    The words of a game's name are joined with capitals: `jaxgames/ChineseCheckersDiamond-v0`.
+    """
+    return {f"jaxgames/{''.join(map(str.capitalize, game.split('_')))}-v0": game for game in list_games()}
+
+
+# -- episodes, each with its own keys ------------------------------------------------------------------------------
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Episode:
+    """A game of one seat with the key of everything that is random from here on."""
+
+    key: jax.Array
+    state: SeatState
+
+
+def begin(play: SeatPlay, key: jax.Array) -> Episode:
+    """Returns a new game. Its later keys are split from `key`."""
+    key, subkey = jax.random.split(key)
+    return Episode(key, play.reset(subkey))
+
+
+def advance(play: SeatPlay, episode: Episode, action: jax.Array | int) -> tuple[Episode, jax.Array]:
+    """Returns the game after a step of the seat, and the reward, float32[]; see `SeatPlay.step`."""
+    key, subkey = jax.random.split(episode.key)
+    state, reward = play.step(subkey, episode.state, action)
+    return Episode(key, state), reward
