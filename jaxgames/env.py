@@ -13,6 +13,7 @@ all games. Then they call the method of the same name with an underscore, which 
 import abc
 import dataclasses
 import functools
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
 
@@ -121,6 +122,21 @@ class Env(abc.ABC, Generic[S]):
     @abc.abstractmethod
     def zero_sum(self) -> bool:
         """Whether the rewards of every step sum to zero over the seats."""
+
+    @property
+    def terminal_rewards(self) -> bool:
+        """Whether a game pays only with its last step. Override it where that is so; False is always allowed."""
+        return False
+
+    @property
+    def return_range(self) -> tuple[float, float]:
+        """Bounds of a seat's return: of the sum of its rewards in a game from the start, without illegal actions.
+
+        A game overrides it where it has closer bounds than `reward_range` and `max_steps` give.
+        """
+        steps = 1 if self.terminal_rewards else math.inf if self.max_steps is None else self.max_steps
+        low, high = self.reward_range
+        return low * steps, high * steps
 
     @property
     def state_bytes(self) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import jax
+import jax.numpy as jnp
 
 R = TypeVar("R")
 
@@ -31,3 +32,11 @@ def by_platform(*operands: jax.Array, cpu: Callable[..., R], library: Callable[.
     if form == "auto":
         return jax.lax.platform_dependent(*operands, cpu=cpu, default=library)
     return (cpu if form == "cpu" else library)(*operands)
+
+
+def computed_once(value: jax.Array) -> jax.Array:
+    """Returns the same bool[], which a CPU then computes once per board, and not once per leaf that depends on it.
+
+    XLA repeats cheap operations for every consumer there, but no square root. `lax.optimization_barrier` has no effect.
+    """
+    return by_platform(value, cpu=lambda x: jnp.sqrt(x.astype(jnp.float32)) > 0.5, library=lambda x: x)

@@ -57,6 +57,14 @@ class Wrapper(Env[W], Generic[W, S]):
     def zero_sum(self) -> bool:
         return self.unwrapped.zero_sum
 
+    @property
+    def terminal_rewards(self) -> bool:
+        return self.unwrapped.terminal_rewards
+
+    @property
+    def return_range(self) -> tuple[float, float]:
+        return self.unwrapped.return_range
+
     # -- the public methods; the env inside checks their arguments -----------------------------------
 
     def init(self, key: jax.Array | None = None) -> W:

@@ -147,7 +147,10 @@ def test_new_state_has_a_live_board_before_and_after_the_reset() -> None:
 # -- delegated to the env inside -------------------------------------------------------------------------------
 
 
-PLAIN_VALUES = ["id", "version", "num_players", "num_actions", "observation_shape", "reward_range", "zero_sum"]
+PLAIN_VALUES = [
+    *("id", "version", "num_players", "num_actions", "observation_shape"),
+    *("reward_range", "zero_sum", "terminal_rewards", "return_range"),
+]
 
 
 @pytest.mark.parametrize("name", PLAIN_VALUES)

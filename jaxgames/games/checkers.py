@@ -119,6 +119,10 @@ class Checkers(Env[CheckersState]):
     def zero_sum(self) -> bool:
         return True
 
+    @property
+    def terminal_rewards(self) -> bool:
+        return True
+
     # -- rules -------------------------------------------------------------------------------------
 
     def _init(self, key: jax.Array | None) -> CheckersState:

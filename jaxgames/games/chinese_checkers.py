@@ -4,8 +4,7 @@ The board, its cells and directions: `jaxgames/games/chinese_checkers_board.py`.
 
 The state holds the board in the mover's frame, rotated so that the mover's home is on top and the goal at the bottom.
 So one network can play every seat. The rotation at the end of a turn is one permutation, known when the program is
-built. A turn is a step to an empty neighbour or a chain of hops over single pegs. One `step` of the env
-is one submove: a step, a hop, or the end of the turn.
+built. One `step` of the env is one submove: a step to an empty neighbour, a hop over a peg, or the end of the turn.
 
 Rules, rewards and notation: docs/games/chinese_checkers.md.
 """
@@ -24,7 +23,7 @@ import numpy as np
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames.env import Env, State
 from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
-from jaxgames.games.chinese_checkers_board import pack_three_sets, sources, tables, unpack
+from jaxgames.games.chinese_checkers_board import longest_chain, pack_three_sets, sources, tables, take, unpack
 
 # The triangles of the seats, clockwise, by the number of players.
 TRIANGLES: dict[int, tuple[int, ...]] = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}
@@ -112,10 +111,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
 
     @property
     def max_steps(self) -> int:
-        # A hop moves by two cells, so a chain visits only cells with its origin's parity, and each at most once.
-        parity = tables(self.size).axial % 2
-        longest_chain = int(np.bincount(2 * parity[:, 0] + parity[:, 1]).max()) - 1
-        return self._round_limit * self.num_players * (longest_chain + 1)
+        return self._round_limit * self.num_players * (longest_chain(self.size) + 1)
 
     @property
     def reward_range(self) -> tuple[float, float]:
@@ -126,7 +122,17 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     @property
     def zero_sum(self) -> bool:
         lose, win = self._loss_and_win
-        return self._bonuses == (0.0, 0.0) and win + (self.num_players - 1) * lose == 0
+        return self.terminal_rewards and win + (self.num_players - 1) * lose == 0
+
+    @property
+    def terminal_rewards(self) -> bool:
+        return self._bonuses == (0.0, 0.0)
+
+    @property
+    def return_range(self) -> tuple[float, float]:
+        goal, movement = map(float, np.array(self._bonuses, np.float32))
+        moved = movement * self.max_steps
+        return self._loss_and_win[0] - moved, self.reward_range[1] + goal * (self.num_pegs - 1) + moved
 
     @property
     def _round_limit(self) -> int:
@@ -225,8 +231,8 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         rotated, triangles = tables(self.size).rotated, TRIANGLES[self.num_players]
         rotations = np.diff((*triangles, triangles[0] + 6))
         if self.num_players == 4:  # the seats are 1, 2, 1, 2 triangles apart
-            return jnp.where(mover % 2 == 0, _take(owner, rotated[rotations[0]]), _take(owner, rotated[rotations[1]]))
-        return _take(owner, rotated[rotations[0]])
+            return jnp.where(mover % 2 == 0, take(owner, rotated[rotations[0]]), take(owner, rotated[rotations[1]]))
+        return take(owner, rotated[rotations[0]])
 
     # -- outcome -----------------------------------------------------------------------------------
 
@@ -252,8 +258,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         if odd != even:
             is_odd = state.current_player % 2 == 1
             by_step = by_step & ~is_odd | has_filled(self.num_players - 1, odd) & is_odd
-        in_chain = state.peg >= 0
-        return has_filled(0, 3) & in_chain | by_step & ~in_chain
+        return jnp.where(state.peg >= 0, has_filled(0, 3), by_step)
 
     # -- observation -------------------------------------------------------------------------------
 
@@ -267,7 +272,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         of_cells = jnp.concatenate([pegs, visited, landed], axis=-1)
         off_star = jnp.zeros((1, self.num_players + 2), jnp.bool_)
         # The planes are made before the gather. In the other order XLA would gather once per plane.
-        return _take(jnp.concatenate([of_cells, off_star]), tables(self.size).grid)
+        return take(jnp.concatenate([of_cells, off_star]), tables(self.size).grid)
 
     def _in_frame_of(self, state: ChineseCheckersState, player: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Returns the board, int8[cells], and the cell of the moving peg in the frame of a seat."""
@@ -394,8 +399,3 @@ class ChineseCheckers(Env[ChineseCheckersState]):
 def _may_end(state: ChineseCheckersState, words: jax.Array) -> jax.Array:
     """Returns bool[], whether the mover may end the turn: after a hop, or without a move."""
     return (state.peg >= 0) | (words == 0).all()
-
-
-def _take(board: jax.Array, cells: np.ndarray) -> jax.Array:
-    """Returns the board at known cells. A flat gather without bounds checks compiles to a tight loop."""
-    return board.at[cells].get(mode="promise_in_bounds")

@@ -102,6 +102,12 @@ def tables(size: int) -> Tables:
     return Tables(np.array(axial), neighbour, beyond, np.array(rotated), triangle, grid, row, bit, lengths, bits_ahead)
 
 
+def longest_chain(size: int) -> int:
+    """Returns an upper bound on the hops of one turn."""
+    parity = tables(size).axial % 2  # a hop moves by two cells: a chain visits cells of one parity, each at most once
+    return int(np.bincount(2 * parity[:, 0] + parity[:, 1]).max()) - 1
+
+
 def _bits_ahead(first_q: np.ndarray) -> np.ndarray:
     """Returns `Tables.bits_ahead` from int[rows], the coordinate q of the first cell of every row."""
     rows = np.arange(len(first_q))
@@ -168,3 +174,8 @@ def unpack(size: int, cells: jax.Array) -> jax.Array:
         return (((words >> t.bit.astype(np.uint32)[:, None]) & 1) != 0).reshape(-1)
 
     return by_platform(cells, cpu=by_slices, library=by_cells)
+
+
+def take(board: jax.Array, cells: np.ndarray) -> jax.Array:
+    """Returns the board at known cells. A flat gather without bounds checks compiles to a tight loop."""
+    return board.at[cells].get(mode="promise_in_bounds")

@@ -122,6 +122,10 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         return True
 
     @property
+    def terminal_rewards(self) -> bool:
+        return True
+
+    @property
     def _home(self) -> np.ndarray:
         """The mover's home, which is the opponent's goal: uint32[2, 2]."""
         assert self.pieces is not None  # settled in __post_init__

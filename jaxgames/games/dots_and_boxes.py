@@ -109,6 +109,14 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
     def zero_sum(self) -> bool:
         return True
 
+    @property
+    def terminal_rewards(self) -> bool:
+        return self.reward != "boxes"
+
+    @property
+    def return_range(self) -> tuple[float, float]:
+        return (float(-self.num_boxes), float(self.num_boxes)) if self.reward == "boxes" else self.reward_range
+
     # -- rules -------------------------------------------------------------------------------------
 
     def _init(self, key: jax.Array | None) -> DotsAndBoxesState:

@@ -46,7 +46,7 @@ from jaxgames.games.minichess_board import (
     pseudo_legal_masks,
     targets,
 )
-from jaxgames.platforms import by_platform
+from jaxgames.platforms import computed_once
 
 BOARDS = {
     "gardner": "rnbqk/ppppp/5/PPPPP/RNBQK",
@@ -87,8 +87,7 @@ class Minichess(Env[MinichessState]):
 
     Action: from * 49 + plane in the mover's frame, 1225 in all; see `minichess_board`.
     Observation: bool[5, 5, 15] at [5 - rank, file] in the frame of the viewer, the seat that observes. Planes: the
-    viewer's P, N, B, R, Q, K; the opponent's; whether the mover is Black; whether the position occurred before, and
-    twice before.
+    viewer's P, N, B, R, Q, K; the opponent's; the mover is Black; the position occurred before; it occurred twice.
     Source: the actions are those of Pgx's gardner_chess.
     """
 
@@ -139,6 +138,15 @@ class Minichess(Env[MinichessState]):
         return True
 
     @property
+    def terminal_rewards(self) -> bool:
+        return self.reward == "win_loss"
+
+    @property
+    def return_range(self) -> tuple[float, float]:
+        most = 1.0 if self.terminal_rewards else (sum(VALUES) + 5 * VALUES[QUEEN]) / 1000  # all pawns promoted
+        return -most, most
+
+    @property
     def _king_capture(self) -> bool:
         return self.rules == "king_capture"
 
@@ -184,7 +192,7 @@ class Minichess(Env[MinichessState]):
         fits = plane >= 9
         if self.promotion == "all":
             fits |= (position.pawns & origin) != 0
-        return _computed_once((action >= 0) & (action < self.num_actions) & fits & ((cells & target) != 0))
+        return computed_once((action >= 0) & (action < self.num_actions) & fits & ((cells & target) != 0))
 
     def _step(self, state: MinichessState, action: jax.Array, key: jax.Array | None) -> MinichessState:
         before = state.position
@@ -218,7 +226,7 @@ class Minichess(Env[MinichessState]):
     def _end(self, position: Position, quiet: jax.Array, occurred: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Returns bool[] twice: whether the last mover has won, and whether the game is over."""
         no_move, attacked = self._no_move_and_king_attacked(position)
-        no_move = _computed_once(no_move)
+        no_move = computed_once(no_move)
         if self._king_capture:
             won = (position.kings & position.own) == 0
             return won, won | no_move
@@ -352,14 +360,6 @@ class Minichess(Env[MinichessState]):
 
 
 # -- positions ---------------------------------------------------------------------------------------------
-
-
-def _computed_once(value: jax.Array) -> jax.Array:
-    """Returns the same bool[], which a CPU then computes once per board, and not once per leaf that depends on it.
-
-    XLA repeats cheap operations for every consumer there, but no square root. `lax.optimization_barrier` has no effect.
-    """
-    return by_platform(value, cpu=lambda x: jnp.sqrt(x.astype(jnp.float32)) > 0.5, library=lambda x: x)
 
 
 def _remember(history: jax.Array, position: Position, quiet: jax.Array) -> tuple[jax.Array, jax.Array]:
