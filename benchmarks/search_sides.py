@@ -23,6 +23,7 @@ import jaxgames
 from benchmarks.random_play import Playing, at_random, play_loop
 from jaxgames.mcts import Evaluation, SearchConfig, bytes_per_node, search
 from jaxgames.mcts.tree import MASKED_LOGIT
+from jaxgames.wrappers import seat_discount
 
 PLIES = 16  # of random play before the roots
 Params = list[tuple[jax.Array, jax.Array]]  # the weights and the bias of each layer
@@ -120,11 +121,9 @@ def _dense_search(env: jaxgames.Env[Any], config: SearchConfig, key: jax.Array, 
         return jnp.where(jax.vmap(env.legal_action_mask)(states), logits, MASKED_LOGIT), value
 
     def recurrent(params: Params, key: jax.Array, action: jax.Array, states: Any) -> Any:
-        mover = states.current_player
-        states = jax.vmap(env.step)(states, action)  # finished boards, which mctx steps too, stay as they are
-        logits, value = evaluated(params, states)
-        discount = jnp.where(states.current_player == mover, 1.0, -1.0)
-        return _next(states, mover, discount, logits, value), states
+        after = jax.vmap(env.step)(states, action)  # finished boards, which mctx steps too, stay as they are
+        logits, value = evaluated(params, after)
+        return _next(after, states.current_player, seat_discount(states, after), logits, value), after
 
     logits, value = evaluated(params, states)
     root = _RootFnOutput(prior_logits=logits, value=value, embedding=states)

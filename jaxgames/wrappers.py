@@ -1,8 +1,11 @@
-"""Envs around other envs: `Wrapper`, which changes nothing, and `auto_reset`, which restarts finished boards."""
+"""Envs around other envs: `Wrapper`, which changes nothing, and `auto_reset`, which restarts finished boards.
+
+For searches and value targets there is `seat_discount`, the factor of the value after a step.
+"""
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -227,6 +230,47 @@ def auto_reset(env: Env[S]) -> AutoReset[S]:
     Raises TypeError for an env that already restarts its boards.
     """
     return AutoReset(env)
+
+
+class ToMove(Protocol):
+    """A state of jaxgames, of Pgx, or any other object with these two fields."""
+
+    @property
+    def current_player(self) -> jax.Array: ...  # int32[], the seat to move
+
+    @property
+    def terminated(self) -> jax.Array: ...  # bool[]
+
+
+def seat_discount(before: ToMove, after: ToMove) -> jax.Array:
+    """Returns float32[], the factor of the value of `after` in the value of `before`, where a value is the mover's.
+
+        1 if the same seat moves again, -1 if another seat moves, 0 if the rules have ended the game
+
+    It is the `discount` of `mctx.RecurrentFnOutput`, which adds `reward + discount * value`. There `reward` is what the
+    step paid the mover of `before`. A constant -1 is wrong in games where a seat moves again: after a box, a jump or a
+    hop. A board that a limit has cut off keeps its sign, so its value still counts.
+
+    One number is the value of a game of two seats whose rewards sum to zero. More seats need a value for each of them,
+    as in `jaxgames.mcts`.
+
+    Args:
+      before: the state in which the action was played.
+      after: the state to which it led, before any restart. Of an `auto_reset` env it is a state as `step` returns it.
+        Both can be batches; then the result has their shape.
+    """
+    if isinstance(after, AutoResetState):
+        after = cast(ToMove, after.before_reset)
+    discount = discount_of(before.current_player, after.current_player, after.terminated, -1.0)
+    return discount.astype(jnp.float32)
+
+
+def discount_of(mover: jax.Array, next_mover: jax.Array, terminated: jax.Array, gamma: float | jax.Array) -> jax.Array:
+    """Returns float32[...], the discount of a step: 1 if the same seat moves again, `gamma` if another seat moves.
+
+    It is 0 if the rules have ended the game.
+    """
+    return jnp.where(terminated, 0.0, jnp.where(next_mover == mover, 1.0, gamma))
 
 
 def game_of(env: Env[Any]) -> Env[Any]:

@@ -12,7 +12,7 @@ import pytest
 
 import jaxgames
 from jaxgames import Env, State, auto_reset
-from jaxgames.wrappers import AutoResetState, Wrapper
+from jaxgames.wrappers import AutoResetState, Wrapper, seat_discount
 from tests.helpers.sticks import Sticks
 
 GAME = jaxgames.make("chinese_checkers", size=1, num_players=2, max_rounds=5, reward="sparse")
@@ -81,6 +81,21 @@ def test_rewards_and_flags_are_those_of_the_last_step(played: Any) -> None:
     for name in ("rewards", "terminated", "truncated"):
         np.testing.assert_array_equal(getattr(after, name), getattr(expected, name))
     assert (after.rewards[after.terminated].max(-1) == 5).all()  # the win is paid, not wiped by the restart
+
+
+def test_sign_of_a_step_is_that_of_the_next_mover_before_the_restart(played: Any) -> None:
+    """Pegs hop again here, and games end by the rules and by the limit. Wrapped and unwrapped states give the same."""
+    before, after = played[:2]
+    ahead = np.where(before.board.current_player == after.before_reset.current_player, 1, -1)
+    expected = np.where(after.terminated, 0, ahead)
+    assert set(np.unique(expected)) == {-1, 0, 1}
+    for discount in (seat_discount(before, after), seat_discount(before.board, after.before_reset)):
+        assert np.array_equal(discount, expected)
+        assert discount.dtype == jnp.float32
+    cut_off = dataclasses.replace(
+        after.before_reset, current_player=1 - before.current_player, terminated=np.zeros_like(after.terminated)
+    )
+    assert (seat_discount(before, dataclasses.replace(after, before_reset=cut_off)) == -1).all()
 
 
 def test_current_player_is_that_of_the_live_board(played: Any) -> None:

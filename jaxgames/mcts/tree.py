@@ -23,6 +23,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames.wrappers import discount_of
+
 NO_NODE = -1  # in `Tree.children`, of a slot without visits
 PADDING = -1  # in `Tree.actions`, of a slot without an action
 MASKED_LOGIT = float(np.finfo(np.float32).min)  # of a slot without an action
@@ -202,11 +204,6 @@ def back_up(tree: Tree, path: Path, leaf: jax.Array, returns: jax.Array, gamma: 
     carry = (path.depth, leaf, returns, tree.visits, tree.values)
     _, _, returns, visits, values = jax.lax.while_loop(lambda carry: carry[0] > 0, go, carry)
     return tree._replace(visits=visits, values=values, root_returns=tree.root_returns + returns)
-
-
-def discount_of(mover: jax.Array, next_mover: jax.Array, terminated: jax.Array, gamma: float | jax.Array) -> jax.Array:
-    """Returns float32[...], the discount of an edge: `gamma` per turn, not per submove, and 0 at the end of a game."""
-    return jnp.where(terminated, 0.0, jnp.where(next_mover == mover, 1.0, gamma))
 
 
 def boards_at(tree: Tree, node: jax.Array) -> Any:

@@ -16,7 +16,7 @@ off counts with the value of its last board, and not with 0.
 import jax
 import jax.numpy as jnp
 
-from jaxgames.mcts.tree import discount_of
+from jaxgames.wrappers import discount_of
 
 
 def discounts(movers: jax.Array, next_movers: jax.Array, over: jax.Array, gamma: float | jax.Array) -> jax.Array:

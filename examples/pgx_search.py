@@ -1,0 +1,96 @@
+"""A search of mctx plays against random moves, on a game of jaxgames with the interface of Pgx.
+
+    python -m examples.pgx_search
+    python -m examples.pgx_search "chinese_checkers_diamond(size=3, pieces=1)" --simulations 64
+
+The loop uses what Pgx's AlphaZero example uses: `init`, `step`, `auto_reset`, a Gumbel search, the mask, and rewards by
+player id. A network would take the place of `evaluate`. Games of two players whose rewards sum to zero only.
+"""
+
+import functools
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import jax
+import jax.numpy as jnp
+import mctx
+import tyro
+from pgx.experimental import auto_reset
+
+from jaxgames.interop.pgx import PgxEnv
+from jaxgames.wrappers import seat_discount
+
+output_of: Any = mctx.RecurrentFnOutput  # type checkers do not see the arguments of chex's dataclasses
+root_of: Any = mctx.RootFnOutput
+
+
+@dataclass(frozen=True)
+class Arguments:
+    env: Annotated[str, tyro.conf.Positional] = "dots_and_boxes(rows=2, cols=2)"
+    """The game, with its parameters."""
+    simulations: int = 32
+    """Simulations of each search."""
+    num_envs: int = 64
+    """Boards played at once."""
+    num_steps: int = 60
+    """Steps of every board."""
+    seed: int = 0
+
+
+def main() -> None:
+    """The command `python -m examples.pgx_search`."""
+    arguments = tyro.cli(Arguments, prog="python -m examples.pgx_search", description=__doc__)
+    env = PgxEnv(arguments.env)
+    key = jax.random.key(arguments.seed)
+    rewards, ended = play(env, arguments.simulations, arguments.num_envs, arguments.num_steps, key)
+    games = int(ended.sum())
+    print(json.dumps({"env": arguments.env, "games": games, "score": round(float(rewards.sum() / max(games, 1)), 3)}))
+
+
+def evaluate(states: Any) -> tuple[jax.Array, jax.Array]:
+    """Returns logits float32[B, num_actions] and values float32[B] of the movers: no knowledge, legal actions only."""
+    mask = states.legal_action_mask
+    return jnp.where(mask, 0.0, jnp.finfo(jnp.float32).min), jnp.zeros(len(mask))
+
+
+def search(env: PgxEnv, key: jax.Array, states: Any, simulations: int, discount: Any = seat_discount) -> Any:
+    """Returns mctx's output for a batch of states: `action` int32[B], `action_weights` and the tree."""
+
+    def recurrent(params: None, key: jax.Array, action: jax.Array, before: Any) -> tuple[Any, Any]:
+        after = jax.vmap(env.step)(before, action)
+        reward = after.rewards[jnp.arange(len(action)), before.current_player]
+        logits, value = evaluate(after)
+        # The discount is 0 at the end, where a network's value would mean nothing, and 1 where a seat moves again.
+        return output_of(reward=reward, discount=discount(before, after), prior_logits=logits, value=value), after
+
+    logits, value = evaluate(states)
+    root = root_of(prior_logits=logits, value=value, embedding=states)
+    illegal = ~states.legal_action_mask
+    return mctx.gumbel_muzero_policy(None, key, root, recurrent, simulations, invalid_actions=illegal)  # pyright: ignore[reportArgumentType]  # params may be any pytree
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def play(env: PgxEnv, simulations: int, num_envs: int, num_steps: int, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Player 0 searches and player 1 plays at random; a finished board restarts in the same step.
+
+    Returns:
+      rewards: float32[num_steps, num_envs], of player 0.
+      ended: bool[num_steps, num_envs], whether the step ended a game.
+    """
+
+    def step(states: Any, key: jax.Array) -> tuple[Any, tuple[jax.Array, jax.Array]]:
+        search_key, random_key, step_key = jax.random.split(key, 3)
+        searched = search(env, search_key, states, simulations).action
+        at_random = jax.random.categorical(random_key, evaluate(states)[0])
+        action = jnp.where(states.current_player == 0, searched, at_random)
+        states = jax.vmap(auto_reset(env.step, env.init))(states, action, jax.random.split(step_key, num_envs))
+        return states, (states.rewards[:, 0], states.terminated)
+
+    init_key, key = jax.random.split(key)
+    states = jax.vmap(env.init)(jax.random.split(init_key, num_envs))
+    return jax.lax.scan(step, states, jax.random.split(key, num_steps))[1]
+
+
+if __name__ == "__main__":
+    main()

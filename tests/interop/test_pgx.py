@@ -1,0 +1,321 @@
+"""Games of jaxgames as games of Pgx: Pgx's own test and `auto_reset` accept them, and each rule of the bridge holds."""
+
+import dataclasses
+import functools
+import importlib
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pgx
+import pytest
+from pgx._src import api_test as pgx_test  # the function of the same name hides the module in `pgx`
+from pgx.experimental import auto_reset
+
+import jaxgames
+from jaxgames.interop.pgx import PgxEnv, PgxState
+from jaxgames.wrappers import seat_discount
+from tests.helpers.positions import board, repeated, start
+from tests.helpers.positions import compiled as compiled_game
+from tests.helpers.sticks import LuckySticks, Sticks
+
+PLIES = 3
+SHORT = (
+    f"chinese_checkers_diamond(size=3, pieces=1, max_plies={PLIES})"  # no side can win as soon: every game is cut off
+)
+ENV, KEEP, SEATS = PgxEnv(SHORT), PgxEnv(SHORT, truncation="keep"), PgxEnv(Sticks())
+GAMES = [
+    "checkers",
+    "chinese_checkers(size=1, num_players=6, max_rounds=20)",
+    "chinese_checkers(size=2, num_players=3, max_rounds=6)",
+    "chinese_checkers_diamond(size=4, pieces=3)",
+    "dots_and_boxes(rows=2, cols=2)",
+    "minichess(max_plies=60)",
+]
+
+
+class Programs(NamedTuple):
+    """Jitted functions of an env."""
+
+    init: Callable[[jax.Array], PgxState]
+    inits: Callable[[jax.Array], PgxState]  # of a batch of keys
+    step: Callable[..., PgxState]
+
+
+@functools.cache
+def compiled(env: PgxEnv) -> Programs:
+    """The functions of an env, compiled once in a process."""
+    step = jax.jit(lambda state, action, key=None: env.step(state, action, key))
+    return Programs(jax.jit(env.init), jax.jit(jax.vmap(env.init)), step)
+
+
+@functools.cache
+def new(env: PgxEnv) -> PgxState:
+    """The start of a game."""
+    return compiled(env).init(jax.random.key(0))
+
+
+@functools.cache
+def finished(env: PgxEnv) -> PgxState:
+    """The end of the game in which everybody plays the first legal action."""
+    state = new(env)
+    while not (state.terminated | state.truncated):
+        state = step(env, state, first_legal(state))
+    return state
+
+
+def step(env: PgxEnv, state: PgxState, action: Any) -> PgxState:
+    return compiled(env).step(state, np.int32(action))
+
+
+def first_legal(state: PgxState) -> int:
+    return int(np.asarray(state.legal_action_mask).argmax())
+
+
+def changed(state: PgxState, **fields: bool) -> PgxState:
+    return dataclasses.replace(state, **{name: np.bool_(value) for name, value in fields.items()})
+
+
+# -- Pgx's own test --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def repaired(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Pgx's test with a random action for one mask as well as for a batch."""
+
+    def act(key: jax.Array, mask: jax.Array) -> jax.Array:
+        return jax.random.categorical(key, jnp.where(mask, 0.0, -jnp.inf), axis=-1)
+
+    monkeypatch.setattr(pgx_test, "act_randomly", jax.jit(act))
+    return monkeypatch
+
+
+def accept(env: PgxEnv, patch: pytest.MonkeyPatch, games: int, use_key: bool) -> None:
+    """Runs Pgx's test, one board at a time and in batches, with the id of the game in its closed list."""
+    patch.setattr(pgx_test, "EnvId", Literal[env.id])
+    pgx_test.api_test(env, games, use_key=use_key)
+
+
+def test_pgx_accepts_a_game(repaired: pytest.MonkeyPatch) -> None:
+    accept(ENV, repaired, games=3, use_key=True)
+
+
+def test_own_game_of_pgx_needs_the_same_repair_of_its_test() -> None:
+    """Pgx 2.6 draws an action of one mask along an axis that it lacks."""
+    with pytest.raises(IndexError, match="out of bounds"):
+        pgx_test.api_test(pgx.make("tic_tac_toe"), 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("use_key", [True, False])
+@pytest.mark.parametrize("game", GAMES)
+def test_pgx_accepts_every_game(game: str, use_key: bool, repaired: pytest.MonkeyPatch) -> None:
+    accept(PgxEnv(game), repaired, games=10, use_key=use_key)
+
+
+@pytest.mark.slow
+def test_own_game_of_pgx_passes_the_repaired_test(repaired: pytest.MonkeyPatch) -> None:
+    pgx_test.api_test(pgx.make("tic_tac_toe"), 3)
+
+
+# -- the end of a game -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("env", [ENV, KEEP], ids=["terminate", "keep"])
+def test_mask_of_a_finished_board_is_all_true_and_that_of_a_live_one_is_the_games(env: PgxEnv) -> None:
+    assert np.flatnonzero(new(env).legal_action_mask).tolist() == [1, 3]  # from the corner of the home, 0
+    assert finished(env).legal_action_mask.all()
+
+
+def test_step_of_a_finished_board_changes_nothing_and_pays_nothing() -> None:
+    """Whatever the action; also at the end by the rules, where the last step paid."""
+    for env in (ENV, SEATS):
+        end = finished(env)
+        for action in (0, -1, env.num_actions):
+            after = step(env, end, action)
+            assert not after.rewards.any()
+            same = jax.tree.map(np.array_equal, dataclasses.replace(end, rewards=after.rewards), after)
+            assert all(jax.tree.leaves(same))
+    assert finished(SEATS).rewards.any()
+
+
+def test_step_count_grows_on_live_boards_only() -> None:
+    state, counts = new(ENV), [0, 0, 0, 0, 0]
+    for i in range(5):
+        state = step(ENV, state, first_legal(state))
+        counts[i] = int(vars(state)["_step_count"])
+    assert counts == [1, 2, PLIES, PLIES, PLIES]
+
+
+def test_truncation_counts_as_termination_unless_it_is_kept() -> None:
+    assert (finished(ENV).terminated, finished(ENV).truncated) == (True, False)
+    assert (finished(KEEP).terminated, finished(KEEP).truncated) == (False, True)
+    assert finished(KEEP).board.truncated
+    won = PgxEnv(Sticks(), truncation="keep").state_at(finished(SEATS).board)
+    assert (won.terminated, won.truncated) == (True, False)
+
+
+@pytest.mark.parametrize("env", [ENV, pytest.param(KEEP, marks=pytest.mark.slow)], ids=["terminate", "keep"])
+def test_auto_reset_of_pgx_plays_every_game_to_its_end(env: PgxEnv) -> None:
+    """Four boards, ten games each. The flags of a new board are those of the game before it, until the next step."""
+
+    @jax.jit
+    def play(keys: jax.Array) -> Any:
+        def go(state: Any, keys: jax.Array) -> Any:
+            action = state.legal_action_mask.argmax(-1).astype(jnp.int32)
+            state = jax.vmap(auto_reset(env.step, env.init))(state, action, keys)
+            return state, (state.terminated, state.truncated, state.board.ply, state.legal_action_mask.all(-1))
+
+        return jax.lax.scan(go, jax.vmap(env.init)(keys[0]), keys)
+
+    state, (terminated, truncated, ply, free) = play(jax.random.split(jax.random.key(0), (10 * PLIES, 4)))
+    ended = np.arange(10 * PLIES) % PLIES == PLIES - 1
+    flag, other = (truncated, terminated) if env is KEEP else (terminated, truncated)
+    assert np.array_equal(flag, np.broadcast_to(ended[:, None], flag.shape))
+    assert not other.any()
+    assert np.array_equal(ply[:, 0], (np.arange(10 * PLIES) + 1) % PLIES)
+    assert not free.any()
+    # The public flags decide: with them the new board does not change, without them it is live.
+    new_board = board(jax.device_get(state), 0)
+    assert step(env, new_board, first_legal(new_board)).board.ply == 0
+    assert step(env, changed(new_board, terminated=False, truncated=False), first_legal(new_board)).board.ply == 1
+
+
+# -- players ---------------------------------------------------------------------------------------------------------
+
+
+def test_player_id_that_moves_first_is_drawn_by_the_key() -> None:
+    keys = jax.random.split(jax.random.key(0), 300)
+    assert np.bincount(compiled(SEATS).inits(keys).current_player).tolist() == pytest.approx([100] * 3, abs=30)
+    assert not compiled(PgxEnv(Sticks(), shuffle_players=False)).inits(keys).current_player.any()
+
+
+def test_players_rewards_and_observations_are_those_of_the_rotated_seats() -> None:
+    """Three seats with each of the ids first. The seats take 3 + 1 + 2 + 1 sticks, so the first seat wins."""
+    game = SEATS.unwrapped
+    observe = jax.jit(lambda state: jax.vmap(lambda player: SEATS.observe(state, player))(jnp.arange(3)))
+    for first in range(3):
+        state = SEATS.state_at(start(game), first)
+        for action in (2, 0, 1, 0):
+            state = step(SEATS, state, action)
+            seat_of = [(player - first) % 3 for player in range(3)]
+            assert seat_of[int(state.current_player)] == state.board.current_player
+            assert state.rewards.tolist() == [state.board.rewards[seat] for seat in seat_of]
+            look = compiled_game(game).look(state.board)
+            assert np.array_equal(state.observation, look.mover)
+            assert np.array_equal(observe(state), look.seats[np.array(seat_of)])
+        assert state.terminated
+        assert state.rewards[first] == 2
+        assert state.observation.dtype == jnp.bool_
+
+
+def test_illegal_action_pays_minus_one_and_shares_one_among_the_others() -> None:
+    state = SEATS.state_at(start(SEATS.unwrapped), 1)
+    for action in (3, -1):
+        after = step(SEATS, state, action)
+        assert after.terminated
+        assert after.rewards.tolist() == [0.5, -1, 0.5]
+
+
+def test_sign_of_a_step_is_read_from_the_public_fields() -> None:
+    after = step(ENV, new(ENV), 1)
+    assert seat_discount(new(ENV), after) == -1
+    assert seat_discount(after, after) == 1
+    assert seat_discount(after, finished(ENV)) == 0
+    assert abs(seat_discount(after, finished(KEEP))) == 1  # cut off: the value of the last board counts
+
+
+def test_keys_reach_the_chance_of_a_game() -> None:
+    env = PgxEnv(LuckySticks())
+
+    def luck(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        state = env.init(key)
+        return state.board.luck, env.step(state, 0, key).board.luck
+
+    keys = jax.random.split(jax.random.key(0), 2)
+    of_init, of_step = jax.jit(jax.vmap(luck))(keys)
+    assert of_init[0] != of_init[1]
+    assert (of_step == keys).all()
+    with pytest.raises(ValueError, match="game of chance"):
+        jax.eval_shape(lambda key: env.step(env.init(key), 0), keys[0])
+
+
+# -- names, pictures, errors -----------------------------------------------------------------------------------------
+
+
+def test_env_states_its_sizes_and_is_equal_to_one_with_the_same_arguments() -> None:
+    assert isinstance(ENV, pgx.Env)
+    assert (ENV.id, ENV.version, ENV.num_players, ENV.num_actions) == ("chinese_checkers_diamond", "v0", 2, 81)
+    assert ENV.observation_shape == (3, 3, 2) == new(ENV).observation.shape
+    assert PgxEnv(jaxgames.make(SHORT)) == ENV
+    assert hash(ENV) == hash(PgxEnv(SHORT))
+    assert len({ENV, KEEP, PgxEnv(SHORT, shuffle_players=False)}) == 3
+    assert repr(KEEP).endswith("truncation='keep', shuffle_players=True)")
+
+
+def test_pictures_are_those_of_jaxgames(tmp_path: Path) -> None:
+    state = new(ENV)
+    drawn = jaxgames.render.svg(ENV.unwrapped, state.board)
+    assert state.to_svg() == drawn.svg
+    assert state._repr_html_() == drawn._repr_html_()  # pyright: ignore[reportPrivateUsage]  # the protocol of notebooks
+    dark = jaxgames.render.svg(ENV.unwrapped, state.board, theme="dark", width=600)
+    assert state.to_svg(color_theme="dark", scale=1.5) == dark.svg
+    batch = repeated(state, 3)
+    batch.save_svg(tmp_path / "boards.svg")
+    assert (tmp_path / "boards.svg").read_text() == jaxgames.render.svg(ENV.unwrapped, batch.board).svg
+    with pytest.raises(ValueError, match=r"suffix must be \.svg, not '\.png'"):
+        state.save_svg(tmp_path / "board.png")
+    with pytest.raises(ValueError, match="theme must be one of 'light', 'dark'"):
+        state.to_svg(color_theme="blue")  # pyright: ignore[reportArgumentType]  # the mistake of the test
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((3,), TypeError, "expected an env or a text"),
+        (("star",), ValueError, "star"),
+        ((jaxgames.auto_reset(Sticks()),), ValueError, "without auto_reset"),
+        ((SHORT, "cut"), ValueError, "truncation must be one of 'terminate', 'keep', not 'cut'"),
+        ((SHORT, "keep", 1), TypeError, "shuffle_players must be one of False, True, not 1"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        PgxEnv(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: ENV.init(None), ValueError, r"pass a key, such as jax.random.key\(0\)"),  # pyright: ignore
+        (lambda: ENV.init(jax.random.split(jax.random.key(0), 2)), ValueError, "put jax.vmap around env.init"),
+        (lambda: ENV.step(repeated(new(ENV), 2), 0), ValueError, "put jax.vmap around env.step"),
+        (lambda: ENV.step(start(SEATS.unwrapped), 0), TypeError, r"not SticksState: begin with env.init\(key\)"),
+        (lambda: ENV.observe(new(SEATS)), TypeError, "got one of sticks"),
+        (lambda: ENV.observe(new(ENV), 2), ValueError, "player must be a seat from 0 to 1, not 2"),
+        (lambda: ENV.step(new(ENV), jnp.float32(0)), TypeError, "action must be an integer"),
+        (lambda: ENV.state_at(start(SEATS.unwrapped)), TypeError, "expected a state of chinese_checkers_diamond"),
+    ],
+)
+def test_keys_states_actions_and_players_that_do_not_fit_are_refused(
+    call: Callable[[], Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_observation_of_a_player_id_gives_no_warning_of_pgx() -> None:
+    with warnings.catch_warnings(action="error"):
+        jax.eval_shape(lambda state: ENV.observe(state, 1), new(ENV))
+
+
+def test_missing_pgx_is_refused_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pgx", None)
+    monkeypatch.delitem(sys.modules, "jaxgames.interop.pgx")
+    with pytest.raises(ImportError, match=r'pip install "jaxgames\[pgx\]"'):
+        importlib.import_module("jaxgames.interop.pgx")
