@@ -106,6 +106,10 @@ class Host(Generic[S]):
             raise ValueError(f"seat must be from 0 to {self.env.num_players - 1}, not {number}")
         return jax.device_get(self._observe(state, number))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles the env and the device; a copy is the `Host` of equal env and device in its process."""
+        return _host_on, (self.env, self.device.platform, self.device.id)
+
     def _packed(self, state: S) -> tuple[S, jax.Array]:
         """Returns the state and its public values as uint8[5 * num_players + num_actions + 6]: one array to copy.
 
@@ -157,3 +161,11 @@ def host(env: Env[S], device: Device | None = None) -> Host[S]:
 def _host(env: Env[Any], device: Device) -> Host[Any]:
     """Returns the one `Host` of an env and a device in this process."""
     return Host(env, device)
+
+
+def _host_on(env: Env[Any], platform: str, id: int) -> Host[Any]:
+    """Returns the `Host` on the device of a platform with this id. Raises RuntimeError if JAX has no such device."""
+    found = [device for device in jax.devices(platform) if device.id == id]
+    if not found:
+        raise RuntimeError(f"JAX has no device {id} of {platform!r} here: make the Host with host(env) instead")
+    return host(env, found[0])

@@ -48,6 +48,7 @@ FLOORS = {
         ("peer_process",),
         ("search_sides",),
         (
+            "adapters",
             "convolutions",
             "footprint",
             "networks",

@@ -12,5 +12,6 @@ in a checkout. All functions run on the host, outside of `jit`.
 """
 
 from jaxgames.render.boards import animate as animate
+from jaxgames.render.boards import has_pictures as has_pictures
 from jaxgames.render.boards import svg as svg
 from jaxgames.render.picture import Picture as Picture

@@ -122,6 +122,11 @@ def animate(
     return Picture(document(drawing, [moving], 1, width, label), frames, seconds, drawing.theme.paper)
 
 
+def has_pictures(env: Env[Any]) -> bool:
+    """Returns whether `svg` and `animate` can draw a game; those of users have no pictures."""
+    return env.id in _DRAWINGS
+
+
 def _drawing(env: Env[Any], theme: str, width: float) -> tuple[Env[Any], Drawing]:
     """Returns the game without its wrapper, and its drawing."""
     if env.id not in _DRAWINGS:

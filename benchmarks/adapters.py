@@ -1,0 +1,235 @@
+"""Steps per second of random play through each adapter to another library, beside the env's own loop.
+
+    python -m benchmarks.adapters
+    python -m benchmarks.adapters --games checkers --adapters host pettingzoo
+
+Every side chooses uniformly among the legal actions, and asks for the mover's observation and mask at every step, as
+its library does. A step is one submove on one board. The sides take turns, so whatever slows the machine for a while
+slows all of them. The first row, `jaxgames`, is the loop of benchmarks/random_play.py: many boards on one device.
+
+    steps/s            median over the rounds, with the spread
+    steps/CPU s        the same per second of processor time, which also holds on a busy machine
+    native is faster   the speed of `jaxgames` divided by that of the row, median over the rounds
+
+    python -m benchmarks.adapters --published FOLDER
+
+also measures the star environment that Gu and Adhikari published, on their size of board and seats, from a checkout of
+github.com/noahadhikari/pettingzoo-chinese-checkers. It needs pygame and matplotlib.
+"""
+
+import functools
+import importlib
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import jaxgames
+from benchmarks import harness, random_play
+from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.host import host
+
+Play = Callable[[], int]  # plays for a while and returns the number of steps
+MakePlay = Callable[[jaxgames.Env[Any], int], Play]  # (env, boards); an adapter of one board ignores the second
+STEPS_PER_CALL = 200  # of an adapter that plays one board, between two looks at the clock
+NATIVE, PUBLISHED = "jaxgames", "published environment"
+
+
+# -- the adapters: each function returns a `Play` --------------------------------------------------------------------
+
+
+def play_host(env: jaxgames.Env[Any], boards: int) -> Play:
+    """Random play on `jaxgames.host`, with an observation at every step."""
+    board, choose = host(env), random_choice()
+    state, info = board.init()
+
+    def play() -> int:
+        nonlocal state, info
+        for _ in range(STEPS_PER_CALL):
+            if info.over:
+                state, info = board.init()
+            board.observe(state)
+            state, info = board.step(state, choose(info.mask))
+        return STEPS_PER_CALL
+
+    return play
+
+
+def play_pettingzoo(env: jaxgames.Env[Any], boards: int, spaces: Any = "dict") -> Play:
+    """Random play through `jaxgames.interop.pettingzoo.aec_env`."""
+    from jaxgames.interop.pettingzoo import aec_env
+
+    return play_aec(aec_env(env, spaces=spaces))
+
+
+def play_aec(env: Any) -> Play:
+    """Random play of any environment of PettingZoo; the steps of agents whose game is over are not counted."""
+    choose = random_choice()
+    env.reset(seed=0)
+
+    def play() -> int:
+        steps = 0
+        while steps < STEPS_PER_CALL:
+            if not env.agents:
+                env.reset()
+            observation, _, terminated, truncated, _ = env.last()
+            over = terminated or truncated
+            env.step(None if over else choose(observation["action_mask"]))
+            steps += not over
+        return steps
+
+    return play
+
+
+ADAPTERS: dict[str, MakePlay] = {
+    "host": play_host,
+    "pettingzoo": play_pettingzoo,
+    "pettingzoo(spaces=published)": functools.partial(play_pettingzoo, spaces="published"),
+}
+
+
+def random_choice() -> Callable[[np.ndarray], int]:
+    """Returns a function that draws one of the legal actions of a mask."""
+    rng = np.random.default_rng(0)
+
+    def choose(mask: np.ndarray) -> int:
+        legal = np.flatnonzero(mask)
+        return int(legal[int(rng.random() * len(legal))])
+
+    return choose
+
+
+def play_published(env: jaxgames.Env[Any], boards: int, folder: Path) -> Play:
+    """Random play of the published environment in a checkout, on the board of `env`.
+
+    Raises ValueError for another game than theirs, ImportError if it cannot be imported.
+    """
+    if not isinstance(env, ChineseCheckers) or env.num_players != 6:
+        raise ValueError("the published environment is for chinese_checkers(num_players=6)")
+    from pettingzoo import utils
+
+    utils.__dict__["agent_selector"] = utils.AgentSelector  # its name in older versions
+    sys.path.insert(0, str(folder))
+    try:
+        published = importlib.import_module("chinese_checkers.env.chinese_checkers_env")
+    finally:
+        sys.path.remove(str(folder))
+    return play_aec(published.env(triangle_size=env.size, max_iters=env.max_rounds))
+
+
+# -- the command -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Arguments(harness.BenchmarkArguments):
+    games: tuple[str, ...] = ("chinese_checkers(size=2, num_players=6)", "checkers", "dots_and_boxes")
+    """Games, with their parameters."""
+    adapters: tuple[str, ...] = tuple(ADAPTERS)
+    """Adapters to measure."""
+    boards: int = 1024
+    """Boards of the env's own loop, and of adapters that play many at once."""
+    rounds: int = 5
+    """Turns of each side."""
+    seconds: float = 2.0
+    """Length of a turn."""
+    published: Path | None = None
+    """A checkout of the published environment."""
+
+
+def main() -> None:
+    """The command `python -m benchmarks.adapters`."""
+    harness.run_command("adapters", harness.parse_arguments("adapters", Arguments), measure_adapters)
+
+
+def measure_adapters(arguments: Arguments) -> dict[str, Any]:
+    """Returns the rows of every game, and logs them as tables."""
+    if unknown := set(arguments.adapters) - ADAPTERS.keys():
+        raise ValueError(f"adapters must be among {', '.join(ADAPTERS)}, not {', '.join(sorted(unknown))}")
+    if min(arguments.boards, arguments.rounds) < 1 or arguments.seconds < 0:
+        raise ValueError("boards and rounds must be positive, and seconds must not be negative")
+    if arguments.published and not arguments.published.is_dir():
+        raise ValueError(f"published must be a folder, and {str(arguments.published)!r} is none")
+    envs = [jaxgames.make(game) for game in arguments.games]
+    games: list[dict[str, Any]] = []
+    for env in envs:
+        rows = measure_game(env, arguments)
+        games.append({"game": str(env), "rows": rows})
+        harness.log(harness.markdown_table([str(env), "steps/s", "steps/CPU s", "native is faster"], map(cells, rows)))
+    return {"games": games, "boards": arguments.boards, "seconds_per_turn": arguments.seconds, **harness.stamp()}
+
+
+class Turn(NamedTuple):
+    """The speeds of one side in one round."""
+
+    per_second: float
+    per_cpu_second: float
+
+
+def measure_game(env: jaxgames.Env[Any], arguments: Arguments) -> list[dict[str, Any]]:
+    """Returns a row for the env's own loop and for each adapter; one that cannot play has the reason in `error`."""
+    makers: dict[str, MakePlay] = {NATIVE: play_natively} | {name: ADAPTERS[name] for name in arguments.adapters}
+    if arguments.published:
+        makers[PUBLISHED] = functools.partial(play_published, folder=arguments.published)
+    plays: dict[str, Play] = {}
+    errors: dict[str, str] = {}
+    for name, make_play in makers.items():
+        try:
+            plays[name] = make_play(env, arguments.boards)
+            plays[name]()  # compiles
+        except (ImportError, ValueError) as error:
+            errors[name] = str(error)
+    turns: dict[str, list[Turn]] = {name: [] for name in plays}
+    progress = harness.Progress(arguments.rounds * len(plays), "turn")
+    for _ in range(arguments.rounds):
+        for name, play in plays.items():
+            turns[name].append(take_turn(play, arguments.seconds))
+            progress.finish(f"{env.id}, {name}: {turns[name][-1].per_second:,.0f} steps/s")
+    return [
+        {"adapter": name, "error": errors[name]} if name in errors else row(name, turns[name], turns[NATIVE])
+        for name in makers
+    ]
+
+
+def play_natively(env: jaxgames.Env[Any], boards: int) -> Play:
+    """Random play of many boards in one compiled loop."""
+    return random_play.rollout(random_play.Playing(env), boards, random_play.MIN_STEPS_PER_CALL)
+
+
+def take_turn(play: Play, seconds: float) -> Turn:
+    """Returns the speeds of a turn of at least `seconds`, and at least one call."""
+    start, cpu, steps = time.perf_counter(), time.process_time(), 0
+    while True:
+        steps += play()
+        spent = time.perf_counter() - start
+        if spent >= seconds:
+            return Turn(steps / spent, steps / (time.process_time() - cpu))
+
+
+def row(name: str, turns: list[Turn], native: list[Turn]) -> dict[str, Any]:
+    """Returns a row of the result."""
+    speed, spread = harness.median_and_spread([turn.per_second for turn in turns])
+    ratios = [own.per_second / turn.per_second for own, turn in zip(native, turns, strict=True)]
+    return {
+        "adapter": name,
+        "steps_per_second": speed,
+        "spread": spread,
+        "steps_per_cpu_second": statistics.median(turn.per_cpu_second for turn in turns),
+        "native_is_faster": statistics.median(ratios),
+    }
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    """Returns a row of the table as text."""
+    if "error" in row:
+        return [row["adapter"], row["error"].splitlines()[0], "", ""]
+    speed = f"{row['steps_per_second']:,.0f} ({row['spread']:.0%})"
+    return [row["adapter"], speed, f"{row['steps_per_cpu_second']:,.0f}", f"{row['native_is_faster']:,.1f}"]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""Observations, masks and actions of the Chinese Checkers environment that Gu and Adhikari published, and back.
+
+Their environment (github.com/noahadhikari/pettingzoo-chinese-checkers) is for PettingZoo and for 6 seats. Both
+environments number the directions equally, and both rotate the board to the seat's frame. So only the numbers of cells
+and actions differ, and everything here is an index map. For a board of size N, let M = 4N + 1:
+
+    cell (q, r)          axial coordinates in the seat's frame, each from -2N to 2N
+    observation          int8[8 M^2]; plane p of the cell is at ((q mod M) M + (r mod M)) 8 + p
+    action               12 ((q + 2N) M + (r + 2N)) + 2 direction + is_jump; the end of the turn is 12 M^2
+    mask                 int8[12 M^2 + 1]
+
+`is_jump` is 1 for a hop over a peg on the neighbour, 0 for a step to it. An action whose `is_jump` disagrees with the
+board is illegal, and so is one from a place outside of the star.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxgames.env import Env
+from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.wrappers import game_of, inside
+
+ILLEGAL = -1  # an action of the env that is never legal
+
+
+class Maps(NamedTuple):
+    """Index maps of one board size."""
+
+    flat: np.ndarray  # int[8 M^2], where each entry of the published observation is in the flattened one of the env
+    first: np.ndarray  # int[cells, 6], the published action of a step from a cell in a direction; a hop has one more
+    cell: np.ndarray  # int[M^2], the cell at q + 2N, r + 2N; the number of cells outside of the star
+
+
+@functools.lru_cache
+def maps(size: int) -> Maps:
+    """Returns the index maps for the board of size N = `size`."""
+    side = 4 * size + 1
+    entries = np.arange(side * side * 8).reshape(side, side, 8)
+    flat = np.roll(entries, (-2 * size, -2 * size), (0, 1)).reshape(-1)
+    q, r = (tables(size).axial + 2 * size).T
+    first = 12 * (side * q + r)[:, None] + 2 * np.arange(6)
+    return Maps(flat, first, tables(size).grid.reshape(-1))
+
+
+class PublishedLayout:
+    """The layout `spaces="published"` of `jaxgames.interop.pettingzoo`.
+
+    Args:
+      env: `chinese_checkers` with 6 seats, wrapped or not.
+
+    Attributes:
+      observation_shape: (8 M^2,).
+      num_actions: 12 M^2 + 1.
+
+    Raises ValueError for another game or number of seats.
+    """
+
+    def __init__(self, env: Env[Any]) -> None:
+        game = game_of(env)
+        if not isinstance(game, ChineseCheckers) or game.num_players != 6:
+            expected = "'chinese_checkers(num_players=6)' of any size and reward"
+            raise ValueError(f'spaces="published" needs {expected}, not {env}: use spaces="dict"')
+        side = 4 * game.size + 1
+        self.observation_shape = (8 * side**2,)
+        self.num_actions = 12 * side**2 + 1
+        self._env = env
+        self._num_cells = game.num_cells
+        self._neighbour = tables(game.size).neighbour[:-1]
+        self._maps = maps(game.size)
+
+    def observation(self, observation: np.ndarray) -> np.ndarray:
+        """Returns the published observation, int8[8 M^2], for bool[M, M, 8]."""
+        return observation.reshape(-1)[self._maps.flat].view(np.int8)
+
+    def own_observation(self, published: np.ndarray) -> np.ndarray:
+        """Returns the observation of the env, bool[M, M, 8], for the published one."""
+        own = np.empty(self.observation_shape, np.bool_)
+        own[self._maps.flat] = published
+        return own.reshape(self._env.observation_shape)
+
+    def mask(self, state: Any, mask: np.ndarray) -> np.ndarray:
+        """Returns the published mask, int8[12 M^2 + 1], for bool[num_actions] of the mover."""
+        published = np.zeros(self.num_actions, np.int8)
+        published[self._numbers(state)[mask[:-1]]] = 1
+        published[-1] = mask[-1]
+        return published
+
+    def action(self, state: Any, action: Any) -> Any:
+        """Returns the action of the env for a published one; -1, which is illegal, for one that `state` does not fit.
+
+        An action that is not an integer is returned as it is.
+        """
+        if not isinstance(action, int | np.integer) or not 0 <= action < self.num_actions:
+            return ILLEGAL if isinstance(action, int | np.integer) else action
+        if action == self.num_actions - 1:
+            return 6 * self._num_cells
+        place, move = divmod(int(action), 12)
+        cell, direction = int(self._maps.cell[place]), move // 2
+        fits = cell < self._num_cells and self._hops(state)[cell, direction] == move % 2
+        return 6 * cell + direction if fits else ILLEGAL
+
+    def published_action(self, state: Any, action: int) -> int:
+        """Returns the published action for one of the env, from 0 to num_actions - 1, in the position `state`."""
+        if action == 6 * self._num_cells:
+            return self.num_actions - 1
+        return int(self._numbers(state)[action])
+
+    def _numbers(self, state: Any) -> np.ndarray:
+        """Returns int[6 cells], the published action for each action of the env but the last."""
+        return (self._maps.first + self._hops(state)).reshape(-1)
+
+    def _hops(self, state: Any) -> np.ndarray:
+        """Returns bool[cells, 6], whether a peg on the neighbour makes a move a hop; in the mover's frame."""
+        inner: Any = inside(self._env, state)[1]
+        board = np.asarray(inner.board)  # int8[cells], negative where no peg stands
+        return np.append(board >= 0, False)[self._neighbour]

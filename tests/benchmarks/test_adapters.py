@@ -1,0 +1,86 @@
+"""benchmarks.adapters measures every adapter beside the env's own loop."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import adapters
+from benchmarks.adapters import ADAPTERS, Arguments, measure_adapters
+
+BOXES = "dots_and_boxes(rows=1, cols=1)"
+STAR = "chinese_checkers(size=1, num_players=6)"
+PACKAGE = "chinese_checkers/env/chinese_checkers_env.py"  # of a checkout of the published environment
+
+FAKE = """
+from pettingzoo.utils import agent_selector
+from jaxgames.interop.pettingzoo import aec_env
+
+def env(triangle_size, max_iters):
+    assert agent_selector(["player_0"]).next() == "player_0"
+    return aec_env(f"chinese_checkers(size={triangle_size}, num_players=6, max_rounds={max_iters})", spaces="published")
+"""
+
+
+@pytest.fixture(autouse=True)
+def short_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapters, "STEPS_PER_CALL", 9)  # more than one game
+
+
+def rows_of(arguments: Arguments) -> dict[str, dict[str, Any]]:
+    """The rows of the only game, by the names of the sides."""
+    (game,) = json.loads(json.dumps(measure_adapters(arguments)))["games"]
+    return {row["adapter"]: row for row in game["rows"]}
+
+
+FAST = ("host", "pettingzoo", "pettingzoo(spaces=published)")
+
+
+@pytest.mark.usefixtures("programs")
+@pytest.mark.parametrize("names", [FAST, pytest.param(tuple(ADAPTERS), marks=pytest.mark.slow)])
+def test_every_adapter_is_measured_or_says_why_not(names: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    rows = rows_of(Arguments(games=(BOXES,), adapters=names, boards=2, rounds=2, seconds=0))
+    assert [*rows] == ["jaxgames", *names]
+    assert 'spaces="published" needs' in rows.pop("pettingzoo(spaces=published)")["error"]
+    for row in rows.values():
+        assert min(row["steps_per_second"], row["steps_per_cpu_second"], row["native_is_faster"]) > 0
+    assert rows["jaxgames"]["native_is_faster"] == 1
+    shown = capsys.readouterr().err
+    assert "steps/CPU s | native is faster |" in shown
+    assert "| host | " in shown
+
+
+@pytest.mark.slow
+def test_published_environment_is_imported_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("chinese_checkers", "chinese_checkers.env", "chinese_checkers.env.chinese_checkers_env"):
+        monkeypatch.setitem(sys.modules, name, None)
+        monkeypatch.delitem(sys.modules, name)  # and forgotten again afterwards
+    (tmp_path / PACKAGE).parent.mkdir(parents=True)
+    (tmp_path / PACKAGE).write_text(FAKE)
+    chosen = ("pettingzoo(spaces=published)",)
+    arguments = Arguments(games=(STAR,), adapters=chosen, boards=2, rounds=1, seconds=0, published=tmp_path)
+    rows = rows_of(arguments)
+    assert [*rows] == ["jaxgames", *chosen, "published environment"]
+    assert all(row["steps_per_second"] > 0 for row in rows.values())
+
+
+@pytest.mark.usefixtures("programs")
+def test_folder_without_the_published_environment_is_named_in_its_row(tmp_path: Path) -> None:
+    rows = rows_of(Arguments(games=(BOXES,), adapters=(), boards=2, rounds=1, seconds=0, published=tmp_path))
+    assert "is for chinese_checkers(num_players=6)" in rows["published environment"]["error"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (Arguments(adapters=("zoo",)), "adapters must be among host, pettingzoo"),
+        (Arguments(rounds=0), "must be positive"),
+        (Arguments(games=("chess",)), "the games are"),
+        (Arguments(published=Path("no/such/folder")), "published must be a folder"),
+    ],
+)
+def test_bad_input_is_refused_with_the_allowed_values(arguments: Arguments, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        measure_adapters(arguments)
