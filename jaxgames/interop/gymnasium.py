@@ -77,11 +77,12 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
 
         Raises TypeError and ValueError for wrong arguments, with what is allowed.
         """
-        if render_mode is not None:
-            check_choice("render_mode", render_mode, RENDER_MODES)
         self.game = game_of(env_or_id, parameters)
+        render_modes = RENDER_MODES if render.has_pictures(self.game) else ["ansi"]
+        if render_mode is not None:
+            check_choice("render_mode", render_mode, render_modes)
         self.render_mode = render_mode
-        self.metadata = dict(self.metadata)  # Gymnasium's vector environments write to it
+        self.metadata = self.metadata | {"render_modes": render_modes}
         self.observation_space, self.action_space = spaces_of(self.game)
         self._play = jax.device_put(against(self.game, seat, opponent), host(self.game).device)
         self._episode: Episode | None = None

@@ -1,0 +1,233 @@
+"""One seat as an environment of Gymnasium: Gymnasium's own checks, ids, seeds, pictures, wrong arguments."""
+
+import importlib
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.wrappers import RecordEpisodeStatistics
+
+import jaxgames
+from jaxgames.interop.gymnasium import SeatEnv, SeatVectorEnv, register_envs
+from jaxgames.interop.seat_play import games_by_id
+from tests.helpers.positions import random_actions
+from tests.helpers.sticks import Sticks
+
+BOXES = "dots_and_boxes(rows=1, cols=2)"
+
+
+@pytest.fixture(scope="module")
+def env() -> SeatEnv:
+    return SeatEnv(BOXES, seat=1, render_mode="ansi")
+
+
+@pytest.fixture
+def ids() -> Iterator[None]:
+    """Removes from Gymnasium's registry what a test adds."""
+    before = set(gym.registry)
+    yield
+    for id in set(gym.registry) - before:
+        del gym.registry[id]
+
+
+def play_game(env: Any, seed: int) -> list[Any]:
+    """What a random game returns, step by step."""
+    rng = np.random.default_rng(seed)
+    observation, info = env.reset(seed=seed)
+    steps: list[Any] = [(observation, info)]
+    over = False
+    while not over:
+        (action,) = random_actions(rng, info["action_mask"][None])
+        observation, reward, terminated, truncated, info = env.step(action)
+        steps.append((observation, reward, terminated, truncated, info))
+        over = terminated or truncated
+    return steps
+
+
+# -- Gymnasium's checks ----------------------------------------------------------------------------------------------
+
+
+def check_without_warning(env: gym.Env[Any, Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(env.unwrapped)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_checks_of_gymnasium_pass_without_a_warning(seat: int) -> None:
+    check_without_warning(gym.make("jaxgames/DotsAndBoxes-v0", seat=seat, rows=1, cols=2))
+
+
+GAMES_AND_LAST_SEATS = {
+    "jaxgames/Checkers-v0": 1,
+    "jaxgames/ChineseCheckers-v0": 5,
+    "jaxgames/ChineseCheckersDiamond-v0": 1,
+    "jaxgames/DotsAndBoxes-v0": 1,
+    "jaxgames/Minichess-v0": 1,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", GAMES_AND_LAST_SEATS)
+def test_checks_of_gymnasium_pass_for_every_game(id: str) -> None:
+    for seat in (0, GAMES_AND_LAST_SEATS[id]):
+        check_without_warning(gym.make(id, seat=seat))
+
+
+def test_every_game_has_an_id() -> None:
+    assert set(GAMES_AND_LAST_SEATS) == set(games_by_id()) & set(gym.registry)
+    for id, seat in GAMES_AND_LAST_SEATS.items():
+        assert jaxgames.make(games_by_id()[id]).num_players == seat + 1
+
+
+# -- spaces, rewards and flags ---------------------------------------------------------------------------------------
+
+
+def test_values_are_in_the_spaces_and_can_be_written_to(env: SeatEnv) -> None:
+    for step in play_game(env, seed=0):
+        observation, info = step[0], step[-1]
+        assert observation in env.observation_space
+        assert (info["action_mask"].dtype, info["action_mask"].shape) == (np.int8, (env.game.num_actions,))
+        assert info["seat"] == 1
+        assert observation.flags.writeable
+        assert info["action_mask"].flags.writeable
+        assert [type(value) for value in step[1:-1]] in ([], [float, bool, bool])
+    assert not info["action_mask"].any()
+
+
+def test_action_masks_are_those_of_info(env: SeatEnv) -> None:
+    _, info = env.reset(seed=0)
+    masks = env.action_masks()
+    assert masks.dtype == np.bool_
+    np.testing.assert_array_equal(masks, info["action_mask"])
+    masks[:] = False
+    np.testing.assert_array_equal(env.action_masks(), info["action_mask"])  # a copy was returned
+
+
+def test_masked_samples_of_the_action_space_are_legal(env: SeatEnv) -> None:
+    _, info = env.reset(seed=0)
+    env.action_space.seed(0)
+    assert all(info["action_mask"][env.action_space.sample(info["action_mask"])] for _ in range(20))
+
+
+def test_seeds_repeat_a_game(env: SeatEnv) -> None:
+    games = [play_game(env, seed) for seed in (0, 1, 0)]
+    assert repr(games[0]) == repr(games[2])
+    assert repr(games[0]) != repr(games[1])
+
+
+def test_resets_without_a_seed_give_other_games() -> None:
+    env = SeatEnv(Sticks(), seat="random")
+    _, info = env.reset(seed=0)
+    seats = [info["seat"], *(env.reset()[1]["seat"] for _ in range(30))]
+    assert set(seats) == {0, 1, 2}
+    env.reset(seed=0)
+    assert seats[1:] == [env.reset()[1]["seat"] for _ in range(30)]
+
+
+@pytest.mark.parametrize("action", [0, 7, -1, np.int64(7), np.array(7)])
+def test_illegal_action_ends_the_game(env: SeatEnv, action: Any) -> None:
+    env.reset(seed=0)
+    env.step(0) if env.action_masks()[0] else None  # h(0,0) is drawn
+    _, reward, terminated, truncated, info = env.step(action)
+    assert (reward, terminated, truncated) == (-1.0, True, False)
+    assert not info["action_mask"].any()
+
+
+def test_episode_statistics_of_gymnasium_have_the_return_of_the_seat() -> None:
+    env = RecordEpisodeStatistics(gym.make("jaxgames/DotsAndBoxes-v0", seat=1, rows=1, cols=2))
+    steps = play_game(env, seed=3)
+    assert steps[-1][-1]["episode"]["r"] == sum(step[1] for step in steps[1:])
+    assert steps[-1][-1]["episode"]["l"] == len(steps) - 1
+
+
+# -- pictures --------------------------------------------------------------------------------------------------------
+
+
+def test_ansi_is_the_position_in_notation(env: SeatEnv) -> None:
+    env.reset(seed=0)
+    text: Any = env.render()
+    assert env.game.from_string(text) is not None
+    assert text.count("1") == 1  # the opponent has drawn an edge
+
+
+def test_rgb_array_is_a_picture() -> None:
+    env = SeatEnv(BOXES, seat=1, render_mode="rgb_array")
+    env.reset(seed=0)
+    before: Any = env.render()
+    env.step(np.flatnonzero(env.action_masks())[0])
+    after: Any = env.render()
+    assert (before.dtype, before.shape) == (np.uint8, (*before.shape[:2], 3))
+    assert before.shape == after.shape
+    assert (before != after).any()
+
+
+def test_games_without_pictures_have_no_rgb_array() -> None:
+    assert SeatEnv(Sticks()).metadata["render_modes"] == ["ansi"]
+    with pytest.raises(ValueError, match="render_mode must be one of 'ansi', not 'rgb_array'"):
+        SeatEnv(Sticks(), render_mode="rgb_array")
+
+
+# -- wrong use -------------------------------------------------------------------------------------------------------
+
+
+def test_wrong_use_is_refused() -> None:
+    env = SeatEnv(BOXES)
+    for call in (lambda: env.step(0), env.action_masks):
+        with pytest.raises(gym.error.ResetNeeded, match="call reset"):
+            call()
+    with pytest.raises(ValueError, match="reset takes no options, not 'size'"):
+        env.reset(options={"size": 2})
+    env.reset(seed=0)
+    for action in (1.0, None, np.array([1])):
+        with pytest.raises(TypeError, match="action must be one integer"):
+            env.step(action)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"env_or_id": 3}, TypeError, "expected an env or a text"),
+        ({"env_or_id": "go"}, ValueError, "unknown game 'go'"),
+        ({"env_or_id": BOXES, "seat": 2}, ValueError, "seat must be an integer from 0 to 1, or 'random'"),
+        ({"env_or_id": BOXES, "opponent": 2}, TypeError, "opponent must be an agent"),
+        ({"env_or_id": BOXES, "opponent": "openspiel"}, ValueError, "runs on the host"),
+        ({"env_or_id": BOXES, "render_mode": "human"}, ValueError, "render_mode must be one of 'ansi'"),
+        ({"env_or_id": "dots_and_boxes", "rows": 0}, ValueError, "rows must be an integer from 1 to 16"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        SeatEnv(**arguments)
+
+
+def test_missing_gymnasium_is_refused_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for part in ("", "_parts", "_vector"):
+        monkeypatch.delitem(sys.modules, f"jaxgames.interop.gymnasium{part}")
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    with pytest.raises(ImportError, match=r'pip install "jaxgames\[gymnasium\]"'):
+        importlib.import_module("jaxgames.interop.gymnasium")
+
+
+# -- by name ---------------------------------------------------------------------------------------------------------
+
+
+def test_make_passes_seat_opponent_and_parameters() -> None:
+    env: Any = gym.make("jaxgames/DotsAndBoxes-v0", seat="random", opponent="greedy(epsilon=0.5)", rows=1, cols=2).unwrapped
+    assert str(env.game) == "dots_and_boxes(rows=1, cols=2, reward='win_loss')"
+    envs: Any = gym.make_vec("jaxgames/DotsAndBoxes-v0", num_envs=3, rows=1, cols=2, autoreset_mode="NextStep")
+    assert isinstance(envs, SeatVectorEnv)
+    assert (envs.num_envs, envs.metadata["autoreset_mode"]) == (3, gym.vector.AutoresetMode.NEXT_STEP)
+
+
+@pytest.mark.usefixtures("ids")
+def test_game_of_a_user_gets_an_id() -> None:
+    jaxgames.register("three_sticks", Sticks)
+    register_envs()
+    env: Any = gym.make("jaxgames/ThreeSticks-v0", sticks=5).unwrapped
+    assert env.game == Sticks(sticks=5)
