@@ -46,8 +46,8 @@ Theme = Literal["light", "dark"]
 
 
 @jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class PgxState(core.State):  # pyright: ignore[reportGeneralTypeIssues]  # Pgx's states are frozen at run time only
+@dataclass(frozen=True)  # pyright: ignore[reportGeneralTypeIssues]  # Pgx's states are frozen at run time only
+class PgxState(core.State):
     """A board of jaxgames as a `pgx.State`. Its public fields are exactly those of Pgx; make it with `PgxEnv.init`."""
 
     current_player: jax.Array  # int32[], the player id to move

@@ -230,6 +230,7 @@ def test_sign_of_a_step_is_read_from_the_public_fields() -> None:
     assert abs(seat_discount(after, finished(KEEP))) == 1  # cut off: the value of the last board counts
 
 
+@pytest.mark.slow  # another game to compile
 def test_keys_reach_the_chance_of_a_game() -> None:
     env = PgxEnv(LuckySticks())
 

@@ -1,0 +1,256 @@
+"""Games of jaxgames as environments of JaxMARL: its base API, wrappers and restarts, and each rule of the adapter."""
+
+import functools
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxmarl.environments import MultiAgentEnv
+from jaxmarl.environments.multi_agent_env import State
+from jaxmarl.environments.spaces import Space
+from jaxmarl.wrappers.baselines import CTRolloutManager, LogWrapper
+
+import jaxgames
+from jaxgames.interop.jaxmarl import JaxMARLEnv, JaxMARLState
+from tests.helpers.positions import compiled, start
+from tests.helpers.sticks import LuckySticks, Sticks
+
+ENV = JaxMARLEnv(Sticks())  # three seats take 1 to 3 of 7 sticks; no-op is action 3
+NO_OP, KEY = 3, jax.random.key(0)
+GAMES = [
+    "checkers",
+    "chinese_checkers(size=1, num_players=6)",
+    "chinese_checkers_diamond(size=4, pieces=3)",
+    "dots_and_boxes(rows=2, cols=2)",
+    "minichess",
+]
+
+
+@functools.cache
+def begin() -> JaxMARLState:
+    return ENV.reset(KEY)[1]
+
+
+def after(*actions: int, state: JaxMARLState | None = None) -> tuple[Any, JaxMARLState, Any, Any, Any]:
+    """What `step_env` returns after the movers' actions; the others do nothing."""
+    result: Any = (None, state or begin())
+    for action in actions:
+        mover = int(result[1].board.current_player)
+        joint = {agent: np.int32(action if seat == mover else NO_OP) for seat, agent in enumerate(ENV.agents)}
+        result = ENV.step_env(KEY, result[1], joint)
+    return result
+
+
+def of(by_agent: Any, dtype: Any = float) -> list[Any]:
+    return [np.asarray(by_agent[agent], dtype).tolist() for agent in ENV.agents]
+
+
+# -- what JaxMARL asks of every environment --------------------------------------------------------------------------
+
+
+def keep_base_api(env: JaxMARLEnv) -> None:
+    """Spaces, names, observations and results of a step are those that JaxMARL's own test of its environments asks."""
+    assert isinstance(env, MultiAgentEnv)
+    assert env.agents == [f"agent_{seat}" for seat in range(env.num_agents)]
+    assert set(env.observation_spaces) == set(env.action_spaces) == set(env.agents)
+    assert sorted(agent for agents in env.agent_classes.values() for agent in agents) == env.agents
+    for agent in env.agents:
+        assert env.observation_space(agent) is env.observation_spaces[agent]
+        assert env.action_space(agent) is env.action_spaces[agent]
+        assert isinstance(env.observation_space(agent), Space)
+        assert isinstance(env.action_space(agent), Space)
+    observations, state = env.reset(KEY)
+    assert isinstance(state, State)
+    assert (state.done, state.step) == (False, 0)
+    masks = env.get_avail_actions(state)
+    joint: dict[str, Any] = {agent: env.action_space(agent).sample(KEY) for agent in env.agents}
+    result: Any = env.step(KEY, state, joint)
+    assert isinstance(result, tuple)
+    assert len(result) == 5
+    next_observations, next_state, rewards, dones, infos = result
+    assert jax.tree.structure(next_state) == jax.tree.structure(state)
+    assert set(rewards) == set(env.agents)
+    assert set(dones) == {*env.agents, "__all__"}
+    assert all(leaf.shape == (env.num_agents,) for leaf in jax.tree.leaves(infos))  # scripts reshape them so
+    for agent in env.agents:
+        box: Any = env.observation_space(agent)
+        for observation in (observations[agent], next_observations[agent]):
+            assert box.contains(observation)
+            assert (observation.shape, observation.dtype) == (box.shape, box.dtype)
+        actions: Any = env.action_space(agent)
+        assert actions.contains(joint[agent])
+        assert (masks[agent].shape, masks[agent].dtype) == ((actions.n,), np.bool_)
+        assert rewards[agent].dtype == np.float32
+        assert dones[agent].dtype == np.bool_
+
+
+def test_game_keeps_the_base_api() -> None:
+    keep_base_api(ENV)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flat", [True, False])
+@pytest.mark.parametrize("game", GAMES)
+def test_every_game_keeps_the_base_api(game: str, flat: bool) -> None:
+    env = JaxMARLEnv(game, flat)
+    keep_base_api(env)
+    assert env.name == env.unwrapped.id
+
+
+# -- actions ---------------------------------------------------------------------------------------------------------
+
+
+def test_no_op_is_legal_for_exactly_those_who_are_not_to_move() -> None:
+    nobody, anything = [False] * 3 + [True], [True] * 3 + [False]
+    state = begin()
+    for mover in (0, 1, 2):
+        assert of(ENV.get_avail_actions(state), bool) == [anything if seat == mover else nobody for seat in range(3)]
+        state = after(0, state=state)[1]
+    one_left = after(2, 2)[1]
+    assert of(ENV.get_avail_actions(one_left), bool)[2] == [True, False, False, False]
+    end = after(0, state=one_left)[1]
+    assert of(ENV.get_avail_actions(end), bool) == [nobody] * 3
+
+
+def test_action_of_an_agent_that_is_not_to_move_is_ignored() -> None:
+    """Whatever it is: a move, or a number that is no action."""
+    expected = after(2)
+    for other in (0, 2, 99, -1):
+        joint = {"agent_0": np.int32(2), "agent_1": np.int32(other), "agent_2": np.int32(other)}
+        found = ENV.step_env(KEY, begin(), joint)
+        assert jax.tree.all(jax.tree.map(np.array_equal, expected, found))
+
+
+@pytest.mark.parametrize("action", [NO_OP, 99, -1])
+def test_illegal_action_of_the_mover_ends_the_game_and_costs_one(action: int) -> None:
+    """Also `no_op`: somebody must move."""
+    _, state, rewards, dones, _ = after(0, action)
+    assert of(rewards) == [0.5, -1, 0.5]
+    assert (state.done, dones["__all__"]) == (True, True)
+
+
+def test_actions_may_have_a_last_axis_of_one() -> None:
+    """Some of JaxMARL's scripts pass them so."""
+    joint = {agent: jnp.array([2 if agent == "agent_0" else NO_OP]) for agent in ENV.agents}
+    assert ENV.step_env(KEY, begin(), joint)[1].board.left == 4
+
+
+# -- rewards, ends and restarts --------------------------------------------------------------------------------------
+
+
+def test_rewards_dones_and_observations_are_those_of_the_game() -> None:
+    observations, state, rewards, dones, infos = after(2, 2, 0)  # agent 2 takes the last stick
+    assert of(rewards) == [-1, -1, 2]
+    assert all(dones[name] for name in [*ENV.agents, "__all__"])
+    assert (state.done, state.step, infos["truncated"].tolist()) == (True, 3, [False] * 3)
+    observations, state, *_ = after(2)
+    seats = compiled(ENV.unwrapped).look(state.board).seats
+    assert of(observations) == np.asarray(seats, float).reshape(3, -1).tolist()
+    on_boards = JaxMARLEnv(Sticks(), flat=False)
+    assert np.array_equal(on_boards.get_obs(state)["agent_1"], seats[1])
+    assert on_boards.observation_space("agent_1").shape == Sticks().observation_shape  # pyright: ignore
+
+
+def test_finished_board_does_not_change_without_a_restart() -> None:
+    end = after(2, 2, 0)[1]
+    _, state, rewards, dones, _ = after(0, state=end)
+    assert jax.tree.all(jax.tree.map(np.array_equal, state.board.left, end.board.left))
+    assert (state.step, of(rewards), dones["__all__"]) == (3, [0, 0, 0], True)
+
+
+def test_base_restarts_a_finished_game_in_the_same_step() -> None:
+    one_left = after(2, 2)[1]
+    joint = {agent: np.int32(0) for agent in ENV.agents}
+    observations, state, rewards, dones, _ = ENV.step(KEY, one_left, joint)
+    assert (state.board.left, state.step, state.done, dones["__all__"]) == (7, 0, False, True)
+    assert of(rewards) == [-1, -1, 2]
+    assert jax.tree.all(jax.tree.map(np.array_equal, observations, ENV.get_obs(begin())))
+    chosen = after(0)[1]
+    _, state, *_ = ENV.step(KEY, one_left, joint, chosen)
+    assert state.board.left == chosen.board.left == 6
+
+
+@pytest.mark.slow  # another game to compile
+def test_limit_is_reported_as_truncation() -> None:
+    env = JaxMARLEnv("chinese_checkers_diamond(size=3, pieces=1, max_plies=1)")
+    joint = {"agent_0": np.int32(1), "agent_1": np.int32(env.no_op)}
+    _, state, _, dones, infos = env.step_env(KEY, env.reset(KEY)[1], joint)
+    assert (state.done, dones["agent_1"], infos["truncated"].tolist()) == (True, True, [True, True])
+    assert (env.max_steps, ENV.max_steps) == (1, 7)
+
+
+def test_log_wrapper_counts_games_and_returns() -> None:
+    env: Any = LogWrapper(ENV)
+    _, state = env.reset(KEY)
+    for mover, action in ((0, 2), (1, 2), (2, 0)):
+        joint = {agent: np.int32(action if seat == mover else NO_OP) for seat, agent in enumerate(ENV.agents)}
+        _, state, _, _, infos = env.step(KEY, state, joint)
+        assert infos["returned_episode"].all() == (mover == 2)
+    assert infos["returned_episode_returns"].tolist() == [-1, -1, 2]
+    assert infos["returned_episode_lengths"].tolist() == [3, 3, 3]
+
+
+@pytest.mark.slow
+def test_rollout_manager_of_the_q_learning_baselines_plays_the_game() -> None:
+    manager = CTRolloutManager(ENV, batch_size=4)
+    observations, states = manager.batch_reset(KEY)
+    assert observations["agent_0"].shape == (4, 7 * 4 + 3)
+    masks = jax.vmap(ENV.get_avail_actions)(states)  # pyright: ignore[reportArgumentType]  # JaxMARL names the base of our states
+    joint = {agent: mask.argmax(-1) for agent, mask in masks.items()}
+    _, states, rewards, dones, _ = manager.batch_step(KEY, states, joint)
+    left: Any = states
+    assert left.board.left.tolist() == [6] * 4
+    assert rewards["__all__"].tolist() == [0] * 4
+    assert not dones["__all__"].any()
+
+
+@pytest.mark.slow  # another game to compile
+def test_keys_reach_the_chance_of_a_game() -> None:
+    env, keys = JaxMARLEnv(LuckySticks()), jax.random.split(KEY, 3)
+    _, state = env.reset(keys[0])
+    joint = dict.fromkeys(env.agents, np.int32(0))
+    assert state.board.luck == keys[0]
+    assert env.step_env(keys[1], state, joint)[1].board.luck == keys[1]
+
+
+# -- equality and errors ---------------------------------------------------------------------------------------------
+
+
+def test_envs_with_the_same_arguments_are_equal() -> None:
+    assert JaxMARLEnv(Sticks()) == ENV
+    assert hash(JaxMARLEnv(Sticks())) == hash(ENV)
+    assert JaxMARLEnv(Sticks(), flat=False) != ENV
+    assert repr(JaxMARLEnv("dots_and_boxes(rows=1, cols=1)")).startswith('JaxMARLEnv("dots_and_boxes(rows=1, cols=1')
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: JaxMARLEnv(3), TypeError, "expected an env or a text"),  # pyright: ignore
+        (lambda: JaxMARLEnv(jaxgames.auto_reset(Sticks())), ValueError, "without auto_reset"),
+        (lambda: JaxMARLEnv(Sticks(), flat=2), TypeError, "flat must be one of False, True, not 2"),  # pyright: ignore
+        (lambda: ENV.step_env(KEY, begin(), {"agent_0": 0}), ValueError, "for each of agent_0, agent_1, agent_2"),
+        (
+            lambda: ENV.step_env(KEY, begin(), dict.fromkeys(ENV.agents, np.zeros(2, np.int32))),
+            ValueError,
+            r"expected one action of agent_0, not shape \(2,\): put jax.vmap around step",
+        ),
+        (lambda: ENV.step_env(KEY, begin(), dict.fromkeys(ENV.agents, 0.0)), TypeError, "action must be an integer"),
+        (lambda: ENV.get_obs(start(Sticks())), TypeError, "expected a JaxMARLState, not SticksState"),
+    ],
+)
+def test_wrong_arguments_are_refused(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_missing_jaxmarl_is_refused_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jaxmarl.environments", None)
+    monkeypatch.delitem(sys.modules, "jaxgames.interop.jaxmarl")
+    with pytest.raises(ImportError, match=r'pip install "jaxgames\[jaxmarl\]"'):
+        importlib.import_module("jaxgames.interop.jaxmarl")
