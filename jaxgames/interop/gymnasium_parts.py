@@ -9,6 +9,7 @@ from jaxgames.env import Env
 
 try:
     import gymnasium as gym
+    from gymnasium.utils import seeding as seeding
 except ImportError as error:
     raise ImportError('Gymnasium is missing; install it with: pip install "jaxgames[gymnasium]"') from error
 

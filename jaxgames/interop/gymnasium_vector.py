@@ -21,12 +21,11 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from gymnasium.utils import seeding
 
 from jaxgames._checks import INT32, ParameterError, check_choice, check_int
 from jaxgames.agents import Agent
 from jaxgames.env import Env
-from jaxgames.interop.gymnasium_parts import draw_words, gym, key_of, spaces_of
+from jaxgames.interop.gymnasium_parts import draw_words, gym, key_of, seeding, spaces_of
 from jaxgames.interop.seat_play import Episode, Seat, SeatPlay, advance, against, begin, game_of
 
 AutoresetMode = gym.vector.AutoresetMode

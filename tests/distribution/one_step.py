@@ -50,6 +50,73 @@ def distrax() -> None:
     assert jnp.allclose(log_prob, jnp.log(0.5))
 
 
+def pettingzoo() -> None:
+    """Takes the first agent's step."""
+    from jaxgames.interop.pettingzoo import aec_env
+
+    env = aec_env(GAME)
+    env.reset(seed=0)
+    env.step(0)
+    assert env.agent_selection == "player_1"
+
+
+def gymnasium() -> None:
+    """Takes a step in an environment that `gymnasium.make` finds without an import of jaxgames."""
+    import gymnasium
+
+    env = gymnasium.make("jaxgames/DotsAndBoxes-v0", rows=1, cols=2, opponent="first")
+    _, info = env.reset(seed=0)
+    assert info["action_mask"].all()
+    _, _, terminated, truncated, info = env.step(0)
+    assert not terminated
+    assert not truncated
+    assert info["action_mask"].sum() == 5  # both seats have drawn an edge
+
+
+def openspiel() -> None:
+    """Takes a step in a game that OpenSpiel loads by name, and plays one action of a bot."""
+    import pyspiel
+
+    from jaxgames.interop import openspiel
+
+    openspiel.register()
+    state = pyspiel.load_game("jaxgames_dots_and_boxes(rows=1,cols=2)").new_initial_state()
+    state.apply_action(0)
+    assert 0 not in state.legal_actions()
+    env = jaxgames.make(GAME)
+    boards = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 1))
+    assert jaxgames.agents.make("openspiel(simulations=2)", env).act(jax.random.key(1), boards).shape == (1,)
+
+
+def pgx() -> None:
+    """Takes a step."""
+    from jaxgames.interop.pgx import PgxEnv
+
+    env = PgxEnv(GAME)
+    state = env.step(env.init(jax.random.key(0)), jnp.int32(0))
+    assert not state.legal_action_mask[0]
+
+
+def gymnax() -> None:
+    """Takes a step of one seat."""
+    from jaxgames.interop.gymnax import SeatEnv
+
+    env = SeatEnv(GAME, opponent="first")
+    _, state = env.reset(jax.random.key(0), env.default_params)
+    state = env.step(jax.random.key(1), state, 0, env.default_params)[1]
+    assert env.action_mask(state).sum() == 5  # both seats have drawn an edge
+
+
+def jaxmarl() -> None:
+    """Takes a step of all agents, of which one moves."""
+    from jaxgames.interop.jaxmarl import JaxMARLEnv
+
+    env = JaxMARLEnv(GAME)
+    _, state = env.reset(jax.random.key(0))
+    state = env.step(jax.random.key(1), state, {"agent_0": 0, "agent_1": env.no_op})[1]
+    assert env.get_avail_actions(state)["agent_1"].sum() == 6  # all edges but one
+
+
 def docs() -> None:
     """Builds a site of one page with the reference of one function."""
     Path("mkdocs.yml").write_text("site_name: test\nplugins:\n  - mkdocstrings\n")
