@@ -84,7 +84,8 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         self.render_mode = render_mode
         self.metadata = self.metadata | {"render_modes": render_modes}
         self.observation_space, self.action_space = spaces_of(self.game)
-        self._play = jax.device_put(against(self.game, seat, opponent), host(self.game).device)
+        self._device = host(self.game).device
+        self._play = jax.device_put(against(self.game, seat, opponent), self._device)
         self._episode: Episode | None = None
         self._mask: Any = None  # bool[num_actions], of the last call
 
@@ -104,9 +105,11 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
             raise ValueError(f"reset takes no options, not {', '.join(map(repr, options))}")
         super().reset(seed=seed)
         if seed is None and self._episode is not None:
-            self._episode, seen = _next_game(self._play, self._episode)
+            key = self._episode.key
         else:
-            self._episode, seen = _first_game(self._play, draw_words(self.np_random))
+            with jax.default_device(self._device):
+                key = _key(draw_words(self.np_random))
+        self._episode, seen = _new_game(self._play, key)
         return self._shown(jax.device_get(seen))
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, Info]:
@@ -165,16 +168,13 @@ class Seen(NamedTuple):
     reward: Any  # float32[]
 
 
-@jax.jit
-def _first_game(play: SeatPlay, words: jax.Array) -> tuple[Episode, Seen]:
-    """Returns a game with the key of uint32[2]."""
-    return _seen(play, begin(play, key_of(words)), jnp.float32(0))
+_key = jax.jit(key_of)
 
 
 @jax.jit
-def _next_game(play: SeatPlay, episode: Episode) -> tuple[Episode, Seen]:
-    """Returns a new game that continues the random numbers of the last one."""
-    return _seen(play, begin(play, episode.key), jnp.float32(0))
+def _new_game(play: SeatPlay, key: jax.Array) -> tuple[Episode, Seen]:
+    """Returns a game that begins."""
+    return _seen(play, begin(play, key), jnp.float32(0))
 
 
 @jax.jit

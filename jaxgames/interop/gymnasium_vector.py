@@ -82,7 +82,7 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._mode = _checked_mode(autoreset_mode)
         self._numpy = output == "numpy"
         self.metadata = {"autoreset_mode": self._mode, "render_modes": [], "jax": not self._numpy}
-        self._play = against(self.game, seat, opponent)
+        self._play = jax.device_put(against(self.game, seat, opponent))
         self._boards: Boards | None = None
 
     def reset(

@@ -1,0 +1,240 @@
+"""Many boards as one vector environment of Gymnasium: they play exactly as single environments do."""
+
+from typing import Any
+
+import gymnasium as gym
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+
+from jaxgames.interop.gymnasium import SeatEnv, SeatVectorEnv
+from tests.helpers.positions import random_actions
+from tests.helpers.sticks import Sticks
+
+BOARDS = 4
+
+
+def vector_env(mode: AutoresetMode = AutoresetMode.SAME_STEP, **changes: Any) -> SeatVectorEnv:
+    arguments: Any = {"seat": "random", "autoreset_mode": mode} | changes
+    return SeatVectorEnv(Sticks(), BOARDS, **arguments)
+
+
+def same(ours: Any, theirs: Any, name: str = "result") -> None:
+    """Asserts equal values, types and shapes in nested tuples, dicts and arrays of objects."""
+    assert type(ours) is type(theirs), name
+    if isinstance(ours, dict):
+        assert ours.keys() == theirs.keys(), name
+        for key in ours:
+            same(ours[key], theirs[key], f"{name}[{key!r}]")
+    elif isinstance(ours, tuple) or (isinstance(ours, np.ndarray) and ours.dtype.kind == "O"):
+        for number, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            same(a, b, f"{name}[{number}]")
+    elif isinstance(ours, np.ndarray):
+        assert ours.dtype == theirs.dtype, name
+        np.testing.assert_array_equal(ours, theirs, err_msg=name)
+    else:
+        assert ours is theirs, name  # None
+
+
+def compare(ours: SeatVectorEnv, theirs: Any, steps: int) -> int:
+    """Plays both with the same seeds and actions, some of them illegal; returns the number of games that ended."""
+    mode, rng, ended = ours.metadata["autoreset_mode"], np.random.default_rng(0), 0
+    results = ours.reset(seed=5)
+    same(results, theirs.reset(seed=5))
+    for step in range(steps):
+        actions = random_actions(rng, ours.action_masks())
+        actions[step % ours.num_envs] = rng.integers(ours.single_action_space.n)  # pyright: ignore[reportAttributeAccessIssue]  # Discrete
+        results = ours.step(actions)
+        same(results, theirs.step(actions))
+        over = results[2] | results[3]
+        ended += over.sum()
+        if mode is AutoresetMode.DISABLED and over.any():
+            same(ours.reset(options={"reset_mask": over}), theirs.reset(options={"reset_mask": over.copy()}))
+    same(ours.reset(), theirs.reset())  # without a seed, the random numbers continue
+    return ended
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_vector_equals_single_environments(mode: AutoresetMode) -> None:
+    theirs = SyncVectorEnv([lambda: SeatEnv(Sticks(), seat="random")] * BOARDS, autoreset_mode=mode)
+    assert compare(vector_env(mode), theirs, steps=15) >= 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", AutoresetMode)
+@pytest.mark.parametrize("seat", [0, 1, "random"])
+@pytest.mark.parametrize("game", ["dots_and_boxes(rows=2, cols=2)", "chinese_checkers(size=1, num_players=2)"])
+def test_vector_equals_single_environments_in_games(game: str, seat: Any, mode: AutoresetMode) -> None:
+    theirs = SyncVectorEnv([lambda: SeatEnv(game, seat, "greedy(epsilon=0.5)")] * 8, autoreset_mode=mode)
+    assert compare(SeatVectorEnv(game, 8, seat, "greedy(epsilon=0.5)", mode), theirs, steps=100) >= 50
+
+
+# -- as SyncVectorEnv does it, and how it looks ----------------------------------------------------------------------
+
+
+def test_same_step_returns_the_next_game_and_the_end_of_the_last() -> None:
+    envs = vector_env(seat=0)
+    envs.reset(seed=0)
+    observations, rewards, terminations, _, infos = envs.step(np.full(BOARDS, -1))  # an illegal action on every board
+    assert (terminations.all(), rewards.tolist()) == (True, [-1.0] * BOARDS)
+    start = Sticks().observe(Sticks().init(), 0)
+    for board in range(BOARDS):
+        np.testing.assert_array_equal(observations[board], start)
+        np.testing.assert_array_equal(infos["final_obs"][board], start)  # the position does not change
+    assert infos["action_mask"].all()
+    assert not infos["final_info"]["action_mask"].any()
+
+
+def test_next_step_ignores_the_action_after_the_end() -> None:
+    envs = vector_env(AutoresetMode.NEXT_STEP, seat=0)
+    envs.reset(seed=0)
+    _, _, terminations, _, infos = envs.step(np.full(BOARDS, -1))
+    assert terminations.all()
+    assert not infos["action_mask"].any()
+    _, rewards, terminations, _, infos = envs.step(np.full(BOARDS, -1))
+    assert not terminations.any()
+    assert not rewards.any()
+    assert infos["action_mask"].all()
+
+
+def test_disabled_restarts_only_the_boards_of_the_mask() -> None:
+    envs = vector_env(AutoresetMode.DISABLED, seat=0, opponent="first")
+    envs.reset(seed=0)
+    _, _, terminations, _, _ = envs.step(np.array([-1, 0, -1, 0]))
+    np.testing.assert_array_equal(terminations, [True, False, True, False])
+    with pytest.raises(gym.error.ResetNeeded, match="boards 0, 2 are finished"):
+        envs.step(np.zeros(BOARDS, int))
+    _, infos = envs.reset(options={"reset_mask": terminations})
+    np.testing.assert_array_equal(infos["_action_mask"], terminations)
+    assert envs.action_masks().any(-1).all()
+    envs.step(np.zeros(BOARDS, int))
+
+
+RECORDS_SAME_STEP = tuple(map(int, gym.__version__.split(".")[:2])) >= (1, 4)  # an earlier one drops first steps
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_episode_statistics_of_gymnasium_have_the_returns(mode: AutoresetMode) -> None:
+    envs: Any = RecordEpisodeStatistics(vector_env(mode))
+    envs.reset(seed=0)
+    rng, ended, lengths = np.random.default_rng(0), 0, np.zeros(BOARDS, int)
+    for _ in range(15):
+        restarts = lengths == -1  # the step that restarts a board in NEXT_STEP
+        _, rewards, terminations, _, infos = envs.step(random_actions(rng, envs.unwrapped.action_masks()))
+        lengths = np.where(restarts, 0, lengths + 1)
+        if terminations.any():  # the only step that pays
+            if mode is not AutoresetMode.SAME_STEP or RECORDS_SAME_STEP:
+                np.testing.assert_array_equal(infos["episode"]["r"], np.where(terminations, rewards, 0))
+                np.testing.assert_array_equal(infos["episode"]["l"], np.where(terminations, lengths, 0))
+            ended += terminations.sum()
+            lengths[terminations] = -1 if mode is AutoresetMode.NEXT_STEP else 0
+            if mode is AutoresetMode.DISABLED:
+                envs.reset(options={"reset_mask": terminations})
+    assert ended == len(envs.return_queue) >= 8
+
+
+def test_seeds_can_be_one_per_board() -> None:
+    envs = vector_env()
+    by_list = envs.reset(seed=[5, 6, 7, 8])
+    same(by_list, envs.reset(seed=5))
+    restarted = envs.reset(seed=[5, None, None, 8])[1]["seat"]
+    np.testing.assert_array_equal(restarted[[0, 3]], by_list[1]["seat"][[0, 3]])
+
+
+# -- on the device ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_jax_output_has_the_same_values_and_stays_on_the_device(mode: AutoresetMode) -> None:
+    ours, on_device = vector_env(mode), vector_env(mode, output="jax")
+    ours.reset(seed=1)
+    results: Any = on_device.reset(seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(6):
+        actions = random_actions(rng, ours.action_masks())
+        expected = ours.step(actions)
+        with jax.transfer_guard("disallow"):
+            results = on_device.step(jax.device_put(actions))
+        assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(results))
+        for mine, theirs in zip(results[:4], expected[:4], strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+        for name in ("action_mask", "seat"):
+            np.testing.assert_array_equal(results[4][name], expected[4][name])
+        if "final_obs" in expected[4]:
+            filled = expected[4]["_final_obs"]
+            np.testing.assert_array_equal(results[4]["_final_obs"], filled)
+            np.testing.assert_array_equal(results[4]["final_obs"][filled], np.stack(expected[4]["final_obs"][filled]))
+            np.testing.assert_array_equal(
+                results[4]["final_info"]["action_mask"], expected[4]["final_info"]["action_mask"]
+            )
+        if mode is AutoresetMode.DISABLED and (expected[2] | expected[3]).any():
+            over = {"reset_mask": expected[2] | expected[3]}
+            np.testing.assert_array_equal(on_device.reset(options=over)[0], ours.reset(options=over)[0])
+
+
+# -- wrong use -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"num_envs": 0}, ValueError, "num_envs must be an integer from 1 to"),
+        ({"num_envs": 2.0}, TypeError, "num_envs must be an integer"),
+        ({"autoreset_mode": "Never"}, ValueError, "AutoresetMode.NEXT_STEP or 'NextStep'.*not 'Never'"),
+        ({"output": "torch"}, ValueError, "output must be one of 'numpy', 'jax', not 'torch'"),
+        ({"seat": 2}, ValueError, "seat must be an integer from 0 to 1"),
+        ({"opponent": "openspiel"}, ValueError, "runs on the host"),
+        ({"cols": 0}, ValueError, "cols must be an integer from 1 to 16"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        SeatVectorEnv(**({"env_or_id": "dots_and_boxes", "num_envs": 2} | arguments))
+
+
+def test_wrong_actions_are_refused() -> None:
+    envs = vector_env()
+    with pytest.raises(gym.error.ResetNeeded, match="call reset"):
+        envs.step(np.zeros(BOARDS, int))
+    envs.reset(seed=0)
+    for dtype in (float, bool):
+        with pytest.raises(TypeError, match=r"actions must be integers \[4\], not of dtype"):
+            envs.step(np.zeros(BOARDS, dtype))
+    for actions in (np.zeros(3, int), np.zeros((BOARDS, 1), int), 0, jnp.zeros(3, int)):
+        with pytest.raises(ValueError, match=r"actions must have the shape \(4,\), not"):
+            envs.step(actions)
+
+
+def test_actions_outside_of_int32_are_illegal() -> None:
+    envs = vector_env()
+    envs.reset(seed=0)
+    assert envs.step(np.array([2**32, -(2**40), 2**63 - 1, 2**31]))[1].tolist() == [-1.0] * BOARDS
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"mask": 1}, ValueError, "reset takes the option 'reset_mask', not 'mask'"),
+        ({"reset_mask": [True] * BOARDS}, TypeError, "reset_mask must be an array of bool"),
+        ({"reset_mask": np.ones(BOARDS)}, TypeError, "reset_mask must be an array of bool"),
+        ({"reset_mask": np.ones(3, bool)}, ValueError, r"reset_mask must have the shape \(4,\), not \(3,\)"),
+        ({"reset_mask": np.zeros(BOARDS, bool)}, ValueError, "at least one board"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    envs = vector_env(AutoresetMode.DISABLED)
+    with pytest.raises(error, match=message):
+        envs.reset(options=options)
+
+
+def test_boards_start_all_at_once() -> None:
+    with pytest.raises(gym.error.ResetNeeded, match="reset all boards first"):
+        vector_env().reset(options={"reset_mask": np.ones(BOARDS, np.bool_)})
+
+
+def test_wrong_number_of_seeds_is_refused() -> None:
+    with pytest.raises(ValueError, match="seed must be one integer or 4 of them, not 2"):
+        vector_env().reset(seed=[1, 2])

@@ -1,0 +1,198 @@
+"""One seat as an environment of gymnax: its interface, restarts, limits, wrappers and ids."""
+
+import functools
+import importlib
+import sys
+from typing import Any
+
+import chex
+import gymnax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from gymnax.wrappers import FlattenObservationWrapper, LogWrapper
+from gymnax.wrappers.compat import LegacyStepAPIWrapper
+
+import jaxgames
+from jaxgames.interop.gymnax import SeatEnv, register_envs
+from jaxgames.interop.seat_play import against, games_by_id
+from tests.helpers.scripted_agents import OnHost, Taker
+from tests.helpers.sticks import Sticks
+
+STICKS = Sticks()
+KEY = jax.random.key(0)
+STEPS, BOARDS = 12, 8
+
+
+@pytest.fixture(scope="module")
+def env() -> SeatEnv:
+    return SeatEnv(STICKS, seat="random")
+
+
+@functools.partial(jax.jit, static_argnames="env")
+def rollout(env: SeatEnv, params: Any) -> Any:
+    """Random legal play: what each step returns, and the observation, mask and time before it, [BOARDS, STEPS, ...]."""
+
+    def one_board(key: jax.Array) -> Any:
+        def step(carry: Any, key: jax.Array) -> Any:
+            observation, state = carry
+            action_key, step_key = jax.random.split(key)
+            mask = env.action_mask(state)
+            action = jaxgames.random_action(action_key, mask)
+            after = env.step(step_key, state, action, params)
+            return after[:2], (observation, mask, state.time, after[0], *after[2:])
+
+        reset_key, key = jax.random.split(key)
+        return jax.lax.scan(step, env.reset(reset_key, params), jax.random.split(key, STEPS))[1]
+
+    return jax.vmap(one_board)(jax.random.split(KEY, BOARDS))
+
+
+@pytest.fixture(scope="module")
+def played(env: SeatEnv) -> Any:
+    return jax.device_get(rollout(env, env.default_params))
+
+
+# -- the interface that gymnax's own tests use -----------------------------------------------------------------------
+
+
+def check_base_api(env: Any, params: Any, steps: int) -> None:
+    """What gymnax tests for each of its environments: shapes, spaces and names along random play."""
+    reset_key, *keys = jax.random.split(KEY, steps + 1)
+    observation, state = env.reset(reset_key, params)
+    actions = env.action_space(params)
+    assert actions.n == env.num_actions == env.game.num_actions
+    assert observation.shape == env.observation_space(params).shape
+    assert observation.dtype == env.observation_space(params).dtype
+    for key in keys:
+        observation, state, reward, terminated, truncated, info = env.step(key, state, actions.sample(key), params)
+        assert env.observation_space(params).contains(observation)
+        assert env.state_space(params).contains(state)
+        assert (reward.shape, reward.dtype) == ((), jnp.float32)
+        assert (terminated.dtype, truncated.dtype) == (jnp.bool_, jnp.bool_)
+        assert info["final_observation"].shape == observation.shape
+    assert str(env.game) == env.name
+
+
+def test_base_api_of_gymnax(env: SeatEnv) -> None:
+    check_base_api(env, env.default_params, steps=6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seat", ["first", "last"])
+@pytest.mark.parametrize("id", games_by_id())
+def test_base_api_of_gymnax_in_every_game(id: str, seat: str) -> None:
+    last = jaxgames.make(games_by_id()[id]).num_players - 1
+    check_base_api(*gymnax.make(id, seat=0 if seat == "first" else last), steps=50)
+
+
+def test_ids_are_those_of_gymnasium() -> None:
+    assert set(games_by_id()) <= set(gymnax.registered_envs)
+
+
+def test_game_of_a_user_gets_an_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gymnax.registration, "_registry", dict(gymnax.registration._registry))  # pyright: ignore[reportPrivateUsage]  # no public way to remove one
+    monkeypatch.setattr(gymnax, "registered_envs", list(gymnax.registered_envs))
+    jaxgames.register("four_sticks", Sticks)
+    register_envs()
+    assert gymnax.make("jaxgames/FourSticks-v0", num_players=4)[0].game == Sticks(num_players=4)
+
+
+# -- episodes --------------------------------------------------------------------------------------------------------
+
+
+def test_finished_games_restart_in_the_same_step(played: Any) -> None:
+    observation, mask, time, after, reward, terminated, truncated, info = played
+    assert terminated.sum() >= BOARDS
+    assert not truncated.any()
+    assert mask.any(-1).all()  # every board is live
+    assert not reward[~terminated].any()  # sticks pay at the end only
+    assert set(reward[terminated]) == {-1.0, 2.0}
+    np.testing.assert_array_equal(time[:, 1:], np.where(terminated, 0, time + 1)[:, :-1])
+    np.testing.assert_array_equal(observation[:, 1:], after[:, :-1])
+    final = info["final_observation"]
+    np.testing.assert_array_equal(final[~terminated], after[~terminated])
+    assert not final[terminated][:, :, 0].any()  # no stick is left
+    assert after[terminated][:, :, 0].any(-1).all()  # and in the new game there are some
+
+
+def test_random_seats_are_all_played_on_their_own_turns(played: Any) -> None:
+    observation, *_, info = played
+    assert set(info["seat"].flat) == {0, 1, 2}
+    assert observation[..., 1].all()  # the seat to move is always the own one
+
+
+def test_params_limit_the_steps(env: SeatEnv) -> None:
+    params: Any = env.default_params
+    _, _, time, _, _, terminated, truncated, _ = jax.device_get(rollout(env, params.replace(max_steps_in_episode=1)))
+    assert not time.any()
+    np.testing.assert_array_equal(truncated, ~terminated)  # never both
+    assert terminated.any()
+    assert truncated.any()
+
+
+def test_params_name_seat_and_opponent_without_a_new_program(env: SeatEnv) -> None:
+    params: Any = env.default_params
+    reset = jax.jit(chex.assert_max_traces(env.reset_env, n=1))
+    left: list[int] = []
+    for seat, taken in ((1, 1), (1, 3), (2, 2)):
+        _, state = reset(KEY, params.replace(play=against(STICKS, seat, Taker(jnp.int32(taken)))))
+        left.append(int(state.game.board.left))
+    assert left == [6, 4, 3]
+
+
+def test_illegal_action_ends_the_game(env: SeatEnv) -> None:
+    params = env.default_params
+    _, state = env.reset(KEY, params)
+    for action in (3, -1):
+        _, after, reward, terminated, truncated, info = env.step(KEY, state, action, params)
+        assert (float(reward), bool(terminated), bool(truncated)) == (-1, True, False)
+        assert int(after.time) == 0
+        assert env.action_mask(after).any()
+        np.testing.assert_array_equal(info["final_observation"], env.get_obs(state))  # the position did not change
+
+
+# -- wrappers --------------------------------------------------------------------------------------------------------
+
+
+def test_wrappers_of_gymnax_work(env: SeatEnv) -> None:
+    """The stack of PureJaxRL; its `step` returns one flag, `done`."""
+    logged: Any = LogWrapper(FlattenObservationWrapper(env))
+    wrapped: Any = LegacyStepAPIWrapper(logged)
+    params = env.default_params
+    observation, state = wrapped.reset(KEY, params)
+    assert observation.shape == (np.prod(STICKS.observation_shape),)
+    returned = 0.0
+    for key in jax.random.split(KEY, 4):
+        mask = wrapped.action_mask(state.env_state)
+        observation, state, reward, done, info = wrapped.step(key, state, int(mask.argmax()), params)
+        returned += float(reward)
+        if done:
+            assert float(info["returned_episode_returns"]) == returned
+            return
+    raise AssertionError("7 sticks are gone after 3 steps of a seat")
+
+
+# -- wrong use -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"env_or_id": 3}, TypeError, "expected an env or a text"),
+        ({"env_or_id": STICKS, "seat": 3}, ValueError, "seat must be an integer from 0 to 2, or 'random'"),
+        ({"env_or_id": STICKS, "opponent": OnHost(STICKS)}, ValueError, "runs on the host"),
+        ({"env_or_id": STICKS, "sticks": 3}, TypeError, "sticks: parameters go with a text"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        SeatEnv(**arguments)
+
+
+def test_missing_gymnax_is_refused_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "jaxgames.interop.gymnax")
+    monkeypatch.setitem(sys.modules, "gymnax", None)
+    with pytest.raises(ImportError, match=r'pip install "jaxgames\[gymnax\]"'):
+        importlib.import_module("jaxgames.interop.gymnax")
