@@ -101,7 +101,7 @@ class Registry(Generic[T]):
             raise ParameterError(f"{', '.join(twice)} given twice: in {text!r} and as a keyword")
         parameters = written | parameters
         constructor = self._constructor(name, text)
-        signature = list(inspect.signature(constructor).parameters.values())[self._num_arguments :]
+        signature = self._parameters(constructor)
         if not any(p.kind is p.VAR_KEYWORD for p in signature):
             allowed = [p.name for p in signature]
             for unknown in parameters.keys() - set(allowed):
@@ -114,6 +114,20 @@ class Registry(Generic[T]):
         if missing := [parameter for parameter in required if parameter not in parameters]:
             raise ParameterError(f"{name} needs {', '.join(missing)}: write {name}({missing[0]}=...), not {text!r}")
         return constructor(*arguments, **parameters)
+
+    def parameters(self, name: str) -> list[inspect.Parameter]:
+        """Returns the parameters that a text may give to a name, those with any name left out.
+
+        Raises ParameterError for an unknown name, or if its module cannot be imported.
+        """
+        if name not in self._constructors:
+            raise ParameterError(f"unknown {self.noun} {name!r}; the {self.noun}s are {', '.join(self.names())}")
+        found = self._parameters(self._constructor(name, name))
+        return [p for p in found if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+
+    def _parameters(self, constructor: Callable[..., T]) -> list[inspect.Parameter]:
+        """Returns the parameters of a constructor after the arguments that all constructors take."""
+        return list(inspect.signature(constructor).parameters.values())[self._num_arguments :]
 
     def _constructor(self, name: str, text: str) -> Callable[..., T]:
         """Returns the constructor of a name. Raises ParameterError if its module cannot be imported."""

@@ -7,6 +7,7 @@ A string names a game in one of these ways:
     mypackage.mymodule:mygame(size=3)         imports mypackage.mymodule first, which registers mygame
 """
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -63,6 +64,14 @@ def make(id: str, /, **parameters: Any) -> Env[Any]:
       ParameterTypeError: (a ParameterError and a TypeError) for a value of the wrong type.
     """
     return _games.make(id, **parameters)
+
+
+def parameters(id: str) -> list[inspect.Parameter]:
+    """Returns the parameters of a game, with their names, defaults and annotations.
+
+    Raises ParameterError (a ValueError) for an id that is not one of `list_games()`.
+    """
+    return _games.parameters(id)
 
 
 def as_env(env_or_id: Env[Any] | str) -> Env[Any]:

@@ -45,6 +45,23 @@ def test_env_cannot_be_changed() -> None:
         env.size = 2  # pyright: ignore[reportAttributeAccessIssue]  # the point of the test
 
 
+def test_return_range_follows_from_the_length_of_a_game_unless_only_its_end_pays() -> None:
+    class AtTheEnd(Sticks):
+        @property
+        def terminal_rewards(self) -> bool:
+            return True
+
+    class Endless(Sticks):
+        @property
+        def max_steps(self) -> int | None:
+            return None
+
+    assert ENV.reward_range == (-1, 2)
+    assert ENV.return_range == (-7, 14)
+    assert AtTheEnd().return_range == (-1, 2)
+    assert Endless().return_range == (-float("inf"), float("inf"))
+
+
 def test_env_is_static_under_jit() -> None:
     """Its plain properties can be used as shapes."""
     count = jax.jit(lambda env: jax.numpy.zeros(env.num_actions), static_argnums=0)

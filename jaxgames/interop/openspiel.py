@@ -1,16 +1,14 @@
-"""Games of jaxgames as games of OpenSpiel, so that OpenSpiel's bots and algorithms play them from any position.
+"""Games of jaxgames as games of OpenSpiel: all of them by name, or one env from any position.
 
-    game = OpenSpielGame(env)
-    state = game.new_initial_state()            # a pyspiel.State
-    state = game.state_at(board)                # the same from any position of `env`
+    register()
+    game = pyspiel.load_game("jaxgames_dots_and_boxes(rows=2,cols=2)")      # all parameters of the env
+    state = game.new_initial_state()                                        # a pyspiel.State
+    state = game.state_at(board)                                            # the same from any position of the env
 
-OpenSpiel's own `checkers` and `chinese_checkers` begin at the start only: they take no position. Its `dots_and_boxes`
-takes the drawn edges without the score. So these adapters use the rules of jaxgames. Then the position, the counters of
-the draw rules and the score are exact, and every game can be played, with all its parameters.
+    game = OpenSpielGame(env)                                               # any env; the returns are those of winning
 
-Actions have the numbers that they have in jaxgames. A chain of hops or jumps is several actions of the same player.
-The returns are those of winning: 1 to the winner and -1 / (num_players - 1) to each other seat, and 0 to all without a
-winner. Rewards of the env are not used.
+Actions have the numbers that they have in jaxgames. A chain of hops or jumps is several actions of the same player. A
+truncated game is over, with the returns so far. An illegal action raises ValueError and changes nothing.
 
 OpenSpiel's algorithms in Python play these games, and its C++ bots that do not copy states. Its C++ `MCTSBot` crashes
 on every game that is written in Python, OpenSpiel's own included (seen in 2.0.2). Use the one in
@@ -20,102 +18,102 @@ It needs OpenSpiel: `pip install "jaxgames[openspiel]"`.
 """
 
 import functools
+import inspect
+import typing
+from collections.abc import Callable
 from typing import Any
 
-import jax
-import numpy as np
-
+from jaxgames import registry
 from jaxgames.env import Env
+from jaxgames.host import BoardInfo, host
+from jaxgames.interop.openspiel_positions import HistoryObserver, Observer, Position, paid, pyspiel, won
 
-try:
-    import pyspiel
-except ImportError as error:
-    raise ImportError('OpenSpiel is missing; install it with: pip install "jaxgames[openspiel]"') from error
-
+PREFIX = "jaxgames_"  # of the names in OpenSpiel
 UNLIMITED = 1_000_000  # given as the longest game where `env.max_steps` is None
+MAX_PLAYERS = 10  # the most seats that `register` looks for in a game with the parameter num_players
+
+Parameter = int | float | str | bool  # what OpenSpiel takes
 
 
-class Position:
-    """A node of the tree of positions. A position after an action is computed once and kept.
-
-    Attributes:
-      board: the state of the env, one board.
-      legal: the legal actions in ascending order; none if the game is over.
-      player: the seat to move, or `pyspiel.PlayerId.TERMINAL`.
-      returns: 0 for every seat on a live board.
-    """
-
-    __slots__ = ("_after", "board", "env", "legal", "player", "returns")
-
-    def __init__(self, env: Env[Any], board: Any, seen: Any = None) -> None:
-        mask, player, over, winners = jax.device_get(_look(env, board) if seen is None else seen)
-        self.env = env
-        self.board = board
-        self.legal: list[int] = np.flatnonzero(mask).tolist()
-        self.player = pyspiel.PlayerId.TERMINAL if over else int(player)
-        self.returns: list[float] = returns(winners).tolist()
-        self._after: dict[int, Position] = {}
-
-    def after(self, action: int) -> "Position":
-        """Returns the position after a legal action."""
-        if action not in self._after:
-            self._after[action] = Position(self.env, *_step(self.env, self.board, np.int32(action)))
-        return self._after[action]
-
-    def __deepcopy__(self, memo: Any) -> "Position":
-        """Returns the position itself, which does not change. OpenSpiel calls this when it copies a state."""
-        return self
-
-
-@functools.partial(jax.jit, static_argnames="env")
-def _look(env: Env[Any], board: Any) -> Any:
-    """Returns the legal actions, the seat to move, whether the game is over, and the winners."""
-    return env.legal_action_mask(board), board.current_player, board.terminated | board.truncated, env.winners(board)
-
-
-@functools.partial(jax.jit, static_argnames="env")
-def _step(env: Env[Any], board: Any, action: jax.Array) -> tuple[Any, Any]:
-    """Returns the board after an action, and its `_look`."""
-    board = env.step(board, action)
-    return board, _look(env, board)
-
-
-def returns(winners: np.ndarray) -> np.ndarray:
-    """Returns float64[num_players], the returns of a game, or their mean over several games.
-
-    Args:
-      winners: bool[num_players], or the share of the games that each seat won.
-    """
-    won = np.asarray(winners, np.float64)
-    return won - (won.sum() - won) / (len(won) - 1)
+# -- games ---------------------------------------------------------------------------------------------------------
 
 
 class OpenSpielGame(pyspiel.Game):  # pyright: ignore[reportUntypedBaseClass]  # pyspiel has no types
-    """A game of jaxgames for OpenSpiel. It is not registered: `pyspiel.load_game` does not find it."""
+    """Any env as a game of OpenSpiel in which winning counts.
+
+    The returns are 1 to the winner and -1 / (num_players - 1) to each other seat, and 0 to all without a winner.
+    Rewards of the env are not used. The game has no name in OpenSpiel, so it cannot be pickled; see `register`.
+    """
+
+    _pays = staticmethod(won)
 
     def __init__(self, env: Env[Any]) -> None:
         """Raises ValueError for a game of chance."""
-        if env.needs_key:
-            raise ValueError(f"{env.id} is a game of chance; OpenSpiel can play games without chance only")
-        super().__init__(_game_type(env), _game_info(env), {})
+        game_type = _game_type(f"unregistered_{env.id}", env.id, (env.num_players, env.num_players), {}, True, True)
+        super().__init__(game_type, _game_info(env, (-1.0, 1.0), True), {})
         self.env = env
 
-    def new_initial_state(self, state: None = None) -> "OpenSpielState":
-        """Returns the start of the game."""
-        return OpenSpielState(self, self._start)
+    def new_initial_state(self, state: str | None = None) -> "OpenSpielState":
+        """Returns the start of the game, or the position that a text describes, as `env.from_string` reads it.
 
-    @functools.cached_property
-    def _start(self) -> Position:
-        """The start; OpenSpiel makes a new initial state for every copy of a state."""
-        return Position(self.env, jax.device_get(self.env.init()))
+        Raises ValueError for a wrong text, TypeError for anything else.
+        """
+        if state is None:
+            return OpenSpielState(self, Position(self.env, *_start(self.env), self._pays))
+        if not isinstance(state, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
+            raise TypeError(f"expected None or the text of a position of {self.env}, not {state!r}")
+        return self.state_at(self.env.from_string(state))
 
     def state_at(self, board: Any) -> "OpenSpielState":
-        """Returns an OpenSpiel state of any position; its history begins there.
+        """Returns an OpenSpiel state of any position; its history and its returns begin there.
 
         Args:
           board: a state of the env, one board.
         """
-        return OpenSpielState(self, Position(self.env, board))
+        position = Position(self.env, board, host(self.env).look(board), self._pays)
+        return OpenSpielState(self, position, f"{position}: ")
+
+    def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> "Observer | HistoryObserver":
+        """Returns an observer: of the history if the type asks for perfect recall, else of the board.
+
+        Raises ValueError for parameters: there are none.
+        """
+        if params:
+            raise ValueError(f"the observations of {self.env} have no parameters, not {params!r}")
+        if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
+            return Observer(self.env)
+        return HistoryObserver(iig_obs_type)
+
+    def observation_tensor_layout(self) -> Any:
+        """Returns height, width, channels: the order of the axes of `env.observe`."""
+        return pyspiel.TensorLayout.HWC
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"OpenSpielGame(env) cannot be pickled; use register() and pyspiel.load_game for {self.env}")
+
+
+class RegisteredGame(OpenSpielGame):
+    """A game that `pyspiel.load_game` made from its name and parameters. The returns are the sums of the rewards.
+
+    Everything about it follows from its name and its parameters: OpenSpiel rebuilds games without calling `__init__`.
+    """
+
+    _pays = staticmethod(paid)
+
+    def __init__(self, id: str, parameters: dict[str, Parameter]) -> None:
+        """Raises ParameterError for a wrong parameter, ValueError for a game of chance."""
+        env = _make(id, parameters)
+        game_info = _game_info(env, env.return_range, env.zero_sum)
+        pyspiel.Game.__init__(self, _registered_type(id, env), game_info, parameters)
+
+    @functools.cached_property
+    def env(self) -> Env[Any]:  # pyright: ignore[reportIncompatibleVariableOverride]  # computed when it is asked for
+        """The env of the parameters."""
+        return _make(self.get_type().short_name.removeprefix(PREFIX), self.get_parameters())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Returns what pickle stores: the name with the parameters, which any process can load."""
+        return load, (str(self),)
 
 
 class OpenSpielState(pyspiel.State):  # pyright: ignore[reportUntypedBaseClass]  # pyspiel has no types
@@ -123,11 +121,13 @@ class OpenSpielState(pyspiel.State):  # pyright: ignore[reportUntypedBaseClass] 
 
     Attributes:
       position: the board with its legal actions and returns.
+      origin: the text of the position where the history begins, and ": "; "" for the start of the game.
     """
 
-    def __init__(self, game: OpenSpielGame, position: Position) -> None:
+    def __init__(self, game: OpenSpielGame, position: Position, origin: str = "") -> None:
         super().__init__(game)
         self.position = position
+        self.origin = origin
 
     def current_player(self) -> int:
         return self.position.player
@@ -139,44 +139,170 @@ class OpenSpielState(pyspiel.State):  # pyright: ignore[reportUntypedBaseClass] 
         self.position = self.position.after(action)
 
     def _action_to_string(self, player: int, action: int) -> str:
-        return self.position.env.action_to_string(self.position.board, action)
+        return self.position.action_to_string(action)
 
     def is_terminal(self) -> bool:
         return self.position.player == pyspiel.PlayerId.TERMINAL
+
+    def rewards(self) -> list[float]:
+        return self.position.rewards
 
     def returns(self) -> list[float]:
         return self.position.returns
 
     def __str__(self) -> str:
-        return self.position.env.to_string(self.position.board)
+        return str(self.position)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Returns what pickle stores: the game's name, the history and the position."""
+        game = self.get_game()
+        if not isinstance(game, RegisteredGame):
+            return game.__reduce__()
+        return load_state, (pyspiel.serialize_game_and_state(game, self),)
 
 
-def _game_type(env: Env[Any]) -> Any:
-    return pyspiel.GameType(
-        short_name=f"jaxgames_{env.id}",
-        long_name=str(env),
-        dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
-        chance_mode=pyspiel.GameType.ChanceMode.DETERMINISTIC,
-        information=pyspiel.GameType.Information.PERFECT_INFORMATION,
-        utility=pyspiel.GameType.Utility.ZERO_SUM,
-        reward_model=pyspiel.GameType.RewardModel.TERMINAL,
-        max_num_players=env.num_players,
-        min_num_players=env.num_players,
-        provides_information_state_string=False,
+def load(text: str) -> RegisteredGame:
+    """Returns the game with a name and parameters, in a process that need not have called `register`."""
+    register()
+    return pyspiel.load_game(text)
+
+
+def load_state(text: str) -> OpenSpielState:
+    """Returns the state that `pyspiel.serialize_game_and_state` wrote, as `load` returns a game."""
+    register()
+    return pyspiel.deserialize_game_and_state(text)[1]
+
+
+@functools.cache
+def _start(env: Env[Any]) -> tuple[Any, BoardInfo]:
+    """Returns the start and its values. OpenSpiel makes a new initial state for every copy of a state."""
+    return host(env).init()
+
+
+# -- registration --------------------------------------------------------------------------------------------------
+
+
+def register() -> None:
+    """Adds all games to OpenSpiel as `jaxgames_<id>`, those of `jaxgames.register` too.
+
+    Then `pyspiel.load_game("jaxgames_chinese_checkers(size=2,num_players=6)")` takes the parameters of the env that
+    are numbers, texts or bools. Those left out have the env's defaults, with two exceptions. `reward` is "win_loss"
+    where the game has that scheme. A default of None is written as 0, 0.0 or "", since OpenSpiel has no None.
+
+    A second call adds games that `jaxgames.register` has added since, and changes nothing else. Games of chance are
+    left out.
+    """
+    for id in registry.list_games():
+        env = _made(id, _specification(id))
+        if env is None or not env.needs_key:
+            pyspiel.register_game(_registered_type(id, env), _creator(id))
+
+
+def _creator(id: str) -> Callable[[dict[str, Parameter]], RegisteredGame]:
+    """Returns the function that makes a game from its parameters, for OpenSpiel."""
+
+    def create(parameters: dict[str, Parameter]) -> RegisteredGame:
+        return RegisteredGame(id, parameters)
+
+    # OpenSpiel drops its reference after Python has ended. If it were the last one, the process would crash.
+    vars(create)["itself"] = create
+    return create
+
+
+def _registered_type(id: str, env: Env[Any] | None) -> Any:
+    """Returns the type of a game with the parameters of `env`; None where a parameter has no default."""
+    specification = _specification(id)
+    seats = [] if env is None else [env.num_players]
+    if "num_players" in specification:
+        numbers = range(2, MAX_PLAYERS + 1)
+        seats = [number for number in numbers if _made(id, specification | {"num_players": number})]
+    zero_sum, terminal = (False, False) if env is None else (env.zero_sum, env.terminal_rewards)
+    limits = (min(seats, default=2), max(seats, default=MAX_PLAYERS))
+    return _game_type(f"{PREFIX}{id}", id, limits, specification, zero_sum, terminal)
+
+
+def _specification(id: str) -> dict[str, Parameter]:
+    """Returns the parameters that OpenSpiel offers, with their defaults."""
+    found: dict[str, Parameter] = {}
+    for parameter in registry.parameters(id):
+        default = _default(parameter)
+        if default is not None:
+            found[parameter.name] = default
+    if "reward" in found and _made(id, found | {"reward": "win_loss"}):
+        found["reward"] = "win_loss"
+    return found
+
+
+def _default(parameter: inspect.Parameter) -> Parameter | None:
+    """Returns the default in OpenSpiel; None for a parameter that is neither a number nor a text nor a bool."""
+    if isinstance(parameter.default, Parameter):
+        return parameter.default
+    return next((kind() for kind in typing.get_args(Parameter) if _may_be(parameter, kind)), None)
+
+
+def _may_be(parameter: inspect.Parameter, kind: type[Parameter]) -> bool:
+    """Returns whether the annotation of a parameter without such a default, as `int | None`, has this type."""
+    return kind is parameter.annotation or kind in typing.get_args(parameter.annotation)
+
+
+def _make(id: str, parameters: dict[str, Parameter]) -> Env[Any]:
+    """Returns the env of a game for OpenSpiel's parameters. Those that stand for no value are left out."""
+    given = dict(parameters)
+    for parameter in registry.parameters(id):
+        if not isinstance(parameter.default, Parameter) and given.get(parameter.name) == _default(parameter):
+            given.pop(parameter.name, None)
+    return registry.make(id, **given)
+
+
+def _made(id: str, parameters: dict[str, Parameter]) -> Env[Any] | None:
+    """Returns the env of a game, or None if the game does not accept these parameters."""
+    try:
+        return _make(id, parameters)
+    except Exception:  # users' games may refuse a value with any error
+        return None
+
+
+def _game_type(
+    short_name: str,
+    id: str,
+    seats: tuple[int, int],
+    specification: dict[str, Parameter],
+    zero_sum: bool,
+    terminal: bool,
+) -> Any:
+    """Returns a `pyspiel.GameType`; `seats` are the fewest and the most seats of the game."""
+    kinds = pyspiel.GameType
+    return kinds(
+        short_name=short_name,
+        long_name=f"{id} of jaxgames",
+        dynamics=kinds.Dynamics.SEQUENTIAL,
+        chance_mode=kinds.ChanceMode.DETERMINISTIC,
+        information=kinds.Information.PERFECT_INFORMATION,
+        utility=kinds.Utility.ZERO_SUM if zero_sum else kinds.Utility.GENERAL_SUM,
+        reward_model=kinds.RewardModel.TERMINAL if terminal else kinds.RewardModel.REWARDS,
+        min_num_players=seats[0],
+        max_num_players=seats[1],
+        provides_information_state_string=True,
         provides_information_state_tensor=False,
-        provides_observation_string=False,
-        provides_observation_tensor=False,
-        parameter_specification={},
+        provides_observation_string=True,
+        provides_observation_tensor=True,
+        parameter_specification=specification,
     )
 
 
-def _game_info(env: Env[Any]) -> Any:
+def _game_info(env: Env[Any], utility: tuple[float, float], zero_sum: bool) -> Any:
+    """Returns a `pyspiel.GameInfo`; `utility` is the lowest and the highest return of a seat.
+
+    Raises ValueError for a game of chance.
+    """
+    if env.needs_key:
+        raise ValueError(f"{env.id} is a game of chance; OpenSpiel can play games without chance only")
     return pyspiel.GameInfo(
         num_distinct_actions=env.num_actions,
         max_chance_outcomes=0,
         num_players=env.num_players,
-        min_utility=-1.0,
-        max_utility=1.0,
-        utility_sum=0.0,
+        min_utility=utility[0],
+        max_utility=utility[1],
+        utility_sum=0.0 if zero_sum else None,
         max_game_length=UNLIMITED if env.max_steps is None else env.max_steps,
     )

@@ -26,7 +26,8 @@ from jaxgames._checks import ParameterError, check_choice, check_int
 from jaxgames._names import Registry
 from jaxgames.agents import Agent
 from jaxgames.env import Env
-from jaxgames.interop.openspiel import OpenSpielGame, OpenSpielState, pyspiel, returns
+from jaxgames.interop.openspiel import OpenSpielGame, OpenSpielState
+from jaxgames.interop.openspiel_positions import pyspiel, returns
 
 # Returns the bot of a player: (game, player, seed) -> bot. The seed is from 0 to 2**32 - 1.
 MakeBot = Callable[[OpenSpielGame, int, int], Any]
@@ -194,7 +195,7 @@ class RolloutEvaluator:
         """Returns float64[num_players], the mean returns of games from a position."""
         self.positions += 1
         seeds = np.array([self.seed, self.positions], np.uint32)
-        board = state.position.board
+        board = jax.device_get(state.position.board)  # the rollouts run on the default device
         return returns(np.asarray(_share_won(self.env, self.agent, self.rollouts, self.max_steps, board, seeds)))
 
     def prior(self, state: OpenSpielState) -> list[tuple[int, float]]:

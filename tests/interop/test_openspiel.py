@@ -1,6 +1,7 @@
 """Games of jaxgames in OpenSpiel: legal actions, players, positions and returns are those of the env."""
 
 import importlib
+import pickle
 import sys
 from collections import Counter
 
@@ -115,8 +116,16 @@ def test_game_states_its_size_and_returns() -> None:
     assert game.get_type().utility == pyspiel.GameType.Utility.ZERO_SUM
 
 
+def test_game_without_a_name_refuses_to_be_pickled() -> None:
+    game = OpenSpielGame(Sticks())
+    for unnamed in (game, game.new_initial_state()):
+        with pytest.raises(TypeError, match=r"use register\(\) and pyspiel.load_game for sticks"):
+            pickle.dumps(unnamed)
+
+
 def test_missing_openspiel_is_refused_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspiel", None)
-    monkeypatch.delitem(sys.modules, "jaxgames.interop.openspiel")
+    for module in ("openspiel", "openspiel_positions"):
+        monkeypatch.delitem(sys.modules, f"jaxgames.interop.{module}")
     with pytest.raises(ImportError, match=r'pip install "jaxgames\[openspiel\]"'):
         importlib.import_module("jaxgames.interop.openspiel")

@@ -20,6 +20,8 @@ COMMON = {
     "state_bytes": 36,
     "reward_range": (-1, 1),
     "zero_sum": True,
+    "terminal_rewards": True,
+    "return_range": (-1, 1),
     "needs_key": False,
 }
 

@@ -109,6 +109,24 @@ def test_winning_submove_pays_the_win_and_its_bonuses(reward: str, winner: float
     assert game(num_players=3, reward=reward).reward_range == pytest.approx((min(loser, -1), winner))
 
 
+@pytest.mark.parametrize(
+    ("reward", "lowest", "highest"),
+    [
+        ("sparse", -2, 10),
+        ("goal", -2, 10 + 3 * 0.1),
+        ("movement", -2 - 0.001 * 390, 10 + 0.001 * 390 + 0.001),
+        ("positive_sum", -0.001 * 390, 10 + 3 * 0.1 + 0.001 * 390 + 0.001),
+        ("win_loss", -1, 2),
+    ],
+)
+def test_return_is_the_end_and_the_bonuses_of_all_submoves(reward: str, lowest: float, highest: float) -> None:
+    """Three pegs can enter the goal, and each of at most 390 submoves may earn or cost a bonus."""
+    env = game(num_players=3, reward=reward, max_rounds=10)
+    assert env.max_steps == 10 * 3 * 13
+    assert env.return_range == pytest.approx((lowest, highest))
+    assert env.terminal_rewards == (reward in ("sparse", "win_loss"))
+
+
 @pytest.mark.parametrize("num_players", PLAYERS)
 def test_scheme_is_zero_sum_if_the_losers_pay_the_winner(num_players: int) -> None:
     """The winner of "sparse" gets 5N from the others at N each: with six seats that is all."""

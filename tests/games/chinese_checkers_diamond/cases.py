@@ -31,6 +31,8 @@ def facts(size: int) -> dict[str, Any]:
         "max_steps": 200,
         "reward_range": (-1, 1),
         "zero_sum": True,
+        "terminal_rewards": True,
+        "return_range": (-1, 1),
         "state_bytes": 26 if size <= 4 else 34 if size <= 8 else 50,
         "needs_key": False,
     }

@@ -32,8 +32,10 @@ def facts(rows: int, cols: int, edges: int, margin: int, boxes: int) -> dict[str
             "observation_shape": (2 * rows + 1, 2 * cols + 1, 3),
             "state_bytes": edges + rows * cols + 14,
             "reward_range": (-highest, highest),
+            "terminal_rewards": reward != "boxes",
+            "return_range": (-earned, earned),
         }
-        for reward, highest in (("win_loss", 1), ("margin", margin), ("boxes", boxes))
+        for reward, highest, earned in (("win_loss", 1, 1), ("margin", margin, margin), ("boxes", boxes, rows * cols))
     }
 
 

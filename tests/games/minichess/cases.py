@@ -20,6 +20,7 @@ COMMON = {
     "zero_sum": True,
     "needs_key": False,
 }
+WIN_LOSS = {"reward_range": (-1, 1), "terminal_rewards": True, "return_range": (-1, 1)}
 QUIET, LIMIT = "100 plies without a capture or a pawn move", "256 plies without a winner"
 KNIGHTS_HOME = ["b1a3", "b5c3", "a3b1", "c3b5"]
 EXPOSED = "k4/5/K4/5/4R b - - 0 1"
@@ -76,10 +77,15 @@ CASES = Cases(
         ),
     ],
     facts={
-        STANDARD: {**COMMON, "max_steps": 256, "max_plies": 256, "state_bytes": 851, "reward_range": (-1, 1)},
-        KING_CAPTURE: {**COMMON, "max_steps": 200, "max_plies": 200, "state_bytes": 51, "reward_range": (-1, 1)},
+        STANDARD: {**COMMON, "max_steps": 256, "max_plies": 256, "state_bytes": 851, **WIN_LOSS},
+        KING_CAPTURE: {**COMMON, "max_steps": 200, "max_plies": 200, "state_bytes": 51, **WIN_LOSS},
         "minichess(max_plies=7)": {**COMMON, "max_steps": 7},
-        MATERIAL: {**COMMON, "reward_range": (-1.7580000162124634, 1.7580000162124634)},  # float32
+        MATERIAL: {
+            **COMMON,
+            "reward_range": (-1.7580000162124634, 1.7580000162124634),  # float32
+            "terminal_rewards": False,
+            "return_range": (-66.753, 66.753),  # all pieces, five more queens, and a pawn for the rounding
+        },
     },
     wrong_parameters=[
         ({"board": "chess"}, "'gardner', 'baby', 'mallet', not 'chess'"),

@@ -1,0 +1,139 @@
+"""The observation and the actions of Alpha-Mini for `minichess`, so that networks and data of that study carry over.
+
+    env = jaxgames.make("minichess(rules=king_capture, reward=material, double_step=True, promotion=queen)")
+    board = values(state)                       # int32[5, 5], for the seat to move
+    mask = action_mask(env, state)              # bool[942]
+    state = env.step(state, ACTION[number])     # `number` is an action of the study
+
+An action of the study is a piece, the cell that it leaves and the cell that it enters, in the mover's frame. There are
+942. They are numbered piece by piece (R N B Q K P), and for each piece cell by cell, in rows from the mover's last rank
+to its first, each from the left. From a cell, the lines of a piece follow each other, each from near to far:
+
+    rook      up, right, down, left
+    knight    the jumps of KNIGHT_JUMPS
+    bishop    down-right, down-left, up-left, up-right
+    queen     the bishop's lines, then the rook's
+    king      down, up, down-left, down-right, up-right, up-left, left, right
+    pawn      one cell up, and two cells from the first two ranks
+
+The captures of pawns, up-left and up-right, come last, again cell by cell.
+
+These functions are pure and take one board: put `jax.vmap` around them for a batch.
+
+Source: Sun and Tan, Alpha-Mini: Minichess Agent with Deep Reinforcement Learning, arXiv:2112.13666, section 1.3, which
+speaks of 1000 actions. The numbers are those of its program, the repository shiningsunnyday/mcts-chess. There Black's
+pawns do not become queens, and a game of 100 plies is over; the rest of the rules is that of the env above.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.env import Env
+from jaxgames.games.minichess import MinichessState
+from jaxgames.games.minichess_board import BISHOP, GRID, KING, KNIGHT, NUM_PLANES, PAWN, QUEEN, ROOK, TARGET, VALUES
+
+UP, DOWN, LEFT, RIGHT = (-1, 0), (1, 0), (0, -1), (0, 1)  # rows down, columns to the right
+UP_LEFT, UP_RIGHT, DOWN_LEFT, DOWN_RIGHT = (-1, -1), (-1, 1), (1, -1), (1, 1)
+KNIGHT_JUMPS = [(-1, -2), (-2, -1), (-2, 1), (-1, 2), (2, 1), (2, -1), (1, 2), (1, -2)]
+LINES = {
+    ROOK: [UP, RIGHT, DOWN, LEFT],
+    KNIGHT: KNIGHT_JUMPS,
+    BISHOP: [DOWN_RIGHT, DOWN_LEFT, UP_LEFT, UP_RIGHT],
+    QUEEN: [DOWN_RIGHT, DOWN_LEFT, UP_LEFT, UP_RIGHT, UP, RIGHT, DOWN, LEFT],
+    KING: [DOWN, UP, DOWN_LEFT, DOWN_RIGHT, UP_RIGHT, UP_LEFT, LEFT, RIGHT],
+}
+
+
+class Move(NamedTuple):
+    """An action of the study: cells as `5 * row + column`, rows from the mover's last rank."""
+
+    piece: int  # PAWN .. KING
+    origin: int
+    target: int
+
+
+def _moves() -> Iterator[Move]:
+    """Yields the actions of the study in the order of their numbers."""
+    for piece, lines in LINES.items():
+        for origin in range(25):
+            for line in lines:
+                for distance in range(1, 5 if piece in (ROOK, BISHOP, QUEEN) else 2):
+                    yield from _moved(piece, origin, line, distance)
+    for origin in range(25):
+        for distance in (1, 2) if origin >= 15 else (1,):
+            yield from _moved(PAWN, origin, UP, distance)
+    for origin in range(25):
+        for line in (UP_LEFT, UP_RIGHT):
+            yield from _moved(PAWN, origin, line, 1)
+
+
+def _moved(piece: int, origin: int, line: tuple[int, int], distance: int) -> Iterator[Move]:
+    """Yields the move of a piece along a line, unless it leaves the board."""
+    row, column = origin // 5 + line[0] * distance, origin % 5 + line[1] * distance
+    if row in range(5) and column in range(5):
+        yield Move(piece, origin, 5 * row + column)
+
+
+MOVES = tuple(_moves())
+NUM_ACTIONS = len(MOVES)  # 942
+
+
+def _cell(place: int) -> int:
+    """Returns the number of a cell in jaxgames."""
+    return 5 * (place % 5) + 4 - place // 5
+
+
+def _action(move: Move) -> int:
+    """Returns the action of jaxgames for a move; a pawn that enters its last rank becomes a queen."""
+    planes = np.flatnonzero(TARGET[_cell(move.origin)] == _cell(move.target))
+    return NUM_PLANES * _cell(move.origin) + int(planes[-1])  # underpromotions come first
+
+
+def _numbers() -> np.ndarray:
+    """Returns int32[6, 1225], the number of each action of jaxgames for each piece that plays it; -1 for none."""
+    found = np.full((6, 25 * NUM_PLANES), -1, np.int32)
+    found[[move.piece for move in MOVES], ACTION] = np.arange(NUM_ACTIONS)
+    return found
+
+
+ACTION = np.array([_action(move) for move in MOVES], np.int32)  # int32[942], the action of jaxgames for each number
+NUMBER = _numbers()
+PIECE = np.array([move.piece for move in MOVES])  # int[942], of each number
+ORIGIN = np.array([_cell(move.origin) for move in MOVES])  # int[942], the cell that each leaves, as jaxgames numbers it
+
+
+def values(state: MinichessState) -> jax.Array:
+    """Returns int32[5, 5], the value of the piece on each cell: White's are positive, Black's negative.
+
+    The rows begin with the mover's last rank, the columns with the file a. So when Black is to move, its pieces stand at
+    the bottom and are negative. Values: P 100, N 280, B 320, R 479, Q 929, K 60000.
+    """
+    position = state.position
+    sign = jnp.where(state.current_player == 0, 1, -1)
+    board = jnp.zeros((5, 5), jnp.int32)
+    for cells, value in zip(position.pieces, VALUES, strict=True):
+        own, theirs = ((GRID & side) != 0 for side in (cells & position.own, cells & ~position.own))
+        board += value * sign * (own.astype(jnp.int32) - theirs.astype(jnp.int32))
+    return board
+
+
+def action_mask(env: Env[MinichessState], state: MinichessState) -> jax.Array:
+    """Returns bool[942], True for each legal action of the mover. Underpromotions have no number."""
+    return env.legal_action_mask(state)[ACTION] & (_piece_on(state)[ORIGIN] == PIECE)
+
+
+def number_of(state: MinichessState, action: jax.Array | int) -> jax.Array:
+    """Returns int32[], the study's number of a legal action of jaxgames; -1 for an underpromotion."""
+    piece = _piece_on(state)[jnp.asarray(action) // NUM_PLANES]
+    return jnp.asarray(NUMBER)[piece, action]
+
+
+def _piece_on(state: MinichessState) -> jax.Array:
+    """Returns int32[25], the kind of the mover's piece on each cell; PAWN where there is none."""
+    own = jnp.stack([cells & state.position.own for cells in state.position.pieces])
+    on_cell = (own[:, None] >> jnp.arange(25, dtype=jnp.uint32)) & 1
+    return on_cell.argmax(0).astype(jnp.int32)
