@@ -25,7 +25,7 @@ import numpy as np
 from jaxgames._checks import INT32, ParameterError, check_choice, check_int
 from jaxgames.agents import Agent
 from jaxgames.env import Env
-from jaxgames.interop.gymnasium_parts import draw_words, gym, key_of, seeding, spaces_of
+from jaxgames.interop.gymnasium_parts import draw_words, generator_of, gym, key_of, spaces_of
 from jaxgames.interop.seat_play import Episode, Seat, SeatPlay, advance, against, begin, game_of
 
 AutoresetMode = gym.vector.AutoresetMode
@@ -207,7 +207,7 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             seed = range(int(seed), int(seed) + self.num_envs)
         if len(seed) != self.num_envs:
             raise ValueError(f"seed must be one integer or {self.num_envs} of them, not {len(seed)}")
-        generators = [self.np_random if each is None else seeding.np_random(each)[0] for each in seed]
+        generators = [self.np_random if each is None else generator_of(each) for each in seed]
         return np.stack([draw_words(generator) for generator in generators]), np.array([s is not None for s in seed])
 
 
