@@ -31,7 +31,9 @@ import numpy as np
 
 import jaxgames
 from benchmarks import harness, random_play
+from jaxgames.games.checkers import Checkers
 from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.host import host
 
 Play = Callable[[], int]  # plays for a while and returns the number of steps
@@ -86,9 +88,53 @@ def play_aec(env: Any) -> Play:
     return play
 
 
+def play_openspiel(env: jaxgames.Env[Any], boards: int) -> Play:
+    """Random play of a game that `jaxgames.interop.openspiel` registered."""
+    from jaxgames.interop.openspiel import game_of
+
+    return play_pyspiel(game_of(env))
+
+
+def play_openspiel_own(env: jaxgames.Env[Any], boards: int) -> Play:
+    """Random play of OpenSpiel's own game, which is written in C++, in the same loop.
+
+    Raises ValueError for a game or a board that OpenSpiel does not have.
+    """
+    import pyspiel
+
+    parameters: dict[str, int] = {}
+    if isinstance(env, DotsAndBoxes):
+        parameters = {"num_rows": env.rows, "num_cols": env.cols}
+    elif isinstance(env, ChineseCheckers) and env.size == 4:
+        parameters = {"players": env.num_players}
+    elif not isinstance(env, Checkers):
+        raise ValueError("OpenSpiel's own games are checkers, dots_and_boxes and chinese_checkers(size=4)")
+    return play_pyspiel(pyspiel.load_game(env.id, parameters))
+
+
+def play_pyspiel(game: Any) -> Play:
+    """Random play of any game of OpenSpiel, with the observation of the mover at every step."""
+    rng = np.random.default_rng(0)
+    state = game.new_initial_state()
+
+    def play() -> int:
+        nonlocal state
+        for _ in range(STEPS_PER_CALL):
+            if state.is_terminal():
+                state = game.new_initial_state()
+            state.observation_tensor(state.current_player())
+            legal = state.legal_actions()
+            state.apply_action(legal[int(rng.random() * len(legal))])
+        return STEPS_PER_CALL
+
+    return play
+
+
 ADAPTERS: dict[str, MakePlay] = {
     "host": play_host,
     "pettingzoo": play_pettingzoo,
+    "openspiel": play_openspiel,
+    "openspiel_own": play_openspiel_own,
     "pettingzoo(spaces=published)": functools.partial(play_pettingzoo, spaces="published"),
 }
 

@@ -109,8 +109,8 @@ ORIGIN = np.array([_cell(move.origin) for move in MOVES])  # int[942], the cell 
 def values(state: MinichessState) -> jax.Array:
     """Returns int32[5, 5], the value of the piece on each cell: White's are positive, Black's negative.
 
-    The rows begin with the mover's last rank, the columns with the file a. So when Black is to move, its pieces stand at
-    the bottom and are negative. Values: P 100, N 280, B 320, R 479, Q 929, K 60000.
+    The rows begin with the mover's last rank, the columns with the file a. So when Black is to move, its pieces are at
+    the bottom and negative. Values: P 100, N 280, B 320, R 479, Q 929, K 60000.
     """
     position = state.position
     sign = jnp.where(state.current_player == 0, 1, -1)

@@ -1,11 +1,12 @@
 """Games of jaxgames as games of OpenSpiel: all of them by name, or one env from any position.
 
     register()
-    game = pyspiel.load_game("jaxgames_dots_and_boxes(rows=2,cols=2)")      # all parameters of the env
-    state = game.new_initial_state()                                        # a pyspiel.State
-    state = game.state_at(board)                                            # the same from any position of the env
+    game = pyspiel.load_game("jaxgames_dots_and_boxes(rows=2,cols=2)")  # all parameters of the env
+    state = game.new_initial_state()                                    # a pyspiel.State
+    state = game.state_at(board)                                        # the same from any position of the env
 
-    game = OpenSpielGame(env)                                               # any env; the returns are those of winning
+    game = game_of(env)                                                 # the registered game of an env
+    game = OpenSpielGame(env)                                           # any env; the returns are those of winning
 
 Actions have the numbers that they have in jaxgames. A chain of hops or jumps is several actions of the same player. A
 truncated game is over, with the returns so far. An illegal action raises ValueError and changes nothing.
@@ -159,6 +160,24 @@ class OpenSpielState(pyspiel.State):  # pyright: ignore[reportUntypedBaseClass] 
         if not isinstance(game, RegisteredGame):
             return game.__reduce__()
         return load_state, (pyspiel.serialize_game_and_state(game, self),)
+
+
+def game_of(env_or_id: Env[Any] | str) -> RegisteredGame:
+    """Returns the registered game with exactly the parameters of an env, its `reward` too; it calls `register`.
+
+    Args:
+      env_or_id: an env, or the text that `jaxgames.make` takes.
+
+    Raises ValueError if no registered game with parameters for OpenSpiel makes this env.
+    """
+    env: Any = registry.as_env(env_or_id)
+    register()
+    if env.id in registry.list_games():
+        specification = _specification(env.id)
+        given = {name: type(default)(getattr(env, name, default)) for name, default in specification.items()}
+        if _made(env.id, given) == env:
+            return pyspiel.load_game(f"{PREFIX}{env.id}", given)
+    raise ValueError(f"no registered game is {env}; use OpenSpielGame(env), or jaxgames.register its constructor")
 
 
 def load(text: str) -> RegisteredGame:

@@ -35,7 +35,7 @@ def rows_of(arguments: Arguments) -> dict[str, dict[str, Any]]:
     return {row["adapter"]: row for row in game["rows"]}
 
 
-FAST = ("host", "pettingzoo", "pettingzoo(spaces=published)")
+FAST = ("host", "pettingzoo", "openspiel", "openspiel_own", "pettingzoo(spaces=published)")
 
 
 @pytest.mark.usefixtures("programs")

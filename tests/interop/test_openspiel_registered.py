@@ -14,7 +14,7 @@ import pytest
 from open_spiel.python.observation import make_observation
 
 import jaxgames
-from jaxgames.interop.openspiel import RegisteredGame, register
+from jaxgames.interop.openspiel import RegisteredGame, game_of, register
 from tests.helpers.positions import compiled, start
 from tests.helpers.sticks import LuckySticks, Sticks
 from tests.interop.openspiel_games import ALL_SMALL, SMALL, TINY, load
@@ -113,6 +113,18 @@ def test_game_of_chance_is_left_out() -> None:
     jaxgames.register("lucky_sticks", LuckySticks)
     with pytest.raises(pyspiel.SpielError, match="Unknown game 'jaxgames_lucky_sticks'"):
         load("lucky_sticks")
+
+
+@pytest.mark.parametrize("text", ["chinese_checkers(size=1, num_players=3)", "minichess", "checkers(max_plies=7)"])
+def test_game_of_an_env_has_all_its_parameters(text: str) -> None:
+    assert game_of(text).env == game_of(jaxgames.make(text)).env == jaxgames.make(text)
+
+
+def test_env_that_is_not_registered_has_no_game() -> None:
+    with pytest.raises(ValueError, match=r"no registered game is sticks\(.*; use OpenSpielGame\(env\)"):
+        game_of(Sticks())
+    jaxgames.register("sticks", Sticks)
+    assert game_of(Sticks(2, 4)).env == Sticks(2, 4)
 
 
 # -- states --------------------------------------------------------------------------------------------------------
