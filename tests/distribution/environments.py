@@ -12,8 +12,8 @@ from pathlib import Path
 _HIDDEN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 _SET = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_NO_COMPILE": "1",  # an environment runs a small part of its modules, once
     "PIP_QUIET": "2",  # errors only
-    "PIP_YES": "1",
     "JAX_PLATFORMS": "cpu",
     "XLA_FLAGS": "--xla_backend_optimization_level=0",
 }

@@ -61,8 +61,10 @@ def pettingzoo() -> None:
 
 
 def gymnasium() -> None:
-    """Takes a step in an environment that `gymnasium.make` finds without an import of jaxgames."""
+    """Takes a step in an environment that `gymnasium.make` finds."""
     import gymnasium
+
+    import jaxgames.interop.gymnasium  # registers the environments
 
     env = gymnasium.make("jaxgames/DotsAndBoxes-v0", rows=1, cols=2, opponent="first")
     _, info = env.reset(seed=0)
