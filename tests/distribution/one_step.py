@@ -61,12 +61,10 @@ def pettingzoo() -> None:
 
 
 def gymnasium() -> None:
-    """Takes a step in an environment that `gymnasium.make` finds."""
+    """Takes a step in an environment that `gymnasium.make` finds; the adapter's module is named in front of it."""
     import gymnasium
 
-    import jaxgames.interop.gymnasium  # registers the environments
-
-    env = gymnasium.make("jaxgames/DotsAndBoxes-v0", rows=1, cols=2, opponent="first")
+    env = gymnasium.make("jaxgames.interop.gymnasium:jaxgames/DotsAndBoxes-v0", rows=1, cols=2, opponent="first")
     _, info = env.reset(seed=0)
     assert info["action_mask"].all()
     _, _, terminated, truncated, info = env.step(0)
