@@ -4,7 +4,9 @@
     python -m benchmarks.adapters --games checkers --adapters host pettingzoo
 
 Every side chooses uniformly among the legal actions, and asks for the mover's observation and mask at every step, as
-its library does. A step is one submove on one board. The sides take turns, so whatever slows the machine for a while
+its library does. A step is one submove on one board. In `gymnasium` and `gymnax` it is one submove of the agent's seat
+and those of its random opponents that follow, so it is about as much work as one submove per seat. The sides take
+turns, so whatever slows the machine for a while
 slows all of them. The first row, `jaxgames`, is the loop of benchmarks/random_play.py: many boards on one device.
 
     steps/s            median over the rounds, with the spread
@@ -27,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 import jaxgames
@@ -39,6 +42,7 @@ from jaxgames.host import host
 Play = Callable[[], int]  # plays for a while and returns the number of steps
 MakePlay = Callable[[jaxgames.Env[Any], int], Play]  # (env, boards); an adapter of one board ignores the second
 STEPS_PER_CALL = 200  # of an adapter that plays one board, between two looks at the clock
+VECTOR_STEPS_PER_CALL = 20  # of each board of an adapter that plays many
 NATIVE, PUBLISHED = "jaxgames", "published environment"
 
 
@@ -130,12 +134,92 @@ def play_pyspiel(game: Any) -> Play:
     return play
 
 
+def play_gymnasium(env: jaxgames.Env[Any], boards: int) -> Play:
+    """Random play of one seat on `jaxgames.interop.gymnasium.SeatEnv`."""
+    from jaxgames.interop.gymnasium import SeatEnv
+
+    seat, choose = SeatEnv(env), random_choice()
+    _, info = seat.reset(seed=0)
+
+    def play() -> int:
+        nonlocal info
+        for _ in range(STEPS_PER_CALL):
+            _, _, terminated, truncated, info = seat.step(choose(info["action_mask"]))
+            if terminated or truncated:
+                _, info = seat.reset()
+        return STEPS_PER_CALL
+
+    return play
+
+
+def play_gymnasium_vector(env: jaxgames.Env[Any], boards: int, output: Any) -> Play:
+    """Random play of one seat on the boards of `SeatVectorEnv`; with output="jax" nothing leaves the device."""
+    from jaxgames.interop.gymnasium import SeatVectorEnv
+
+    seats = SeatVectorEnv(env, boards, output=output)
+    rng, key = np.random.default_rng(0), jax.random.key(0)
+    on_device = jax.jit(lambda key, mask: jax.vmap(jaxgames.random_action)(jax.random.split(key, boards), mask > 0))
+    _, infos = seats.reset(seed=0)
+
+    def play() -> int:
+        nonlocal infos, key
+        for _ in range(VECTOR_STEPS_PER_CALL):
+            mask = infos["action_mask"]
+            if output == "jax":
+                key, subkey = jax.random.split(key)
+                actions = on_device(subkey, mask)
+            else:
+                actions = (mask * rng.random(mask.shape, np.float32)).argmax(-1)
+            infos = seats.step(actions)[-1]
+        jax.block_until_ready(infos)
+        return VECTOR_STEPS_PER_CALL * boards
+
+    return play
+
+
+def play_gymnax(env: jaxgames.Env[Any], boards: int) -> Play:
+    """Random play of one seat on many boards of `jaxgames.interop.gymnax.SeatEnv`, in one `jax.lax.scan`."""
+    from jaxgames.interop.gymnax import SeatEnv
+
+    seat = SeatEnv(env)
+
+    def step(key: jax.Array, state: Any, params: Any) -> tuple[Any, jax.Array]:
+        action_key, step_key = jax.random.split(key)
+        action = jaxgames.random_action(action_key, seat.action_mask(state))
+        observation, state, reward, *_ = seat.step(step_key, state, action, params)
+        return state, reward + observation.sum()
+
+    @jax.jit
+    def steps(key: jax.Array, states: Any, params: Any) -> Any:
+        def body(states: Any, key: jax.Array) -> Any:
+            return jax.vmap(step, in_axes=(0, 0, None))(jax.random.split(key, boards), states, params)
+
+        states, seen = jax.lax.scan(body, states, jax.random.split(key, VECTOR_STEPS_PER_CALL))
+        return states, seen.sum()
+
+    params = seat.default_params
+    key = jax.random.key(0)
+    _, states = jax.vmap(seat.reset, in_axes=(0, None))(jax.random.split(key, boards), params)
+
+    def play() -> int:
+        nonlocal key, states
+        key, subkey = jax.random.split(key)
+        states, _ = jax.block_until_ready(steps(subkey, states, params))
+        return VECTOR_STEPS_PER_CALL * boards
+
+    return play
+
+
 ADAPTERS: dict[str, MakePlay] = {
     "host": play_host,
     "pettingzoo": play_pettingzoo,
     "openspiel": play_openspiel,
     "openspiel_own": play_openspiel_own,
     "pettingzoo(spaces=published)": functools.partial(play_pettingzoo, spaces="published"),
+    "gymnasium": play_gymnasium,
+    "gymnasium(vector)": functools.partial(play_gymnasium_vector, output="numpy"),
+    "gymnasium(vector, output=jax)": functools.partial(play_gymnasium_vector, output="jax"),
+    "gymnax": play_gymnax,
 }
 
 

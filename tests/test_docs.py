@@ -66,7 +66,7 @@ def table(page: Path, *header: str) -> list[list[str]]:
 @pytest.mark.parametrize("page", [page for page in (README, *PAGES) if python(page).strip()], ids=name)
 def test_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     """All blocks in order, as one program, in an empty folder."""
-    script = tmp_path / page.name.replace(".md", ".py")
+    script = tmp_path / f"page_{page.stem}.py"  # not the name of a module that the page imports
     script.write_text(python(page))
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True)
