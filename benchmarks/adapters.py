@@ -13,6 +13,11 @@ slows all of them. The first row, `jaxgames`, is the loop of benchmarks/random_p
     steps/CPU s        the same per second of processor time, which also holds on a busy machine
     native is faster   the speed of `jaxgames` divided by that of the row, median over the rounds
 
+    python -m benchmarks.adapters --no-async-dispatch
+
+has JAX run a program in the thread that calls it, where it would otherwise wake another thread and wait for it. With
+one board the waiting takes longer than the program.
+
     python -m benchmarks.adapters --published FOLDER
 
 also measures the star environment that Gu and Adhikari published, on their size of board and seats, from a checkout of
@@ -267,6 +272,8 @@ class Arguments(harness.BenchmarkArguments):
     """Turns of each side."""
     seconds: float = 2.0
     """Length of a turn."""
+    async_dispatch: bool = True
+    """Whether programs for a CPU run in a thread of their own, as is usual in JAX."""
     published: Path | None = None
     """A checkout of the published environment."""
 
@@ -284,13 +291,15 @@ def measure_adapters(arguments: Arguments) -> dict[str, Any]:
         raise ValueError("boards and rounds must be positive, and seconds must not be negative")
     if arguments.published and not arguments.published.is_dir():
         raise ValueError(f"published must be a folder, and {str(arguments.published)!r} is none")
+    jax.config.update("jax_cpu_enable_async_dispatch", arguments.async_dispatch)  # has an effect before JAX starts
     envs = [jaxgames.make(game) for game in arguments.games]
     games: list[dict[str, Any]] = []
     for env in envs:
         rows = measure_game(env, arguments)
         games.append({"game": str(env), "rows": rows})
         harness.log(harness.markdown_table([str(env), "steps/s", "steps/CPU s", "native is faster"], map(cells, rows)))
-    return {"games": games, "boards": arguments.boards, "seconds_per_turn": arguments.seconds, **harness.stamp()}
+    settings = {name: getattr(arguments, name) for name in ("boards", "rounds", "seconds", "async_dispatch")}
+    return {"games": games, **settings, **harness.stamp()}
 
 
 class Turn(NamedTuple):

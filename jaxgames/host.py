@@ -100,11 +100,11 @@ class Host(Generic[S]):
         Raises TypeError for a seat that is not an integer, ValueError for one outside 0 .. num_players - 1.
         """
         if seat is None:
-            return jax.device_get(self._observe(state))
+            return np.asarray(self._observe(state))
         number = host_int32("seat", seat)
         if not 0 <= number < self.env.num_players:
             raise ValueError(f"seat must be from 0 to {self.env.num_players - 1}, not {number}")
-        return jax.device_get(self._observe(state, number))
+        return np.asarray(self._observe(state, number))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles the env and the device; a copy is the `Host` of equal env and device in its process."""

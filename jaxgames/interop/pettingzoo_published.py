@@ -70,19 +70,21 @@ class PublishedLayout:
         self._num_cells = game.num_cells
         self._neighbour = tables(game.size).neighbour[:-1]
         self._maps = maps(game.size)
+        self._last: tuple[Any, np.ndarray] = (None, np.empty(0))  # the last state, and its `_hops`
 
-    def observation(self, observation: np.ndarray) -> np.ndarray:
-        """Returns the published observation, int8[8 M^2], for bool[M, M, 8]."""
-        return observation.reshape(-1)[self._maps.flat].view(np.int8)
+    def observation(self, observation: Any) -> np.ndarray:
+        """Returns the published observation, int8[8 M^2], for bool[M, M, 8] of numpy or JAX."""
+        return np.asarray(observation).reshape(-1)[self._maps.flat].view(np.int8)
 
-    def own_observation(self, published: np.ndarray) -> np.ndarray:
+    def own_observation(self, published: Any) -> np.ndarray:
         """Returns the observation of the env, bool[M, M, 8], for the published one."""
         own = np.empty(self.observation_shape, np.bool_)
         own[self._maps.flat] = published
         return own.reshape(self._env.observation_shape)
 
-    def mask(self, state: Any, mask: np.ndarray) -> np.ndarray:
-        """Returns the published mask, int8[12 M^2 + 1], for bool[num_actions] of the mover."""
+    def mask(self, state: Any, mask: Any) -> np.ndarray:
+        """Returns the published mask, int8[12 M^2 + 1], for bool[num_actions] of the mover, of numpy or JAX."""
+        mask = np.asarray(mask)
         published = np.zeros(self.num_actions, np.int8)
         published[self._numbers(state)[mask[:-1]]] = 1
         published[-1] = mask[-1]
@@ -93,8 +95,10 @@ class PublishedLayout:
 
         An action that is not an integer is returned as it is.
         """
-        if not isinstance(action, int | np.integer) or not 0 <= action < self.num_actions:
-            return ILLEGAL if isinstance(action, int | np.integer) else action
+        if not isinstance(action, int | np.integer):
+            return action
+        if not 0 <= action < self.num_actions:
+            return ILLEGAL
         if action == self.num_actions - 1:
             return 6 * self._num_cells
         place, move = divmod(int(action), 12)
@@ -114,6 +118,8 @@ class PublishedLayout:
 
     def _hops(self, state: Any) -> np.ndarray:
         """Returns bool[cells, 6], whether a peg on the neighbour makes a move a hop; in the mover's frame."""
-        inner: Any = inside(self._env, state)[1]
-        board = np.asarray(inner.board)  # int8[cells], negative where no peg stands
-        return np.append(board >= 0, False)[self._neighbour]
+        if self._last[0] is not state:
+            inner: Any = inside(self._env, state)[1]
+            pegs = np.asarray(inner.board) >= 0  # of int8[cells], negative where no peg stands
+            self._last = state, np.append(pegs, False)[self._neighbour]
+        return self._last[1]
