@@ -35,10 +35,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
 from benchmarks import harness, random_play
+from benchmarks.peer_process import pgx_functions
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
@@ -215,6 +217,58 @@ def play_gymnax(env: jaxgames.Env[Any], boards: int) -> Play:
     return play
 
 
+def play_pgx(env: jaxgames.Env[Any], boards: int) -> Play:
+    """Random play of many boards through `jaxgames.interop.pgx.PgxEnv` and Pgx's `auto_reset`."""
+    from jaxgames.interop.pgx import PgxEnv
+
+    _, playing = pgx_functions(PgxEnv(env))
+    return random_play.rollout(playing, boards, random_play.MIN_STEPS_PER_CALL)
+
+
+def play_jaxmarl(env: jaxgames.Env[Any], boards: int) -> Play:
+    """Random play of many boards through `jaxgames.interop.jaxmarl.JaxMARLEnv`, with all agents' observations."""
+    from jaxgames.interop.jaxmarl import JaxMARLEnv
+
+    return random_play.rollout(PlayingJaxMARL(JaxMARLEnv(env)), boards, random_play.MIN_STEPS_PER_CALL)
+
+
+class JaxMARLBoard(NamedTuple):
+    """The results of the last step of an env of JaxMARL."""
+
+    state: Any
+    observations: Any  # by agent
+    rewards: Any
+    current_player: Any
+
+
+class PlayingJaxMARL:
+    """An env of JaxMARL, which restarts finished boards, behind the functions of `jaxgames.Env`."""
+
+    def __init__(self, env: Any) -> None:
+        self._env = env
+
+    def init(self, key: Any) -> JaxMARLBoard:
+        observations, state = self._env.reset(key)
+        return self._board(observations, state, dict.fromkeys(self._env.agents, jnp.float32(0)))
+
+    def step(self, board: JaxMARLBoard, action: Any, key: Any) -> JaxMARLBoard:
+        joint = dict.fromkeys(self._env.agents, action)  # only the mover's counts
+        observations, state, rewards, _, _ = self._env.step(key, board.state, joint)
+        return self._board(observations, state, rewards)
+
+    def observe(self, board: JaxMARLBoard) -> Any:
+        return self._stacked(board.observations)
+
+    def legal_action_mask(self, board: JaxMARLBoard) -> Any:
+        return self._stacked(self._env.get_avail_actions(board.state))[board.current_player]
+
+    def _board(self, observations: Any, state: Any, rewards: Any) -> JaxMARLBoard:
+        return JaxMARLBoard(state, observations, self._stacked(rewards), state.board.current_player)
+
+    def _stacked(self, by_agent: Any) -> Any:
+        return jnp.stack([by_agent[agent] for agent in self._env.agents])
+
+
 ADAPTERS: dict[str, MakePlay] = {
     "host": play_host,
     "pettingzoo": play_pettingzoo,
@@ -225,6 +279,8 @@ ADAPTERS: dict[str, MakePlay] = {
     "gymnasium(vector)": functools.partial(play_gymnasium_vector, output="numpy"),
     "gymnasium(vector, output=jax)": functools.partial(play_gymnasium_vector, output="jax"),
     "gymnax": play_gymnax,
+    "pgx": play_pgx,
+    "jaxmarl": play_jaxmarl,
 }
 
 

@@ -110,9 +110,13 @@ def jaxgames_env(game: str) -> tuple[Any, Any]:
 def pgx_env(game: str) -> tuple[Any, Any]:
     """A game of Pgx behind the functions of `jaxgames.Env`, without restarts and with Pgx's own restarts."""
     import pgx
-    from pgx.experimental import auto_reset
 
-    env: Any = pgx.make(game)  # pyright: ignore[reportArgumentType]  # any name, not only Pgx's literals
+    return pgx_functions(pgx.make(game))  # pyright: ignore[reportArgumentType]  # any name, not only Pgx's literals
+
+
+def pgx_functions(env: Any) -> tuple[Any, Any]:
+    """Any env with Pgx's interface behind the functions of `jaxgames.Env`, without restarts and with Pgx's own."""
+    from pgx.experimental import auto_reset
 
     class Bare:
         init = staticmethod(env.init)
