@@ -11,7 +11,7 @@ from tests.distribution.play_without_extras import FOREIGN
 
 FOLDER = Path(jaxgames.interop.__file__).parent
 MODULES = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
-SHARED = {"seat_play", "pettingzoo_published"}  # parts of adapters that need no other library
+SHARED = {"alpha_mini", "pettingzoo_published", "seat_play"}  # modules that need no other library
 
 
 @pytest.fixture(autouse=True)
@@ -35,5 +35,5 @@ def test_adapter_without_its_library_names_the_extra(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", sorted(SHARED))
-def test_shared_part_of_adapters_needs_no_other_library(module: str) -> None:
+def test_module_without_a_library_of_its_own_imports_nothing_foreign(module: str) -> None:
     importlib.import_module(f"jaxgames.interop.{module}")
