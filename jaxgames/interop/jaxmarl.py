@@ -16,7 +16,9 @@ Agent `agent_<i>` plays seat i. All agents act in every step, as JaxMARL has it,
 It needs JaxMARL: `pip install "jaxgames[jaxmarl]"`.
 """
 
+import contextlib
 import functools
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,8 +31,10 @@ from jaxgames.env import Env
 from jaxgames.registry import as_env
 
 try:
-    from jaxmarl.environments import multi_agent_env as base
-    from jaxmarl.environments.spaces import Box, Discrete
+    # While JaxMARL is imported it replaces both streams. The two contexts put them back, for notebooks and tests.
+    with contextlib.redirect_stdout(sys.stdout), contextlib.redirect_stderr(sys.stderr):
+        from jaxmarl.environments import multi_agent_env as base
+        from jaxmarl.environments.spaces import Box, Discrete
 except ImportError as error:
     raise ImportError('JaxMARL is missing; install it with: pip install "jaxgames[jaxmarl]"') from error
 

@@ -2,8 +2,10 @@
 
 import functools
 import importlib
+import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -200,7 +202,8 @@ def test_rollout_manager_of_the_q_learning_baselines_plays_the_game() -> None:
     manager = CTRolloutManager(ENV, batch_size=4)
     observations, states = manager.batch_reset(KEY)
     assert observations["agent_0"].shape == (4, 7 * 4 + 3)
-    masks = jax.vmap(ENV.get_avail_actions)(states)  # pyright: ignore[reportArgumentType]  # JaxMARL names the base of our states
+    manager.get_valid_actions = jax.vmap(ENV.get_avail_actions)  # pyright: ignore  # as docs/interop/jaxmarl.md says
+    masks: Any = manager.get_valid_actions(states)
     joint = {agent: mask.argmax(-1) for agent, mask in masks.items()}
     _, states, rewards, dones, _ = manager.batch_step(KEY, states, joint)
     left: Any = states
@@ -254,3 +257,10 @@ def test_missing_jaxmarl_is_refused_with_the_command_that_installs_it(monkeypatc
     monkeypatch.delitem(sys.modules, "jaxgames.interop.jaxmarl")
     with pytest.raises(ImportError, match=r'pip install "jaxgames\[jaxmarl\]"'):
         importlib.import_module("jaxgames.interop.jaxmarl")
+
+
+@pytest.mark.slow  # a process of its own
+def test_import_leaves_the_streams_as_they_are() -> None:
+    """JaxMARL replaces them, which would end what a notebook or a test captures."""
+    code = "import io, sys; sys.stdout = out = io.StringIO(); import jaxgames.interop.jaxmarl; assert sys.stdout is out"
+    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=True)
