@@ -53,8 +53,8 @@ class Host(Generic[S]):
     """
 
     def __init__(self, env: Env[S], device: Device) -> None:
-        self.env = env
-        self.device = device
+        self.env: Env[S] = env
+        self.device: Device = device
         place = SingleDeviceSharding(device)
         compiled = functools.partial(jax.jit, in_shardings=place, out_shardings=place)
         self._init = compiled(lambda key: self._packed(env.init(key)))

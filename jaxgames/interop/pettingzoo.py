@@ -64,8 +64,8 @@ class DictLayout:
     """The layout `spaces="dict"`: shapes and numbers of the env."""
 
     def __init__(self, env: Env[Any]) -> None:
-        self.observation_shape = env.observation_shape
-        self.num_actions = env.num_actions
+        self.observation_shape: tuple[int, ...] = env.observation_shape
+        self.num_actions: int = env.num_actions
 
     def observation(self, observation: np.ndarray) -> np.ndarray:
         return observation.astype(np.int8)
@@ -97,9 +97,9 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
         if render_mode is not None and render_mode not in modes:
             needs = "" if "rgb_array" in modes else '; rgb_array needs a game with pictures, and "jaxgames[render]"'
             raise ValueError(f"render_mode must be one of {', '.join(modes)} or None, not {render_mode!r}{needs}")
-        self.game = env
-        self.render_mode = render_mode
-        self.metadata = {
+        self.game: Env[Any] = env
+        self.render_mode: str | None = render_mode
+        self.metadata: dict[str, Any] = {
             "name": f"jaxgames_{env.id}_v0",
             "render_modes": modes,
             "is_parallelizable": False,
@@ -112,7 +112,7 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
         self._layout = layout
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._key: jax.Array | None = None
-        self.state_space = gymnasium.spaces.Box(0, 1, layout.observation_shape, np.int8)
+        self.state_space: gymnasium.spaces.Box = gymnasium.spaces.Box(0, 1, layout.observation_shape, np.int8)
         self.observation_spaces = {agent: _observation_space(layout) for agent in self.possible_agents}
         self.action_spaces = {agent: gymnasium.spaces.Discrete(layout.num_actions) for agent in self.possible_agents}
 

@@ -64,8 +64,8 @@ class PublishedLayout:
             expected = "'chinese_checkers(num_players=6)' of any size and reward"
             raise ValueError(f'spaces="published" needs {expected}, not {env}: use spaces="dict"')
         side = 4 * game.size + 1
-        self.observation_shape = (8 * side**2,)
-        self.num_actions = 12 * side**2 + 1
+        self.observation_shape: tuple[int, ...] = (8 * side**2,)
+        self.num_actions: int = 12 * side**2 + 1
         self._env = env
         self._num_cells = game.num_cells
         self._neighbour = tables(game.size).neighbour[:-1]
