@@ -24,6 +24,8 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from jaxgames import registry
 from jaxgames.env import Env
 from jaxgames.host import BoardInfo, host
@@ -151,6 +153,14 @@ class OpenSpielState(pyspiel.State):  # pyright: ignore[reportUntypedBaseClass] 
     def returns(self) -> list[float]:
         return self.position.returns
 
+    def observation_tensor(self, player: int | None = None) -> list[float]:
+        """Returns the observation of a seat in one row; of the mover if `player` is None.
+
+        The method of OpenSpiel asks for a second observation at every call, to know the size of the first.
+        """
+        seat = self.current_player() if player is None else player
+        return self.position.observation(seat).ravel().astype(np.float32).tolist()
+
     def __str__(self) -> str:
         return str(self.position)
 
@@ -173,8 +183,8 @@ def game_of(env_or_id: Env[Any] | str) -> RegisteredGame:
     env: Any = registry.as_env(env_or_id)
     register()
     if env.id in registry.list_games():
-        specification = _specification(env.id)
-        given = {name: type(default)(getattr(env, name, default)) for name, default in specification.items()}
+        given = _specification(env.id)
+        given |= {name: value for name in given if (value := getattr(env, name, None)) is not None}
         if _made(env.id, given) == env:
             return pyspiel.load_game(f"{PREFIX}{env.id}", given)
     raise ValueError(f"no registered game is {env}; use OpenSpielGame(env), or jaxgames.register its constructor")

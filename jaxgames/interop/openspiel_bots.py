@@ -195,7 +195,9 @@ class RolloutEvaluator:
         """Returns float64[num_players], the mean returns of games from a position."""
         self.positions += 1
         seeds = np.array([self.seed, self.positions], np.uint32)
-        board = jax.device_get(state.position.board)  # the rollouts run on the default device
+        board = state.position.board
+        if jax.default_backend() != "cpu":  # positions are on the CPU, rollouts on the default device
+            board = jax.device_get(board)
         return returns(np.asarray(_share_won(self.env, self.agent, self.rollouts, self.max_steps, board, seeds)))
 
     def prior(self, state: OpenSpielState) -> list[tuple[int, float]]:

@@ -115,7 +115,9 @@ def test_game_of_chance_is_left_out() -> None:
         load("lucky_sticks")
 
 
-@pytest.mark.parametrize("text", ["chinese_checkers(size=1, num_players=3)", "minichess", "checkers(max_plies=7)"])
+@pytest.mark.parametrize(
+    "text", ["chinese_checkers(size=1, num_players=3)", "minichess", "checkers", "checkers(max_plies=7)"]
+)
 def test_game_of_an_env_has_all_its_parameters(text: str) -> None:
     assert game_of(text).env == game_of(jaxgames.make(text)).env == jaxgames.make(text)
 
@@ -219,6 +221,8 @@ def test_observation_is_a_float32_tensor_of_the_asked_seat() -> None:
         observation.set_from(state, seat)
         np.testing.assert_array_equal(observation.dict["observation"], game.env.observe(state.position.board, seat))
         seen.append(observation.tensor.copy())
+        assert state.observation_tensor(seat) == pyspiel.State.observation_tensor(state, seat) == seen[seat].tolist()
+    assert state.observation_tensor() == seen[state.current_player()].tolist()
     assert np.any(seen[0] != seen[1])
     assert observation.string_from(state, 0) == str(state)
 
