@@ -64,7 +64,8 @@ def test_action_masker_and_vec_env_find_the_masks(maskable_ppo: Any) -> None:
     from stable_baselines3.common.env_checker import check_env
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    check_env(SeatEnv(BOXES))
+    with pytest.warns(UserWarning, match="image"):  # a board has three axes too
+        check_env(SeatEnv(BOXES))
     masker: Any = ActionMasker(SeatEnv(BOXES), SeatEnv.action_masks)
     vec_env = DummyVecEnv([lambda: masker, lambda: SeatEnv(BOXES, seat=1)])
     vec_env.reset()
