@@ -8,6 +8,11 @@
 A game of many boards belongs in `jax.vmap`, on the device. With one board, the time goes to starting programs and
 copying results. So `init`, `step` and `look` each run one compiled program and copy one array to the host. States stay
 on the device. An observation is a program of its own, which runs only when it is asked for.
+
+JAX hands programs for a CPU to another thread, which takes longer than a step of one board. A program of one board only
+does without it, if this comes before JAX starts:
+
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
 """
 
 import functools

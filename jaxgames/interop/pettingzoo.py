@@ -259,7 +259,7 @@ def aec_env(
 def render_modes(env: Env[Any]) -> list[str]:
     """Returns the render modes of a game; "rgb_array" is one if the extra `render` is installed."""
     drawn = render.has_pictures(env) and all(importlib.util.find_spec(package) for package in ("resvg_py", "PIL"))
-    return ["ansi", "human", "rgb_array"] if drawn else ["ansi", "human"]
+    return ["ansi", "rgb_array", "human"] if drawn else ["ansi", "human"]
 
 
 def _observation_space(layout: Layout) -> Any:

@@ -280,7 +280,7 @@ def test_copies_and_pickles_play_on_alone() -> None:
         (("chess",), ValueError, "the games are"),
         ((3,), TypeError, "expected an env or a text"),
         ((jaxgames.auto_reset(Sticks()),), ValueError, "without auto_reset"),
-        ((BOXES, "pixels"), ValueError, "render_mode must be one of ansi, human, rgb_array or None, not 'pixels'"),
+        ((BOXES, "pixels"), ValueError, "render_mode must be one of ansi, rgb_array, human or None, not 'pixels'"),
         ((BOXES, None, "flat"), ValueError, "spaces must be one of 'dict', 'published', not 'flat'"),
     ],
 )

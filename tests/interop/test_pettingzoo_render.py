@@ -17,7 +17,7 @@ OTHERS = [pytest.param(game, marks=pytest.mark.slow) for game in jaxgames.list_g
 @pytest.mark.parametrize("game", [BOXES, *OTHERS])
 def test_every_render_mode_passes_the_test_of_pettingzoo(game: str) -> None:
     pytest.importorskip("resvg_py")
-    assert aec_env(game).metadata["render_modes"] == ["ansi", "human", "rgb_array"]
+    assert aec_env(game).metadata["render_modes"] == ["ansi", "rgb_array", "human"]
     render_test(lambda render_mode: aec_env(game, render_mode=render_mode))  # pyright: ignore[reportArgumentType]  # it asks for an Env of Gymnasium
 
 
