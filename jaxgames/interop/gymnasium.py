@@ -113,7 +113,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         return self._shown(jax.device_get(seen))
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, Info]:
-        """Plays one submove of the seat and those of the opponents that follow it.
+        """Plays one submove of the seat and those of the opponents that follow it. A finished game does not change.
 
         Args:
           action: one integer. An illegal one ends the game, also one that is out of range.

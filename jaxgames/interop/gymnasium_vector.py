@@ -134,7 +134,7 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._boards, results, finals = _step(self._play, self._mode, boards, actions)
         rows, rewards, terminations, truncations = self._out(results)
         infos = _infos(rows)
-        if finals is not None and not (self._numpy and not np.any(finals.filled)):
+        if finals is not None and (not self._numpy or np.any(finals.filled)):
             infos |= self._final_infos(self._out(finals))
         return rows.observations, rewards, terminations, truncations, infos
 

@@ -146,7 +146,7 @@ def test_illegal_action_ends_the_game(env: SeatEnv) -> None:
     params = env.default_params
     _, state = env.reset(KEY, params)
     for action in (3, -1):
-        _, after, reward, terminated, truncated, info = env.step(KEY, state, action, params)
+        _, after, reward, terminated, truncated, info = env.step(KEY, state, jnp.int32(action), params)
         assert (float(reward), bool(terminated), bool(truncated)) == (-1, True, False)
         assert int(after.time) == 0
         assert env.action_mask(after).any()
@@ -156,6 +156,7 @@ def test_illegal_action_ends_the_game(env: SeatEnv) -> None:
 # -- wrappers --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_wrappers_of_gymnax_work(env: SeatEnv) -> None:
     """The stack of PureJaxRL; its `step` returns one flag, `done`."""
     logged: Any = LogWrapper(FlattenObservationWrapper(env))
