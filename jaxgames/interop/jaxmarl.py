@@ -75,13 +75,13 @@ class JaxMARLEnv(base.MultiAgentEnv):
         Raises ValueError for arguments that are not allowed, TypeError for those of a wrong type.
         """
         check_choice("flat", flat, (False, True))
-        self.unwrapped = as_env(env_or_id)
+        self.unwrapped: Env[Any] = as_env(env_or_id)
         super().__init__(self.unwrapped.num_players)
         self.flat = flat
-        self.no_op = self.unwrapped.num_actions
-        self.max_steps = self.unwrapped.max_steps
+        self.no_op: int = self.unwrapped.num_actions
+        self.max_steps: int | None = self.unwrapped.max_steps
         shape = self.unwrapped.observation_shape
-        self.observation_shape = (int(np.prod(shape)),) if flat else shape
+        self.observation_shape: tuple[int, ...] = (int(np.prod(shape)),) if flat else shape
         self.observation_spaces = {agent: Box(0.0, 1.0, self.observation_shape) for agent in self.agents}
         self.action_spaces = {agent: Discrete(self.no_op + 1) for agent in self.agents}
 
