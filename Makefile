@@ -13,7 +13,7 @@ help:
 	@echo "make test-all  all tests, compiled as for users"
 	@echo "make check     lint and types"
 	@echo "make dist-check         build the package, and try it in a fresh environment (a few minutes)"
-	@echo "make dist-check-extras  try each extra alone (half an hour)"
+	@echo "make dist-check-extras  try each extra alone (about ten minutes)"
 	@echo "make docs      the site of the docs, in site/"
 	@echo "make bench     speed: the games, their peers, whether a game has become slow (half an hour)"
 	@echo "make clean     remove .venv, caches, the site and the demo's run"
