@@ -77,7 +77,7 @@ def check_action(action: Any, num_actions: int) -> int:
         number = operator.index(action)
     except TypeError:
         raise TypeError(f"{expected}, one integer, not {action!r}") from None
-    if isinstance(action, bool):
+    if isinstance(action, (bool, np.bool_)):  # numpy before 2.3 takes its own for indices
         raise TypeError(f"{expected}, one integer, not {action!r}")
     if not 0 <= number < num_actions:
         raise ValueError(f"{expected}, not {number}")
@@ -118,7 +118,7 @@ def host_int32(name: str, value: Any) -> np.int32:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be one integer, not {value!r}") from None
-    if isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be one integer, not {value!r}")
     if not INT32.min <= number <= INT32.max:
         raise ValueError(f"{name} must fit int32, and {number} does not")
