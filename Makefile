@@ -5,13 +5,15 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 JOBS ?= 2
 
-.PHONY: help demo test test-all check docs bench clean
+.PHONY: help demo test test-all check dist-check dist-check-extras docs bench clean
 
 help:
 	@echo "make demo      train an agent from nothing and watch it play (about a minute)"
 	@echo "make test      the fast tests, compiled without optimisation (under ten minutes)"
 	@echo "make test-all  all tests, compiled as for users"
 	@echo "make check     lint and types"
+	@echo "make dist-check         build the package, and try it in a fresh environment (a few minutes)"
+	@echo "make dist-check-extras  try each extra alone (about ten minutes)"
 	@echo "make docs      the site of the docs, in site/"
 	@echo "make bench     speed: the games, their peers, whether a game has become slow (half an hour)"
 	@echo "make clean     remove .venv, caches, the site and the demo's run"
@@ -47,6 +49,13 @@ check: $(VENV)/for-tests
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/pyright
+
+# Both make environments of their own in a temporary folder. The packages that passed are in dist/.
+dist-check: $(VENV)/for-demo
+	$(RUN) -m tests.distribution
+
+dist-check-extras: $(VENV)/for-demo
+	$(RUN) -m tests.distribution extras
 
 docs: $(VENV)/for-docs
 	$(RUN) -m zensical build --clean --strict

@@ -116,7 +116,7 @@ def host_int32(name: str, value: Any) -> np.int32:
 
 def _one_integer(expected: str, value: Any) -> int:
     """Returns one integer of Python, numpy or JAX. Raises TypeError with the text `expected` for anything else."""
-    if not isinstance(value, bool):
+    if not isinstance(value, (bool, np.bool_)):  # numpy before 2.3 takes its own for indices
         with contextlib.suppress(TypeError):
             return operator.index(value)
     raise TypeError(f"{expected}, not {value!r}")

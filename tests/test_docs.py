@@ -170,8 +170,7 @@ def test_every_learner_adapter_and_study_has_all_its_files() -> None:
     studies = {path.stem for path in (DOCS / "papers").glob("*.md")} - {"index"}
     assert studies == {path.stem for path in (ROOT / "examples" / "papers").glob("*.py")} - {"__init__"}
     adapters = {path.stem.partition("_")[0] for path in (ROOT / "jaxgames" / "interop").glob("[!_]*.py")}
-    adapters.remove("seat")  # `seat_play` is shared by adapters
-    adapters.remove("alpha")  # `alpha_mini` has the numbers of a study, and needs no library
+    adapters -= {"seat", "alpha"}  # `seat_play` is shared by adapters; `alpha_mini` has the numbers of a study
     for kind, names in (("a learner", learners), ("an adapter", adapters), ("a study", studies)):
         patterns = re.findall(r"`([^`]*<\w+>[^`]*)`", rows[kind][2])
         assert len(patterns) >= 3, kind

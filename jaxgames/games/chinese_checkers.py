@@ -25,7 +25,8 @@ from jaxgames.env import Env, State
 from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
 from jaxgames.games.chinese_checkers_board import longest_chain, pack_three_sets, sources, tables, take, unpack
 
-TRIANGLES = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}  # of each seat, clockwise
+# The triangles of the seats, clockwise, by the number of players.
+TRIANGLES: dict[int, tuple[int, ...]] = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}
 REWARDS = ("sparse", "goal", "movement", "positive_sum", "win_loss")
 
 # Values of a cell other than a seat: EMPTY, or VISITED - k where hop number k of this turn began, from k = 0. After the

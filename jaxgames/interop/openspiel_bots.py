@@ -188,8 +188,12 @@ class RolloutEvaluator:
           max_steps: steps after which a game is cut off, without a winner.
           seed: from 0 to 2**32 - 1.
         """
-        self.agent, self.env, self.rollouts, self.max_steps, self.seed = agent, env, rollouts, max_steps, seed
-        self.positions = 0  # valued so far
+        self.agent = agent
+        self.env = env
+        self.rollouts: int = rollouts
+        self.max_steps: int = max_steps
+        self.seed: int = seed
+        self.positions: int = 0  # valued so far
 
     def evaluate(self, state: OpenSpielState) -> np.ndarray:
         """Returns float64[num_players], the mean returns of games from a position."""

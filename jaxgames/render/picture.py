@@ -21,7 +21,7 @@ class Picture:
 
     def __init__(self, svg: str, frames: Callable[[], Iterator[str]], seconds: Sequence[float], paper: str) -> None:
         self.svg = svg
-        self.seconds = tuple(seconds)  # that every frame is visible
+        self.seconds: tuple[float, ...] = tuple(seconds)  # that every frame is visible
         self.paper = paper  # the background of a GIF, which has no half-transparent colours
         self._frames = frames  # the frames as still SVG documents, drawn only when they are needed
 

@@ -70,8 +70,8 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         """
         self.env = env
         self.table = table
-        self.num_states = len(table)
-        self.max_moves = max_moves
+        self.num_states: int = len(table)
+        self.max_moves: int = max_moves
 
     @classmethod
     def solve(cls, env: ChineseCheckersDiamond, progress: bool = True) -> Self:

@@ -52,8 +52,8 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
         """
         self.env = env
         self.table = table
-        self.num_states = len(table)
-        self.max_moves = env.num_edges
+        self.num_states: int = len(table)
+        self.max_moves: int = env.num_edges
 
     @classmethod
     def solve(cls, env: DotsAndBoxes, progress: bool = True) -> Self:

@@ -1,0 +1,177 @@
+"""Builds the package and tries it as a user has it: `make dist-check`, `make dist-check-extras`.
+
+    python -m tests.distribution                        build, metadata, contents, citation, types, a fresh environment
+    python -m tests.distribution extras [NAME ...]      each extra alone, in an environment of its own
+    python -m tests.distribution versions [PYTHON ...]  some fast tests, with the newest and the lowest versions
+
+It needs only Python and pip. All environments are in a temporary folder, outside of the checkout, and are deleted.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import sys
+import tempfile
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.distribution.environments import Environment, Timer, run
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+
+TOOLS = ("build>=1.2", "twine>=6.1", "check-wheel-contents>=0.6", "cffconvert>=2.0", "pyright>=1.1.407")
+MAX_WHEEL_BYTES = 1_000_000
+MIN_TYPED = 0.95  # share of the public names whose types are known in full
+NOT_ALONE = {  # extras that are not tried in an environment of their own
+    "cuda": "gigabytes, for machines with a GPU",
+    "dev": "installed by `make test`",
+}
+
+# For `versions`: the extras that are installed, and the tests that run.
+TRIED_EXTRAS = sorted(EXTRAS.keys() - NOT_ALONE.keys() - {"docs", "distrax"})
+TEST_TOOLS = ("pytest>=8.4", "hypothesis>=6.140", "pytest-xdist>=3.6")
+TESTS = (
+    *("tests/test_env.py", "tests/test_registry.py", "tests/test_sampling.py", "tests/test_wrappers.py"),
+    *("tests/contract", "tests/render", "tests/mcts", "tests/interop", "tests/train/test_ppo.py", "tests/train/driver"),
+)
+
+
+def main() -> None:
+    """The command `python -m tests.distribution`."""
+    parser = argparse.ArgumentParser(prog="python -m tests.distribution", description="Tries the package as users do.")
+    commands = parser.add_subparsers(dest="command")
+    extras = commands.add_parser("extras", help="use each extra alone, in an environment of its own")
+    extras.add_argument("names", nargs="*", metavar="NAME", help=", ".join(alone()))
+    versions = commands.add_parser("versions", help="run some fast tests with the newest and the lowest versions")
+    versions.add_argument("pythons", nargs="*", metavar="PYTHON", default=[sys.executable], help="interpreters")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="jaxgames-") as folder:
+        if arguments.command == "extras":
+            check_extras(Path(folder), arguments.names or alone())
+        elif arguments.command == "versions":
+            check_versions(Path(folder), arguments.pythons)
+        else:
+            check_package(Path(folder))
+
+
+def check_package(folder: Path) -> None:
+    """Checks all but the extras and the versions, and puts what was built into dist/."""
+    with Timer("tools"):
+        tools = Environment(folder / "tools")
+        tools.install(*TOOLS)
+    with Timer("sdist and wheel"):
+        tools.run("python", "-m", "build", "--outdir", folder / "dist", ROOT)
+    wheel, built = next((folder / "dist").glob("*.whl")), sorted((folder / "dist").iterdir())
+    with Timer("metadata"):
+        tools.run("twine", "check", "--strict", *built)
+    with Timer("contents of the wheel"):
+        tools.run("check-wheel-contents", wheel)
+        check_contents(wheel)
+    with Timer("citation"):
+        tools.run("cffconvert", "--validate", "--infile", ROOT / "CITATION.cff")
+    with Timer("games of each kind, without extras"):
+        fresh = Environment(folder / "fresh")
+        fresh.install(wheel)
+        fresh.run("python", "-I", HERE / "play_without_extras.py")
+    with Timer("types of the public names"):
+        typed = typed_share(tools, fresh)
+    print(f"{wheel.stat().st_size:,} bytes, {typed:.1%} of the public names are typed")
+    (ROOT / "dist").mkdir(exist_ok=True)
+    for file in built:
+        shutil.copy(file, ROOT / "dist")
+    print("dist/ has", ", ".join(file.name for file in built))
+
+
+def check_contents(wheel: Path) -> None:
+    """Raises SystemExit unless the wheel is small and holds the library, with its marker of types, and nothing else."""
+    size, names = wheel.stat().st_size, zipfile.ZipFile(wheel).namelist()
+    if size >= MAX_WHEEL_BYTES:
+        sys.exit(f"the wheel has {size:,} bytes; at most {MAX_WHEEL_BYTES:,} are allowed")
+    if "jaxgames/py.typed" not in names:
+        sys.exit("the wheel has no jaxgames/py.typed")
+    foreign = [name for name in names if not re.match(r"jaxgames(-[\w.]+\.dist-info)?/", name)]
+    if foreign:
+        sys.exit(f"the wheel has files that are not the library's: {', '.join(foreign)}")
+
+
+def typed_share(tools: Environment, fresh: Environment) -> float:
+    """Returns the share of the public names whose types are known; raises SystemExit if it is below MIN_TYPED."""
+    pyright = tools.bin / "pyright"  # reads the packages of the first Python on the path, which is that of `fresh`
+    output = fresh.run(pyright, "--verifytypes", "jaxgames", "--ignoreexternal", "--outputjson", may_fail=True)
+    report = json.loads(output)["typeCompleteness"]
+    typed = report["completenessScore"]
+    if typed < MIN_TYPED:
+        unknown = [symbol["name"] for symbol in report["symbols"] if symbol["isExported"] and not symbol["isTypeKnown"]]
+        sys.exit(f"{typed:.1%} of the public names are typed, not {MIN_TYPED:.0%}; not typed: {', '.join(unknown)}")
+    return typed
+
+
+# -- extras --------------------------------------------------------------------------------------------------------
+
+
+def alone() -> list[str]:
+    """The extras that are tried alone."""
+    return sorted(EXTRAS.keys() - NOT_ALONE.keys())
+
+
+def check_extras(folder: Path, names: list[str]) -> None:
+    """Installs each extra from the wheel into an environment of its own and takes one step with it."""
+    unknown = sorted(set(names) - set(alone()))
+    if unknown:
+        sys.exit(f"{', '.join(unknown)}: must be one of {', '.join(alone())}")
+    run((sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder, ROOT), folder)
+    wheel = next(folder.glob("*.whl"))
+    checkout = folder / "checkout"  # what a user of `train` has beside the installed library
+    checkout.mkdir()
+    (checkout / "train").symlink_to(ROOT / "train")
+    for name in names:
+        with Timer(name):
+            environment = Environment(folder / name)
+            environment.install(f"jaxgames[{name}] @ {wheel.as_uri()}")
+            environment.run("python", HERE / "one_step.py", name, PYTHONPATH=str(checkout))
+        shutil.rmtree(environment.folder)
+
+
+# -- versions ------------------------------------------------------------------------------------------------------
+
+
+def check_versions(folder: Path, pythons: list[str]) -> None:
+    """Runs some fast tests on each interpreter with the newest packages, and on the lowest one with the lowest.
+
+    Prints a row of the table in docs/versions.md for each.
+    """
+    for number, python in enumerate(pythons):
+        version = run((python, "-c", "import platform; print(platform.python_version())"), folder).strip()
+        lowest = f">={'.'.join(version.split('.')[:2])}" == PROJECT["requires-python"]
+        for kind in ("newest", "lowest") if lowest else ("newest",):
+            with Timer(f"Python {version}, {kind}"):
+                environment = Environment(folder / f"{kind}{number}", python)
+                environment.install(*requirements(kind), *TEST_TOOLS)
+                command = ("-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--quick")
+                summary = environment.run("python", *command, *TESTS, cwd=ROOT).splitlines()[-1]
+            print(f"| {' | '.join((version, kind, *installed(environment), summary))} |")
+            shutil.rmtree(environment.folder)
+
+
+def requirements(kind: str) -> Iterator[str]:
+    """The requirements of the library and of TRIED_EXTRAS; pinned to the stated bounds if `kind` is "lowest"."""
+    for requirement in (*PROJECT["dependencies"], *(each for extra in TRIED_EXTRAS for each in EXTRAS[extra])):
+        yield requirement.replace(">=", "==") if kind == "lowest" else requirement
+
+
+def installed(environment: Environment) -> list[str]:
+    """The installed versions of the library's own dependencies."""
+    packages = json.loads(environment.run("python", "-m", "pip", "list", "--format", "json"))
+    version_of = {package["name"].lower(): package["version"] for package in packages}
+    return [version_of[re.split(r"\W", requirement)[0]] for requirement in PROJECT["dependencies"]]
+
+
+if __name__ == "__main__":
+    main()
