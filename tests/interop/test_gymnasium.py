@@ -1,7 +1,5 @@
 """One seat as an environment of Gymnasium: Gymnasium's own checks, ids, seeds, pictures, wrong arguments."""
 
-import importlib
-import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -204,14 +202,6 @@ def test_wrong_use_is_refused() -> None:
 def test_wrong_arguments_are_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         SeatEnv(**arguments)
-
-
-def test_missing_gymnasium_is_refused_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for part in ("", "_parts", "_vector"):
-        monkeypatch.delitem(sys.modules, f"jaxgames.interop.gymnasium{part}")
-    monkeypatch.setitem(sys.modules, "gymnasium", None)
-    with pytest.raises(ImportError, match=r'pip install "jaxgames\[gymnasium\]"'):
-        importlib.import_module("jaxgames.interop.gymnasium")
 
 
 # -- by name ---------------------------------------------------------------------------------------------------------

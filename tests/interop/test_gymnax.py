@@ -1,8 +1,6 @@
 """One seat as an environment of gymnax: its interface, restarts, limits, wrappers and ids."""
 
 import functools
-import importlib
-import sys
 from typing import Any
 
 import chex
@@ -191,10 +189,3 @@ def test_wrappers_of_gymnax_work(env: SeatEnv) -> None:
 def test_wrong_arguments_are_refused(arguments: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         SeatEnv(**arguments)
-
-
-def test_missing_gymnax_is_refused_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "jaxgames.interop.gymnax")
-    monkeypatch.setitem(sys.modules, "gymnax", None)
-    with pytest.raises(ImportError, match=r'pip install "jaxgames\[gymnax\]"'):
-        importlib.import_module("jaxgames.interop.gymnax")

@@ -1,7 +1,6 @@
 """Games of jaxgames as environments of JaxMARL: its base API, wrappers and restarts, and each rule of the adapter."""
 
 import functools
-import importlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -257,13 +256,6 @@ def test_envs_with_the_same_arguments_are_equal() -> None:
 def test_wrong_arguments_are_refused(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
-
-
-def test_missing_jaxmarl_is_refused_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jaxmarl.environments", None)
-    monkeypatch.delitem(sys.modules, "jaxgames.interop.jaxmarl")
-    with pytest.raises(ImportError, match=r'pip install "jaxgames\[jaxmarl\]"'):
-        importlib.import_module("jaxgames.interop.jaxmarl")
 
 
 @pytest.mark.slow  # a process of its own

@@ -1,8 +1,6 @@
 """Games of jaxgames in OpenSpiel: legal actions, players, positions and returns are those of the env."""
 
-import importlib
 import pickle
-import sys
 from collections import Counter
 
 import numpy as np
@@ -121,11 +119,3 @@ def test_game_without_a_name_refuses_to_be_pickled() -> None:
     for unnamed in (game, game.new_initial_state()):
         with pytest.raises(TypeError, match=r"use register\(\) and pyspiel.load_game for sticks"):
             pickle.dumps(unnamed)
-
-
-def test_missing_openspiel_is_refused_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyspiel", None)
-    for module in ("openspiel", "openspiel_positions"):
-        monkeypatch.delitem(sys.modules, f"jaxgames.interop.{module}")
-    with pytest.raises(ImportError, match=r'pip install "jaxgames\[openspiel\]"'):
-        importlib.import_module("jaxgames.interop.openspiel")

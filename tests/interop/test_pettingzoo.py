@@ -1,9 +1,7 @@
 """Games of jaxgames in PettingZoo: they pass its own tests, and show what the env itself shows."""
 
 import copy
-import importlib
 import pickle
-import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +13,6 @@ from pettingzoo.test import api_test, seed_test
 from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 
 import jaxgames
-from jaxgames.interop import pettingzoo
 from jaxgames.interop.pettingzoo import SPACES, BoardGameEnv, aec_env, raw_env
 from tests.helpers.positions import compiled, start
 from tests.helpers.sticks import LuckySticks, ShortSticks, Sticks
@@ -291,10 +288,3 @@ def test_bad_input_is_refused_with_what_is_allowed(arguments: Any, error: type[E
 
 def test_every_kind_of_spaces_is_made() -> None:
     assert [raw_env(STAR, spaces=spaces).action_space("player_0").n for spaces in SPACES] == [79, 301]
-
-
-def test_missing_pettingzoo_is_refused_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pettingzoo", None)
-    monkeypatch.delitem(sys.modules, pettingzoo.__name__)
-    with pytest.raises(ImportError, match=r'pip install "jaxgames\[pettingzoo\]"'):
-        importlib.import_module(pettingzoo.__name__)

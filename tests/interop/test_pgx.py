@@ -2,8 +2,6 @@
 
 import dataclasses
 import functools
-import importlib
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -311,10 +309,3 @@ def test_keys_states_actions_and_players_that_do_not_fit_are_refused(
 def test_observation_of_a_player_id_gives_no_warning_of_pgx() -> None:
     with warnings.catch_warnings(action="error"):
         jax.eval_shape(lambda state: ENV.observe(state, 1), new(ENV))
-
-
-def test_missing_pgx_is_refused_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pgx", None)
-    monkeypatch.delitem(sys.modules, "jaxgames.interop.pgx")
-    with pytest.raises(ImportError, match=r'pip install "jaxgames\[pgx\]"'):
-        importlib.import_module("jaxgames.interop.pgx")
