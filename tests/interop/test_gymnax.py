@@ -18,7 +18,7 @@ import jaxgames
 from jaxgames.interop.gymnax import SeatEnv, register_envs
 from jaxgames.interop.seat_play import against, games_by_id
 from tests.helpers.scripted_agents import OnHost, Taker
-from tests.helpers.sticks import Sticks
+from tests.helpers.sticks import ShortSticks, Sticks
 
 STICKS = Sticks()
 KEY = jax.random.key(0)
@@ -130,6 +130,13 @@ def test_params_limit_the_steps(env: SeatEnv) -> None:
     np.testing.assert_array_equal(truncated, ~terminated)  # never both
     assert terminated.any()
     assert truncated.any()
+
+
+def test_limit_of_the_game_is_truncation() -> None:
+    cut_off = SeatEnv(ShortSticks(), seat="random")
+    *_, terminated, truncated, _ = jax.device_get(rollout(cut_off, cut_off.default_params))
+    assert min(truncated.sum(), terminated.sum()) >= BOARDS / 2
+    assert not np.any(truncated & terminated)
 
 
 def test_params_name_seat_and_opponent_without_a_new_program(env: SeatEnv) -> None:
