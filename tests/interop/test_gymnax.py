@@ -134,7 +134,9 @@ def test_params_limit_the_steps(env: SeatEnv) -> None:
 
 def test_limit_of_the_game_is_truncation() -> None:
     cut_off = SeatEnv(ShortSticks(), seat="random")
-    *_, terminated, truncated, _ = jax.device_get(rollout(cut_off, cut_off.default_params))
+    _, _, time, _, _, terminated, truncated, info = jax.device_get(rollout(cut_off, cut_off.default_params))
+    assert not time[truncated].any()  # in the first step of the seat
+    assert (info["final_observation"][truncated][:, :, 0].sum(-1) == 4).all()  # sticks left
     assert min(truncated.sum(), terminated.sum()) >= BOARDS / 2
     assert not np.any(truncated & terminated)
 
