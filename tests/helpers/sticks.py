@@ -1,10 +1,11 @@
-"""Two small games to test with: `Sticks`, and `LuckySticks`, which has chance.
+"""Small games to test with: `Sticks`, `ShortSticks`, which is cut off at times, and `LuckySticks`, which has chance.
 
 Seats take 1, 2 or 3 sticks in turn; the seat that takes the last one wins.
 
 There are three seats and 7 sticks, unless it is made with other numbers. The winner is paid 1 by each other seat.
 """
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -107,6 +108,15 @@ class Sticks(Env[Any]):
         if left not in map(str, range(self.sticks + 1)) or seat not in map(str, range(self.num_players)):
             raise ValueError(f"expected 'sticks seat', not {text!r}")
         return self.at(int(left), int(seat))
+
+
+@dataclass(frozen=True)
+class ShortSticks(Sticks):
+    """The game is cut off when 4 sticks are left."""
+
+    def _step(self, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
+        after = super()._step(state, action, key)
+        return dataclasses.replace(after, truncated=after.left == 4)
 
 
 @jax.tree_util.register_dataclass

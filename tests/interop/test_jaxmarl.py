@@ -243,7 +243,12 @@ def test_envs_with_the_same_arguments_are_equal() -> None:
             ValueError,
             r"expected one action of agent_0, not shape \(2,\): put jax.vmap around step",
         ),
-        (lambda: ENV.step_env(KEY, begin(), dict.fromkeys(ENV.agents, 0.0)), TypeError, "action must be an integer"),
+        (lambda: ENV.step_env(KEY, begin(), dict.fromkeys(ENV.agents, 0.0)), TypeError, "agent_0 must be an integer"),
+        (
+            lambda: ENV.step_env(KEY, begin(), {"agent_0": True, "agent_1": 0, "agent_2": 0}),
+            TypeError,
+            "action of agent_0 must be an integer, not of dtype bool",
+        ),
         (lambda: ENV.get_obs(start(Sticks())), TypeError, "expected a JaxMARLState, not SticksState"),
     ],
 )

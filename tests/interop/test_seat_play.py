@@ -1,8 +1,6 @@
 """One seat against an agent: whose submoves a step has, what it pays, and how games end for the seat."""
 
-import dataclasses
 import functools
-from dataclasses import dataclass
 from typing import Any
 
 import chex
@@ -16,7 +14,7 @@ from jaxgames import agents
 from jaxgames.interop.seat_play import SeatPlay, SeatState, against, game_of, games_by_id
 from tests.helpers.positions import compiled, start
 from tests.helpers.scripted_agents import OnHost, Taker
-from tests.helpers.sticks import LuckySticks, Sticks
+from tests.helpers.sticks import LuckySticks, ShortSticks, Sticks
 
 STICKS = Sticks(sticks=6)  # three seats; the one that takes the last stick is paid 1 by each other seat
 BOXES = jaxgames.make("dots_and_boxes(rows=1, cols=2, reward=boxes)")
@@ -133,15 +131,6 @@ def test_illegal_action_ends_the_game_and_pays_minus_one(action: int) -> None:
     state, reward = step(against_takers(0), KEY, seat_0_at(STICKS.at(2, 0)), action)
     assert bool(state.board.terminated)
     assert float(reward) == -1
-
-
-@dataclass(frozen=True)
-class ShortSticks(Sticks):
-    """The game is cut off when 4 sticks are left."""
-
-    def _step(self, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
-        after = super()._step(state, action, key)
-        return dataclasses.replace(after, truncated=after.left == 4)
 
 
 def test_truncation_stays_apart_from_termination() -> None:
