@@ -1,8 +1,9 @@
 """Default settings of `train.ppo` and `train.alphazero`: one entry per game, presets of studies, and the demo.
 
 The network depends on the game. If the board is a grid, `channels` puts 3 x 3 convolutions before the dense layers.
-Otherwise there are only dense layers. A game without an entry trains with the defaults of the learner's `Config`.
-docs/training/ppo.md and docs/training/alphazero.md show the results of each entry and their cost.
+Otherwise there are only dense layers. AlphaZero has residual dense layers for all of these boards: a search evaluates
+many positions per step, and convolutions would take most of its time on a CPU. A game without an entry trains with the
+defaults of the learner's `Config`. docs/training/ppo.md and docs/training/alphazero.md show the results of each entry and their cost.
 """
 
 from typing import Any
@@ -50,16 +51,15 @@ PRESETS: dict[str, dict[str, Any]] = {
 # -- train.alphazero -----------------------------------------------------------------------------------------------
 
 ALPHAZERO_GRID: dict[str, Any] = {  # settings common to games on a grid that is not small
-    "channels": (32, 32),
+    "network": "residual_mlp(blocks=2)",
     "hidden_sizes": (256,),
-    "activation": "relu",
     "learning_rate": 1e-3,
     "gamma": 0.99,
     "sampled_plies": 10,
     "random_starts": 0.1,
 }
 ALPHAZERO: dict[str, dict[str, Any]] = {
-    "checkers": ALPHAZERO_GRID | {"total_steps": 2_000_000, "slots": 24},
+    "checkers": ALPHAZERO_GRID | {"total_steps": 1_000_000, "slots": 24},
     "chinese_checkers": {
         "total_steps": 1_000_000,
         "hidden_sizes": (256, 256),
@@ -77,7 +77,7 @@ ALPHAZERO: dict[str, dict[str, Any]] = {
         "num_updates": 32,
         "random_starts": 0.7,
     },
-    "dots_and_boxes": ALPHAZERO_GRID | {"total_steps": 2_000_000, "gamma": 1.0, "random_starts": 0.3},
+    "dots_and_boxes": ALPHAZERO_GRID | {"total_steps": 1_000_000, "gamma": 1.0, "random_starts": 0.3},
     "minichess": ALPHAZERO_GRID | {"total_steps": 2_000_000, "slots": 48},
 }
 

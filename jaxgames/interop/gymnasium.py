@@ -148,6 +148,16 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
             return self.game.to_string(jax.device_get(board))
         return render.svg(self.game, board).pixels()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what `copy` and `pickle` store: all but the device, which belongs to a process."""
+        return {name: value for name, value in vars(self).items() if name != "_device"}
+
+    def __setstate__(self, stored: dict[str, Any]) -> None:
+        """Puts a stored game on the CPU of this process."""
+        vars(self).update(stored)
+        self._device = host(self.game).device
+        self._play, self._episode = jax.device_put((self._play, self._episode), self._device)
+
     def _started(self) -> Episode:
         """Returns the game that is played. Raises ResetNeeded before the first reset."""
         if self._episode is None:

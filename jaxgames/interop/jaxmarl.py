@@ -121,7 +121,8 @@ class JaxMARLEnv(base.MultiAgentEnv):
           dones: bool[] by agent, and as "__all__".
           infos: "truncated" bool[num_agents], whether a limit has cut the game off, the same for all agents.
 
-        Raises ValueError unless each agent has one action, TypeError for a state of a wrapper.
+        Raises ValueError unless each agent has one action, TypeError for an action that is not an integer and for a
+        state of a wrapper.
         """
         board = _board(state)
         board = self.unwrapped.step(board, self._stacked(actions)[board.current_player], key)
@@ -148,11 +149,16 @@ class JaxMARLEnv(base.MultiAgentEnv):
         return self._by_agent(jnp.concatenate([moves[:, None] & mask, ~moves[:, None]], axis=1))
 
     def _stacked(self, actions: dict[str, Any]) -> jax.Array:
-        """Returns the actions as one array, [num_agents]. Raises ValueError unless each agent has one action."""
+        """Returns the actions as one array, [num_agents].
+
+        Raises ValueError unless each agent has one action, TypeError unless it is an integer.
+        """
         if not set(self.agents) <= set(actions):
             raise ValueError(f"expected an action for each of {', '.join(self.agents)}, not for {', '.join(actions)}")
         arrays = [jnp.asarray(actions[agent]) for agent in self.agents]
         for agent, action in zip(self.agents, arrays, strict=True):
+            if not jnp.issubdtype(action.dtype, jnp.integer):  # as one array, a bool would become an integer
+                raise TypeError(f"action of {agent} must be an integer, not of dtype {action.dtype}")
             if action.size != 1:
                 raise ValueError(f"expected one action of {agent}, not shape {action.shape}: put jax.vmap around step")
         return jnp.stack([action.reshape(()) for action in arrays])

@@ -50,8 +50,14 @@ class OpenSpielGame(pyspiel.Game):  # pyright: ignore[reportUntypedBaseClass]  #
 
     _pays = staticmethod(won)
 
-    def __init__(self, env: Env[Any]) -> None:
-        """Raises ValueError for a game of chance."""
+    def __init__(self, env_or_id: Env[Any] | str) -> None:
+        """
+        Args:
+          env_or_id: an env, or the text that `jaxgames.make` takes.
+
+        Raises ValueError for a game of chance and for an `auto_reset` env.
+        """
+        env = registry.as_env(env_or_id)
         game_type = _game_type(f"unregistered_{env.id}", env.id, (env.num_players, env.num_players), {}, True, True)
         super().__init__(game_type, _game_info(env, (-1.0, 1.0), True), {})
         self.env = env

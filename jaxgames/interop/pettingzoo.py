@@ -133,7 +133,7 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
         if self.game.needs_key and (seed is not None or self._key is None):
             chosen = int(np.random.SeedSequence(seed).generate_state(1)[0])
             with jax.default_device(self._host.device):
-                self._key = jax.random.key(chosen)
+                self._key = jax.device_put(jax.random.key(chosen), self._host.device)  # later keys are split there too
         self.board, self.board_info = self._host.init(self._next_key())
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxgames._checks import host_int32
 from jaxgames.env import Env
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_board import tables
@@ -90,19 +91,19 @@ class PublishedLayout:
         published[-1] = mask[-1]
         return published
 
-    def action(self, state: Any, action: Any) -> Any:
+    def action(self, state: Any, action: Any) -> int:
         """Returns the action of the env for a published one.
 
         It is -1, which is illegal, for a place outside of the star and for a wrong `is_jump`.
-        An action that is not an integer is returned as it is.
+
+        Raises TypeError for an action that is not one integer of Python, numpy or JAX.
         """
-        if not isinstance(action, int | np.integer):
-            return action
-        if not 0 <= action < self.num_actions:
+        number = int(host_int32("action", action))
+        if not 0 <= number < self.num_actions:
             return ILLEGAL
-        if action == self.num_actions - 1:
+        if number == self.num_actions - 1:
             return 6 * self._num_cells
-        place, move = divmod(int(action), 12)
+        place, move = divmod(number, 12)
         cell, direction = int(self._maps.cell[place]), move // 2
         fits = cell < self._num_cells and self._hops(state)[cell, direction] == move % 2
         return 6 * cell + direction if fits else ILLEGAL

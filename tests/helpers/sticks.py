@@ -1,11 +1,12 @@
-"""Small games to test with: `Sticks`, `ShortSticks`, which is cut off early, and `LuckySticks`, which has chance.
+"""Small games to test with: `Sticks`, `ShortSticks`, which is cut off at times, and `LuckySticks`, which has chance.
 
 Seats take 1, 2 or 3 sticks in turn; the seat that takes the last one wins.
 
 There are three seats and 7 sticks, unless it is made with other numbers. The winner is paid 1 by each other seat.
 """
 
-from dataclasses import dataclass, replace
+import dataclasses
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import jax
@@ -115,7 +116,7 @@ class ShortSticks(Sticks):
 
     def _step(self, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
         after = super()._step(state, action, key)
-        return replace(after, truncated=after.left == 4)
+        return dataclasses.replace(after, truncated=after.left == 4)
 
 
 @jax.tree_util.register_dataclass

@@ -1,5 +1,7 @@
 """One seat as an environment of Gymnasium: Gymnasium's own checks, ids, seeds, pictures, wrong arguments."""
 
+import copy
+import pickle
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -127,6 +129,20 @@ def test_resets_without_a_seed_give_other_games() -> None:
     assert set(seats) == {0, 1, 2}
     env.reset(seed=0)
     assert seats[1:] == [env.reset()[1]["seat"] for _ in range(30)]
+
+
+def test_copies_and_pickles_play_on_alone(env: SeatEnv) -> None:
+    env.reset(seed=0)
+    action = int(env.action_masks().argmax())
+    copies: list[SeatEnv] = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
+    before = env.render()
+    expected = env.step(action)
+    for each in copies:
+        assert each.render() == before
+        assert repr(each.step(action)) == repr(expected)
+        assert each.render() == env.render() != before
+        assert repr(each.reset(seed=2)) == repr(SeatEnv(BOXES, seat=1).reset(seed=2))
+    assert pickle.loads(pickle.dumps(SeatEnv(BOXES))).reset(seed=0)[1]["seat"] == 0  # before the first reset
 
 
 @pytest.mark.parametrize("action", [0, 7, -1, np.int64(7), np.array(7)])

@@ -12,7 +12,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from jaxgames.interop.gymnasium import SeatEnv, SeatVectorEnv
 from tests.helpers.positions import random_actions
-from tests.helpers.sticks import Sticks
+from tests.helpers.sticks import ShortSticks, Sticks
 
 BOARDS = 4
 
@@ -39,9 +39,12 @@ def assert_same(ours: Any, theirs: Any, name: str = "result") -> None:
         assert ours is theirs, name  # None
 
 
-def compare(ours: SeatVectorEnv, theirs: Any, steps: int) -> int:
-    """Plays both with the same seeds and actions, some of them illegal; returns the number of games that ended."""
-    mode, rng, ended = ours.metadata["autoreset_mode"], np.random.default_rng(0), 0
+def compare(ours: SeatVectorEnv, theirs: Any, steps: int) -> np.ndarray:
+    """Plays both with the same seeds and actions, some of them illegal.
+
+    Returns int[2], the number of games that the rules ended, and of those that a limit cut off.
+    """
+    mode, rng, ended = ours.metadata["autoreset_mode"], np.random.default_rng(0), np.zeros(2, int)
     results = ours.reset(seed=5)
     assert_same(results, theirs.reset(seed=5))
     for step in range(steps):
@@ -50,7 +53,7 @@ def compare(ours: SeatVectorEnv, theirs: Any, steps: int) -> int:
         results = ours.step(actions)
         assert_same(results, theirs.step(actions))
         over = results[2] | results[3]
-        ended += over.sum()
+        ended += results[2].sum(), results[3].sum()
         if mode is AutoresetMode.DISABLED and over.any():
             assert_same(ours.reset(options={"reset_mask": over}), theirs.reset(options={"reset_mask": over.copy()}))
     assert_same(ours.reset(), theirs.reset())  # without a seed, the random numbers continue
@@ -59,8 +62,10 @@ def compare(ours: SeatVectorEnv, theirs: Any, steps: int) -> int:
 
 @pytest.mark.parametrize("mode", AutoresetMode)
 def test_vector_equals_single_environments(mode: AutoresetMode) -> None:
-    theirs = SyncVectorEnv([lambda: SeatEnv(Sticks(), seat="random")] * BOARDS, autoreset_mode=mode)
-    assert compare(vector_env(mode), theirs, steps=15) >= 10
+    """In a game that is cut off at times."""
+    theirs = SyncVectorEnv([lambda: SeatEnv(ShortSticks(), seat="random")] * BOARDS, autoreset_mode=mode)
+    ended = compare(SeatVectorEnv(ShortSticks(), BOARDS, "random", autoreset_mode=mode), theirs, steps=15)
+    assert ended.min() >= 4
 
 
 @pytest.mark.slow
@@ -69,7 +74,7 @@ def test_vector_equals_single_environments(mode: AutoresetMode) -> None:
 @pytest.mark.parametrize("game", ["dots_and_boxes(rows=2, cols=2)", "chinese_checkers(size=1, num_players=2)"])
 def test_vector_equals_single_environments_in_games(game: str, seat: Any, mode: AutoresetMode) -> None:
     theirs = SyncVectorEnv([lambda: SeatEnv(game, seat, "greedy(epsilon=0.5)")] * 8, autoreset_mode=mode)
-    assert compare(SeatVectorEnv(game, 8, seat, "greedy(epsilon=0.5)", mode), theirs, steps=100) >= 50
+    assert compare(SeatVectorEnv(game, 8, seat, "greedy(epsilon=0.5)", mode), theirs, steps=100).sum() >= 50
 
 
 # -- as SyncVectorEnv does it, and how it looks ----------------------------------------------------------------------
@@ -165,6 +170,7 @@ def test_jax_output_has_the_same_values_and_stays_on_the_device(mode: AutoresetM
             np.testing.assert_array_equal(mine, theirs)
         for name in ("action_mask", "seat"):
             np.testing.assert_array_equal(results[4][name], expected[4][name])
+        assert ("final_obs" in results[4]) == (mode is AutoresetMode.SAME_STEP)  # whether or not a game has ended
         if "final_obs" in expected[4]:
             filled = expected[4]["_final_obs"]
             np.testing.assert_array_equal(results[4]["_final_obs"], filled)
@@ -175,6 +181,20 @@ def test_jax_output_has_the_same_values_and_stays_on_the_device(mode: AutoresetM
         if mode is AutoresetMode.DISABLED and (expected[2] | expected[3]).any():
             over = {"reset_mask": expected[2] | expected[3]}
             np.testing.assert_array_equal(on_device.reset(options=over)[0], ours.reset(options=over)[0])
+
+
+def test_jax_output_does_not_look_for_finished_boards() -> None:
+    """With AutoresetMode.DISABLED they do not change and pay 0, where numpy output raises an error."""
+    envs = vector_env(AutoresetMode.DISABLED, seat=0, output="jax")
+    envs.reset(seed=0)
+    first = envs.step(np.array([-1, 0, -1, 0]))
+    over = np.asarray(first[2])
+    assert over.any()
+    assert not over.all()
+    second = envs.step(np.full(BOARDS, -1))
+    assert second[2].all()
+    np.testing.assert_array_equal(second[1], np.where(over, 0, -1))
+    np.testing.assert_array_equal(second[0][over], first[0][over])
 
 
 # -- wrong use -------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import jaxgames
 from jaxgames.interop.gymnax import SeatEnv, register_envs
 from jaxgames.interop.seat_play import against, games_by_id
 from tests.helpers.scripted_agents import Taker
-from tests.helpers.sticks import Sticks
+from tests.helpers.sticks import ShortSticks, Sticks
 
 STICKS = Sticks()
 KEY = jax.random.key(0)
@@ -128,6 +128,15 @@ def test_params_limit_the_steps(env: SeatEnv) -> None:
     np.testing.assert_array_equal(truncated, ~terminated)  # never both
     assert terminated.any()
     assert truncated.any()
+
+
+def test_limit_of_the_game_is_truncation() -> None:
+    cut_off = SeatEnv(ShortSticks(), seat="random")
+    _, _, time, _, _, terminated, truncated, info = jax.device_get(rollout(cut_off, cut_off.default_params))
+    assert not time[truncated].any()  # in the first step of the seat
+    assert (info["final_observation"][truncated][:, :, 0].sum(-1) == 4).all()  # sticks left
+    assert min(truncated.sum(), terminated.sum()) >= BOARDS / 2
+    assert not np.any(truncated & terminated)
 
 
 @pytest.mark.slow  # test_seat_play.py shows the same of the functions behind it

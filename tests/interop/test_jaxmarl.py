@@ -248,7 +248,12 @@ def test_envs_with_the_same_arguments_are_equal() -> None:
         (
             lambda: ENV.step_env(KEY, start_state(), dict.fromkeys(ENV.agents, 0.0)),
             TypeError,
-            "action must be an integer",
+            "agent_0 must be an integer",
+        ),
+        (
+            lambda: ENV.step_env(KEY, start_state(), {"agent_0": True, "agent_1": 0, "agent_2": 0}),
+            TypeError,
+            "action of agent_0 must be an integer, not of dtype bool",
         ),
         (lambda: ENV.get_obs(start(Sticks())), TypeError, "expected a JaxMARLState, not SticksState"),
     ],

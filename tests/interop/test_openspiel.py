@@ -114,6 +114,14 @@ def test_game_states_its_size_and_returns() -> None:
     assert game.get_type().utility == pyspiel.GameType.Utility.ZERO_SUM
 
 
+def test_game_is_made_of_an_env_or_its_text() -> None:
+    assert OpenSpielGame("dots_and_boxes(rows=1, cols=2)").env == jaxgames.make("dots_and_boxes(rows=1, cols=2)")
+    with pytest.raises(TypeError, match="expected an env or a text"):
+        OpenSpielGame(3)  # pyright: ignore[reportArgumentType]  # the error is what is tested
+    with pytest.raises(ValueError, match="without auto_reset"):
+        OpenSpielGame(jaxgames.auto_reset(Sticks()))
+
+
 def test_game_without_a_name_refuses_to_be_pickled() -> None:
     game = OpenSpielGame(Sticks())
     for unnamed in (game, game.new_initial_state()):

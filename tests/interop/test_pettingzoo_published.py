@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete
@@ -161,6 +162,23 @@ def test_number_with_the_wrong_kind_of_move_ends_the_game() -> None:
         zoo.step(number + change)
         assert any(zoo.terminations.values()) == (change == 1)
     assert zoo.rewards["player_0"] == pytest.approx(0.001)
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.array, jnp.int32])
+def test_published_number_of_any_integer_type_is_the_same_action(kind: Any) -> None:
+    zoo = raw_env(SMALL, spaces="published")
+    zoo.reset()
+    zoo.step(kind(zoo.observe("player_0")["action_mask"].argmax()))
+    assert zoo.agent_selection == "player_1"  # of the env's own numbers it would be an illegal one
+    assert not any(zoo.terminations.values())
+
+
+@pytest.mark.parametrize("action", [True, 1.0, None, np.array([1])])
+def test_published_action_is_refused_unless_it_is_one_integer(action: Any) -> None:
+    zoo = raw_env(SMALL, spaces="published")
+    zoo.reset()
+    with pytest.raises(TypeError, match="action must be one integer"):
+        zoo.step(action)
 
 
 @pytest.mark.slow

@@ -130,7 +130,7 @@ def test_mask_of_a_finished_board_is_all_true_and_that_of_a_live_one_is_the_game
 
 def test_step_of_a_finished_board_changes_nothing_and_pays_nothing() -> None:
     """Whatever the action; also at the end by the rules, where the last step paid."""
-    for env in (ENV, SEATS):
+    for env in (ENV, KEEP, SEATS):
         end = finished(env)
         for action in (0, -1, env.num_actions):
             after = step(env, end, action)
