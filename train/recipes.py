@@ -3,7 +3,8 @@
 The network depends on the game. If the board is a grid, `channels` puts 3 x 3 convolutions before the dense layers.
 Otherwise there are only dense layers. AlphaZero has residual dense layers for all of these boards: a search evaluates
 many positions per step, and convolutions would take most of its time on a CPU. A game without an entry trains with the
-defaults of the learner's `Config`. docs/training/ppo.md and docs/training/alphazero.md show the results of each entry and their cost.
+defaults of the learner's `Config`. docs/training/ppo.md and docs/training/alphazero.md show the results of each
+entry and their cost.
 """
 
 from typing import Any
