@@ -12,16 +12,19 @@ A step is one submove of the seat and all submoves of the opponents that follow 
 paid in between. A seat that moves again within its turn gets its next board at once. Truncation stays apart from
 termination.
 
-`SeatEnv` is one board on the CPU. `SeatVectorEnv` is many boards in one compiled program, on JAX's default device.
+`SeatEnv` is one board on the CPU, against any agent. `SeatVectorEnv` is many boards in one compiled program on JAX's
+default device, against an agent that runs on the device.
+
 Importing this module registers the ids of all games, such as `jaxgames/DotsAndBoxes-v0`. It needs Gymnasium:
 `pip install "jaxgames[gymnasium]"`.
 """
 
+import functools
 import importlib.util
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import render
@@ -31,7 +34,8 @@ from jaxgames.env import Env
 from jaxgames.host import host
 from jaxgames.interop.gymnasium_parts import draw_words, gym, key_of, spaces_of
 from jaxgames.interop.gymnasium_vector import SeatVectorEnv as SeatVectorEnv
-from jaxgames.interop.seat_play import Episode, Seat, SeatPlay, advance, against, begin, game_of, games_by_id
+from jaxgames.interop.seat_play import Episode, Seat, SeatPlay, advance, begin, game_of, games_by_id
+from jaxgames.interop.seat_play_host import HostSeatPlay, against_any
 
 HAS_PIXELS = all(importlib.util.find_spec(package) for package in ("resvg_py", "PIL"))  # the extra `render`
 RENDER_MODES = ["ansi", "rgb_array"] if HAS_PIXELS else ["ansi"]
@@ -71,7 +75,8 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         Args:
           env_or_id: a game, or its text for `jaxgames.make`.
           seat: from 0 to num_players - 1, or "random": drawn at every reset.
-          opponent: the agent of all other seats, or its text for `jaxgames.agents.make`. It must run on the device.
+          opponent: the agent of all other seats, or its text for `jaxgames.agents.make`. One that runs on the
+            host plays its moves one by one, in Python.
           render_mode: "ansi" for the position in notation, "rgb_array" for a picture (extra `render`), or None.
           **parameters: of the game, if `env_or_id` is a text.
 
@@ -85,7 +90,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         self.metadata = self.metadata | {"render_modes": render_modes}
         self.observation_space, self.action_space = spaces_of(self.game)
         self._device = host(self.game).device
-        self._play = jax.device_put(against(self.game, seat, opponent), self._device)
+        self._play = jax.device_put(against_any(self.game, seat, opponent), self._device)
         self._episode: Episode | None = None
         self._mask: Any = None  # bool[num_actions], of the last call
 
@@ -99,7 +104,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         Returns:
           the observation and info.
 
-        Raises ValueError for options.
+        Raises ValueError for options, and if an opponent on the host does not return one integer.
         """
         if options:
             raise ValueError(f"reset takes no options, not {', '.join(map(repr, options))}")
@@ -108,7 +113,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
             key = self._episode.key
         else:
             with jax.default_device(self._device):
-                key = _key(draw_words(self.np_random))
+                key = jax.device_put(_key(draw_words(self.np_random)), self._device)  # later keys are split there too
         self._episode, seen = _new_game(self._play, key)
         return self._shown(jax.device_get(seen))
 
@@ -121,7 +126,8 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         Returns:
           observation, reward, terminated, truncated and info.
 
-        Raises TypeError for an action that is not an integer, ResetNeeded before the first reset.
+        Raises TypeError for an action that is not an integer, ResetNeeded before the first reset, ValueError if an
+        opponent on the host does not return one integer.
         """
         self._episode, seen = _step(self._play, self._started(), host_int32("action", action))
         seen = jax.device_get(seen)
@@ -180,20 +186,34 @@ class Seen(NamedTuple):
 
 _key = jax.jit(key_of)
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-@jax.jit
+
+def _jit_on_device(function: Callable[P, R]) -> Callable[P, R]:
+    """Returns the function of a `SeatPlay` and other arguments, compiled, but as it is for a `HostSeatPlay`."""
+    compiled = jax.jit(function)
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        return (function if isinstance(args[0], HostSeatPlay) else compiled)(*args, **kwargs)
+
+    return call
+
+
+@_jit_on_device
 def _new_game(play: SeatPlay, key: jax.Array) -> tuple[Episode, Seen]:
     """Returns a game that begins."""
-    return _seen(play, begin(play, key), jnp.float32(0))
+    return _seen(play, begin(play, key), np.float32(0))
 
 
-@jax.jit
-def _step(play: SeatPlay, episode: Episode, action: jax.Array) -> tuple[Episode, Seen]:
+@_jit_on_device
+def _step(play: SeatPlay, episode: Episode, action: Any) -> tuple[Episode, Seen]:
     """Returns the game after a step of the seat."""
     return _seen(play, *advance(play, episode, action))
 
 
-def _seen(play: SeatPlay, episode: Episode, reward: jax.Array) -> tuple[Episode, Seen]:
+def _seen(play: SeatPlay, episode: Episode, reward: Any) -> tuple[Episode, Seen]:
     return episode, Seen(*play.view(episode.state), reward)
 
 
