@@ -151,7 +151,7 @@ def _play_one_by_one(
     for number in range(len(seats)):
         turn, actions = _first_turn(games, key, number), list[int]()
         while (mover := int(turn.mover)) >= 0:
-            action = _act(agents[seats[number, mover]], turn.act_key, turn.game.boards)
+            action = act_on_one_board(agents[seats[number, mover]], turn.act_key, turn.game.boards)
             actions.append(int(action[0]))
             turn = _next_turn(env, turn, action)
         games = _with_game_at(games, turn.game, number)
@@ -161,8 +161,11 @@ def _play_one_by_one(
     return games
 
 
-def _act(agent: Agent, key: jax.Array, boards: State) -> np.ndarray:
-    """Returns the agent's action on one board, int32[1]; `boards` has a leading axis of 1."""
+def act_on_one_board(agent: Agent, key: jax.Array, boards: State) -> np.ndarray:
+    """Returns the action of any agent on one board, int32[1]; `boards` has a leading axis of 1.
+
+    Raises ValueError if the agent does not return one integer.
+    """
     action = np.asarray(_act_on_device(agent, key, boards) if agent.on_device else agent.act(key, boards))
     if action.shape != (1,) or not np.issubdtype(action.dtype, np.integer):
         raise ValueError(

@@ -12,12 +12,16 @@ A step is one submove of the seat and all submoves of the opponents that follow 
 submoves paid the seat. A seat that moves again within its turn gets its next board at once. Truncation stays apart from
 termination.
 
-`SeatEnv` is one board on the CPU. `SeatVectorEnv` is many boards in one compiled program, on JAX's default device.
+`SeatEnv` is one board on the CPU, against any agent. `SeatVectorEnv` is many boards in one compiled program on JAX's
+default device, against an agent that runs on the device.
+
 Importing this module registers the ids of all games, such as `jaxgames/DotsAndBoxes-v0`. It needs Gymnasium:
 `pip install "jaxgames[gymnasium]"`.
 """
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import jax
 import numpy as np
@@ -29,16 +33,8 @@ from jaxgames.env import Env
 from jaxgames.host import host
 from jaxgames.interop.gymnasium_parts import draw_words, gym, key_of, spaces_of
 from jaxgames.interop.gymnasium_vector import SeatVectorEnv as SeatVectorEnv
-from jaxgames.interop.seat_play import (
-    Episode,
-    Seat,
-    SeatInfo,
-    SeatPlay,
-    against,
-    games_by_id,
-    reset_episode,
-    step_episode,
-)
+from jaxgames.interop.seat_play import Episode, Seat, SeatInfo, SeatPlay, games_by_id, reset_episode, step_episode
+from jaxgames.interop.seat_play_host import HostSeatPlay, against_any
 from jaxgames.registry import as_env
 
 Info = dict[str, Any]
@@ -77,7 +73,8 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         Args:
           env_or_id: a game, or its text for `jaxgames.make`.
           seat: from 0 to num_players - 1, or "random": drawn at every reset.
-          opponent: the agent of all other seats, or its text for `jaxgames.agents.make`. It must run on the device.
+          opponent: the agent of all other seats, or its text for `jaxgames.agents.make`. One that runs on the
+            host plays its moves one by one, in Python.
           render_mode: "ansi" for the position in notation, "rgb_array" for a picture (extra `render`), or None.
           **parameters: of the game, if `env_or_id` is a text.
 
@@ -91,7 +88,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         self.metadata = self.metadata | {"render_modes": render_modes}
         self.observation_space, self.action_space = spaces_of(self.game)
         self._device = host(self.game).device
-        self._play = jax.device_put(against(self.game, seat, opponent), self._device)
+        self._play = jax.device_put(against_any(self.game, seat, opponent), self._device)
         self._episode: Episode | None = None
         self._mask: Any = None  # bool[num_actions], of the last call
 
@@ -105,7 +102,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         Returns:
           the observation and info.
 
-        Raises ValueError for options.
+        Raises ValueError for options, and if an opponent on the host does not return one integer.
         """
         if options:
             raise ValueError(f"reset takes no options, not {', '.join(map(repr, options))}")
@@ -114,7 +111,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
             key = self._episode.key
         else:
             with jax.default_device(self._device):
-                key = _key(draw_words(self.np_random))
+                key = jax.device_put(_key(draw_words(self.np_random)), self._device)  # later keys are split there too
         self._episode, seat_info = _new_game(self._play, key)
         return self._observation_and_info(jax.device_get(seat_info))
 
@@ -127,7 +124,8 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         Returns:
           observation, reward, terminated, truncated and info.
 
-        Raises TypeError for an action that is not an integer, ResetNeeded before the first reset.
+        Raises TypeError for an action that is not an integer, ResetNeeded before the first reset, ValueError if an
+        opponent on the host does not return one integer.
         """
         self._episode, *results = _step(self._play, self._started(), host_int32("action", action))
         seat_info, reward = jax.device_get(results)
@@ -173,16 +171,30 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
 
 _key = jax.jit(key_of)
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-@jax.jit
+
+def _jit_on_device(function: Callable[P, R]) -> Callable[P, R]:
+    """Returns the function of a `SeatPlay` and other arguments, compiled, but as it is for a `HostSeatPlay`."""
+    compiled = jax.jit(function)
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        return (function if isinstance(args[0], HostSeatPlay) else compiled)(*args, **kwargs)
+
+    return call
+
+
+@_jit_on_device
 def _new_game(play: SeatPlay, key: jax.Array) -> tuple[Episode, SeatInfo]:
     """Returns a new game and its public values."""
     episode = reset_episode(play, key)
     return episode, play.look(episode.state)
 
 
-@jax.jit
-def _step(play: SeatPlay, episode: Episode, action: jax.Array) -> tuple[Episode, SeatInfo, jax.Array]:
+@_jit_on_device
+def _step(play: SeatPlay, episode: Episode, action: Any) -> tuple[Episode, SeatInfo, Any]:
     """Returns the game after a step of the seat, its public values and the reward."""
     episode, reward = step_episode(play, episode, action)
     return episode, play.look(episode.state), reward

@@ -67,7 +67,8 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
           env_or_id: a game, or its text for `jaxgames.make`.
           num_envs: number of boards.
           seat: the seat that is played, or "random": drawn for every game.
-          opponent: the agent of all other seats, or its text. It must run on the device.
+          opponent: the agent of all other seats, or its text. It must run on the device;
+            `SeatEnv` takes any agent.
           autoreset_mode: when finished boards restart, as an `AutoresetMode` or as its value.
           output: "numpy", or "jax" for arrays that stay on the device.
           **parameters: of the game, if `env_or_id` is a text.

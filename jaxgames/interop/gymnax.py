@@ -81,7 +81,8 @@ class SeatEnv(environment.Environment[Any, Any]):
         Args:
           env_or_id: a game, or its text for `jaxgames.make`.
           seat: from 0 to num_players - 1, or "random": drawn at every reset.
-          opponent: the agent of all other seats, or its text for `jaxgames.agents.make`. It must run on the device.
+          opponent: the agent of all other seats, or its text for `jaxgames.agents.make`. It must run on the device;
+            `jaxgames.interop.gymnasium.SeatEnv` takes any agent.
           **parameters: of the game, if `env_or_id` is a text.
 
         Raises TypeError and ValueError for wrong arguments, with what is allowed.

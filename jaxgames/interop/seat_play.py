@@ -142,6 +142,21 @@ def against(env: Env[Any], seat: Seat, opponent: str | Agent) -> SeatPlay:
         agent that runs on the host.
       ParameterTypeError: (a ParameterError and a TypeError) for an opponent that is neither a text nor an agent.
     """
+    number, agent = checked_seat_and_opponent(env, seat, opponent)
+    if not agent.on_device:
+        raise ParameterError(
+            f"the opponent {agent} runs on the host, and this env plays its opponents on the device: choose one with "
+            "on_device = True, such as 'random' or 'greedy', or play one board with "
+            "jaxgames.interop.gymnasium.SeatEnv, which takes any agent"
+        )
+    return SeatPlay(env, number, agent)
+
+
+def checked_seat_and_opponent(env: Env[Any], seat: Seat, opponent: str | Agent) -> tuple[np.int32, Agent]:
+    """Returns the number of the seat, which can be RANDOM_SEAT, and the agent.
+
+    Raises what `against` raises, but takes an agent on the host.
+    """
     if seat == "random":
         number = RANDOM_SEAT
     else:
@@ -153,13 +168,7 @@ def against(env: Env[Any], seat: Seat, opponent: str | Agent) -> SeatPlay:
             "opponent must be an agent of jaxgames.agents or its text, such as 'random' or 'greedy(epsilon=0.1)', "
             f"not {opponent!r}"
         )
-    if not agent.on_device:
-        raise ParameterError(
-            f"the opponent {agent} runs on the host, and this env plays its opponents on the device: choose one with "
-            "on_device = True, such as 'random' or 'greedy', or play against it with jaxgames.arena.play or the "
-            "PettingZoo adapter"
-        )
-    return SeatPlay(env, np.int32(number), agent)
+    return np.int32(number), agent
 
 
 def games_by_id() -> dict[str, str]:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 
 @jax.tree_util.register_dataclass
@@ -31,6 +32,17 @@ class Preferring:
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         mask = jax.vmap(self.env.legal_action_mask)(states)
         return jnp.where(mask, self.preference, -jnp.inf).argmax(-1)
+
+
+@dataclass(frozen=True)
+class TakerOnHost:
+    """Takes `sticks` of the game of sticks, or all that are left where these are fewer. It cannot be traced."""
+
+    on_device: ClassVar[bool] = False
+    sticks: float
+
+    def act(self, key: jax.Array, states: Any) -> Any:
+        return np.minimum(self.sticks, np.asarray(states.left)) - 1
 
 
 @dataclass(frozen=True)

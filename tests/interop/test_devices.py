@@ -16,6 +16,7 @@ jax.config.update("jax_default_device", second)
 from jaxgames.interop.gymnasium import SeatEnv
 from jaxgames.interop.openspiel import OpenSpielGame
 from jaxgames.interop.pettingzoo import raw_env
+from tests.helpers.scripted_agents import TakerOnHost
 from tests.helpers.sticks import LuckySticks, Sticks
 
 def on(tree):
@@ -28,13 +29,14 @@ assert on((zoo.board, vars(zoo)["_key"])) == {first}
 state = OpenSpielGame(Sticks()).new_initial_state()
 state.apply_action(0)
 assert on(state.position.board) == {first}
-env = SeatEnv(Sticks())
-env.reset(seed=0)
-for each in (env, copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
-    each.step(0)
-    assert on(vars(each)["_episode"]) == {first}
-    each.reset(seed=1)
-    assert on(vars(each)["_episode"]) == {first}
+for opponent in ("random", TakerOnHost(1)):
+    env = SeatEnv(LuckySticks(), seat="random", opponent=opponent)
+    env.reset(seed=0)
+    for each in (env, copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        each.step(0)
+        assert on((vars(each)["_episode"].key, vars(each)["_episode"].state.board)) == {first}
+        each.reset(seed=1)
+        assert on((vars(each)["_episode"].key, vars(each)["_episode"].state.board)) == {first}
 """
 
 

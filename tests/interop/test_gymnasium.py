@@ -13,12 +13,15 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import RecordEpisodeStatistics
 
 import jaxgames
+from jaxgames import agents
 from jaxgames.interop.gymnasium import SeatEnv, SeatVectorEnv, register_envs
 from jaxgames.interop.seat_play import games_by_id
 from tests.helpers.positions import random_actions
+from tests.helpers.scripted_agents import TakerOnHost
 from tests.helpers.sticks import Sticks
 
 BOXES = "dots_and_boxes(rows=1, cols=2)"
+STICKS = Sticks()
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +64,11 @@ def check_without_warning(env: gym.Env[Any, Any]) -> None:
 @pytest.mark.parametrize("seat", [0, 1])
 def test_checks_of_gymnasium_pass_without_a_warning(seat: int) -> None:
     check_without_warning(gym.make("jaxgames/DotsAndBoxes-v0", seat=seat, rows=1, cols=2))
+
+
+def test_checks_of_gymnasium_pass_against_an_agent_on_the_host() -> None:
+    opponent = "openspiel(simulations=4)"
+    check_without_warning(gym.make("jaxgames/DotsAndBoxes-v0", seat=1, opponent=opponent, rows=1, cols=2))
 
 
 GAMES_AND_LAST_SEATS = {
@@ -143,6 +151,18 @@ def test_copies_and_pickles_play_on_alone(env: SeatEnv) -> None:
         assert each.render() == env.render() != before
         assert repr(each.reset(seed=2)) == repr(SeatEnv(BOXES, seat=1).reset(seed=2))
     assert pickle.loads(pickle.dumps(SeatEnv(BOXES))).reset(seed=0)[1]["seat"] == 0  # before the first reset
+
+
+def test_copies_and_pickles_play_on_alone_against_an_agent_on_the_host() -> None:
+    """The agent has an array, but it is no pytree of arrays."""
+    opponent = agents.with_epsilon(STICKS, TakerOnHost(1), 0.5)
+    env = SeatEnv(STICKS, seat="random", opponent=opponent)
+    _, info = env.reset(seed=2)
+    action = int(np.flatnonzero(info["action_mask"])[0])
+    copies: list[SeatEnv] = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
+    expected = env.step(action), env.reset(), play_game(env, seed=3)
+    for each in copies:
+        assert repr((each.step(action), each.reset(), play_game(each, seed=3))) == repr(expected)
 
 
 @pytest.mark.parametrize("action", [0, 7, -1, np.int64(7), np.array(7)])

@@ -15,7 +15,7 @@ from gymnax.wrappers.compat import LegacyStepAPIWrapper
 import jaxgames
 from jaxgames.interop.gymnax import SeatEnv, register_envs
 from jaxgames.interop.seat_play import against, games_by_id
-from tests.helpers.scripted_agents import Taker
+from tests.helpers.scripted_agents import OnHost, Taker
 from tests.helpers.sticks import ShortSticks, Sticks
 
 STICKS = Sticks()
@@ -191,7 +191,7 @@ def test_wrappers_of_gymnax_work(env: SeatEnv) -> None:
     [
         ({"env_or_id": 3}, TypeError, "expected an env or a text"),
         ({"env_or_id": STICKS, "seat": 3}, ValueError, "seat must be an integer from 0 to 2, or 'random'"),
-        ({"env_or_id": STICKS, "opponent": 2}, TypeError, "opponent must be an agent"),
+        ({"env_or_id": STICKS, "opponent": OnHost(STICKS)}, ValueError, "gymnasium.SeatEnv, which takes any agent"),
         ({"env_or_id": STICKS, "sticks": 3}, TypeError, "sticks: parameters go with a text"),
     ],
 )

@@ -178,7 +178,7 @@ def test_seats_and_arrays_of_opponents_share_one_program() -> None:
         ("first", "random", TypeError, "or 'random', not 'first'"),
         (0, "nobody", ValueError, "unknown agent 'nobody'; the agents are"),
         (0, 7, TypeError, "opponent must be an agent of jaxgames.agents or its text"),
-        (0, OnHost(STICKS), ValueError, "runs on the host.*choose one with on_device = True"),
+        (0, OnHost(STICKS), ValueError, "runs on the host.*on_device = True.*gymnasium.SeatEnv, which takes any"),
     ],
 )
 def test_wrong_seat_or_opponent_is_refused(seat: Any, opponent: Any, error: type[Exception], message: str) -> None:
