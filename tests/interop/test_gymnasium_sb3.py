@@ -66,7 +66,11 @@ def test_action_masker_and_vec_env_find_the_masks(maskable_ppo: Any) -> None:
 
     with pytest.warns(UserWarning, match="image"):  # a board has three axes too
         check_env(SeatEnv(BOXES))
-    masker: Any = ActionMasker(SeatEnv(BOXES), lambda env: env.action_masks())
+
+    def masks_of(env: Any) -> Any:
+        return env.action_masks()
+
+    masker: Any = ActionMasker(SeatEnv(BOXES), masks_of)
     vec_env = DummyVecEnv([lambda: masker, lambda: SeatEnv(BOXES, seat=1)])
     vec_env.reset()
     assert is_masking_supported(vec_env)
