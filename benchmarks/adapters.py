@@ -291,7 +291,7 @@ class Arguments(harness.BenchmarkArguments):
     seconds: float = 2.0
     """Length of a turn."""
     async_dispatch: bool = True
-    """Whether programs for a CPU run in a thread of their own, as is usual in JAX."""
+    """JAX's default: programs for a CPU run in a thread of their own. False runs them in the thread that calls them."""
     published: Path | None = None
     """A checkout of the published environment."""
 

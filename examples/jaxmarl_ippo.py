@@ -39,7 +39,7 @@ class Arguments:
 
 
 class Batch(NamedTuple):
-    """What the agents saw and did, [num_steps, agents x boards, ...]."""
+    """The steps of a rollout, as the update needs them; every array is [num_steps, agents x boards, ...]."""
 
     seen: Any  # observations and masks
     action: jax.Array

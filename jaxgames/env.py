@@ -125,7 +125,7 @@ class Env(abc.ABC, Generic[S]):
 
     @property
     def terminal_rewards(self) -> bool:
-        """Whether a game pays only with its last step. Override it where that is so; False is always allowed."""
+        """True if only the last step of a game pays. Such a game overrides it; False is always allowed."""
         return False
 
     @property

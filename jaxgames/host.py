@@ -42,7 +42,7 @@ class BoardInfo(NamedTuple):
 
     @property
     def over(self) -> bool:
-        """Whether the game is finished."""
+        """True if the game is finished: terminated or truncated."""
         return self.terminated or self.truncated
 
 

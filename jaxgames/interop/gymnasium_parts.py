@@ -1,4 +1,4 @@
-"""What one board and a batch of boards have in common as environments of Gymnasium: spaces, seeds, actions."""
+"""Spaces, seeds and actions, shared by the Gymnasium environments of one board and of many."""
 
 from typing import Any
 

@@ -247,7 +247,7 @@ class Boards:
 
 
 class Rows(NamedTuple):
-    """What the seats see, one row per board."""
+    """Observations, masks and flags of the seats; every array has one row per board."""
 
     observations: jax.Array  # int8[num_envs, *observation_shape]
     infos: Infos  # name: array [num_envs, ...], 0 in rows that are not filled
@@ -255,7 +255,7 @@ class Rows(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What a step returns."""
+    """The result of a step."""
 
     rows: Rows
     rewards: jax.Array  # float32[num_envs]

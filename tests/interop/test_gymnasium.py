@@ -39,7 +39,7 @@ def ids() -> Iterator[None]:
 
 
 def play_game(env: Any, seed: int) -> list[Any]:
-    """What a random game returns, step by step."""
+    """Returns the results of the steps of a random game."""
     rng = np.random.default_rng(seed)
     observation, info = env.reset(seed=seed)
     steps: list[Any] = [(observation, info)]

@@ -56,7 +56,7 @@ def played(env: SeatEnv) -> Any:
 
 
 def check_base_api(env: Any, params: Any, steps: int) -> None:
-    """What gymnax tests for each of its environments: shapes, spaces and names along random play."""
+    """Repeats the tests that gymnax has for each of its environments: shapes, spaces and names along random play."""
     reset_key, *keys = jax.random.split(KEY, steps + 1)
     observation, state = env.reset(reset_key, params)
     actions = env.action_space(params)

@@ -38,7 +38,7 @@ def start_state() -> JaxMARLState:
 
 
 def after(*actions: int, state: JaxMARLState | None = None) -> tuple[Any, JaxMARLState, Any, Any, Any]:
-    """What `step_env` returns after the movers' actions; the others do nothing."""
+    """Returns the result of `step_env` if the movers play these actions and all others do nothing."""
     result: Any = (None, state or start_state())
     for action in actions:
         mover = int(result[1].board.current_player)
