@@ -1,5 +1,6 @@
 """MaskablePPO of sb3-contrib learns a game through `SeatEnv`, which finds the legal actions in `action_masks`."""
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -59,20 +60,20 @@ def test_maskable_ppo_learns_to_beat_random_play(maskable_ppo: Any) -> None:
 
 
 def test_action_masker_and_vec_env_find_the_masks(maskable_ppo: Any) -> None:
-    from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
-    from sb3_contrib.common.wrappers import ActionMasker
-    from stable_baselines3.common.env_checker import check_env
-    from stable_baselines3.common.vec_env import DummyVecEnv
+    masks: Any = importlib.import_module("sb3_contrib.common.maskable.utils")
+    wrappers: Any = importlib.import_module("sb3_contrib.common.wrappers")
+    checker: Any = importlib.import_module("stable_baselines3.common.env_checker")
+    vec_envs: Any = importlib.import_module("stable_baselines3.common.vec_env")
 
     with pytest.warns(UserWarning, match="image"):  # a board has three axes too
-        check_env(SeatEnv(BOXES))
+        checker.check_env(SeatEnv(BOXES))
 
     def masks_of(env: Any) -> Any:
         return env.action_masks()
 
-    masker: Any = ActionMasker(SeatEnv(BOXES), masks_of)
-    vec_env = DummyVecEnv([lambda: masker, lambda: SeatEnv(BOXES, seat=1)])
+    masker = wrappers.ActionMasker(SeatEnv(BOXES), masks_of)
+    vec_env = vec_envs.DummyVecEnv([lambda: masker, lambda: SeatEnv(BOXES, seat=1)])
     vec_env.reset()
-    assert is_masking_supported(vec_env)
-    assert get_action_masks(vec_env).sum(-1).tolist() == [12, 11]  # one edge is drawn on the second board
+    assert masks.is_masking_supported(vec_env)
+    assert masks.get_action_masks(vec_env).sum(-1).tolist() == [12, 11]  # one edge is drawn on the second board
     maskable_ppo("MlpPolicy", vec_env, n_steps=32, batch_size=32, seed=0, device="cpu").learn(64)
