@@ -27,7 +27,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames import Env
-from jaxgames._checks import ParameterError, check_int
+from jaxgames._checks import ParameterError, check_choice, check_int
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.wrappers import Wrapper
 from train.models.layers import MAX_SIZE, Network, orthogonal, small
@@ -57,7 +57,7 @@ class GraphEncoder(nn.Module):
         parities = jnp.stack([open_edges.sum((1, 2)) % 2, open_boxes.sum((1, 2)) % 2], axis=1)
 
         edges = jnp.zeros((*open_edges.shape[:2], self.width))
-        boxes = self._dense()(jax.nn.one_hot(counts[..., 0], EDGES_OF_A_BOX)) * open_boxes
+        boxes = self._dense()(jax.nn.one_hot(counts[..., 0].astype(jnp.int32), EDGES_OF_A_BOX)) * open_boxes
         board = self._dense()(parities.astype(jnp.float32))
         num_open = jnp.maximum(open_boxes.sum(1), 1)
         shared = Round(self.width) if self.tied else None
@@ -135,7 +135,7 @@ class GraphHeads(nn.Module):
 
         num_open = (owner == 0).sum(1)
         boxes = nn.LayerNorm()(boxes) * (owner == 0)[..., None]
-        pooled = [boxes.sum(1) / jnp.maximum(num_open, 1)[:, None], boxes.max(1), board]
+        pooled = [boxes.sum(1) / jnp.maximum(num_open, 1)[:, None], nn.relu(boxes).max(1), board]
         hidden = nn.relu(FlatDense(width)(jnp.concatenate(pooled, axis=1)))
         to_go = num_open * jnp.tanh(nn.Dense(1, kernel_init=small())(hidden)[:, 0])
         return logits, self._value(to_go, owner.sum(1), hidden)
@@ -196,4 +196,5 @@ def graph(env: Env[Any], rounds: int | None = 6, width: int = 64, tied: bool = F
             "use graph(rounds=None, tied=True), or graph(rounds=6)"
         )
     check_int("width", width, 1, MAX_SIZE)
+    check_choice("tied", tied, (False, True))
     return Network(GraphEncoder(width, rounds, tied), GraphHeads(board), any_board=True)
