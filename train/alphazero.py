@@ -24,6 +24,7 @@ import optax
 import jaxgames
 from jaxgames.agents import Agent, with_epsilon
 from jaxgames.mcts.config import Policy as SearchPolicy
+from jaxgames.mcts.config import Seats
 from train import agents
 from train.alphazero_config import TRACED_SETTINGS, Config, config_for
 from train.alphazero_rollout import (
@@ -96,6 +97,7 @@ class AlphaZero:
         top: int | None = None,
         simulations: int | None = None,
         search: SearchPolicy | None = None,
+        seats: Seats | None = None,
     ) -> Agent:
         """Returns the agent with these parameters; see `Learner.agent`.
 
@@ -106,6 +108,7 @@ class AlphaZero:
           top: the number of most probable legal actions that are sampled from; None for all.
           simulations: of the search; 0 plays with the network alone, None is `evaluation_simulations` of the settings.
           search: its rule; None is that of the settings.
+          seats: how seats choose in its tree; None is that of the settings.
         """
         c = self.config
         temperature = c.temperature if temperature is None else temperature
@@ -113,7 +116,7 @@ class AlphaZero:
         if simulations == 0:
             agent = NetworkAgent(params, self.env, self.policy, temperature, top)
         else:
-            config = c.search_without_noise(simulations, search)
+            config = c.search_without_noise(simulations, search, seats)
             agent = SearchAgent(params, self.env, self.policy, config, temperature, top)
         return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
 

@@ -137,25 +137,28 @@ class Config:
         noise = {"gumbel_scale": self.gumbel_scale}
         if self.search == "puct":
             noise = {"dirichlet_fraction": self.dirichlet_fraction, "dirichlet_alpha": self.dirichlet_alpha}
-        return self._search(self.simulations, self.search, **noise)
+        return self._search(self.simulations, self.search, self.seats, **noise)
 
-    def search_without_noise(self, simulations: int, search: SearchPolicy | None = None) -> SearchConfig:
+    def search_without_noise(
+        self, simulations: int, search: SearchPolicy | None = None, seats: Seats | None = None
+    ) -> SearchConfig:
         """Returns a search for play after training.
 
         Args:
           simulations: at least 1.
           search: its rule; None for that of self-play.
+          seats: how seats choose in its tree; None for that of self-play.
         """
-        return self._search(simulations, search or self.search)
+        return self._search(simulations, search or self.search, seats or self.seats)
 
-    def _search(self, simulations: int, search: SearchPolicy, **noise: float) -> SearchConfig:
+    def _search(self, simulations: int, search: SearchPolicy, seats: Seats, **noise: float) -> SearchConfig:
         return SearchConfig(
             simulations=simulations,
             policy=search,
             slots=self.slots,
             max_considered=self.max_considered,
             gamma=self.gamma,
-            seats=self.seats,
+            seats=seats,
             **noise,
         )
 
