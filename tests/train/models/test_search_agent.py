@@ -189,6 +189,8 @@ def test_run_of_alphazero_plays_by_its_settings() -> None:
     default: Any = learner.agent(params)
     assert (default.config.simulations, default.config.policy, default.config.gamma) == (4, "puct", 0.5)
     assert default.temperature is None
-    other: Any = learner.agent(params, simulations=8, search="gumbel", epsilon=0.1)
+    assert default.config.seats == "paranoid"
+    other: Any = learner.agent(params, simulations=8, search="gumbel", seats="max_n", epsilon=0.1)
     assert (other.agent.config.simulations, other.agent.config.policy) == (8, "gumbel")
+    assert other.agent.config.seats == "max_n"
     assert isinstance(learner.agent(params, simulations=0), NetworkAgent)
