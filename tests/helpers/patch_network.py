@@ -36,7 +36,8 @@ class PatchHeads(nn.Module):
 
     @nn.compact
     def __call__(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
-        of_places = nn.Dense(1)(features).reshape(features.shape[0], -1)
+        # Without a bias: it would change no probability, so its gradient would be nothing but rounding errors.
+        of_places = nn.Dense(1, use_bias=False)(features).reshape(features.shape[0], -1)
         return of_places[:, np.array(self.cell)], jnp.tanh(nn.Dense(1)(features.mean((1, 2))))[:, 0]
 
 
