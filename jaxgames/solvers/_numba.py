@@ -1,13 +1,14 @@
 """Functions that numba compiles where it is installed (the extra `numba`), and plain Python runs elsewhere.
 
-    @compiled
-    def function(...): ...
+@compiled
+def function(...): ...
 
-    function(...)           compiled, if HAS_NUMBA
-    plain(function)(...)    the same source in plain Python
+function(...)           compiled, if HAS_NUMBA
+plain(function)(...)    the same source in plain Python
 """
 
 import functools
+import importlib
 import importlib.util
 import types
 from collections.abc import Callable
@@ -28,8 +29,7 @@ def compiled(function: F) -> F:
     """
     if not HAS_NUMBA:
         return function
-    import numba
-
+    numba: Any = importlib.import_module("numba")
     try:
         dispatcher = numba.njit(function, cache=True)
     except RuntimeError:  # no folder for the cache

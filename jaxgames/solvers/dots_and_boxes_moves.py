@@ -29,6 +29,7 @@ Sources: Berlekamp, The Dots and Boxes Game, 2000; Barker and Korf, Solving Dots
 interchangeable edges of a corner, edges from the centre outwards).
 """
 
+import itertools
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 
@@ -108,7 +109,7 @@ def make_board(
     key_of = keys_of_edges(permutations)
     before = [-1] * len(boxes_of)
     for edges in classes.values():
-        for first, second in zip(edges, edges[1:], strict=False):
+        for first, second in itertools.pairwise(edges):
             before[second] = first
     order = sorted(range(len(boxes_of)), key=lambda edge: _from_centre(rows, cols, edge)) if centre_first else None
     tables = ([box for pair in boxes_of for box in pair], key_of, order or list(range(len(boxes_of))), before)
@@ -129,7 +130,7 @@ def make_position(board: Board, drawn: Iterable[int] = ()) -> Position:
         position.open_edges[board.boxes_of[side]] ^= side // 2
     for edge in drawn:
         plain(draw)(board, position, edge)
-    return Position(*(_ints(list(part), not isinstance(board.order, list)) for part in position))
+    return Position(*(_ints(part, not isinstance(board.order, list)) for part in position))
 
 
 def make_moves(board: Board, levels: int = 1) -> Ints:
@@ -218,7 +219,8 @@ def _from_centre(rows: int, cols: int, edge: int) -> tuple[int, int]:
     return (y - rows) ** 2 + (x - cols) ** 2, edge
 
 
-def _ints(values: list[int], compiled: bool) -> Any:
+def _ints(values: Any, compiled: bool) -> Any:
+    """Returns a list of integers as int64[n], or as it is for plain functions."""
     return np.array(values, np.int64) if compiled else values
 
 
