@@ -30,10 +30,11 @@ def compiled(function: F) -> F:
     if not HAS_NUMBA:
         return function
     numba: Any = importlib.import_module("numba")
+    # No compiled function makes an array. So nothing counts references, which would take most of the time.
     try:
-        dispatcher = numba.njit(function, cache=True)
+        dispatcher = numba.njit(function, _nrt=False, cache=True)
     except RuntimeError:  # no folder for the cache
-        return numba.njit(function)
+        return numba.njit(function, _nrt=False)
     newest = max(source.stat().st_mtime for source in SOURCES.glob("*.py"))
     for index in Path(dispatcher.stats.cache_path).glob(f"*.{function.__name__}-*.nbi"):
         if index.stat().st_mtime < newest:
