@@ -48,7 +48,8 @@ from jaxgames.wrappers import game_of
 DEFAULT_TABLE_SIZE = 2**24  # entries, at most
 MAX_TABLE_SIZE = 2**30
 ENTRY_BYTES = 16
-NODES_PER_CALL = 2_000_000  # half a second, compiled; in plain Python a hundredth of it
+NODES_PER_CALL = 2_000_000  # half a second
+PLAIN_NODES_PER_CALL = 5_000  # a tenth of a second
 
 WAYS = 4  # entries in which a key can be, one line of the cache
 MIXER = 0x1E3779B97F4A7C15  # odd, and its bits look random
@@ -194,7 +195,7 @@ class Search:
         self._work.stack[ALPHA], self._work.stack[BETA] = alpha, beta
         self._work.counters[IS_NEW] = 1
         self._advance = advance if compiled else plain(advance)
-        self._nodes_per_call = NODES_PER_CALL if compiled else NODES_PER_CALL // 100
+        self._nodes_per_call = NODES_PER_CALL if compiled else PLAIN_NODES_PER_CALL
         self._advance(self._board, self._position, self._rules, self._work, 0)  # compiles
         self.seconds = 0.0
         self.finished = False
@@ -281,8 +282,8 @@ def _table(size: int, compiled: bool) -> Ints:
         return _zeros(2 * size, compiled)
     except MemoryError:
         raise ParameterError(
-            f"a table of {size:,} entries takes {size * ENTRY_BYTES / 2**30:,.1f} GiB, more than the free memory: pass a "
-            f"smaller table_size, such as {DEFAULT_TABLE_SIZE}"
+            f"a table of {size:,} entries takes {size * ENTRY_BYTES / 2**30:,.1f} GiB, more than the free memory: "
+            f"pass a smaller table_size, such as {DEFAULT_TABLE_SIZE}"
         ) from None
 
 
