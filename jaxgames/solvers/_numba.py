@@ -1,0 +1,56 @@
+"""Functions that numba compiles where it is installed (the extra `numba`), and plain Python runs elsewhere.
+
+@compiled
+def function(...): ...
+
+function(...)           compiled, if HAS_NUMBA
+plain(function)(...)    the same source in plain Python
+"""
+
+import functools
+import importlib
+import importlib.util
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+HAS_NUMBA = importlib.util.find_spec("numba") is not None
+SOURCES = Path(__file__).parent  # all compiled functions are in this folder
+
+
+def compiled(function: F) -> F:
+    """Returns the function compiled by numba, at its first call; without numba the function itself.
+
+    The machine code is kept on disk where numba finds a folder to write to. Code that is older than a source of this
+    folder is removed, because numba compares it with the source of the function alone, not of those that it calls.
+    """
+    if not HAS_NUMBA:
+        return function
+    numba: Any = importlib.import_module("numba")
+    # No compiled function makes an array. So nothing counts references, which would take most of the time.
+    try:
+        dispatcher = numba.njit(function, _nrt=False, cache=True)
+    except RuntimeError:  # no folder for the cache
+        return numba.njit(function, _nrt=False)
+    newest = max(source.stat().st_mtime for source in SOURCES.glob("*.py"))
+    for index in Path(dispatcher.stats.cache_path).glob(f"*.{function.__name__}-*.nbi"):
+        if index.stat().st_mtime < newest:
+            index.unlink(missing_ok=True)
+    return dispatcher
+
+
+@functools.cache
+def plain(function: F) -> F:
+    """Returns the same function in plain Python, which calls the plain versions of compiled functions."""
+    source: Any = getattr(function, "py_func", None)
+    if source is None:
+        return function
+    names = dict(source.__globals__)
+    for name in source.__code__.co_names:
+        if hasattr(names.get(name), "py_func"):
+            names[name] = plain(names[name])
+    copy: Any = types.FunctionType(source.__code__, names, source.__name__, source.__defaults__)
+    return copy
