@@ -143,8 +143,8 @@ def nash(game: MatrixGame) -> list[Point]:
     """Returns the Nash equilibria as pairs of policies, (float64[n], float64[m]).
 
     In almost all games these are all equilibria. A degenerate game, in which a policy has more best replies than it has
-    actions, can have infinitely many. Then these are the extreme ones: those at the corners. Every other equilibrium is
-    a mixture of them, and a mixture of two is an equilibrium only if each policy is a best reply to the other.
+    actions, can have infinitely many. Then these are the extreme ones, the corners of the set of all equilibria. Every
+    other equilibrium is a mixture of extreme ones whose policies can be exchanged.
 
     The order is by the number of actions that both play together, so pure equilibria come first; then by the row
     player's actions, then by the column player's. Actions that are not played have probability 0 exactly.
@@ -162,13 +162,10 @@ def nash(game: MatrixGame) -> list[Point]:
             "remove dominated actions first, or use a solver such as Gambit"
         )
     row, column = (_to_unit_range(game.own_payoffs(player)) for player in (0, 1))
-    row_policies, column_policies = _corner_policies(column), _corner_policies(row)
-    found = [
-        (x, y)
-        for x in row_policies
-        for y in column_policies
-        if not (x[~_best_replies(row, y)] > 0).any() and not (y[~_best_replies(column, x)] > 0).any()
-    ]
+    xs, ys = _corner_policies(column), _corner_policies(row)
+    row_loses = (xs > 0) @ ~_best_replies(row, ys).T  # bool[len(xs), len(ys)], whether another reply pays more
+    column_loses = (ys > 0) @ ~_best_replies(column, xs).T
+    found = [(xs[i], ys[j]) for i, j in np.argwhere(~row_loses & ~column_loses.T)]
     return sorted(found, key=_support_order)
 
 
@@ -192,17 +189,20 @@ def _to_unit_range(payoffs: np.ndarray) -> np.ndarray:
     return (payoffs - payoffs.min()) / (np.ptp(payoffs) or 1.0)
 
 
-def _best_replies(payoffs: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Returns bool[own actions], the best replies to a policy of the other player."""
-    values = payoffs @ other
-    return values >= values.max() - TOLERANCE
+def _best_replies(payoffs: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Returns bool[policies, own actions], the best replies to policies float64[policies, other's actions]."""
+    values = others @ payoffs.T
+    return values >= values.max(1, keepdims=True) - TOLERANCE
 
 
-def _corner_policies(payoffs: np.ndarray) -> list[np.ndarray]:
+def _corner_policies(payoffs: np.ndarray) -> np.ndarray:
     """Returns the policies at corners: no other policy has the same actions and the same best replies.
 
     Args:
       payoffs: of the other player, float64[other's actions, own actions], from 0 to 1.
+
+    Returns:
+      float64[policies, own actions].
     """
     replies, actions = payoffs.shape
     found: list[np.ndarray] = []
@@ -215,19 +215,21 @@ def _corner_policies(payoffs: np.ndarray) -> list[np.ndarray]:
             equations[:, :size, size] = -1
             equations[:, size, :size] = 1
             regular = np.linalg.svd(equations, compute_uv=False)[:, -1] > TOLERANCE
-            solved = np.linalg.solve(equations[regular], np.eye(size + 1)[:, size:])[..., 0]
-            for probabilities, chosen in zip(solved[:, :size], sets_of_replies[regular], strict=True):
-                policy = np.zeros(actions)
-                policy[[*support]] = probabilities
-                if (probabilities > TOLERANCE).all() and _best_replies(payoffs, policy)[chosen].all():
-                    _append_new(found, policy)
-    return found
+            solved = np.linalg.solve(equations[regular], np.eye(size + 1)[:, size:])[:, :size, 0]
+            policies = np.zeros((len(solved), actions))
+            policies[:, support] = solved
+            are_best = np.take_along_axis(_best_replies(payoffs, policies), sets_of_replies[regular], 1).all(1)
+            found.extend(_without_repetitions(policies[are_best & (solved > TOLERANCE).all(1)]))
+    return np.stack(found)
 
 
-def _append_new(policies: list[np.ndarray], policy: np.ndarray) -> None:
-    """Appends a policy unless it is there already, up to rounding errors."""
-    if all(np.abs(policy - other).max() > TOLERANCE for other in policies):
-        policies.append(policy)
+def _without_repetitions(policies: np.ndarray) -> list[np.ndarray]:
+    """Returns the policies, and those that differ by rounding errors once."""
+    kept: list[np.ndarray] = []
+    for policy in policies:
+        if all(np.abs(policy - other).max() > TOLERANCE for other in kept):
+            kept.append(policy)
+    return kept
 
 
 def _support_order(point: Point) -> tuple[int, list[list[int]], list[list[float]]]:
