@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jaxgames._checks import ParameterError, check_text
+from jaxgames._checks import ParameterError, check_positive, check_text
 
 Point = tuple[np.ndarray, np.ndarray]  # float64[n] and float64[m], the policies of both players
 
@@ -45,7 +45,7 @@ class MatrixGame:
 
     Two games are equal if all their fields are; a game is hashable. Construct one for a game of your own:
 
-        MatrixGame("matching_pennies", [[[1, -1], [-1, 1]], [[-1, 1], [1, -1]]])
+        MatrixGame("matching_pennies", np.array([[[1, -1], [-1, 1]], [[-1, 1], [1, -1]]]))
 
     Raises ParameterError unless the payoffs are finite numbers [2, n, m] and the names of actions fit them.
     """
@@ -255,11 +255,10 @@ def logit_equilibrium(game: MatrixGame, tau: float) -> Point:
       tau: a positive number, in the unit of the payoffs.
 
     Raises:
-      ParameterError: `tau` is not a positive number.
+      ParameterError: `tau` is not a number above 0.
       ArithmeticError: the branch could not be followed to `tau`; a larger one can be reached.
     """
-    if isinstance(tau, bool) or not 0 < tau < math.inf:
-        raise ParameterError(f"tau must be a positive number, not {tau!r}")
+    check_positive("tau", tau)
     scale = max(np.ptp(game.payoffs[0]), np.ptp(game.payoffs[1])) or 1.0
     branch = _LogitBranch(*(game.own_payoffs(player) / scale for player in (0, 1)))
     precision = float(scale / tau)

@@ -139,7 +139,7 @@ def test_nash_equilibria_are_nashpys(name: str) -> None:
 
 
 @pytest.mark.parametrize("integers", [False, True], ids=["generic", "degenerate"])
-@pytest.mark.parametrize(("shape", "count"), [((2, 2), 40), ((3, 3), 15), ((2, 4), 15)])
+@pytest.mark.parametrize(("shape", "count"), [((2, 2), 30), ((3, 3), 10), ((2, 4), 10)])
 def test_nash_equilibria_of_random_games_are_nashpys(shape: tuple[int, int], count: int, integers: bool) -> None:
     """Those of its enumeration of vertices, which finds all extreme equilibria: with payoffs 0, 1 and 2, too.
 
@@ -176,7 +176,7 @@ def test_games_with_infinitely_many_equilibria_give_the_extreme_ones() -> None:
     """Where nothing matters, these are all pairs of actions. If only the row player cares, ends of lines."""
     nothing_matters = nash(MatrixGame("constant", np.ones((2, 2, 3))))
     assert_points_equal(nothing_matters, [(np.eye(2)[i], np.eye(3)[j]) for i in range(2) for j in range(3)])
-    row_cares = MatrixGame("row", [[[1, 0], [0, 1]], [[0, 0], [0, 0]]])  # pyright: ignore[reportArgumentType]  # a list
+    row_cares = MatrixGame("row", np.array([[[1, 0], [0, 1]], [[0, 0], [0, 0]]]))
     half = np.array([0.5, 0.5])
     first, second = np.eye(2)
     expected = [(first, first), (second, second), (first, half), (second, half)]
@@ -242,7 +242,7 @@ def test_branch_starts_at_the_uniform_policies() -> None:
 
 @pytest.mark.parametrize("shape", [(2, 2), (3, 3), (2, 4)])
 def test_branch_ends_at_a_nash_equilibrium(shape: tuple[int, int]) -> None:
-    for game in random_games(shape, 5):
+    for game in random_games(shape, 3):
         end = np.concatenate(logit_equilibrium(game, 1e-5))
         assert min(np.abs(end - np.concatenate(point)).max() for point in nash(game)) < 1e-3
 
@@ -272,9 +272,9 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     return weights / weights.sum()
 
 
-@pytest.mark.parametrize("tau", [0, -1.0, math.nan, math.inf, True])
-def test_temperatures_that_are_not_positive_numbers_are_refused(tau: float) -> None:
-    with pytest.raises(ParameterError, match="tau must be a positive number"):
+@pytest.mark.parametrize("tau", [0, -1.0, math.nan, math.inf, True, "low"])
+def test_temperatures_that_are_not_positive_numbers_are_refused(tau: Any) -> None:
+    with pytest.raises(ParameterError, match="tau must be a number above 0, not"):
         logit_equilibrium(matrix_game("subsidy"), tau)
 
 
