@@ -1,0 +1,1 @@
+"""Tabular learners of matrix games, and the dynamics that describe them."""
