@@ -1,1 +1,1 @@
-"""Tabular learners of matrix games, and the dynamics that describe them."""
+"""Learning in matrix games: tabular learners, and the differential equations that describe them."""
