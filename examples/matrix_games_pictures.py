@@ -27,7 +27,7 @@ OPTIMUM: dict[str, Any] = {
 }
 SADDLE: dict[str, Any] = {"marker": "X", "linestyle": "", "markersize": 10, "markeredgecolor": "black", "zorder": 6}
 PATHS = [plot.COLOURS[index] for index in (1, 2, 3, 5)]  # colours of trajectories, apart from those of the arrows
-ARROWS = 16  # of a direction field, along each side
+ARROWS = 13  # of a direction field, along each side
 MAP_SIZE = 120  # cells of a basin map, along each side
 COLOURS_IN_FILE = 128  # of a PNG, which is a third as large as with all colours
 BASIN_COLOURS = ("#bcd9f2", "#ffa90e", "#9c9ca1", "#9c9ca1", "#3f90da")  # of NO_CORNER, then of CORNERS
@@ -46,39 +46,27 @@ def save(figure: Figure, path: Path) -> Path:
 # -- two actions -----------------------------------------------------------------------------------------------------
 
 
-def draw_fields(games: Sequence[MatrixGame], paths: Mapping[str, Floats], dynamics: Dynamics) -> Figure:
-    """Returns a panel per game: the direction field coloured by speed, with learned trajectories.
+def draw_fields(games: Sequence[MatrixGame], paths: Mapping[tuple[str, str], Floats], dynamics: Dynamics) -> Figure:
+    """Returns a row of panels per learner and a column per game: the direction field, with learned trajectories.
 
     Args:
       games: games with two actions per player.
-      paths: by name of the game, float[runs, T, 2, 2]: the policies of both players over time.
-      dynamics: of the field.
+      paths: by learner and name of the game, float[runs, T, 2, 2]: the policies of both players over time.
+      dynamics: of the field, whose arrows are coloured by speed.
     """
-    figure = Figure(figsize=(8.6, 8.2), layout="constrained")
-    panels: list[Any] = [*figure.subplots(2, -(-len(games) // 2), squeeze=False).flat]
+    learners = list(dict.fromkeys(learner for learner, _ in paths))
+    figure = Figure(figsize=(3.4 * len(games) + 0.8, 3.7 * len(learners) + 0.4), layout="constrained")
+    panels: Any = figure.subplots(len(learners), len(games), squeeze=False)
     arrows: Any = None
-    for axes, game in zip(panels, games, strict=False):
-        found = field(game, dynamics, ARROWS)
-        length = np.maximum(found.speed, 1e-12)
-        arrows = axes.quiver(
-            *np.meshgrid(found.x, found.y, indexing="ij"), found.dx / length, found.dy / length,
-            found.speed / length.max(), cmap="viridis_r", scale=22, width=0.004, pivot="mid", alpha=0.8, clim=(0, 1),
-        )  # fmt: skip
-        for path, colour in zip(paths[game.name][..., 0], PATHS, strict=False):
-            axes.plot(*path.T, color=colour, linewidth=2, zorder=4)
-            axes.plot(*path[0], color=colour, markeredgecolor="white", **START)
-            axes.plot(*path[-1], color=colour, markeredgecolor="white", **END)
-        if saddle := inner_rest_point(game, dynamics.kappa):
-            axes.plot(*saddle, color="white", **SADDLE)
-        axes.plot(*_first_probabilities(nash(game)).T, **EQUILIBRIUM)
-        axes.plot(*_first_probabilities(pareto(game)).T, **OPTIMUM)
-        _square(axes, game)
-        axes.set_title(game.name.replace("_", " "))
-    for axes in panels[len(games) :]:
-        axes.remove()
-    figure.colorbar(
-        arrows, ax=panels, location="right", shrink=0.5, label="speed, as a part of the largest one in the panel"
-    )
+    for row, learner in zip(panels, learners, strict=True):
+        for axes, game in zip(row, games, strict=True):
+            arrows = _draw_field(axes, game, dynamics)
+            for path, colour in zip(paths[learner, game.name][..., 0], PATHS, strict=False):
+                axes.plot(*path.T, color=colour, linewidth=2, zorder=4)
+                axes.plot(*path[0], color=colour, markeredgecolor="white", **START)
+                axes.plot(*path[-1], color=colour, markeredgecolor="white", **END)
+            axes.set_title(f"{game.name.replace('_', ' ')}\n{learner}", fontsize="medium")
+    figure.colorbar(arrows, ax=panels, location="right", shrink=0.6, label="speed / largest speed in the panel")
     handles = [
         Line2D([], [], color="grey", label="start of a run", **START),
         Line2D([], [], color="grey", label="its end", **END),
@@ -88,6 +76,23 @@ def draw_fields(games: Sequence[MatrixGame], paths: Mapping[str, Floats], dynami
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=5)
     return figure
+
+
+def _draw_field(axes: Any, game: MatrixGame, dynamics: Dynamics) -> Any:
+    """Draws the field, its saddle, the equilibria and the optima of a game. Returns the arrows."""
+    found = field(game, dynamics, ARROWS)
+    length = np.maximum(found.speed, 1e-12)
+    x, y = np.meshgrid(found.x, found.y, indexing="ij")
+    arrows = axes.quiver(
+        *(x, y, found.dx / length, found.dy / length, found.speed / length.max()),
+        **{"cmap": "viridis_r", "scale": 1.35 * ARROWS, "width": 0.005, "pivot": "mid", "alpha": 0.8, "clim": (0, 1)},
+    )
+    if saddle := inner_rest_point(game, dynamics.kappa):
+        axes.plot(*saddle, color="white", **SADDLE)
+    axes.plot(*_first_probabilities(nash(game)).T, **EQUILIBRIUM)
+    axes.plot(*_first_probabilities(pareto(game)).T, **OPTIMUM)
+    _square(axes, game)
+    return arrows
 
 
 def _first_probabilities(points: Sequence[Point]) -> Floats:
@@ -155,9 +160,9 @@ def draw_simplex(game: MatrixGame, learned: Mapping[str, Floats], wrong: Floats)
     """
     figure = Figure(figsize=(10, 4.8), layout="constrained")
     panels: Any = figure.subplots(1, 2)
-    start = np.array([0.3, 0.5, 0.2]), np.array([0.15, 0.6, 0.25])
-    dynamics = {"replicator": (Dynamics(), 200), "Boltzmann, τ = 0.05": (Dynamics(tau=0.05), 12)}
-    paths = {name: integrate(game, of, start, time, 1001).row for name, (of, time) in dynamics.items()}
+    start = np.array([0.4, 0.35, 0.25])  # of both players: their policies stay equal
+    dynamics = {"replicator": (Dynamics(), 120), "Boltzmann, τ = 0.05": (Dynamics(tau=0.05), 12)}
+    paths = {name: integrate(game, of, (start, start), time, 1001).row for name, (of, time) in dynamics.items()}
     for axes, title, lines in zip(panels, ("dynamics", "learned"), (paths, learned), strict=True):
         _triangle(axes, game)
         for colour, (name, path) in zip(PATHS, lines.items(), strict=False):
@@ -190,10 +195,10 @@ def _logit_path(axes: Any, game: MatrixGame) -> None:
     """Draws the row player's policies at the logit equilibria, and some of their temperatures."""
     path = np.array([logit_equilibrium(game, float(tau))[0] for tau in np.geomspace(10, 0.004, 60)])
     axes.plot(*_place(path), color="black", linewidth=1.4, linestyle="--", label="logit equilibria", zorder=4)
-    for tau in (0.5, 0.1, 0.02):
+    for tau, offset in {0.5: (-36, -12), 0.1: (-14, -16), 0.02: (8, -3)}.items():
         (x,), (y,) = _place(logit_equilibrium(game, tau)[0][None])
         axes.plot(x, y, color="black", marker=".", zorder=5)
-        axes.annotate(f"τ = {tau:g}", (x, y), (6, 2), textcoords="offset points", fontsize="small", zorder=10)
+        axes.annotate(f"τ = {tau:g}", (x, y), offset, textcoords="offset points", fontsize="small", zorder=10)
 
 
 # -- shares ----------------------------------------------------------------------------------------------------------
@@ -206,7 +211,7 @@ def draw_shares(rows: Sequence[Mapping[str, Any]]) -> Figure:
       rows: with "game", "learner", "point", "share" and "interval".
     """
     games = list(dict.fromkeys(row["game"] for row in rows))
-    figure = Figure(figsize=(9, 2.3 * len(games) + 0.4), layout="constrained")
+    figure = Figure(figsize=(9.6, 2.2 * len(games) + 0.4), layout="constrained")
     panels: Any = figure.subplots(len(games), 1, squeeze=False)[:, 0]
     for axes, game in zip(panels, games, strict=True):
         of_game = [row for row in rows if row["game"] == game]
@@ -224,5 +229,5 @@ def draw_shares(rows: Sequence[Mapping[str, Any]]) -> Figure:
         axes.set_xticks(range(len(learners)), learners, fontsize="small")
         axes.set(ylim=(0, 1.05), ylabel="share of runs", title=game.replace("_", " "))
         axes.grid(axis="y", alpha=0.3)
-        axes.legend(fontsize="small", ncols=len(points))
+        axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     return figure

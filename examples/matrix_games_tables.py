@@ -179,17 +179,18 @@ class Finding(NamedTuple):
     shown: str  # by the figures
 
 
-def findings(shares: Shares, constant: Point) -> list[Finding]:
+def findings(shares: Shares, constant: Sequence[np.ndarray], predicted: Mapping[str, float]) -> list[Finding]:
     """Returns the errors and open questions of the study, with the figures that show them.
 
     Args:
       shares: of all rows.
-      constant: the mean policies at the end of the runs of CONSTANT.
+      constant: the mean policies of both players at the end of the runs of CONSTANT.
+      predicted: by learner, the share of runs of `subsidy` that end where the dynamics lead from their start.
     """
-    return [*_of_rps(constant), *_of_subsidy(shares), *_of_others(shares)]
+    return [*_of_rps(constant), *_of_subsidy(shares, predicted), *_of_others(shares)]
 
 
-def _of_rps(constant: Point) -> Iterator[Finding]:
+def _of_rps(constant: Sequence[np.ndarray]) -> Iterator[Finding]:
     """Yields what concerns rock-paper-scissors."""
     game = matrix_game("biased_rps")
     printed, right = (gain(game.payoffs[0], column.point) for column in (PRINTED_RPS, NASH_OF_RPS))
@@ -209,7 +210,7 @@ def _of_rps(constant: Point) -> Iterator[Finding]:
     )
 
 
-def _of_subsidy(shares: Shares) -> Iterator[Finding]:
+def _of_subsidy(shares: Shares, predicted: Mapping[str, float]) -> Iterator[Finding]:
     """Yields what concerns the subsidy game."""
     game, printed = matrix_game("subsidy"), matrix_game("subsidy_printed")
 
@@ -242,9 +243,16 @@ def _of_subsidy(shares: Shares) -> Iterator[Finding]:
     )
     plain, lenient = (inner_rest_point(game, kappa) or (np.nan, np.nan) for kappa in (1, 5))
     yield Finding(
-        "Subsidy: the two trajectories to (1, 1) in Figure 1 are no exception to the lenient field",
-        f"The saddle is at {plain[0]:.4f} without leniency, and at {lenient[0]:.4f} with κ = 5. The basin of (1, 1) "
-        f"has {basin(game, 1, 0):.3f} of all policies without leniency, and {basin(game, 5, 0):.3f} with κ = 5.",
+        "Subsidy: trajectories to (1, 1) are no exception to the field, as the study says of its Figure 1",
+        f"In the field of a lenient learner with κ = 5, (1, 1) attracts {basin(game, 5, 0):.3f} of all policies. The "
+        f"saddle is at {lenient[0]:.4f}. Without leniency these are {basin(game, 1, 0):.3f} and {plain[0]:.4f}.",
+    )
+    yield Finding(
+        "Subsidy: it is not leniency that bends the trajectories away from the field",
+        "The field describes learners that update all actions equally often. So it predicts the end of "
+        f"{predicted['lenient FAQ κ = 5']:.3f} of the runs of lenient FAQ, which is as lenient, but of "
+        f"{predicted['lenient κ = 5']:.3f} of the runs of the lenient learner. It is the same without leniency: "
+        f"{predicted['FAQ']:.3f} for FAQ, and {predicted['Boltzmann']:.3f} for Boltzmann.",
     )
 
 
