@@ -4,8 +4,9 @@
     result = run(game, Learner("lenient", kappa=5), jax.random.key(0), 1000, 100_000, "policies")
     share, interval = share_near(result.policies, nash(game)[0])     # 0.354 of the runs end at (S1, S1)
 
-A run is two learners and their whole history. The learners are in `train/matrix/learners.py`. Actions are drawn with
-the number `uniform(fold_in(key, step))[run, player]`. So a run depends neither on the number of runs nor on `every`.
+A run is two learners that play the game again and again. The learners are in `train/matrix/learners.py`. Actions are
+drawn with one random number per step, run and player. It depends on the key, and neither on the number of runs nor on
+the points that are kept of their trajectories.
 """
 
 import functools
@@ -88,8 +89,7 @@ def _run(
     payoffs: jax.Array, key: jax.Array, *, learners: Learners, num_runs: int, steps: int, start: Start, every: int
 ) -> Result:
     start_key, play_key = jax.random.split(key)
-    first = functools.partial(_first_memories, learners, payoffs, steps, start)
-    memories = jax.vmap(first)(jax.vmap(functools.partial(jax.random.fold_in, start_key))(jnp.arange(num_runs)))
+    memories = start_runs(learners, payoffs, start_key, num_runs, steps, start)
     advance = functools.partial(_advance, learners, payoffs, play_key, steps)
 
     def to_next_point(memories: Memories, begin: jax.Array) -> tuple[Memories, list[jax.Array]]:
@@ -125,15 +125,12 @@ def _advance(
     """
     num_runs = len(memories[0].q_values)
     block = max(1, min(length, MAX_DRAWS // num_runs))
-    step = jax.vmap(functools.partial(_step, learners, payoffs), in_axes=(0, None, 0))
-
-    def draw(time: jax.Array) -> jax.Array:
-        return jax.random.uniform(jax.random.fold_in(key, time), (num_runs, 2))
+    step = jax.vmap(functools.partial(play_step, learners, payoffs), in_axes=(0, None, 0))
 
     def play(memories: Memories, begin: jax.Array, length: int) -> Memories:
         times = begin + jnp.arange(length)
         settings = tuple(_settings(one, times, steps) for one in learners)
-        xs = (settings, jax.vmap(draw)(times))
+        xs = (settings, jax.vmap(lambda time: uniforms(key, time, num_runs))(times))
         return jax.lax.scan(lambda memories, x: (step(memories, *x), None), memories, xs)[0]
 
     blocks, rest = divmod(length, block)
@@ -147,30 +144,43 @@ def _settings(learner: Learner, times: jax.Array | np.ndarray, steps: int) -> St
     return jax.vmap(lambda time: learner.settings(time, steps))(jnp.asarray(times))
 
 
-def _first_memories(learners: Learners, payoffs: jax.Array, steps: int, start: Start, key: jax.Array) -> Memories:
-    """Returns the memories of one run before its first step."""
-    memories: list[Memory] = []
-    for one, own, count, player_key in zip(learners, payoffs, payoffs.shape[1:], jax.random.split(key), strict=True):
+def start_runs(
+    learners: Learners, payoffs: jax.Array, key: jax.Array, num_runs: int, steps: int, start: Start
+) -> Memories:
+    """Returns the memories of all runs before the first step, with a leading axis of runs. See `run`."""
+
+    def memory(key: jax.Array, player: int) -> Memory:
+        own, num_actions = payoffs[player], payoffs.shape[1 + player]
         if start == "values":
-            q_values = jax.random.uniform(player_key, (count,), minval=own.min(), maxval=own.max())
-        else:
-            weights = jax.random.exponential(player_key, (count,))  # their shares are uniform among all policies
-            probabilities = FLOOR / count + (1 - FLOOR) * weights / weights.sum()
-            q_values = own.mean() + one.settings(0, steps).tau * jnp.log(probabilities)
-        memories.append(first_memory(one, q_values))
-    return memories[0], memories[1]
+            values = jax.random.uniform(key, (num_actions,), minval=own.min(), maxval=own.max())
+            return first_memory(learners[player], values)
+        weights = jax.random.exponential(key, (num_actions,))  # their shares are uniform among all policies
+        probabilities = FLOOR / num_actions + (1 - FLOOR) * weights / weights.sum()
+        tau = learners[player].settings(0, steps).tau
+        return first_memory(learners[player], own.mean() + tau * jnp.log(probabilities))
+
+    def of_run(number: jax.Array) -> Memories:
+        row_key, column_key = jax.random.split(jax.random.fold_in(key, number))
+        return memory(row_key, 0), memory(column_key, 1)
+
+    return jax.vmap(of_run)(jnp.arange(num_runs))
 
 
-def _step(
+def uniforms(key: jax.Array, step: jax.Array | int, num_runs: int) -> jax.Array:
+    """Returns float32[num_runs, 2], the random numbers of a step, from 0 to 1: one per run and player."""
+    return jax.random.uniform(jax.random.fold_in(key, step), (num_runs, 2))
+
+
+def play_step(
     learners: Learners,
     payoffs: jax.Array,
     memories: Memories,
     settings: tuple[StepSettings, ...],
-    uniforms: jax.Array,
+    uniform: jax.Array,
 ) -> Memories:
-    """Returns the memories of one run after one step. `uniforms` is float32[2], a random number for each player."""
+    """Returns the memories of one run after one step. `uniform` is float32[2], a random number for each player."""
     policies = [policy(one, m.q_values, s) for one, m, s in zip(learners, memories, settings, strict=True)]
-    row, column = (chosen_action(u, p) for u, p in zip(uniforms, policies, strict=True))
+    row, column = (chosen_action(u, p) for u, p in zip(uniform, policies, strict=True))
     rewards = jnp.where(row[:, None] & column, payoffs, 0).sum((1, 2))  # float32[2]; a gather is slower
     return (
         update(learners[0], memories[0], settings[0], row, rewards[0], policies[0]),
