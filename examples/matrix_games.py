@@ -77,6 +77,7 @@ def compute(arguments: Arguments) -> dict[str, Any]:
         written = _pictures(arguments, found, bar)
     findings = tables.findings(found.shares, found.constant, found.predicted)
     texts = [tables.text_of(each, found.shares) for each in TABLES]
+    texts += ["### All points", tables.summary(found.shares)]
     text = "\n\n".join([*texts, "### Errors of the study", tables.findings_text(findings)])
     write_whole(arguments.output / "tables.md", text + "\n")
     cells = tables.as_json(found.shares)

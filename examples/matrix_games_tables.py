@@ -157,6 +157,25 @@ def text_of(table: Table, shares: Shares) -> str:
     return "\n".join([*lines, *["", table.note] * bool(table.note)])
 
 
+def summary(shares: Shares) -> str:
+    """Returns all points in one Markdown table, a row per game, start and point, and a column per learner.
+
+    Policies of epsilon-greedy learners count as greedy ones.
+    """
+    learners = [*LEARNERS][:-1]
+    lines = [f"| game | start | point | study | {' | '.join(learners)} |", "|---" * (4 + len(learners)) + "|"]
+    points = {(each.game, column.label): column for each in TABLES for column in each.columns}
+    for game, _, start in {(setting.game, setting.start): setting for setting in SETTINGS}.values():
+        for label in (label for of, label in points if of == game):
+            answers = points[game, label].answers
+            entries = [f"`{game}`", start, label, ", ".join(answers) if answers else "-"]
+            for learner in learners:
+                row = Row(Setting(game, learner, start), LEARNERS[learner].kind == "epsilon_greedy")
+                entries.append(f"{shares[row, label][0]:.3f}" if (row, label) in shares else "-")
+            lines.append(f"| {' | '.join(entries)} |")
+    return "\n".join(lines)
+
+
 def _answer(row: Row, column: Column) -> str:
     """Returns the study's answer, or a dash where it has none."""
     index = ANSWERS_OF.get(row.setting.learner)

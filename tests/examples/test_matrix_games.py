@@ -21,6 +21,7 @@ from examples.matrix_games_tables import (
     Table,
     gain,
     rows_of,
+    summary,
     text_of,
 )
 from jaxgames._checks import ParameterError
@@ -85,6 +86,23 @@ def test_table_has_the_study_beside_our_share() -> None:
     assert "| FAQ | - |" in "\n".join(lines)
 
 
+def test_summary_has_a_row_for_every_point_and_start() -> None:
+    """And the shares of greedy policies for epsilon-greedy learners."""
+    games = {setting.game for setting in SETTINGS}
+    shares = {
+        (row, column.label): (0.5 if row.greedy else 0.25, (0.0, 1.0))
+        for table in TABLES
+        for row in rows_of(table.game)
+        for column in table.columns
+    }
+    lines = summary(shares).splitlines()[2:]
+    assert {line.split("`")[1] for line in lines} == games
+    assert len(lines) == 4 + 2 + 3 + 6 + 3 + 3
+    expected = "0.500 | 0.500 | 0.250 | 0.250 | 0.250 | 0.250 | 0.250 | 0.250"
+    assert f"| `subsidy` | values | (1, 1) | No, No, Yes | {expected} |" in lines
+    assert f"| `subsidy` | policies | (1, 1) | No, No, Yes | - | - | {expected[16:]} |" in lines
+
+
 def test_labels_tell_the_rows_of_a_table_apart() -> None:
     for table in TABLES:
         labels = [row.label for row in rows_of(table.game)]
@@ -125,7 +143,7 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 def test_command_writes_tables_and_pictures(computed: tuple[Path, dict[str, Any]]) -> None:
     folder, result = computed
     text = (folder / "tables.md").read_text()
-    assert text.count("\n### ") + text.startswith("### ") == len(TABLES) + 1
+    assert text.count("\n### ") + text.startswith("### ") == len(TABLES) + 2
     assert json.loads((folder / "cells.json").read_text()) == result["cells"]
     assert len(result["errors"]) == 12
     assert len(result["pictures"]) == 4
