@@ -7,6 +7,9 @@
 
     agent = train.agents.make("runs/first@40(top=5)", env)
 
+A run plays the game that it was trained on. If the parameters of its network fit every board, it plays the other boards
+of the game too.
+
 A text that is the whole name of a run's folder means that folder, whatever characters it has. Only the names of
 `jaxgames.agents` come first; write "./random" for a folder with such a name. A new learner adds its class to LEARNERS.
 
@@ -15,13 +18,14 @@ A text that is the whole name of a run's folder means that folder, whatever char
 This command prints the checkpoints of runs as such texts, or without a run the agents of `jaxgames.agents`.
 """
 
+import dataclasses
 import importlib
 import inspect
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple, cast, get_type_hints
 
 import jax
 import numpy as np
@@ -36,6 +40,7 @@ from train.driver.commands import print_result
 from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder
 from train.driver.stored_config import fits, written_type
+from train.models.policy import Policy
 
 # The class in train.<name>. It is imported when a run is opened, because learners use this module.
 LEARNERS = {"ppo": "PPO", "alphazero": "AlphaZero"}
@@ -58,12 +63,12 @@ def make(text: str, env: Env[Any]) -> Agent:
 
     Raises:
       FileNotFoundError: `text` is neither, or the run has no such checkpoint.
-      ValueError: the run was trained on another game, or a parameter is wrong.
+      ValueError: the run was trained on another game and does not play this one, or a parameter is wrong.
     """
     found = parse(text)
     if found is None:
         return agents.make(text, env)
-    return agent_of_run(_open_for(text, found, env), found.iteration, **found.parameters)
+    return agent_of_run(open_run(found.folder), found.iteration, env, **found.parameters)
 
 
 def outline(text: str, env: Env[Any]) -> Agent:
@@ -74,10 +79,11 @@ def outline(text: str, env: Env[Any]) -> Agent:
     found = parse(text)
     if found is None:
         return agents.make(text, env)
-    run = _open_for(text, found, env)
+    run = open_run(found.folder)
+    learner = learner_for(run, env)
     _check_parameters(run, found.parameters)
     params = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), run.params_shapes())
-    return run.learner.agent(params, **found.parameters)
+    return learner.agent(params, **found.parameters)
 
 
 def parse(text: str) -> RunText | None:
@@ -140,22 +146,28 @@ def text_of(run: RunText) -> str:
 
 
 def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
-    """Returns the game of some agents: that of the first run among them, or `env` if there is no run.
+    """Returns the game of some agents: `env`, or without it that of the first run among them.
 
     Args:
-      env: a game as `jaxgames.make` takes it; if there are runs, it must be theirs.
+      env: a game as `jaxgames.make` takes it; if there are runs, all of them must play it.
 
     Raises:
-      ValueError: the runs are of several games, or there is neither a run nor `env`.
+      ValueError: a run does not play the game, or there is neither a run nor `env`.
       FileNotFoundError: a text is neither an agent nor a run.
     """
     first, of_first = ("--env", make_env(env)) if env is not None else ("", None)
     for text in texts:
-        found = env_of(text)
-        if found is not None and of_first is None:
-            first, of_first = text, found
-        elif found not in (None, of_first):
-            raise ValueError(f"all agents must play one game: {text} was trained on {found}, {first} is {of_first}")
+        found = parse(text)
+        if found is None:
+            continue
+        learner = open_run(found.folder).learner
+        if of_first is None:
+            first, of_first = text, learner.env
+        elif not plays(learner, of_first):
+            raise ValueError(
+                f"all agents must play one game: {text} was trained on {learner.env}, {first} is {of_first}"
+                f"{_advice(learner, of_first)}"
+            )
     if of_first is None:
         raise ValueError(
             f"none of {', '.join(texts)} is a run, which would give the game: add the game, such as --env minichess"
@@ -163,12 +175,42 @@ def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
     return of_first
 
 
-def _open_for(text: str, found: RunText, env: Env[Any]) -> RunFolder:
-    """Returns the run that a text names. Raises ValueError unless it was trained on `env`."""
-    run = open_run(found.folder)
-    if run.learner.env != env:
-        raise ValueError(f"{text} was trained on {run.learner.env}, not on {env}")
-    return run
+def plays(learner: Learner, env: Env[Any]) -> bool:
+    """Returns whether the agents of a learner play a game: its own, or another board for which its network is made."""
+    policy, own = getattr(learner, "policy", None), learner.env
+    fits_any_board = isinstance(policy, Policy) and policy.network.any_board
+    return own == env or (fits_any_board and _is_board_of(own, env))
+
+
+def learner_for(run: RunFolder, env: Env[Any]) -> Learner:
+    """Returns the learner whose agents play a game with the parameters of a run.
+
+    On another board, an agent searches with the reward that the run has learned, and its values are in that unit.
+
+    Raises ValueError if the run does not play the game.
+    """
+    learner, game_of_run = run.learner, cast(Any, run.learner.env)
+    if game_of_run == env:
+        return learner
+    if not plays(learner, env):
+        raise ValueError(f"{run.folder} was trained on {game_of_run}, not on {env}{_advice(learner, env)}")
+    game: Any = env  # a dataclass, as every env and every config
+    config: Any = learner.config
+    board = dataclasses.replace(game, reward=game_of_run.reward) if hasattr(game, "reward") else game
+    others = {"other_envs": ()} if hasattr(config, "other_envs") else {}
+    return type(learner)(dataclasses.replace(config, env=str(board), **others))
+
+
+def _is_board_of(own: Env[Any], env: Env[Any]) -> bool:
+    """Returns whether two envs are the same game for the same number of seats."""
+    return type(own) is type(env) and own.num_players == env.num_players
+
+
+def _advice(learner: Learner, env: Env[Any]) -> str:
+    """Returns the rest of the message for a run that does not play another board of its game; "" for another game."""
+    if not _is_board_of(learner.env, env):
+        return ""
+    return "; only a run with a network for any board, such as --network graph, plays other boards"
 
 
 def open_run(folder: Path) -> RunFolder:
@@ -183,20 +225,24 @@ def learner_type(name: str) -> type[Learner]:
     return getattr(importlib.import_module(f"train.{name}"), LEARNERS[name])
 
 
-def agent_of_run(run: RunFolder, iteration: int | None = None, **parameters: Any) -> Agent:
+def agent_of_run(
+    run: RunFolder, iteration: int | None = None, env: Env[Any] | None = None, /, **parameters: Any
+) -> Agent:
     """Returns the agent of a run.
 
     Args:
       iteration: of the checkpoint; None for the last one.
+      env: the game; None for that of the run.
       **parameters: those of the learner's `agent`. For PPO these are `temperature`, `epsilon` and `top`; see
         `train.driver.learner.Learner.agent`.
 
     Raises:
       FileNotFoundError: the run has no such checkpoint; the message lists those that it has.
-      ValueError: an unknown parameter, a value of the wrong type, or one that is not allowed.
+      ValueError: the run does not play the game, or a parameter is unknown, of the wrong type or not allowed.
     """
+    learner = learner_for(run, run.learner.env if env is None else env)
     _check_parameters(run, parameters)
-    return run.learner.agent(run.params(iteration), **parameters)
+    return learner.agent(run.params(iteration), **parameters)
 
 
 def _check_parameters(run: RunFolder, parameters: Mapping[str, Any]) -> None:

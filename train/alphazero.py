@@ -28,11 +28,12 @@ from jaxgames.mcts.config import Seats
 from train import agents
 from train.alphazero_config import TRACED_SETTINGS, Config, config_for
 from train.alphazero_rollout import (
+    GameState,
     Sample,
     Steps,
     TrainState,
     collect,
-    sample_shape,
+    init_game,
     samples_of,
     search_metrics,
     unpack_observations,
@@ -43,10 +44,9 @@ from train.models.policy import Params, Policy, merge_statistics, split_statisti
 from train.models.search_agent import NetworkAgent, SearchAgent
 from train.models.value_heads import with_seat_values
 from train.ops import replay
-from train.ops.episodes import EpisodeStats, Metrics, episode_metrics
+from train.ops.episodes import Metrics, episode_metrics
 from train.ops.minibatches import num_groups, take_rows
 from train.ops.sharding import REPLICATED, SHARDED
-from train.ops.starts import init_starts
 from train.ops.symmetries import symmetries
 from train.pretrained import load_params
 
@@ -63,18 +63,29 @@ class AlphaZero:
     config: Config
     env: jaxgames.Env[Any] = field(init=False)
     policy: Policy = field(init=False)
+    games: tuple[tuple[jaxgames.Env[Any], Policy], ...] = field(init=False)
+    """Every game and its policy; those above are the first ones. All policies have the same parameters."""
 
     def __post_init__(self) -> None:
-        c, env = self.config, jaxgames.make(self.config.env)
-        object.__setattr__(self, "env", env)
+        c = self.config
         settings = {"hidden_sizes": c.hidden_sizes, "channels": c.channels, "activation": c.activation}
-        object.__setattr__(self, "policy", with_seat_values(env, Policy.of(env, "shared", c.network, **settings)))
+        envs = [jaxgames.make(text) for text in (c.env, *c.other_envs)]
+        policies = [with_seat_values(env, Policy.of(env, "shared", c.network, **settings)) for env in envs]
+        if c.other_envs and not all(policy.network.any_board for policy in policies):
+            raise ValueError(
+                "other_envs needs a network whose parameters fit every board, such as --network graph, "
+                f"not {c.network or 'the default network'}"
+            )
+        object.__setattr__(self, "env", envs[0])
+        object.__setattr__(self, "policy", policies[0])
+        object.__setattr__(self, "games", tuple(zip(envs, policies, strict=True)))
 
     @property
     def summary(self) -> dict[str, Any]:
         """The settings that identify a run on its first line and in its result."""
         c = self.config
-        return {"env": c.env, "search": c.search, "simulations": c.simulations, "seed": c.seed}
+        others = {"other_envs": ", ".join(c.other_envs)} if c.other_envs else {}
+        return {"env": c.env, **others, "search": c.search, "simulations": c.simulations, "seed": c.seed}
 
     @property
     def divisible(self) -> dict[str, int]:
@@ -85,9 +96,12 @@ class AlphaZero:
     def partition_specs(self) -> Any:
         """Partition of each part of a train state over the devices."""
         c = self.config
-        learning = REPLICATED if c.ema > 0 else None
-        starts = SHARDED if c.random_starts > 0 else None
-        return TrainState(REPLICATED, learning, REPLICATED, SHARDED, SHARDED, starts, SHARDED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
+        whole: Any = REPLICATED  # specs stand for arrays
+        boards: Any = SHARDED
+        starts = boards if c.random_starts > 0 else None
+        others = (GameState(boards, boards, starts, boards),) * len(c.other_envs)
+        learning = whole if c.ema > 0 else None
+        return TrainState(whole, learning, whole, boards, boards, starts, boards, whole, whole, others)
 
     def agent(
         self,
@@ -130,22 +144,20 @@ class AlphaZero:
 
     def init(self, key: jax.Array) -> TrainState:
         """Returns the train state before the first iteration."""
-        c, env = self.config, self.env
-        key, params_key, boards_key, starts_key = jax.random.split(key, 4)
+        c, (first, *others) = self.config, [env for env, _ in self.games]
+        key, params_key, *game_keys = jax.random.split(key, 4)  # of boards and starts
         params = self.init_params(params_key)
-        capacity = replay.capacity_of(c.replay_size, c.num_envs, c.rollout_length)
         return TrainState(
             params=params,
             learning=params if c.ema > 0 else None,
             opt_state=make_optimizer(c, 0.0).init(split_statistics(params)[0]),
-            boards=jax.vmap(env.init)(jax.random.split(boards_key, c.num_envs)),
-            episode_stats=EpisodeStats(
-                jnp.zeros(c.num_envs, jnp.int32), jnp.zeros((c.num_envs, env.num_players), jnp.float32)
-            ),
-            starts=init_starts(env, starts_key, c.num_envs, c.random_plies) if c.random_starts > 0 else None,
-            replay=replay.empty(sample_shape(c, env), c.num_envs, capacity),
+            **init_game(c, first, *game_keys)._asdict(),
             key=key,
             iteration=jnp.int32(0),
+            others=tuple(
+                init_game(c, env, *(jax.random.fold_in(key, number) for key in game_keys))
+                for number, env in enumerate(others, start=1)
+            ),
         )
 
     def load(self, train_state: TrainState) -> TrainState:
@@ -156,28 +168,62 @@ class AlphaZero:
         return train_state._replace(params=params, learning=None if train_state.learning is None else params)
 
     def held_arrays(self, key: jax.Array) -> tuple[TrainState, Steps]:
-        """Returns a train state and the steps collected from it."""
-        return collect(self.config, self.env, self.policy, self.init(key))
+        """Returns a train state and the steps collected from it; with several games, from the largest boards."""
+        train_state = self.init(key)
+        found = zip(self.games, train_state.games, strict=True)
+        (env, policy), game = max(found, key=lambda each: each[0][0].state_bytes)
+        return train_state, collect(self.config, env, policy, train_state.with_game(game))[1]
 
     def iterate(self, train_state: TrainState) -> tuple[TrainState, Metrics]:
-        """Returns the train state after one iteration, and metrics that are reduced on the device."""
-        config, env, policy = self.config, self.env, self.policy
-        with jax.named_scope("collect"):
-            train_state, steps = collect(config, env, policy, train_state)
-        with jax.named_scope("targets"):
-            samples = samples_of(env, steps, value_targets(config, steps))
-            stored = replay.insert(train_state.replay, samples, train_state.iteration)
-            train_state = train_state._replace(replay=stored)
-        metrics = episode_metrics(env, steps) | search_metrics(steps)
-        with jax.named_scope("update"):
-            train_state, update_metrics = update(config, env, policy, train_state)
-        return train_state._replace(iteration=train_state.iteration + 1), metrics | update_metrics
+        """Returns the train state after one iteration, and metrics that are reduced on the device.
+
+        The games take turns: collect, targets and update of one game, then of the next, with the same parameters. The
+        metrics of the games after the first have the game behind a slash: "policy_loss/dots_and_boxes(...)".
+        """
+        games, metrics = list(train_state.games), Metrics()
+        for number, (env, policy) in enumerate(self.games):
+            train_state = train_state.with_game(games[number])
+            train_state, of_game = learn_game(self.config, env, policy, train_state, number)
+            games[number] = train_state.games[0]
+            if number > 0:
+                del of_game["learning_rate"]  # all games have the same
+                of_game = {f"{name}/{env}": value for name, value in of_game.items()}
+            metrics |= of_game
+        train_state = train_state.with_game(games[0])._replace(others=tuple(games[1:]))
+        return train_state._replace(iteration=train_state.iteration + 1), metrics
+
+
+def learn_game(
+    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState, number: int = 0
+) -> tuple[TrainState, Metrics]:
+    """Returns the train state after an iteration's steps and updates of the first game in it, and metrics.
+
+    Args:
+      config: the settings.
+      env: the game.
+      policy: its policy.
+      train_state: with the game in the first place; see `TrainState.with_game`.
+      number: of the game in the iteration.
+    """
+    with jax.named_scope("collect"):
+        train_state, steps = collect(config, env, policy, train_state)
+    with jax.named_scope("targets"):
+        samples = samples_of(env, steps, value_targets(config, steps))
+        stored = replay.insert(train_state.replay, samples, train_state.iteration)
+        train_state = train_state._replace(replay=stored)
+    metrics = episode_metrics(env, steps) | search_metrics(steps)
+    with jax.named_scope("update"):
+        train_state, update_metrics = update(config, env, policy, train_state, number)
+    return train_state, metrics | update_metrics
 
 
 def update(
-    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState
+    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState, number: int = 0
 ) -> tuple[TrainState, Metrics]:
-    """Returns the train state after `num_updates` gradient steps on the replay buffer, and metrics."""
+    """Returns the train state after `num_updates` gradient steps on the replay buffer, and metrics.
+
+    The arguments are those of `learn_game`.
+    """
     groups = num_groups(config.num_envs, config.minibatch_size)
     capacity = train_state.replay.slots.shape[1]
     filled = replay.num_filled(train_state.replay, config.rollout_length, train_state.iteration + 1)
@@ -203,7 +249,8 @@ def update(
     key, subkey = jax.random.split(train_state.key)
     average = None if train_state.learning is None else train_state.params
     start = train_state.learning_params, average, train_state.opt_state
-    steps = train_state.iteration * config.num_updates + jnp.arange(config.num_updates)
+    turn = train_state.iteration * (1 + len(config.other_envs)) + number  # updates of any game before
+    steps = turn * config.num_updates + jnp.arange(config.num_updates)
     (learning, average, opt_state), metrics = jax.lax.scan(
         gradient_step, start, (jax.random.split(subkey, config.num_updates), steps)
     )

@@ -1,6 +1,7 @@
 """The settings of `train.alphazero`, and their defaults for each game."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import jaxgames
@@ -9,6 +10,7 @@ from jaxgames.mcts.config import Policy as SearchPolicy
 from jaxgames.mcts.config import Seats
 from train.recipes import ALPHAZERO, ALPHAZERO_PRESETS
 from train.settings import (
+    ADDED,
     MAX_SEED,
     check_at_most,
     check_not_negative,
@@ -24,12 +26,14 @@ class Config:
 
     env: str = "chinese_checkers_diamond(size=4, pieces=3)"
     """The game, with its parameters."""
+    other_envs: tuple[str, ...] = field(default=(), metadata=ADDED)
+    """Further boards of the game that the same network learns in the same run. It needs a network for any board."""
     total_steps: int = 1_000_000
-    """Environment steps of the whole run, rounded up to whole iterations; a submove of any seat is a step."""
+    """Environment steps of the whole run, of all boards, rounded up to whole iterations; a submove is a step."""
     seed: int = 0
     """Seed of the random numbers of training."""
     num_envs: int = 256
-    """Boards played at once."""
+    """Boards played at once; with several games, those of each."""
     rollout_length: int = 32
     """Steps of each board in an iteration; there is one search per step."""
     search: SearchPolicy = "gumbel"
@@ -63,9 +67,9 @@ class Config:
     symmetries: bool = True
     """Replaces each sample of an update by its image under a random symmetry of the game."""
     replay_size: int = 300_000
-    """Samples in the replay buffer, rounded down to whole iterations."""
+    """Samples in the replay buffer of a game, rounded down to whole iterations."""
     num_updates: int = 24
-    """Gradient steps per iteration."""
+    """Gradient steps per iteration and game."""
     minibatch_size: int = 1024
     """Samples of a gradient step, drawn from the replay buffer."""
     learning_rate: float = 2e-3
@@ -100,9 +104,9 @@ class Config:
     """Temperature of the agent after training: 1 samples from its policy, 0 plays greedily."""
 
     def __post_init__(self) -> None:
-        for name in ("channels", "hidden_sizes"):  # JSON stores them as lists
+        for name in ("channels", "hidden_sizes", "other_envs"):  # JSON stores them as lists
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        jaxgames.make(self.env)
+        check_other_envs(self.env, self.other_envs)
         for name, kind in (("search", SearchPolicy), ("seats", Seats)):
             if getattr(self, name) not in get_args(kind):
                 raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, not {getattr(self, name)!r}")
@@ -116,16 +120,15 @@ class Config:
             raise ValueError(f"ema must be at least 0 and less than 1, not {self.ema}")
         if self.lr_drop_after is not None and self.lr_drop_after < 1:
             raise ValueError(f"lr_drop_after must be at least 1 or left out, not {self.lr_drop_after}")
-        if self.replay_size < self.steps_per_iteration:
-            raise ValueError(
-                f"replay_size must be at least num_envs * rollout_length = {self.steps_per_iteration}, "
-                f"not {self.replay_size}"
-            )
+        samples = self.num_envs * self.rollout_length  # of a game in an iteration
+        if self.replay_size < samples:
+            least = f"num_envs * rollout_length = {samples}"
+            raise ValueError(f"replay_size must be at least {least}, not {self.replay_size}")
         _ = self.self_play_search  # checks its settings
 
     @property
     def steps_per_iteration(self) -> int:
-        return self.num_envs * self.rollout_length
+        return self.num_envs * self.rollout_length * (1 + len(self.other_envs))
 
     @property
     def num_iterations(self) -> int:
@@ -161,6 +164,23 @@ class Config:
             seats=seats,
             **noise,
         )
+
+
+def check_other_envs(env: str, others: Sequence[str]) -> None:
+    """Raises ValueError unless the texts name a game, and different boards of the same game that one network fits."""
+    first = jaxgames.make(env)
+    seen = [first]
+    for text in others:
+        other = jaxgames.make(text)
+        if other.id != first.id:
+            raise ValueError(f"other_envs must be further boards of {first.id}, the game of env, not {text}")
+        if other in seen:
+            raise ValueError(f"env and other_envs must be different boards: {text} is there twice")
+        for name in ("num_players", "reward"):  # the values of one network have one meaning
+            ours, theirs = (getattr(each, name, None) for each in (first, other))
+            if ours != theirs:
+                raise ValueError(f"other_envs must have the {name} of env, {ours}: it is {theirs} in {text}")
+        seen.append(other)
 
 
 TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles once for all their values

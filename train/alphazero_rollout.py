@@ -20,9 +20,10 @@ from train.models.policy import Params, Policy
 from train.models.policy_agent import reward_scale
 from train.models.search_agent import PolicyEvaluate
 from train.models.value_heads import outputs_of
+from train.ops import replay
 from train.ops.episodes import EpisodeStats, Metrics, map_chosen_steps
 from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
-from train.ops.starts import Starts, next_starts
+from train.ops.starts import Starts, init_starts, next_starts
 from train.ops.value_targets import discounts, lambda_returns, outcomes
 
 
@@ -33,6 +34,15 @@ class Sample(NamedTuple):
     slots: jax.Array  # int16 or int32[K], the actions of the search; -1 in padding
     weights: jax.Array  # float16[K], the search's policy over them
     values: jax.Array  # float32[1 or num_players], the targets of the value head
+
+
+class GameState(NamedTuple):
+    """The part of a train state that belongs to one game; the fields are those of `TrainState`."""
+
+    boards: Any
+    episode_stats: EpisodeStats
+    starts: Starts | None
+    replay: Sample
 
 
 class TrainState(NamedTuple):
@@ -47,6 +57,16 @@ class TrainState(NamedTuple):
     replay: Sample  # [num_envs, capacity, ...]
     key: jax.Array
     iteration: jax.Array  # int32[]
+    others: tuple[GameState, ...] = ()  # one per game of `other_envs`; all above is of `env` or shared
+
+    @property
+    def games(self) -> tuple[GameState, ...]:
+        """The state of every game, that of `env` first."""
+        return GameState(self.boards, self.episode_stats, self.starts, self.replay), *self.others
+
+    def with_game(self, game: GameState) -> "TrainState":
+        """Returns the train state with this game in the place of the first one."""
+        return self._replace(**game._asdict())
 
     @property
     def learning_params(self) -> Params:
@@ -70,6 +90,21 @@ class Steps(NamedTuple):
     next_state: jaxgames.State  # the board that the step led to, before any restart
     episode_stats: EpisodeStats  # of the game that the step belongs to, the step included
     learner_seats: None = None  # the learner plays all seats
+
+
+def init_game(config: Config, env: jaxgames.Env[Any], boards_key: jax.Array, starts_key: jax.Array) -> GameState:
+    """Returns the state of a game before the first iteration. Each key is a PRNG key."""
+    capacity = replay.capacity_of(config.replay_size, config.num_envs, config.rollout_length)
+    return GameState(
+        boards=jax.vmap(env.init)(jax.random.split(boards_key, config.num_envs)),
+        episode_stats=EpisodeStats(
+            jnp.zeros(config.num_envs, jnp.int32), jnp.zeros((config.num_envs, env.num_players), jnp.float32)
+        ),
+        starts=(
+            init_starts(env, starts_key, config.num_envs, config.random_plies) if config.random_starts > 0 else None
+        ),
+        replay=replay.empty(sample_shape(config, env), config.num_envs, capacity),
+    )
 
 
 def collect(

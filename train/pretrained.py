@@ -1,6 +1,7 @@
 """Parameters of another run as the start of a new one: `--init-from RUN` or `--init-from RUN@ITERATION`.
 
 Only the shapes must fit. The other run can have other settings or another game, such as other rules on the same board.
+With a network for any board it can have another board.
 Parameters that its seats share, and those of the new run do not, are copied to every seat.
 """
 
@@ -36,7 +37,8 @@ def load_params(text: str, like: Params, config: Config) -> Params:
     with jax.ensure_compile_time_eval():  # inside a trace, too
         stored = run.params(iteration)
     _check_shapes(text, run, stored, like)
-    settings = {name: (getattr(run.config, name, None), getattr(config, name)) for name in ("env", "sharing")}
+    names = [name for name in ("env", "sharing") if hasattr(config, name)]
+    settings = {name: (getattr(run.config, name, None), getattr(config, name)) for name in names}
     differ = [
         f"{name} is {theirs} there and {ours} here" for name, (theirs, ours) in settings.items() if theirs != ours
     ]

@@ -6,6 +6,7 @@ from typing import Any
 import jaxgames
 
 MAX_SEED = 2**31 - 2  # JAX drops higher bits than 32; the next number is the seed of evaluations
+ADDED = {"added": True}  # metadata of a setting that older runs do not have; they were trained with its default
 NETWORK_SETTINGS = ("network", "channels", "hidden_sizes", "activation")
 
 

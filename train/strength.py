@@ -61,7 +61,7 @@ class Arguments:
     agents: Annotated[tuple[str, ...], tyro.conf.Positional]
     """Runs, such as runs/first or runs/first@40, or others, such as greedy. Agents that play at random are refused."""
     env: str | None = None
-    """The game, as `jaxgames.make` takes it. Needed only if no agent is a run."""
+    """The game, as `jaxgames.make` takes it. If not given, that of the first run."""
     solution: Path | None = None
     """The file that `python -m jaxgames.solvers` wrote for the game. If not given, the game is solved first."""
     simulations: tuple[int, ...] = ()
@@ -172,7 +172,7 @@ def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Argum
     alone = {"temperature": 0.0} | ({"simulations": 0} if _can_search(run) else {}) | found.parameters
 
     def player(**parameters: Any) -> Player:
-        return deterministic(text, agents.agent_of_run(run, found.iteration, **alone | parameters), env)
+        return deterministic(text, agents.agent_of_run(run, found.iteration, env, **alone | parameters), env)
 
     def searching(simulations: int) -> Player:
         return Player(player(simulations=simulations).act, None)  # the row of the network has the values
@@ -232,8 +232,8 @@ def _act(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
 
 
 def _has_values(agent: Agent, env: Env[Any]) -> bool:
-    """Returns whether the agent, which can be traced, has values of the seats."""
-    if not isinstance(agent, AnalysingAgent):
+    """Returns whether the agent, which can be traced, has values of the seats in the game's unit of reward."""
+    if not isinstance(agent, AnalysingAgent) or getattr(agent, "env", env) != env:  # it has learned another reward
         return False
     states = jax.eval_shape(jax.vmap(env.init), jax.eval_shape(lambda: jax.random.split(jax.random.key(0), BATCH)))
     return jax.eval_shape(agent.analyse, states).values is not None

@@ -36,7 +36,9 @@ def main(learner: Learner, folder: Path, iterations: int) -> None:
         rows.append(jax.device_get(metrics))
     opponents = getattr(train_state, "opponents", None)
     replay = getattr(train_state, "replay", None)
-    divided = jax.tree.leaves((train_state.boards, train_state.episode_stats, opponents and opponents.games, replay))
+    others = getattr(train_state, "others", None)
+    parts = (train_state.boards, train_state.episode_stats, opponents and opponents.games, replay, others)
+    divided = jax.tree.leaves(parts)
     boards = [leaf.addressable_shards for leaf in divided]
     found = {
         "boards_of_devices": sorted({shard.data.shape[0] for shards in boards for shard in shards}),

@@ -17,6 +17,20 @@ CONFIG = Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=16, rollout_lengt
     ("setting", "message"),
     [
         ({"env": "chess"}, "chinese_checkers"),
+        (
+            {"other_envs": ("checkers",)},
+            "other_envs must be further boards of dots_and_boxes, the game of env, not checke",
+        ),
+        ({"other_envs": ("dots_and_boxes(row=1)",)}, "no parameter 'row'; its parameters are rows, cols, reward"),
+        ({"other_envs": ("dots_and_boxes", "dots_and_boxes( rows=5)")}, r"dots_and_boxes\( rows=5\) is there twice"),
+        (
+            {"other_envs": (CONFIG.env,)},
+            r"env and other_envs must be different boards: dots_and_boxes\(rows=1, cols=1\)",
+        ),
+        (
+            {"other_envs": ("dots_and_boxes(reward=boxes)",)},
+            "must have the reward of env, win_loss: it is boxes in dots",
+        ),
         ({"num_envs": 0}, "num_envs must be positive, not 0"),
         ({"search": "minimax"}, "search must be one of gumbel, puct, not 'minimax'"),
         ({"seats": "all"}, "seats must be one of paranoid, max_n, not 'all'"),
@@ -35,6 +49,15 @@ CONFIG = Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=16, rollout_lengt
 def test_wrong_setting_is_refused_with_the_allowed_values(setting: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(CONFIG, **setting)
+
+
+@pytest.mark.parametrize(("network", "named"), [("resnet", "not resnet"), (None, "not the default network")])
+def test_further_boards_need_a_network_for_any_board(network: str | None, named: str) -> None:
+    config = dataclasses.replace(CONFIG, other_envs=("dots_and_boxes(rows=1, cols=2)",), network=network)
+    with pytest.raises(
+        ValueError, match=f"a network whose parameters fit every board, such as --network graph, {named}"
+    ):
+        AlphaZero(config)
 
 
 def test_noise_belongs_to_the_search_of_self_play_and_to_its_rule() -> None:

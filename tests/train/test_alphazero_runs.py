@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -15,6 +16,7 @@ import pytest
 
 import jaxgames
 from jaxgames.agents import analyse
+from tests.helpers.registrations import temporary_registrations
 from tests.helpers.sticks import Sticks
 from tests.helpers.stored_runs import (
     ROOT,
@@ -48,14 +50,32 @@ CONFIG = Config(
     activation="relu",
     ema=0.9,
 )
+SEVERAL_BOARDS = dataclasses.replace(
+    CONFIG,
+    other_envs=("dots_and_boxes(rows=2, cols=2)",),
+    total_steps=60 * 2 * 64,
+    network="tests.helpers.patch_network:patch(width=8)",
+    channels=(),
+    hidden_sizes=(),
+    activation=None,
+)
+BOTH = pytest.mark.parametrize("config", [CONFIG, SEVERAL_BOARDS], ids=["one board", "several boards"])
 WATCHED = Settings(checkpoint_every=3, evaluate_every=5, evaluation_games=8)
 
 
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    """Takes back the registrations of the tests."""
+    with temporary_registrations():
+        yield
+
+
 @pytest.mark.slow
-def test_killed_run_continues_to_the_bits_of_one_that_was_not(tmp_path: Path) -> None:
+@BOTH
+def test_killed_run_continues_to_the_bits_of_one_that_was_not(config: Config, tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    train_in(whole, AlphaZero(CONFIG), WATCHED)
-    arguments = arguments_of(CONFIG, WATCHED, killed)
+    train_in(whole, AlphaZero(config), WATCHED)
+    arguments = arguments_of(config, WATCHED, killed)
     process = start("train.alphazero", arguments)
     signal_when_training(killed, [process], 0, signal.SIGKILL)
     ((status, _, _),) = ends([process])
@@ -69,10 +89,11 @@ def test_killed_run_continues_to_the_bits_of_one_that_was_not(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_run_on_four_devices_equals_the_run_on_one(tmp_path: Path) -> None:
+@BOTH
+def test_run_on_four_devices_equals_the_run_on_one(config: Config, tmp_path: Path) -> None:
     """Boards and replay are divided. The search is divided by the compiler, which may gather rows."""
     iterations = 3
-    arguments = ["alphazero", json.dumps(dataclasses.asdict(CONFIG)), str(tmp_path), str(iterations)]
+    arguments = ["alphazero", json.dumps(dataclasses.asdict(config)), str(tmp_path), str(iterations)]
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
     program = [sys.executable, str(ROOT / "tests/helpers/run_on_four_devices.py"), *arguments]
     done = subprocess.run(
@@ -80,11 +101,11 @@ def test_run_on_four_devices_equals_the_run_on_one(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "found.json").read_text())
-    assert found["boards_of_devices"] == [CONFIG.num_envs // 4]
+    assert found["boards_of_devices"] == [config.num_envs // 4]
     assert found["devices_of_boards"] == [4]
 
-    learner = AlphaZero(CONFIG)
-    train_state = jax.jit(learner.init)(jax.random.key(CONFIG.seed))
+    learner = AlphaZero(config)
+    train_state = jax.jit(learner.init)(jax.random.key(config.seed))
     iterate = jax.jit(learner.iterate)
     metrics_of_four = dict(np.load(tmp_path / "metrics.npz"))
     for iteration in range(iterations):
@@ -99,9 +120,10 @@ def test_run_on_four_devices_equals_the_run_on_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_cell_of_a_sweep_is_its_single_run(tmp_path: Path) -> None:
+@BOTH
+def test_cell_of_a_sweep_is_its_single_run(config: Config, tmp_path: Path) -> None:
     """Two values of a traced setting, in one program."""
-    config = dataclasses.replace(CONFIG, total_steps=4 * 64)
+    config = dataclasses.replace(config, total_steps=4 * config.steps_per_iteration)
     values = {name: (value,) for name, value in dataclasses.asdict(config).items() if name != "seed"}
     sweep = sweep_of("alphazero", values | {"td_lambda": (0.5, 1.0)}, seeds=1)
     assert len(sweep.groups()) == 1

@@ -76,7 +76,8 @@ class Checkpoints:
         here = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
         placed = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=here), storable)
         restore_args = ocp.checkpoint_utils.construct_restore_args(placed)
-        arguments = ocp.args.PyTreeRestore(item=placed, restore_args=restore_args, partial_restore=part != "")
+        # Partial, although all arrays are there: parts without arrays, such as (), may be on one side only.
+        arguments = ocp.args.PyTreeRestore(item=placed, restore_args=restore_args, partial_restore=True)
         return jax.tree.map(_restored, like, self._manager.restore(iteration, args=arguments))
 
     def remove(self, iterations: Sequence[int]) -> None:

@@ -25,7 +25,7 @@ class GameArguments:
     """The settings of every command that plays games between agents."""
 
     env: str | None = None
-    """The game, as `jaxgames.make` takes it. Needed only if no agent is a run."""
+    """The game, as `jaxgames.make` takes it. If not given, that of the first run."""
     games: int = 1000
     """Games to play; with several opponents, against each of them."""
     openings: int = 0

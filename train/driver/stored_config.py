@@ -33,7 +33,7 @@ def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
     """Returns the learner with the settings in a config.json.
 
     Raises FileNotFoundError if there is none. Raises ValueError, with the path and the settings, unless it has all
-    settings of one of the learners and no others.
+    settings of one of the learners and no others. Those of `with_added` may be missing.
     """
     try:
         stored = json.loads(path.read_bytes())
@@ -55,8 +55,9 @@ def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
     if not isinstance(settings, dict):
         raise ValueError(f"{path}: settings must be an object, not {settings!r}")
     try:
-        check_types(settings, learner_type.config_type)  # pyright: ignore[reportUnknownArgumentType]
-        learner = learner_type(learner_type.config_type(**settings))
+        complete = with_added(settings, learner_type.config_type)  # pyright: ignore[reportUnknownArgumentType]
+        check_types(complete, learner_type.config_type)
+        learner = learner_type(learner_type.config_type(**complete))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     if content.get("env_version") != learner.env.version:
@@ -65,6 +66,12 @@ def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
             f"changed: this is version {learner.env.version}; train it again"
         )
     return learner
+
+
+def with_added(settings: Mapping[str, Any], config_type: type[Any]) -> dict[str, Any]:
+    """Returns stored settings, with the defaults of those that were `train.settings.ADDED` after them."""
+    added = {field.name: field.default for field in dataclasses.fields(config_type) if field.metadata.get("added")}
+    return json.loads(json.dumps(added)) | dict(settings)
 
 
 def check_types(settings: dict[str, Any], config_type: type[Any]) -> None:

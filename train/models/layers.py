@@ -37,11 +37,15 @@ class Network:
     bool[B], the rows that count in the statistics of the batch. Units can then be dropped with the random numbers of
     "dropout". The optimizer changes only the collection "params". After a gradient step, other collections, such as
     "batch_stats", have the values that the modules gave them.
+
+    With `any_board`, the parameters have the same shapes on every board of the game. So the modules that the network's
+    function returns for one board can apply parameters that were trained on another one.
     """
 
     encoder: nn.Module
     heads: nn.Module
     training_mode: tuple[Literal["encoder", "heads"], ...] = ()
+    any_board: bool = False
 
 
 class DenseHeads(nn.Module):

@@ -5,6 +5,7 @@
     conv          3 x 3 convolutions, then dense layers
     resnet        residual blocks, a policy head on the cells of the board, a tanh value
     alpha_mini    convolutions and dense layers with batch norm and dropout
+    graph         messages between the edges and boxes of dots_and_boxes; its parameters fit every board
 
 A text names a network as a text names a game: with parameters in brackets, or as `module:name(...)` for a network of
 your own. That module calls `register` when it is imported.
@@ -23,6 +24,7 @@ from jaxgames._checks import check_choice
 from jaxgames._names import Registry
 from train.models.alpha_mini import alpha_mini
 from train.models.convolution import Convolution
+from train.models.graph import graph
 from train.models.layers import ACTIVATIONS, DenseHeads, Network, check_grid, check_sizes, orthogonal
 from train.models.residual_mlp import residual_mlp
 from train.models.resnet import resnet
@@ -93,7 +95,14 @@ def conv(
 
 _networks: Registry[Network] = Registry(
     "network",
-    {"mlp": mlp, "residual_mlp": residual_mlp, "conv": conv, "resnet": resnet, "alpha_mini": alpha_mini},
+    {
+        "mlp": mlp,
+        "residual_mlp": residual_mlp,
+        "conv": conv,
+        "resnet": resnet,
+        "alpha_mini": alpha_mini,
+        "graph": graph,
+    },
     examples="'mlp', 'resnet(blocks=4, channels=64)' or 'mypackage.mymodule:mynetwork(width=64)'",
     register="train.models.networks.register",
     num_arguments=1,

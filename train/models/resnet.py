@@ -3,7 +3,7 @@
     stem      3 x 3 convolution to `channels`
     block     1 x 1 to `bottleneck`, 3 x 3, 1 x 1 back to `channels`; its input is added
     policy    3 x 3 to `channels`, 3 x 3 to the planes of the game's actions
-    value     dense to `value_size`, dense to 1, tanh
+    value     dense to `value_size`, dense to 1, tanh; with `pool`, on the mean and the maximum over all cells
 
 ReLU follows every layer but the last of each head; in a block, the last one follows the sum. All convolutions keep
 the shape of the board. On `chinese_checkers_diamond` the policy is a matrix of from and to: plane p, cell c is the move
@@ -57,10 +57,13 @@ class CellHeads(nn.Module):
     plane: tuple[int, ...] | None
     value_size: int
     value: str
+    pool: bool = False
 
     @nn.compact
     def __call__(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
-        hidden = nn.relu(nn.Dense(self.value_size, kernel_init=orthogonal())(features.reshape(features.shape[0], -1)))
+        pooled = [features.mean((1, 2)), features.max((1, 2))]
+        board = jnp.concatenate(pooled, axis=1) if self.pool else features.reshape(features.shape[0], -1)
+        hidden = nn.relu(nn.Dense(self.value_size, kernel_init=orthogonal())(board))
         value = nn.Dense(1, kernel_init=small())(hidden)[:, 0]
         x = nn.relu(Convolution(features.shape[-1])(features))
         return self._logits(x), jnp.tanh(value) if self.value == "tanh" else value
@@ -89,6 +92,7 @@ def resnet(
     bottleneck: int | None = None,
     value_size: int = 64,
     value: str = "tanh",
+    pool: bool = False,
 ) -> Network:
     """Returns the residual network.
 
@@ -99,6 +103,8 @@ def resnet(
       bottleneck: channels inside a block; None for a quarter of `channels`.
       value_size: hidden units of the value head.
       value: "tanh" for values in [-1, 1]; "linear" for games whose scaled returns can be larger.
+      pool: whether the value comes from the mean and the maximum over all cells, not from all cells side by side. With
+        one plane of actions, as in dots_and_boxes, the parameters then fit every board.
     """
     check_grid("resnet", env)
     check_int("blocks", blocks, 1, MAX_SIZE)
@@ -107,7 +113,9 @@ def resnet(
         check_int("bottleneck", bottleneck, 1, MAX_SIZE, " or None")
     check_int("value_size", value_size, 1, MAX_SIZE)
     check_choice("value", value, ("tanh", "linear"))
+    check_choice("pool", pool, (False, True))
     cells = action_cells(env)
     cell, plane = (None, None) if cells is None else (tuple(map(int, part)) for part in cells)
     encoder = ResidualEncoder(blocks, width, max(1, width // 4) if bottleneck is None else bottleneck)
-    return Network(encoder, CellHeads(env.num_actions, cell, plane, value_size, value))
+    any_board = pool and cells is not None and cells.num_planes == 1  # more planes can be of one size of the board
+    return Network(encoder, CellHeads(env.num_actions, cell, plane, value_size, value, pool), any_board=any_board)

@@ -1,0 +1,198 @@
+"""The graph network: symmetric by construction, the same parameters on every board, and what it does not look at."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import ParameterError
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from jaxgames.solvers.dots_and_boxes import boxes
+from train.models.policy import Policy
+from train.ops.symmetries import symmetries
+
+NETWORKS = {  # by name: sizes of a test
+    "graph": "graph(rounds=2, width=5)",
+    "tied": "graph(rounds=None, width=5, tied=True)",
+    "resnet": "resnet(blocks=1, channels=5, pool=True)",
+}
+BOARDS = ("dots_and_boxes(rows=2, cols=2, reward=boxes)", "dots_and_boxes(rows=2, cols=3, reward=boxes)")
+
+
+@functools.cache
+def make(board: str) -> DotsAndBoxes:
+    env = jaxgames.make(board)
+    assert isinstance(env, DotsAndBoxes)
+    return env
+
+
+@functools.cache
+def parameters(network: str, reward: str = "boxes") -> Any:
+    """Parameters without zeros, made for 3 x 3 boxes."""
+    policy = Policy.of(make(f"dots_and_boxes(rows=3, cols=3, reward={reward})"), "shared", network)
+    shapes = jax.eval_shape(policy.init, jax.random.key(0))
+    rng = np.random.default_rng(0)
+    return jax.tree.map(lambda leaf: (rng.normal(size=leaf.shape) / 2).astype(np.float32), shapes)
+
+
+def apply(board: str, network: str, observation: Any) -> tuple[np.ndarray, np.ndarray]:
+    env, rows = make(board), len(observation)
+    params = parameters(network, env.reward)
+    policy = Policy.of(env, "shared", network)
+    return jax.device_get(_apply(policy, params, jnp.asarray(observation), jnp.zeros(rows, jnp.int32)))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _apply(policy: Policy, params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return policy.apply(params, observation, seat)
+
+
+def observe(env: DotsAndBoxes, *texts: str) -> np.ndarray:
+    """Observations of states as text: edges, owners, seat."""
+    return np.stack([np.asarray(env.observe(env.from_string(text))) for text in texts])
+
+
+def random_observations(board: str, count: int) -> np.ndarray:
+    """Any drawn edges, and any owners of the complete boxes."""
+    env, rng, texts = make(board), np.random.default_rng(1), list[str]()
+    for _ in range(count):
+        drawn = rng.random(env.num_edges) < 0.7
+        complete = [drawn[list(box)].all() for box in boxes(env)]
+        owners = "".join(str(rng.integers(2)) if taken else "." for taken in complete)
+        texts.append(f"{''.join('01'[bit] for bit in drawn.astype(int))} {owners} 0")
+    return observe(env, *texts)
+
+
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("network", ["graph", pytest.param("tied", marks=pytest.mark.slow)])
+def test_mirrored_and_rotated_boards_have_the_same_logits_there_and_the_same_value(board: str, network: str) -> None:
+    env, images = make(board), symmetries(make(board))
+    observation = random_observations(board, 16)
+    assert len(images) == (8 if env.rows == env.cols else 4)
+    logits, values = apply(board, NETWORKS[network], observation)
+    assert logits.std() > 0.1
+    assert values.std() > 0.03
+    for image in range(len(images)):
+        moved = images.of_observations(jnp.full(16, image), jnp.asarray(observation))
+        logits_of_image, values_of_image = apply(board, NETWORKS[network], moved)
+        np.testing.assert_allclose(logits_of_image[:, images.action[image]], logits, atol=1e-5)
+        np.testing.assert_allclose(values_of_image, values, atol=1e-5)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_parameters_have_the_same_shapes_on_every_board(network: str) -> None:
+    expected = jax.tree.map(np.shape, parameters(NETWORKS[network]))
+    for board in ("dots_and_boxes(rows=1, cols=1, reward=boxes)", "dots_and_boxes(rows=5, cols=5, reward=boxes)"):
+        policy = Policy.of(make(board), "shared", NETWORKS[network])
+        assert policy.network.any_board
+        assert jax.tree.map(jnp.shape, jax.eval_shape(policy.init, jax.random.key(0))) == expected
+    assert not Policy.of(make(BOARDS[0]), "shared", "resnet(blocks=1, channels=5)").network.any_board
+    assert not Policy.of(make(BOARDS[0]), "shared", "mlp").network.any_board
+
+
+def test_tied_rounds_have_the_parameters_of_one_round() -> None:
+    def count(network: str) -> int:
+        params = jax.eval_shape(Policy.of(make(BOARDS[0]), "shared", network).init, jax.random.key(0))
+        return sum(leaf.size for leaf in jax.tree.leaves(params))
+
+    one = count("graph(rounds=1, width=5)")
+    assert count("graph(rounds=4, width=5, tied=True)") == one
+    assert count("graph(rounds=None, width=5, tied=True)") == one
+    assert count("graph(rounds=2, width=5)") - one == 8 * (5 * 5 + 5) + 4 * 2 * 5  # dense layers and layer norms
+
+
+def test_one_round_is_that_written_with_loops_over_the_boxes() -> None:
+    board, network = BOARDS[1], "graph(rounds=1, width=5)"
+    env, params = make(board), parameters(network)["encoder"]["params"]
+    observation = random_observations(board, 3)
+    encoder = Policy.of(env, "shared", network).network.encoder
+    found = jax.device_get(jax.jit(encoder.apply)({"params": params}, observation))
+    of_round = params["Round_0"]
+
+    def dense(layer: Any, x: np.ndarray) -> np.ndarray:
+        return x @ layer["kernel"] + layer["bias"]
+
+    def part(number: int, x: np.ndarray) -> np.ndarray:
+        return dense(of_round[f"FlatDense_{number}"]["Dense_0"], x)
+
+    def norm(number: int, x: np.ndarray) -> np.ndarray:
+        layer = of_round[f"LayerNorm_{number}"]
+        return (x - x.mean()) / np.sqrt(x.var() + 1e-6) * layer["scale"] + layer["bias"]
+
+    def relu(x: np.ndarray) -> np.ndarray:
+        return np.maximum(x, 0)
+
+    cells = [(2 * r, 2 * c + 1) for r in range(3) for c in range(3)]
+    cells += [(2 * r + 1, 2 * c) for r in range(2) for c in range(4)]
+    for row, seen in zip(found, observation, strict=True):
+        drawn = [bool(seen[cell][0]) for cell in cells]
+        missing = [sum(not drawn[edge] for edge in box) for box in boxes(env)]
+        whole = norm(0, dense(params["Dense_1"], np.array([drawn.count(False) % 2, np.count_nonzero(missing) % 2])))
+        edge_state, before = np.zeros(5), norm(1, np.zeros(5))  # of every open edge
+        box_state: list[np.ndarray] = []
+        for box, lacks in zip(boxes(env), missing, strict=True):
+            start = dense(params["Dense_0"], np.eye(4)[4 - lacks]) if lacks else np.zeros(5)
+            message = sum((before for edge in box if not drawn[edge]), np.zeros(5))
+            new = start + relu(part(0, norm(2, start)) + part(1, message) + part(2, whole))
+            box_state.append(new if lacks else np.zeros(5))
+        of_boxes = [norm(3, state) if lacks else np.zeros(5) for state, lacks in zip(box_state, missing, strict=True)]
+        for edge in range(env.num_edges):
+            beside = sum((part(4, of_boxes[i]) for i, box in enumerate(boxes(env)) if edge in box), np.zeros(5))
+            new = edge_state + relu(part(3, before) + beside + part(5, whole))
+            np.testing.assert_allclose(row[edge, :5], new * (not drawn[edge]), rtol=1e-4, atol=1e-5)
+        for box, state in enumerate(box_state):
+            np.testing.assert_allclose(row[env.num_edges + box, :5], state, rtol=1e-4, atol=1e-5)
+
+
+def test_only_open_edges_and_boxes_count() -> None:
+    """1 x 2 boxes with the left one complete are 1 x 1 with its left edge drawn: h(0,0), h(1,0), v(0,0), v(0,1)."""
+    large, small = "dots_and_boxes(rows=1, cols=2, reward=boxes)", "dots_and_boxes(rows=1, cols=1, reward=boxes)"
+    logits, values = apply(large, NETWORKS["graph"], observe(make(large), "1010110 0. 0", "1011110 1. 0"))
+    of_small, value = apply(small, NETWORKS["graph"], observe(make(small), "0010 . 0", "0110 . 0"))
+    np.testing.assert_allclose(logits[:, [1, 3, 6]], of_small[:, [0, 1, 3]], atol=1e-5)
+    np.testing.assert_allclose(values * 2, value, atol=1e-5)  # values are scaled by the most boxes of one edge: 2 and 1
+
+
+def test_value_is_the_margin_to_go_alone_or_with_the_lead_as_the_reward_counts() -> None:
+    board = "dots_and_boxes(rows=1, cols=2, reward={})"
+    full = ("1111111 00 0", "1111111 01 0", "1111111 11 0")  # by 2, 0 and -2 boxes ahead
+    one_open = ("1011110 1. 0", "1011110 0. 0")  # 1 behind and 1 ahead
+
+    def values(reward: str) -> np.ndarray:
+        observation = observe(make(board.format(reward)), *full, *one_open)
+        return apply(board.format(reward), NETWORKS["graph"], observation)[1]
+
+    to_go = values("boxes") * 2  # in boxes: the largest reward of one edge is 2
+    assert to_go[:3].tolist() == [0, 0, 0]
+    assert to_go[3] == to_go[4]
+    assert 0.01 < abs(to_go[3]) < 1
+    lead = np.array([2, 0, -2, -1, 1])
+    np.testing.assert_allclose(values("margin") * 2, lead + to_go, atol=1e-5)
+    won = values("win_loss")
+    assert (np.sign(won) == np.sign(lead + to_go)).all()
+    assert won[0] == -won[2] < 1
+
+
+@pytest.mark.parametrize(
+    ("game", "network", "message"),
+    [
+        ("checkers", "graph", "graph plays only dots_and_boxes, not checkers.*: use resnet"),
+        (BOARDS[0], "graph(rounds=0)", "rounds must be an integer from 1 to 1000000 or None, not 0"),
+        (BOARDS[0], "graph(rounds=None)", r"rounds=None, .* needs .*: use graph\(rounds=None, tied=True\), or"),
+        (BOARDS[0], "graph(width=0)", "width must be an integer from 1 to 1000000, not 0"),
+        (BOARDS[0], "graph(tied=2)", "tied must be one of False, True, not 2"),
+        (BOARDS[0], "resnet(pool=2)", "pool must be one of False, True, not 2"),
+    ],
+)
+def test_wrong_game_or_setting_is_refused_with_what_is_allowed(game: str, network: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        Policy.of(jaxgames.make(game), "shared", network)
+
+
+def test_wrapped_game_has_the_network_of_the_game() -> None:
+    env = make(BOARDS[0])
+    assert Policy.of(jaxgames.auto_reset(env), "shared", "graph") == Policy.of(env, "shared", "graph")

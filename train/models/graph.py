@@ -1,0 +1,200 @@
+"""A graph network for Dots and Boxes of every size: messages between edges, boxes and one node of the whole board.
+
+    *--e--*--e--*      An edge has one or two boxes, a box has four edges. In each round,
+    e  b  e  b  e        boxes    get the sum of their open edges,
+    *--e--*--e--*        edges    get the sum of their boxes,
+    e  b  e  b  e        the board's node gets the mean of the open boxes, and gives its state to all.
+    *--e--*--e--*
+
+A state is `width` numbers. It grows by the ReLU of a dense layer on itself and on what it gets, each after layer norm.
+All edges share one layer, and all boxes another. So the parameters fit every board, and a mirrored or rotated board has
+the mirrored or rotated logits and the same value.
+
+Drawn edges and complete boxes have the state 0 and send nothing. What is left is the graph of the equivalent game
+Strings and Coins: open boxes, and edges that hold them together or hold them to the ground.
+
+The value is the margin to go: the boxes that the mover takes from here on, minus those of the other seat. It is a share
+of the open boxes, between -1 and 1. The owners of the complete boxes matter only in rewards that count them.
+
+Source of the idea of one graph network for every size: Ben-Assayag and El-Yaniv, Train on Small, Play the Large:
+Scaling Up Board Games with AlphaZero and GNN, arXiv:2107.08387.
+"""
+
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from jaxgames import Env
+from jaxgames._checks import ParameterError, check_choice, check_int
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from jaxgames.wrappers import Wrapper
+from train.models.layers import MAX_SIZE, Network, orthogonal, small
+
+EDGES_OF_A_BOX = 4
+
+
+class GraphEncoder(nn.Module):
+    """The rounds of messages: bool[B, 2 m + 1, 2 n + 1, 3] -> float32[B, edges + boxes + 1, width + 1].
+
+    The nodes are the edges in the order of the actions, the boxes row by row, and the board. Their last feature is no
+    state. It is 1 for an open edge, and for a box the owner: 1 for the mover, -1 for the other seat, 0 for an open box.
+    """
+
+    width: int
+    rounds: int | None  # None for rows + columns
+    tied: bool
+
+    @nn.compact
+    def __call__(self, observation: jax.Array) -> jax.Array:
+        drawn = observation[..., 0]
+        across, down = drawn[:, ::2, 1::2], drawn[:, 1::2, ::2]  # bool[B, m + 1, n], bool[B, m, n + 1]
+        rows, cols = down.shape[1], across.shape[2]
+        counts = sum_of_edges(flat_edges(across, down)[..., None].astype(jnp.float32), rows, cols)
+        open_edges = ~flat_edges(across, down)[..., None]
+        open_boxes = counts < EDGES_OF_A_BOX
+        parities = jnp.stack([open_edges.sum((1, 2)) % 2, open_boxes.sum((1, 2)) % 2], axis=1)
+
+        edges = jnp.zeros((*open_edges.shape[:2], self.width))
+        boxes = self._dense()(jax.nn.one_hot(counts[..., 0].astype(jnp.int32), EDGES_OF_A_BOX)) * open_boxes
+        board = self._dense()(parities.astype(jnp.float32))
+        num_open = jnp.maximum(open_boxes.sum(1), 1)
+        shared = Round(self.width) if self.tied else None
+        for _ in range(rows + cols if self.rounds is None else self.rounds):
+            one_round = shared or Round(self.width)
+            edges, boxes, board = one_round(edges, boxes, board, open_edges, open_boxes, num_open, (rows, cols))
+
+        owner = observation[:, 1::2, 1::2, 1].astype(jnp.float32) - observation[:, 1::2, 1::2, 2]
+        last = [open_edges[..., 0], owner.reshape(owner.shape[0], -1), jnp.zeros((owner.shape[0], 1))]
+        states = jnp.concatenate([edges, boxes, board[:, None]], axis=1)
+        return jnp.concatenate([states, jnp.concatenate(last, axis=1)[..., None]], axis=2)
+
+    def _dense(self) -> nn.Dense:
+        return nn.Dense(self.width, kernel_init=orthogonal())
+
+
+class Round(nn.Module):
+    """One round of messages, which returns the new states of the edges, the boxes and the board."""
+
+    width: int
+
+    @nn.compact
+    def __call__(
+        self,
+        edges: jax.Array,  # float32[B, edges, width]
+        boxes: jax.Array,  # float32[B, boxes, width]
+        board: jax.Array,  # float32[B, width]
+        open_edges: jax.Array,  # bool[B, edges, 1]
+        open_boxes: jax.Array,  # bool[B, boxes, 1]
+        num_open: jax.Array,  # int32[B, 1], the open boxes; 1 if none is open
+        size: tuple[int, int],  # rows and columns of boxes
+    ) -> tuple[jax.Array, jax.Array, jax.Array]:
+        whole = nn.LayerNorm()(board)[:, None]
+        of_edges = nn.LayerNorm()(edges) * open_edges
+        new = self._dense()(nn.LayerNorm()(boxes)) + self._dense()(sum_of_edges(of_edges, *size)) + self._dense()(whole)
+        boxes = (boxes + nn.relu(new)) * open_boxes
+        of_boxes = nn.LayerNorm()(boxes) * open_boxes
+        new = self._dense()(of_edges) + sum_of_boxes(self._dense()(of_boxes), *size) + self._dense()(whole)
+        edges = (edges + nn.relu(new)) * open_edges
+        board = board + nn.relu(self._dense()(whole[:, 0]) + self._dense()(of_boxes.sum(1) / num_open))
+        return edges, boxes, board
+
+    def _dense(self) -> "FlatDense":
+        return FlatDense(self.width)
+
+
+class FlatDense(nn.Module):
+    """A dense layer of nodes: float32[B, nodes, features] -> float32[B, nodes, width].
+
+    It is one product of two matrices. On a CPU the gradient of `flax.linen.Dense` on three axes takes twice the time.
+    """
+
+    width: int
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        y = nn.Dense(self.width, kernel_init=orthogonal())(x.reshape(-1, x.shape[-1]))
+        return y.reshape(*x.shape[:-1], self.width)
+
+
+class GraphHeads(nn.Module):
+    """The heads: the features of `GraphEncoder` -> logits float32[B, num_actions], values float32[B]."""
+
+    env: DotsAndBoxes
+
+    @nn.compact
+    def __call__(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
+        env, width = self.env, features.shape[-1] - 1
+        states, last = features[..., :-1], features[..., -1]
+        edges, boxes, board = states[:, : env.num_edges], states[:, env.num_edges : -1], states[:, -1]
+        owner = last[:, env.num_edges : -1]
+        board = nn.LayerNorm()(board)
+        hidden = FlatDense(width)(nn.LayerNorm()(edges)) + FlatDense(width)(board)[:, None]
+        logits = nn.Dense(1, kernel_init=small())(nn.relu(hidden))[..., 0]
+
+        num_open = (owner == 0).sum(1)
+        boxes = nn.LayerNorm()(boxes) * (owner == 0)[..., None]
+        pooled = [boxes.sum(1) / jnp.maximum(num_open, 1)[:, None], nn.relu(boxes).max(1), board]
+        hidden = nn.relu(FlatDense(width)(jnp.concatenate(pooled, axis=1)))
+        to_go = num_open * jnp.tanh(nn.Dense(1, kernel_init=small())(hidden)[:, 0])
+        return logits, self._value(to_go, owner.sum(1), hidden)
+
+    def _value(self, to_go: jax.Array, lead: jax.Array, hidden: jax.Array) -> jax.Array:
+        """Returns float32[B], the mover's value in the scale of training, from margins in boxes."""
+        _, highest = self.env.reward_range
+        if self.env.reward == "boxes":
+            return to_go / highest
+        if self.env.reward == "margin":
+            return (lead + to_go) / highest
+        steepness = nn.softplus(nn.Dense(1, kernel_init=small())(hidden)[:, 0])
+        return jnp.tanh(steepness * (lead + to_go))
+
+
+def flat_edges(across: jax.Array, down: jax.Array) -> jax.Array:
+    """Returns [B, edges, ...] of the horizontal edges [B, m + 1, n, ...] and the vertical ones [B, m, n + 1, ...]."""
+    batch, after = across.shape[0], across.shape[3:]
+    return jnp.concatenate([across.reshape(batch, -1, *after), down.reshape(batch, -1, *after)], axis=1)
+
+
+def sum_of_edges(edges: jax.Array, rows: int, cols: int) -> jax.Array:
+    """Returns float32[B, boxes, width], the sum of the four edges of each box, of float32[B, edges, width]."""
+    batch, _, width = edges.shape
+    across = edges[:, : (rows + 1) * cols].reshape(batch, rows + 1, cols, width)
+    down = edges[:, (rows + 1) * cols :].reshape(batch, rows, cols + 1, width)
+    return (across[:, :-1] + across[:, 1:] + down[:, :, :-1] + down[:, :, 1:]).reshape(batch, -1, width)
+
+
+def sum_of_boxes(boxes: jax.Array, rows: int, cols: int) -> jax.Array:
+    """Returns float32[B, edges, width], the sum of the one or two boxes of each edge, of float32[B, boxes, width]."""
+    grid = boxes.reshape(boxes.shape[0], rows, cols, -1)
+
+    def beside(axis: int) -> jax.Array:
+        before, after = ([(0, 0)] * axis + [side] + [(0, 0)] * (3 - axis) for side in ((1, 0), (0, 1)))
+        return jnp.pad(grid, before) + jnp.pad(grid, after)
+
+    return flat_edges(beside(1), beside(2))
+
+
+def graph(env: Env[Any], rounds: int | None = 6, width: int = 64, tied: bool = False) -> Network:
+    """Returns the graph network.
+
+    Args:
+      env: `dots_and_boxes` of any size.
+      rounds: rounds of messages; one moves a message from a box to the next. None, with `tied` only: rows + columns.
+      width: numbers in the state of a node.
+      tied: whether all rounds have the same parameters.
+    """
+    board = env.unwrapped if isinstance(env, Wrapper) else env
+    if not isinstance(board, DotsAndBoxes):
+        raise ParameterError(f"graph plays only dots_and_boxes, not {env}: use resnet for other boards")
+    if rounds is not None:
+        check_int("rounds", rounds, 1, MAX_SIZE, " or None")
+    elif not tied:
+        raise ParameterError(
+            "rounds=None, the rows and columns of the board, needs the same parameters in all rounds: "
+            "use graph(rounds=None, tied=True), or graph(rounds=6)"
+        )
+    check_int("width", width, 1, MAX_SIZE)
+    check_choice("tied", tied, (False, True))
+    return Network(GraphEncoder(width, rounds, tied), GraphHeads(board), any_board=True)
