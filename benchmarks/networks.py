@@ -19,7 +19,11 @@ from train.ppo import PPO, config_for
 
 @dataclass(frozen=True)
 class Arguments(harness.BenchmarkArguments):
-    games: tuple[str, ...] = ("chinese_checkers_diamond(size=4, pieces=3)", "minichess")
+    games: tuple[str, ...] = (
+        "chinese_checkers_diamond(size=4, pieces=3)",
+        "minichess",
+        "dots_and_boxes(rows=3, cols=3, reward=boxes)",
+    )
     """The games, with their parameters."""
     networks: tuple[str, ...] = (
         "mlp",
@@ -28,6 +32,8 @@ class Arguments(harness.BenchmarkArguments):
         "resnet",
         "alpha_mini(channels=32, hidden_sizes=[64, 64])",
         "alpha_mini",
+        "graph(width=32)",
+        "graph",
     )
     """The networks, with their parameters. Costs are compared with the first one."""
     boards: int = 32

@@ -50,7 +50,8 @@ def plain(function: F) -> F:
         return function
     names = dict(source.__globals__)
     for name in source.__code__.co_names:
-        if hasattr(names.get(name), "py_func"):
+        if name != source.__name__ and hasattr(names.get(name), "py_func"):
             names[name] = plain(names[name])
     copy: Any = types.FunctionType(source.__code__, names, source.__name__, source.__defaults__)
+    names[source.__name__] = copy  # a recursive function calls itself
     return copy

@@ -1,0 +1,93 @@
+"""The agent `alphabeta(depth=9, milliseconds=200)`: alpha-beta search in limited time, on the host.
+
+    agent = jaxgames.agents.make("alphabeta", jaxgames.make("dots_and_boxes(rows=5, cols=5)"))
+
+A game has a player: a function of PLAYERS makes it from the game and the parameters of the agent's text. The player
+chooses a move on one board at a time. It has no memory between moves, and the same key gives the same move as long as
+the time of a move is not used up.
+"""
+
+import inspect
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames._checks import ParameterError
+from jaxgames._names import import_module
+from jaxgames.agents import Agent, with_epsilon
+from jaxgames.env import Env
+from jaxgames.solvers.solution import check_keeps_rules
+from jaxgames.wrappers import game_of, inside
+
+# The function that makes the player of each game.
+PLAYERS = {
+    "dots_and_boxes": "jaxgames.solvers.dots_and_boxes_player:make_player",
+}
+
+
+class Player(Protocol):
+    """Chooses moves in one game."""
+
+    def choose(self, state: Any, seed: int) -> int:
+        """Returns the action on one live board, with leaves on the host; `seed` is from 0 to 2**32 - 1."""
+        ...
+
+
+@dataclass(frozen=True)
+class AlphaBetaAgent:
+    """Plays the moves of a player, board by board."""
+
+    on_device: ClassVar[bool] = False
+    env: Env[Any]
+    player: Player
+    text: str  # the agent's name, as in tables of results
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        """Returns int32[B], the action on every board; 0 on finished boards."""
+        boards = jax.device_get(inside(self.env, states)[1])
+        seeds = np.asarray(jax.random.bits(key, boards.current_player.shape, jnp.uint32)).tolist()
+        actions = np.zeros(len(seeds), np.int32)
+        for i in np.flatnonzero(~(boards.terminated | boards.truncated)).tolist():
+            board = jax.tree.map(lambda leaf, i=i: leaf[i], boards)
+            actions[i] = self.player.choose(board, seeds[i])
+        return jnp.asarray(actions)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def make(
+    env: Env[Any], depth: int = 9, milliseconds: int = 200, epsilon: float | None = None, **settings: Any
+) -> Agent:
+    """Returns the agent `alphabeta(depth=9, milliseconds=200)`.
+
+    Args:
+      env: a game with a player, or a `Wrapper` of one that keeps its rules.
+      depth: the levels of a search that does not reach the end of the game.
+      milliseconds: the time of a move.
+      epsilon: the probability of a uniformly random legal action instead; None for 0.
+      **settings: further parameters of the game's player, such as those of
+        `jaxgames.solvers.dots_and_boxes_player.make_player`.
+
+    Raises ParameterError (a ValueError) for a game without a player, for a board that is too large, and for a parameter
+    or a value that is not allowed. It also raises it for a `Wrapper` that changes the rules.
+    """
+    check_keeps_rules(env)
+    game = game_of(env)
+    if game.id not in PLAYERS:
+        raise ParameterError(f"alphabeta plays {', '.join(sorted(PLAYERS))}, not {game.id}")
+    module, _, name = PLAYERS[game.id].partition(":")
+    make_player = getattr(import_module(module, "alphabeta"), name)
+    allowed = [*inspect.signature(make_player).parameters][1:]
+    if unknown := sorted(settings.keys() - set(allowed)):
+        raise ParameterError(
+            f"alphabeta has no parameter {unknown[0]!r} in {game.id}; its parameters are {', '.join(allowed)}, epsilon"
+        )
+    player = make_player(game, depth=depth, milliseconds=milliseconds, **settings)
+    written = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+    text = f"alphabeta(depth={depth}, milliseconds={milliseconds}{', ' if written else ''}{written})"
+    agent = AlphaBetaAgent(env, player, text)
+    return agent if epsilon is None else with_epsilon(env, agent, epsilon)

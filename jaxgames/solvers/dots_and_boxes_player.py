@@ -1,0 +1,366 @@
+"""The player of Dots and Boxes behind the agent `alphabeta`: moves on boards of up to 8 x 8 boxes, in limited time.
+
+    player = make_player(env, depth=9, milliseconds=200)
+    action = player.choose(state, seed=0)
+
+How a move is found:
+
+1. Boxes that cost nothing are taken, and chains are taken down to the boxes where there is a choice (`captures`).
+2. With few choices left, a search to the end of the game finds a best move. A choice is a safe edge, or a chain to open.
+3. With some more choices, a search to the end finds a move that wins the game, if there is one.
+4. With safe edges left, the long chain rule chooses: see jaxgames/solvers/dots_and_boxes_estimates.py.
+5. Otherwise alpha-beta, deepened step by step up to `depth`: see jaxgames/solvers/dots_and_boxes_limited.py.
+
+Time. The nodes of a move are limited in proportion to `milliseconds`, to so few that most machines finish long before.
+So the same seed gives the same move. The clock is read between the moves of the position. Each of them has as many nodes
+as should fit in half of the time that is left, by the speed of the last one. When the time is over, the best move so far
+is played.
+"""
+
+import contextlib
+import functools
+import math
+import random
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+
+from jaxgames._checks import ParameterError, check_choice, check_int
+from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
+from jaxgames.solvers._numba import HAS_NUMBA, compiled, plain
+from jaxgames.solvers.dots_and_boxes_chains import Chains, openings
+from jaxgames.solvers.dots_and_boxes_estimates import NODES_PER_SAMPLE, Samples, sample
+from jaxgames.solvers.dots_and_boxes_limited import (
+    BY_BOXES,
+    BY_CHAINS,
+    KIND,
+    LOWEST,
+    MAX_NODES,
+    NODES,
+    TO_THE_END,
+    Limited,
+    value_of,
+)
+from jaxgames.solvers.dots_and_boxes_moves import (
+    MAX_SIZE,
+    Board,
+    Ints,
+    Position,
+    candidates,
+    captures,
+    draw,
+    is_safe,
+    make_board,
+    make_position,
+    undraw,
+)
+
+SAFE_EDGES = ("long_chains", "random")
+LEAVES = ("chains", "boxes")
+MAX_DEPTH = 144  # edges of the largest board
+MAX_MILLISECONDS = 3_600_000
+
+# The work of a move per millisecond of its time. A compiled search needs about a twentieth of the time for it.
+NODES_PER_MILLISECOND = 40
+SAMPLES_PER_MILLISECOND = 2
+SHARE_OF_TIME = 0.8  # of `milliseconds`; the rest is for work that takes longer than expected
+SHARE_OF_END = 0.5  # of that, for searches to the end of the game
+# Nodes of such a search: about 2 * (5 / 3) ** choices for the best move, a fifth of it to know whether a move wins.
+# Measured on 5 x 5 boxes after random safe edges.
+NODES_WITHOUT_CHOICE, NODES_PER_CHOICE, SHARE_OF_WIN = 2, 5 / 3, 0.2
+TABLE_SIZE = 1 << 16  # entries of its table
+MIN_NODES = 8  # of a piece of work
+SAMPLES_PER_PIECE = 50
+
+T = TypeVar("T")
+
+
+class OutOfTimeError(Exception):
+    """Raised when the time or the nodes of a part of a move are used up."""
+
+
+class Clock:
+    """The time and the nodes that are left for a part of a move."""
+
+    def __init__(self) -> None:
+        self.seconds_per_node = 1e-6  # of the last piece of work
+        self.end = 0.0
+        self.nodes = 0
+
+    def start(self, end: float, nodes: int) -> None:
+        """Begins a part of a move, which ends at the latest when `time.perf_counter()` is `end`."""
+        self.end, self.nodes = end, nodes
+
+    def run(self, work: Callable[[int], tuple[T, int]]) -> T:
+        """Returns the first result of `work(size)`, a piece of work of at most so many nodes; the second is their number.
+
+        Raises OutOfTimeError, before the piece, if no time or no node is left.
+        """
+        began = time.perf_counter()
+        if began >= self.end or self.nodes <= 0:
+            raise OutOfTimeError
+        fitting = max(MIN_NODES, (self.end - began) / (2 * self.seconds_per_node))
+        result, nodes = work(int(min(self.nodes, fitting)))
+        if nodes >= MIN_NODES:
+            self.seconds_per_node = (time.perf_counter() - began) / nodes
+        self.nodes -= nodes
+        return result
+
+
+class DotsAndBoxesPlayer:
+    """Chooses edges of one board at a time. Its arrays are work space: a move does not depend on earlier ones."""
+
+    def __init__(
+        self, env: DotsAndBoxes, depth: int, milliseconds: int, safe_edges: str, leaves: str, exact: bool
+    ) -> None:
+        """Compiles all functions, so that no move waits for it; see `make_player` for the arguments."""
+        self.depth, self.milliseconds, self.exact = depth, milliseconds, exact
+        self.by_long_chains, self.by_chains = safe_edges == "long_chains", leaves == "chains"
+        self._function: Callable[[Any], Any] = _itself if HAS_NUMBA else plain
+        self._board = make_board(env.rows, env.cols, symmetries=False, compiled=HAS_NUMBA)
+        self._position = make_position(self._board)
+        edges, boxes = env.num_edges, env.num_boxes
+        chains = Chains(*map(_zeros, (boxes, edges, edges, 2 * boxes, boxes + 1)))
+        self._samples = Samples(*map(_zeros, (1, edges, edges + 1)), chains, *map(_zeros, (edges, edges, edges, edges)))
+        self._search = Limited(*map(_zeros, ((edges + 1) * edges, 3, 2 * TABLE_SIZE)))
+        self._clock = Clock()
+        self._warm_up()
+
+    def choose(self, state: DotsAndBoxesState, seed: int) -> int:
+        """Returns the action on a live board.
+
+        Args:
+          state: the board, on the host.
+          seed: of the random choices, from 0 to 2**32 - 1.
+        """
+        seconds, nodes = SHARE_OF_TIME * self.milliseconds / 1000, NODES_PER_MILLISECOND * self.milliseconds
+        end = time.perf_counter() + seconds
+        drawn = _ints(np.asarray(state.edges))
+        self._place(drawn)
+        self._samples.random[0] = seed << 16
+        moves, num_safe = self._moves(random.Random(seed))
+        if len(moves) == 1:
+            return moves[0]
+        expected = NODES_WITHOUT_CHOICE * NODES_PER_CHOICE ** self._num_choices() if self.exact else math.inf
+        end_of_exact = end - (1 - SHARE_OF_END) * seconds
+        if expected <= nodes:
+            self._clock.start(end_of_exact, nodes)
+            best = self._best_to_the_end(moves, drawn, LOWEST, -LOWEST)
+            if best is not None:
+                return best
+        if num_safe > 0 and self.by_long_chains:
+            self._clock.start(end, NODES_PER_SAMPLE * SAMPLES_PER_MILLISECOND * self.milliseconds)
+            moves = self._ordered_by_long_chain_rule(moves[:num_safe]) + moves[num_safe:]
+        if SHARE_OF_WIN * expected <= nodes < expected:
+            self._clock.start(end_of_exact, nodes)
+            behind = _behind(state)
+            best = self._best_to_the_end(moves, drawn, behind - 1, behind + 1)
+            if best is not None:
+                return best
+        if num_safe > 0:
+            return moves[0]
+        self._clock.start(end, nodes)
+        return self._best_to_depth(moves)
+
+    # -- moves -------------------------------------------------------------------------------------
+
+    def _place(self, drawn: Ints) -> None:
+        """Makes the position the one with these drawn edges, whatever it was."""
+        self._function(place)(self._board, self._position, drawn)
+
+    def _moves(self, generator: random.Random) -> tuple[list[int], int]:
+        """Returns moves among which is a best one, and how many of them are safe edges; these are first.
+
+        The others are boxes to take or chains to open, the shortest first. Equal ones are in random order.
+        """
+        board, position, chains = self._board, self._position, self._samples.chains
+        number = self._function(captures)(board, position, chains.moves, 0)
+        if number > 0:
+            return _listed(chains.moves, number), 0
+        if self.by_chains:
+            number = self._function(openings)(board, position, chains, chains.moves, 0)
+        else:
+            number = self._function(candidates)(board, position, chains.moves, 0, False)
+        moves = _listed(chains.moves, number)
+        generator.shuffle(moves)
+        safe = [move for move in moves if self._function(is_safe)(board, position, move)]
+        others = [move for move in moves if move not in safe]
+        if self.by_chains:
+            others.sort(key=lambda move: chains.sizes[move])
+        return safe + others, len(safe)
+
+    def _num_choices(self) -> int:
+        """Returns the number of safe edges and chains after all boxes are taken that can be taken."""
+        board, position, chains = self._board, self._position, self._samples.chains
+        taken: list[int] = []
+        while self._function(captures)(board, position, chains.moves, 0) > 0:
+            taken.append(int(chains.moves[0]))
+            self._function(draw)(board, position, taken[-1])
+        number = self._function(openings)(board, position, chains, chains.moves, 0)
+        for move in reversed(taken):
+            self._function(undraw)(board, position, move)
+        return number
+
+    def _best_to_the_end(self, moves: list[int], drawn: Ints, alpha: int, beta: int) -> int | None:
+        """Returns the first of the moves of the highest value, by a search to the end of the game.
+
+        None stands for no move above `alpha`, and for a search that had too little time or nodes.
+        """
+        self._search.table[:] = _zeros(len(self._search.table))
+        self._search.counts[KIND] = TO_THE_END
+        try:
+            valued = list(self._valued(moves, 0, alpha, beta))
+        except OutOfTimeError:
+            self._place(drawn)
+            return None
+        best, value = _first_of_best(valued)
+        return best if value > alpha else None
+
+    def _best_to_depth(self, moves: list[int]) -> int:
+        """Returns the best move by a search that is deepened step by step, as long as there is time."""
+        self._search.counts[KIND] = BY_CHAINS if self.by_chains else BY_BOXES
+        best = moves[0]
+        for depth in range(self.depth):
+            valued: list[tuple[int, float]] = []
+            with contextlib.suppress(OutOfTimeError):
+                for move_and_value in self._valued(moves, depth, LOWEST, -LOWEST):
+                    valued.append(move_and_value)
+            if valued:
+                best = _first_of_best(valued)[0]
+            if len(valued) < len(moves):
+                break
+            moves = [move for move, _ in sorted(valued, key=lambda pair: -pair[1])]
+        return best
+
+    def _ordered_by_long_chain_rule(self, moves: list[int]) -> list[int]:
+        """Returns the safe edges, those first whose samples have the highest mean."""
+        totals, drawn = self._samples.totals, self._samples.drawn
+        for edge in range(len(totals)):
+            totals[edge] = drawn[edge] = 0
+        with contextlib.suppress(OutOfTimeError):
+            while True:
+                self._clock.run(self._sampled)
+        means = {move: totals[move] / drawn[move] if drawn[move] else LOWEST for move in moves}
+        return sorted(moves, key=lambda move: -means[move])
+
+    # -- values ------------------------------------------------------------------------------------
+
+    def _valued(self, moves: list[int], depth: int, alpha: int, beta: int) -> Iterator[tuple[int, int]]:
+        """Yields the moves with their values for the mover, until one has at least the value `beta`.
+
+        They are exact within the window and for the best move so far, and upper bounds for others.
+        """
+        for move in moves:
+            boxes = self._function(draw)(self._board, self._position, move)
+            if boxes > 0:
+                value = boxes + self._clock.run(functools.partial(self._value, depth, alpha - boxes, beta - boxes))
+            else:
+                value = -self._clock.run(functools.partial(self._value, depth, -beta, -alpha))
+            self._function(undraw)(self._board, self._position, move)
+            alpha = max(alpha, value)
+            yield move, value
+            if value >= beta:
+                return
+
+    def _value(self, depth: int, alpha: int, beta: int, max_nodes: int) -> tuple[int, int]:
+        """Returns the value of the position for the mover, and the nodes. Raises OutOfTimeError if they are too few."""
+        counts = self._search.counts
+        counts[NODES], counts[MAX_NODES] = 0, max_nodes
+        value = self._function(value_of)(
+            self._board, self._position, self._samples, self._search, 0, depth, alpha, beta
+        )
+        if counts[NODES] > max_nodes:
+            raise OutOfTimeError
+        return int(value), int(counts[NODES])
+
+    def _sampled(self, max_nodes: int) -> tuple[int, int]:
+        """Returns the sum of a piece of samples, and the number of nodes that they count as."""
+        number = min(SAMPLES_PER_PIECE, -(-max_nodes // NODES_PER_SAMPLE))
+        total = self._function(sample)(self._board, self._position, self._samples, number, True)
+        return total, number * NODES_PER_SAMPLE
+
+    def _warm_up(self) -> None:
+        """Runs each function twice: the first call can compile it, the second one measures its speed."""
+        for _ in range(2):
+            self._place(_zeros(len(self._board.order)))
+            self._moves(random.Random(0))
+            self._num_choices()
+            self._function(candidates)(self._board, self._position, self._samples.chains.moves, 0, False)
+            self._clock.start(math.inf, NODES_PER_SAMPLE)
+            self._clock.run(self._sampled)
+            self._search.counts[KIND] = TO_THE_END
+            self._clock.start(math.inf, MIN_NODES)
+            with contextlib.suppress(OutOfTimeError):
+                self._clock.run(functools.partial(self._value, 0, LOWEST, -LOWEST))
+
+
+def make_player(
+    env: DotsAndBoxes,
+    depth: int = 9,
+    milliseconds: int = 200,
+    safe_edges: str = "long_chains",
+    leaves: str = "chains",
+    exact: bool = True,
+) -> DotsAndBoxesPlayer:
+    """Returns the player for a board.
+
+    Args:
+      env: the game, up to 8 x 8 boxes.
+      depth: the levels of a search that does not reach the end of the game.
+      milliseconds: the time of a move.
+      safe_edges: "long_chains" chooses among safe edges by the long chain rule, "random" draws one.
+      leaves: "chains" estimates the boxes that are left at the end of such a search, "boxes" counts those taken in it.
+      exact: whether searches to the end of the game are tried.
+
+    Raises ParameterError (a ValueError) for a larger board, and for a value that is not allowed.
+    """
+    if max(env.rows, env.cols) > MAX_SIZE:
+        raise ParameterError(f"alphabeta plays boards of up to {MAX_SIZE} x {MAX_SIZE} boxes, not {env}")
+    check_int("depth", depth, 1, MAX_DEPTH)
+    check_int("milliseconds", milliseconds, 1, MAX_MILLISECONDS)
+    check_choice("safe_edges", safe_edges, SAFE_EDGES)
+    check_choice("leaves", leaves, LEAVES)
+    check_choice("exact", exact, (False, True))
+    return DotsAndBoxesPlayer(env, depth, milliseconds, safe_edges, leaves, exact)
+
+
+@compiled
+def place(board: Board, position: Position, drawn: Ints) -> None:
+    """Draws and undraws edges until the position has those with drawn[edge] == 1."""
+    for edge in range(len(drawn)):
+        if drawn[edge] == 1 and position.drawn[edge] == 0:
+            draw(board, position, edge)
+        elif drawn[edge] == 0 and position.drawn[edge] == 1:
+            undraw(board, position, edge)
+
+
+def _itself(function: Any) -> Any:
+    return function
+
+
+def _zeros(size: int) -> Any:
+    """Returns int64[size], or a list of zeros for plain Python."""
+    return np.zeros(size, np.int64) if HAS_NUMBA else [0] * size
+
+
+def _ints(drawn: np.ndarray) -> Any:
+    """Returns int64[num_edges], or a list for plain Python, of bool[num_edges]."""
+    return drawn.astype(np.int64) if HAS_NUMBA else drawn.astype(int).tolist()
+
+
+def _listed(moves: Ints, number: int) -> list[int]:
+    """Returns the first moves as Python integers."""
+    return [int(moves[place]) for place in range(number)]
+
+
+def _behind(state: DotsAndBoxesState) -> int:
+    """Returns the boxes of the opponent minus those of the mover."""
+    owner, seat = np.asarray(state.owner), int(state.current_player)
+    return int((owner == 1 - seat).sum() - (owner == seat).sum())
+
+
+def _first_of_best(valued: list[tuple[int, T]]) -> tuple[int, T]:
+    """Returns the first of the moves of the highest value, with the value."""
+    return max(valued, key=lambda pair: pair[1])
