@@ -41,7 +41,7 @@ CONFIG = Config(
     anneal_lr=False,
     seed=3,
 )
-LONG = dataclasses.replace(CONFIG, total_steps=10 * CONFIG.total_steps)  # until a signal of the system comes
+LONG = dataclasses.replace(CONFIG, total_steps=4 * CONFIG.total_steps)  # until a signal of the system comes
 SETTINGS = Settings(checkpoint_every=2, evaluate_every=5, evaluation_games=8)
 TOY = ToyLearner(toy_learner.Config(total_steps=80))
 TOY_SETTINGS = Settings(checkpoint_every=4, evaluate_every=0)
