@@ -195,8 +195,7 @@ def test_target_of_the_last_move_depends_on_how_the_game_ended(collected: Collec
     "game",
     [
         "dots_and_boxes(rows=1, cols=3)",
-        # Seats take turns, and the winner moves last: both happen in some games on the boxes.
-        pytest.param("chinese_checkers_diamond(size=3, pieces=1)", marks=pytest.mark.slow),
+        pytest.param("chinese_checkers_diamond(size=3, pieces=1)", marks=pytest.mark.slow),  # the winner moves last
     ],
 )
 def test_every_decision_of_the_loser_carries_the_loss_in_a_zero_sum_game(game: str) -> None:
