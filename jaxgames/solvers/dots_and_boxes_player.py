@@ -73,6 +73,7 @@ SHARE_OF_END = 0.5  # of that, for searches to the end of the game
 NODES_WITHOUT_CHOICE, NODES_PER_CHOICE, SHARE_OF_WIN = 2, 5 / 3, 0.2
 TABLE_SIZE = 1 << 16  # entries of its table
 MIN_NODES = 8  # of a piece of work
+SHORTEST = 1e-9  # seconds per node; a clock can stand still over a few nodes
 SAMPLES_PER_PIECE = 50
 
 T = TypeVar("T")
@@ -105,7 +106,7 @@ class Clock:
         fitting = max(MIN_NODES, (self.end - began) / (2 * self.seconds_per_node))
         result, nodes = work(int(min(self.nodes, fitting)))
         if nodes >= MIN_NODES:
-            self.seconds_per_node = (time.perf_counter() - began) / nodes
+            self.seconds_per_node = max(SHORTEST, (time.perf_counter() - began) / nodes)
         self.nodes -= nodes
         return result
 
