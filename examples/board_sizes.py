@@ -238,11 +238,13 @@ def draw(rows: Sequence[Mapping[str, Any]], boards: Sequence[str]) -> Figure:
             _draw_line(axes, of_line, boards, number)
         axes.set(title=f"against {_short(opponent)}", xlabel="board", xticks=range(len(boards)), xticklabels=boards)
         axes.set(xlim=(-0.5, len(boards) - 0.5), ylim=(-0.02, 1.02))
+        axes.axhline(0.5, color="grey", linewidth=0.8)
         axes.grid(alpha=0.3)
     if panels:
         panels[0].set_ylabel("win rate")
     handles = [Line2D([], [], label=_short(agent), **plot.style_of(number)) for number, agent in enumerate(players)]
-    figure.legend(handles=handles, loc="outside lower center", fontsize="small")
+    title = "filled marks: boards that the agent was trained on"
+    figure.legend(handles=handles, title=title, loc="outside lower center", **plot.SMALL)
     return figure
 
 

@@ -1,13 +1,14 @@
 """Board games as vectorised JAX environments.
 
 The public names are those below, and those without an underscore in the modules `agents`, `arena`, `games`, `greedy`,
-`mcts`, `render`, `solvers`, `testing` and `wrappers`. Names that begin with an underscore are internal, except the
-methods of `Env` that a game supplies.
+`matrix_games`, `mcts`, `render`, `solvers`, `testing` and `wrappers`. Names that begin with an underscore are internal,
+except the methods of `Env` that a game supplies.
 """
 
 from jaxgames import agents as agents
 from jaxgames import arena as arena
 from jaxgames import greedy as greedy
+from jaxgames import matrix_games as matrix_games
 from jaxgames import mcts as mcts
 from jaxgames import render as render
 from jaxgames import solvers as solvers

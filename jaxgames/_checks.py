@@ -4,6 +4,7 @@ The first part checks the parameters of a game, the second part the arguments of
 """
 
 import contextlib
+import math
 import operator
 from collections.abc import Collection
 from typing import Any
@@ -46,6 +47,15 @@ def check_probability(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
         raise ParameterTypeError(f"{allowed}, not {value!r}")
     if not 0 <= value <= 1:  # NaN too
+        raise ParameterError(f"{allowed}, not {value}")
+
+
+def check_positive(name: str, value: object, highest: float = math.inf) -> None:
+    """Raises ParameterError unless `value` is a finite number above 0 and at most `highest`."""
+    allowed = f"{name} must be a number above 0" + (f" and up to {highest:g}" if highest < math.inf else "")
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
+        raise ParameterTypeError(f"{allowed}, not {value!r}")
+    if not 0 < value <= highest or value == math.inf:  # NaN too
         raise ParameterError(f"{allowed}, not {value}")
 
 

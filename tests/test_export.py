@@ -37,7 +37,13 @@ def test_batched_game_lowers_for_accelerators(game: str) -> None:
     assert "func.func public @main" in lower_for_accelerators(play, boards, action, keys)
 
 
-@pytest.mark.parametrize("game", ["checkers", "chinese_checkers(size=2)"])  # convolutions, and dense layers only
+@pytest.mark.parametrize(
+    "game",
+    [
+        "checkers",  # convolutions, and dense layers behind them
+        pytest.param("chinese_checkers(size=2)", marks=pytest.mark.slow),  # dense layers only
+    ],
+)
 def test_iteration_of_ppo_lowers_for_accelerators(game: str) -> None:
     config = config_for(game, num_envs=BATCH, rollout_length=4, num_minibatches=2, update_epochs=2)
     ppo = PPO(config)

@@ -49,6 +49,7 @@ FLOORS = {
         ("search_sides",),
         (
             "adapters",
+            "boxes_search",
             "convolutions",
             "footprint",
             "networks",

@@ -48,8 +48,8 @@ class AlphaBetaAgent:
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         """Returns int32[B], the action on every board; 0 on finished boards."""
         boards = jax.device_get(inside(self.env, states)[1])
-        seeds = np.asarray(jax.random.bits(key, boards.current_player.shape, jnp.uint32)).tolist()
-        actions = np.zeros(len(seeds), np.int32)
+        actions = np.zeros(boards.current_player.shape, np.int32)
+        seeds = _seeds(key, len(actions))
         for i in np.flatnonzero(~(boards.terminated | boards.truncated)).tolist():
             board = jax.tree.map(lambda leaf, i=i: leaf[i], boards)
             actions[i] = self.player.choose(board, seeds[i])
@@ -57,6 +57,12 @@ class AlphaBetaAgent:
 
     def __str__(self) -> str:
         return self.text
+
+
+def _seeds(key: jax.Array, number: int) -> list[int]:
+    """Returns so many seeds, from 0 to 2**32 - 1. One compiled program serves all numbers."""
+    seed = int(jax.random.bits(key, (), jnp.uint32))
+    return np.random.SeedSequence(seed).generate_state(number).tolist()
 
 
 def make(
@@ -86,6 +92,7 @@ def make(
         raise ParameterError(
             f"alphabeta has no parameter {unknown[0]!r} in {game.id}; its parameters are {', '.join(allowed)}, epsilon"
         )
+    _seeds(jax.random.key(0), 1)  # compiled here, not in a timed move
     player = make_player(game, depth=depth, milliseconds=milliseconds, **settings)
     written = ", ".join(f"{name}={value!r}" for name, value in settings.items())
     text = f"alphabeta(depth={depth}, milliseconds={milliseconds}{', ' if written else ''}{written})"

@@ -87,7 +87,7 @@ def _is_first(board: Board, position: Position, edge: int) -> bool:
 
 @compiled
 def _follow(board: Board, position: Position, chains: Chains, edge: int, box: int) -> int:
-    """Returns the edge that opens the chain of a box of degree 2 and its open edge; marks its boxes, writes its size."""
+    """Returns the edge that opens the chain of a box and its open edge; marks its boxes, and writes its size."""
     chains.seen[box] = 1
     length, middle, is_loop = 1, edge, 0
     for side in range(2):

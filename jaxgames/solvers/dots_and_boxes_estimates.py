@@ -15,9 +15,9 @@ all and opens it:
 Chains that a box of degree 0 or 1 joins grow together when one of them is taken. As soon as no such box is left, the
 estimate is exact.
 
-The edges that one sample draws could be drawn in any order, with the same result. So the sample counts for each of them:
-`totals` has the sum of the values of all samples that draw an edge, and `drawn` their number. That is the long chain
-rule: each player tries to make the number of long chains, and with it the number of moves before the first one is
+The edges that one sample draws could be drawn in any order, with the same result. So the sample counts for each of
+them: `totals` has the sum of the values of all samples that draw an edge, and `drawn` their number. That is the long
+chain rule: each player tries to make the number of long chains, and with it the number of moves before the first one is
 opened, even or odd as it suits that player.
 
 Source: Berlekamp, The Dots and Boxes Game, 2000 (long chain rule, control).

@@ -3,8 +3,8 @@
 The value of a position is the margin to go for the mover. There are three kinds of search.
 
 TO_THE_END: exact. A table keeps bounds of positions without boxes to take. It ends early where only chains are left.
-BY_CHAINS: to a limited depth. Leaves have the estimates of jaxgames/solvers/dots_and_boxes_estimates.py. A position with
-    safe edges is always a leaf, and no position with boxes to take is one. A move that is the only one takes no depth.
+BY_CHAINS: to a limited depth. Leaves have the estimates of jaxgames/solvers/dots_and_boxes_estimates.py. A position
+    with safe edges is always a leaf, and no position with boxes to take is one. A forced capture takes no depth.
 BY_BOXES: to a limited depth. At the leaves nothing counts but the boxes that the search itself took, and each edge
     takes depth. With safe edges, one random safe edge is the only move. This is the search of El Kaddouri, Rys and Gao,
     Multi Agent Reinforcement Learning With Dots And Boxes, 2024, section 5.
@@ -139,6 +139,13 @@ def keep(table: Ints, key: int, lower: int, upper: int) -> None:
     place = 2 * place_of(table, key)
     table[place] = key
     table[place + 1] = 256 * (lower + OFFSET) + upper + OFFSET
+
+
+@compiled
+def clear(table: Ints) -> None:
+    """Makes a table empty."""
+    for place in range(len(table)):
+        table[place] = 0
 
 
 @compiled

@@ -6,15 +6,15 @@
 How a move is found:
 
 1. Boxes that cost nothing are taken, and chains are taken down to the boxes where there is a choice (`captures`).
-2. With few choices left, a search to the end of the game finds a best move. A choice is a safe edge, or a chain to open.
-3. With some more choices, a search to the end finds a move that wins the game, if there is one.
+2. With few choices left, a search to the end of the game finds a best move. A choice is a safe edge or a chain.
+3. With some more choices, a search to the end finds a move that does not lose the game, if there is one.
 4. With safe edges left, the long chain rule chooses: see jaxgames/solvers/dots_and_boxes_estimates.py.
 5. Otherwise alpha-beta, deepened step by step up to `depth`: see jaxgames/solvers/dots_and_boxes_limited.py.
 
 Time. The nodes of a move are limited in proportion to `milliseconds`, to so few that most machines finish long before.
-So the same seed gives the same move. The clock is read between the moves of the position. Each of them has as many nodes
-as should fit in half of the time that is left, by the speed of the last one. When the time is over, the best move so far
-is played.
+So the same seed gives the same move. The clock is read between the moves of the position. Each of them has as many
+nodes as should fit in half of the time that is left, by the speed of the last one. When the time is over, the best move
+so far is played.
 """
 
 import contextlib
@@ -41,6 +41,7 @@ from jaxgames.solvers.dots_and_boxes_limited import (
     NODES,
     TO_THE_END,
     Limited,
+    clear,
     value_of,
 )
 from jaxgames.solvers.dots_and_boxes_moves import (
@@ -72,6 +73,7 @@ SHARE_OF_END = 0.5  # of that, for searches to the end of the game
 NODES_WITHOUT_CHOICE, NODES_PER_CHOICE, SHARE_OF_WIN = 2, 5 / 3, 0.2
 TABLE_SIZE = 1 << 16  # entries of its table
 MIN_NODES = 8  # of a piece of work
+SHORTEST = 1e-9  # seconds per node; a clock can stand still over a few nodes
 SAMPLES_PER_PIECE = 50
 
 T = TypeVar("T")
@@ -94,7 +96,7 @@ class Clock:
         self.end, self.nodes = end, nodes
 
     def run(self, work: Callable[[int], tuple[T, int]]) -> T:
-        """Returns the first result of `work(size)`, a piece of work of at most so many nodes; the second is their number.
+        """Returns the first result of `work(size)`, work of at most so many nodes; the second is their number.
 
         Raises OutOfTimeError, before the piece, if no time or no node is left.
         """
@@ -104,7 +106,7 @@ class Clock:
         fitting = max(MIN_NODES, (self.end - began) / (2 * self.seconds_per_node))
         result, nodes = work(int(min(self.nodes, fitting)))
         if nodes >= MIN_NODES:
-            self.seconds_per_node = (time.perf_counter() - began) / nodes
+            self.seconds_per_node = max(SHORTEST, (time.perf_counter() - began) / nodes)
         self.nodes -= nodes
         return result
 
@@ -115,7 +117,7 @@ class DotsAndBoxesPlayer:
     def __init__(
         self, env: DotsAndBoxes, depth: int, milliseconds: int, safe_edges: str, leaves: str, exact: bool
     ) -> None:
-        """Compiles all functions, so that no move waits for it; see `make_player` for the arguments."""
+        """Compiles all functions, so that no move waits for that; see `make_player` for the arguments."""
         self.depth, self.milliseconds, self.exact = depth, milliseconds, exact
         self.by_long_chains, self.by_chains = safe_edges == "long_chains", leaves == "chains"
         self._function: Callable[[Any], Any] = _itself if HAS_NUMBA else plain
@@ -123,7 +125,9 @@ class DotsAndBoxesPlayer:
         self._position = make_position(self._board)
         edges, boxes = env.num_edges, env.num_boxes
         chains = Chains(*map(_zeros, (boxes, edges, edges, 2 * boxes, boxes + 1)))
-        self._samples = Samples(*map(_zeros, (1, edges, edges + 1)), chains, *map(_zeros, (edges, edges, edges, edges)))
+        random_state, safe, path = map(_zeros, (1, edges, edges + 1))
+        lengths, left, totals, drawn = map(_zeros, (edges,) * 4)
+        self._samples = Samples(random_state, safe, path, chains, lengths, left, totals, drawn)
         self._search = Limited(*map(_zeros, ((edges + 1) * edges, 3, 2 * TABLE_SIZE)))
         self._clock = Clock()
         self._warm_up()
@@ -208,7 +212,7 @@ class DotsAndBoxesPlayer:
 
         None stands for no move above `alpha`, and for a search that had too little time or nodes.
         """
-        self._search.table[:] = _zeros(len(self._search.table))
+        self._function(clear)(self._search.table)
         self._search.counts[KIND] = TO_THE_END
         try:
             valued = list(self._valued(moves, 0, alpha, beta))
@@ -223,10 +227,9 @@ class DotsAndBoxesPlayer:
         self._search.counts[KIND] = BY_CHAINS if self.by_chains else BY_BOXES
         best = moves[0]
         for depth in range(self.depth):
-            valued: list[tuple[int, float]] = []
+            valued: list[tuple[int, int]] = []
             with contextlib.suppress(OutOfTimeError):
-                for move_and_value in self._valued(moves, depth, LOWEST, -LOWEST):
-                    valued.append(move_and_value)
+                valued.extend(self._valued(moves, depth, LOWEST, -LOWEST))
             if valued:
                 best = _first_of_best(valued)[0]
             if len(valued) < len(moves):
@@ -283,17 +286,20 @@ class DotsAndBoxesPlayer:
 
     def _warm_up(self) -> None:
         """Runs each function twice: the first call can compile it, the second one measures its speed."""
-        for _ in range(2):
-            self._place(_zeros(len(self._board.order)))
+        last = len(self._board.order) - 2
+        start, before_end = _zeros(last + 2), _zeros(last + 2)
+        for edge in range(last):
+            before_end[edge] = 1
+        for drawn in (before_end, start, start):
+            self._place(drawn)
             self._moves(random.Random(0))
             self._num_choices()
             self._function(candidates)(self._board, self._position, self._samples.chains.moves, 0, False)
             self._clock.start(math.inf, NODES_PER_SAMPLE)
-            self._clock.run(self._sampled)
-            self._search.counts[KIND] = TO_THE_END
-            self._clock.start(math.inf, MIN_NODES)
-            with contextlib.suppress(OutOfTimeError):
-                self._clock.run(functools.partial(self._value, 0, LOWEST, -LOWEST))
+            self._best_to_the_end([last, last + 1], drawn, LOWEST, -LOWEST)
+        self._place(start)
+        self._clock.start(math.inf, NODES_PER_SAMPLE)
+        self._ordered_by_long_chain_rule([last])
 
 
 def make_player(
@@ -361,6 +367,6 @@ def _behind(state: DotsAndBoxesState) -> int:
     return int((owner == 1 - seat).sum() - (owner == seat).sum())
 
 
-def _first_of_best(valued: list[tuple[int, T]]) -> tuple[int, T]:
+def _first_of_best(valued: list[tuple[int, int]]) -> tuple[int, int]:
     """Returns the first of the moves of the highest value, with the value."""
     return max(valued, key=lambda pair: pair[1])

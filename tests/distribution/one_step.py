@@ -40,6 +40,13 @@ def search() -> None:
     assert actions.shape == (2,)
 
 
+def numba() -> None:
+    """Compiles the search in Dots and Boxes and finds a value."""
+    from jaxgames.solvers.dots_and_boxes_search import search
+
+    assert search(jaxgames.make(GAME), compiled=True).value == 0
+
+
 def distrax() -> None:
     """Takes a sample and its log-probability."""
     from train.ops.masked_categorical_distrax import MaskedCategorical

@@ -164,8 +164,7 @@ def test_illegal_action_forfeits_without_a_winner(game: str) -> None:
 def test_winner_has_the_highest_return_when_only_winning_pays(game: str, seed: int) -> None:
     """Random games. The winner is unique, its return positive, and nobody wins before the end or without one."""
     env: Any = jaxgames.make(game)
-    states, won_early, returns, over = random_games(env)(jax.random.split(jax.random.key(seed), 64))
-    winners = jax.vmap(env.winners)(states)
+    states, winners, won_early, returns, over = random_games(env)(jax.random.split(jax.random.key(seed), 64))
     assert not won_early.any()
     np.testing.assert_array_equal(winners, (returns > 0) & np.asarray(states.terminated)[:, None])
     assert over.all()
@@ -176,21 +175,24 @@ def test_winner_has_the_highest_return_when_only_winning_pays(game: str, seed: i
 def random_games(env: Any) -> Callable[..., Any]:
     """A program that plays one game per key to its end.
 
-    It returns the last state, whether `winners` named a seat on a live board, the returns, and whether the game ended.
+    It returns the last state, its winners, whether `winners` named a seat on a live board, the returns, and whether the
+    game ended.
     """
 
-    def game(key: jax.Array) -> tuple[Any, jax.Array, jax.Array, jax.Array]:
+    def game(key: jax.Array) -> tuple[Any, ...]:
         def step(carry: Any, key: jax.Array) -> tuple[Any, None]:
-            state, won_early, returns = carry
+            state, winners, won_early, returns = carry
             mask = env.legal_action_mask(state)
             action = jnp.argmax(jnp.where(mask, jax.random.uniform(key, mask.shape), -1))
             live = ~(state.terminated | state.truncated)
-            won_early |= live & env.winners(state).any()
+            won_early |= live & winners.any()
             state = env.step(state, action.astype(jnp.int32))
-            return (state, won_early, returns + state.rewards), None
+            return (state, env.winners(state), won_early, returns + state.rewards), None
 
-        start = (env.init(), jnp.bool_(False), jnp.zeros(env.num_players))
-        (state, won_early, returns), _ = jax.lax.scan(step, start, jax.random.split(key, min(env.max_steps, 150)))
-        return state, won_early, returns, state.terminated | state.truncated
+        nobody = jnp.zeros(env.num_players, bool)  # test_illegal_action_... checks the start
+        start = (env.init(), nobody, jnp.bool_(False), jnp.zeros(env.num_players))
+        steps = jax.random.split(key, min(env.max_steps, 150))
+        (state, winners, won_early, returns), _ = jax.lax.scan(step, start, steps)
+        return state, winners, won_early, returns, state.terminated | state.truncated
 
     return jax.jit(jax.vmap(game))

@@ -149,7 +149,7 @@ def test_interchangeable_edges_stay_in_order_under_every_symmetry(rows: int, col
     position = make_position(board)
     while position.counts[OPEN_EDGES]:
         draw(board, position, random.choice(moves_of(board, position, chains=False)))
-        for key, edges in itertools.product(position.keys, outer_edges(rows, cols).values()):
+        for key, edges in itertools.product(contents(position)[3], outer_edges(rows, cols).values()):
             drawn = [key >> edge & 1 for edge in edges]
             assert drawn == sorted(drawn, reverse=True)
 

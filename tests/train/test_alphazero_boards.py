@@ -13,12 +13,15 @@ import pytest
 
 import jaxgames
 from jaxgames.agents import analyse
+from tests.helpers.commands import last_json, run_command
 from tests.helpers.registrations import temporary_registrations
+from tests.helpers.stored_runs import train_in
 from tests.train.conftest import Runs
-from train import agents, sweep
+from train import agents, evaluate, ladder, match, strength, sweep
 from train.alphazero import AlphaZero, Config, TrainState
 from train.driver.checkpoints import Checkpoints
 from train.driver.learner import check_load
+from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.driver.stored_config import to_json
 from train.models.search_agent import SearchAgent
@@ -137,6 +140,7 @@ def test_steps_of_all_boards_count(both: Trained) -> None:
     assert "other_envs" not in AlphaZero(ALONE).summary
 
 
+@pytest.mark.slow  # traces an iteration once more
 def test_largest_board_needs_the_memory(both: Trained) -> None:
     state, steps = jax.eval_shape(both.learner.held_arrays, both.states[0].key)
     assert len(state.games) == 2
@@ -190,7 +194,7 @@ def test_sweep_without_the_setting_resumes(tmp_path: Path) -> None:
 # -- agents on other boards ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", [FIRST, SECOND, THIRD, OTHER_REWARD])
+@pytest.mark.parametrize("text", [SECOND, THIRD, OTHER_REWARD])
 def test_agent_plays_every_board_of_the_game(text: str, run: RunFolder) -> None:
     env = jaxgames.make(text)
     agent = agents.make(f"{run.folder}(temperature=0)", env)
@@ -233,5 +237,64 @@ def test_game_of_a_match_is_that_of_the_first_run_or_the_one_that_is_given(untra
 
 def test_new_run_on_another_board_starts_from_the_parameters(run: RunFolder) -> None:
     config = dataclasses.replace(ALONE, env=THIRD, init_from=str(run.folder))
-    check_load(AlphaZero(config))  # compares the shapes
     assert same(load_params(str(run.folder), run.params(), config), run.params())
+
+
+# -- learning ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run of the graph network on boards of two and of four boxes."""
+    first, second = (f"dots_and_boxes(rows={rows}, cols=2, reward=boxes)" for rows in (1, 2))
+    config = Config(
+        env=first,
+        other_envs=(second,),
+        network="graph(rounds=2, width=16)",
+        total_steps=30 * 2 * 512,
+        num_envs=32,
+        rollout_length=16,
+        simulations=8,
+        gamma=1.0,
+        random_starts=0.3,
+        random_plies=6,
+        replay_size=4096,
+        num_updates=8,
+        minibatch_size=128,
+        learning_rate=3e-3,
+        ema=0.9,
+    )
+    folder = tmp_path_factory.mktemp("runs") / "learned"
+    train_in(folder, AlphaZero(config), Settings(evaluate_every=0, keep_every=30))
+    return RunFolder.open(folder, AlphaZero)
+
+
+@pytest.mark.slow
+def test_run_on_two_boards_beats_random_on_a_third(learned: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its first parameters do not."""
+    rates: list[float] = []
+    for iteration in (0, 30):
+        text, env = f"{learned.folder}@{iteration}", "dots_and_boxes(rows=2, cols=3)"
+        assert run_command(evaluate.main, text, "--env", env, "--games", 400) is None
+        rates.append(last_json(capsys)["win_rate"])
+    assert rates[0] < 0.7
+    assert rates[1] > 0.85
+
+
+@pytest.mark.slow
+def test_commands_play_or_start_from_a_run_on_a_board_that_it_has_not_learned(
+    learned: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, env = learned.folder, "dots_and_boxes(rows=1, cols=3, reward=boxes)"
+    assert run_command(match.main, f"{run}(simulations=4)", run, "--env", env, "--games", 20) is None
+    assert last_json(capsys)["env"] == str(jaxgames.make(env))
+    assert run_command(ladder.main, env, run, "--games", 20, "--output", tmp_path / "ladder") is None
+    assert {row["agent"] for row in last_json(capsys)["agents"]} == {"random", f"{run}@30"}
+    config = dataclasses.replace(learned.config, env=env, other_envs=(), init_from=str(run))
+    check_load(AlphaZero(config))  # compares the shapes of the parameters
+    for reward, has_values in (("boxes", True), ("win_loss", False)):
+        env = f"dots_and_boxes(rows=1, cols=3, reward={reward})"
+        assert run_command(strength.main, run, "--env", env, "--simulations", 4) is None
+        row = last_json(capsys)["rows"][0]
+        assert 0 < row["strong_action"] <= 1
+        assert ("value_mse" in row) == has_values  # of the reward that it has learned

@@ -95,6 +95,7 @@ def test_temperature_of_the_command_is_that_of_the_run_unless_it_has_one_in_brac
     assert 0 < sampled["wins"] < 20
 
 
+@pytest.mark.slow  # test_ladder.py interrupts a command, and tests/arena/test_records.py shows when a game is written
 def test_interrupted_command_leaves_whole_games(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Both agents play the first edge; each has at most eight of the twelve plies of a game."""
     agents.register("interrupted", InterruptedAgent)

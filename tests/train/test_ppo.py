@@ -191,7 +191,13 @@ def test_target_of_the_last_move_depends_on_how_the_game_ended(collected: Collec
         np.testing.assert_allclose(targets[ended], expected[np.asarray(ended)], rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("game", ["dots_and_boxes(rows=1, cols=3)", "chinese_checkers_diamond(size=3, pieces=1)"])
+@pytest.mark.parametrize(
+    "game",
+    [
+        "dots_and_boxes(rows=1, cols=3)",
+        pytest.param("chinese_checkers_diamond(size=3, pieces=1)", marks=pytest.mark.slow),  # the winner moves last
+    ],
+)
 def test_every_decision_of_the_loser_carries_the_loss_in_a_zero_sum_game(game: str) -> None:
     """Also where the game ends on the opponent's move. Undiscounted and with values of 0 an advantage is the return."""
     learner = PPO(dataclasses.replace(CONFIG, env=game, rollout_length=40))
@@ -201,7 +207,8 @@ def test_every_decision_of_the_loser_carries_the_loss_in_a_zero_sum_game(game: s
         )
     )
     nothing = np.zeros_like(steps.rewards)
-    advantages = jax.vmap(per_seat_advantages, in_axes=(1, 1, 1, 1, 1, 1, None, None), out_axes=1)(
+    estimate = jax.vmap(per_seat_advantages, in_axes=(1, 1, 1, 1, 1, 1, None, None), out_axes=1)
+    advantages = jax.jit(estimate)(
         steps.rewards, nothing[..., 0], steps.seat, steps.terminated, steps.truncated, nothing, 1.0, 1.0
     )
     by_opponent = 0

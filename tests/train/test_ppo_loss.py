@@ -58,7 +58,9 @@ STEPS: Any = cast(Any, Transition)(
 
 
 def test_loss_is_that_computed_by_hand() -> None:
-    loss, (metrics, _) = ppo.ppo_loss(CONFIG, TABLE, cast(Any, OUTPUTS), STEPS, ADVANTAGES, TARGETS)
+    loss, (metrics, _) = jax.jit(functools.partial(ppo.ppo_loss, CONFIG, TABLE))(
+        cast(Any, OUTPUTS), STEPS, ADVANTAGES, TARGETS
+    )
     expected = {
         "policy_loss": -(1.3 - 0.7 + 1 - 1) / 4,  # a ratio of 2 counts as 1.3, one of 0.5 as 0.7
         "value_loss": 0.5 * 2**2 / 4,
@@ -76,7 +78,7 @@ def test_loss_is_that_computed_by_hand() -> None:
 def test_clipped_steps_have_no_gradient_and_good_actions_become_more_probable() -> None:
     config = dataclasses.replace(CONFIG, ent_coef=0.0)
     loss = functools.partial(ppo.ppo_loss, config, TABLE, steps=STEPS, advantages=ADVANTAGES, targets=TARGETS)
-    gradient = jax.grad(lambda params: loss(params)[0])(OUTPUTS)
+    gradient = jax.jit(jax.grad(lambda params: loss(params)[0]))(OUTPUTS)
     nothing = [0, 0, 0]
     expected = [nothing, nothing, [-0.125, 0.125, 0], [-0.125, 0.125, 0]]  # A p(a) (1 - p(a)) / 4
     np.testing.assert_allclose(gradient.logits, expected, atol=1e-5)

@@ -77,7 +77,8 @@ def toy_sweep(**more: Any) -> Sweep:
 def whole(tmp_path_factory: pytest.TempPathFactory, toy: None) -> Path:
     """An uninterrupted sweep of the toy learner."""
     folder = tmp_path_factory.mktemp("sweeps") / "whole"
-    assert run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=folder))["finished"]
+    settings = dataclasses.replace(TOY, run_dir=folder, checkpoint_every=20)
+    assert run_sweep(toy_sweep(), settings)["finished"]
     return folder
 
 

@@ -11,7 +11,7 @@ from tests.games.minichess.reference import Move, Position
 from tests.helpers.lockstep import Lockstep
 
 SETS: list[Any] = [
-    {"max_plies": 256},
+    {"max_plies": 110},
     {"board": "baby", "double_step": True, "promotion": "queen", "max_plies": 90},
     pytest.param({"board": "mallet", "reward": "material", "max_plies": 120}, marks=pytest.mark.slow),
     {"rules": "king_capture", "max_plies": 200},
@@ -65,7 +65,7 @@ CAGES = [  # nothing but kings and rooks, or knights: positions come again, and 
 
 def test_third_occurrences_and_quiet_plies_follow_the_reference() -> None:
     """The reference keeps the whole past, the env 64 bits of every position."""
-    ends = lockstep(4, max_plies=100_000, reward="material").play(CAGES * 5).ends
+    ends = lockstep(4, max_plies=100_000, reward="material").play(CAGES * 3).ends
     assert ends["third occurrence"]
     assert ends["hundred plies"]
 

@@ -28,7 +28,7 @@ from train.driver.loop import Settings, run_training
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config
 
-ITERATIONS = 40
+ITERATIONS = 15
 CONFIG = Config(
     env="chinese_checkers(size=1, num_players=2, max_rounds=5)",
     sharing="independent",  # the most that there is to store
@@ -41,6 +41,7 @@ CONFIG = Config(
     anneal_lr=False,
     seed=3,
 )
+LONG = dataclasses.replace(CONFIG, total_steps=4 * CONFIG.total_steps)  # until a signal of the system comes
 SETTINGS = Settings(checkpoint_every=2, evaluate_every=5, evaluation_games=8)
 TOY = ToyLearner(toy_learner.Config(total_steps=80))
 TOY_SETTINGS = Settings(checkpoint_every=4, evaluate_every=0)
@@ -117,24 +118,33 @@ def kill_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def kill_by_the_system(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Trains PPO in a process of its own, and kills it."""
-    process = start("train.ppo", arguments_of(CONFIG, SETTINGS, folder))
+    process = start("train.ppo", arguments_of(LONG, SETTINGS, folder))
     signal_when_training(folder, [process], 0, signal.SIGKILL)
     ((status, _, _),) = ends([process])
     assert status == -signal.SIGKILL
 
 
 # test_processes.py kills processes of the toy learner in the fast tests.
-@pytest.mark.parametrize("kill", [kill_here, pytest.param(kill_by_the_system, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("kill", "config"),
+    [(kill_here, CONFIG), pytest.param(kill_by_the_system, LONG, marks=pytest.mark.slow)],
+    ids=["kill_here", "kill_by_the_system"],
+)
 def test_killed_run_continues_to_the_same_bits(
     kill: Callable[[Path, pytest.MonkeyPatch], None],
+    config: Config,
     tmp_path: Path,
     whole: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if config != CONFIG:
+        whole = tmp_path / "whole"
+        train_in(whole, PPO(config), SETTINGS)
     folder = tmp_path / "killed"
     kill(folder, monkeypatch)
-    assert len((folder / "metrics.jsonl").read_text().splitlines()) < ITERATIONS, "over before the signal came"
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    assert len(lines) < config.num_iterations, "over before the signal came"
     assert not (folder / "result.json").exists()
     with (folder / "metrics.jsonl").open("a") as file:
         file.write('{"iteration": 7, "ste')  # as if it had been killed in the middle of a line
@@ -226,7 +236,7 @@ def test_second_ctrl_c_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow  # one more start of JAX: the signal is sent in this process above
 def test_ctrl_c_on_the_command_ends_with_status_130(tmp_path: Path) -> None:
     """Trains PPO in a process of its own, and kills it."""
-    process = start("train.ppo", arguments_of(CONFIG, SETTINGS, tmp_path / "run"))
+    process = start("train.ppo", arguments_of(LONG, SETTINGS, tmp_path / "run"))
     signal_when_training(tmp_path / "run", [process], 0, signal.SIGINT)
     ((status, out, err),) = ends([process])
     assert status == 130

@@ -1,0 +1,284 @@
+"""Matrix games: payoffs, Nash equilibria beside nashpy's, Pareto optima and logit equilibria."""
+
+import math
+from typing import Any
+
+import nashpy
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.egt import dynamics
+
+from jaxgames import ParameterError
+from jaxgames.matrix_games import (
+    MatrixGame,
+    Point,
+    list_matrix_games,
+    logit_equilibrium,
+    matrix_game,
+    nash,
+    pareto,
+)
+
+THIRD_OF_RPS = (1 / 16, 10 / 16)  # the probabilities of rock and of paper
+
+# By game: the equilibria and the pure Pareto optima as (x, y), probabilities of all actions but the last
+EQUILIBRIA: dict[str, list[tuple[Any, Any]]] = {
+    "prisoners_dilemma": [(0, 0)],
+    "biased_rps": [(THIRD_OF_RPS, THIRD_OF_RPS)],
+    "subsidy": [(1, 1), (0, 0), (10 / 11, 10 / 11)],
+    "subsidy_printed": [(1, 0), (0, 1), (0.5, 0.5)],
+    "battle_of_sexes": [(1, 1), (0, 0), (0.6, 0.4)],
+}
+OPTIMA: dict[str, list[tuple[Any, Any]]] = {
+    "prisoners_dilemma": [(1, 1), (1, 0), (0, 1)],
+    "subsidy": [(1, 1)],
+    "subsidy_printed": [(1, 0), (0, 1)],
+    "battle_of_sexes": [(1, 1), (0, 0)],
+}
+
+
+def policy(probabilities: Any) -> np.ndarray:
+    """All probabilities from those of all actions but the last."""
+    return np.append(probabilities, 1 - np.sum(probabilities))
+
+
+def assert_points_equal(found: list[Point], expected: list[Point], atol: float = 1e-12) -> None:
+    """Points in the same order."""
+    assert len(found) == len(expected)
+    for point, other in zip(found, expected, strict=True):
+        for policy, other_policy in zip(point, other, strict=True):
+            assert policy.dtype == np.float64
+            np.testing.assert_allclose(policy, other_policy, atol=atol, rtol=0)
+
+
+def ordered(points: list[Point]) -> list[Point]:
+    """Points by their probabilities, which are equal if they differ by rounding errors."""
+    return sorted(points, key=lambda point: [round(p, 6) + 0.0 for policy in point for p in policy.tolist()])
+
+
+def random_games(shape: tuple[int, int], count: int, integers: bool = False) -> list[MatrixGame]:
+    rng = np.random.default_rng(shape)
+    payoffs = rng.integers(0, 3, (count, 2, *shape)) if integers else rng.normal(size=(count, 2, *shape))
+    return [MatrixGame(f"random {number}", game) for number, game in enumerate(payoffs)]
+
+
+# -- games ---------------------------------------------------------------------------------------------------------
+
+
+def test_list_has_every_game_and_its_actions() -> None:
+    assert list_matrix_games() == sorted(EQUILIBRIA)
+    for name in list_matrix_games():
+        game = matrix_game(name)
+        assert game.name == name
+        assert tuple(map(len, game.actions)) == game.num_actions
+    assert matrix_game("biased_rps").actions == (("R", "P", "S"), ("R", "P", "S"))
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs", "unit"), [("battle_of_sexes", "matrix_bos", 1), ("biased_rps", "matrix_brps", 100)]
+)
+def test_payoffs_are_those_of_openspiel(name: str, theirs: str, unit: int) -> None:
+    other = pyspiel.load_matrix_game(theirs)
+    np.testing.assert_allclose(matrix_game(name).payoffs * unit, [other.row_utilities(), other.col_utilities()])
+
+
+def test_payoffs_of_the_other_games_are_those_of_the_tables() -> None:
+    assert matrix_game("prisoners_dilemma").payoffs.tolist() == [[[-1, -4], [0, -3]], [[-1, 0], [-4, -3]]]
+    assert matrix_game("subsidy").payoffs.tolist() == [[[12, 0], [11, 10]], [[12, 11], [0, 10]]]
+    assert matrix_game("subsidy_printed").payoffs.tolist() == [[[-1, 1], [1, -1]]] * 2
+
+
+def test_own_payoffs_have_own_actions_first() -> None:
+    payoffs = np.arange(12).reshape(2, 2, 3)
+    game = MatrixGame("two by three", payoffs)
+    np.testing.assert_array_equal(game.own_payoffs(0), payoffs[0])
+    np.testing.assert_array_equal(game.own_payoffs(1), payoffs[1].T)
+    assert game.num_actions == (2, 3)
+    assert game.actions == (("0", "1"), ("0", "1", "2"))
+
+
+def test_game_is_a_value() -> None:
+    """Equal games have equal hashes, -0.0 is 0.0, and neither a game nor the array that it came from changes."""
+    payoffs = np.zeros((2, 2, 2))
+    game, other = MatrixGame("zeros", payoffs), MatrixGame("zeros", -payoffs)
+    assert game == other
+    assert hash(game) == hash(other)
+    assert game != MatrixGame("zeros", payoffs + 1)
+    payoffs[:] = 1
+    assert not game.payoffs.any()
+    with pytest.raises(ValueError, match="read-only"):
+        game.payoffs[0, 0, 0] = 1
+
+
+def test_errors_name_what_is_allowed() -> None:
+    with pytest.raises(ParameterError, match=r"unknown matrix game 'chicken'; .* battle_of_sexes, biased_rps, pris"):
+        matrix_game("chicken")
+    for wrong in ([[1, 2], [3, 4]], np.zeros((3, 2, 2)), np.zeros((2, 0, 2)), [[["a"]]], [[[1], [2, 3]]]):
+        with pytest.raises(ParameterError, match=r"payoffs must be finite numbers of shape \[2, n, m\]"):
+            MatrixGame("wrong", wrong)  # pyright: ignore[reportArgumentType]  # on purpose
+    with pytest.raises(ParameterError, match="finite"):
+        MatrixGame("wrong", np.full((2, 2, 2), np.inf))
+    with pytest.raises(ParameterError, match="actions must be 2 names of the row player's actions and 3 of the col"):
+        MatrixGame("wrong", np.zeros((2, 2, 3)), (("a", "b"), ("c", "d")))
+
+
+# -- equilibria ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", EQUILIBRIA)
+def test_nash_equilibria_are_those_of_the_tables(name: str) -> None:
+    assert_points_equal(nash(matrix_game(name)), [(policy(x), policy(y)) for x, y in EQUILIBRIA[name]])
+
+
+@pytest.mark.parametrize("name", EQUILIBRIA)
+def test_nash_equilibria_are_nashpys(name: str) -> None:
+    game = matrix_game(name)
+    theirs: Any = nashpy.Game(*game.payoffs)
+    assert_points_equal(ordered(nash(game)), ordered([*theirs.support_enumeration()]))
+
+
+@pytest.mark.parametrize("integers", [False, True], ids=["generic", "degenerate"])
+@pytest.mark.parametrize(("shape", "count"), [((2, 2), 30), ((3, 3), 10), ((2, 4), 10)])
+def test_nash_equilibria_of_random_games_are_nashpys(shape: tuple[int, int], count: int, integers: bool) -> None:
+    """Those of its enumeration of vertices, which finds all extreme equilibria: with payoffs 0, 1 and 2, too.
+
+    Its enumeration of supports loses equilibria whose zeros are off by a rounding error.
+    """
+    assert_nash_equilibria_are_nashpys(shape, count, integers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("integers", [False, True], ids=["generic", "degenerate"])
+@pytest.mark.parametrize("shape", [(2, 2), (3, 3), (2, 4), (3, 5)])
+def test_nash_equilibria_of_hundreds_of_games_are_nashpys(shape: tuple[int, int], integers: bool) -> None:
+    assert_nash_equilibria_are_nashpys(shape, 200, integers)
+
+
+def assert_nash_equilibria_are_nashpys(shape: tuple[int, int], count: int, integers: bool) -> None:
+    for game in random_games(shape, count, integers):
+        found = nash(game)
+        assert integers or len(found) % 2 == 1
+        theirs: Any = nashpy.Game(*game.payoffs - game.payoffs.min() + 1)  # it needs positive payoffs
+        expected = without_repetitions([*theirs.vertex_enumeration()])
+        assert_points_equal(ordered(found), ordered(expected), atol=1e-9)
+
+
+def without_repetitions(points: list[Point]) -> list[Point]:
+    kept: list[Point] = []
+    for point in points:
+        if all(np.abs(np.concatenate(point) - np.concatenate(other)).max() > 1e-9 for other in kept):
+            kept.append(point)
+    return kept
+
+
+def test_games_with_infinitely_many_equilibria_give_the_extreme_ones() -> None:
+    """Where nothing matters, these are all pairs of actions. If only the row player cares, ends of lines."""
+    nothing_matters = nash(MatrixGame("constant", np.ones((2, 2, 3))))
+    assert_points_equal(nothing_matters, [(np.eye(2)[i], np.eye(3)[j]) for i in range(2) for j in range(3)])
+    row_cares = MatrixGame("row", np.array([[[1, 0], [0, 1]], [[0, 0], [0, 0]]]))
+    half = np.array([0.5, 0.5])
+    first, second = np.eye(2)
+    expected = [(first, first), (second, second), (first, half), (second, half)]
+    assert_points_equal(nash(row_cares), expected)
+
+
+def test_nash_equilibria_do_not_depend_on_the_unit_of_the_payoffs() -> None:
+    game = matrix_game("subsidy")
+    scaled = MatrixGame("scaled", game.payoffs * np.array([1e6, 1e-6])[:, None, None] + 7)
+    assert_points_equal(nash(scaled), nash(game), atol=1e-8)
+
+
+def test_nash_refuses_games_that_take_forever() -> None:
+    with pytest.raises(ValueError, match=r"up to about 11 x 11 actions, not 30 x 30"):
+        nash(MatrixGame("large", np.zeros((2, 30, 30))))
+
+
+@pytest.mark.parametrize("name", OPTIMA)
+def test_pareto_optima_are_those_of_the_tables(name: str) -> None:
+    expected = [(policy(x), policy(y)) for x, y in OPTIMA[name]]
+    assert_points_equal(ordered(pareto(matrix_game(name))), ordered(expected))
+
+
+def test_every_outcome_of_a_zero_sum_game_is_a_pareto_optimum() -> None:
+    assert_points_equal(pareto(matrix_game("biased_rps")), [(x, y) for x in np.eye(3) for y in np.eye(3)])
+
+
+# -- logit equilibria ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tau", "expected"),
+    [
+        (0.5, (0.357, 0.396, 0.247)),
+        (0.2, (0.307, 0.504, 0.189)),
+        (0.1, (0.213, 0.605, 0.182)),
+        (0.05, (0.133, 0.655, 0.213)),
+        (0.02, (0.085, 0.653, 0.262)),
+        (0.01, (0.073, 0.642, 0.285)),
+    ],
+)
+def test_logit_equilibria_of_rock_paper_scissors_are_known(tau: float, expected: tuple[float, ...]) -> None:
+    for found in logit_equilibrium(matrix_game("biased_rps"), tau):
+        np.testing.assert_allclose(found, expected, atol=5.1e-4)
+
+
+@pytest.mark.parametrize("name", EQUILIBRIA)
+@pytest.mark.parametrize("tau", [50, 1.0, 0.3])
+def test_logit_equilibrium_is_at_rest_in_openspiels_dynamics(name: str, tau: float) -> None:
+    game = matrix_game(name)
+    for player, own in enumerate((0, 1)):
+        other = logit_equilibrium(game, tau)[1 - player]
+        found = logit_equilibrium(game, tau)[player]
+        fitness = game.own_payoffs(own) @ other
+        np.testing.assert_allclose(dynamics.boltzmannq(found, fitness, temperature=tau), 0, atol=1e-9)
+
+
+def test_branch_starts_at_the_uniform_policies() -> None:
+    x, y = logit_equilibrium(MatrixGame("random", np.random.default_rng(1).normal(size=(2, 2, 4))), 1e9)
+    np.testing.assert_allclose(x, 1 / 2, atol=1e-8)
+    np.testing.assert_allclose(y, 1 / 4, atol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 3), (2, 4)])
+def test_branch_ends_at_a_nash_equilibrium(shape: tuple[int, int]) -> None:
+    for game in random_games(shape, 3):
+        end = np.concatenate(logit_equilibrium(game, 1e-5))
+        assert min(np.abs(end - np.concatenate(point)).max() for point in nash(game)) < 1e-3
+
+
+def test_symmetric_branch_is_followed_where_branches_meet() -> None:
+    """In the printed subsidy game they meet at temperature 1: at y near 1/2, the reply x is 1/2 - (y - 1/2) / tau."""
+    for tau in (2, 1, 0.5, 1e-6):
+        for found in logit_equilibrium(matrix_game("subsidy_printed"), tau):
+            np.testing.assert_allclose(found, 0.5, atol=1e-9)
+
+
+def test_branch_is_followed_around_folds() -> None:
+    """The branch of this game turns back at temperature 1/350 of its range, and ends at another equilibrium."""
+    payoffs = [
+        [[0.806, -1.2259, -0.0225], [0.1242, 0.8622, 0.1161], [0.8041, -0.5042, 0.358]],
+        [[0.4149, -1.2498, 0.1755], [-0.3204, -1.9041, 0.9584], [-0.3619, -0.8524, -0.3773]],
+    ]
+    game = MatrixGame("folds", np.array(payoffs))
+    before, after = (logit_equilibrium(game, np.ptp(game.payoffs) / precision) for precision in (340, 360))
+    assert max(np.abs(x - y).max() for x, y in zip(before, after, strict=True)) > 0.01
+    error = np.abs(softmax(game.own_payoffs(0) @ after[1] * 360 / np.ptp(game.payoffs)) - after[0]).max()
+    assert error < 1e-8
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    weights = np.exp(logits - logits.max())
+    return weights / weights.sum()
+
+
+@pytest.mark.parametrize("tau", [0, -1.0, math.nan, math.inf, True, "low"])
+def test_temperatures_that_are_not_positive_numbers_are_refused(tau: Any) -> None:
+    with pytest.raises(ParameterError, match="tau must be a number above 0, not"):
+        logit_equilibrium(matrix_game("subsidy"), tau)
+
+
+def test_branch_that_cannot_be_followed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jaxgames.matrix_games.MAX_STEPS", 5)
+    with pytest.raises(ArithmeticError, match=r"the branch of logit equilibria was lost at .*; take a larger tau"):
+        logit_equilibrium(matrix_game("subsidy"), 0.01)

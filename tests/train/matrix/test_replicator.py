@@ -1,0 +1,264 @@
+"""The dynamics of learning in matrix games, beside OpenSpiel, closed forms, and definitions written as loops."""
+
+import itertools
+import math
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from open_spiel.python.egt import dynamics as openspiel
+
+from jaxgames._checks import ParameterError, ParameterTypeError
+from jaxgames.matrix_games import MatrixGame, matrix_game
+from train.matrix.replicator import (
+    CORNERS,
+    NO_CORNER,
+    Dynamics,
+    Floats,
+    basin,
+    basins,
+    boltzmann,
+    critical_temperature,
+    field,
+    inner_rest_point,
+    integrate,
+    lenient_payoffs,
+    replicator,
+)
+
+NAMES = ("prisoners_dilemma", "biased_rps", "subsidy", "subsidy_printed", "battle_of_sexes")
+SUBSIDY = matrix_game("subsidy")
+KAPPAS = (1, 2, 5, 10)
+
+
+def random_policies(game: MatrixGame, count: int, seed: int = 0) -> tuple[Floats, Floats]:
+    """The policies of both players at random points, float64[count, n] and float64[count, m]."""
+    rng = np.random.default_rng(seed)
+    row, column = (rng.dirichlet(np.ones(actions), count) for actions in game.num_actions)
+    return row, column
+
+
+# -- the equations -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("tau", [0, 0.1, 1.0])
+def test_dynamics_equal_those_of_openspiel(name: str, tau: float) -> None:
+    game = matrix_game(name)
+    row, column = random_policies(game, 100)
+    theirs: Any = openspiel.replicator
+    if tau:
+        theirs = lambda state, fitness: openspiel.boltzmannq(state, fitness, tau)  # noqa: E731
+    both = openspiel.MultiPopulationDynamics(game.payoffs, theirs)
+    expected = np.array([both(np.concatenate(policies)) for policies in zip(row, column, strict=True)])
+    ours = np.concatenate(Dynamics(tau)(game, row, column), -1)
+    np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-9)
+    if tau == 0:
+        np.testing.assert_allclose(Dynamics(1e-9)(game, row, column)[0] * 1e-9, ours[:, : row.shape[1]], atol=1e-7)
+
+
+def expected_maximum(rewards: Floats, opponent: Floats, kappa: int) -> float:
+    """The mean of the largest of `kappa` rewards over all draws of the opponent's actions."""
+    draws = itertools.product(range(len(rewards)), repeat=kappa)
+    return sum(float(opponent[list(draw)].prod() * rewards[list(draw)].max()) for draw in draws)
+
+
+@pytest.mark.parametrize("kappa", [1, 2, 4])
+def test_lenient_payoff_is_the_expected_maximum_of_kappa_draws(kappa: int) -> None:
+    """With equal payoffs, with an action that the opponent never plays, and with two actions against four."""
+    matrix = np.array([[1.0, 3.0, 3.0, -2.0], [0.5, 0.5, 0.5, 0.5]])
+    for opponent in np.array([[0.1, 0.2, 0.3, 0.4], [0.0, 0.0, 0.5, 0.5], [0.0, 1.0, 0.0, 0.0]]):
+        expected = [expected_maximum(rewards, opponent, kappa) for rewards in matrix]
+        np.testing.assert_allclose(lenient_payoffs(matrix, opponent, kappa), expected, rtol=1e-12)
+
+
+def test_plain_payoffs_are_lenient_ones_for_one_draw() -> None:
+    for name in NAMES:
+        matrix = matrix_game(name).payoffs[0]
+        _, column = random_policies(matrix_game(name), 20)
+        np.testing.assert_allclose(lenient_payoffs(matrix, column, 1), column @ matrix.T, atol=1e-13)
+
+
+def test_lenient_payoffs_of_subsidy_have_their_closed_form() -> None:
+    """u_1 - u_2 = 1 - 11 (1 - y)^kappa: the other player plays S2 in all kappa draws."""
+    y = np.linspace(0, 1, 11)
+    for kappa in KAPPAS:
+        payoffs = lenient_payoffs(SUBSIDY.payoffs[0], np.stack([y, 1 - y], -1), kappa)
+        np.testing.assert_allclose(payoffs[:, 0] - payoffs[:, 1], 1 - 11 * (1 - y) ** kappa, atol=1e-12)
+
+
+def test_derivatives_sum_to_zero_in_games_with_unequal_numbers_of_actions() -> None:
+    game = MatrixGame("wide", np.random.default_rng(1).normal(size=(2, 2, 4)))
+    row, column = random_policies(game, 30)
+    d_row, d_column = Dynamics(tau=0.3, kappa=3)(game, row, column)
+    assert d_row.shape == (30, 2)
+    assert d_column.shape == (30, 4)
+    np.testing.assert_allclose([d_row.sum(-1), d_column.sum(-1)], 0, atol=1e-12)
+
+
+def test_functions_of_policies_are_traced_by_jax() -> None:
+    game = matrix_game("biased_rps")
+    row, column = random_policies(game, 8)
+    expected = Dynamics(tau=0.2, kappa=2)(game, row, column)
+    with jax.enable_x64(True):
+        traced = jax.jit(jax.vmap(lambda x, y: Dynamics(tau=0.2, kappa=2)(game, x, y)))(row, column)
+        assert isinstance(traced[0], jax.Array)
+        np.testing.assert_allclose(traced, expected, rtol=1e-12, atol=1e-14)
+    assert isinstance(replicator(row, column), np.ndarray)
+    assert isinstance(boltzmann(row, column, 0.1), np.ndarray)
+
+
+# -- fields and trajectories -----------------------------------------------------------------------------------------
+
+
+def test_field_has_the_derivatives_at_the_centres_of_its_cells() -> None:
+    dynamics = Dynamics(tau=0.1, kappa=5)
+    found = field(SUBSIDY, dynamics, grid=4)
+    np.testing.assert_allclose(found.x, [0.125, 0.375, 0.625, 0.875])
+    d_row, d_column = dynamics(SUBSIDY, np.array([0.125, 0.875]), np.array([0.625, 0.375]))
+    assert found.dx[0, 2] == pytest.approx(d_row[0])
+    assert found.dy[0, 2] == pytest.approx(d_column[0])
+    np.testing.assert_allclose(found.speed**2, found.dx**2 + found.dy**2)
+
+
+def logistic(logit: Floats) -> Floats:
+    return 1 / (1 + np.exp(-logit))
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.5])
+def test_trajectory_of_the_prisoners_dilemma_is_the_exact_solution(tau: float) -> None:
+    """u_1 - u_2 = -1 everywhere, so the logit is l - t, and -1/tau + (l + 1/tau) exp(-t) at a temperature."""
+    game, first = matrix_game("prisoners_dilemma"), np.array([0.9, 0.2, 0.5])
+    start = np.stack([first, 1 - first], -1)
+    found = integrate(game, Dynamics(tau), (start, start[::-1]), duration=6, num_points=13)
+    logit = np.log(first / (1 - first))[:, None]
+    exact = logit - found.times if tau == 0 else -1 / tau + (logit + 1 / tau) * np.exp(-found.times)
+    np.testing.assert_allclose(found.row[..., 0], logistic(exact), atol=1e-8)
+    np.testing.assert_allclose(found.column[..., 0], logistic(exact)[::-1], atol=1e-8)
+
+
+def test_replicator_keeps_the_invariant_of_a_zero_sum_game() -> None:
+    """The sum of both divergences from the equilibrium is constant, so trajectories are closed (Hofbauer 1996)."""
+    game, nash = matrix_game("biased_rps"), np.array([1, 10, 5]) / 16
+    found = integrate(game, Dynamics(), random_policies(game, 3), duration=100, num_points=13)
+    invariant = ((np.log(found.row) + np.log(found.column)) * nash).sum(-1)
+    assert np.ptp(invariant, -1).max() < 1e-7
+    assert np.ptp(found.row[..., 0], -1).min() > 0.1  # the policies move
+
+
+def test_trajectory_follows_the_dynamics_of_policies() -> None:
+    """Differences along a trajectory, which is integrated in logits, equal the equation in policies."""
+    game, dynamics = matrix_game("biased_rps"), Dynamics(tau=0.3, kappa=3)
+    found = integrate(game, dynamics, random_policies(game, 3), duration=1, num_points=13)
+    rows = found.row[:, 1:-1], found.column[:, 1:-1]
+    step = found.times[1]
+    expected = dynamics(game, *rows)
+    np.testing.assert_allclose((found.row[:, 2:] - found.row[:, :-2]) / (2 * step), expected[0], atol=2e-3)
+    np.testing.assert_allclose((found.column[:, 2:] - found.column[:, :-2]) / (2 * step), expected[1], atol=2e-3)
+
+
+# -- rest points -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kappa", [1, 2, 5, 10])
+def test_saddle_of_subsidy_has_its_closed_form(kappa: int) -> None:
+    expected = 1 - 11 ** (-1 / kappa)
+    assert inner_rest_point(SUBSIDY, kappa) == pytest.approx((expected, expected), abs=1e-12)
+
+
+def test_inner_rest_point_of_plain_dynamics_is_the_mixed_equilibrium() -> None:
+    assert inner_rest_point(matrix_game("battle_of_sexes")) == pytest.approx((0.6, 0.4))
+    assert inner_rest_point(matrix_game("subsidy_printed")) == pytest.approx((0.5, 0.5))
+    assert inner_rest_point(matrix_game("prisoners_dilemma")) is None
+
+
+@pytest.mark.parametrize(("kappa", "expected"), [(1, 0.2006), (2, 0.434), (3, 0.856), (4, math.inf), (5, math.inf)])
+def test_critical_temperature_of_subsidy(kappa: int, expected: float) -> None:
+    found = critical_temperature(SUBSIDY, kappa)
+    assert found == pytest.approx(expected, abs=5e-4)
+    y = logistic(np.linspace(0.001, 30, 3000))
+    for tau in (0.98 * found, 1.02 * found) if found < math.inf else ():
+        excess = 1 - 11 * (1 - y) ** kappa - tau * np.log(y / (1 - y))  # of u_1 - u_2 over what the temperature needs
+        assert (excess > 0).any() == (tau < found)
+
+
+def test_critical_temperature_is_zero_where_the_first_action_never_pays() -> None:
+    assert critical_temperature(matrix_game("prisoners_dilemma")) == 0
+
+
+# -- basins ----------------------------------------------------------------------------------------------------------
+
+EXPECTED = {  # share of a 60 x 60 grid that ends at (1, 1)
+    0.0: (0.025, 0.194, 0.581, 0.795),
+    0.1: (0.013, 0.178, 0.592, 0.812),
+    0.5: (0, 0, 0, 0),
+}
+
+
+@pytest.mark.parametrize(("kappa", "expected"), [*zip(KAPPAS, EXPECTED[0.0], strict=True)])
+def test_leniency_enlarges_the_basin_of_the_optimum(kappa: int, expected: float) -> None:
+    assert basin(SUBSIDY, kappa, 0, 20) == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.slow  # seconds per cell
+@pytest.mark.parametrize("tau", EXPECTED)
+def test_basins_on_the_full_grid(tau: float) -> None:
+    for kappa, expected in zip(KAPPAS, EXPECTED[tau], strict=True):
+        assert basin(SUBSIDY, kappa, tau, 60) == pytest.approx(expected, abs=0.002)
+
+
+def test_temperature_above_the_critical_one_has_no_basin_of_the_optimum() -> None:
+    """Without leniency everything ends at (0, 0). With it, the rest ends at a logit equilibrium on the other side."""
+    assert basins(SUBSIDY, 1, 0.5, 20).share((0, 0)) == 1
+    lenient = basins(SUBSIDY, 5, 0.5, 20)
+    assert lenient.share((1, 1)) == 0
+    assert lenient.share((0, 0)) == pytest.approx(0.358, abs=0.02)
+    inner = lenient.ends[lenient.labels == NO_CORNER]
+    y = inner[:, 1]
+    np.testing.assert_allclose(np.log(y / (1 - y)), (1 - 11 * (1 - y) ** 5) / 0.5, atol=1e-3)
+    np.testing.assert_allclose(inner, 0.88, atol=0.01)
+
+
+def test_basins_of_a_symmetric_game_are_mirror_images() -> None:
+    """The battle of the sexes is the same game after (x, y) -> (1 - y, 1 - x). So the border is the line x + y = 1."""
+    found = basins(matrix_game("battle_of_sexes"), 5, 0, 20)
+    above = found.x[:, None] + found.y > 1.01
+    below = found.x[:, None] + found.y < 0.99
+    assert {CORNERS[label] for label in found.labels[above]} == {(1, 1)}
+    assert {CORNERS[label] for label in found.labels[below]} == {(0, 0)}
+
+
+# -- arguments -------------------------------------------------------------------------------------------------------
+
+
+def test_arguments_out_of_range_are_refused() -> None:
+    rps = matrix_game("biased_rps")
+    with pytest.raises(ParameterError, match="kappa must be a finite number, at least 1, not 0"):
+        basin(SUBSIDY, 0, 0.1)
+    with pytest.raises(ParameterError, match="tau must be a finite number, at least 0, not nan"):
+        Dynamics(tau=math.nan)
+    with pytest.raises(ParameterTypeError, match="tau must be a number, at least 0, not 'hot'"):
+        Dynamics(tau="hot")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="grid must be an integer from 1 to 2000, not 0"):
+        field(SUBSIDY, Dynamics(), 0)
+    with pytest.raises(ParameterTypeError, match=r"expected a MatrixGame, such as matrix_game\('subsidy'\)"):
+        basin("subsidy", 1, 0)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"two actions per player; biased_rps has \(3, 3\)"):
+        basin(rps, 1, 0)
+    with pytest.raises(ParameterError, match="battle_of_sexes is not symmetric"):
+        critical_temperature(matrix_game("battle_of_sexes"))
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ([0.5, 0.5], r"float\[..., 3\] and float\[..., 3\], not \(2,\), \(3,\)"),
+        ([0.0, 0.5, 0.5], "probabilities above 0 that sum to 1"),
+        ([0.5, 0.5, 0.5], "probabilities above 0 that sum to 1"),
+        ([math.nan, 0.5, 0.5], "probabilities above 0 that sum to 1"),
+    ],
+)
+def test_starts_that_do_not_fit_the_game_are_refused(row: list[float], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        integrate(matrix_game("biased_rps"), Dynamics(), (row, [0.2, 0.3, 0.5]))
