@@ -147,7 +147,7 @@ def test_moves_keep_the_value_of_the_solved_game() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rows", "cols", "number"), [(2, 2, 4000), (2, 3, 2000), (3, 3, 2000)])
+@pytest.mark.parametrize(("rows", "cols", "number"), [(2, 2, 1000), (2, 3, 500), (3, 3, 300)])
 def test_compiled_moves_keep_the_value_of_the_solved_game(rows: int, cols: int, number: int) -> None:
     solution, states = solved_boxes(rows, cols), random_states(rows, cols, number)
     player = make_player(game(rows, cols), milliseconds=LONG)
