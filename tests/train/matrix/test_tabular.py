@@ -161,5 +161,5 @@ def test_errors_name_what_is_allowed(changes: dict[str, Any], message: str) -> N
 
 @pytest.mark.parametrize("wrong", ["faq", (Learner(),), (Learner(),) * 3, [Learner(), Learner()]])
 def test_learners_are_one_or_a_pair(wrong: Any) -> None:
-    with pytest.raises(ParameterError, match=r"learner must be a Learner such as Learner\('faq'\), or a pair, not"):
+    with pytest.raises(ParameterError, match=r"learner must be a Learner or a pair of them, such as Learner\('faq'\)"):
         run(DILEMMA, wrong, KEY, num_runs=1, steps=1)
