@@ -18,6 +18,7 @@ equilibrium correspondence, 2005.
 import itertools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,10 +71,11 @@ class MatrixGame:
         numbers = tuple(tuple(map(str, range(count))) for count in self.num_actions)
         expected = f"actions must be {self.num_actions[0]} names of the row player's actions and {self.num_actions[1]} "
         expected += f"of the column player's, not {self.actions!r}"
-        if not all(isinstance(given, tuple | list) for given in self.actions):
+        actions: Any = self.actions  # callers need not be typed
+        if not all(isinstance(given, tuple | list) for given in actions):
             raise ParameterTypeError(expected)
         names = tuple(
-            tuple(given) or default for given, default in itertools.zip_longest(self.actions, numbers, fillvalue=())
+            tuple(given) or default for given, default in itertools.zip_longest(actions, numbers, fillvalue=())
         )
         if tuple(map(len, names)) != self.num_actions:
             raise ParameterError(expected)
