@@ -1,7 +1,7 @@
 """Fits a network to the exact solution of a small board of Dots and Boxes, and measures it on positions kept apart.
 
     python -m examples.fit_solution
-    python -m examples.fit_solution --network "resnet(blocks=3, channels=32, pool=true, value=linear)"
+    python -m examples.fit_solution --network "resnet(blocks=4, channels=32, bottleneck=32, pool=True, value=linear)"
     python -m examples.fit_solution --other-boards "dots_and_boxes(rows=2, cols=4, reward=boxes)"
 
 The network learns the margin to go and the best edges of sets of drawn edges. Half of the sets are random, with any
@@ -51,15 +51,15 @@ class Arguments:
     """The network, with its parameters."""
     other_boards: tuple[str, ...] = ()
     """Boards on which the fitted network is measured too."""
-    steps: int = 8000
+    steps: int = 16_000
     """Gradient steps."""
-    batch: int = 256
+    batch: int = 64
     """Positions of a gradient step."""
-    learning_rate: float = 2e-3
+    learning_rate: float = 1e-3
     """Learning rate of Adam at the start; it falls linearly to 0."""
     steps_per_call: int = 100
     """Gradient steps of one call of the compiled program."""
-    positions: int = 20_000
+    positions: int = 100_000
     """Positions that are drawn for each measurement and each kind of set; a tenth of them is measured."""
     seed: int = 0
     """Seed of the parameters and of the positions."""

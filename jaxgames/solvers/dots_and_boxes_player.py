@@ -120,15 +120,16 @@ class DotsAndBoxesPlayer:
         """Compiles all functions, so that no move waits for that; see `make_player` for the arguments."""
         self.depth, self.milliseconds, self.exact = depth, milliseconds, exact
         self.by_long_chains, self.by_chains = safe_edges == "long_chains", leaves == "chains"
+        self._compiled = HAS_NUMBA
         self._function: Callable[[Any], Any] = _itself if HAS_NUMBA else plain
         self._board = make_board(env.rows, env.cols, symmetries=False, compiled=HAS_NUMBA)
         self._position = make_position(self._board)
         edges, boxes = env.num_edges, env.num_boxes
-        chains = Chains(*map(_zeros, (boxes, edges, edges, 2 * boxes, boxes + 1)))
-        random_state, safe, path = map(_zeros, (1, edges, edges + 1))
-        lengths, left, totals, drawn = map(_zeros, (edges,) * 4)
+        chains = Chains(*map(self._zeros, (boxes, edges, edges, 2 * boxes, boxes + 1)))
+        random_state, safe, path = map(self._zeros, (1, edges, edges + 1))
+        lengths, left, totals, drawn = map(self._zeros, (edges,) * 4)
         self._samples = Samples(random_state, safe, path, chains, lengths, left, totals, drawn)
-        self._search = Limited(*map(_zeros, ((edges + 1) * edges, 3, 2 * TABLE_SIZE)))
+        self._search = Limited(*map(self._zeros, ((edges + 1) * edges, 3, 2 * TABLE_SIZE)))
         self._clock = Clock()
         self._warm_up()
 
@@ -141,7 +142,7 @@ class DotsAndBoxesPlayer:
         """
         seconds, nodes = SHARE_OF_TIME * self.milliseconds / 1000, NODES_PER_MILLISECOND * self.milliseconds
         end = time.perf_counter() + seconds
-        drawn = _ints(np.asarray(state.edges))
+        drawn = _ints(np.asarray(state.edges), self._compiled)
         self._place(drawn)
         self._samples.random[0] = seed << 16
         moves, num_safe = self._moves(random.Random(seed))
@@ -167,6 +168,10 @@ class DotsAndBoxesPlayer:
             return moves[0]
         self._clock.start(end, nodes)
         return self._best_to_depth(moves)
+
+    def _zeros(self, size: int) -> Any:
+        """Returns so many zeros, as work space."""
+        return _ints(np.zeros(size), self._compiled)
 
     # -- moves -------------------------------------------------------------------------------------
 
@@ -287,7 +292,7 @@ class DotsAndBoxesPlayer:
     def _warm_up(self) -> None:
         """Runs each function twice: the first call can compile it, the second one measures its speed."""
         last = len(self._board.order) - 2
-        start, before_end = _zeros(last + 2), _zeros(last + 2)
+        start, before_end = self._zeros(last + 2), self._zeros(last + 2)
         for edge in range(last):
             before_end[edge] = 1
         for drawn in (before_end, start, start):
@@ -346,14 +351,9 @@ def _itself(function: Any) -> Any:
     return function
 
 
-def _zeros(size: int) -> Any:
-    """Returns int64[size], or a list of zeros for plain Python."""
-    return np.zeros(size, np.int64) if HAS_NUMBA else [0] * size
-
-
-def _ints(drawn: np.ndarray) -> Any:
-    """Returns int64[num_edges], or a list for plain Python, of bool[num_edges]."""
-    return drawn.astype(np.int64) if HAS_NUMBA else drawn.astype(int).tolist()
+def _ints(numbers: np.ndarray, compiled: bool) -> Any:
+    """Returns int64[n] for compiled functions, or a list for plain ones."""
+    return numbers.astype(np.int64) if compiled else numbers.astype(int).tolist()
 
 
 def _listed(moves: Ints, number: int) -> list[int]:

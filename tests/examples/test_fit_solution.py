@@ -73,7 +73,6 @@ def test_fitted_network_knows_sets_that_it_was_not_fitted_to() -> None:
         network="graph(rounds=2, width=16)",
         other_boards=("dots_and_boxes(rows=1, cols=3, reward=boxes)",),
         steps=300,
-        batch=64,
         positions=1000,
         learning_rate=1e-2,
     )

@@ -136,7 +136,9 @@ def test_numbers_out_of_range_are_refused(setting: str, number: int, tmp_path: P
 def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """The folder and the result of the command with a few short runs."""
     folder = tmp_path_factory.mktemp("matrix_games")
-    return folder, compute(Arguments(output=folder, runs=60, steps=40))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matrix_games_pictures, "MAP_SIZE", 12)  # with all cells, the maps take most of the time
+        return folder, compute(Arguments(output=folder, runs=60, steps=40))
 
 
 @pytest.mark.slow  # compiles each learner

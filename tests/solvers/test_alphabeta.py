@@ -13,16 +13,16 @@ import jaxgames
 import train.agents
 from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
-from jaxgames.games.dots_and_boxes import DotsAndBoxesState
+from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
 from jaxgames.solvers import dots_and_boxes_player as playing
 from jaxgames.solvers._numba import HAS_NUMBA
 from jaxgames.solvers.dots_and_boxes_player import make_player
 from jaxgames.solvers.dots_and_boxes_search import search
 from jaxgames.wrappers import auto_reset
-from tests.games.dots_and_boxes.pictures import game, written
+from tests.games.dots_and_boxes.pictures import written
 from tests.helpers.solved import solved_boxes
 
-STUDY = {"safe_edges": "random", "leaves": "boxes", "exact": False}
+STUDY: dict[str, Any] = {"safe_edges": "random", "leaves": "boxes", "exact": False}
 LONG = 60_000  # milliseconds: no test waits for them, the work of a move is limited otherwise
 
 # Two chains of three boxes. The mover takes one box of the first, and leaves two to take the second chain.
@@ -78,6 +78,10 @@ def plain_python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(playing, "HAS_NUMBA", False)
 
 
+def game(rows: int, cols: int) -> DotsAndBoxes:
+    return DotsAndBoxes(rows, cols)
+
+
 def state_of(picture: str, rows: int, cols: int) -> Any:
     return jax.device_get(game(rows, cols).from_string(written(picture)))
 
@@ -97,16 +101,15 @@ def random_states(rows: int, cols: int, number: int, seed: int = 0) -> list[Any]
         edges[generator.permutation(env.num_edges)[: generator.integers(env.num_edges)]] = True
         complete = np.asarray(env._complete(edges))  # pyright: ignore[reportPrivateUsage]  # the rule itself
         owner = np.where(complete, np.cumsum(complete) % 2, -1).astype(np.int8)
-        states.append(
-            DotsAndBoxesState(
-                current_player=np.int32(generator.integers(2)),
-                rewards=np.zeros(2, np.float32),
-                terminated=np.bool_(False),
-                truncated=np.bool_(False),
-                edges=edges,
-                owner=owner,
-            )
-        )
+        leaves: dict[str, Any] = {
+            "current_player": np.int32(generator.integers(2)),
+            "rewards": np.zeros(2, np.float32),
+            "terminated": np.bool_(False),
+            "truncated": np.bool_(False),
+            "edges": edges,
+            "owner": owner,
+        }
+        states.append(DotsAndBoxesState(**leaves))
     return states
 
 
@@ -144,7 +147,7 @@ def test_moves_keep_the_value_of_the_solved_game() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rows", "cols", "number"), [(2, 2, 4000), (2, 3, 2000), (3, 3, 2000)])
+@pytest.mark.parametrize(("rows", "cols", "number"), [(2, 2, 1000), (2, 3, 500), (3, 3, 300)])
 def test_compiled_moves_keep_the_value_of_the_solved_game(rows: int, cols: int, number: int) -> None:
     solution, states = solved_boxes(rows, cols), random_states(rows, cols, number)
     player = make_player(game(rows, cols), milliseconds=LONG)
@@ -206,9 +209,8 @@ def test_move_does_not_depend_on_moves_before_it(monkeypatch: pytest.MonkeyPatch
     one_by_one = [make_player(game(3, 3), milliseconds=10).choose(state, 3) for state in states[:3]]
     player = make_player(game(3, 3), milliseconds=10)
     for state in reversed(states):
-        last = player.choose(state, 3)
+        player.choose(state, 3)
     assert [player.choose(state, 3) for state in states[:3]] == one_by_one
-    assert last == one_by_one[0]
 
 
 @pytest.mark.parametrize("settings", [{}, STUDY, {"exact": False}])
