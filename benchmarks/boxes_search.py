@@ -5,9 +5,9 @@
 
 Each row adds an improvement to those of the row before, from the plain recursion to all. Nodes are the positions that
 were looked at, keys the entries of the table at the end, seconds CPU time without compilation. Searches of more nodes
-than `max_nodes` are left out where a formula gives their nodes: floor(E! e) without a table and 1 + E 2^(E - 1) with
-one, for E edges. Boards of more than 32 edges are searched with all improvements only, in two windows: (0, 1) tells
-whether the first player wins, (-1, 0) whether it loses.
+than `max_nodes` are left out where a formula gives their nodes. For E edges, it is floor(E! e) without a table, and
+1 + E 2^(E - 1) with one. Boards of more than 32 edges are searched with all improvements only, in two windows: (0, 1)
+tells whether the first player wins, (-1, 0) whether it loses.
 
 The last table says by how much each improvement divides the nodes on the largest board.
 """

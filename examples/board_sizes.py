@@ -32,7 +32,7 @@ from tqdm import tqdm
 import jaxgames
 from jaxgames import Env, arena
 from train import agents, plot
-from train.driver.commands import GameArguments, print_result
+from train.driver.commands import GameArguments, print_result, text_of_rate
 from train.driver.loop import log
 from train.driver.metrics import rounded
 
@@ -229,9 +229,8 @@ def _entry(row: Mapping[str, Any] | None) -> str:
     """Returns a cell such as "0.913 (0.881-0.936), +3.20 *"."""
     if row is None:
         return "-"
-    low, high = row["win_rate_interval"]
     star = " *" if row["agent_trained"] else ""
-    return f"{row['win_rate']:.3f} ({low:.3f}-{high:.3f}), {row['mean_reward']:+.2f}{star}"
+    return f"{text_of_rate(row['win_rate'], row['win_rate_interval'])}, {row['mean_reward']:+.2f}{star}"
 
 
 def draw(rows: Sequence[Mapping[str, Any]], boards: Sequence[str]) -> Figure:

@@ -12,7 +12,7 @@ The opponents of the study (El Kaddouri, Rys and Gao 2024, section 5.7, 500 game
     study       the study's own agent: depth 9, the boxes taken, one random safe edge
 
 Any other text names an agent. The seats alternate. A game is lost to the clock if one move of the agent takes longer
-than its time; the game is played to its end all the same. The last line on standard output is JSON.
+than its time. It is played to its end all the same. The last line on standard output is JSON.
 """
 
 import time
@@ -30,12 +30,11 @@ from jaxgames import Env, agents, arena
 from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent
 from jaxgames.arena.playing import act_on_one_board
-from train.driver.commands import check_games, print_result
+from train.driver.commands import check_games, print_result, text_of_rate
 from train.driver.metrics import rounded
 
 THEIRS = {"self": (245, 255, 0), "mcts": (431, 0, 69), "random": (499, 0, 1), "first": (500, 0, 0)}
 STUDY = "alphabeta(depth=9, milliseconds=200, safe_edges=random, leaves=boxes, exact=False)"
-MAX_MEMORY_MB = 1000  # of the tree of OpenSpiel's bot
 
 
 @dataclass(frozen=True)
@@ -122,17 +121,16 @@ def milliseconds(seconds: list[float]) -> dict[str, float]:
 def table(rows: list[dict[str, Any]]) -> str:
     """Returns the Markdown table: a row per opponent, the study's figures in the last column."""
     lines = [
-        "| opponent | games | wins | losses | ties | lost to the clock | win rate | ms a move: mean, p99, max "
+        "| opponent | games | wins | losses | ties | lost to the clock | win rate | ms per move: mean, p99, max "
         "| of these on the CPU | opponent's CPU ms | the study: wins, losses, time-outs |",
         "|---" * 11 + "|",
     ]
     for row in rows:
-        low, high = row["win_rate_interval"]
         theirs = THEIRS.get(row["opponent"])
         cells = [
             f"`{row['opponent']}`",
             *(row[name] for name in ("games", "wins", "losses", "ties", "lost_to_the_clock")),
-            f"{row['win_rate']:.3f} ({low:.3f}-{high:.3f})",
+            text_of_rate(row["win_rate"], row["win_rate_interval"]),
             *(", ".join(f"{ms:.2f}" for ms in row[times].values()) for times in ("ms", "cpu_ms")),
             f"{row['opponent_cpu_ms']['mean']:.2f}",
             ", ".join(map(str, theirs)) if theirs else "",
@@ -178,11 +176,10 @@ class OpenSpielMCTS:
     on_device: ClassVar[bool] = False
 
     def __init__(self, env: Any, simulations: int, seed: int) -> None:
-        import pyspiel  # an extra
+        from examples.openspiel_match import counterpart, make_bot  # needs an extra
 
-        self._game: Any = pyspiel.load_game("dots_and_boxes", {"num_rows": env.rows, "num_cols": env.cols})
-        evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
-        self._bot: Any = pyspiel.MCTSBot(self._game, evaluator, 2.0, simulations, MAX_MEMORY_MB, True, seed, False)
+        self._game, _ = counterpart(env)
+        self._bot = make_bot(self._game, simulations, seed)
         self._state: Any = self._game.new_initial_state()
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:

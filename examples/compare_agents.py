@@ -31,7 +31,7 @@ from jaxgames.agents import Agent
 from jaxgames.arena import Seating
 from train import agents
 from train.driver import loop
-from train.driver.commands import check_games, print_result
+from train.driver.commands import check_games, print_result, text_of_rate
 from train.driver.metrics import rounded
 from train.driver.run_folder import write_whole
 
@@ -223,10 +223,10 @@ def table(rows: list[dict[str, Any]], opponents: tuple[str, ...]) -> str:
 
 def _entries(row: dict[str, Any]) -> str:
     """Returns the four columns of a cell."""
-    low, high = row["win_rate_interval"]
     turns = "" if row["mean_turns"] is None else f"{row['mean_turns']:.1f}"
     draws = row["draw_rate"] + row["truncated_rate"]
-    return f"{row['games']:,} | {row['win_rate']:.3f} ({low:.3f}-{high:.3f}) | {draws:.3f} | {turns}"
+    wins = text_of_rate(row["win_rate"], row["win_rate_interval"])
+    return f"{row['games']:,} | {wins} | {draws:.3f} | {turns}"
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ number of edges. The other half are reached by play, in which each edge is a bes
 complete boxes are random: they do not change the margin to go.
 
 One set in ten is kept for the measurement, together with its mirrored and rotated images. Everything is computed on the
-device. The last line on standard output is JSON: the mean absolute error of the value in boxes, and the share of
-positions whose most probable edge is a best one. Both stand there by number of drawn edges too. A network whose
+device. The last line on standard output is JSON. It has the mean absolute error of the value in boxes, and the share of
+positions whose most probable edge is a best one, also by number of drawn edges. A network whose
 parameters fit every board is also measured on `other_boards`, without any training on them.
 """
 
@@ -84,8 +84,9 @@ class Fit(NamedTuple):
 
 def main() -> None:
     """The command `python -m examples.fit_solution`."""
-    arguments = tyro.cli(Arguments, prog="python -m examples.fit_solution", description=__doc__)
-    print_result("fit_solution", lambda: fit_solution(arguments))
+    program = "examples.fit_solution"
+    arguments = tyro.cli(Arguments, prog=f"python -m {program}", description=__doc__)
+    print_result(program, lambda: fit_solution(arguments))
 
 
 def fit_solution(arguments: Arguments) -> dict[str, Any]:

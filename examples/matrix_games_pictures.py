@@ -18,12 +18,23 @@ from train.matrix.replicator import CORNERS, NO_CORNER, Dynamics, Floats, basins
 START: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 6, "zorder": 5}
 END: dict[str, Any] = {"marker": "s", "linestyle": "", "markersize": 9, "zorder": 6, "clip_on": False}
 EQUILIBRIUM: dict[str, Any] = {
-    **{"marker": "D", "linestyle": "", "color": "black", "markersize": 6, "markeredgecolor": "white"},
-    **{"zorder": 7, "clip_on": False},
+    "marker": "D",
+    "linestyle": "",
+    "color": "black",
+    "markersize": 6,
+    "markeredgecolor": "white",
+    "zorder": 7,
+    "clip_on": False,
 }
 OPTIMUM: dict[str, Any] = {
-    **{"marker": "o", "linestyle": "", "fillstyle": "none", "color": "crimson", "markersize": 16},
-    **{"markeredgewidth": 1.8, "zorder": 8, "clip_on": False},
+    "marker": "o",
+    "linestyle": "",
+    "fillstyle": "none",
+    "color": "crimson",
+    "markersize": 16,
+    "markeredgewidth": 1.8,
+    "zorder": 8,
+    "clip_on": False,
 }
 SADDLE: dict[str, Any] = {"marker": "X", "linestyle": "", "markersize": 10, "markeredgecolor": "black", "zorder": 6}
 PATHS = [plot.COLOURS[index] for index in (1, 2, 3, 5)]  # colours of trajectories, apart from those of the arrows
@@ -84,8 +95,17 @@ def _draw_field(axes: Any, game: MatrixGame, dynamics: Dynamics) -> Any:
     length = np.maximum(found.speed, 1e-12)
     x, y = np.meshgrid(found.x, found.y, indexing="ij")
     arrows = axes.quiver(
-        *(x, y, found.dx / length, found.dy / length, found.speed / length.max()),
-        **{"cmap": "viridis_r", "scale": 1.35 * ARROWS, "width": 0.005, "pivot": "mid", "alpha": 0.8, "clim": (0, 1)},
+        x,
+        y,
+        found.dx / length,
+        found.dy / length,
+        found.speed / length.max(),
+        cmap="viridis_r",
+        clim=(0, 1),
+        scale=1.35 * ARROWS,
+        width=0.005,
+        pivot="mid",
+        alpha=0.8,
     )
     if saddle := inner_rest_point(game, dynamics.kappa):
         axes.plot(*saddle, color="white", **SADDLE)
@@ -207,10 +227,12 @@ def _logit_path(axes: Any, game: MatrixGame) -> None:
 def draw_shares(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Returns a panel per game: the shares of runs that end at each point, a group of bars per learner.
 
+    A point has the same colour in all panels.
+
     Args:
       rows: with "game", "learner", "point", "share" and "interval".
     """
-    games = list(dict.fromkeys(row["game"] for row in rows))
+    games, every_point = (list(dict.fromkeys(row[name] for row in rows)) for name in ("game", "point"))
     figure = Figure(figsize=(9.6, 2.2 * len(games) + 0.4), layout="constrained")
     panels: Any = figure.subplots(len(games), 1, squeeze=False)[:, 0]
     for axes, game in zip(panels, games, strict=True):
@@ -223,7 +245,7 @@ def draw_shares(rows: Sequence[Mapping[str, Any]]) -> Figure:
             shares = np.array([found[learner]["share"] for learner in learners])
             ends = np.array([found[learner]["interval"] for learner in learners]).T
             places = np.arange(len(learners)) + (index - (len(points) - 1) / 2) * width
-            axes.bar(places, shares, width, color=plot.COLOURS[index], label=point)
+            axes.bar(places, shares, width, color=plot.COLOURS[every_point.index(point)], label=point)
             errors = np.abs(ends - shares)
             axes.errorbar(places, shares, errors, fmt="none", ecolor="black", elinewidth=1, capsize=2)
         axes.set_xticks(range(len(learners)), learners, fontsize="small")

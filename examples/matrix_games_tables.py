@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxgames.matrix_games import Point, logit_equilibrium, matrix_game, nash, pareto
+from train.driver.commands import text_of_rate
 from train.matrix.learners import Learner
 from train.matrix.replicator import basin, critical_temperature, inner_rest_point
 from train.matrix.tabular import Start
@@ -33,14 +34,12 @@ class Row(NamedTuple):
     @property
     def label(self) -> str:
         """The text in the first column."""
-        kind = LEARNERS[self.setting.learner].kind
-        return ", ".join(
-            [
-                self.setting.learner,
-                *["greedy policy" if self.greedy else "policy"] * (kind == "epsilon_greedy"),
-                *["start: policies"] * (self.setting.start == "policies"),
-            ]
-        )
+        parts = [self.setting.learner]
+        if LEARNERS[self.setting.learner].kind == "epsilon_greedy":
+            parts.append("greedy policy" if self.greedy else "policy")
+        if self.setting.start == "policies":
+            parts.append("start: policies")
+        return ", ".join(parts)
 
 
 class Column(NamedTuple):
@@ -152,9 +151,11 @@ def text_of(table: Table, shares: Shares) -> str:
     for row in rows_of(table.game):
         entries = [row.label]
         for column in table.columns:
-            entries += [_answer(row, column), share_text(shares[row, column.label])]
+            entries += [_answer(row, column), text_of_rate(*shares[row, column.label])]
         lines.append(f"| {' | '.join(entries)} |")
-    return "\n".join([*lines, *["", table.note] * bool(table.note)])
+    if table.note:
+        lines += ["", table.note]
+    return "\n".join(lines)
 
 
 def summary(shares: Shares) -> str:
@@ -180,12 +181,6 @@ def _answer(row: Row, column: Column) -> str:
     """Returns the study's answer, or a dash where it has none."""
     index = ANSWERS_OF.get(row.setting.learner)
     return "-" if index is None or column.answers is None else column.answers[index]
-
-
-def share_text(share: tuple[float, tuple[float, float]]) -> str:
-    """Returns a share and its interval as the tables have it."""
-    value, (low, high) = share
-    return f"{value:.3f} ({low:.3f}-{high:.3f})"
 
 
 # -- errors of the study -----------------------------------------------------------------------------------------------
@@ -234,13 +229,13 @@ def _of_subsidy(shares: Shares, predicted: Mapping[str, float]) -> Iterator[Find
     game, printed = matrix_game("subsidy"), matrix_game("subsidy_printed")
 
     def share(learner: str, label: str, start: Start = "values", *, greedy: bool = False) -> str:
-        return share_text(shares[Row(Setting("subsidy", learner, start), greedy), label])
+        return text_of_rate(*shares[Row(Setting("subsidy", learner, start), greedy), label])
 
     best, safe = (max(shares[row, label][0] for row in rows_of(printed.name)) for label in ("(1, 1)", "(0, 0)"))
     yield Finding(
         "Subsidy: the printed payoffs do not belong to the tables",
         f"With them, a player gains {gain(printed.payoffs[0], two(1, 1)):g} by leaving (1, 1). The equilibria are "
-        f"{points_text(nash(printed))}. No learner has more than {best:.3f} of its runs at (1, 1), or {safe:.3f} at "
+        f"{points_text(nash(printed))}. The largest share of a learner is {best:.3f} at (1, 1), and {safe:.3f} at "
         f"(0, 0). The tables have the equilibria of the payoffs 12, 11, 10 and 0: {points_text(nash(game))}.",
     )
     yield Finding(
@@ -279,7 +274,7 @@ def _of_others(shares: Shares) -> Iterator[Finding]:
     """Yields what concerns the prisoner's dilemma and the battle of the sexes."""
 
     def share(game: str, learner: str, label: str, *, greedy: bool = False) -> str:
-        return share_text(shares[Row(Setting(game, learner, "values"), greedy), label])
+        return text_of_rate(*shares[Row(Setting(game, learner, "values"), greedy), label])
 
     yield Finding(
         "ε-greedy: a policy is never at a pure point, so a Yes there can only mean the greedy policy",

@@ -25,9 +25,10 @@ from train import agents
 from train.driver.commands import check_games, print_result
 
 UCT_C = 2.0  # the bot's constant of exploration
-Their = Callable[
-    [int, int, list[int]], int
-]  # our action, the mover and OpenSpiel's legal actions -> OpenSpiel's action
+MAX_MEMORY_MB = 1000  # of the tree of a bot
+
+# From our action, the mover and OpenSpiel's legal actions to OpenSpiel's action.
+TheirAction = Callable[[int, int, list[int]], int]
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def agent_for(text: str, env: Env[Any]) -> Agent:
     return agents.make(text, trained_on)
 
 
-def play(env: Env[Any], agent: Agent, game: Any, their_action: Their, arguments: Arguments) -> tuple[int, int]:
+def play(env: Env[Any], agent: Agent, game: Any, their_action: TheirAction, arguments: Arguments) -> tuple[int, int]:
     """Returns the games that the agent won and those that nobody won; all games are played side by side."""
     count = arguments.games
     book = arena.random_openings(env, jax.random.key(arguments.seed), count // 2, arguments.opening_plies)
@@ -112,12 +113,12 @@ def play(env: Env[Any], agent: Agent, game: Any, their_action: Their, arguments:
 
 
 def make_bot(game: Any, simulations: int, seed: int) -> Any:
-    """Returns OpenSpiel's MCTS bot, which values a new position by one random game."""
+    """Returns OpenSpiel's MCTS bot in C++, which values a new position by one random game."""
     evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
-    return pyspiel.MCTSBot(game, evaluator, UCT_C, simulations, 1000, True, seed, False)
+    return pyspiel.MCTSBot(game, evaluator, UCT_C, simulations, MAX_MEMORY_MB, True, seed, False)
 
 
-def replayed(game: Any, actions: np.ndarray, their_action: Their) -> Any:
+def replayed(game: Any, actions: np.ndarray, their_action: TheirAction) -> Any:
     """Returns OpenSpiel's state after the actions of an opening, int32[plies]; -1 after the last one."""
     state = game.new_initial_state()
     for action in actions[actions >= 0].tolist():
@@ -125,7 +126,7 @@ def replayed(game: Any, actions: np.ndarray, their_action: Their) -> Any:
     return state
 
 
-def our_action(env: Env[Any], boards: Any, i: int, state: Any, action: int, their_action: Their) -> int:
+def our_action(env: Env[Any], boards: Any, i: int, state: Any, action: int, their_action: TheirAction) -> int:
     """Returns our number of an action of OpenSpiel on board i."""
     board = jax.tree.map(lambda leaf: leaf[i], boards)
     legal, allowed = np.flatnonzero(env.legal_action_mask(board)).tolist(), state.legal_actions()
@@ -135,7 +136,7 @@ def our_action(env: Env[Any], boards: Any, i: int, state: Any, action: int, thei
 # -- the games that both have --------------------------------------------------------------------------------------
 
 
-def counterpart(env: Env[Any]) -> tuple[Any, Their]:
+def counterpart(env: Env[Any]) -> tuple[Any, TheirAction]:
     """Returns OpenSpiel's game and its numbers of our actions. Raises ParameterError for a game that it lacks."""
     parameters: Any = env
     if env.id == "dots_and_boxes":

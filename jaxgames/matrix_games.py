@@ -157,8 +157,8 @@ def nash(game: MatrixGame) -> list[Point]:
     actions, can have infinitely many. Then these are the extreme ones, the corners of the set of all equilibria. Every
     other equilibrium is a mixture of extreme ones whose policies can be exchanged.
 
-    The order is by the number of actions that both play together, so pure equilibria come first; then by the row
-    player's actions, then by the column player's. Actions that are not played have probability 0 exactly.
+    The order is by the number of actions that both play together, so pure equilibria come first. Equal ones are ordered
+    by the row player's actions, then by the column player's. Actions that are not played have probability 0 exactly.
 
     The method enumerates supports, the sets of actions that are played. For each support, and each set of as many
     replies, linear equations make these replies equally good. Payoffs that differ by less than 1e-9 of a player's

@@ -220,7 +220,7 @@ def test_string_of_an_agent_makes_an_equal_agent(text: str) -> None:
         ("first(epsilon=0.1, epsilon=0.1)", "epsilon given twice"),
         (
             "first(0.1)",
-            r"expected an agent such as .*, not 'first\(0.1\)'; the agents are alphabeta, first, greedy, mcts, openspiel",
+            r"expected an agent such as .*, not 'first\(0.1\)'; the agents are alphabeta, first, greedy, mcts",
         ),
         ("runs/first", "expected an agent such as 'random', .*, not 'runs/first'; the agents are alphabeta, first"),
         (None, "expected an agent such as 'random', .*, not None; the agents are alphabeta, first"),

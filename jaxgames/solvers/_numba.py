@@ -30,7 +30,7 @@ def compiled(function: F) -> F:
     """Returns the function compiled by numba, at its first call; without numba the function itself.
 
     The machine code is kept on disk where numba finds a folder to write to. Code that is older than a source of this
-    folder is removed, because numba compares it with the source of the function alone, not of those that it calls.
+    folder is removed. Numba itself compares it only with the function's own file, not with those of functions it calls.
     """
     if not HAS_NUMBA:
         return function

@@ -3,8 +3,8 @@
     agent = jaxgames.agents.make("alphabeta", jaxgames.make("dots_and_boxes(rows=5, cols=5)"))
 
 A game has a player: a function of PLAYERS makes it from the game and the parameters of the agent's text. The player
-chooses a move on one board at a time. It has no memory between moves, and the same key gives the same move as long as
-the time of a move is not used up.
+chooses a move on one board at a time. It has no memory between moves. The same key gives the same move as long as the
+time of a move is not used up.
 """
 
 import inspect
@@ -60,7 +60,7 @@ class AlphaBetaAgent:
 
 
 def _seeds(key: jax.Array, number: int) -> list[int]:
-    """Returns so many seeds, from 0 to 2**32 - 1. One compiled program serves all numbers."""
+    """Returns a number of seeds, from 0 to 2**32 - 1. One compiled program serves all numbers."""
     seed = int(jax.random.bits(key, (), jnp.uint32))
     return np.random.SeedSequence(seed).generate_state(number).tolist()
 

@@ -4,8 +4,8 @@ The words are those of jaxgames/solvers/dots_and_boxes_moves.py. Without a box o
 of its boxes have a degree below 2. Every other one belongs to a chain: boxes of degree 2 that open edges join. A chain
 that is closed in itself is a loop.
 
-A player who draws an edge of a chain opens it: the opponent takes its boxes, or all but the last 2 of a chain of at
-least 3, or all but 4 of a loop. Whichever edge opens a chain, the value is the same. Only in a chain of 2 boxes is the
+A player who draws an edge of a chain opens it. Then the opponent takes its boxes. The last 2 of a chain of at least 3,
+or 4 of a loop, can be left. Whichever edge opens a chain, the value is the same. Only in a chain of 2 boxes is the
 edge between them better, because the opponent must then take both. So `openings` writes one edge for each chain.
 
 If all open boxes have degree 2, chains and loops are independent. Let the mover open one of b boxes, and let V be the
@@ -25,7 +25,7 @@ endgames optimally, 2014 (the values of independent chains and loops).
 from typing import NamedTuple
 
 from jaxgames.solvers._numba import compiled
-from jaxgames.solvers.dots_and_boxes_moves import Board, Ints, Position, is_safe
+from jaxgames.solvers.dots_and_boxes_moves import Board, Ints, Position, is_first_open, is_safe
 
 LONG_CHAIN = 3  # boxes
 LEFT_OF_CHAIN = 2  # boxes that the opponent can leave of a long chain
@@ -51,7 +51,7 @@ def openings(board: Board, position: Position, chains: Chains, moves: Ints, begi
     end = begin
     for place in range(len(board.order)):
         edge = board.order[place]
-        if _is_first(board, position, edge) and is_safe(board, position, edge):
+        if is_first_open(board, position, edge) and is_safe(board, position, edge):
             chains.sizes[edge] = 0
             moves[end] = edge
             end += 1
@@ -60,7 +60,7 @@ def openings(board: Board, position: Position, chains: Chains, moves: Ints, begi
         chains.seen[box] = 0
     for place in range(len(board.order)):
         edge = board.order[place]
-        if not _is_first(board, position, edge) or is_safe(board, position, edge):
+        if not is_first_open(board, position, edge) or is_safe(board, position, edge):
             continue
         box = board.boxes_of[2 * edge]
         if position.degree[box] != 2:
@@ -76,13 +76,6 @@ def openings(board: Board, position: Position, chains: Chains, moves: Ints, begi
         moves[at] = move
         end += 1
     return end - begin
-
-
-@compiled
-def _is_first(board: Board, position: Position, edge: int) -> bool:
-    """Returns whether an edge is open, and the first open one of those that are interchangeable with it."""
-    before = board.before[edge]
-    return position.drawn[edge] == 0 and (before < 0 or position.drawn[before] == 1)
 
 
 @compiled

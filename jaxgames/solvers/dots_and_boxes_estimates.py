@@ -6,9 +6,9 @@ Then every open edge opens a chain: the opponent takes its boxes. Who must open 
 or an odd number of safe edges was drawn.
 
 The rest is estimated as if the shortest chain were always opened, and taken as a whole or but for its last boxes. Let
-the chains have b(1), b(2), ... boxes in this order, and let v(i) be the margin of the player who takes chain i, from
-then on. The taker leaves d(i) boxes, 2 of a chain and 4 of a loop, so that the opponent must open chain i + 1, or takes
-all and opens it:
+the chains have b(1), b(2), ... boxes in this order. Let v(i) be the margin of the player who takes chain i, from then
+on. This player takes all boxes and opens chain i + 1, or leaves d(i) boxes, 2 of a chain and 4 of a loop. Then the
+opponent must open chain i + 1:
 
     v(i) = max(b(i) - v(i + 1), b(i) - 2 d(i) + v(i + 1)),    only the first where b(i) < 3
 
@@ -17,8 +17,8 @@ estimate is exact.
 
 The edges that one sample draws could be drawn in any order, with the same result. So the sample counts for each of
 them: `totals` has the sum of the values of all samples that draw an edge, and `drawn` their number. That is the long
-chain rule: each player tries to make the number of long chains, and with it the number of moves before the first one is
-opened, even or odd as it suits that player.
+chain rule: each player wants an even or an odd number of moves before the first chain is opened. The number of long
+chains decides it.
 
 Source: Berlekamp, The Dots and Boxes Game, 2000 (long chain rule, control).
 """

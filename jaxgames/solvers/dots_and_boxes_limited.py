@@ -26,6 +26,7 @@ from jaxgames.solvers.dots_and_boxes_moves import (
     captures,
     draw,
     is_safe,
+    mixed,
     undraw,
 )
 
@@ -34,8 +35,6 @@ TO_THE_END, BY_CHAINS, BY_BOXES = 0, 1, 2
 SAMPLES_PER_LEAF = 32  # of a leaf with safe edges
 LOWEST = -1_000  # below every margin
 OFFSET = 128  # makes bounds positive numbers of one byte
-
-MIXER = 0x1E3779B97F4A7C15  # odd, and its bits look random
 
 # Places in `Limited.counts`.
 NODES = 0
@@ -151,7 +150,7 @@ def clear(table: Ints) -> None:
 @compiled
 def place_of(table: Ints, key: int) -> int:
     """Returns the entry in which a key can be."""
-    return (key * MIXER >> 30) & (len(table) // 2 - 1)
+    return mixed(key) & (len(table) // 2 - 1)
 
 
 @compiled

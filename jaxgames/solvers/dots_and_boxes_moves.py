@@ -40,6 +40,7 @@ from jaxgames.solvers._numba import HAS_NUMBA, compiled, plain
 
 MAX_SIZE = 8  # rows or columns of boxes
 MAX_EDGES_IN_KEY = 62  # a key is the set of edges itself up to here
+MIXER = 0x1E3779B97F4A7C15  # odd, and its bits look random
 
 # Places in `Position.counts`.
 CAPTURABLE = 0  # boxes of degree 3
@@ -286,9 +287,22 @@ def canonical_key(position: Position) -> int:
 
 
 @compiled
+def mixed(key: int) -> int:
+    """Returns a number whose low bits depend on all bits of a key, for the place of the key in a table."""
+    return key * MIXER >> 30
+
+
+@compiled
 def is_safe(board: Board, position: Position, edge: int) -> bool:
     """Returns whether an open edge completes no box and leaves none that the opponent can take."""
     return position.degree[board.boxes_of[2 * edge]] < 2 and position.degree[board.boxes_of[2 * edge + 1]] < 2
+
+
+@compiled
+def is_first_open(board: Board, position: Position, edge: int) -> bool:
+    """Returns whether an edge is open, and the first open one of those that are interchangeable with it."""
+    before = board.before[edge]
+    return position.drawn[edge] == 0 and (before < 0 or position.drawn[before] == 1)
 
 
 # -- moves -------------------------------------------------------------------------------------------------------------
@@ -306,7 +320,7 @@ def candidates(board: Board, position: Position, moves: Ints, begin: int, chains
     end = begin
     for place in range(len(board.order)):
         edge = board.order[place]
-        if position.drawn[edge] == 0 and (board.before[edge] < 0 or position.drawn[board.before[edge]] == 1):
+        if is_first_open(board, position, edge):
             moves[end] = edge
             end += 1
     return end - begin
@@ -317,8 +331,8 @@ def captures(board: Board, position: Position, moves: Ints, begin: int) -> int:
     """Writes one or two moves among which is a best one to moves[begin:], and returns their number; 0 if none takes.
 
     Boxes are taken one by one, those that cost nothing first, then closed chains, then half-open ones. In the last
-    chain, two boxes of a half-open one, or four of a closed one, can be left to the opponent, who then must move
-    elsewhere. Then there are two moves: to take, and the second edge of the chain, which leaves them.
+    chain, two boxes of a half-open one, or four of a closed one, can be left. The opponent takes them and must move
+    elsewhere. So there are two moves: to take, and the second edge of the chain, which leaves them.
     """
     if position.counts[CAPTURABLE] == 0:
         return 0

@@ -19,11 +19,11 @@ from jaxgames.solvers.dots_and_boxes_moves import (
     canonical_key,
     captures,
     draw,
+    mixed,
     undraw,
 )
 
 WAYS = 4  # entries in which a key can be, one line of the cache
-MIXER = 0x1E3779B97F4A7C15  # odd, and its bits look random
 WIDEST = 63  # beyond every margin
 
 # Numbers of one level of the stack.
@@ -197,7 +197,7 @@ def _first_place(board: Board, entries: Ints, key: int) -> int:
     size = len(entries) // 2
     if size >= 1 << len(board.order):
         return key
-    return (key * MIXER >> 30) & (size - WAYS)
+    return mixed(key) & (size - WAYS)
 
 
 @compiled

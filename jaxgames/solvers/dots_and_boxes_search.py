@@ -1,7 +1,7 @@
 """Exact values in Dots and Boxes by alpha-beta search, for boards that are too large for a table of all positions.
 
-The value is the margin to go: the boxes that the mover takes from here on, minus those of the opponent, with best play
-of both sides. It depends on the set of drawn edges alone. For a window alpha < beta, a move that completes g boxes has
+The value is the margin to go: the boxes that the mover takes from here on, minus those of the opponent. Both sides play
+best moves. It depends on the set of drawn edges alone. For a window alpha < beta, a move that completes g boxes has
 
     g + V(alpha - g, beta - g)  if g > 0: the mover goes on        -V(-beta, -alpha)  if g = 0
 
@@ -106,8 +106,8 @@ def search(
       env: `dots_and_boxes` with at most 62 edges and 8 boxes in a row or column, or a `Wrapper` that keeps its rules.
       state: one state; None is the start.
       options: the improvements.
-      window: (alpha, beta). A value v <= alpha says that the margin is at most v, v >= beta that it is at least v, and
-        alpha < v < beta is the margin. A narrow window takes less work. Needs `options.alphabeta`.
+      window: (alpha, beta). A value between them is the margin. A value of at most alpha is an upper bound of the
+        margin, and one of at least beta a lower bound. A narrow window takes less work. Needs `options.alphabeta`.
       table_size: entries of the table, a power of two from 4 to 2^30, of 16 bytes each. None: one for each set of
         edges, but at most 2^24. In a full table, entries with fewer open edges give way.
       compiled: whether numba compiles the search, which takes seconds at the first call.

@@ -1,4 +1,4 @@
-"""Shared by the commands: settings of games between agents, games with a progress bar, results as JSON or an error."""
+"""Shared by the commands: settings of games between agents, games with a progress bar, results or an error."""
 
 import json
 import sys
@@ -102,6 +102,12 @@ def check_games(games: int, seed: int) -> None:
         raise ValueError(f"games must be from 1 to {MAX_GAMES}, not {games}")
     if not 0 <= seed <= MAX_SEED:
         raise ValueError(f"seed must be from 0 to {MAX_SEED}, not {seed}")
+
+
+def text_of_rate(rate: float, interval: Sequence[float]) -> str:
+    """Returns a rate with its interval as in tables, such as "0.913 (0.881-0.936)"."""
+    low, high = interval
+    return f"{rate:.3f} ({low:.3f}-{high:.3f})"
 
 
 def print_result(program: str, compute: Callable[[], Any]) -> None:

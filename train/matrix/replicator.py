@@ -7,7 +7,7 @@ A player has the policy x, and its actions have the payoffs u against the oppone
 
 These are equations 5 and 10 of Bloembergen et al. (2015, "Evolutionary Dynamics of Multi-Agent Learning: A Survey").
 The second one describes Q-learning with Boltzmann exploration, with time in units of 1 / learning rate. A plain learner
-has u = A y. A lenient learner keeps the largest of kappa rewards, so its u_i is the expected maximum of kappa draws
+has u = A y. A lenient learner keeps the largest of kappa rewards. So its u_i is the expected maximum of kappa draws
 (Panait, Tuyls and Luke 2008, "Theoretical Advantages of Lenient Learners"):
 
     u_i = sum_j A_ij y_j [ P(A_ik <= A_ij)^kappa - P(A_ik < A_ij)^kappa ] / P(A_ik = A_ij)        with k drawn from y
@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from jax.experimental.ode import odeint
 
-from jaxgames._checks import ParameterError, ParameterTypeError, check_int
+from jaxgames._checks import ParameterError, ParameterTypeError, check_int, check_positive
 from jaxgames.matrix_games import MatrixGame, check_game
 
 Floats = npt.NDArray[np.float64]
@@ -180,8 +180,7 @@ def integrate(
     Raises ParameterError if an argument is out of range, or if the start does not fit the game.
     """
     check_int("num_points", num_points, 2, 1_000_000)
-    if _check_number("duration", duration, 0) == 0:
-        raise ParameterError("duration must be above 0, not 0")
+    check_positive("duration", duration)
     times = np.linspace(0.0, duration, num_points)
     row, column = _start(game, start)
     gain, decay = (1.0, 0.0) if dynamics.tau == 0 else (1 / dynamics.tau, 1.0)
