@@ -74,7 +74,7 @@ class MatrixGame:
         actions: Any = self.actions  # callers need not be typed
         if not all(isinstance(given, tuple | list) for given in actions):
             raise ParameterTypeError(expected)
-        names = tuple(
+        names: tuple[tuple[Any, ...], ...] = tuple(
             tuple(given) or default for given, default in itertools.zip_longest(actions, numbers, fillvalue=())
         )
         if tuple(map(len, names)) != self.num_actions:
