@@ -14,6 +14,7 @@ commands may write to one file. The last line on standard output is JSON: the ce
 
 import functools
 import json
+import os
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -104,9 +105,7 @@ def board_sizes(arguments: Arguments) -> list[dict[str, Any]]:
             bar.set_description(f"{cell.board}: {cell.agent} - {cell.opponent}")
             result = play(cell, envs[cell.board], settings, bar)
             log(f"{cell.board}: {cell.agent} - {cell.opponent}: {json.dumps(result)}")
-            arguments.output.parent.mkdir(parents=True, exist_ok=True)
-            with arguments.output.open("a") as file:
-                file.write(json.dumps(cell._asdict() | result) + "\n")
+            store(arguments.output, cell, result)
     found = stored(arguments.output)
     rows = [cell._asdict() | found[cell] for cell in cells]
     print(table(rows, arguments.boards))
@@ -197,6 +196,17 @@ def stored(path: Path) -> dict[Cell, dict[str, Any]]:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}, line {number} is no cell: remove the line or the file") from error
     return found
+
+
+def store(path: Path, cell: Cell, result: Mapping[str, Any]) -> None:
+    """Adds a cell with its results to a file, in the place of a last line that is not finished."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = path.read_bytes() if path.exists() else b""
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        os.truncate(path, whole)
+    with path.open("a") as file:
+        file.write(json.dumps(cell._asdict() | dict(result)) + "\n")
 
 
 # -- the table and the picture -------------------------------------------------------------------------------------

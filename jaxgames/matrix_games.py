@@ -18,10 +18,11 @@ equilibrium correspondence, 2005.
 import itertools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from jaxgames._checks import ParameterError, check_positive, check_text
+from jaxgames._checks import ParameterError, ParameterTypeError, check_positive, check_text
 
 Point = tuple[np.ndarray, np.ndarray]  # float64[n] and float64[m], the policies of both players
 
@@ -68,14 +69,18 @@ class MatrixGame:
         payoffs.flags.writeable = False
         object.__setattr__(self, "payoffs", payoffs)
         numbers = tuple(tuple(map(str, range(count))) for count in self.num_actions)
+        expected = f"actions must be {self.num_actions[0]} names of the row player's actions and {self.num_actions[1]} "
+        expected += f"of the column player's, not {self.actions!r}"
+        actions: Any = self.actions  # callers need not be typed
+        if not all(isinstance(given, tuple | list) for given in actions):
+            raise ParameterTypeError(expected)
         names = tuple(
-            tuple(given) or default for given, default in itertools.zip_longest(self.actions, numbers, fillvalue=())
+            tuple(given) or default for given, default in itertools.zip_longest(actions, numbers, fillvalue=())
         )
         if tuple(map(len, names)) != self.num_actions:
-            raise ParameterError(
-                f"actions must be {self.num_actions[0]} names of the row player's actions and {self.num_actions[1]} "
-                f"of the column player's, not {self.actions!r}"
-            )
+            raise ParameterError(expected)
+        if not all(isinstance(name, str) for name in itertools.chain(*names)):
+            raise ParameterTypeError(expected)
         object.__setattr__(self, "actions", names)
 
     @property
@@ -130,10 +135,16 @@ def matrix_game(name: str) -> MatrixGame:
 
     Raises ParameterError for another name.
     """
-    if name not in GAMES:
+    if not isinstance(name, str) or name not in GAMES:  # pyright: ignore[reportUnnecessaryIsInstance]  # a list has no hash
         raise ParameterError(f"unknown matrix game {name!r}; the matrix games are {', '.join(list_matrix_games())}")
     payoffs, actions = GAMES[name]
     return MatrixGame(name, np.stack(payoffs), (actions, actions))
+
+
+def check_game(game: object) -> None:
+    """Raises ParameterTypeError unless `game` is a MatrixGame."""
+    if not isinstance(game, MatrixGame):
+        raise ParameterTypeError(f"expected a MatrixGame, such as matrix_game('subsidy'), not {game!r}")
 
 
 # -- equilibria ----------------------------------------------------------------------------------------------------
@@ -155,6 +166,7 @@ def nash(game: MatrixGame) -> list[Point]:
 
     Raises ValueError for a game with more than a million pairs of such sets, such as 12 x 12 actions.
     """
+    check_game(game)
     n, m = game.num_actions
     if math.comb(n + m, n) > MAX_SYSTEMS:
         raise ValueError(
@@ -175,6 +187,7 @@ def pareto(game: MatrixGame) -> list[Point]:
     A pair of actions is a Pareto optimum unless another pair pays both players at least as much, and one of them more.
     Mixed policies are not compared. The order is by the row player's action, then by the column player's.
     """
+    check_game(game)
     n, m = game.num_actions
     found: list[Point] = []
     for i, j in np.ndindex(n, m):
@@ -258,6 +271,7 @@ def logit_equilibrium(game: MatrixGame, tau: float) -> Point:
       ParameterError: `tau` is not a number above 0.
       ArithmeticError: the branch could not be followed to `tau`; a larger one can be reached.
     """
+    check_game(game)
     check_positive("tau", tau)
     scale = max(np.ptp(game.payoffs[0]), np.ptp(game.payoffs[1])) or 1.0
     branch = _LogitBranch(*(game.own_payoffs(player) / scale for player in (0, 1)))

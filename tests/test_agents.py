@@ -220,10 +220,10 @@ def test_string_of_an_agent_makes_an_equal_agent(text: str) -> None:
         ("first(epsilon=0.1, epsilon=0.1)", "epsilon given twice"),
         (
             "first(0.1)",
-            r"expected an agent such as .*, not 'first\(0.1\)'; the agents are first, greedy, mcts, openspiel, random",
+            r"expected an agent such as .*, not 'first\(0.1\)'; the agents are alphabeta, first, greedy, mcts",
         ),
-        ("runs/first", "expected an agent such as 'random', .*, not 'runs/first'; the agents are first, greedy"),
-        (None, "expected an agent such as 'random', .*, not None; the agents are first"),
+        ("runs/first", "expected an agent such as 'random', .*, not 'runs/first'; the agents are alphabeta, first"),
+        (None, "expected an agent such as 'random', .*, not None; the agents are alphabeta, first"),
         ("no_such_module:mine", "no module 'no_such_module' was found"),
         ("mymodule:first", "'first' is an agent of jaxgames: write it without 'mymodule:'"),
     ],

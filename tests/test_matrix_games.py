@@ -1,6 +1,8 @@
 """Matrix games: payoffs, Nash equilibria beside nashpy's, Pareto optima and logit equilibria."""
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import nashpy
@@ -9,7 +11,7 @@ import pyspiel
 import pytest
 from open_spiel.python.egt import dynamics
 
-from jaxgames import ParameterError
+from jaxgames._checks import ParameterError, ParameterTypeError
 from jaxgames.matrix_games import (
     MatrixGame,
     Point,
@@ -121,6 +123,18 @@ def test_errors_name_what_is_allowed() -> None:
         MatrixGame("wrong", np.full((2, 2, 2), np.inf))
     with pytest.raises(ParameterError, match="actions must be 2 names of the row player's actions and 3 of the col"):
         MatrixGame("wrong", np.zeros((2, 2, 3)), (("a", "b"), ("c", "d")))
+    for wrong in ((1, 2), ((0, 1), ("c", "d")), ((["a"], "b"), ())):
+        with pytest.raises(ParameterTypeError, match="actions must be 2 names of the row player's actions and 2 of"):
+            MatrixGame("wrong", np.zeros((2, 2, 2)), wrong)  # pyright: ignore[reportArgumentType]  # on purpose
+    wrong_name: Any = ["subsidy"]
+    with pytest.raises(ParameterError, match=r"unknown matrix game \['subsidy'\]"):
+        matrix_game(wrong_name)
+
+
+@pytest.mark.parametrize("function", [nash, pareto, functools.partial(logit_equilibrium, tau=1)])
+def test_games_by_name_are_refused_with_what_to_type(function: Callable[[Any], Any]) -> None:
+    with pytest.raises(ParameterTypeError, match=r"expected a MatrixGame, such as matrix_game\('subsidy'\)"):
+        function("subsidy")
 
 
 # -- equilibria ----------------------------------------------------------------------------------------------------

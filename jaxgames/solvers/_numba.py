@@ -1,5 +1,7 @@
 """Functions that numba compiles where it is installed (the extra `numba`), and plain Python runs elsewhere.
 
+With NUMBA_DISABLE_JIT=1, numba's own environment variable, plain Python runs too.
+
 @compiled
 def function(...): ...
 
@@ -10,6 +12,7 @@ plain(function)(...)    the same source in plain Python
 import functools
 import importlib
 import importlib.util
+import os
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +20,9 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-HAS_NUMBA = importlib.util.find_spec("numba") is not None
+# Where numba is switched off, its decorators return functions without the attributes that are used here.
+IS_SWITCHED_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+HAS_NUMBA = importlib.util.find_spec("numba") is not None and not IS_SWITCHED_OFF
 SOURCES = Path(__file__).parent  # all compiled functions are in this folder
 
 

@@ -13,12 +13,12 @@ Source: Barker and Korf, Solving Dots-and-Boxes, AAAI 2012.
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxgames._checks import ParameterError, check_int
+from jaxgames._checks import ParameterError, ParameterTypeError, check_choice, check_int
 from jaxgames.env import Env, State
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers._numba import HAS_NUMBA, plain
@@ -75,6 +75,10 @@ class Options:
     """Tries edges from the centre outwards, otherwise in ascending order."""
     corners: bool = True
     """Tries one of several open edges between one box and the outside."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            check_choice(field.name, getattr(self, field.name), (False, True))
 
 
 class SearchResult(NamedTuple):
@@ -137,6 +141,8 @@ class Search:
         compiled: bool = HAS_NUMBA,
     ) -> None:
         game = _game(env)
+        if not isinstance(options, Options):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
+            raise ParameterTypeError(f"options must be Options, such as Options(corners=False), not {options!r}")
         alpha, beta = _window(window, options)
         size = _table_size(table_size, options, game.num_edges)
         if compiled and not HAS_NUMBA:

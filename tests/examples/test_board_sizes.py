@@ -10,7 +10,7 @@ import jax
 import pytest
 
 from examples import board_sizes
-from examples.board_sizes import Cell, agents_of, env_of, plays, stored, table, was_trained_on
+from examples.board_sizes import Cell, agents_of, env_of, plays, store, stored, table, was_trained_on
 from jaxgames import arena
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.registrations import temporary_registrations
@@ -85,6 +85,15 @@ def test_unfinished_last_line_is_left_out_and_a_wrong_line_is_refused(tmp_path: 
     path.write_text(json.dumps(row) + "\n{}\n")
     with pytest.raises(ValueError, match=r"cells\.jsonl, line 2 is no cell: remove the line or the file"):
         stored(path)
+
+
+def test_next_cell_replaces_an_unfinished_last_line(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "cells.jsonl"
+    first, second = (Cell(board, "greedy", "random", 400, 0) for board in ("3x3", "5x5"))
+    store(path, first, {"win_rate": 0.5})
+    path.write_text(path.read_text() + path.read_text()[:20])
+    store(path, second, {"win_rate": 0.75})
+    assert stored(path) == {first: {"win_rate": 0.5}, second: {"win_rate": 0.75}}
 
 
 # -- the table and the picture -------------------------------------------------------------------------------------

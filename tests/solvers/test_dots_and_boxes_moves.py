@@ -1,6 +1,7 @@
 """The tables of Dots and Boxes for searches: drawing, keys, and moves among which is a best one."""
 
 import itertools
+import runpy
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from jaxgames._checks import ParameterError
+from jaxgames.solvers import _numba
 from jaxgames.solvers import dots_and_boxes_moves as boxes_moves
 from jaxgames.solvers._numba import HAS_NUMBA, compiled, plain
 from jaxgames.solvers.dots_and_boxes_moves import (
@@ -312,3 +314,10 @@ def count_wrong_values(board: Board, position: Position, moves: Any, table: Any)
             else:
                 boxes_moves.draw(board, position, edge)
     return wrong
+
+
+def test_numba_that_is_switched_off_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    module = runpy.run_path(_numba.__file__)
+    assert not module["HAS_NUMBA"]
+    assert module["compiled"](make_board) is make_board

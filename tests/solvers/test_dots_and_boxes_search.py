@@ -239,12 +239,18 @@ def test_other_games_and_larger_boards_are_refused(env: Any, message: str) -> No
         ({"window": (0, 64)}, "window must be"),
         ({"window": (0.0, 1)}, r"window must be two integers such as \(0, 1\), not \(0.0, 1\)"),
         ({"window": 3}, "window must be two integers"),
+        ({"options": "all"}, r"options must be Options, such as Options\(corners=False\), not 'all'"),
     ],
     ids=str,
 )
 def test_wrong_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         plainly(2, 2, **arguments)
+
+
+def test_switches_are_true_or_false() -> None:
+    with pytest.raises(ParameterError, match="corners must be one of False, True, not 'no'"):
+        Options(corners="no")  # pyright: ignore[reportArgumentType]  # on purpose
 
 
 def test_table_that_does_not_fit_in_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ import numpy.typing as npt
 from jax.experimental.ode import odeint
 
 from jaxgames._checks import ParameterError, ParameterTypeError, check_int, check_positive
-from jaxgames.matrix_games import MatrixGame
+from jaxgames.matrix_games import MatrixGame, check_game
 
 Floats = npt.NDArray[np.float64]
 Array: TypeAlias = Any  # floats of numpy or of JAX; a function of such arrays returns the same kind
@@ -336,21 +336,15 @@ def _integrated(
 # -- arguments -------------------------------------------------------------------------------------------------------
 
 
-def _check_game(game: object) -> None:
-    """Raises ParameterTypeError unless `game` is a MatrixGame."""
-    if not isinstance(game, MatrixGame):
-        raise ParameterTypeError(f"expected a MatrixGame, such as matrix_game('subsidy'), not {game!r}")
-
-
 def _matrices(game: MatrixGame) -> tuple[Floats, Floats]:
     """Returns the payoffs of each player with its own action first, float64[n, m] and float64[m, n]."""
-    _check_game(game)
+    check_game(game)
     return game.own_payoffs(0), game.own_payoffs(1)
 
 
 def _check_two_actions(game: MatrixGame) -> None:
     """Raises ParameterError unless both players have two actions."""
-    _check_game(game)
+    check_game(game)
     if game.num_actions != (2, 2):
         raise ParameterError(f"expected a game with two actions per player; {game.name} has {game.num_actions}")
 
@@ -376,7 +370,7 @@ def _grid_of_policies(game: MatrixGame, grid: int) -> tuple[Floats, Floats, Floa
 def _start(game: MatrixGame, start: tuple[npt.ArrayLike, npt.ArrayLike]) -> tuple[Floats, Floats]:
     """Returns the policies float64[..., n] and [..., m]. Raises ParameterError unless they fit the game."""
     row, column = (np.asarray(policy, np.float64) for policy in start)
-    _check_game(game)
+    check_game(game)
     n, m = game.num_actions
     if (row.shape[-1:], column.shape[-1:]) != ((n,), (m,)) or row.shape[:-1] != column.shape[:-1]:
         expected = f"float[..., {n}] and float[..., {m}]"

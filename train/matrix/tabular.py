@@ -2,7 +2,7 @@
 
     game = matrix_game("subsidy")
     result = run(game, Learner("lenient", kappa=5), jax.random.key(0), 1000, 100_000, "policies")
-    share, interval = share_near(result.policies, nash(game)[0])     # 0.354 of the runs end at (S1, S1)
+    share, interval = share_near(result.policies, nash(game)[0])     # 0.389 of the runs end at (S1, S1)
 
 A run is two learners that play the game again and again. The learners are in `train/matrix/learners.py`. Actions are
 drawn with one random number per step, run and player. It depends on the key, and neither on the number of runs nor on
@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames._checks import check_choice, check_int
+from jaxgames._checks import ParameterTypeError, check_choice, check_int
 from jaxgames.arena import wilson
-from jaxgames.matrix_games import MatrixGame, Point
+from jaxgames.matrix_games import MatrixGame, Point, check_game
 from train.matrix.learners import Learner as Learner  # public here
 from train.matrix.learners import Memory, StepSettings, chosen_action, first_memory, policy, update
 
@@ -72,14 +72,19 @@ def run(
         an offset: Q_a = mean + tau log p_a, with the first temperature. A softmax learner begins with that policy.
       every: steps between points of the trajectory. None: a hundredth of the steps.
 
-    Raises ParameterError for a number or a start that is not allowed.
+    Raises ParameterError for an argument that is not allowed.
     """
+    check_game(game)
     check_int("num_runs", num_runs, 1, MAX_STEPS)
     check_int("steps", steps, 1, MAX_STEPS)
     check_choice("start", start, get_args(Start))
     every = -(-steps // NUM_POINTS) if every is None else every
     check_int("every", every, 1, MAX_STEPS, also=" or None")
     learners = learner if isinstance(learner, tuple) else (learner, learner)
+    if len(learners) != 2 or not all(isinstance(one, Learner) for one in learners):  # pyright: ignore[reportUnnecessaryComparison, reportUnnecessaryIsInstance]  # callers need not be typed
+        raise ParameterTypeError(
+            f"learner must be a Learner or a pair of them, such as Learner('faq'), not {learner!r}"
+        )
     payoffs = game.payoffs.astype(np.float32)
     return _run(payoffs, key, learners=learners, num_runs=num_runs, steps=steps, start=start, every=every)
 

@@ -157,3 +157,9 @@ def test_errors_name_what_is_allowed(changes: dict[str, Any], message: str) -> N
     arguments: dict[str, Any] = {"num_runs": 1, "steps": 1, "start": "values"} | changes
     with pytest.raises(ParameterError, match=message):
         run(DILEMMA, Learner(), KEY, **arguments)
+
+
+@pytest.mark.parametrize("wrong", ["faq", (Learner(),), (Learner(),) * 3, [Learner(), Learner()]])
+def test_learners_are_one_or_a_pair(wrong: Any) -> None:
+    with pytest.raises(ParameterError, match=r"learner must be a Learner or a pair of them, such as Learner\('faq'\)"):
+        run(DILEMMA, wrong, KEY, num_runs=1, steps=1)
