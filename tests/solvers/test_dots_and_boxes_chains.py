@@ -8,9 +8,21 @@ from jaxgames.solvers import dots_and_boxes_moves as boxes_moves
 from jaxgames.solvers._numba import plain
 from jaxgames.solvers.dots_and_boxes_chains import Chains
 from jaxgames.solvers.dots_and_boxes_moves import Board, Position, make_board, make_moves, make_position
+from jaxgames.solvers.dots_and_boxes_search import search
+from tests.games.dots_and_boxes.pictures import game, written
 from tests.helpers.solved import solved_boxes
 from tests.solvers.slow_boxes import SlowBoxes
 
+# A loop of four boxes and a chain of five.
+LOOP_AND_CHAIN = """
+    *---*---*   *
+    |       |   |
+    *   *   *   *
+    |       |   |
+    *---*---*   *
+                |
+    *---*---*---*
+"""
 draw, undraw = plain(boxes_moves.draw), plain(boxes_moves.undraw)
 openings, value_of_chains = plain(boxes_chains.openings), plain(boxes_chains.value_of_chains)
 
@@ -47,6 +59,14 @@ def test_value_of_chains_is_that_of_the_solved_game(rows: int, cols: int, number
         assert value_of_chains(board, position, chains) == table[drawn], drawn
         found |= {chains.sizes[chains.moves[0]]}
     assert {size & 1 for size in found} == ({0} if rows == 1 else {0, 1})  # loops need two rows
+
+
+def test_loop_is_opened_before_a_chain_if_that_costs_less() -> None:
+    """The opponent leaves the four boxes, and must open the chain of five: 5 - 4 = 1. The chain first would cost 5."""
+    board, state = make_board(3, 3, compiled=False), game(3, 3).from_string(written(LOOP_AND_CHAIN))
+    position = make_position(board, np.flatnonzero(state.edges).tolist())
+    assert search(game(3, 3), state, compiled=False, progress=False).value == -1
+    assert value_of_chains(board, position, work_space(board, 3, 3)) == -1
 
 
 @pytest.mark.parametrize(("rows", "cols", "number"), [(2, 2, 400), (2, 3, 300)])
