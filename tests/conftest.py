@@ -17,7 +17,7 @@ import jax
 from tests.helpers.registrations import temporary_registrations
 
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".jax_cache"))
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # many tests compile the same small programs
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 
 # Tracing makes many objects and few cycles. With the default thresholds the searches for cycles take 7 % of the CPU.
 gc.set_threshold(200_000, 20, 50)

@@ -21,7 +21,7 @@ TINY = Arguments(
 def compiled_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """The workers, too, keep what XLA compiled from one run of the tests to the next."""
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[2] / ".jax_cache"))
-    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 
 
 ALONE = Task(

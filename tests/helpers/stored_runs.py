@@ -73,7 +73,7 @@ def environment(**more: str) -> dict[str, str]:
     """Environment variables of a child process that trains."""
     cache = os.environ.get("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".jax_cache"))
     paths = {"PYTHONPATH": str(ROOT), "JAX_COMPILATION_CACHE_DIR": cache}
-    return os.environ | paths | {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"} | more
+    return os.environ | paths | {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1"} | more
 
 
 def start(module: str, arguments: Sequence[str], **variables: str) -> subprocess.Popen[str]:
