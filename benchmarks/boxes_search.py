@@ -49,7 +49,7 @@ class Arguments(harness.BenchmarkArguments):
     max_nodes: int = 2_000_000_000
     """Searches that need more nodes by a formula are left out."""
     plain_nodes: int = 300_000
-    """Searches of at most so many nodes are also timed in plain Python."""
+    """Largest number of nodes of a search that is also timed in plain Python."""
     table_size: int | None = None
     """Entries of the table, a power of two; None for one per set of edges, at most 2^24, or 2^27 in windows."""
     minutes: float = 30
@@ -149,7 +149,7 @@ def make_search(point: Point, arguments: Arguments, compiled: bool) -> Search:
 
 
 def run(search: Search, minutes: float, point: Point) -> bool:
-    """Runs a search for at most so many minutes, and logs it now and then; returns whether it finished."""
+    """Runs a search for at most `minutes`, and logs it now and then; returns whether it finished."""
     logged = 0.0
     while not search.advance():
         if search.seconds - logged >= LOG_SECONDS:

@@ -38,7 +38,7 @@ from train.models.policy import Params, Policy
 from train.models.policy_agent import reward_scale
 from train.ops.symmetries import symmetries
 
-HELD_OUT = 10  # one set of edges in so many is kept for the measurement
+HELD_OUT = 10  # one set of edges in ten is kept for the measurement
 HASH = np.uint32(2_654_435_761)  # 2^32 / golden ratio
 CHUNK = 1000  # positions that are measured at once
 

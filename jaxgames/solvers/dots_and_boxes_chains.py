@@ -39,7 +39,7 @@ class Chains(NamedTuple):
     sizes: Ints  # [num_edges], 2 * boxes of the chain that this edge opens, 1 more of a loop; 0 for a safe edge
     moves: Ints  # [num_edges]
     lengths: Ints  # [2 * num_boxes], of the chains, in ascending order; then of the loops, from num_boxes on
-    values: Ints  # [num_boxes + 1], with so many loops opened
+    values: Ints  # [num_boxes + 1]; entry i is the value after i loops are opened
 
 
 @compiled

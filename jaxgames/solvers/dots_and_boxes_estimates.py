@@ -2,8 +2,8 @@
 
 An edge is safe if it completes no box and leaves none that the opponent can take. While there are safe edges, a player
 who draws another one usually loses boxes by it. So `sample` draws the safe edges in a random order until none is left.
-Then every open edge opens a chain: the opponent takes its boxes. Who must open the first one depends on whether an even
-or an odd number of safe edges was drawn.
+Then every open edge opens a chain: the opponent takes its boxes. After an even number of safe edges, the mover must
+open the first chain; after an odd number, the opponent must.
 
 The rest is estimated as if the shortest chain were always opened, and taken as a whole or but for its last boxes. Let
 the chains have b(1), b(2), ... boxes in this order. Let v(i) be the margin of the player who takes chain i, from then
@@ -36,7 +36,7 @@ from jaxgames.solvers.dots_and_boxes_chains import (
 )
 from jaxgames.solvers.dots_and_boxes_moves import LOOSE, OPEN_BOXES, Board, Ints, Position, draw, is_safe, undraw
 
-NODES_PER_SAMPLE = 10  # a sample takes the time of about so many nodes of a search
+NODES_PER_SAMPLE = 10  # a sample takes about as long as this many nodes of a search
 RANDOM_BITS = 48  # of the state of the random numbers: a linear congruential generator, as in POSIX drand48
 
 
@@ -63,7 +63,7 @@ def random_below(samples: Samples, number: int) -> int:
 
 @compiled
 def sample(board: Board, position: Position, samples: Samples, number: int, count_edges: bool) -> int:
-    """Returns the sum of the estimates of so many random orders, for the mover of a position without captures.
+    """Returns the sum of the estimates of `number` random orders, for the mover of a position without captures.
 
     With `count_edges` it also adds to `totals` and `drawn`.
     """
@@ -146,7 +146,7 @@ def _draw(board: Board, position: Position, samples: Samples, edge: int) -> None
 
 @compiled
 def _undraw_to(board: Board, position: Position, samples: Samples, number: int) -> None:
-    """Undraws the last edges of `path` until so many are left."""
+    """Undraws the last edges of `path` until `number` of them are left."""
     num_edges = len(board.order)
     for place in range(samples.path[num_edges] - 1, number - 1, -1):
         undraw(board, position, samples.path[place])

@@ -135,7 +135,7 @@ def make_position(board: Board, drawn: Iterable[int] = ()) -> Position:
 
 
 def make_moves(board: Board, levels: int = 1) -> Ints:
-    """Returns int64[levels * num_edges], room for the moves of so many positions."""
+    """Returns int64[levels * num_edges], room for the moves of `levels` positions."""
     return _ints([0] * levels * len(board.order), not isinstance(board.order, list))
 
 

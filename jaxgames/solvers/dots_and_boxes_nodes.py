@@ -69,7 +69,7 @@ class Work(NamedTuple):
 
 @compiled
 def advance(board: Board, position: Position, rules: Rules, work: Work, max_nodes: int) -> bool:
-    """Goes on with a search for at most so many nodes; returns whether it is finished."""
+    """Goes on with a search for at most `max_nodes` nodes; returns whether it is finished."""
     stack, counters = work.stack, work.counters
     level = counters[LEVEL]
     limit = counters[NODES] + max_nodes

@@ -96,7 +96,7 @@ class Clock:
         self.end, self.nodes = end, nodes
 
     def run(self, work: Callable[[int], tuple[T, int]]) -> T:
-        """Returns the first result of `work(size)`, work of at most so many nodes; the second is their number.
+        """Returns the first result of `work(size)`, which visits at most `size` nodes; the second is their number.
 
         Raises OutOfTimeError, before the piece, if no time or no node is left.
         """
@@ -170,7 +170,7 @@ class DotsAndBoxesPlayer:
         return self._best_to_depth(moves)
 
     def _zeros(self, size: int) -> Any:
-        """Returns so many zeros, as work space."""
+        """Returns int64[size] of zeros, as work space."""
         return _ints(np.zeros(size), self._compiled)
 
     # -- moves -------------------------------------------------------------------------------------

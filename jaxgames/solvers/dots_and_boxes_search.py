@@ -174,7 +174,7 @@ class Search:
         self.finished = False
 
     def advance(self, nodes: int | None = None) -> bool:
-        """Goes on for about half a second, or for so many nodes. Returns whether the search is finished."""
+        """Goes on for `nodes` nodes; None: for about half a second. Returns whether the search is finished."""
         if not self.finished:
             begin = time.thread_time()
             limit = self._nodes_per_call if nodes is None else nodes

@@ -1,5 +1,6 @@
 """The dynamics of learning in matrix games, beside OpenSpiel, closed forms, and definitions written as loops."""
 
+import functools
 import itertools
 import math
 from typing import Any
@@ -49,7 +50,7 @@ def test_dynamics_equal_those_of_openspiel(name: str, tau: float) -> None:
     row, column = random_policies(game, 100)
     theirs: Any = openspiel.replicator
     if tau:
-        theirs = lambda state, fitness: openspiel.boltzmannq(state, fitness, tau)  # noqa: E731
+        theirs = functools.partial(openspiel.boltzmannq, temperature=tau)
     both = openspiel.MultiPopulationDynamics(game.payoffs, theirs)
     expected = np.array([both(np.concatenate(policies)) for policies in zip(row, column, strict=True)])
     ours = np.concatenate(Dynamics(tau)(game, row, column), -1)
@@ -239,11 +240,11 @@ def test_arguments_out_of_range_are_refused() -> None:
     with pytest.raises(ParameterError, match="tau must be a finite number, at least 0, not nan"):
         Dynamics(tau=math.nan)
     with pytest.raises(ParameterTypeError, match="tau must be a number, at least 0, not 'hot'"):
-        Dynamics(tau="hot")  # type: ignore[arg-type]
+        Dynamics(tau="hot")  # pyright: ignore[reportArgumentType]  # wrong on purpose
     with pytest.raises(ParameterError, match="grid must be an integer from 1 to 2000, not 0"):
         field(SUBSIDY, Dynamics(), 0)
     with pytest.raises(ParameterTypeError, match=r"expected a MatrixGame, such as matrix_game\('subsidy'\)"):
-        basin("subsidy", 1, 0)  # type: ignore[arg-type]
+        basin("subsidy", 1, 0)  # pyright: ignore[reportArgumentType]  # wrong on purpose
     with pytest.raises(ParameterError, match=r"two actions per player; biased_rps has \(3, 3\)"):
         basin(rps, 1, 0)
     with pytest.raises(ParameterError, match="battle_of_sexes is not symmetric"):
