@@ -6,6 +6,8 @@
     resnet        residual blocks, a policy head on the cells of the board, a tanh value
     alpha_mini    convolutions and dense layers with batch norm and dropout
     graph         messages between the edges and boxes of dots_and_boxes; its parameters fit every board
+    larson        convolutions of four sizes and highway layers, for checkers
+    larson_text   the same study's network for checkers as its text has it
 
 A text names a network as a text names a game: with parameters in brackets, or as `module:name(...)` for a network of
 your own. That module calls `register` when it is imported.
@@ -25,6 +27,7 @@ from jaxgames._names import Registry
 from train.models.alpha_mini import alpha_mini
 from train.models.convolution import Convolution
 from train.models.graph import graph
+from train.models.larson import larson, larson_text
 from train.models.layers import ACTIVATIONS, DenseHeads, Network, check_grid, check_sizes, orthogonal
 from train.models.residual_mlp import residual_mlp
 from train.models.resnet import resnet
@@ -102,6 +105,8 @@ _networks: Registry[Network] = Registry(
         "resnet": resnet,
         "alpha_mini": alpha_mini,
         "graph": graph,
+        "larson": larson,
+        "larson_text": larson_text,
     },
     examples="'mlp', 'resnet(blocks=4, channels=64)' or 'mypackage.mymodule:mynetwork(width=64)'",
     register="train.models.networks.register",
