@@ -6,6 +6,7 @@
     resnet        residual blocks, a policy head on the cells of the board, a tanh value
     alpha_mini    convolutions and dense layers with batch norm and dropout
     graph         messages between the edges and boxes of dots_and_boxes; its parameters fit every board
+    diagonal_mlp  layers along the diagonals of checkers, then residual dense layers, a policy on the squares
     larson        convolutions of four sizes and highway layers, for checkers
     larson_text   the same study's network for checkers as its text has it
 
@@ -26,6 +27,7 @@ from jaxgames._checks import check_choice
 from jaxgames._names import Registry
 from train.models.alpha_mini import alpha_mini
 from train.models.convolution import Convolution
+from train.models.diagonal_mlp import diagonal_mlp
 from train.models.graph import graph
 from train.models.larson import larson, larson_text
 from train.models.layers import ACTIVATIONS, DenseHeads, Network, check_grid, check_sizes, orthogonal
@@ -105,6 +107,7 @@ _networks: Registry[Network] = Registry(
         "resnet": resnet,
         "alpha_mini": alpha_mini,
         "graph": graph,
+        "diagonal_mlp": diagonal_mlp,
         "larson": larson,
         "larson_text": larson_text,
     },
