@@ -26,7 +26,7 @@ from jaxgames import Env
 from jaxgames._checks import ParameterError, check_int
 from jaxgames.games.checkers import Checkers, shift
 from jaxgames.wrappers import Wrapper
-from train.models.layers import MAX_SIZE, Network, check_single, orthogonal, small
+from train.models.layers import MAX_SIZE, Network, check_dropout, check_single, orthogonal, small
 
 NUM_SQUARES, NUM_DIRECTIONS = 32, 4
 OFF_BOARD = NUM_SQUARES  # in place of a square's index
@@ -37,16 +37,19 @@ POLICY_SIZE = 64  # hidden units of the policy at each square
 class DiagonalEncoder(nn.Module):
     """The stem, the local and the global blocks: bool[B, 8, 4, planes] -> float32[B, 32 * channels + width].
 
-    The features of the squares come first, then those of the board.
+    The features of the squares come first, then those of the board. In the update, units of the board are dropped:
+    hidden ones of the global blocks, and the features.
     """
 
     channels: int
     local_blocks: int
     width: int
     blocks: int
+    dropout: float
 
     @nn.compact
-    def __call__(self, observation: jax.Array) -> jax.Array:
+    def __call__(self, observation: jax.Array, training: jax.Array | None = None) -> jax.Array:
+        drop = nn.Dropout(self.dropout, deterministic=training is None)
         batch, planes = observation.shape[0], observation.shape[-1]
         pieces = observation.reshape(batch, NUM_SQUARES, planes).astype(jnp.float32).transpose(1, 0, 2)
         squares = self.param("squares", nn.initializers.zeros, (NUM_SQUARES, 1, self.channels))
@@ -58,9 +61,9 @@ class DiagonalEncoder(nn.Module):
         local = nn.relu(nn.LayerNorm()(x)).transpose(1, 0, 2).reshape(batch, -1)
         x = nn.Dense(self.width, kernel_init=orthogonal())(local)
         for _ in range(self.blocks):
-            y = nn.relu(nn.Dense(self.width, kernel_init=orthogonal())(nn.LayerNorm()(x)))
+            y = drop(nn.relu(nn.Dense(self.width, kernel_init=orthogonal())(nn.LayerNorm()(x))))
             x = x + nn.Dense(self.width, kernel_init=nn.initializers.zeros)(y)
-        return jnp.concatenate([local, nn.relu(nn.LayerNorm()(x))], axis=1)
+        return jnp.concatenate([local, drop(nn.relu(nn.LayerNorm()(x)))], axis=1)
 
 
 class DiagonalHeads(nn.Module):
@@ -140,7 +143,8 @@ def diagonal_mlp(
     channels: int | tuple[int, ...] = 32,
     local_blocks: int = 2,
     hidden_sizes: int | tuple[int, ...] = 512,
-    blocks: int = 3,
+    blocks: int = 2,
+    dropout: float = 0.0,
 ) -> Network:
     """Returns the network, for `checkers`.
 
@@ -150,6 +154,7 @@ def diagonal_mlp(
       local_blocks: residual blocks per square.
       hidden_sizes: width of the dense layers on the whole board.
       blocks: residual blocks on the whole board.
+      dropout: probability that a unit of the whole board is dropped in the update. The parameters do not depend on it.
     """
     board = env.unwrapped if isinstance(env, Wrapper) else env
     if not isinstance(board, Checkers):
@@ -157,4 +162,5 @@ def diagonal_mlp(
     check_int("local_blocks", local_blocks, 0, MAX_SIZE)
     check_int("blocks", blocks, 0, MAX_SIZE)
     width, dense = check_single("channels", channels), check_single("hidden_sizes", hidden_sizes)
-    return Network(DiagonalEncoder(width, local_blocks, dense, blocks), DiagonalHeads(width))
+    encoder = DiagonalEncoder(width, local_blocks, dense, blocks, check_dropout(dropout))
+    return Network(encoder, DiagonalHeads(width), training_mode=("encoder",) if dropout else ())

@@ -33,7 +33,7 @@ from jaxgames import Env
 from jaxgames._checks import ParameterError, check_choice, check_int
 from jaxgames.games.checkers import Checkers
 from jaxgames.wrappers import Wrapper
-from train.models.layers import MAX_SIZE, Network, check_single, orthogonal, small
+from train.models.layers import MAX_SIZE, Network, check_dropout, check_single, orthogonal, small
 
 PIECE_VALUES = (1.0, 3.0, -1.0, -3.0)  # of the observation's planes: own men and kings, the opponent's men and kings
 KERNEL_SIZES = (1, 2, 3, 4)  # of the convolutions that a block has side by side
@@ -197,10 +197,8 @@ def larson(
     check_checkers("larson", env)
     for name, number in {"blocks": blocks, "maps": maps, "highway": highway}.items():
         check_int(name, number, 1, MAX_SIZE)
-    if isinstance(dropout, str) or not 0 <= dropout < 1:
-        raise ParameterError(f"dropout must be at least 0 and less than 1, not {dropout!r}")
     check_choice("jumper", jumper, (False, True))
-    encoder = LarsonEncoder(blocks, maps, highway, float(dropout), jumper)
+    encoder = LarsonEncoder(blocks, maps, highway, check_dropout(dropout), jumper)
     return Network(encoder, LarsonHeads(env.num_actions), training_mode=("encoder",))
 
 

@@ -63,9 +63,9 @@ def test_number_of_weights() -> None:
     channels, width = 32, 512
     stem = 9 * 5 * channels + channels + 32 * channels
     local = 2 * (2 * channels + 5 * channels**2 + channels + channels**2 + channels) + 2 * channels
-    board = (32 * channels + 1) * width + 3 * (2 * width + 2 * (width + 1) * width) + 2 * width
+    board = (32 * channels + 1) * width + 2 * (2 * width + 2 * (width + 1) * width) + 2 * width
     heads = (width + 1) * 32 * 16 + (channels + 16 + 1) * 64 + (64 + 1) * 4 + width + 1
-    assert num_weights("diagonal_mlp") == stem + local + board + heads
+    assert num_weights("diagonal_mlp") == num_weights("diagonal_mlp(dropout=0.5)") == stem + local + board + heads
 
 
 def test_other_games_and_sizes_are_refused() -> None:
@@ -73,12 +73,26 @@ def test_other_games_and_sizes_are_refused() -> None:
         networks.make("diagonal_mlp", jaxgames.make("minichess"))
     with pytest.raises(ParameterError, match="local_blocks must be"):
         networks.make("diagonal_mlp(local_blocks=-1)", ENV)
+    with pytest.raises(ParameterError, match="dropout must be at least 0 and less than 1, not 1"):
+        networks.make("diagonal_mlp(dropout=1)", ENV)
 
 
 @pytest.fixture(scope="module")
 def first_boards() -> jax.Array:
     texts = ["W:W22,K32:B18,K1", "W:W15,30:B11,1:J15", "B:W21,30:B3,K12"]
     return jnp.stack([ENV.observe(ENV.from_string(text)) for text in texts])
+
+
+@pytest.mark.slow
+def test_units_are_dropped_in_the_update_only(first_boards: jax.Array) -> None:
+    policy, without = (Policy.of(ENV, "shared", f"{SMALL[:-1]}, dropout={dropout})") for dropout in (0.5, 0))
+    params, seat = jax.jit(policy.init)(jax.random.key(0)), jnp.zeros(3, jnp.int32)
+    in_play = jax.jit(policy.apply)(params, first_boards, seat)
+    jax.tree.map(np.testing.assert_array_equal, in_play, jax.jit(without.apply)(params, first_boards, seat))
+    in_training = jax.jit(policy.apply_in_training)
+    first, second = (in_training(params, first_boards, seat, jax.random.key(key))[0] for key in range(2))
+    assert not np.allclose(first, second)
+    assert not without.network.training_mode
 
 
 @pytest.mark.slow
