@@ -75,8 +75,9 @@ def main() -> None:
         raise SystemExit("limit must be at least 0, and train_positions at least 1")
     found = positions.load(arguments.data)
     if arguments.shuffled is not None:
-        shuffle_splits(found, arguments.seed).save(arguments.shuffled)
-        print(f"wrote {len(found):,} positions to {arguments.shuffled}")
+        shuffled = shuffle_splits(found, arguments.seed)
+        shuffled.save(arguments.shuffled)
+        print(f"wrote {len(shuffled):,} positions to {arguments.shuffled}")
         return
     results = measure_all(found, arguments.runs, arguments.limit, arguments.train_positions)
     text = markdown(results)
