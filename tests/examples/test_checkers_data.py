@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from examples.papers import checkers_data
+from examples import checkers_data
 from tests.helpers.commands import last_json, run_command
 from train import data
 
