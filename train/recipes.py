@@ -1,4 +1,4 @@
-"""Default settings of `train.ppo` and `train.alphazero`: one entry per game, presets of studies, and the demo.
+"""Default settings of `train.ppo`, `train.alphazero` and `train.imitation`, by game, and presets of studies.
 
 The network depends on the game. If the board is a grid, `channels` puts 3 x 3 convolutions before the dense layers.
 Otherwise there are only dense layers. AlphaZero has residual dense layers for all of these boards: a search evaluates
@@ -126,6 +126,32 @@ ALPHAZERO_PRESETS: dict[str, dict[str, Any]] = {
         "sampled_plies": 10,
         "random_starts": 0.3,
         "symmetries": False,
+    },
+}
+
+# -- train.imitation -----------------------------------------------------------------------------------------------
+
+IMITATION: dict[str, dict[str, Any]] = {
+    "checkers": {
+        "network": "diagonal_mlp(dropout=0.3)",
+        "total_steps": 10_000_000,
+        "weight_decay": 0.05,
+        "value_coef": 0.25,
+        "legal_coef": 0.5,
+    },
+}
+IMITATION_PRESETS: dict[str, dict[str, Any]] = {
+    "larson": {  # of the code; there the learning rate falls after epochs that bring nothing
+        "env": "checkers",
+        "network": "larson",
+        "total_steps": 19_200_000,
+        "batch_size": 128,
+        "schedule": "constant",
+        "weight_decay": 0.0,
+        "l2_coef": 5e-8,  # 1e-7 times half of the squared weights
+        "max_grad_norm": 1e6,  # gradients are not clipped
+        "value_coef": 0.0,  # the study has no value
+        "legal_coef": 1.0,  # the loss is over all actions
     },
 }
 
