@@ -16,8 +16,8 @@ FLOORS = {
     "jaxgames": (
         ("env", "_checks", "_names", "bits", "platforms", "matrix_games"),
         ("games", "sampling", "wrappers", "host", "greedy"),
-        ("registry", "agents", "render", "solvers"),
-        ("mcts", "arena", "interop", "play", "testing"),
+        ("registry", "agents", "policy_agent", "render", "solvers"),
+        ("mcts", "exported", "arena", "interop", "play", "testing"),
     ),
     "train": (
         ("ops", "recipes", "settings"),
