@@ -16,12 +16,12 @@ FLOORS = {
     "jaxgames": (
         ("env", "_checks", "_names", "bits", "platforms", "matrix_games"),
         ("games", "sampling", "wrappers", "host", "greedy"),
-        ("registry", "agents", "policy_agent", "render", "solvers"),
+        ("registry", "_game_files", "agents", "policy_agent", "render", "solvers"),
         ("mcts", "exported", "arena", "interop", "play", "testing"),
     ),
     "train": (
-        ("ops", "recipes", "settings"),
-        ("driver", "models", "matrix", "ppo_config", "alphazero_config"),
+        ("ops", "positions", "recipes", "settings"),
+        ("driver", "models", "matrix", "ppo_config", "alphazero_config", "imitation_config"),
         ("agents", "opponents", "pretrained"),
         ("ppo", "ppo_rollout", "alphazero", "alphazero_rollout", "imitation"),
         ("curves", "sweep_arguments"),
