@@ -23,7 +23,7 @@ FLOORS = {
         ("ops", "positions", "game_files", "labels", "recipes", "settings"),
         ("driver", "models", "matrix", "ppo_config", "alphazero_config", "imitation_config"),
         ("agents", "opponents", "pretrained"),
-        ("ppo", "ppo_rollout", "alphazero", "alphazero_rollout", "imitation"),
+        ("ppo", "ppo_rollout", "alphazero", "alphazero_rollout", "imitation", "imitation_data"),
         ("curves", "sweep_arguments"),
         (
             "evaluate",
