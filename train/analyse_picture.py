@@ -86,9 +86,9 @@ def _draw_values(axes: Any, game: RecordedGame, turns: Sequence[Turn]) -> None:
         axes.annotate(
             turn.move,
             (turn.number, _within(turn.after)),
-            xytext=(0, 8 if above else -8),
+            xytext=(-5, 5 if above else -5),
             textcoords="offset points",
-            ha="center",
+            ha="right",
             va="bottom" if above else "top",
             fontsize="small",
         )
@@ -117,10 +117,12 @@ def _draw_probabilities(axes: Any, game: RecordedGame, turns: Sequence[Turn]) ->
 
 def _draw_agent_values(axes: Any, game: RecordedGame, turns: Sequence[Turn]) -> None:
     """Draws the return of seat 0 that the agent expects before every turn."""
-    low, high = game.env.return_range
+    values = [turn.agent_value for turn in turns if turn.agent_value is not None]
+    lowest, highest = game.env.return_range
+    low, high = min(lowest, *values), max(highest, *values)
     margin = 0.06 * (high - low)
     axes.axhline(0, color="0.4", linewidth=0.8)
-    axes.plot([turn.number for turn in turns], [turn.agent_value for turn in turns], color=COLOURS[0], linewidth=1.5)
+    axes.plot([turn.number for turn in turns], values, color=COLOURS[0], linewidth=1.5)
     axes.set(ylabel=f"return of {_name(game, 0)}", ylim=(low - margin, high + margin))
 
 

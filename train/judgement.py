@@ -146,18 +146,18 @@ def _limited(value: float) -> float:
 def _with_opinion(game: RecordedGame, turns: Sequence[Turn], agent: Agent) -> list[Turn]:
     """Returns the turns with the probabilities and values of an agent."""
     probabilities, values = _analysed(agent, game.states)
+    masks = in_chunks(jax.jit(jax.vmap(game.env.legal_action_mask)), game.states, CHUNK)
     found: list[Turn] = []
     for turn in turns:
         plies = np.array(game.plies_of(turn.number - 1))
         first, state = plies[0], game.state(int(plies[0]))
-        of_actions, action = probabilities[first], game.actions[first]
-        legal = np.asarray(game.env.legal_action_mask(state))
+        of_actions, legal = probabilities[first], masks[first]
         favourite = int(np.where(legal, of_actions, -1).argmax())
         found.append(
             dataclasses.replace(
                 turn,
                 probability=float(probabilities[plies, game.actions[plies]].prod()),
-                rank=1 + int((of_actions[legal] > of_actions[action]).sum()),
+                rank=1 + int((of_actions[legal] > of_actions[game.actions[first]]).sum()),
                 legal=int(legal.sum()),
                 favourite=game.env.action_to_string(state, favourite),
                 agent_value=None if values is None else float(values[first, 0]),

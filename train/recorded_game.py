@@ -88,7 +88,7 @@ def _of_actions(path: Path, env: Env[Any]) -> RecordedGame:
     """Returns the game of a text with one action per line."""
     if env.needs_key:
         raise ValueError(f"{env} has random events, which a list of actions does not record")
-    step = jax.jit(env.step)
+    step, mask = jax.jit(env.step), jax.jit(env.legal_action_mask)
     state = env.init()
     states: list[Any] = []
     actions: list[int] = []
@@ -103,6 +103,8 @@ def _of_actions(path: Path, env: Env[Any]) -> RecordedGame:
             action = env.action_from_string(state, text)
         except ValueError as error:
             raise ValueError(f"{path}, line {line}: {error}") from None
+        if not mask(state)[action]:
+            raise ValueError(f"{path}, line {line}: {text} is not legal")
         states.append(jax.device_get(state))
         actions.append(action)
         texts.append(text)

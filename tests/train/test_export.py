@@ -86,6 +86,7 @@ def test_agent_of_a_file_plays_as_that_of_its_run(
     assert str(agent) == text
 
 
+@pytest.mark.slow
 def test_file_plays_batches_of_another_size_and_under_vmap(file: Path, untrained: Runs, boards: Any) -> None:
     of_run, of_file = (agents_of_runs.make(text, BOXES) for text in (str(untrained.first), f"exported({file})"))
     expected = analysed(of_run, boards)
