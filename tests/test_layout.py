@@ -53,6 +53,7 @@ FLOORS = {
         (
             "adapters",
             "boxes_search",
+            "checkers_search",
             "convolutions",
             "footprint",
             "networks",
