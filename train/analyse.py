@@ -29,8 +29,7 @@ from jaxgames.solvers.checkers_search import MAX_DEPTH
 from train import agents, analyse_picture, positions
 from train.driver.commands import print_result
 from train.driver.metrics import rounded
-from train.judgement import DECIDED, Turn, first_unknown, judge, summary
-from train.positions import Positions
+from train.judgement import DECIDED, Database, Turn, first_unknown, judge, summary
 from train.recorded_game import RecordedGame, read_games
 
 NO_VALUE = "-"
@@ -124,15 +123,14 @@ def _agent(arguments: Arguments, env: Env[Any]) -> Agent | None:
     return agents.make(agents.with_temperature(arguments.agent, arguments.temperature), env)
 
 
-def _database(arguments: Arguments, env: Env[Any]) -> Positions | None:
+def _database(arguments: Arguments, env: Env[Any]) -> Database | None:
     if arguments.data is None:
         return None
     found = positions.load(arguments.data, env)
-    if not arguments.splits:
-        return found
     if unknown := [split for split in arguments.splits if split not in found.splits]:
         raise ValueError(f"the splits of {arguments.data} are {', '.join(found.splits)}, not {', '.join(unknown)}")
-    return found.take(np.isin(found.split, [found.splits.index(split) for split in arguments.splits]))
+    chosen = [found.splits.index(split) for split in arguments.splits or found.splits]
+    return Database.of(found.take(np.isin(found.split, chosen)))
 
 
 def _chosen(

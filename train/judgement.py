@@ -1,6 +1,7 @@
 """The judgement of a recorded game, turn by turn: by alpha-beta in checkers, by an agent, and by a database.
 
-    turns = judge(game, agent=agents.make("runs/first", game.env), database=positions.load("pairs.npz"))
+    database = Database.of(positions.load("pairs.npz"))
+    turns = judge(game, agent=agents.make("runs/first", game.env), database=database)
 
 Alpha-beta values a board in men, for seat 0. The value after a turn is that of the move that was played, in the same
 search. So a turn loses the value of the best move less that of its own, for the mover. It is 0 for the best move.
@@ -14,6 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxgames import Env
 from jaxgames.agents import Agent, Analysis, analyse
 from jaxgames.games.checkers import Checkers
 from jaxgames.solvers.checkers_player import evaluate
@@ -52,12 +54,36 @@ class Turn:
         return bool(self.played)
 
 
+@dataclass(frozen=True)
+class Database:
+    """The boards and actions of positions, to look others up."""
+
+    env: Env[Any]
+    keys: np.ndarray  # uint64[P], of `train.positions.keys`
+    action: np.ndarray  # int32[P]
+
+    @classmethod
+    def of(cls, positions: Positions) -> "Database":
+        """Returns the database of some positions, ordered by their keys."""
+        found = keys(positions)
+        order = np.argsort(found)
+        return cls(positions.env, found[order], positions.action[order])
+
+    def counts(self, boards: Positions) -> list[tuple[int, int]]:
+        """Returns how often each board is in the database, and how often its action was played there."""
+        found: list[tuple[int, int]] = []
+        for key, action in zip(keys(boards), boards.action, strict=True):
+            rows = slice(np.searchsorted(self.keys, key), np.searchsorted(self.keys, key, side="right"))
+            found.append((len(self.action[rows]), int((self.action[rows] == action).sum())))
+        return found
+
+
 def judge(
     game: RecordedGame,
     depth: int | None = 8,
     blunder: float = 0.5,
     agent: Agent | None = None,
-    database: Positions | None = None,
+    database: Database | None = None,
     on_valued: Callable[[int], object] = lambda _: None,
 ) -> list[Turn]:
     """Returns the turns of a game.
@@ -67,7 +93,7 @@ def judge(
       depth: of alpha-beta, in turns; None for no alpha-beta. Only for checkers.
       blunder: men; a turn that loses more is a blunder.
       agent: an agent of this game with a method `analyse`; None for none.
-      database: positions of this game; None for none.
+      database: of positions of this game; None for none.
       on_valued: is called with 1 after every turn that alpha-beta has valued.
 
     Raises ValueError for an agent without probabilities, or a database of another game.
@@ -178,21 +204,19 @@ def _analysed(agent: Agent, states: Any) -> Analysis:
 # -- a database ----------------------------------------------------------------------------------------------------
 
 
-def _with_database(game: RecordedGame, turns: Sequence[Turn], database: Positions) -> list[Turn]:
+def _with_database(game: RecordedGame, turns: Sequence[Turn], database: Database) -> list[Turn]:
     """Returns the turns with the number of times that the database has them."""
     if database.env != game.env:
         raise ValueError(f"the database has positions of {database.env}, not of {game.env}")
     size = len(game.actions)
     unknown, nothing = np.full(size, UNKNOWN), np.full(size, np.nan)
     boards = Positions(game.env, game.states, game.actions, nothing, None, unknown, unknown, np.zeros(size), ("game",))
-    of_database = keys(database)
-    seen = [of_database == key for key in keys(boards)]
-    played = [int((rows & (database.action == action)).sum()) for rows, action in zip(seen, game.actions, strict=True)]
+    counts = database.counts(boards)
     return [
         dataclasses.replace(
             turn,
-            seen=int(seen[turn.ply].sum()),
-            played=min(played[ply] for ply in game.plies_of(turn.number - 1)),
+            seen=counts[turn.ply][0],
+            played=min(counts[ply][1] for ply in game.plies_of(turn.number - 1)),
         )
         for turn in turns
     ]

@@ -16,7 +16,7 @@ from jaxgames.solvers.checkers_player import Evaluation
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.train.conftest import Runs
 from train import analyse, judgement
-from train.judgement import Turn, first_unknown, judge, summary
+from train.judgement import Database, Turn, first_unknown, judge, summary
 from train.positions import Positions
 from train.recorded_game import RecordedGame, read_games
 
@@ -103,7 +103,7 @@ def test_alpha_beta_finds_the_man_that_a_move_loses(tmp_path: Path) -> None:
     assert isinstance(game, RecordedGame)
     turns = judge(game, depth=2)
     assert [turn.blunder for turn in turns] == [True, False]
-    assert turns[0].lost == pytest.approx(1, abs=0.5)
+    assert (turns[0].lost or 0) > 0.8
     assert (turns[1].lost, turns[1].best) == (0, "18x9")
 
 
@@ -140,19 +140,19 @@ def database(game: RecordedGame, plies: int, action: int | None = None) -> Posit
 
 def test_first_move_out_of_the_database_is_found(games: list[RecordedGame]) -> None:
     game = games[0]
-    turns = judge(game, None, database=database(game, 3))
+    turns = judge(game, None, database=Database.of(database(game, 3)))
     assert [(turn.seen, turn.played) for turn in turns] == [(2, 2)] * 3 + [(0, 0)] * 2
     unknown = first_unknown(turns)
     assert unknown is not None
     assert unknown.number == 4
-    assert first_unknown(judge(game, None, database=database(game, 5))) is None
+    assert first_unknown(judge(game, None, database=Database.of(database(game, 5)))) is None
 
 
 def test_other_move_on_a_known_board_is_out_of_the_database(games: list[RecordedGame]) -> None:
     game = games[0]
     other = int(np.flatnonzero(CHECKERS.legal_action_mask(game.state(1)))[0])
     assert other != game.actions[1]
-    turns = judge(game, None, database=database(game, 2, other))
+    turns = judge(game, None, database=Database.of(database(game, 2, other)))
     assert (turns[1].seen, turns[1].played) == (2, 0)
 
 
