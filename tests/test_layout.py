@@ -16,14 +16,14 @@ FLOORS = {
     "jaxgames": (
         ("env", "_checks", "_names", "bits", "platforms", "matrix_games"),
         ("games", "sampling", "wrappers", "host", "greedy"),
-        ("registry", "agents", "render", "solvers"),
+        ("registry", "_game_files", "agents", "render", "solvers"),
         ("mcts", "arena", "interop", "play", "testing"),
     ),
     "train": (
-        ("ops", "recipes", "settings"),
-        ("driver", "models", "matrix", "ppo_config", "alphazero_config"),
+        ("ops", "positions", "recipes", "settings"),
+        ("driver", "models", "matrix", "ppo_config", "alphazero_config", "imitation_config"),
         ("agents", "opponents", "pretrained"),
-        ("ppo", "ppo_rollout", "alphazero", "alphazero_rollout", "imitation"),
+        ("ppo", "ppo_rollout", "alphazero", "alphazero_rollout", "imitation", "imitation_data"),
         ("curves", "sweep_arguments"),
         (
             "evaluate",

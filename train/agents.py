@@ -43,7 +43,7 @@ from train.driver.stored_config import fits, written_type
 from train.models.policy import Policy
 
 # The class in train.<name>. It is imported when a run is opened, because learners use this module.
-LEARNERS = {"ppo": "PPO", "alphazero": "AlphaZero"}
+LEARNERS = {"ppo": "PPO", "alphazero": "AlphaZero", "imitation": "Imitation"}
 
 
 class RunText(NamedTuple):

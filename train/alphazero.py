@@ -46,6 +46,7 @@ from train.models.value_heads import with_seat_values
 from train.ops import replay
 from train.ops.episodes import Metrics, episode_metrics
 from train.ops.minibatches import num_groups, take_rows
+from train.ops.optimizers import clipped_adamw
 from train.ops.sharding import REPLICATED, SHARDED
 from train.ops.symmetries import symmetries
 from train.pretrained import load_params
@@ -320,12 +321,7 @@ def average_decay(config: Config, step: jax.Array) -> jax.Array:
 
 def make_optimizer(config: Config, rate: jax.Array | float) -> optax.GradientTransformation:
     """Returns AdamW with gradients clipped by their norm. Its state does not depend on the learning rate `rate`."""
-    return optax.chain(
-        optax.clip_by_global_norm(config.max_grad_norm),
-        optax.scale_by_adam(),
-        optax.add_decayed_weights(config.weight_decay),
-        optax.scale(-rate),
-    )
+    return clipped_adamw(rate, config.weight_decay, config.max_grad_norm)
 
 
 if __name__ == "__main__":

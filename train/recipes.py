@@ -1,4 +1,4 @@
-"""Default settings of `train.ppo` and `train.alphazero`: one entry per game, presets of studies, and the demo.
+"""Default settings of `train.ppo`, `train.alphazero` and `train.imitation`, by game, and presets of studies.
 
 The network depends on the game. If the board is a grid, `channels` puts 3 x 3 convolutions before the dense layers.
 Otherwise there are only dense layers. AlphaZero has residual dense layers for all of these boards: a search evaluates
@@ -128,6 +128,13 @@ ALPHAZERO_PRESETS: dict[str, dict[str, Any]] = {
         "symmetries": False,
     },
 }
+
+# -- train.imitation -----------------------------------------------------------------------------------------------
+
+IMITATION: dict[str, dict[str, Any]] = {
+    "checkers": {"network": "residual_mlp(blocks=2)", "hidden_sizes": (512,), "total_steps": 10_000_000},
+}
+IMITATION_PRESETS: dict[str, dict[str, Any]] = {}
 
 # -- the demo ------------------------------------------------------------------------------------------------------
 

@@ -12,10 +12,7 @@ rotated position with seat 0 to move. So the solution holds one entry for both.
 
 import abc
 import dataclasses
-import hashlib
 import importlib
-import io
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
@@ -23,13 +20,13 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 import jax
 import numpy as np
 
+from jaxgames import _game_files
 from jaxgames._checks import ParameterError
+from jaxgames._game_files import FileKind
 from jaxgames.env import Env, State
-from jaxgames.registry import make
 from jaxgames.wrappers import AutoReset, AutoResetState, Wrapper, game_of
 
 FORMAT = 1  # of the files; increased when their content changes
-DIGEST_LENGTH = 64  # of the checksum, the SHA-256 of the file before it in hexadecimal digits
 CHUNK = 1 << 12  # positions that are computed at once
 RULES = ("step", "legal_action_mask", "winners")  # the methods of an env on which its solution depends
 
@@ -220,18 +217,7 @@ def load(path: str | Path, env: Env[Any] | None = None) -> Solution[Any]:
 
 def write_file(path: str | Path, env: Env[Any], arrays: dict[str, np.ndarray]) -> None:
     """Writes the arrays of a game, so that `read_file` reads them; creates the folders of the file."""
-    entries: dict[str, Any] = {"format": FORMAT, "game": str(env), "version": env.version}
-    entries.update(arrays)
-    content = io.BytesIO()
-    np.savez_compressed(content, **entries)
-    with zipfile.ZipFile(content, "a") as archive:
-        archive.comment = b"0" * DIGEST_LENGTH  # takes the place of the checksum, at the end of the file
-    data = content.getvalue()[:-DIGEST_LENGTH]
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.part")
-    temporary.write_bytes(data + _digest(data))
-    temporary.replace(path)
+    _game_files.write_file(_file_kind(), path, env, arrays)
 
 
 def read_file(path: str | Path) -> tuple[Env[Any], dict[str, np.ndarray]]:
@@ -239,25 +225,18 @@ def read_file(path: str | Path) -> tuple[Env[Any], dict[str, np.ndarray]]:
 
     Raises OSError if it cannot be read, ValueError, with the reason, if `write_file` of this version did not write it.
     """
-    data = Path(path).read_bytes()
-    if not data.startswith(b"PK"):
-        raise ValueError(f"{path} is no file of jaxgames.solvers: write one with solution.save(path)")
-    if data[-DIGEST_LENGTH:] != _digest(data[:-DIGEST_LENGTH]):
-        raise ValueError(f"{path} is cut short, was altered, or is no solution: its checksum does not fit")
-    with np.load(io.BytesIO(data)) as file:
-        arrays = {name: file[name] for name in file.files}
-    if (number := int(arrays.pop("format"))) != FORMAT:
-        raise ValueError(f"{path} has format {number}, and this version reads format {FORMAT}: solve the game again")
-    text, version = str(arrays.pop("game")), int(arrays.pop("version"))
-    try:
-        env = make(text)
-    except ParameterError as error:
-        raise ValueError(f"{path} solves {text}, which cannot be made: {error}") from error
-    if version != env.version:
-        raise ValueError(
-            f"{path} solves version {version} of {text}, and this is version {env.version}: solve the game again"
-        )
-    return env, arrays
+    return _game_files.read_file(_file_kind(), path)
+
+
+def _file_kind() -> FileKind:
+    return FileKind(
+        format=FORMAT,
+        noun="solution",
+        relation="solves",
+        source="jaxgames.solvers",
+        how_to_write="write one with solution.save(path)",
+        again="solve the game again",
+    )
 
 
 # -- wrappers ----------------------------------------------------------------------------------------------------------
@@ -319,10 +298,6 @@ def in_chunks(function: Callable[..., Any], batch: Any, chunk: int = CHUNK) -> A
         rows = np.minimum(np.arange(begin, begin + chunk), length - 1)
         parts.append(jax.device_get(function(jax.tree.map(lambda x, rows=rows: x[rows], batch))))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:length], *parts)
-
-
-def _digest(data: bytes) -> bytes:
-    return hashlib.sha256(data).hexdigest().encode()
 
 
 def _without_ignored(env: Env[Any], names: tuple[str, ...]) -> tuple[type[Any], tuple[Any, ...]]:

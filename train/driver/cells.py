@@ -23,7 +23,7 @@ from jax.sharding import PartitionSpec
 import jaxgames
 from jaxgames import arena
 from jaxgames.agents import Agent
-from train.driver.learner import Config, Learner, with_traced
+from train.driver.learner import Config, Learner, data_of, with_traced
 from train.driver.loop import Settings, evaluation_key
 from train.driver.metrics import to_floats
 from train.ops import sharding
@@ -160,13 +160,21 @@ class Cells:
         computed = jax.random.split(key, self.config.at_once * self.config.devices)
         return self.init(key), jax.vmap(self.first.held_arrays)(computed)
 
-    def iterate(self, train_state: CellsState) -> tuple[CellsState, dict[str, jax.Array]]:
+    def load_data(self) -> tuple[Any, ...]:
+        """Returns the data that all cells learn from; see `train.driver.learner.data_of`."""
+        return data_of(self.first)
+
+    def iterate(self, train_state: CellsState, data: tuple[Any, ...] = ()) -> tuple[CellsState, dict[str, jax.Array]]:
         """Returns the train states after one iteration, and metrics (float32[cells] each)."""
 
-        def iterate_cell(numbers: dict[str, jax.Array], cell: Any) -> tuple[Any, dict[str, jax.Array]]:
-            return with_traced(self.first, numbers).iterate(cell)
+        def iterate_cell(
+            data: tuple[Any, ...], numbers: dict[str, jax.Array], cell: Any
+        ) -> tuple[Any, dict[str, jax.Array]]:
+            return with_traced(self.first, numbers).iterate(cell, *data)
 
-        cells, metrics = self._map(iterate_cell, SHARDED, SHARDED)(self.config.numbers, train_state.cells)
+        cells, metrics = self._map(iterate_cell, REPLICATED, SHARDED, SHARDED)(
+            data, self.config.numbers, train_state.cells
+        )
         metrics = {name: values[: len(self.config.learners)] for name, values in metrics.items()}
         return CellsState(cells, train_state.iteration + 1), metrics
 

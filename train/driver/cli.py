@@ -43,14 +43,18 @@ class ParsedFirst:
     resume: bool = False
 
 
-def main(learner_type: type[Learner], config_for: Callable[..., Any]) -> None:
-    """The command `python -m train.<learner>`; `config_for` returns the default settings.
+def main(learner_type: type[Learner], config_for: Callable[..., Any], settings: Settings | None = None) -> None:
+    """The command `python -m train.<learner>`.
 
-    It takes those of the texts `env`, `network` and `preset` that are on the command line, by keyword.
+    Args:
+      learner_type: the learner.
+      config_for: returns the default settings of learning. It takes those of the texts `env`, `network` and `preset`
+        that are on the command line, by keyword.
+      settings: the default settings of storage, evaluation and devices; None for those of `Settings`.
     """
     program = f"train.{learner_type.name}"
     try:
-        arguments = parse(learner_type, config_for, sys.argv[1:])
+        arguments = parse(learner_type, config_for, sys.argv[1:], settings)
         learner, recorder, settings = open_run(arguments, learner_type)
         result = loop.run_training(learner, recorder, settings)
         is_leader = processes.is_leader()
@@ -71,7 +75,9 @@ def main(learner_type: type[Learner], config_for: Callable[..., Any]) -> None:
     sys.exit(0 if result["finished"] else 130)
 
 
-def parse(learner_type: type[Learner], config_for: Callable[..., Any], arguments: list[str]) -> Arguments[Any]:
+def parse(
+    learner_type: type[Learner], config_for: Callable[..., Any], arguments: list[str], settings: Settings | None = None
+) -> Arguments[Any]:
     """Returns the parsed command line. Defaults are those of the stored run with --resume, else of `config_for`."""
     default, first = learner_type.config_type(), ParsedFirst()
     try:
@@ -93,7 +99,7 @@ def parse(learner_type: type[Learner], config_for: Callable[..., Any], arguments
         prog=f"python -m train.{learner_type.name}",
         description=(sys.modules[learner_type.__module__].__doc__ or "").partition("\n")[0],
         args=arguments,
-        default=Arguments(default, Settings(), first.preset),
+        default=Arguments(default, settings or Settings(), first.preset),
     )
 
 

@@ -11,7 +11,7 @@ and training on many devices.
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import jax
@@ -54,6 +54,9 @@ class Learner(Protocol):
     divisible, partition_specs, held_arrays       devices and their memory
     traced_settings                               sweeps
     all others                                    the command, the run folder and messages
+
+    A learner may have two things more: `load_data`, see `data_of`; and `shown_metrics`, the names of metrics that
+    belong on its lines of progress.
     """
 
     name: ClassVar[str]  # the learner is the module and command train.<name>
@@ -136,9 +139,23 @@ class Learner(Protocol):
         """
         ...
 
-    def iterate(self, train_state: Any) -> tuple[Any, dict[str, jax.Array]]:
-        """Returns the train state after one iteration, and metrics (float32[] each)."""
+    @property
+    def iterate(self) -> Callable[..., tuple[Any, dict[str, jax.Array]]]:
+        """(train state, *data_of(learner)) -> the train state after one iteration, and metrics (float32[] each)."""
         ...
+
+
+def data_of(learner: Learner) -> tuple[Any, ...]:
+    """Returns the arguments of `iterate` after the train state: for a learner with `load_data`, its data.
+
+    A learner that learns from a file has a method `load_data()`. It returns a pytree of arrays on the host, such as
+    labelled positions. They are placed on every device, and are no part of the train state or of a checkpoint.
+    Every process reads the file.
+
+    Raises OSError or ValueError if the file cannot be read, or is not the one that the run was started with.
+    """
+    load = getattr(learner, "load_data", None)
+    return () if load is None else (load(),)
 
 
 def check_load(learner: Learner) -> None:

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from tqdm import tqdm
 from jaxgames import Env, arena
 from jaxgames.agents import Agent, RandomAgent
 from train.driver import processes
-from train.driver.learner import Config, Learner, TrainState
+from train.driver.learner import Config, Learner, TrainState, data_of
 from train.driver.metrics import rounded, to_floats
 from train.driver.run_folder import Recorder, is_multiple
 from train.ops import sharding
@@ -167,9 +167,9 @@ def iterate_until_stopped(
             last = iteration == config.num_iterations
             if processes.is_leader() and (settings.evaluates(iteration) or (last and settings.evaluate_every)):
                 row |= batch.evaluate(learner, settings, opponent, train_state, iteration)
-                shown = {name: mean_over_runs(value) for name, value in row.items()}
-                bar.set_postfix(win_rate=f"{shown['win_rate']:.3f}", turns=f"{shown['mean_turns']:.1f}")
-                bar.write(describe(shown, config, batch.num_runs), file=sys.stderr)
+                show(bar, learner, row, batch.num_runs)
+            elif processes.is_leader() and not settings.evaluate_every and shown_metrics(learner):
+                show(bar, learner, row, batch.num_runs)
             recorder.log(row)
             stopping = processes.any_process(stop.is_set())  # asked once: every process then stops here
             due = iteration % settings.checkpoint_every == 0 or is_multiple(iteration, settings.keep_every)
@@ -203,8 +203,10 @@ def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:
 def compile_iteration(learner: Learner, train_state: Any, mesh: Mesh) -> Callable[[Any], Any]:
     """Returns `learner.iterate`, compiled for train states on the mesh. It reuses the memory of its argument."""
     out = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
+    data = sharding.shard(data_of(learner), mesh, sharding.REPLICATED)
     with jax.set_mesh(mesh):
-        return jax.jit(learner.iterate, donate_argnums=0, out_shardings=out).lower(train_state).compile()
+        program = jax.jit(learner.iterate, donate_argnums=0, out_shardings=out).lower(train_state, *data).compile()
+    return lambda train_state: program(train_state, *data)
 
 
 def result_of(
@@ -274,14 +276,28 @@ def mean_over_runs(value: Any) -> float:
     return float(found.mean()) if found.size else float("nan")
 
 
-def describe(row: dict[str, float], config: Config, num_runs: int = 1) -> str:
-    """Returns an evaluation as one line of text."""
+def show(bar: "tqdm[Any]", learner: Learner, row: Mapping[str, Any], num_runs: int) -> None:
+    """Writes a line above the progress bar, and the results of games beside it, where the row has such."""
+    means = {name: mean_over_runs(value) for name, value in row.items()}
+    if "win_rate" in means:
+        bar.set_postfix(win_rate=f"{means['win_rate']:.3f}", turns=f"{means['mean_turns']:.1f}")
+    bar.write(describe(means, learner.config, num_runs, shown_metrics(learner)), file=sys.stderr)
+
+
+def shown_metrics(learner: Learner) -> tuple[str, ...]:
+    """Returns the names of the metrics that belong on the learner's lines of progress."""
+    return getattr(learner, "shown_metrics", ())
+
+
+def describe(row: Mapping[str, float], config: Config, num_runs: int = 1, shown: Sequence[str] = ()) -> str:
+    """Returns a row as one line of text: its evaluation if it has one, and the metrics `shown`."""
     left = config.num_iterations * config.steps_per_iteration - row["steps"]
     left *= num_runs / row["steps_per_second"]
-    return (
-        f"{row['steps']:>12,.0f} steps   win rate {row['win_rate']:.3f}   turns to win {row['mean_turns']:5.1f}   "
-        f"{row['steps_per_second']:,.0f} steps/s   {left:.0f} s left"
-    )
+    parts = [f"{row['steps']:>12,.0f} steps"]
+    if "win_rate" in row:
+        parts += [f"win rate {row['win_rate']:.3f}", f"turns to win {row['mean_turns']:5.1f}"]
+    parts += [f"{name} {row[name]:.4f}" for name in shown]
+    return "   ".join([*parts, f"{row['steps_per_second']:,.0f} steps/s", f"{left:.0f} s left"])
 
 
 def progress_bar(config: Config, done: int) -> "tqdm[Any]":

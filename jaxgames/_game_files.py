@@ -1,0 +1,77 @@
+"""Files with the arrays of one game, in NumPy's .npz format: solutions, and labelled positions.
+
+A file holds the version of its format, the game, the version of the game, and a checksum over everything. The checksum
+is its last 64 bytes. Equal arrays make equal files.
+"""
+
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxgames._checks import ParameterError
+from jaxgames.env import Env
+from jaxgames.registry import make
+
+DIGEST_LENGTH = 64  # of the checksum, the SHA-256 of the file before it in hexadecimal digits
+
+
+class FileKind(NamedTuple):
+    """A kind of files, with the words of its errors."""
+
+    format: int  # increased when their content changes
+    noun: str  # such as "solution"
+    relation: str  # to a game: "solves"
+    source: str  # the module or command that writes them
+    how_to_write: str  # "write one with ..."
+    again: str  # the remedy for an old file, such as "solve the game again"
+
+
+def write_file(kind: FileKind, path: str | Path, env: Env[Any], arrays: dict[str, np.ndarray]) -> None:
+    """Writes the arrays of a game, so that `read_file` reads them; creates the folders of the file."""
+    entries: dict[str, Any] = {"format": kind.format, "game": str(env), "version": env.version}
+    assert not entries.keys() & arrays.keys(), "these names are the file's own"
+    entries.update(arrays)
+    content = io.BytesIO()
+    np.savez_compressed(content, **entries)
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.comment = b"0" * DIGEST_LENGTH  # takes the place of the checksum, at the end of the file
+    data = content.getvalue()[:-DIGEST_LENGTH]
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.part")
+    temporary.write_bytes(data + _digest(data))
+    temporary.replace(path)
+
+
+def read_file(kind: FileKind, path: str | Path) -> tuple[Env[Any], dict[str, np.ndarray]]:
+    """Returns the game and the arrays of a file.
+
+    Raises OSError if it cannot be read, ValueError, with the reason, if `write_file` of this version did not write it.
+    """
+    data = Path(path).read_bytes()
+    if not data.startswith(b"PK"):
+        raise ValueError(f"{path} is no file of {kind.source}: {kind.how_to_write}")
+    if data[-DIGEST_LENGTH:] != _digest(data[:-DIGEST_LENGTH]):
+        raise ValueError(f"{path} is cut short, was altered, or is no {kind.noun}: its checksum does not fit")
+    with np.load(io.BytesIO(data)) as file:
+        arrays = {name: file[name] for name in file.files}
+    if (number := int(arrays.pop("format"))) != kind.format:
+        raise ValueError(f"{path} has format {number}, and this version reads format {kind.format}: {kind.again}")
+    text, version = str(arrays.pop("game")), int(arrays.pop("version"))
+    try:
+        env = make(text)
+    except ParameterError as error:
+        raise ValueError(f"{path} {kind.relation} {text}, which cannot be made: {error}") from error
+    if version != env.version:
+        raise ValueError(
+            f"{path} {kind.relation} version {version} of {text}, and this is version {env.version}: {kind.again}"
+        )
+    return env, arrays
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).hexdigest().encode()
