@@ -16,7 +16,9 @@ import os
 import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,6 +26,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 IS_SWITCHED_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 HAS_NUMBA = importlib.util.find_spec("numba") is not None and not IS_SWITCHED_OFF
 SOURCES = Path(__file__).parent  # all compiled functions are in this folder
+
+
+class Ints(Protocol):
+    """int64[n], or a list of n integers in plain Python."""
+
+    def __getitem__(self, index: int, /) -> int: ...
+    def __setitem__(self, index: int, value: int, /) -> None: ...
+    def __len__(self) -> int: ...
+
+
+def function_for(compiled: bool) -> Callable[[Any], Any]:
+    """Returns the function that gives the compiled version of a compiled function, or its plain version."""
+    return _itself if compiled else plain
+
+
+def ints(values: Any, compiled: bool) -> Any:
+    """Returns a list of integers, or an array of them, as int64[n] for compiled functions, or a list for plain ones."""
+    return np.array(values, np.int64) if compiled else np.asarray(values, np.int64).tolist()
 
 
 def compiled(function: F) -> F:
@@ -60,3 +80,7 @@ def plain(function: F) -> F:
     copy: Any = types.FunctionType(source.__code__, names, source.__name__, source.__defaults__)
     names[source.__name__] = copy  # a recursive function calls itself
     return copy
+
+
+def _itself(function: Any) -> Any:
+    return function

@@ -1,15 +1,16 @@
-"""The agent `alphabeta(depth=9, milliseconds=200)`: alpha-beta search in limited time, on the host.
+"""The agent `alphabeta`: alpha-beta search to a limited depth or in limited time, on the host.
 
-    agent = jaxgames.agents.make("alphabeta", jaxgames.make("dots_and_boxes(rows=5, cols=5)"))
+    agent = jaxgames.agents.make("alphabeta(milliseconds=200)", jaxgames.make("dots_and_boxes(rows=5, cols=5)"))
+    agent = jaxgames.agents.make("alphabeta(depth=6)", jaxgames.make("checkers"))
 
 A game has a player: a function of PLAYERS makes it from the game and the parameters of the agent's text. The player
 chooses a move on one board at a time. It has no memory between moves. The same key gives the same move as long as the
-time of a move is not used up.
+time of a move is not used up. The values of checkers: `jaxgames.solvers.checkers_player.evaluate`.
 """
 
 import inspect
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -17,13 +18,14 @@ import numpy as np
 
 from jaxgames._checks import ParameterError
 from jaxgames._names import import_module
-from jaxgames.agents import Agent, with_epsilon
+from jaxgames.agents import Agent, Analysis, with_epsilon
 from jaxgames.env import Env
 from jaxgames.solvers.solution import check_keeps_rules
 from jaxgames.wrappers import game_of, inside
 
 # The function that makes the player of each game.
 PLAYERS = {
+    "checkers": "jaxgames.solvers.checkers_player:make_player",
     "dots_and_boxes": "jaxgames.solvers.dots_and_boxes_player:make_player",
 }
 
@@ -31,8 +33,20 @@ PLAYERS = {
 class Player(Protocol):
     """Chooses moves in one game."""
 
+    depth: int
+    milliseconds: int | None  # the time of a move; None: no limit
+
     def choose(self, state: Any, seed: int) -> int:
         """Returns the action on one live board, with leaves on the host; `seed` is from 0 to 2**32 - 1."""
+        ...
+
+
+@runtime_checkable
+class AnalysingPlayer(Player, Protocol):
+    """A player whose moves are drawn from the best ones."""
+
+    def best_actions(self, state: Any) -> list[int]:
+        """Returns the actions on one live board from which `choose` draws one with equal probabilities."""
         ...
 
 
@@ -47,16 +61,40 @@ class AlphaBetaAgent:
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         """Returns int32[B], the action on every board; 0 on finished boards."""
-        boards = jax.device_get(inside(self.env, states)[1])
+        boards, live = self._boards(states)
         actions = np.zeros(boards.current_player.shape, np.int32)
         seeds = _seeds(key, len(actions))
-        for i in np.flatnonzero(~(boards.terminated | boards.truncated)).tolist():
-            board = jax.tree.map(lambda leaf, i=i: leaf[i], boards)
-            actions[i] = self.player.choose(board, seeds[i])
+        for i in live:
+            actions[i] = self.player.choose(_board(boards, i), seeds[i])
         return jnp.asarray(actions)
+
+    def _boards(self, states: Any) -> tuple[Any, list[int]]:
+        """Returns the boards of the game on the host, and the numbers of those that are live."""
+        boards = jax.device_get(inside(self.env, states)[1])
+        return boards, np.flatnonzero(~(boards.terminated | boards.truncated)).tolist()
 
     def __str__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True)
+class AnalysingAlphaBetaAgent(AlphaBetaAgent):
+    """`AlphaBetaAgent` of a player that can list the actions from which it draws."""
+
+    player: AnalysingPlayer
+
+    def analyse(self, states: Any) -> Analysis:
+        """Returns the same probability for each action of the best value, and no values: a search has no returns."""
+        boards, live = self._boards(states)
+        probabilities = np.zeros((len(boards.current_player), self.env.num_actions), np.float32)
+        for i in live:
+            best = self.player.best_actions(_board(boards, i))
+            probabilities[i, best] = 1 / len(best)
+        return Analysis(jnp.asarray(probabilities), None)
+
+
+def _board(boards: Any, i: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf[i], boards)
 
 
 def _seeds(key: jax.Array, number: int) -> list[int]:
@@ -66,17 +104,21 @@ def _seeds(key: jax.Array, number: int) -> list[int]:
 
 
 def make(
-    env: Env[Any], depth: int = 9, milliseconds: int = 200, epsilon: float | None = None, **settings: Any
+    env: Env[Any],
+    depth: int | None = None,
+    milliseconds: int | None = None,
+    epsilon: float | None = None,
+    **settings: Any,
 ) -> Agent:
     """Returns the agent `alphabeta(depth=9, milliseconds=200)`.
 
     Args:
       env: a game with a player, or a `Wrapper` of one that keeps its rules.
-      depth: the levels of a search that does not reach the end of the game.
-      milliseconds: the time of a move.
+      depth: the levels of a search that does not reach the end of the game; None for the default of the game's player.
+      milliseconds: the time of a move; None for the default of the game's player, which can be no limit.
       epsilon: the probability of a uniformly random legal action instead; None for 0.
-      **settings: further parameters of the game's player, such as those of
-        `jaxgames.solvers.dots_and_boxes_player.make_player`.
+      **settings: further parameters of the game's player: `jaxgames.solvers.dots_and_boxes_player.make_player`,
+        `jaxgames.solvers.checkers_player.make_player`.
 
     Raises ParameterError (a ValueError) for a game without a player, for a board that is too large, and for a parameter
     or a value that is not allowed. It also raises it for a `Wrapper` that changes the rules.
@@ -93,8 +135,14 @@ def make(
             f"alphabeta has no parameter {unknown[0]!r} in {game.id}; its parameters are {', '.join(allowed)}, epsilon"
         )
     _seeds(jax.random.key(0), 1)  # compiled here, not in a timed move
-    player = make_player(game, depth=depth, milliseconds=milliseconds, **settings)
-    written = ", ".join(f"{name}={value!r}" for name, value in settings.items())
-    text = f"alphabeta(depth={depth}, milliseconds={milliseconds}{', ' if written else ''}{written})"
-    agent = AlphaBetaAgent(env, player, text)
+    limits = {"depth": depth, "milliseconds": milliseconds}
+    player: Player = make_player(
+        game, **{name: value for name, value in limits.items() if value is not None}, **settings
+    )
+    shown = {"depth": player.depth, "milliseconds": player.milliseconds, **settings}
+    text = f"alphabeta({', '.join(f'{name}={value!r}' for name, value in shown.items() if value is not None)})"
+    if isinstance(player, AnalysingPlayer):
+        agent = AnalysingAlphaBetaAgent(env, player, text)
+    else:
+        agent = AlphaBetaAgent(env, player, text)
     return agent if epsilon is None else with_epsilon(env, agent, epsilon)

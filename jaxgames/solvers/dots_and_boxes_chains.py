@@ -24,8 +24,8 @@ endgames optimally, 2014 (the values of independent chains and loops).
 
 from typing import NamedTuple
 
-from jaxgames.solvers._numba import compiled
-from jaxgames.solvers.dots_and_boxes_moves import Board, Ints, Position, is_first_open, is_safe
+from jaxgames.solvers._numba import Ints, compiled
+from jaxgames.solvers.dots_and_boxes_moves import Board, Position, is_first_open, is_safe
 
 LONG_CHAIN = 3  # boxes
 LEFT_OF_CHAIN = 2  # boxes that the opponent can leave of a long chain

@@ -25,7 +25,7 @@ Source: Berlekamp, The Dots and Boxes Game, 2000 (long chain rule, control).
 
 from typing import NamedTuple
 
-from jaxgames.solvers._numba import compiled
+from jaxgames.solvers._numba import Ints, compiled
 from jaxgames.solvers.dots_and_boxes_chains import (
     LEFT_OF_CHAIN,
     LEFT_OF_LOOP,
@@ -34,7 +34,7 @@ from jaxgames.solvers.dots_and_boxes_chains import (
     openings,
     value_of_chains,
 )
-from jaxgames.solvers.dots_and_boxes_moves import LOOSE, OPEN_BOXES, Board, Ints, Position, draw, is_safe, undraw
+from jaxgames.solvers.dots_and_boxes_moves import LOOSE, OPEN_BOXES, Board, Position, draw, is_safe, undraw
 
 NODES_PER_SAMPLE = 10  # a sample takes about as long as this many nodes of a search
 RANDOM_BITS = 48  # of the state of the random numbers: a linear congruential generator, as in POSIX drand48

@@ -12,7 +12,7 @@ BY_BOXES: to a limited depth. At the leaves nothing counts but the boxes that th
 
 from typing import NamedTuple
 
-from jaxgames.solvers._numba import compiled
+from jaxgames.solvers._numba import Ints, compiled
 from jaxgames.solvers.dots_and_boxes_chains import openings, value_of_chains
 from jaxgames.solvers.dots_and_boxes_estimates import NODES_PER_SAMPLE, Samples, random_below, sample
 from jaxgames.solvers.dots_and_boxes_moves import (
@@ -20,7 +20,6 @@ from jaxgames.solvers.dots_and_boxes_moves import (
     OPEN_BOXES,
     OPEN_EDGES,
     Board,
-    Ints,
     Position,
     candidates,
     captures,

@@ -31,12 +31,12 @@ interchangeable edges of a corner, edges from the centre outwards).
 
 import itertools
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxgames._checks import check_int
-from jaxgames.solvers._numba import HAS_NUMBA, compiled, plain
+from jaxgames.solvers._numba import HAS_NUMBA, Ints, compiled, ints, plain
 
 MAX_SIZE = 8  # rows or columns of boxes
 MAX_EDGES_IN_KEY = 62  # a key is the set of edges itself up to here
@@ -49,14 +49,6 @@ OPEN_BOXES = 2  # boxes that are not complete
 OPEN_EDGES = 3
 
 OUTSIDE_DEGREE = -1_000  # of the outside: less than 2, whatever is drawn
-
-
-class Ints(Protocol):
-    """int64[n], or a list of n integers in plain Python."""
-
-    def __getitem__(self, index: int, /) -> int: ...
-    def __setitem__(self, index: int, value: int, /) -> None: ...
-    def __len__(self) -> int: ...
 
 
 class Board(NamedTuple):
@@ -114,7 +106,7 @@ def make_board(
             before[second] = first
     order = sorted(range(len(boxes_of)), key=lambda edge: _from_centre(rows, cols, edge)) if centre_first else None
     tables = ([box for pair in boxes_of for box in pair], key_of, order or list(range(len(boxes_of))), before)
-    return Board(*(_ints(table, compiled) for table in tables))
+    return Board(*(ints(table, compiled) for table in tables))
 
 
 def make_position(board: Board, drawn: Iterable[int] = ()) -> Position:
@@ -131,12 +123,12 @@ def make_position(board: Board, drawn: Iterable[int] = ()) -> Position:
         position.open_edges[board.boxes_of[side]] ^= side // 2
     for edge in drawn:
         plain(draw)(board, position, edge)
-    return Position(*(_ints(part, not isinstance(board.order, list)) for part in position))
+    return Position(*(ints(part, not isinstance(board.order, list)) for part in position))
 
 
 def make_moves(board: Board, levels: int = 1) -> Ints:
     """Returns int64[levels * num_edges], room for the moves of `levels` positions."""
-    return _ints([0] * levels * len(board.order), not isinstance(board.order, list))
+    return ints([0] * levels * len(board.order), not isinstance(board.order, list))
 
 
 def edge_place(rows: int, cols: int, edge: int) -> tuple[int, int]:
@@ -218,11 +210,6 @@ def _from_centre(rows: int, cols: int, edge: int) -> tuple[int, int]:
     """Returns the squared distance of an edge from the board's centre, and its number."""
     y, x = edge_place(rows, cols, edge)
     return (y - rows) ** 2 + (x - cols) ** 2, edge
-
-
-def _ints(values: Any, compiled: bool) -> Any:
-    """Returns a list of integers as int64[n], or as it is for plain functions."""
-    return np.array(values, np.int64) if compiled else values
 
 
 # -- positions ---------------------------------------------------------------------------------------------------------

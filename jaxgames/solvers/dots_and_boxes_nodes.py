@@ -9,11 +9,10 @@ Before a value is written, its place in the table is looked for again: the nodes
 
 from typing import NamedTuple
 
-from jaxgames.solvers._numba import compiled
+from jaxgames.solvers._numba import Ints, compiled
 from jaxgames.solvers.dots_and_boxes_moves import (
     OPEN_EDGES,
     Board,
-    Ints,
     Position,
     candidates,
     canonical_key,

@@ -21,15 +21,15 @@ import contextlib
 import functools
 import math
 import random
-import time
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from jaxgames._checks import ParameterError, check_choice, check_int
 from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
-from jaxgames.solvers._numba import HAS_NUMBA, compiled, plain
+from jaxgames.solvers._clock import MAX_MILLISECONDS, Clock, OutOfTimeError
+from jaxgames.solvers._numba import HAS_NUMBA, Ints, compiled, function_for, ints
 from jaxgames.solvers.dots_and_boxes_chains import Chains, openings
 from jaxgames.solvers.dots_and_boxes_estimates import NODES_PER_SAMPLE, Samples, sample
 from jaxgames.solvers.dots_and_boxes_limited import (
@@ -47,7 +47,6 @@ from jaxgames.solvers.dots_and_boxes_limited import (
 from jaxgames.solvers.dots_and_boxes_moves import (
     MAX_SIZE,
     Board,
-    Ints,
     Position,
     candidates,
     captures,
@@ -61,7 +60,6 @@ from jaxgames.solvers.dots_and_boxes_moves import (
 SAFE_EDGES = ("long_chains", "random")
 LEAVES = ("chains", "boxes")
 MAX_DEPTH = 144  # edges of the largest board
-MAX_MILLISECONDS = 3_600_000
 
 # The work of a move per millisecond of its time. A compiled search needs about a twentieth of the time for it.
 NODES_PER_MILLISECOND = 40
@@ -72,43 +70,7 @@ SHARE_OF_END = 0.5  # of that, for searches to the end of the game
 # Measured on 5 x 5 boxes after random safe edges.
 NODES_WITHOUT_CHOICE, NODES_PER_CHOICE, SHARE_OF_WIN = 2, 5 / 3, 0.2
 TABLE_SIZE = 1 << 16  # entries of its table
-MIN_NODES = 8  # of a piece of work
-SHORTEST = 1e-9  # seconds per node; a clock can stand still over a few nodes
 SAMPLES_PER_PIECE = 50
-
-T = TypeVar("T")
-
-
-class OutOfTimeError(Exception):
-    """Raised when the time or the nodes of a part of a move are used up."""
-
-
-class Clock:
-    """The time and the nodes that are left for a part of a move."""
-
-    def __init__(self) -> None:
-        self.seconds_per_node = 1e-6  # of the last piece of work
-        self.end = 0.0
-        self.nodes = 0
-
-    def start(self, end: float, nodes: int) -> None:
-        """Begins a part of a move, which ends at the latest when `time.perf_counter()` is `end`."""
-        self.end, self.nodes = end, nodes
-
-    def run(self, work: Callable[[int], tuple[T, int]]) -> T:
-        """Returns the first result of `work(size)`, which visits at most `size` nodes; the second is their number.
-
-        Raises OutOfTimeError, before the piece, if no time or no node is left.
-        """
-        began = time.perf_counter()
-        if began >= self.end or self.nodes <= 0:
-            raise OutOfTimeError
-        fitting = max(MIN_NODES, (self.end - began) / (2 * self.seconds_per_node))
-        result, nodes = work(int(min(self.nodes, fitting)))
-        if nodes >= MIN_NODES:
-            self.seconds_per_node = max(SHORTEST, (time.perf_counter() - began) / nodes)
-        self.nodes -= nodes
-        return result
 
 
 class DotsAndBoxesPlayer:
@@ -121,7 +83,7 @@ class DotsAndBoxesPlayer:
         self.depth, self.milliseconds, self.exact = depth, milliseconds, exact
         self.by_long_chains, self.by_chains = safe_edges == "long_chains", leaves == "chains"
         self._compiled = HAS_NUMBA
-        self._function: Callable[[Any], Any] = _itself if HAS_NUMBA else plain
+        self._function = function_for(HAS_NUMBA)
         self._board = make_board(env.rows, env.cols, symmetries=False, compiled=HAS_NUMBA)
         self._position = make_position(self._board)
         edges, boxes = env.num_edges, env.num_boxes
@@ -141,8 +103,8 @@ class DotsAndBoxesPlayer:
           seed: of the random choices, from 0 to 2**32 - 1.
         """
         seconds, nodes = SHARE_OF_TIME * self.milliseconds / 1000, NODES_PER_MILLISECOND * self.milliseconds
-        end = time.perf_counter() + seconds
-        drawn = _ints(np.asarray(state.edges), self._compiled)
+        end = self._clock.after(seconds)
+        drawn = ints(np.asarray(state.edges), self._compiled)
         self._place(drawn)
         self._samples.random[0] = seed << 16
         moves, num_safe = self._moves(random.Random(seed))
@@ -171,7 +133,7 @@ class DotsAndBoxesPlayer:
 
     def _zeros(self, size: int) -> Any:
         """Returns int64[size] of zeros, as work space."""
-        return _ints(np.zeros(size), self._compiled)
+        return ints(np.zeros(size), self._compiled)
 
     # -- moves -------------------------------------------------------------------------------------
 
@@ -345,15 +307,6 @@ def place(board: Board, position: Position, drawn: Ints) -> None:
             draw(board, position, edge)
         elif drawn[edge] == 0 and position.drawn[edge] == 1:
             undraw(board, position, edge)
-
-
-def _itself(function: Any) -> Any:
-    return function
-
-
-def _ints(numbers: np.ndarray, compiled: bool) -> Any:
-    """Returns int64[n] for compiled functions, or a list for plain ones."""
-    return numbers.astype(np.int64) if compiled else numbers.astype(int).tolist()
 
 
 def _listed(moves: Ints, number: int) -> list[int]:

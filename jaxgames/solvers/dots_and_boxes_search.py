@@ -21,12 +21,11 @@ import numpy as np
 from jaxgames._checks import ParameterError, ParameterTypeError, check_choice, check_int
 from jaxgames.env import Env, State
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.solvers._numba import HAS_NUMBA, plain
+from jaxgames.solvers._numba import HAS_NUMBA, Ints, plain
 from jaxgames.solvers._progress import progress_bar
 from jaxgames.solvers.dots_and_boxes_moves import (
     MAX_EDGES_IN_KEY,
     MAX_SIZE,
-    Ints,
     make_board,
     make_moves,
     make_position,

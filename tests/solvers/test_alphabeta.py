@@ -14,6 +14,7 @@ import train.agents
 from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
 from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
+from jaxgames.solvers import _clock
 from jaxgames.solvers import dots_and_boxes_player as playing
 from jaxgames.solvers._numba import HAS_NUMBA
 from jaxgames.solvers.dots_and_boxes_player import make_player
@@ -204,7 +205,7 @@ def test_same_key_gives_the_same_moves_and_other_keys_others() -> None:
 
 
 def test_move_does_not_depend_on_moves_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(playing, "time", Clock(0.0))
+    monkeypatch.setattr(_clock, "time", Clock(0.0))
     states = random_states(3, 3, 12, seed=1)
     one_by_one = [make_player(game(3, 3), milliseconds=10).choose(state, 3) for state in states[:3]]
     player = make_player(game(3, 3), milliseconds=10)
@@ -219,7 +220,7 @@ def test_search_ends_with_the_time(settings: dict[str, Any], monkeypatch: pytest
     player = make_player(game(3, 3), milliseconds=100, **settings)
     for seed, state in enumerate(random_states(3, 3, 10)):
         clock = Clock(0.01)
-        monkeypatch.setattr(playing, "time", clock)
+        monkeypatch.setattr(_clock, "time", clock)
         assert not state.edges[player.choose(state, seed)]
         assert clock.looks <= 12
 
@@ -228,7 +229,7 @@ def test_search_ends_with_the_time(settings: dict[str, Any], monkeypatch: pytest
 def test_no_move_takes_longer_than_its_time_in_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the time of this thread, which does not count what other programs take."""
     monkeypatch.setattr(playing, "HAS_NUMBA", False)
-    monkeypatch.setattr(playing.time, "perf_counter", time.thread_time)
+    monkeypatch.setattr(_clock.time, "perf_counter", time.thread_time)
     player = make_player(game(8, 8), milliseconds=200)
     for seed, state in enumerate(random_states(8, 8, 40)):
         began = time.thread_time()
@@ -242,7 +243,7 @@ def test_compiled_and_plain_functions_choose_the_same_moves(monkeypatch: pytest.
     compiled = make_player(game(3, 3), milliseconds=LONG // 60)
     monkeypatch.setattr(playing, "HAS_NUMBA", False)
     plain = make_player(game(3, 3), milliseconds=LONG // 60)
-    monkeypatch.setattr(playing, "time", Clock(0.0))
+    monkeypatch.setattr(_clock, "time", Clock(0.0))
     for seed, state in enumerate(random_states(3, 3, 60, seed=2)):
         assert compiled.choose(state, seed) == plain.choose(state, seed)
 
@@ -292,7 +293,7 @@ def test_wrapped_states_are_read() -> None:
 @pytest.mark.parametrize(
     ("text", "env", "message"),
     [
-        ("alphabeta", "minichess", "alphabeta plays dots_and_boxes, not minichess"),
+        ("alphabeta", "minichess", "alphabeta plays checkers, dots_and_boxes, not minichess"),
         ("alphabeta", "dots_and_boxes(rows=9, cols=2)", "up to 8 x 8 boxes"),
         ("alphabeta(deep=2)", "dots_and_boxes", "no parameter 'deep' in dots_and_boxes; its parameters are depth, "),
         ("alphabeta(depth=0)", "dots_and_boxes", "depth must be an integer from 1 to 144, not 0"),
