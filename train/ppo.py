@@ -29,7 +29,7 @@ from train import agents
 from train.driver import cli
 from train.models.critic import critic_only
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
-from train.models.policy_agent import PolicyAgent
+from train.models.policy_agent import PolicyAgent, temperature_of
 from train.models.search_agent import SearchAgent
 from train.opponents import Opponents, OpponentState
 from train.ops.episodes import EpisodeStats, Metrics, episode_metrics
@@ -96,7 +96,7 @@ class PPO:
         Args:
           params: from a train state.
           temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings, or 0 with
-            simulations.
+            simulations. With `top`, None is 1 where that is 0.
           epsilon: the probability of a uniformly random legal action instead.
           top: the number of most probable legal actions that are sampled from; None for all.
           simulations: of a tree search on the network; None or 0 plays with the network alone.
@@ -106,9 +106,9 @@ class PPO:
             # `gamma` is per decision of a seat, and that of a search per turn: a round has a turn of every seat.
             gamma = self.config.gamma ** (1 / self.env.num_players)
             settings = SearchConfig(simulations=simulations, policy=search or "gumbel", gamma=gamma)
-            agent = SearchAgent(params, self.env, self.policy, settings, temperature or 0.0, top)
+            agent = SearchAgent(params, self.env, self.policy, settings, temperature_of(temperature, 0.0, top), top)
         else:
-            temperature = self.config.temperature if temperature is None else temperature
+            temperature = temperature_of(temperature, self.config.temperature, top)
             agent = PolicyAgent(params, self.env, self.policy, temperature, top)
         return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
 
