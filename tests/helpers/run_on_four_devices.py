@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from train.agents import learner_type
-from train.driver.learner import Learner
+from train.driver.learner import Learner, data_of
 from train.ops import sharding
 
 COLLECTIVE = re.compile(r" = (\S+|\(.*?\)) (all-\w+|collective-\w+|reduce-scatter|ragged-\S+?)(?:-start)?\(")
@@ -29,20 +29,22 @@ def main(learner: Learner, folder: Path, iterations: int) -> None:
     train_state = sharding.shard(train_state, mesh, learner.partition_specs)
     placed = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
     with jax.set_mesh(mesh):
-        iterate = jax.jit(learner.iterate, out_shardings=placed).lower(train_state).compile()
+        data = sharding.shard(data_of(learner), mesh, sharding.REPLICATED)
+        iterate = jax.jit(learner.iterate, out_shardings=placed).lower(train_state, *data).compile()
     rows: list[dict[str, np.ndarray]] = []
     for _ in range(iterations):
-        train_state, metrics = iterate(train_state)
+        train_state, metrics = iterate(train_state, *data)
         rows.append(jax.device_get(metrics))
     opponents = getattr(train_state, "opponents", None)
     replay = getattr(train_state, "replay", None)
     others = getattr(train_state, "others", None)
-    parts = (train_state.boards, train_state.episode_stats, opponents and opponents.games, replay, others)
+    boards, stats = getattr(train_state, "boards", None), getattr(train_state, "episode_stats", None)
+    parts = (boards, stats, opponents and opponents.games, replay, others)
     divided = jax.tree.leaves(parts)
-    boards = [leaf.addressable_shards for leaf in divided]
+    shards_of_leaf = [leaf.addressable_shards for leaf in divided]
     found = {
-        "boards_of_devices": sorted({shard.data.shape[0] for shards in boards for shard in shards}),
-        "devices_of_boards": sorted({len({shard.device for shard in shards}) for shards in boards}),
+        "boards_of_devices": sorted({shard.data.shape[0] for shards in shards_of_leaf for shard in shards}),
+        "devices_of_boards": sorted({len({shard.device for shard in shards}) for shards in shards_of_leaf}),
         "collectives": sorted({(name, numbers(shape)) for shape, name in COLLECTIVE.findall(iterate.as_text() or "")}),
     }
     (folder / "found.json").write_text(json.dumps(found))

@@ -9,39 +9,9 @@ import numpy as np
 import pytest
 
 import jaxgames
+from tests.helpers.labelled import ENV, random_positions
 from train import positions as files
 from train.positions import UNKNOWN, Positions
-
-ENV = jaxgames.make("checkers")
-
-
-def random_positions(count: int = 40, env: Any = ENV, seed: int = 0) -> Positions:
-    """The boards of random games one after the other, with the action that is played on each."""
-
-    def submove(carry: Any, key: jax.Array) -> Any:
-        state = carry
-        reset_key, action_key, step_key = jax.random.split(key, 3)
-        logits = jax.numpy.where(env.legal_action_mask(state), 0.0, -1e9)
-        action = jax.random.categorical(action_key, logits)
-        after = env.step(state, action, step_key)
-        over = after.terminated | after.truncated
-        fresh = env.init(reset_key)
-        return jax.tree.map(lambda new, old: jax.numpy.where(over, new, old), fresh, after), (state, action)
-
-    keys = jax.random.split(jax.random.key(seed), count)
-    _, (states, actions) = jax.jit(lambda: jax.lax.scan(submove, env.init(keys[0]), keys))()
-    number = np.arange(count)
-    return Positions(
-        env=env,
-        states=states,
-        action=np.asarray(actions),
-        value=np.where(number % 3 == 0, np.nan, 1.0),
-        probabilities=None,
-        game=np.zeros(count, np.int32),
-        ply=number,
-        split=number % 2,
-        splits=("train", "validation"),
-    )
 
 
 @pytest.fixture(scope="module")
