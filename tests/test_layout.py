@@ -20,7 +20,7 @@ FLOORS = {
         ("mcts", "arena", "interop", "play", "testing"),
     ),
     "train": (
-        ("ops", "positions", "recipes", "settings"),
+        ("ops", "positions", "game_files", "labels", "recipes", "settings"),
         ("driver", "models", "matrix", "ppo_config", "alphazero_config", "imitation_config"),
         ("agents", "opponents", "pretrained"),
         ("ppo", "ppo_rollout", "alphazero", "alphazero_rollout", "imitation", "imitation_data"),

@@ -9,9 +9,9 @@
             print(f"line {game.line}: {game.reason}")
     print(checkers_pdn.write(checkers_pdn.record(actions, headers={"Event": "match 1"})))
 
-A file has games one after the other. A line that begins with `[Name "` is a header, and ends the game before it. A
-result ends a game too. Comments, variations, move numbers and marks are skipped. Every game is replayed by the rules.
-For one that cannot be read there is a `BrokenGame`, and the reader continues with the next.
+A file has games one after the other. A line that begins with `[Name "` is a header, and ends the game before it. So
+does a second header of the same name, or a result. Comments, variations, move numbers and marks are skipped. Every game
+is replayed by the rules. For one that cannot be read there is a `BrokenGame`, and the reader continues with the next.
 
 Source: the PDN 3.0 standard, and files as people write them. docs/games/checkers.md lists what is accepted, and why
 this is not left to another library.
@@ -44,7 +44,7 @@ _RESULTS = {result: result for result in (*REWARDS, UNKNOWN)} | {
     "½-½": DRAW,
     "0-0": UNKNOWN,  # both lost, or not played
 }
-_HEADER_LINE = re.compile(r'\s*\[\s*[A-Za-z_]\w*\s+"')
+_HEADER_LINE = re.compile(r'\s*\[\s*([A-Za-z_]\w*)\s+"')
 _HEADER = re.compile(r'\[\s*(\w+)\s+"(.*?)"\s*\]')
 _TOKEN = re.compile(
     r"""\s+ | \{[^}]*\} | ;[^\n]* | ^%[^\n]*  # comments
@@ -141,7 +141,7 @@ def write(game: Game) -> str:
     if game.start != START:
         headers |= {"SetUp": "1", "FEN": game.start}
     for name, value in headers.items():
-        if not _HEADER.fullmatch(f'[{name} "{value}"]') or value != value.strip("\r\n"):
+        if _HEADER.findall(f'[{name} "{value}"]') != [(name, value)]:
             raise ValueError(f'a header must be a word and one line without "], not {name!r} and {value!r}')
     first = "BW".index(game.start[0])
     words = ["1..."] if first and game.moves else []
@@ -186,13 +186,16 @@ class _Draft:
 def _sections(text: str) -> Iterator[_Section]:
     """Yields the parts of a text. Only the first one can be without headers."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    blocks: list[tuple[int, int]] = []  # first line and the line after the last, from 0, of headers
+    blocks: list[tuple[int, int]] = []  # the first line of headers, and the line after their last, both from 0
+    names: set[str] = set()  # of the last block
     for number, line in enumerate(lines):
-        if _HEADER_LINE.match(line):
-            if blocks and not any(map(str.strip, lines[blocks[-1][1] : number])):
+        if match := _HEADER_LINE.match(line):
+            if blocks and match[1] not in names and not any(map(str.strip, lines[blocks[-1][1] : number])):
                 blocks[-1] = (blocks[-1][0], number + 1)
             else:
                 blocks.append((number, number + 1))
+                names.clear()
+            names.add(match[1])
     for (first, end), (following, _) in itertools.pairwise([(0, 0), *blocks, (len(lines), 0)]):
         headers: dict[str, str] = {}
         wrong: list[tuple[int, str]] = []

@@ -1,0 +1,308 @@
+"""The reader and the writer of PDN: games of another engine, ways of writing, broken games, round trips."""
+
+import itertools
+import textwrap
+
+import numpy as np
+import pytest
+
+from jaxgames.games.checkers_pdn import START, BrokenGame, Game, decode, read, record, write
+from jaxgames.games.checkers_whole_moves import Board
+from tests.games.checkers.pictures import WCDF
+from tests.games.checkers.pictures import read as position
+from tests.games.checkers.random_positions import crowds, hunts
+from tests.games.checkers.record_pydraughts import FILE, RESULTS, random_games
+
+OPENING = ("11-15", "24-20", "8-11", "28-24", "9-13", "22-18", "15x22", "25x18")  # begins a game of 1841
+CIRCLE = "B:W9,10,17,18,32:BK6"  # the king on 6 captures on the way around, in two directions
+
+
+def game_of(text: str) -> Game:
+    """The only game of a text, which must not be broken."""
+    (game,) = read(textwrap.dedent(text))
+    assert isinstance(game, Game), game
+    return game
+
+
+def broken(text: str) -> BrokenGame:
+    """The only game of a text, which must be broken."""
+    (game,) = read(textwrap.dedent(text))
+    assert isinstance(game, BrokenGame), game
+    return game
+
+
+# -- another engine ----------------------------------------------------------------------------------------------------
+
+
+def compare_with_pydraughts(text: str) -> int:
+    """The number of captures of two or more pieces, after comparing results and last positions."""
+    captures = 0
+    for number, game in enumerate(read(text)):
+        assert isinstance(game, Game), game
+        assert game.result == RESULTS[number % len(RESULTS)]
+        board = Board.of(position(WCDF, game.start))
+        for move in game.moves:
+            board.play(tuple(map(int, move.replace("x", "-").split("-"))))
+        assert board == Board.of(position(WCDF, game.headers["Final"]))
+        captures += sum(move.count("x") >= 2 for move in game.moves)
+    return captures
+
+
+def test_recorded_games_of_pydraughts_end_on_its_positions() -> None:
+    """pydraughts leaves out the squares between in a capture."""
+    assert compare_with_pydraughts(decode(FILE.read_bytes())) >= 15
+
+
+@pytest.mark.slow  # pydraughts takes a fifth of a second per game
+def test_many_games_of_pydraughts_end_on_its_positions() -> None:
+    assert compare_with_pydraughts(random_games(range(100, 150))) >= 75
+
+
+# -- ways of writing ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "movetext",
+    [
+        "1. 11-15 24-20 2. 8-11 28-24 3. 9-13 22-18 4. 15x22 25x18 1-0",
+        "1.11-15 24-20 2.8-11 28-24 3.9-13 22-18 4.15x22 25x18 1-0",
+        "1. 11-15 1... 24-20 2. 8-11 2... 28-24 3. 9-13 ... 22-18 4. 15x22 4. ... 25x18 1-0",
+        "11-15 24-20 8-11 28-24 9-13 22-18 15x22 25x18 1-0",
+        "1. 11-15\n24-20 2.\n8-11 28-24 3. 9-\n13 22-18 4. 15x\n22 25x18\n1-0",
+        "1. 11 - 15 24 - 20 2. 8 - 11 28 - 24 3. 9 - 13 22 - 18 4. 15 x 22 25 x 18 1-0",
+        "1. 11-15 24-20 2. 08-11 28-24 3. 09-13 22-18 4. 15:22 25X18 1-0",
+        "1. 11-15 24-20 2. 8-11 28-24 3. 9-13 22-18 4. 15-22 25-18 1-0",
+        "1. 11-15! 24-20?? 2. 8-11!? 28-24 ?! 3. 9-13* 22-18 $6 4. 15x22$14 25x18 1-0",
+        "{before} 1. 11-15 {7-11 1-0 (} 24-20 {of two\nlines} 2. 8-11{}28-24 3. 9-13 22-18 4. 15x22 25x18 1-0",
+        "1. 11-15 24-20 ; to the end 1-0 {\n2. 8-11 28-24;\n% a line 1-0\n3. 9-13 22-18 4. 15x22 25x18 1-0",
+        "1. 11-15 (1. 9-14 22-17 {1-0 )} (11-16 1-0) 2. zz) 24-20 2. 8-11 28-24 (!) 3. 9-13 22-18 4. 15x22 25x18 1-0",
+    ],
+)
+def test_moves_are_read_in_every_way_of_writing(movetext: str) -> None:
+    game = game_of(f'[Event "a match"]\n\n{movetext}\n')
+    assert game == Game(game.actions, OPENING, START, "1-0", {"Event": "a match"})
+    assert [len(game.actions), game.line] == [8, 1]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("coding", ["utf-8", "utf-8-sig", "latin-1"])
+def test_files_are_read_in_every_coding(coding: str, end: str) -> None:
+    lines = ['[Black "Gonçalves, J."]', '[White "Müller"]', "", "1. 11-15", "24-20 *", "", "11-16 *"]
+    first, second = read(decode(end.join(lines).encode(coding)))
+    assert isinstance(first, Game)
+    assert first.headers == {"Black": "Gonçalves, J.", "White": "Müller"}
+    assert isinstance(second, Game)
+    assert (second.moves, second.headers, second.line) == (("11-16",), {}, 7)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[Event "1"]\n1. 11-15 1-0\n[Event "2"]\n1. 11-16 *\n',  # no empty line
+        '[Event "1"]\n\n1. 11-15 1-0\n\n\n[Event "2"]\n\n1. 11-16\n',  # no result
+        '[Event "1"] [Result "1-0"]\n1. 11-15\n  [Event "2"]\n1. 11-16\n',  # two headers on a line, a blank before one
+        '[Event "1"]\n[Result "1-0"]\n1. 11-15\n[Event "2"]\n1. 11-16',
+        '[Event "1"]\n\n[Result "1-0"]\n\n1. 11-15 *\n[Event "2"]\n1. 11-16 *\n',  # an empty line between headers
+    ],
+)
+def test_headers_and_results_separate_games(text: str) -> None:
+    games = list(read(text))
+    assert [(game.headers["Event"], game.moves, game.result) for game in games if isinstance(game, Game)] == [
+        ("1", ("11-15",), "1-0"),
+        ("2", ("11-16",), "*"),
+    ]
+
+
+def test_header_may_hold_quotes_and_a_game_no_moves() -> None:
+    game = game_of('[Event "the "Union" match [1]"]\n[Result "0-1"]\n')
+    assert (game.headers, game.moves, game.result) == ({"Event": 'the "Union" match [1]'}, (), "0-1")
+
+
+def test_games_without_moves_are_separate() -> None:
+    games = list(read('[Event "1"]\n[Result "1-0"]\n\n[Event "2"]\n[Result "0-1"]\n\n[Event "3"]\n1. 11-15 *'))
+    assert [(game.headers, game.moves, game.result) for game in games if isinstance(game, Game)] == [
+        ({"Event": "1"}, (), "1-0"),
+        ({"Event": "2"}, (), "0-1"),
+        ({"Event": "3"}, ("11-15",), "*"),
+    ]
+
+
+def test_text_without_games_has_none() -> None:
+    assert list(read("\n \n{only a comment}\n")) == list(read("")) == []
+
+
+# -- captures ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "written", ["26x1", "26x17x1", "26x10x1", "26x17x10x1", "26x17 17x10 10x1", "26-1", "26x17x10 10x1"]
+)
+def test_squares_between_may_be_left_out(written: str) -> None:
+    game = game_of(f'[FEN "W:W26,32:B6,14,22,25"]\n1... {written} 2. 25-29')
+    assert game.moves == ("26x17x10x1", "25-29")
+    assert len(game.actions) == 4
+
+
+def test_capture_that_could_be_two_is_refused_with_both() -> None:
+    headers = f'[FEN "{CIRCLE}"]\n'
+    error = broken(f"{headers}1. 6x6")
+    assert error.line == 2
+    assert error.reason == "6x6 can be 6x13x22x15x6, 6x15x22x13x6: it must have the squares between"
+    assert game_of(f"{headers}1. 6x15x22x6").moves == ("6x15x22x13x6",)
+
+
+def test_game_may_end_in_the_middle_of_a_capture() -> None:
+    game = game_of(f'[FEN "{CIRCLE}"]\n1. 6x15x22 *')
+    assert game.moves == ("6x15x22",)
+    error = broken(f'[FEN "{CIRCLE}"]\n1. 6x15x22 32-28 *')
+    assert error.reason == "32-28 is not legal: Black can play 22x13x6"
+
+
+# -- results and headers -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("header", "after", "result"),
+    [
+        ("1-0", "1-0", "1-0"),
+        ("0-1", "*", "0-1"),
+        ("*", "1/2-1/2", "1/2-1/2"),
+        ("?", "2-0", "1-0"),
+        ("0-2", "", "0-1"),
+        ("1-1", "1/2-1/2", "1/2-1/2"),
+        ("", "1/2", "1/2-1/2"),
+        ("½-½", "", "1/2-1/2"),
+        ("0-0", "", "*"),
+        ("Black won", "", "*"),
+    ],
+)
+def test_result_is_the_known_one_of_header_and_end(header: str, after: str, result: str) -> None:
+    assert game_of(f'[Result "{header}"]\n1. 11-15 24-20 {after}').result == result
+
+
+def test_two_results_that_differ_are_refused() -> None:
+    reason = broken('[Result "1-0"]\n1. 11-15 0-1').reason
+    assert reason == "the result is 1-0 in the header and 0-1 after the moves"
+
+
+@pytest.mark.parametrize(
+    "fen", ["W:W18,K30:B2,K7", "W:BK7,2:W18,K30", "W : W 18, K30 : B2, K7 .", "W:WK30-K30,18-18:B2,K7-7"]
+)
+def test_positions_are_read_in_every_way_of_writing(fen: str) -> None:
+    game = game_of(f'[SetUp "1"]\n[FEN "{fen}"]\n1... 30-25 2. 7-10')
+    assert (game.start, game.moves, game.headers) == ("W:W18,K30:B2,K7", ("30-25", "7-10"), {})
+
+
+def test_ranges_of_squares_are_read() -> None:
+    assert game_of('[FEN "B:W21-32:B1-12"]\n1. 11-15').start == START
+
+
+@pytest.mark.parametrize("game_type", ["21", "21,B,8,8,N1,0", " 21 "])
+def test_game_type_of_american_checkers_is_read(game_type: str) -> None:
+    assert game_of(f'[GameType "{game_type}"]\n1. 11-15').moves == ("11-15",)
+
+
+# -- broken games ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("game", "line", "reason"),
+    [
+        ("1. 11-15 24-20\n2. 15-24 *", 3, "15-24 is not legal: Black can play 7-11, 8-11, "),
+        ("1. 11-15 22-18\n\n2. 15-19 *", 4, "15-19 is not legal: Black can play 15x22"),  # a capture is compulsory
+        ("1. 11-33 *", 2, "11-33 is not legal: Black can play 9-13, "),
+        ("1. 11-15\nc3-d4 *", 3, "expected a move such as 11-15 or 15x22, not 'c3-d4'"),
+        ("1. 11-15 24-20\nWhite resigns\n1-0", 3, "expected a move such as 11-15 or 15x22, not 'White'"),
+        ("1. 11-155 *", 2, "expected a move such as 11-15 or 15x22, not '11-155'"),
+        ("1. 11-15\n{never closed 24-20\n2. 8-11 1-0", 3, "there is no } after this {"),
+        ("1. 11-15\n(never closed 24-20\n2. 8-11 1-0", 3, "there is no ) after this ("),
+        ("1. 11-15\n24-20) 2. 8-11 1-0", 3, "there is no ( before this )"),
+        ('[White "A" 1. 11-15 *', 2, """expected a header such as [Event "match"], not '[White "A" 1. 11-15 *'"""),
+        ('[SetUp "1"]\n1. 11-15 *', 1, "SetUp is 1, so there must be a header FEN with the position"),
+        ('[FEN "B:W40:B1"]\n1. 1-5 *', 1, "expected squares from 1 to 32"),
+        ('[GameType "20"]\n1. 32-28 *', 1, "GameType is '20'; only 21, American checkers, can be read"),
+        ('[FEN "B:WK1:B"]\n1. 11-15 *', 3, "11-15 is not legal: Black can play no move"),
+    ],
+)
+def test_broken_game_is_reported_with_its_line_and_the_others_are_kept(game: str, line: int, reason: str) -> None:
+    text = f'[Event "first"]\n1. 11-15 24-20 1-0\n\n[Event "broken"]\n{game}\n\n[Event "last"]\n1. 11-16 0-1\n'
+    first, wrong, last = read(text)
+    assert isinstance(wrong, BrokenGame)
+    assert (wrong.line - 3, wrong.headers["Event"]) == (line, "broken")
+    assert wrong.reason.startswith(reason)
+    assert isinstance(first, Game)
+    assert isinstance(last, Game)
+    assert (first.headers["Event"], last.headers["Event"]) == ("first", "last")
+
+
+def test_broken_game_without_headers_ends_at_its_result() -> None:
+    wrong, game = read("11-15 8-8\n9-14 1-0\n11-16 *")
+    assert isinstance(wrong, BrokenGame)
+    assert wrong.line == 1
+    assert isinstance(game, Game)
+    assert game.moves == ("11-16",)
+
+
+# -- the writer --------------------------------------------------------------------------------------------------------
+
+
+def random_record(rng: np.random.Generator, start: str) -> Game:
+    """A game of random moves; one of three is cut off, possibly in a capture."""
+    board = Board.of(position(WCDF, start))
+    actions: list[int] = []
+    while (paths := board.legal_paths()) and len(actions) < 60:
+        actions += board.play(paths[rng.integers(len(paths))])
+    if rng.random() < 1 / 3:
+        actions = actions[: rng.integers(len(actions) + 1)]
+    headers = {"Event": f"game {rng.integers(100)}", "Black": 'the "quick" one', "Note": "{11-15} [x] 1-0; (é)"}
+    result = ("1-0", "0-1", "1/2-1/2", "*", None)[rng.integers(5)]
+    return record(actions, start=start, result=result, headers=headers)
+
+
+def test_written_games_are_read_as_they_were() -> None:
+    rng = np.random.default_rng(0)
+    starts = [START] * 20 + [WCDF.to_string(WCDF.from_string(text)) for text in (*crowds(rng, 15), *hunts(rng, 25))]
+    games = [random_record(rng, start) for start in (*starts, "B:W9,10,17,32:BK15:J15")]
+    text = "".join(map(write, games))
+    assert list(read(text)) == games
+    assert sum(len(game.actions) > len(game.moves) for game in games) >= 20
+    for line, following in itertools.pairwise(text.splitlines()):
+        assert line.startswith("[") or len(line) <= 79
+        assert not following.startswith('[Event "') or line == ""
+
+
+def test_written_game_is_what_people_write() -> None:
+    actions = game_of("11-15 24-20 8-11 28-24 9-13 22-18 15x22 25x18").actions
+    assert write(record(actions, headers={"Event": "a match"})) == textwrap.dedent(
+        """\
+        [Event "a match"]
+        [Result "*"]
+        1. 11-15 24-20 2. 8-11 28-24 3. 9-13 22-18 4. 15x22 25x18 *
+
+        """
+    )
+    from_white = game_of('[FEN "W:W26,32:B6,14,22,25"]\n26x1 25-29 32-27 *')
+    assert write(from_white).splitlines()[1:] == [
+        '[SetUp "1"]',
+        '[FEN "W:W26,32:B6,14,22,25"]',
+        "1... 26x17x10x1 2. 25-29 32-27 *",
+        "",
+    ]
+
+
+def test_result_is_that_of_the_last_position_unless_it_is_given() -> None:
+    actions = Board.of(position(WCDF, "B:W18:B14,1")).play((14, 23))
+    assert record(actions, start="B:W18:B14,1").result == "1-0"
+    assert record([], start="B:W18:B").result == "0-1"
+    assert record([]).result == "*"
+    assert record(actions, start="B:W18:B14,1", result="1/2-1/2").result == "1/2-1/2"
+
+
+def test_record_refuses_what_is_no_game() -> None:
+    with pytest.raises(ValueError, match=r"action 3 is illegal here, where 9-13, .* can be played"):
+        record([3])
+    with pytest.raises(ValueError, match=r"result must be one of 1-0, 0-1, 1/2-1/2, \*, not 'won'"):
+        record([], result="won")
+    for name, value in (("Two words", "x"), ("Event", "two\nlines"), ("Event", 'end"] ')):
+        with pytest.raises(ValueError, match="a header must be a word and one line"):
+            write(record([], headers={name: value}))

@@ -1,0 +1,156 @@
+"""Writes files of labelled positions, from which `train.imitation` learns.
+
+    python -m train.data games.zip --output pairs.npz
+    python -m train.data games.pdn more.pdn --external others.pdn --output pairs.npz
+    python -m train.data --label "solver(33.npz)" --env "dots_and_boxes(rows=2, cols=2)" --output table.npz
+
+The first two commands read recorded games of checkers from .pdn files, or from .zip files that have some. Every game is
+in one split, train, validation or test, by a hash of its moves. Games of --external that are not among the others are
+the split external. The last command plays games, and an agent labels their positions with its probabilities and values.
+A broken game is reported with its file, its line and the reason, and left out.
+
+The last line on standard output is JSON: the games that were read, those that were left out and why, and the games and
+positions of every split, with the number of positions that are not in the training set.
+"""
+
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+from tqdm import tqdm
+
+import jaxgames
+from jaxgames import Env
+from jaxgames.games.checkers import Checkers
+from train import agents, game_files, labels
+from train.driver.commands import MAX_SEED, print_result
+from train.game_files import EXTERNAL, Collection
+from train.positions import Positions, keys
+
+MAX_POSITIONS = 10_000_000
+SHOWN_REFUSALS = 20  # in the JSON; standard error has all
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    games: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
+    """Files with recorded games of checkers: .pdn, or .zip with .pdn files in it."""
+    output: Path
+    """The file for the positions, such as pairs.npz. It is replaced if it exists."""
+    external: tuple[Path, ...] = ()
+    """More such files. Their games are a test set from elsewhere, without those that are in the first files."""
+    env: str = "checkers"
+    """The game, as `jaxgames.make` takes it. Recorded games are always of checkers."""
+    train: int = 85
+    """The share of the recorded games in the training set, in percent. With --label, that of the positions."""
+    validation: int = 10
+    """That of the validation set. All others are the test set."""
+    label: str | None = None
+    """An agent, such as "solver(33.npz)" or a run: it labels the positions of games that are played for this."""
+    positions: int = 20_000
+    """With --label, the number of different positions; fewer if the games have no more."""
+    play: str = "random"
+    """With --label, the agent that plays the games."""
+    seed: int = 0
+    """With --label, the seed of the games."""
+
+    def check(self) -> Env[Any]:
+        """Returns the game. Raises ValueError for arguments that do not fit together."""
+        if not 0 < self.train <= self.train + self.validation <= 100 or self.validation < 0:
+            shares = f"{self.train} and {self.validation}"
+            raise ValueError(f"train must be above 0 and validation 0 or more, together at most 100, not {shares}")
+        if bool(self.games) == (self.label is not None):
+            raise ValueError("expected either files of games, or --label AGENT")
+        if self.external and not self.games:
+            raise ValueError("--external needs games that are not external: write them before it")
+        if not 0 <= self.seed <= MAX_SEED:
+            raise ValueError(f"seed must be from 0 to {MAX_SEED}, not {self.seed}")
+        if not 1 <= self.positions <= MAX_POSITIONS:
+            raise ValueError(f"positions must be from 1 to {MAX_POSITIONS}, not {self.positions}")
+        env = jaxgames.make(self.env)
+        if self.games and not isinstance(env, Checkers):
+            raise ValueError(f"files of games are of checkers, not of {env}")
+        return env
+
+
+def main() -> None:
+    """The command `python -m train.data`."""
+    description = "Write a file of labelled positions, from recorded games or by an agent."
+    arguments = tyro.cli(Arguments, prog="python -m train.data", description=description)
+    print_result("train.data", lambda: data(arguments))
+
+
+def data(arguments: Arguments) -> dict[str, Any]:
+    """Writes the file; returns the result that the command prints."""
+    env = arguments.check()
+    if isinstance(env, Checkers) and arguments.games:
+        positions, result = recorded_positions(arguments, env)
+    else:
+        positions, result = labelled_positions(arguments, env)
+    positions.save(arguments.output)
+    return {"env": str(env), "output": str(arguments.output), **result, "splits": counts(positions)}
+
+
+def recorded_positions(arguments: Arguments, env: Checkers) -> tuple[Positions, dict[str, Any]]:
+    """Returns the positions of the recorded games, and what was read and left out for the result."""
+    with tqdm(desc="reading", unit=" games", disable=None) as bar:
+        own = game_files.read_collection(arguments.games, on_read=bar.update)
+        others = game_files.read_collection(
+            arguments.external, known=(game for _, game in own.games), first_number=own.read, on_read=bar.update
+        )
+    for refusal in (*own.refused, *others.refused):
+        print(f"{refusal.file}:{refusal.line}: {refusal.reason}", file=sys.stderr)
+    games = [*own.games, *others.games]
+    if not games:
+        raise ValueError(f"no game was left: {own.read + others.read} were read, see the reasons above")
+    splits = [game_files.split_of(game, arguments.train, arguments.validation) for _, game in own.games]
+    with tqdm(total=len(games), desc="replaying", unit=" games", disable=None) as bar:
+        positions = game_files.labelled(env, games, [*splits, *[EXTERNAL] * len(others.games)], bar.update)
+    return positions, {"games": summary(own), "external": summary(others)}
+
+
+def labelled_positions(arguments: Arguments, env: Env[Any]) -> tuple[Positions, dict[str, Any]]:
+    """Returns positions that an agent labels, and the agents for the result."""
+    agent, player = (agents.make(text, env) for text in (arguments.label or "", arguments.play))
+    with tqdm(total=arguments.positions, desc="playing", unit=" positions", disable=None) as bar:
+        positions = labels.played_positions(env, player, arguments.positions, arguments.seed, bar.update)
+    with tqdm(total=len(positions), desc="labelling", unit=" positions", disable=None) as bar:
+        positions = labels.labelled(positions, agent, arguments.train, bar.update)
+    return positions, {"label": arguments.label, "play": arguments.play}
+
+
+def summary(collection: Collection) -> dict[str, Any]:
+    """Returns the numbers of games of a collection, by what became of them."""
+    shown = [refusal._asdict() for refusal in collection.refused[:SHOWN_REFUSALS]]
+    return {
+        "read": collection.read,
+        "kept": len(collection.games),
+        "duplicates": collection.duplicates,
+        "without_moves": collection.without_moves,
+        "refused": len(collection.refused),
+        "refusals": shown,
+        "results": dict(Counter(game.result for _, game in collection.games)),
+    }
+
+
+def counts(positions: Positions) -> dict[str, dict[str, int]]:
+    """Returns by split the numbers of games and positions, and of positions that are not in the training set."""
+    found = keys(positions)
+    learned = np.unique(found[positions.split == 0])
+    result: dict[str, dict[str, int]] = {}
+    for number, name in enumerate(positions.splits):
+        rows = positions.split == number
+        result[name] = {
+            "games": len(np.unique(positions.game[rows & (positions.game >= 0)])),
+            "positions": int(rows.sum()),
+            "unseen": int((~np.isin(found[rows], learned)).sum()),
+        }
+    return result
+
+
+if __name__ == "__main__":
+    main()
