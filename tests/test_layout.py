@@ -50,6 +50,7 @@ FLOORS = {
         (
             "adapters",
             "boxes_search",
+            "checkers_search",
             "convolutions",
             "footprint",
             "networks",

@@ -90,12 +90,25 @@ class CheckersPlayer:
     """Chooses actions on one board at a time. Its arrays are work space: a move does not depend on earlier ones."""
 
     def __init__(
-        self, env: Checkers, depth: int, milliseconds: int | None, evaluation: str, table_size: int = TABLE_SIZE
+        self,
+        env: Checkers,
+        depth: int,
+        milliseconds: int | None,
+        evaluation: str,
+        table_size: int = TABLE_SIZE,
+        compiled: bool | None = None,
     ) -> None:
-        """Compiles all functions, so that no move waits for that; see `make_player` for the arguments."""
+        """Compiles all functions, so that no move waits for that; see `make_player` for the other arguments.
+
+        Args:
+          table_size: entries of the transposition table, a power of two; 0 for none.
+          compiled: whether functions are compiled; None: where numba is installed.
+        """
+        compiled = HAS_NUMBA if compiled is None else compiled
         self.depth, self.milliseconds = depth, milliseconds
-        self._function = function_for(HAS_NUMBA)
-        self._search: Search = make_search(WEIGHTS[evaluation], table_size, HAS_NUMBA)
+        self.nodes = 0  # that the last search visited
+        self._function = function_for(compiled)
+        self._search: Search = make_search(WEIGHTS[evaluation], table_size, compiled)
         counts = self._search.counts
         counts[searching.QUIET_LIMIT] = QUIET_LIMIT[env.draw_rule]
         counts[MEN_PROGRESS] = int(env.draw_rule == "wcdf")
@@ -158,6 +171,7 @@ class CheckersPlayer:
 
     def _start(self, position: Position, plies_left: int) -> list[int]:
         """Prepares the search of a position; returns its legal actions in ascending order."""
+        self.nodes = 0
         self._search.counts[PLIES_LEFT] = plies_left
         self._function(start_move)(self._search)
         moves = self._search.moves
@@ -195,6 +209,7 @@ class CheckersPlayer:
         counts = self._search.counts
         counts[NODES], counts[MAX_NODES] = 0, max_nodes
         value = self._function(value_of)(self._search, *position, 1, depth, alpha, beta, 0)
+        self.nodes += int(counts[NODES])
         if counts[NODES] > max_nodes:
             raise OutOfTimeError
         return int(value), int(counts[NODES])
