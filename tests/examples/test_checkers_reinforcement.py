@@ -7,8 +7,8 @@ import jax
 import numpy as np
 import pytest
 
-from examples.papers import checkers_reinforcement as example
-from examples.papers.checkers_reinforcement import Arguments, Bench, Cell, agent_text, learner_of, tables
+from examples import checkers_reinforcement as example
+from examples.checkers_reinforcement import Arguments, Bench, Cell, agent_text, learner_of, tables
 from jaxgames import arena, make
 from tests.helpers.commands import last_json, run_command
 from train import agents

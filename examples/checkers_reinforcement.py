@@ -1,6 +1,6 @@
 """From imitation to reinforcement: trains PPO and AlphaZero from a policy of people's moves, and prints three tables.
 
-    python -m examples.papers.checkers_reinforcement runs/imitation --data pairs.npz --output runs/reinforcement
+    python -m examples.checkers_reinforcement runs/imitation --data pairs.npz --output runs/reinforcement
 
 PPO and AlphaZero start from the parameters of the run (`train.ppo --preset from_imitation`, `train.alphazero
 --init-from`). Two further runs start from random parameters, with the same network and the same number of steps.
@@ -91,8 +91,8 @@ class Cell(NamedTuple):
 
 
 def main() -> None:
-    """The command `python -m examples.papers.checkers_reinforcement`."""
-    program = "examples.papers.checkers_reinforcement"
+    """The command `python -m examples.checkers_reinforcement`."""
+    program = "examples.checkers_reinforcement"
     arguments = tyro.cli(Arguments, prog=f"python -m {program}", description=__doc__)
     print_result(program, lambda: {"cells": measure(arguments)})
 
