@@ -28,8 +28,8 @@ RECIPES: dict[str, dict[str, Any]] = {
     "minichess": GRID | {"total_steps": 2_500_000, "learning_rate": 1e-3, "gae_lambda": 0.95, "gamma": 0.995},
 }
 
-# Settings of studies, by the names that `--preset` takes. Settings that a study does not state are the defaults of
-# `train.ppo.Config`.
+# Settings of studies and of further training, by the names that `--preset` takes. Settings that a study does not state
+# are the defaults of `train.ppo.Config`.
 PRESETS: dict[str, dict[str, Any]] = {
     "alpha_mini": {  # Sun and Tan 2021, section 4.1, with the best gamma and lambda of their Table 1
         "env": "minichess(rules=king_capture, reward=material)",
@@ -46,6 +46,23 @@ PRESETS: dict[str, dict[str, Any]] = {
         "temperature": 0.0,
         "opponents": ("random",),
         "learn_seats": (0,),
+    },
+    # From a policy of `train.imitation`, which --init-from names: small steps, near that policy at first.
+    "from_imitation": GRID
+    | {
+        "env": "checkers",
+        "network": "diagonal_mlp",  # that of the recipe of `train.imitation`, without dropout
+        "hidden_sizes": (),
+        "channels": (),
+        "total_steps": 3_000_000,
+        "learning_rate": 1e-4,
+        "clip_coef": 0.1,
+        "ent_coef": 0.003,
+        "gamma": 0.995,
+        "gae_lambda": 0.95,
+        "critic_warmup": 8,
+        "kl_coef": 0.1,
+        "final_kl_coef": 0.01,
     },
 }
 

@@ -5,8 +5,8 @@
     games = arena.play(env, agents, agent_of_seat, key)
     arena.results(env, games, agent_of_seat)                            # of agents[0]: win_rate, win_rate_interval, ...
 
-`play` runs on the host and can show its progress. Agents on the device play all boards at once; with an agent on the
-host the games are played one by one.
+`play` runs on the host and can show its progress. Agents on the device play all boards at once, and agents on the host
+one game after the other. With agents on both, 32 games are in progress at the same time.
 
 `start`, `advance`, `advance_until_over`, `record`, `evaluate` and `summary` are pure functions that can be traced. A
 training loop can call `evaluate` inside its own program.
@@ -20,8 +20,10 @@ from jaxgames.arena.games import advance as advance
 from jaxgames.arena.games import advance_until_over as advance_until_over
 from jaxgames.arena.games import record as record
 from jaxgames.arena.games import start as start
+from jaxgames.arena.opening_lists import load_openings as load_openings
 from jaxgames.arena.openings import MAX_PLIES as MAX_PLIES
 from jaxgames.arena.openings import Openings as Openings
+from jaxgames.arena.openings import openings_of_moves as openings_of_moves
 from jaxgames.arena.openings import random_openings as random_openings
 from jaxgames.arena.playing import Recorded as Recorded
 from jaxgames.arena.playing import play as play
