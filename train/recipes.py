@@ -132,9 +132,28 @@ ALPHAZERO_PRESETS: dict[str, dict[str, Any]] = {
 # -- train.imitation -----------------------------------------------------------------------------------------------
 
 IMITATION: dict[str, dict[str, Any]] = {
-    "checkers": {"network": "residual_mlp(blocks=2)", "hidden_sizes": (512,), "total_steps": 10_000_000},
+    "checkers": {
+        "network": "diagonal_mlp(dropout=0.3)",
+        "total_steps": 10_000_000,
+        "weight_decay": 0.05,
+        "value_coef": 0.25,
+        "legal_coef": 0.5,
+    },
 }
-IMITATION_PRESETS: dict[str, dict[str, Any]] = {}
+IMITATION_PRESETS: dict[str, dict[str, Any]] = {
+    "larson": {  # of the code; there the learning rate falls after epochs that bring nothing
+        "env": "checkers",
+        "network": "larson",
+        "total_steps": 19_200_000,
+        "batch_size": 128,
+        "schedule": "constant",
+        "weight_decay": 0.0,
+        "l2_coef": 5e-8,  # 1e-7 times half of the squared weights
+        "max_grad_norm": 1e6,  # gradients are not clipped
+        "value_coef": 0.0,  # the study has no value
+        "legal_coef": 1.0,  # the loss is over all actions
+    },
+}
 
 # -- the demo ------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jaxgames import Env
 from jaxgames._checks import ParameterError
 from train.models.convolution import Convolution, Padding
-from train.models.layers import DenseHeads, Network, check_grid, check_single, check_sizes, orthogonal
+from train.models.layers import DenseHeads, Network, check_dropout, check_grid, check_single, check_sizes, orthogonal
 
 PADDINGS: tuple[Padding, ...] = ("SAME", "SAME", "VALID", "VALID")  # of the four convolutions
 
@@ -68,9 +68,7 @@ def alpha_mini(
         raise ParameterError(
             f"alpha_mini needs a board of at least 5 x 5, and observations of {env} are {height} x {width}: use conv"
         )
-    if isinstance(dropout, str) or not 0 <= dropout < 1:
-        raise ParameterError(f"dropout must be at least 0 and less than 1, not {dropout!r}")
     encoder = AlphaMiniEncoder(
-        check_single("channels", channels), check_sizes("hidden_sizes", hidden_sizes), float(dropout)
+        check_single("channels", channels), check_sizes("hidden_sizes", hidden_sizes), check_dropout(dropout)
     )
     return Network(encoder, DenseHeads(env.num_actions), training_mode=("encoder",))

@@ -93,6 +93,13 @@ def check_single(name: str, number: object) -> int:
     return number
 
 
+def check_dropout(dropout: object) -> float:
+    """Returns the probability that a unit is dropped. Raises ParameterError unless it is at least 0 and less than 1."""
+    if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout < 1:
+        raise ParameterError(f"dropout must be at least 0 and less than 1, not {dropout!r}")
+    return float(dropout)
+
+
 def check_grid(network: str, env: Env[Any]) -> tuple[int, int, int]:
     """Returns the observation's height, width and planes. Raises ParameterError if observations are not grids."""
     if len(env.observation_shape) != 3:

@@ -6,6 +6,9 @@
     resnet        residual blocks, a policy head on the cells of the board, a tanh value
     alpha_mini    convolutions and dense layers with batch norm and dropout
     graph         messages between the edges and boxes of dots_and_boxes; its parameters fit every board
+    diagonal_mlp  layers along the diagonals of checkers, then residual dense layers, a policy on the squares
+    larson        convolutions of four sizes and highway layers, for checkers
+    larson_text   the same study's network for checkers as its text has it
 
 A text names a network as a text names a game: with parameters in brackets, or as `module:name(...)` for a network of
 your own. That module calls `register` when it is imported.
@@ -24,7 +27,9 @@ from jaxgames._checks import check_choice
 from jaxgames._names import Registry
 from train.models.alpha_mini import alpha_mini
 from train.models.convolution import Convolution
+from train.models.diagonal_mlp import diagonal_mlp
 from train.models.graph import graph
+from train.models.larson import larson, larson_text
 from train.models.layers import ACTIVATIONS, DenseHeads, Network, check_grid, check_sizes, orthogonal
 from train.models.residual_mlp import residual_mlp
 from train.models.resnet import resnet
@@ -102,6 +107,9 @@ _networks: Registry[Network] = Registry(
         "resnet": resnet,
         "alpha_mini": alpha_mini,
         "graph": graph,
+        "diagonal_mlp": diagonal_mlp,
+        "larson": larson,
+        "larson_text": larson_text,
     },
     examples="'mlp', 'resnet(blocks=4, channels=64)' or 'mypackage.mymodule:mynetwork(width=64)'",
     register="train.models.networks.register",

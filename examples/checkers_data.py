@@ -1,7 +1,7 @@
 """Facts about labelled positions of checkers: what `train.data` made of a collection of games.
 
     python -m train.data games.zip --external others.pdn --output pairs.npz
-    python -m examples.papers.checkers_data pairs.npz
+    python -m examples.checkers_data pairs.npz
 
 The first table has a row per split. The second has the share of the positions that the training set has too, by the
 number of the submove in its game. docs/papers/checkers_imitation.md has the results. The last line on standard output
@@ -30,10 +30,10 @@ class Arguments:
 
 
 def main() -> None:
-    """The command `python -m examples.papers.checkers_data`."""
+    """The command `python -m examples.checkers_data`."""
     description = "Count what a file of labelled positions of checkers has."
-    arguments = tyro.cli(Arguments, prog="python -m examples.papers.checkers_data", description=description)
-    print_result("examples.papers.checkers_data", lambda: show(facts(positions.load(arguments.data))))
+    arguments = tyro.cli(Arguments, prog="python -m examples.checkers_data", description=description)
+    print_result("examples.checkers_data", lambda: show(facts(positions.load(arguments.data))))
 
 
 def facts(found: Positions) -> dict[str, Any]:
