@@ -20,6 +20,7 @@ from train.settings import (
 )
 
 Schedule = Literal["cosine", "linear", "constant"]
+MIN_MINIBATCHES = 200  # of an iteration by default, so that evaluations and checkpoints take a small part of the time
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ class Config:
     batch_size: int = 512
     """Positions of a minibatch; each is one gradient step."""
     num_minibatches: int | None = None
-    """Minibatches per iteration. None: those of an epoch, one pass over the positions; the last, partial one is left
-    out."""
+    """Minibatches per iteration. None: those of an epoch, one pass over the positions. If they are fewer than 200,
+    those of as many epochs as have 200."""
     learning_rate: float = 1e-3
     """Learning rate of Adam at the start."""
     schedule: Schedule = "cosine"
@@ -101,8 +102,8 @@ class Config:
         found = load_positions(self)
         object.__setattr__(self, "data_fingerprint", positions.fingerprint(path))
         if self.num_minibatches is None:
-            size = len(found.of(self.train_split))
-            object.__setattr__(self, "num_minibatches", max(1, size // self.batch_size))
+            of_epoch = len(found.of(self.train_split)) // self.batch_size
+            object.__setattr__(self, "num_minibatches", of_epoch * -(-MIN_MINIBATCHES // of_epoch))
 
     @property
     def steps_per_iteration(self) -> int:
