@@ -130,7 +130,7 @@ ALPHAZERO_PRESETS: dict[str, dict[str, Any]] = {
         "ema": 0.0,
         "network": "resnet",
     },
-    # From a policy of `train.imitation`, which --init-from names. PUCT stays nearer to a trained policy than Gumbel: its
+    # From a policy of `train.imitation`, which --init-from names. PUCT stays nearer to a trained policy than Gumbel. Its
     # visits follow the policy where the values hardly differ.
     "from_imitation": ALPHAZERO_GRID
     | CHECKERS_NETWORK
