@@ -14,7 +14,6 @@ commands may write to one file. The last line on standard output is JSON: the ce
 
 import functools
 import json
-import os
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -30,6 +29,7 @@ from matplotlib.lines import Line2D
 from tqdm import tqdm
 
 import jaxgames
+from examples.cells import store, stored
 from jaxgames import Env, arena
 from train import agents, plot
 from train.driver.commands import GameArguments, print_result, text_of_rate
@@ -99,14 +99,14 @@ def board_sizes(arguments: Arguments) -> list[dict[str, Any]]:
     ]
     with tqdm(total=len(cells) * arguments.games, unit=" games", disable=None) as bar:
         for cell in cells:
-            if cell in stored(arguments.output):  # read for every cell: another command may have added it
+            if cell in stored(arguments.output, Cell):  # read for every cell: another command may have added it
                 bar.update(cell.games)
                 continue
             bar.set_description(f"{cell.board}: {cell.agent} - {cell.opponent}")
             result = play(cell, envs[cell.board], settings, bar)
             log(f"{cell.board}: {cell.agent} - {cell.opponent}: {json.dumps(result)}")
             store(arguments.output, cell, result)
-    found = stored(arguments.output)
+    found = stored(arguments.output, Cell)
     rows = [cell._asdict() | found[cell] for cell in cells]
     print(table(rows, arguments.boards))
     for path in plot.save(draw(rows, arguments.boards), picture):
@@ -181,32 +181,6 @@ def play(cell: Cell, env: Env[Any], settings: GameArguments, bar: "tqdm[Any]") -
     different = len(np.unique(np.sort(openings.actions, axis=1), axis=0))
     seconds = round(time.perf_counter() - began, 1)
     return trained | {name: found[name] for name in MEASURED} | {"openings": different, "seconds": seconds}
-
-
-def stored(path: Path) -> dict[Cell, dict[str, Any]]:
-    """Returns the cells of a file with their results. A last line that is not finished is left out.
-
-    Raises ValueError for a line that is no cell.
-    """
-    found: dict[Cell, dict[str, Any]] = {}
-    for number, line in enumerate(path.read_text().split("\n")[:-1] if path.exists() else (), start=1):
-        try:
-            row = json.loads(line)
-            found[Cell(*(row.pop(name) for name in Cell._fields))] = row
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path}, line {number} is no cell: remove the line or the file") from error
-    return found
-
-
-def store(path: Path, cell: Cell, result: Mapping[str, Any]) -> None:
-    """Adds a cell with its results to a file, in the place of a last line that is not finished."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = path.read_bytes() if path.exists() else b""
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        os.truncate(path, whole)
-    with path.open("a") as file:
-        file.write(json.dumps(cell._asdict() | dict(result)) + "\n")
 
 
 # -- the table and the picture -------------------------------------------------------------------------------------

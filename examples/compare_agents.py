@@ -4,7 +4,7 @@
     python -m examples.compare_agents --envs checkers --agents first "greedy(epsilon=0.1)" --runs runs
 
 The agent has one seat, and the opponent has all others. Each finished cell of the table (a game, an agent, an opponent)
-is stored in `cells.json` of the output folder. So a command that was stopped resumes, and loses one cell at most. The
+is a line of `cells.jsonl` in the output folder. So a command that was stopped resumes, and loses one cell at most. The
 last line on standard output is JSON: the cells.
 
 Without a random agent, two agents could play the same game again and again. Then each game begins with random plies,
@@ -13,7 +13,6 @@ alternate.
 """
 
 import functools
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ import tyro
 from tqdm import tqdm
 
 import jaxgames
+from examples.cells import store, stored
 from jaxgames import Env, arena
 from jaxgames.agents import Agent
 from jaxgames.arena import Seating
@@ -33,7 +33,6 @@ from train import agents
 from train.driver import loop
 from train.driver.commands import check_games, print_result, text_of_rate
 from train.driver.metrics import rounded
-from train.driver.run_folder import write_whole
 
 ENVS = (
     "chinese_checkers(size=2, num_players=2)",
@@ -96,16 +95,18 @@ def compare(arguments: Arguments) -> list[dict[str, Any]]:
     check_games(arguments.host_games, arguments.seed)
     games = [_Game(text, arguments) for text in arguments.envs]
     cells = [(game, cell) for game in games for cell in game.cells()]
-    stored = _read(arguments.output)
+    path = arguments.output / "cells.jsonl"
+    found = stored(path, Cell)
+    loop.log(f"{path}: {len(found)} cells are stored")
     with tqdm(total=sum(cell.games for _, cell in cells), unit=" games", disable=None) as bar:
         for game, cell in cells:
-            if cell in stored:
+            if cell in found:
                 bar.update(cell.games)
                 continue
             bar.set_description(f"{game.env.id}: {cell.agent} against {cell.opponent}")
-            stored[cell] = game.play(cell, bar)
-            _write(arguments.output, stored)
-    rows = [cell._asdict() | stored[cell] for _, cell in cells]
+            found[cell] = game.play(cell, bar)
+            store(path, cell, found[cell])
+    rows = [cell._asdict() | found[cell] for _, cell in cells]
     print(table(rows, arguments.opponents))
     return rows
 
@@ -185,23 +186,6 @@ def _runs(folder: Path | None, env: Env[Any]) -> list[str]:
 
 
 # -- results -------------------------------------------------------------------------------------------------------
-
-
-def _read(folder: Path) -> dict[Cell, dict[str, Any]]:
-    """Returns the cells that are stored in a folder, with their results."""
-    path = folder / "cells.json"
-    if not path.exists():
-        return {}
-    rows = json.loads(path.read_text())
-    loop.log(f"{path}: {len(rows)} cells are stored")
-    return {Cell(*(row.pop(name) for name in Cell._fields)): row for row in rows}
-
-
-def _write(folder: Path, cells: dict[Cell, dict[str, Any]]) -> None:
-    """Stores all cells. A process that is killed meanwhile leaves the old file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    rows = [cell._asdict() | result for cell, result in cells.items()]
-    write_whole(folder / "cells.json", json.dumps(rows, indent=1))
 
 
 def table(rows: list[dict[str, Any]], opponents: tuple[str, ...]) -> str:

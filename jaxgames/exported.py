@@ -34,7 +34,7 @@ from jaxgames.agents import Agent, with_epsilon
 from jaxgames.env import Env
 from jaxgames.mcts.config import check_number
 from jaxgames.mcts.policy_evaluate import PolicyEvaluate
-from jaxgames.policy_agent import PolicyAgent
+from jaxgames.policy_agent import PolicyAgent, temperature_of
 from jaxgames.wrappers import without_auto_reset
 
 Platform = Literal["cpu", "cuda", "rocm", "tpu"]
@@ -161,7 +161,7 @@ def make(
         ) from error
     except ValueError as error:
         raise ParameterError(str(error)) from error
-    temperature = policy.header.temperature if temperature is None else temperature
+    temperature = temperature_of(temperature, policy.header.temperature, top)
     agent = ExportedAgent(params, env, policy, float(temperature), top)
     return agent if epsilon is None else with_epsilon(env, agent, epsilon)
 

@@ -4,7 +4,8 @@ For the logits l of a position's legal actions, an action a of the `top` most pr
 
     exp(l(a) / temperature) / sum of exp(l(b) / temperature) over these actions b
 
-With temperature 0 it is the most probable action; of equally probable actions, the first one.
+With temperature 0 it is the most probable action; of equally probable actions, the first one. So a `top` without a
+temperature means temperature 1 where the default is 0 (`temperature_of`).
 """
 
 from dataclasses import dataclass, field
@@ -103,6 +104,16 @@ class PolicyAgent:
             return logits, mask
         best = jnp.where(mask, logits, MASKED_LOGIT).max(-1, keepdims=True)
         return (logits - best) / self.temperature, mask  # the best stays 0 at the lowest temperature
+
+
+def temperature_of(temperature: float | None, default: float, top: int | None) -> float:
+    """Returns the temperature of an agent: the given one, else the default.
+
+    With `top`, an agent draws among several actions. So 1 takes the place of a default of 0, which never draws.
+    """
+    if temperature is not None:
+        return temperature
+    return 1.0 if top is not None and default == 0 else default
 
 
 def seat_values(env: Env[Any], policy: Policy, params: Any, states: Any) -> jax.Array:

@@ -154,7 +154,7 @@ def test_every_game_has_all_files_of_its_row_in_contributing() -> None:
 
 
 GEOMETRY = {"chinese_checkers_board", "chinese_checkers_diamond_board", "minichess_board"} | {
-    *("checkers_pdn", "checkers_replay", "checkers_whole_moves"),  # of jaxgames/games/
+    *("checkers_ballots", "checkers_pdn", "checkers_replay", "checkers_whole_moves"),  # of jaxgames/games/
     *("boards", "animation", "drawing", "moves", "pegs", "picture", "theme"),  # of jaxgames/render/
     *("demo_game", "ppo_breakdown", "step_by_cells", "throughput_by_batch"),  # of docs/pictures/
     *("boxes_search", "checkers_judged", "chinese_checkers_diamond_moves", "search_by_simulations"),
@@ -237,7 +237,9 @@ def test_training_page_lists_exactly_the_metrics_of_a_run() -> None:
 
     of_iterations = metrics_of()
     with_opponents = metrics_of(opponents=("random",)).keys() - of_iterations
+    with_divergence = metrics_of(init_from="runs/imitation", kl_coef=0.1).keys() - of_iterations
     expected = metrics_by_row(of_iterations) | dict.fromkeys(with_opponents, "runs with opponents")
+    expected |= dict.fromkeys(with_divergence, "runs with kl_coef")
     rows = table(PPO_PAGE, "metric", "in", "definition")
     assert {row[0].strip("`"): row[1] for row in rows} == expected
 

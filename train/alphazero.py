@@ -25,6 +25,7 @@ import jaxgames
 from jaxgames.agents import Agent, with_epsilon
 from jaxgames.mcts.config import Policy as SearchPolicy
 from jaxgames.mcts.config import Seats
+from jaxgames.policy_agent import temperature_of
 from train import agents
 from train.alphazero_config import TRACED_SETTINGS, Config, config_for
 from train.alphazero_rollout import (
@@ -118,7 +119,8 @@ class AlphaZero:
 
         Args:
           params: from a train state.
-          temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings.
+          temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings. With `top`,
+            None is 1 where that is 0.
           epsilon: the probability of a uniformly random legal action instead.
           top: the number of most probable legal actions that are sampled from; None for all.
           simulations: of the search; 0 plays with the network alone, None is `evaluation_simulations` of the settings.
@@ -126,7 +128,7 @@ class AlphaZero:
           seats: how seats choose in its tree; None is that of the settings.
         """
         c = self.config
-        temperature = c.temperature if temperature is None else temperature
+        temperature = temperature_of(temperature, c.temperature, top)
         simulations = c.evaluation_simulations if simulations is None else simulations
         if simulations == 0:
             agent = NetworkAgent(params, self.env, self.policy, temperature, top)

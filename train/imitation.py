@@ -24,7 +24,7 @@ import jaxgames
 from jaxgames.agents import Agent, with_epsilon
 from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import Policy as SearchPolicy
-from jaxgames.policy_agent import reward_scale
+from jaxgames.policy_agent import reward_scale, temperature_of
 from jaxgames.sampling import MASKED_LOGIT
 from train import agents
 from train.driver import cli
@@ -96,7 +96,7 @@ class Imitation:
         Args:
           params: from a train state.
           temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings, or 0 with
-            simulations.
+            simulations. With `top`, None is 1 where that is 0.
           epsilon: the probability of a uniformly random legal action instead.
           top: the number of most probable legal actions that are sampled from; None for all.
           simulations: of a tree search on the network; None or 0 plays with the network alone.
@@ -104,9 +104,9 @@ class Imitation:
         """
         if simulations:
             settings = SearchConfig(simulations=simulations, policy=search or "gumbel")
-            agent = SearchAgent(params, self.env, self.policy, settings, temperature or 0.0, top)
+            agent = SearchAgent(params, self.env, self.policy, settings, temperature_of(temperature, 0.0, top), top)
         else:
-            temperature = self.config.temperature if temperature is None else temperature
+            temperature = temperature_of(temperature, self.config.temperature, top)
             agent = NetworkAgent(params, self.env, self.policy, temperature, top)
         return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
 

@@ -58,6 +58,9 @@ class Arguments:
     """Length of the list of random openings; 0: all games begin at the start. If not given, one for every two games."""
     opening_plies: int = 4
     """The largest number of random plies in an opening."""
+    opening_list: str | None = None
+    """Openings of a fixed list instead of random plies: a file with the moves of one opening per line, or ballots, the
+    three-move ballots of checkers. `openings` of them are drawn; with --openings 0, all are played in their order."""
     temperature: float | None = None
     """For runs without a temperature in brackets. 1 samples from the policy, 0 plays greedily. If not given, it is the
     run's own setting."""
@@ -70,9 +73,8 @@ class Arguments:
     def of_games(self) -> GameArguments:
         """Returns the settings that all commands have, checked. Raises ValueError for a number that they refuse."""
         openings = -(-self.games // GAMES_PER_OPENING) if self.openings is None else self.openings
-        found = GameArguments(
-            games=self.games, openings=openings, opening_plies=self.opening_plies, seed=self.seed, env=self.env
-        )
+        common = {name: getattr(self, name) for name in ("games", "opening_plies", "opening_list", "seed", "env")}
+        found = GameArguments(openings=openings, **common)
         found.check()
         return found
 
@@ -111,9 +113,13 @@ def ladder(arguments: Arguments) -> dict[str, Any]:
 
     stored: dict[str, Any] = {"env": str(env), "env_version": env.version, "games": settings.games}
     stored |= {"openings": settings.openings, "opening_plies": settings.opening_plies, "seed": settings.seed}
+    openings = settings.openings_in_turn(env, GAMES_PER_OPENING)
+    if settings.opening_list is not None and openings is not None:  # with the moves, because a file can change
+        checksum = zlib.crc32(np.asarray(openings.actions).tobytes())
+        stored |= {"opening_list": settings.opening_list, "opening_checksum": checksum}
     path = arguments.output or Path("runs") / f"ladder_{datetime.now():%Y-%m-%d_%H-%M-%S}"
     with LadderFolder.open(path, stored) as folder:
-        play_pairs(env, players, settings, folder)
+        play_pairs(env, players, settings, openings, folder)
         found = ratings(names, folder.pairs)
         result: dict[str, Any] = {**stored, "anchor": names[0], "agents": found.rows, "scores": found.scores}
         result["checkpoints"] = [falls(run, found) for run in runs]
@@ -147,7 +153,13 @@ def checkpoints_of(text: str, arguments: Arguments) -> Checkpoints:
 # -- games ---------------------------------------------------------------------------------------------------------
 
 
-def play_pairs(env: Env[Any], players: Mapping[str, Agent], settings: GameArguments, folder: LadderFolder) -> None:
+def play_pairs(
+    env: Env[Any],
+    players: Mapping[str, Agent],
+    settings: GameArguments,
+    openings: arena.Openings | None,
+    folder: LadderFolder,
+) -> None:
     """Plays the games of all pairs that the folder does not have, with one progress bar, and stores each pair.
 
     The games of a pair depend on the settings and on the texts of its two agents, but not on the other agents.
@@ -155,7 +167,6 @@ def play_pairs(env: Env[Any], players: Mapping[str, Agent], settings: GameArgume
     pairs = [tuple(sorted(pair)) for pair in itertools.combinations(players, 2)]
     missing = [pair for pair in pairs if pair not in folder.pairs]
     print(f"{folder.folder}: {len(missing)} of {len(pairs)} pairs are to be played", file=sys.stderr)
-    openings = settings.openings_in_turn(env, GAMES_PER_OPENING)
     done = (len(pairs) - len(missing)) * settings.games
     with tqdm(total=len(pairs) * settings.games, initial=done, unit=" games", disable=None) as bar:
         for first, second in missing:

@@ -25,18 +25,19 @@ import jaxgames
 from jaxgames.agents import Agent, with_epsilon
 from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import Policy as SearchPolicy
-from jaxgames.policy_agent import PolicyAgent
+from jaxgames.policy_agent import PolicyAgent, temperature_of
 from train import agents
 from train.driver import cli
+from train.models.critic import critic_only
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.models.search_agent import SearchAgent
 from train.opponents import Opponents, OpponentState
 from train.ops.episodes import EpisodeStats, Metrics, episode_metrics
-from train.ops.masked_categorical import log_prob_and_entropy
+from train.ops.masked_categorical import kl_divergence, log_prob_and_entropy
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ops.sharding import REPLICATED, SHARDED
 from train.ppo_config import FORMER_NAMES, TRACED_SETTINGS, Config, config_for
-from train.ppo_rollout import TrainState, Transition, collect, estimate_advantages
+from train.ppo_rollout import TrainState, Transition, collect, estimate_advantages, with_first_logits
 from train.ppo_rollout import bootstrap_values as bootstrap_values  # public here, as the other parts of an iteration
 from train.pretrained import load_params
 
@@ -77,7 +78,9 @@ class PPO:
     def partition_specs(self) -> Any:
         """Partition of each part of a train state over the devices."""
         opponents: Any = None if self.opponents is None else OpponentState(REPLICATED, SHARDED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
-        return TrainState(REPLICATED, REPLICATED, SHARDED, SHARDED, REPLICATED, REPLICATED, opponents)  # pyright: ignore[reportArgumentType]  # here, too
+        whole: Any = REPLICATED
+        first_params = None if self.config.kl_coef is None else whole
+        return TrainState(whole, whole, SHARDED, SHARDED, whole, whole, opponents, first_params)  # pyright: ignore[reportArgumentType]  # here, too
 
     def agent(
         self,
@@ -93,7 +96,7 @@ class PPO:
         Args:
           params: from a train state.
           temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings, or 0 with
-            simulations.
+            simulations. With `top`, None is 1 where that is 0.
           epsilon: the probability of a uniformly random legal action instead.
           top: the number of most probable legal actions that are sampled from; None for all.
           simulations: of a tree search on the network; None or 0 plays with the network alone.
@@ -103,9 +106,9 @@ class PPO:
             # `gamma` is per decision of a seat, and that of a search per turn: a round has a turn of every seat.
             gamma = self.config.gamma ** (1 / self.env.num_players)
             settings = SearchConfig(simulations=simulations, policy=search or "gumbel", gamma=gamma)
-            agent = SearchAgent(params, self.env, self.policy, settings, temperature or 0.0, top)
+            agent = SearchAgent(params, self.env, self.policy, settings, temperature_of(temperature, 0.0, top), top)
         else:
-            temperature = self.config.temperature if temperature is None else temperature
+            temperature = temperature_of(temperature, self.config.temperature, top)
             agent = PolicyAgent(params, self.env, self.policy, temperature, top)
         return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
 
@@ -126,6 +129,8 @@ class PPO:
         stats = EpisodeStats(jnp.zeros(num_envs, jnp.int32), jnp.zeros((num_envs, num_players), jnp.float32))
         opt_state = make_optimizer(self.config).init(split_statistics(params)[0])
         train_state = TrainState(params, opt_state, boards, stats, key, jnp.int32(0))
+        if self.config.kl_coef is not None:
+            train_state = train_state._replace(first_params=params)
         if self.opponents is None:
             return train_state
         snapshot = functools.partial(self.agent, params)
@@ -136,6 +141,8 @@ class PPO:
         if self.config.init_from is not None:
             params = load_params(self.config.init_from, train_state.params, self.config)
             train_state = train_state._replace(params=params)
+            if train_state.first_params is not None:
+                train_state = train_state._replace(first_params=jax.tree.map(jnp.copy, params))
         if self.opponents is None or train_state.opponents is None:
             return train_state
         snapshot = functools.partial(self.agent, train_state.params)
@@ -153,6 +160,7 @@ class PPO:
         with jax.named_scope("advantages"):
             advantages = estimate_advantages(config, env, policy, train_state.params, steps)
         metrics = episode_metrics(env, steps)
+        steps = with_first_logits(policy, train_state.first_params, steps)
         with jax.named_scope("update"):
             train_state, update_metrics = update(config, policy, train_state, steps, advantages)
         train_state = train_state._replace(iteration=train_state.iteration + 1)
@@ -173,6 +181,8 @@ def update(
     optimizer = make_optimizer(config)
     targets = advantages + steps.value
     steps = steps._replace(next_state=None, episode_stats=None)  # pyright: ignore[reportArgumentType]  # not used here
+    weight_of_kl = None if config.kl_coef is None else kl_weight(config, train_state.iteration)
+    learns_alone = critic_only(policy) if config.critic_warmup > 0 else None
     groups = num_groups(config.num_envs, config.minibatch_size)
     batch = group_boards((steps, advantages, targets), groups)
 
@@ -188,12 +198,17 @@ def update(
     def gradient_step(carry: tuple[Params, Any], minibatch: tuple[jax.Array, jax.Array | None]) -> Any:
         (params, opt_state), (rows, dropout_key) = carry, minibatch
         weights, statistics = split_statistics(params)
-        loss = functools.partial(ppo_loss, config, policy, statistics=statistics, dropout_key=dropout_key)
+        loss = functools.partial(
+            ppo_loss, config, policy, statistics=statistics, dropout_key=dropout_key, kl_weight=weight_of_kl
+        )
         steps, advantages, targets = take_rows(batch, rows)
         gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights, steps, advantages, targets)
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
         num_own = None if steps.is_learners is None else steps.is_learners.sum()
-        return (merge_statistics(optax.apply_updates(weights, updates), statistics), opt_state), (metrics, num_own)
+        after = merge_statistics(optax.apply_updates(weights, updates), statistics)
+        if learns_alone is not None:
+            after = in_warmup(train_state.iteration < config.critic_warmup, learns_alone, params, after)
+        return (after, opt_state), (metrics, num_own)
 
     key, subkey = jax.random.split(train_state.key)
     (params, opt_state), (metrics, num_own) = jax.lax.scan(
@@ -214,11 +229,13 @@ def ppo_loss(
     targets: jax.Array,
     statistics: Params | None = None,
     dropout_key: jax.Array | None = None,
+    kl_weight: jax.Array | None = None,
 ) -> tuple[jax.Array, tuple[Metrics, Params]]:
     """Returns the loss of a minibatch [B, ...]; then its metrics, and the network's statistics after it.
 
     The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy. All are means over the learner's steps.
-    `statistics` and `dropout_key` are for a network with a training mode, such as batch norm or dropout.
+    `statistics` and `dropout_key` are for a network with a training mode, such as batch norm or dropout. With
+    `kl_weight` (float32[]), the loss has kl_weight * the divergence of the policy from the one of `first_logits`, too.
     """
     own = steps.is_learners
     params = weights if statistics is None else merge_statistics(weights, statistics)
@@ -239,7 +256,24 @@ def ppo_loss(
         "approx_kl": mean_over(own, ratio - 1 - log_ratio),
         "clip_fraction": mean_over(own, jnp.abs(ratio - 1) > config.clip_coef),
     }
+    if kl_weight is not None and steps.first_logits is not None:
+        first_kl = mean_over(own, kl_divergence(logits, steps.first_logits, steps.mask))
+        loss += kl_weight * first_kl
+        metrics |= {"first_kl": first_kl, "kl_coef": kl_weight}
     return loss, (metrics, statistics)
+
+
+def kl_weight(config: Config, iteration: jax.Array) -> jax.Array:
+    """Returns float32[], the weight of the divergence in the iteration after `iteration` others (int32[])."""
+    first = jnp.float32(config.kl_coef)
+    last = first if config.final_kl_coef is None else jnp.float32(config.final_kl_coef)
+    done = jnp.minimum(iteration / max(config.num_iterations - 1, 1), 1.0)
+    return first + (last - first) * done
+
+
+def in_warmup(warmup: jax.Array, learns_alone: Params, before: Params, after: Params) -> Params:
+    """Returns the parameters after a gradient step, of which only the critic's own changed if `warmup` (bool[])."""
+    return jax.tree.map(lambda own, old, new: new if own else jnp.where(warmup, old, new), learns_alone, before, after)
 
 
 def zero_unless(chosen: jax.Array | None, x: jax.Array) -> jax.Array:

@@ -1,6 +1,6 @@
 """The settings of `train.ppo`, and their defaults for each game."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import jaxgames
@@ -8,6 +8,7 @@ from jaxgames._names import split_list
 from train.models.policy import Sharing
 from train.recipes import PRESETS, RECIPES
 from train.settings import (
+    ADDED,
     MAX_SEED,
     check_at_most,
     check_not_negative,
@@ -15,6 +16,9 @@ from train.settings import (
     check_widths,
     default_settings,
 )
+
+KL_COEFS = ("kl_coef", "final_kl_coef")
+EXAMPLES = {"init_from": "runs/imitation", "kl_coef": "0.1"}  # of settings that others need
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,12 @@ class Config:
     """Activation of the network's dense layers. None: the network's own default."""
     init_from: str | None = None
     """A run to take the first parameters from: its folder, or folder@iteration for an earlier checkpoint."""
+    critic_warmup: int = field(default=0, metadata=ADDED)
+    """With init_from: iterations at the start in which only the critic learns, and the policy does not change."""
+    kl_coef: float | None = field(default=None, metadata=ADDED)
+    """With init_from: weight of the KL divergence from the first policy, at the start. None: not computed."""
+    final_kl_coef: float | None = field(default=None, metadata=ADDED)
+    """With kl_coef: the weight at the end of the run; it changes linearly. None: it stays the same."""
     temperature: float = 1.0
     """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
     opponents: tuple[str, ...] = ()
@@ -77,6 +87,7 @@ class Config:
         for name in ("channels", "hidden_sizes", "learn_seats"):  # JSON stores them as lists
             object.__setattr__(self, name, tuple(getattr(self, name)))
         self._check_opponents(jaxgames.make(self.env).num_players)
+        self._check_pretrained()
         if self.sharing not in get_args(Sharing):
             raise ValueError(f"sharing must be one of {', '.join(get_args(Sharing))}, not {self.sharing!r}")
         check_widths(self, ("channels", "hidden_sizes"))
@@ -107,6 +118,13 @@ class Config:
                 f"not {' '.join(map(str, seats))}"
             )
 
+    def _check_pretrained(self) -> None:
+        check_not_negative(self, ("critic_warmup", *(name for name in KL_COEFS if getattr(self, name) is not None)))
+        for name, needed in (("critic_warmup", "init_from"), ("kl_coef", "init_from"), ("final_kl_coef", "kl_coef")):
+            if getattr(self, name) not in (0, None) and getattr(self, needed) is None:
+                flag = f"--{needed.replace('_', '-')} {EXAMPLES[needed]}"
+                raise ValueError(f"{name} needs {needed}: add {flag}, or leave {name} out")
+
     @property
     def steps_per_iteration(self) -> int:
         return self.num_envs * self.rollout_length
@@ -128,6 +146,8 @@ TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles 
     "vf_coef",
     "ent_coef",
     "max_grad_norm",
+    "kl_coef",
+    "final_kl_coef",
     "opponent_epsilon",
 )
 

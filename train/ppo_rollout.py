@@ -32,6 +32,7 @@ class TrainState(NamedTuple):
     key: jax.Array
     iteration: jax.Array  # int32[]
     opponents: OpponentState | None = None
+    first_params: Params | None = None  # of the policy that `kl_coef` holds the learner near; None without `kl_coef`
 
 
 class Transition(NamedTuple):
@@ -49,6 +50,7 @@ class Transition(NamedTuple):
     next_state: jaxgames.State  # the board that the step led to, before any restart
     episode_stats: EpisodeStats  # of the game that the step belongs to, the step included
     learner_seats: jax.Array | None = None  # bool[num_players], in this game; None without opponents: all seats
+    first_logits: jax.Array | None = None  # float32[num_actions], of the policy with `TrainState.first_params`
 
     @property
     def is_learners(self) -> jax.Array | None:
@@ -105,6 +107,14 @@ def collect(
     (boards, stats, games), steps = jax.lax.scan(step, start, keys)
     state = None if state is None or games is None else state._replace(games=games)
     return train_state._replace(boards=boards, episode_stats=stats, key=key, opponents=state), steps
+
+
+def with_first_logits(policy: Policy, params: Params | None, steps: Transition) -> Transition:
+    """Returns the steps of a rollout with the logits of the first policy; as they are if its parameters are None."""
+    if params is None:
+        return steps
+    each = jax.lax.map(lambda row: policy.apply(params, *row)[0], (steps.observation, steps.seat))
+    return steps._replace(first_logits=each)
 
 
 def estimate_advantages(

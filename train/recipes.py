@@ -28,8 +28,11 @@ RECIPES: dict[str, dict[str, Any]] = {
     "minichess": GRID | {"total_steps": 2_500_000, "learning_rate": 1e-3, "gae_lambda": 0.95, "gamma": 0.995},
 }
 
-# Settings of studies, by the names that `--preset` takes. Settings that a study does not state are the defaults of
-# `train.ppo.Config`.
+# The network of checkers that learns people's moves, and then from its own games.
+CHECKERS_NETWORK: dict[str, Any] = {"network": "residual_mlp(blocks=2)", "hidden_sizes": (512,)}
+
+# Settings of studies and of further training, by the names that `--preset` takes. Settings that a study does not state
+# are the defaults of `train.ppo.Config`.
 PRESETS: dict[str, dict[str, Any]] = {
     "alpha_mini": {  # Sun and Tan 2021, section 4.1, with the best gamma and lambda of their Table 1
         "env": "minichess(rules=king_capture, reward=material)",
@@ -46,6 +49,22 @@ PRESETS: dict[str, dict[str, Any]] = {
         "temperature": 0.0,
         "opponents": ("random",),
         "learn_seats": (0,),
+    },
+    # From a policy of `train.imitation`, which --init-from names: small steps, near that policy at first.
+    "from_imitation": GRID
+    | CHECKERS_NETWORK
+    | {
+        "env": "checkers",
+        "channels": (),
+        "total_steps": 3_000_000,
+        "learning_rate": 1e-4,
+        "clip_coef": 0.1,
+        "ent_coef": 0.003,
+        "gamma": 0.995,
+        "gae_lambda": 0.95,
+        "critic_warmup": 8,
+        "kl_coef": 0.1,
+        "final_kl_coef": 0.01,
     },
 }
 
@@ -110,6 +129,19 @@ ALPHAZERO_PRESETS: dict[str, dict[str, Any]] = {
         "weight_decay": 0.0,
         "ema": 0.0,
         "network": "resnet",
+    },
+    # From a policy of `train.imitation`, which --init-from names. PUCT stays nearer to a trained policy than Gumbel. Its
+    # visits follow the policy where the values hardly differ.
+    "from_imitation": ALPHAZERO_GRID
+    | CHECKERS_NETWORK
+    | {
+        "env": "checkers",
+        "total_steps": 1_000_000,
+        "slots": 24,
+        "search": "puct",
+        "simulations": 24,
+        "learning_rate": 3e-4,
+        "final_learning_rate": 3e-5,
     },
     # One network for every board of Dots and Boxes. Small minibatches suit a CPU: the gradient of a graph network takes
     # half the time per sample there. The network is symmetric itself.

@@ -70,7 +70,7 @@ class Sweep:
         for name, learner in self.cells.items():
             free = ("seed", *learner.traced_settings)
             settings = stored_config.settings_of(learner.config)
-            static = json.dumps([value for name, value in settings.items() if name not in free])
+            static = json.dumps({name: value for name, value in settings.items() if name not in free or value is None})
             found.setdefault(static, {})[name] = learner
         return [*found.values()]
 

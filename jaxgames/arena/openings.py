@@ -1,20 +1,23 @@
-"""Openings: random plies from a fixed list, which are played before the agents of a game.
+"""Openings: plies from a list, which are played before the agents of a game.
 
-    book = arena.random_openings(env, key, 100, plies=4)      # 100 openings of at most 4 plies
+    book = arena.random_openings(env, key, 100, plies=4)      # 100 openings of at most 4 random plies
+    book = arena.openings_of_moves(env, ["9-13 22-18 6-9", "10-14 22-17 14-18"])
     openings = book.for_games(1000, games_each=2)             # opening 0 in games 0 and 1, opening 1 in 2 and 3, ...
     games = arena.play(env, agents, agent_of_seat, key, openings=openings)
 
-Opening i depends only on the key and on i. So all agents meet the same openings, and a longer list begins with the
-shorter one. An opening is the start of a random game. It has at most `plies` plies, leaves the game live, and does not
-end in the middle of a turn. It is the longest such start: shorter than `plies` where the random game ended, or where a
-turn was not complete.
+Random opening i depends only on the key and on i. So all agents meet the same openings, and a longer list begins with
+the shorter one. It is the start of a random game. It has at most `plies` plies, leaves the game live, and does not end
+in the middle of a turn. It is the longest such start: shorter than `plies` where the random game ended, or where a turn
+was not complete.
 """
 
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxgames.env import Env, State
 from jaxgames.sampling import random_action
@@ -40,6 +43,18 @@ class Openings(NamedTuple):
         place = jnp.arange(num_games) // games_each % self.number.size
         return _rows(self, place)
 
+    def drawn(self, key: jax.Array, num_openings: int) -> "Openings":
+        """Returns openings of this list in random order, each again only after all others.
+
+        The order depends only on the key: a longer draw begins with the shorter one.
+
+        Raises ValueError unless `num_openings` is at least 1.
+        """
+        _check_count(num_openings)
+        passes = jnp.arange(-(-num_openings // self.number.size))
+        order = jax.vmap(lambda i: jax.random.permutation(jax.random.fold_in(key, i), self.number.size))(passes)
+        return _rows(self, order.reshape(-1)[:num_openings])
+
 
 @jax.jit
 def _rows(openings: Openings, place: jax.Array) -> Openings:
@@ -51,11 +66,15 @@ def random_openings(env: Env[Any], key: jax.Array, num_openings: int, plies: int
 
     Raises ValueError unless `num_openings` is at least 1 and `plies` from 0 to MAX_PLIES.
     """
-    if num_openings < 1:
-        raise ValueError(f"the number of openings must be at least 1, not {num_openings}")
+    _check_count(num_openings)
     if not 0 <= plies <= MAX_PLIES:
         raise ValueError(f"the plies of an opening must be from 0 to {MAX_PLIES}, not {plies}")
     return _random_openings(env, key, num_openings, plies)
+
+
+def _check_count(num_openings: int) -> None:
+    if num_openings < 1:
+        raise ValueError(f"the number of openings must be at least 1, not {num_openings}")
 
 
 @functools.partial(jax.jit, static_argnames=("env", "num_openings", "plies"))
@@ -82,3 +101,55 @@ def _random_opening(env: Env[Any], key: jax.Array, plies: int) -> tuple[State, j
     numbers = jnp.arange(1, plies + 1, dtype=jnp.int32)
     (_, opened, kept), actions = jax.lax.scan(body, (board, board, jnp.int32(0)), numbers)
     return opened, jnp.where(numbers <= kept, actions, -1), kept
+
+
+# -- openings of moves ---------------------------------------------------------------------------------------------
+
+
+def openings_of_moves(env: Env[Any], lines: Sequence[str]) -> Openings:
+    """Returns a list of openings, one per line of moves in the notation of the game, with spaces between them.
+
+    Raises ValueError, with the number of the line, for a move that the game does not read or does not allow. Raises it
+    also for an opening that ends the game or ends in the middle of a turn, and for a list without openings.
+    """
+    if not lines:
+        raise ValueError("expected at least one opening, as moves such as '9-13 22-18 6-9'")
+    played = [_played(env, number, line) for number, line in enumerate(lines, start=1)]
+    plies = np.array([len(actions) for _, actions in played], np.int32)
+    actions = np.full((len(lines), plies.max()), -1, np.int32)
+    for row, (_, of_opening) in zip(actions, played, strict=True):
+        row[: len(of_opening)] = of_opening
+    boards = jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *(board for board, _ in played))
+    return Openings(boards, jnp.asarray(actions), jnp.asarray(plies), jnp.arange(len(lines), dtype=jnp.int32))
+
+
+def _played(env: Env[Any], number: int, line: str) -> tuple[State, list[int]]:
+    """Returns the board after the moves of a line, on the host, and their actions; `number` is that of the line."""
+    board, actions, begins_turn = jax.device_get(_start(env)), list[int](), True
+    for text in line.split():
+        try:
+            action = env.action_from_string(board, text)
+        except ValueError as error:
+            raise ValueError(f"opening {number}, {line!r}: {error}") from None
+        after, is_legal, begins_turn = jax.device_get(_after(env, board, action))
+        if not is_legal:
+            raise ValueError(f"opening {number}, {line!r}: {text} is not legal in {env.to_string(board)}")
+        board = after
+        actions.append(action)
+    if board.terminated | board.truncated:
+        raise ValueError(f"opening {number}, {line!r}, ends the game: leave out its last moves")
+    if not begins_turn:
+        raise ValueError(f"opening {number}, {line!r}, ends in the middle of a turn: add the rest of the turn")
+    return board, actions
+
+
+@functools.partial(jax.jit, static_argnames="env")
+def _start(env: Env[Any]) -> State:
+    return env.init(jax.random.key(0))
+
+
+@functools.partial(jax.jit, static_argnames="env")
+def _after(env: Env[Any], board: State, action: jax.Array) -> tuple[State, jax.Array, jax.Array]:
+    """Returns the board after an action, whether the action is legal, and whether another seat is to move."""
+    after = env.step(board, action, jax.random.key(0))
+    return after, env.legal_action_mask(board)[action], after.current_player != board.current_player

@@ -1,6 +1,5 @@
 """Runs on boards of other sizes: what is played and what is left out, cells that are played once, table and picture."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ import jax
 import pytest
 
 from examples import board_sizes
-from examples.board_sizes import Cell, agents_of, env_of, plays, store, stored, table, was_trained_on
+from examples.board_sizes import Cell, agents_of, env_of, plays, table, was_trained_on
 from jaxgames import arena
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.registrations import temporary_registrations
@@ -75,25 +74,6 @@ def test_agent_of_a_run_has_each_number_of_simulations_unless_it_names_one(
 def test_wrong_board_is_refused(board: str, tmp_path: Path) -> None:
     message = error_of(board_sizes.main, "greedy", "--opponents", "random", "--boards", board, "--output", tmp_path)
     assert f"a board must be rows and columns of boxes, such as 5x5, not {board!r}" in message
-
-
-def test_unfinished_last_line_is_left_out_and_a_wrong_line_is_refused(tmp_path: Path) -> None:
-    path, row = tmp_path / "cells.jsonl", row_of("3x3", "greedy", "random", 0.5, False)
-    assert stored(path) == {}
-    path.write_text(json.dumps(row) + "\n" + json.dumps(row)[:20])
-    assert [*stored(path)] == [Cell("3x3", "greedy", "random", 400, 0)]
-    path.write_text(json.dumps(row) + "\n{}\n")
-    with pytest.raises(ValueError, match=r"cells\.jsonl, line 2 is no cell: remove the line or the file"):
-        stored(path)
-
-
-def test_next_cell_replaces_an_unfinished_last_line(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "cells.jsonl"
-    first, second = (Cell(board, "greedy", "random", 400, 0) for board in ("3x3", "5x5"))
-    store(path, first, {"win_rate": 0.5})
-    path.write_text(path.read_text() + path.read_text()[:20])
-    store(path, second, {"win_rate": 0.75})
-    assert stored(path) == {first: {"win_rate": 0.5}, second: {"win_rate": 0.75}}
 
 
 # -- the table and the picture -------------------------------------------------------------------------------------

@@ -10,9 +10,14 @@ import pytest
 
 from tests.helpers.commands import error_of
 from tests.train.conftest import Runs
+from train.alphazero import AlphaZero
+from train.alphazero import Config as AlphaZeroConfig
 from train.driver import cli, loop
 from train.driver.run_folder import RunFolder
+from train.imitation import Config as ImitationConfig
+from train.imitation import Imitation
 from train.ops import sharding
+from train.ops.sharding import keys_to_data
 from train.ppo import PPO, Config, config_for
 from train.pretrained import load_params
 
@@ -121,3 +126,22 @@ def test_resumed_run_does_not_read_the_other_run(untrained: Runs, tmp_path: Path
     assert equal(jax.device_get(restored.params), jax.device_get(saved.params))
     with pytest.raises(FileNotFoundError, match="removed holds no run"):
         learner.load(saved)
+
+
+def test_alphazero_starts_with_the_parameters_of_a_run_of_imitation_and_nothing_else(tmp_path: Path) -> None:
+    """The average of the parameters begins with them too; the optimizer, the replay buffer and the boards are new."""
+    other = Imitation(ImitationConfig(env=GAME, hidden_sizes=(8,), num_minibatches=1))
+    run = RunFolder.create(tmp_path / "imitation", other)
+    run.save(jax.jit(other.init)(jax.random.key(3)))
+    run.close()
+    sizes: dict[str, Any] = {"num_envs": 2, "rollout_length": 4, "replay_size": 8, "minibatch_size": 8}
+    learner = AlphaZero(AlphaZeroConfig(env=GAME, hidden_sizes=(8,), init_from=str(run.folder), **sizes))
+    before = jax.jit(learner.init)(jax.random.key(7))
+    after = learner.load(before)
+    stored = jax.device_get(run.params())
+    assert equal(jax.device_get(after.params), stored)
+    assert equal(jax.device_get(after.learning), stored)
+    rest = [state._replace(params=None, learning=None, key=jax.random.key_data(state.key)) for state in (before, after)]
+    assert equal(*map(keys_to_data, rest))
+    ppo = PPO(dataclasses.replace(CONFIG, init_from=str(run.folder)))
+    assert equal(jax.device_get(ppo.load(jax.jit(ppo.init)(jax.random.key(7))).params), stored)

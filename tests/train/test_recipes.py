@@ -7,7 +7,7 @@ import pytest
 import jaxgames
 from train.models.policy import Policy
 from train.ppo import PPO, Config, config_for
-from train.recipes import DEMO, PRESETS, RECIPES
+from train.recipes import CHECKERS_NETWORK, DEMO, RECIPES
 
 
 def test_every_game_has_a_recipe() -> None:
@@ -46,10 +46,16 @@ def test_another_network_leaves_out_the_settings_of_the_recipes_own_network() ->
     assert config_for("checkers", network="mlp", hidden_sizes=(8,)).hidden_sizes == (8,)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_preset_is_a_run_that_can_start(preset: str) -> None:
-    learner = PPO(config_for(preset=preset))
-    assert learner.policy.network == Policy.of(learner.env, "shared", preset).network
+@pytest.mark.parametrize(("preset", "network"), [("alpha_mini", "alpha_mini"), ("from_imitation", None)])
+def test_preset_is_a_run_that_can_start(preset: str, network: str | None) -> None:
+    learner = PPO(config_for(preset=preset, init_from=None if network else "runs/imitation"))
+    settings = {} if network else CHECKERS_NETWORK
+    assert learner.policy.network == Policy.of(learner.env, "shared", **({"network": network} | settings)).network
+
+
+def test_preset_from_imitation_needs_a_run_to_start_from() -> None:
+    with pytest.raises(ValueError, match="critic_warmup needs init_from: add --init-from runs/imitation"):
+        config_for(preset="from_imitation")
 
 
 def test_preset_of_alpha_mini_has_the_settings_of_the_study() -> None:
@@ -68,5 +74,5 @@ def test_preset_takes_another_game_and_changes() -> None:
 
 
 def test_unknown_preset_is_refused_with_the_list() -> None:
-    with pytest.raises(ValueError, match="unknown preset 'alphazero'; the presets are alpha_mini"):
+    with pytest.raises(ValueError, match="unknown preset 'alphazero'; the presets are alpha_mini, from_imitation"):
         config_for(preset="alphazero")

@@ -39,6 +39,7 @@ class ParsedFirst:
     env: str | None = None
     network: str | None = None
     preset: str | None = None
+    init_from: str | None = None
     run_dir: Path | None = None
     resume: bool = False
 
@@ -92,8 +93,9 @@ def parse(
         if first.resume and first.run_dir is not None and (first.run_dir / "config.json").exists():
             default = RunFolder.open(first.run_dir, learner_type).config
         else:
-            given = {"env": first.env, "network": first.network, "preset": first.preset}
-            default = config_for(**{name: value for name, value in given.items() if value is not None})
+            names = ("env", "network", "preset", "init_from")
+            given = {name: getattr(first, name) for name in names if getattr(first, name) is not None}
+            default = config_for(**given)
     return tyro.cli(
         Arguments[learner_type.config_type],
         prog=f"python -m train.{learner_type.name}",

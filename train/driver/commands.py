@@ -32,6 +32,9 @@ class GameArguments:
     """Length of the list of random openings with which the games begin, in turn. 0: all games begin at the start."""
     opening_plies: int = 4
     """The largest number of random plies in an opening."""
+    opening_list: str | None = None
+    """Openings of a fixed list instead of random plies: a file with the moves of one opening per line, or ballots, the
+    three-move ballots of checkers. With --openings N, N of them are drawn; else all are played in their order."""
     output: Path | None = None
     """A file for the games, one line of JSON per game. It is replaced if it exists."""
     seed: int = 0
@@ -55,10 +58,14 @@ class GameArguments:
 
     def openings_in_turn(self, env: Env[Any], games_each: int) -> arena.Openings | None:
         """Returns an opening for every game, each one for `games_each` games in a row; None without openings."""
-        if self.openings == 0:
-            return None
         key = jax.random.fold_in(jax.random.key(self.seed), OPENINGS_KEY)
-        book = arena.random_openings(env, key, self.openings, self.opening_plies)
+        if self.opening_list is not None:
+            book = arena.load_openings(env, self.opening_list)
+            book = book.drawn(key, self.openings) if self.openings else book
+        elif self.openings == 0:
+            return None
+        else:
+            book = arena.random_openings(env, key, self.openings, self.opening_plies)
         return book.for_games(self.games, games_each)
 
 

@@ -1,4 +1,4 @@
-"""Sampling, log-probability and entropy of a masked categorical distribution, with a one-pass gradient.
+"""Sampling, log-probability, entropy and divergence of a masked categorical distribution.
 
 For one row, let z be the logits minus the largest legal one, S the sum of exp(z) over legal actions, p = exp(z) / S:
 
@@ -8,7 +8,7 @@ For one row, let z be the logits minus the largest legal one, S the sum of exp(z
 
 In a game with hundreds of actions the arrays [B, num_actions] are the largest of a training step. For a usual
 categorical distribution, XLA's program reads them once for each of its sums. Here the exponentials are computed once,
-and the whole gradient is one pass. `masked_categorical_distrax.py` has the same as a distrax.Distribution.
+and the gradient of log p(a) and H is one pass. `masked_categorical_distrax.py` has the same as a distrax.Distribution.
 """
 
 import jax
@@ -32,6 +32,25 @@ def sample_and_log_prob(key: jax.Array, logits: jax.Array, mask: jax.Array) -> t
     weights = jnp.exp(z)
     action = jax.vmap(jaxgames.sample_action)(jax.random.split(key, logits.shape[0]), weights)
     return action, _entry(z, action) - jnp.log(jnp.maximum(weights.sum(-1), 1))
+
+
+def kl_divergence(logits: jax.Array, reference: jax.Array, mask: jax.Array) -> jax.Array:
+    """Returns float32[B], the Kullback-Leibler divergence (nats) of the softmax over legal actions from another one.
+
+        sum over legal actions a of p(a) (log p(a) - log q(a)),  p of `logits`, q of `reference`
+
+    It is 0 in a row without a legal action. It can be differentiated in both.
+
+    Args:
+      logits: float32[B, num_actions].
+      reference: float32[B, num_actions].
+      mask: bool[B, num_actions], the legal actions.
+    """
+    p, q = (shifted_logits(each, mask) for each in (logits, reference))
+    weights = jnp.exp(p)
+    total = jnp.maximum(weights.sum(-1), 1)
+    log_of_totals = jnp.log(total) - jnp.log(jnp.maximum(jnp.exp(q).sum(-1), 1))
+    return (weights * jnp.where(mask, p - q, 0)).sum(-1) / total - log_of_totals
 
 
 @jax.custom_vjp

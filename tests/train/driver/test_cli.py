@@ -67,7 +67,14 @@ def test_network_and_preset_determine_the_defaults_of_the_other_settings() -> No
     assert found.channels == ()
     found = parsed("--preset", "alpha_mini", "--gamma", "0.5")
     assert found == config_for(preset="alpha_mini", gamma=0.5)
-    assert error_of(ppo_main, "--preset", "other") == "train.ppo: unknown preset 'other'; the presets are alpha_mini"
+    message = error_of(ppo_main, "--preset", "other")
+    assert message == "train.ppo: unknown preset 'other'; the presets are alpha_mini, from_imitation"
+
+
+def test_preset_that_needs_a_run_to_start_from_takes_the_one_of_the_command_line() -> None:
+    found = parsed("--kl-coef", "0.3", "--init-from", "runs/a", "--preset", "from_imitation")
+    assert found == config_for(preset="from_imitation", init_from="runs/a", kl_coef=0.3)
+    assert "critic_warmup needs init_from" in error_of(ppo_main, "--preset", "from_imitation")
 
 
 def test_resumed_run_has_its_own_settings_by_default(whole: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jaxgames.sampling import MASKED_LOGIT
-from train.ops.masked_categorical import log_prob_and_entropy, sample_and_log_prob
+from train.ops.masked_categorical import kl_divergence, log_prob_and_entropy, sample_and_log_prob
 
 ROWS, ACTIONS = 40, 37
 
@@ -123,3 +123,18 @@ def test_actions_are_sampled_in_proportion_to_their_probabilities() -> None:
     expected = np.array([1, 0, 2, 3, 4]) / 10
     assert counts[1] == 0
     np.testing.assert_allclose(counts / draws, expected, atol=5 * 0.5 / np.sqrt(draws))
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_divergence_equals_that_of_distrax_and_is_0_of_a_distribution_from_itself(scale: float) -> None:
+    (logits, mask, _), (reference, _, _) = rows(0, scale), rows(1, scale)
+    first, second = (
+        distrax.Categorical(logits=jnp.where(mask, each, jnp.finfo(jnp.float32).min)) for each in (logits, reference)
+    )
+    found: Any = jax.jit(kl_divergence)
+    np.testing.assert_allclose(found(logits, reference, mask), first.kl_divergence(second), rtol=1e-3, atol=1e-5)
+    np.testing.assert_array_equal(found(logits, logits, mask), 0)
+    of_none: Any = jax.jit(jax.value_and_grad(lambda x: kl_divergence(x, reference, jnp.zeros_like(mask)).sum()))
+    total, gradient = of_none(logits)
+    assert total == 0
+    assert not np.any(gradient)

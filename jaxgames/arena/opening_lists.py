@@ -1,0 +1,48 @@
+"""Fixed lists of openings by name, or from files with the moves of one opening per line.
+
+    book = arena.load_openings(env, "ballots")            # the 174 three-move ballots of checkers
+    book = arena.load_openings(env, "openings.txt")
+
+Such a file looks like this; the moves are in the notation of the game:
+
+    # after a hash, the rest of a line is a comment
+    9-13 22-18 6-9
+    10-14 22-17 14-18
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jaxgames.arena.openings import Openings, openings_of_moves
+from jaxgames.env import Env
+from jaxgames.games.checkers_ballots import three_move_ballots
+
+LISTS: dict[str, tuple[str, Callable[[], tuple[str, ...]]]] = {  # the id of a game, and its openings, by name
+    "ballots": ("checkers", three_move_ballots),
+}
+
+
+def load_openings(env: Env[Any], text: str) -> Openings:
+    """Returns the openings of the list that a text names.
+
+    Args:
+      env: the game.
+      text: a name in LISTS or the path of a file; for a file with such a name, write "./ballots".
+
+    Raises OSError if there is no such file. Raises ValueError, with the line, for openings that are not of this game or
+    that `openings_of_moves` refuses.
+    """
+    if text in LISTS:
+        game, lines = LISTS[text]
+        if env.id != game:
+            raise ValueError(f"{text} are openings of {game}, not of {env.id}: give a file of openings instead")
+        return openings_of_moves(env, lines())
+    path = Path(text)
+    if not path.is_file():
+        raise FileNotFoundError(f"{text} is no file of openings: expected one, or one of the lists {', '.join(LISTS)}")
+    lines = [line.partition("#")[0].strip() for line in path.read_text().splitlines()]
+    try:
+        return openings_of_moves(env, [line for line in lines if line])
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None

@@ -1,0 +1,114 @@
+"""The three ways to select an action: the most probable one, a random one at times, a draw among the best N.
+
+They hold for every agent made of a run: of PPO, AlphaZero and imitation, with the network alone and with a search.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames.policy_agent import temperature_of
+from tests.helpers.registrations import temporary_registrations
+from tests.helpers.sticks import Sticks
+from train import agents
+from train.alphazero import AlphaZero
+from train.alphazero import Config as AlphaZeroConfig
+from train.driver.run_folder import RunFolder
+from train.imitation import Config as ImitationConfig
+from train.imitation import Imitation
+from train.ppo import PPO, Config
+
+GAME = Sticks(num_players=2, sticks=9)  # a mover takes 1, 2 or 3 sticks
+TEXT = "sticks(num_players=2, sticks=9)"
+NUM_BOARDS = 8
+LEARNERS = ("ppo", "alphazero", "imitation")
+EVERY = [
+    *((name, "") for name in LEARNERS),
+    *(pytest.param(name, "simulations=8, ", marks=pytest.mark.slow) for name in LEARNERS),  # compiles searches
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def registered() -> Iterator[None]:
+    with temporary_registrations():
+        jaxgames.register("sticks", Sticks)
+        yield
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, registered: None) -> dict[str, Path]:
+    """Runs of all learners with the same parameters, whose settings play greedily."""
+    size: Any = {"env": TEXT, "hidden_sizes": (8,), "temperature": 0.0}
+    boards: Any = {"num_envs": 2, "rollout_length": 4}
+    learners: dict[str, Any] = {
+        "ppo": PPO(Config(**size, **boards, num_minibatches=1)),
+        "alphazero": AlphaZero(AlphaZeroConfig(**size, **boards, replay_size=8, minibatch_size=8)),
+        "imitation": Imitation(ImitationConfig(**size, num_minibatches=1)),
+    }
+    rng = np.random.default_rng(0)
+    shapes = jax.eval_shape(learners["ppo"].init_params, jax.random.key(0))
+    params = jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape), jnp.float32), shapes)
+    parent, folders = tmp_path_factory.mktemp("runs"), dict[str, Path]()
+    for name, learner in learners.items():
+        run = RunFolder.create(parent / name, learner)
+        run.save(jax.jit(learner.init)(jax.random.key(0))._replace(params=params))
+        run.close()
+        folders[name] = run.folder
+    return folders
+
+
+@pytest.fixture(scope="module")
+def boards() -> Any:
+    left = np.arange(NUM_BOARDS)
+    return jax.vmap(GAME.at)(jnp.asarray(left + 2), jnp.asarray(left % 2))
+
+
+@pytest.mark.parametrize(("learner", "search"), EVERY)
+def test_greedy_epsilon_and_the_best_n_are_those_of_the_policy(
+    learner: str, search: str, runs: dict[str, Path], boards: Any
+) -> None:
+    mask = np.asarray(jax.vmap(GAME.legal_action_mask)(boards))
+
+    def probabilities(parameters: str) -> np.ndarray:
+        agent: Any = agents.make(f"{runs[learner]}({search}{parameters})", GAME)
+        return np.asarray(agent.analyse(boards).probabilities)
+
+    policy, greedy = probabilities("temperature=1"), probabilities("temperature=0")
+    np.testing.assert_array_equal(np.sort(greedy, 1)[:, -2:], [[0, 1]] * NUM_BOARDS)
+    assert mask[greedy == 1].all()
+    if not search:  # a search chooses by other numbers than those that it samples by
+        np.testing.assert_array_equal(greedy.argmax(1), policy.argmax(1))
+
+    explored = probabilities("epsilon=0.1")  # the settings have temperature 0
+    np.testing.assert_allclose(explored, 0.9 * greedy + 0.1 * mask / mask.sum(1, keepdims=True), atol=1e-6)
+
+    best_two = policy * (policy >= np.sort(policy, 1)[:, -2:-1])
+    found = probabilities("top=2")
+    np.testing.assert_allclose(found, best_two / best_two.sum(1, keepdims=True), atol=1e-5)
+    assert ((found > 0).sum(1) == 2).any()
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_draw_among_the_best_n_plays_all_of_them_and_no_others(
+    learner: str, runs: dict[str, Path], boards: Any
+) -> None:
+    agent: Any = agents.make(f"{runs[learner]}(top=2)", GAME)
+    keys = jax.random.split(jax.random.key(0), 400)
+    played = np.asarray(jax.jit(jax.vmap(agent.act, in_axes=(0, None)))(keys, boards))
+    shares = (played[:, :, None] == np.arange(GAME.num_actions)).mean(0)
+    expected = np.asarray(agent.analyse(boards).probabilities)
+    np.testing.assert_array_equal(shares[expected == 0], 0)
+    np.testing.assert_allclose(shares, expected, atol=4 * 0.5 / np.sqrt(400))
+
+
+def test_draw_among_the_best_n_has_temperature_1_where_the_settings_are_greedy() -> None:
+    assert temperature_of(None, 0.0, None) == 0
+    assert temperature_of(None, 0.0, 5) == 1
+    assert temperature_of(None, 0.5, 5) == 0.5
+    assert temperature_of(0.0, 0.5, 5) == 0
