@@ -28,9 +28,6 @@ RECIPES: dict[str, dict[str, Any]] = {
     "minichess": GRID | {"total_steps": 2_500_000, "learning_rate": 1e-3, "gae_lambda": 0.95, "gamma": 0.995},
 }
 
-# The network of checkers that learns people's moves, and then from its own games.
-CHECKERS_NETWORK: dict[str, Any] = {"network": "residual_mlp(blocks=2)", "hidden_sizes": (512,)}
-
 # Settings of studies and of further training, by the names that `--preset` takes. Settings that a study does not state
 # are the defaults of `train.ppo.Config`.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -52,9 +49,10 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     # From a policy of `train.imitation`, which --init-from names: small steps, near that policy at first.
     "from_imitation": GRID
-    | CHECKERS_NETWORK
     | {
         "env": "checkers",
+        "network": "diagonal_mlp",  # that of the recipe of `train.imitation`, without dropout
+        "hidden_sizes": (),
         "channels": (),
         "total_steps": 3_000_000,
         "learning_rate": 1e-4,
