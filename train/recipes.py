@@ -128,12 +128,14 @@ ALPHAZERO_PRESETS: dict[str, dict[str, Any]] = {
         "ema": 0.0,
         "network": "resnet",
     },
-    # From a policy of `train.imitation`, which --init-from names. PUCT stays nearer to a trained policy than Gumbel. Its
-    # visits follow the policy where the values hardly differ.
+    # From a policy of `train.imitation`, which --init-from names. PUCT stays nearer to a trained policy than Gumbel: its
+    # visits follow the policy where values hardly differ.
     "from_imitation": ALPHAZERO_GRID
-    | CHECKERS_NETWORK
     | {
         "env": "checkers",
+        "network": "diagonal_mlp",  # that of the recipe of `train.imitation`, without dropout
+        "hidden_sizes": (),
+        "channels": (),
         "total_steps": 1_000_000,
         "slots": 24,
         "search": "puct",
