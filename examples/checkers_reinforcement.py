@@ -2,8 +2,8 @@
 
     python -m examples.checkers_reinforcement runs/imitation --data pairs.npz --output runs/reinforcement
 
-PPO and AlphaZero start from the parameters of the run (`train.ppo --preset from_imitation`, `train.alphazero
---init-from`). Two further runs start from random parameters, with the same network and the same number of steps.
+PPO and AlphaZero start from the parameters of the run, with their presets `from_imitation`. Two further runs start from
+random parameters, with the recipes of checkers, the same network and the same number of steps.
 
     games       every run against the pretrained policy and against PPO, sampled and greedy, from random three-move
                 ballots; the agents swap seats after each game
@@ -133,9 +133,10 @@ def learner_of(name: Name, pretrained: str, arguments: Arguments) -> Learner:
     given["seed"] = arguments.seed
     if not name.endswith("scratch"):
         given["init_from"] = pretrained
+    preset = None if name.endswith("scratch") else "from_imitation"
     if name.startswith("alphazero"):
-        return alphazero.AlphaZero(alphazero.config_for(config.env, total_steps=arguments.alphazero_steps, **given))
-    preset = None if name == "ppo_scratch" else "from_imitation"
+        settings = alphazero.config_for(config.env, preset=preset, total_steps=arguments.alphazero_steps, **given)
+        return alphazero.AlphaZero(settings)
     return ppo.PPO(ppo.config_for(config.env, preset=preset, total_steps=arguments.ppo_steps, **given))
 
 

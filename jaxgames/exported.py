@@ -34,7 +34,7 @@ from jaxgames.agents import Agent, with_epsilon
 from jaxgames.env import Env
 from jaxgames.mcts.config import check_number
 from jaxgames.mcts.policy_evaluate import PolicyEvaluate
-from jaxgames.policy_agent import PolicyAgent
+from jaxgames.policy_agent import PolicyAgent, temperature_of
 from jaxgames.wrappers import without_auto_reset
 
 Platform = Literal["cpu", "cuda", "rocm", "tpu"]
@@ -161,7 +161,7 @@ def make(
         ) from error
     except ValueError as error:
         raise ParameterError(str(error)) from error
-    temperature = policy.header.temperature if temperature is None else temperature
+    temperature = temperature_of(temperature, policy.header.temperature, top)
     agent = ExportedAgent(params, env, policy, float(temperature), top)
     return agent if epsilon is None else with_epsilon(env, agent, epsilon)
 
@@ -178,9 +178,7 @@ def load(path: str | Path, env: Env[Any]) -> tuple[ExportedPolicy, tuple[jax.Arr
     _check_fits(path, header, game)
     program = _program(header, module, params)
     digest = hashlib.sha256(module).hexdigest()
-    # A program of jax.export has no rule for vmap: a mapped call runs once for each entry.
-    call = jax.custom_batching.sequential_vmap(program.call)
-    return ExportedPolicy(digest, header.values, header, str(path), call), tuple(map(jnp.asarray, params))
+    return ExportedPolicy(digest, header.values, header, str(path), _mappable(program)), tuple(map(jnp.asarray, params))
 
 
 def _check_fits(path: str | Path, header: Header, game: Env[Any]) -> None:
@@ -268,8 +266,10 @@ def _program(header: Header, module: bytes, params: Sequence[np.ndarray]) -> exp
     """Returns the program of a file: that of a function with the same arguments and results, with its module."""
 
     def outline(params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
-        rows = seat.shape[0]
-        return jnp.zeros((rows, header.num_actions)), jnp.zeros((rows, *header.value_shape))
+        # Of arguments only, so that it can be traced while constants are computed, inside of another trace.
+        number, rows = seat.astype(jnp.float32), seat.shape[0]
+        logits = jax.lax.broadcast_in_dim(number, (rows, header.num_actions), (0,))
+        return logits, jax.lax.broadcast_in_dim(number, (rows, *header.value_shape), (0,))
 
     made = export.export(jax.jit(outline), platforms=header.platforms)(*arguments(header.observation_shape, params))
     return dataclasses.replace(
@@ -279,3 +279,28 @@ def _program(header: Header, module: bytes, params: Sequence[np.ndarray]) -> exp
         module_kept_var_idx=header.kept_arguments,
         calling_convention_version=header.calling_convention_version,
     )
+
+
+def _mappable(program: export.Exported) -> Callable[..., Any]:
+    """Returns the call of a program, with a rule for `vmap`, which programs of `jax.export` do not have.
+
+    Mapped rows are rows of one larger batch. Where the parameters are mapped, the program runs once for each of them.
+    """
+
+    @jax.custom_batching.custom_vmap
+    def call(params: Any, observation: jax.Array, seat: jax.Array) -> Any:
+        return program.call(params, observation, seat)
+
+    @call.def_vmap
+    def _(axis_size: int, is_mapped: Any, *arguments: Any) -> Any:
+        def spread(leaf: jax.Array, mapped: bool) -> jax.Array:
+            return leaf if mapped else jnp.broadcast_to(leaf, (axis_size, *leaf.shape))
+
+        if any(jax.tree.leaves(is_mapped[0])):
+            entries = jax.tree.map(spread, arguments, tuple(is_mapped))
+            return jax.lax.map(lambda entry: call(*entry), entries), (True, True)
+        rows = [spread(leaf, mapped) for leaf, mapped in zip(arguments[1:], is_mapped[1:], strict=True)]
+        results = call(arguments[0], *(leaf.reshape(-1, *leaf.shape[2:]) for leaf in rows))
+        return jax.tree.map(lambda leaf: leaf.reshape(axis_size, -1, *leaf.shape[1:]), results), (True, True)
+
+    return call

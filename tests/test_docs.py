@@ -157,7 +157,7 @@ GEOMETRY = {"chinese_checkers_board", "chinese_checkers_diamond_board", "miniche
     *("checkers_ballots", "checkers_pdn", "checkers_replay", "checkers_whole_moves"),  # of jaxgames/games/
     *("boards", "animation", "drawing", "moves", "pegs", "picture", "theme"),  # of jaxgames/render/
     *("demo_game", "ppo_breakdown", "step_by_cells", "throughput_by_batch"),  # of docs/pictures/
-    *("boxes_search", "chinese_checkers_diamond_moves", "search_by_simulations"),
+    *("boxes_search", "checkers_judged", "chinese_checkers_diamond_moves", "search_by_simulations"),
 }
 
 

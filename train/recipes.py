@@ -128,6 +128,21 @@ ALPHAZERO_PRESETS: dict[str, dict[str, Any]] = {
         "ema": 0.0,
         "network": "resnet",
     },
+    # From a policy of `train.imitation`, which --init-from names. PUCT stays nearer to a trained policy than Gumbel:
+    # its visits follow the policy where values hardly differ.
+    "from_imitation": ALPHAZERO_GRID
+    | {
+        "env": "checkers",
+        "network": "diagonal_mlp",  # that of the recipe of `train.imitation`, without dropout
+        "hidden_sizes": (),
+        "channels": (),
+        "total_steps": 1_000_000,
+        "slots": 24,
+        "search": "puct",
+        "simulations": 24,
+        "learning_rate": 3e-4,
+        "final_learning_rate": 3e-5,
+    },
     # One network for every board of Dots and Boxes. Small minibatches suit a CPU: the gradient of a graph network takes
     # half the time per sample there. The network is symmetric itself.
     "every_board": {

@@ -68,6 +68,7 @@ def test_runs_have_the_network_of_the_pretrained_one_and_half_of_them_its_parame
         assert learner.policy.network == expected.policy.network, name
         assert learner.config.init_from == (None if "scratch" in name else pretrained)
         assert learner.config.seed == 3
+    assert (learners["alphazero"].config.search, learners["alphazero_scratch"].config.search) == ("puct", "gumbel")
     assert (learners["ppo"].config.kl_coef, learners["ppo_scratch"].config.kl_coef) == (0.1, None)
     with pytest.raises(ValueError, match="expected a run such as runs/imitation"):
         learner_of("ppo", f"{pretrained}(temperature=0)", arguments)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -87,13 +88,27 @@ def test_agent_of_a_file_plays_as_that_of_its_run(
 
 
 @pytest.mark.slow
-def test_file_plays_batches_of_another_size_and_under_vmap(file: Path, untrained: Runs, boards: Any) -> None:
+def test_file_plays_under_vmap_of_boards_and_of_parameters(file: Path, untrained: Runs, boards: Any) -> None:
     of_run, of_file = (agents_of_runs.make(text, BOXES) for text in (str(untrained.first), f"exported({file})"))
     expected = analysed(of_run, boards)
     one_by_one = jax.tree.map(lambda leaf: leaf[:, None], boards)
-    found = jax.jit(jax.vmap(lambda states: of_file.analyse(states)))(one_by_one)  # pyright: ignore[reportAttributeAccessIssue]  # agents of policies have it
-    assert_close(found.probabilities[:, 0], expected.probabilities)
-    assert_close(found.values[:, 0], expected.values)
+    both = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), of_file)
+    of_boards = jax.jit(jax.vmap(analyse, in_axes=(None, 0)))
+    of_both = jax.jit(jax.vmap(of_boards, in_axes=(0, None)))
+    for found in (of_boards(of_file, one_by_one), jax.tree.map(lambda leaf: leaf[1], of_both(both, one_by_one))):
+        assert_close(found.probabilities[:, 0], expected.probabilities)
+        assert_close(found.values[:, 0], expected.values)
+
+
+@pytest.mark.slow
+def test_file_is_an_opponent_in_training(file: Path, untrained: Runs) -> None:
+    """The agents are made inside of a trace. Iterations against the file and against its run are the same."""
+    metrics: list[Any] = []
+    for opponent in (str(untrained.first), f"exported({file})"):
+        settings: dict[str, Any] = {"hidden_sizes": (8,), "num_envs": 4, "rollout_length": 16, "num_minibatches": 1}
+        learner = PPO(Config(env=str(BOXES), opponents=(opponent, "random"), **settings))
+        metrics.append(jax.jit(learner.iterate)(jax.jit(learner.init)(jax.random.key(0)))[1])
+    jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, rtol=1e-5), *metrics)
 
 
 def test_files_of_one_network_share_a_program(file: Path, untrained: Runs, boards: Any, tmp_path: Path) -> None:

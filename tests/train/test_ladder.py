@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames import arena
+from jaxgames import arena, make
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.scripted_agents import Taker
 from tests.helpers.sticks import Sticks
@@ -269,3 +269,19 @@ def test_folder_that_is_not_of_this_ladder_is_refused(run: Path, tmp_path: Path)
 def test_help_lists_the_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(ladder.main, "--help") == 0
     assert "--checkpoints" in capsys.readouterr().out
+
+
+def test_ladder_with_a_list_of_openings_is_refused_after_the_list_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arena, "play", None)  # no game is needed
+    env, path, folder = make(BOXES), tmp_path / "openings.txt", tmp_path / "ladder"
+    first, second = (env.action_to_string(env.init(), action) for action in (0, 1))
+    path.write_text(f"{first}\n{second}\n")
+    stored(folder, ("first", "random"), [(3, 1, 4)])
+    arguments = (BOXES, "first", *GAMES, "--openings", 0, "--opening-list", path, "--output", folder)
+    run_command(ladder.main, *arguments)
+    settings = json.loads((folder / "settings.json").read_text())
+    assert settings["opening_list"] == str(path)
+    path.write_text(f"{second}\n{first}\n")
+    assert "opening_checksum was" in error_of(ladder.main, *arguments)

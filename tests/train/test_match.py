@@ -53,6 +53,28 @@ def test_openings_are_played_with_every_rotation_of_the_seats(tmp_path: Path) ->
     assert sorted(by_opening.values()) == [6] * 4
 
 
+def test_openings_of_a_list_are_played_in_order_or_drawn(tmp_path: Path) -> None:
+    env, output, path = make(BOXES), tmp_path / "games.jsonl", tmp_path / "openings.txt"
+    moves = [env.action_to_string(env.init(), action) for action in range(6)]
+    path.write_text("\n".join(moves))
+
+    def numbers(*more: object) -> list[int]:
+        options = ("--env", BOXES, "--games", 12, "--seating", "alternating", "--opening-list", path)
+        run_command(match.main, "first", "first", *options, "--output", output, *more)
+        games = list(arena.read_games(output))
+        openings = [game["opening"] for game in games if game["opening"]]
+        assert [game["moves"][0] for game in games] == [moves[opening["number"]] for opening in openings]
+        return [opening["number"] for opening in openings]
+
+    assert numbers() == [number for number in range(6) for _ in range(2)]
+    drawn = numbers("--openings", 6)
+    assert drawn[::2] == drawn[1::2]
+    assert sorted(drawn[::2]) == [*range(6)]
+    assert drawn[::2] != [*range(6)]
+    message = error_of(match.main, "first", "first", "--env", BOXES, "--opening-list", "ballots")
+    assert "ballots are openings of checkers, not of dots_and_boxes" in message
+
+
 @pytest.mark.parametrize(
     ("num_agents", "num_players", "seats", "expected"),
     [
