@@ -16,9 +16,11 @@ import jaxgames
 from examples.train_all_games import TASKS
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
-from train import alphazero
+from tests.helpers.labelled import saved, solved_positions
+from tests.helpers.solved import solved_boxes
+from train import alphazero, imitation
 from train.agents import LEARNERS
-from train.driver.learner import Learner
+from train.driver.learner import Learner, data_of
 from train.driver.loop import Settings
 from train.ppo import PPO, Config
 from train.recipes import RECIPES
@@ -27,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 README, DOCS = ROOT / "README.md", ROOT / "docs"
 PPO_PAGE = DOCS / "training" / "ppo.md"
 ALPHAZERO_PAGE = DOCS / "training" / "alphazero.md"
+IMITATION_PAGE = DOCS / "training" / "imitation.md"
 PAGES = sorted(DOCS.rglob("*.md"))
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -211,8 +214,13 @@ def test_training_page_has_a_row_for_every_task() -> None:
 
 @pytest.mark.parametrize(
     ("page", "settings"),
-    [(PPO_PAGE, Config), (PPO_PAGE, Settings), (ALPHAZERO_PAGE, alphazero.Config)],
-    ids=["ppo", "driver", "alphazero"],
+    [
+        (PPO_PAGE, Config),
+        (PPO_PAGE, Settings),
+        (ALPHAZERO_PAGE, alphazero.Config),
+        (IMITATION_PAGE, imitation.Config),
+    ],
+    ids=["ppo", "driver", "alphazero", "imitation"],
 )
 def test_training_page_has_every_setting_with_its_default(page: Path, settings: type[Any]) -> None:
     text = page.read_text()
@@ -243,9 +251,16 @@ def test_alphazero_page_lists_exactly_the_metrics_of_a_run() -> None:
     assert {row[0].strip("`"): row[1] for row in rows} == expected
 
 
+def test_imitation_page_lists_exactly_the_metrics_of_a_run(tmp_path: Path) -> None:
+    data = saved(solved_positions(solved_boxes(1, 1)), tmp_path / "table.npz")
+    config = imitation.Config(env="dots_and_boxes(rows=1, cols=1)", data=data, batch_size=2)
+    rows = table(IMITATION_PAGE, "metric", "in", "definition")
+    assert {row[0].strip("`"): row[1] for row in rows} == metrics_by_row(traced_metrics(imitation.Imitation(config)))
+
+
 def traced_metrics(learner: Learner) -> dict[str, Any]:
     """The metrics of an iteration, by their names."""
-    return jax.eval_shape(learner.iterate, jax.eval_shape(learner.init, jax.random.key(0)))[1]
+    return jax.eval_shape(learner.iterate, jax.eval_shape(learner.init, jax.random.key(0)), *data_of(learner))[1]
 
 
 def metrics_by_row(of_iterations: dict[str, Any]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from train.settings import (
 )
 
 Schedule = Literal["cosine", "linear", "constant"]
+MIN_MINIBATCHES = 200  # of an iteration by default, so that evaluations and checkpoints take a small part of the time
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,9 @@ class Config:
 
     env: str = "checkers"
     """The game, with its parameters."""
-    data: str = ""
+    data: str | None = None
     """The file of labelled positions, which `train.data` writes."""
-    data_fingerprint: str = ""
+    data_fingerprint: str | None = None
     """The checksum of the file. It is read from the file, and a run is only resumed with the same positions."""
     train_split: str = "train"
     """The positions to learn from."""
@@ -47,8 +48,8 @@ class Config:
     batch_size: int = 512
     """Positions of a minibatch; each is one gradient step."""
     num_minibatches: int | None = None
-    """Minibatches per iteration. None: those of an epoch, one pass over the positions; the last, partial one is left
-    out."""
+    """Minibatches per iteration. None: those of an epoch, one pass over the positions. If they are fewer than 200,
+    those of as many epochs as have 200."""
     learning_rate: float = 1e-3
     """Learning rate of Adam at the start."""
     schedule: Schedule = "cosine"
@@ -93,16 +94,16 @@ class Config:
         check_at_most(self, {"label_smoothing": 1, "seed": MAX_SEED})
         if self.num_minibatches is not None and self.num_minibatches < 1:
             raise ValueError(f"num_minibatches must be at least 1 or left out, not {self.num_minibatches}")
-        if self.data and not self.data_fingerprint:  # a new run; that of a stored run is in its settings
-            self._read_data()
+        if self.data is not None and self.data_fingerprint is None:  # a new run; a stored one has it in its settings
+            self._read_data(self.data)
 
-    def _read_data(self) -> None:
+    def _read_data(self, path: str) -> None:
         """Sets the settings that come from the file. Raises OSError or ValueError if it cannot be learned from."""
         found = load_positions(self)
-        object.__setattr__(self, "data_fingerprint", positions.fingerprint(self.data))
+        object.__setattr__(self, "data_fingerprint", positions.fingerprint(path))
         if self.num_minibatches is None:
-            size = len(found.of(self.train_split))
-            object.__setattr__(self, "num_minibatches", max(1, size // self.batch_size))
+            of_epoch = len(found.of(self.train_split)) // self.batch_size
+            object.__setattr__(self, "num_minibatches", of_epoch * -(-MIN_MINIBATCHES // of_epoch))
 
     @property
     def steps_per_iteration(self) -> int:
@@ -119,13 +120,13 @@ def load_positions(config: Config) -> Positions:
     Raises OSError if the file cannot be read. Raises ValueError if it was changed since the run was started, holds
     positions of another game, or has no positions or no labels to learn from.
     """
-    if not config.data:
+    if config.data is None:
         raise ValueError("data names the file of labelled positions to learn from: add --data pairs.npz")
     path = Path(config.data)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}: {positions.KIND.how_to_write}")
     fingerprint = positions.fingerprint(path)
-    if config.data_fingerprint not in ("", fingerprint):
+    if config.data_fingerprint not in (None, fingerprint):
         raise ValueError(
             f"{path} holds other positions than those that the run was started with: its checksum is "
             f"{fingerprint[:8]}..., not {config.data_fingerprint[:8]}...; put back the file, or start a new run"

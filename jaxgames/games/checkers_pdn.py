@@ -50,7 +50,7 @@ _TOKEN = re.compile(
     r"""\s+ | \{[^}]*\} | ;[^\n]* | ^%[^\n]*  # comments
     | (?P<unclosed> \{[^}]*\Z )
     | (?P<result> (?: 1/2-1/2 | 1/2 | ½-½ | 1-0 | 0-1 | 2-0 | 0-2 | 1-1 | 0-0 | \* ) (?!\d) )
-    | (?P<move> \d{1,2} (?: \s*[-xX:]\s* \d{1,2} )+ (?!\d) ) [!?*]*
+    | (?P<move> \d{1,2} (?: \s* [-\u2013xX\u00d7:] \s* \d{1,2} )+ (?!\d) ) [!?*]*  # \u2013 dash, \u00d7 cross
     | \d+\s*\.+ | \.+ | \$\d+ | [!?]+  # move numbers and marks
     | (?P<open> \( ) | (?P<close> \) )
     | (?P<word> \S+?(?=[\s(){;]|\Z) | . )  # no PDN""",
@@ -281,7 +281,7 @@ def _path(board: Board, text: str) -> Path:
     legal = board.legal_paths()
     if squares in legal:
         return squares
-    fitting = [path for path in legal if path[0] == squares[0] and path[-1] == squares[-1] and _leaves(path, squares)]
+    fitting = [path for path in legal if path[0] == squares[0] and path[-1] == squares[-1] and _is_part(squares, path)]
     if len(fitting) > 1:
         raise ValueError(f"{text} can be {texts_of(fitting)}: it must have the squares between")
     if fitting:
@@ -291,8 +291,8 @@ def _path(board: Board, text: str) -> Path:
     raise ValueError(f"{text} is not legal: {COLOURS[board.seat]} can play {texts_of(legal)}")
 
 
-def _leaves(path: Path, squares: Path) -> bool:
-    """Returns whether `squares` is left over of a path when some squares are taken out."""
+def _is_part(squares: Path, path: Path) -> bool:
+    """Returns whether a path has these squares in this order, with others between them or not."""
     following = iter(path)
     return all(square in following for square in squares)
 
@@ -329,12 +329,13 @@ def _numbers_of_range(match: re.Match[str]) -> str:
 
 
 def _position(text: str) -> tuple[Board, str]:
-    """Returns a position of which the env has this text, and the text as the env writes it."""
+    """Returns the position that a text names, and its text as the env writes it. Raises ValueError for another text."""
     board, text = _parsed(text)
     return dataclasses.replace(board), text
 
 
 @functools.lru_cache
 def _parsed(text: str) -> tuple[Board, str]:
+    """Returns the same; the board is shared, so it must not be played on."""
     state = (env := Checkers()).from_string(text)
     return Board.of(state), env.to_string(state)

@@ -17,7 +17,7 @@ GAMES = """\
 def test_facts_are_those_of_two_games_that_differ_in_the_last_ply(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """7 and 7 steps, then a capture that is forced, then 25x18 or 26x17; both players know the first three positions."""
+    """7 and 7 steps, then a forced capture, then 25x18 or 26x17. The games share their four positions."""
     (tmp_path / "games.pdn").write_text(GAMES)
     arguments = (tmp_path / "games.pdn", "--train", 100, "--validation", 0, "--output", tmp_path / "pairs.npz")
     assert run_command(data.main, *arguments) is None

@@ -29,12 +29,17 @@ def imitation_main() -> None:
     cli.main(Imitation, config_for)
 
 
-def test_settings_from_the_file_are_an_epoch_and_the_checksum(positions: Positions, tmp_path: Path) -> None:
+def test_settings_from_the_file_are_the_checksum_and_whole_epochs(
+    positions: Positions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An epoch of 30 positions has three minibatches of eight."""
     config = Config(data=saved(positions, tmp_path / "pairs.npz"), batch_size=8)
-    assert (config.num_minibatches, config.steps_per_iteration) == (3, 24)
-    assert len(config.data_fingerprint) == 64
+    assert (config.num_minibatches, config.steps_per_iteration) == (201, 201 * 8)
+    monkeypatch.setattr("train.imitation_config.MIN_MINIBATCHES", 2)
+    assert Config(data=config.data, batch_size=8).num_minibatches == 3
+    assert len(config.data_fingerprint or "") == 64
     assert Config(data=config.data, batch_size=8, num_minibatches=7).steps_per_iteration == 56
-    assert dataclasses.replace(config, total_steps=25).num_iterations == 2
+    assert dataclasses.replace(config, total_steps=201 * 8 + 1).num_iterations == 2
 
 
 def test_recipe_of_the_game_gives_the_network(positions: Positions, tmp_path: Path) -> None:

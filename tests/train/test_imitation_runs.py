@@ -31,8 +31,17 @@ from train.driver.loop import Settings
 from train.imitation import Imitation
 from train.imitation_config import Config
 from train.ops.sharding import keys_to_data
-from train.sweep import run_sweep, sweep_of
+from train.sweep import Sweep, run_sweep
 
+OTHER = {  # another value of every traced setting
+    "learning_rate": 0.003,
+    "weight_decay": 0.5,
+    "l2_coef": 0.1,
+    "value_coef": 2.0,
+    "legal_coef": 1.0,
+    "label_smoothing": 0.3,
+    "max_grad_norm": 0.01,
+}
 WATCHED = Settings(checkpoint_every=3, evaluate_every=5, evaluation_games=8)
 
 
@@ -121,16 +130,19 @@ def test_run_on_four_devices_equals_the_run_on_one(config: Config, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_cell_of_a_sweep_is_its_single_run(config: Config, tmp_path: Path) -> None:
-    """Two values of a traced setting, in one program."""
+def test_cell_of_a_sweep_is_its_single_run_and_traced_settings_have_an_effect(config: Config, tmp_path: Path) -> None:
+    """One program has cells with other values of one traced setting each, and a cell with all of them."""
     config = dataclasses.replace(config, total_steps=4 * config.steps_per_iteration)
-    values = {name: (value,) for name, value in dataclasses.asdict(config).items() if name != "seed"}
-    sweep = sweep_of("imitation", values | {"learning_rate": (0.001, 0.003)}, seeds=2)
+    changed = {"none": {}, "all": OTHER, **{name: {name: value} for name, value in OTHER.items()}}
+    cells = {f"changed={name}/seed=0": Imitation(dataclasses.replace(config, **each)) for name, each in changed.items()}
+    sweep = Sweep("imitation", {}, 0, 1, cells)
+    assert {*OTHER} == {*Imitation.traced_settings}
     assert len(sweep.groups()) == 1
     run_sweep(sweep, dataclasses.replace(WATCHED, run_dir=tmp_path / "sweep"))
-    train_in(tmp_path / "single", Imitation(dataclasses.replace(config, learning_rate=0.003)), WATCHED)
-    folders = (tmp_path / "single", tmp_path / "sweep/learning_rate=0.003/seed=0")
-    single, cell = map(metrics_of, folders)
-    assert single[-1].keys() == cell[-1].keys()
-    for name, number in single[-1].items():
-        assert cell[-1][name] == pytest.approx(number, rel=1e-4, abs=1e-6), name
+    train_in(tmp_path / "single", Imitation(dataclasses.replace(config, **OTHER)), WATCHED)
+    rows = {name: metrics_of(tmp_path / "sweep" / f"changed={name}" / "seed=0") for name in changed}
+    for row, of_single in zip(rows["all"], metrics_of(tmp_path / "single"), strict=True):
+        assert row.keys() == of_single.keys()
+        for name, number in of_single.items():
+            assert row[name] == (None if number is None else pytest.approx(number, rel=1e-4, abs=1e-5)), name
+    assert len({json.dumps(each) for each in rows.values()}) == len(changed)

@@ -267,7 +267,7 @@ def test_several_runs_need_an_output(untrained: Runs) -> None:
 
 
 def test_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    message = f"{tmp_path} holds no run: expected a folder that train.ppo or train.alphazero wrote"
+    message = f"{tmp_path} holds no run: expected a folder that train.ppo or train.alphazero or train.imitation wrote"
     assert message in error_of(plot.main, tmp_path)
 
 

@@ -309,7 +309,7 @@ def test_stored_table_is_the_default_of_a_resumed_sweep(whole: Path) -> None:
         (["--gamma", "0.5", "0.5"], "gamma has the value 0.5 twice"),
         (["--hidden-sizes", "8,x"], "a value of hidden_sizes must be a list of int such as 64,64, not '8,x'"),
         (["--seeds", "0"], "seeds must be at least 1, not 0"),
-        (["--learner", "dqn"], "learner must be one of ppo, alphazero, toy, not 'dqn'"),
+        (["--learner", "dqn"], "learner must be one of ppo, alphazero, imitation, toy, not 'dqn'"),
         (["--resume"], "--resume needs the --run-dir of the sweep to continue"),
         (["--cells-at-once", "-1"], "cells_at_once must be 0 or more, not -1"),
         (["--devices", "100"], "devices must be at most"),

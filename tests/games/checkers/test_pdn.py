@@ -72,6 +72,8 @@ def test_many_games_of_pydraughts_end_on_its_positions() -> None:
         "1. 11 - 15 24 - 20 2. 8 - 11 28 - 24 3. 9 - 13 22 - 18 4. 15 x 22 25 x 18 1-0",
         "1. 11-15 24-20 2. 08-11 28-24 3. 09-13 22-18 4. 15:22 25X18 1-0",
         "1. 11-15 24-20 2. 8-11 28-24 3. 9-13 22-18 4. 15-22 25-18 1-0",
+        "1. 11-15 24-20 2. 8-11 28-24 3. 9-13 22-18 4. 15x22 25x18".replace("-", "\u2013").replace("x", "\u00d7")
+        + " ½-½",
         "1. 11-15! 24-20?? 2. 8-11!? 28-24 ?! 3. 9-13* 22-18 $6 4. 15x22$14 25x18 1-0",
         "{before} 1. 11-15 {7-11 1-0 (} 24-20 {of two\nlines} 2. 8-11{}28-24 3. 9-13 22-18 4. 15x22 25x18 1-0",
         "1. 11-15 24-20 ; to the end 1-0 {\n2. 8-11 28-24;\n% a line 1-0\n3. 9-13 22-18 4. 15x22 25x18 1-0",
@@ -80,7 +82,7 @@ def test_many_games_of_pydraughts_end_on_its_positions() -> None:
 )
 def test_moves_are_read_in_every_way_of_writing(movetext: str) -> None:
     game = game_of(f'[Event "a match"]\n\n{movetext}\n')
-    assert game == Game(game.actions, OPENING, START, "1-0", {"Event": "a match"})
+    assert game == Game(game.actions, OPENING, START, "1/2-1/2" if "½" in movetext else "1-0", {"Event": "a match"})
     assert [len(game.actions), game.line] == [8, 1]
 
 
