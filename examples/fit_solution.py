@@ -30,12 +30,12 @@ from tqdm import tqdm
 import jaxgames
 from jaxgames import solvers
 from jaxgames.games.dots_and_boxes import NOBODY, DotsAndBoxes, DotsAndBoxesState
+from jaxgames.policy_agent import reward_scale
 from jaxgames.sampling import random_action
 from jaxgames.solvers.dots_and_boxes import boxes, table_shape, worth_of_edges
 from train.driver.commands import print_result
 from train.driver.metrics import rounded
 from train.models.policy import Params, Policy
-from train.models.policy_agent import reward_scale
 from train.ops.symmetries import symmetries
 
 HELD_OUT = 10  # one set of edges in ten is kept for the measurement

@@ -1,4 +1,4 @@
-"""Files with the arrays of one game, in NumPy's .npz format: solutions, and labelled positions.
+"""Files with the arrays of one game, in NumPy's .npz format: solutions, labelled positions, and policies.
 
 A file holds the version of its format, the game, the version of the game, and a checksum over everything. The checksum
 is its last 64 bytes. Equal arrays make equal files.
@@ -28,6 +28,7 @@ class FileKind(NamedTuple):
     source: str  # the module or command that writes them
     how_to_write: str  # "write one with ..."
     again: str  # the remedy for an old file, such as "solve the game again"
+    compressed: bool = True  # the weights of networks cannot be compressed much, and it takes long
 
 
 def write_file(kind: FileKind, path: str | Path, env: Env[Any], arrays: dict[str, np.ndarray]) -> None:
@@ -36,7 +37,7 @@ def write_file(kind: FileKind, path: str | Path, env: Env[Any], arrays: dict[str
     assert not entries.keys() & arrays.keys(), "these names are the file's own"
     entries.update(arrays)
     content = io.BytesIO()
-    np.savez_compressed(content, **entries)
+    (np.savez_compressed if kind.compressed else np.savez)(content, **entries)
     with zipfile.ZipFile(content, "a") as archive:
         archive.comment = b"0" * DIGEST_LENGTH  # takes the place of the checksum, at the end of the file
     data = content.getvalue()[:-DIGEST_LENGTH]

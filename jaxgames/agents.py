@@ -238,6 +238,7 @@ BUILT_IN: dict[str, Callable[..., Agent] | str] = {
     "greedy": _greedy,
     # Imported when they are asked for:
     "alphabeta": "jaxgames.solvers.alphabeta:make",
+    "exported": "jaxgames.exported:make",
     "mcts": "jaxgames.mcts.agents:mcts",
     "openspiel": "jaxgames.interop.openspiel_bots:make",
     "solver": "jaxgames.solvers.agent:make",
@@ -248,7 +249,7 @@ _agents: Registry[Agent] = Registry(
     examples="'random', 'greedy(epsilon=0.1)' or 'mypackage.mymodule:myagent(depth=2)'",
     register="jaxgames.agents.register",
     num_arguments=1,
-    file_of={"solver": "file"},
+    file_of={"exported": "file", "solver": "file"},
 )
 
 
@@ -274,7 +275,8 @@ def make(text: str, env: Env[Any]) -> Agent:
         first(epsilon=0.1)          a random legal action with the probability 0.1; also for greedy
         mcts(simulations=1000)      tree search with random games to the end; see `jaxgames.mcts.agents.mcts`
         openspiel(bot=mcts)         a bot of OpenSpiel; see `jaxgames.interop.openspiel_bots`
-        alphabeta(milliseconds=200) alpha-beta search of Dots and Boxes; see `jaxgames.solvers.alphabeta`
+        alphabeta(depth=6)          alpha-beta search of checkers and Dots and Boxes; see `jaxgames.solvers.alphabeta`
+        exported(first.policy)      the policy of a training run in a file; see `jaxgames.exported`
         solver(43.npz)              perfect play by the solution in a file; see `jaxgames.solvers.agent`
         mypackage.mymodule:myagent(depth=2)     imports the module first, which must call `register("myagent", ...)`
 

@@ -69,6 +69,17 @@ def sample_action(key: jax.Array, weights: jax.Array) -> jax.Array:
     return _for_platform(_sample_action, key, weights)
 
 
+def shifted_logits(logits: jax.Array, mask: jax.Array) -> jax.Array:
+    """Returns float32[B, num_actions], the logits such that the largest legal one is 0; MASKED_LOGIT for illegal ones.
+
+    Args:
+      logits: float32[B, num_actions].
+      mask: bool[B, num_actions], the legal actions.
+    """
+    best = jnp.where(mask, logits, MASKED_LOGIT).max(-1, keepdims=True)
+    return jnp.where(mask, logits - best, MASKED_LOGIT)
+
+
 def _random_action(key: jax.Array, mask: jax.Array, prefix_sums: PrefixSums) -> jax.Array:
     """Returns int32[], the result of `random_action`; the columns are words of bits, one bit for each row."""
     rows = _rows(mask, BITS_PER_WORD)

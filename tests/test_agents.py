@@ -194,7 +194,7 @@ def test_unknown_agent_is_refused_with_the_names_that_there_are(text: str) -> No
 def test_registered_agent_is_made_by_its_name() -> None:
     agents.register("constant", lambda env: Constant(jnp.int32(env.num_players)))
     assert agents.list_agents() == [
-        "alphabeta", "constant", "first", "greedy", "mcts", "openspiel", "random", "solver",
+        "alphabeta", "constant", "exported", "first", "greedy", "mcts", "openspiel", "random", "solver",
     ]  # fmt: skip
     made = agents.make("constant", STICKS)
     assert isinstance(made, Constant)
@@ -220,10 +220,13 @@ def test_string_of_an_agent_makes_an_equal_agent(text: str) -> None:
         ("first(epsilon=0.1, epsilon=0.1)", "epsilon given twice"),
         (
             "first(0.1)",
-            r"expected an agent such as .*, not 'first\(0.1\)'; the agents are alphabeta, first, greedy, mcts",
+            r"expected an agent such as .*, not 'first\(0.1\)'; the agents are alphabeta, exported, first",
         ),
-        ("runs/first", "expected an agent such as 'random', .*, not 'runs/first'; the agents are alphabeta, first"),
-        (None, "expected an agent such as 'random', .*, not None; the agents are alphabeta, first"),
+        (
+            "runs/first",
+            "expected an agent such as 'random', .*, not 'runs/first'; the agents are alphabeta, exported",
+        ),
+        (None, "expected an agent such as 'random', .*, not None; the agents are alphabeta, exported, first"),
         ("no_such_module:mine", "no module 'no_such_module' was found"),
         ("mymodule:first", "'first' is an agent of jaxgames: write it without 'mymodule:'"),
     ],

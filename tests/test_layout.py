@@ -16,8 +16,8 @@ FLOORS = {
     "jaxgames": (
         ("env", "_checks", "_names", "bits", "platforms", "matrix_games"),
         ("games", "sampling", "wrappers", "host", "greedy"),
-        ("registry", "_game_files", "agents", "render", "solvers"),
-        ("mcts", "arena", "interop", "play", "testing"),
+        ("registry", "_game_files", "agents", "policy_agent", "render", "solvers"),
+        ("mcts", "exported", "arena", "interop", "play", "testing"),
     ),
     "train": (
         ("ops", "positions", "game_files", "labels", "recipes", "settings"),
@@ -39,6 +39,9 @@ FLOORS = {
             "plot",
             "export",
             "analyse",
+            "analyse_picture",
+            "judgement",
+            "recorded_game",
             "data",
         ),
     ),

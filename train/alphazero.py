@@ -25,6 +25,7 @@ import jaxgames
 from jaxgames.agents import Agent, with_epsilon
 from jaxgames.mcts.config import Policy as SearchPolicy
 from jaxgames.mcts.config import Seats
+from jaxgames.policy_agent import temperature_of
 from train import agents
 from train.alphazero_config import TRACED_SETTINGS, Config, config_for
 from train.alphazero_rollout import (
@@ -41,7 +42,6 @@ from train.alphazero_rollout import (
 )
 from train.driver import cli
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
-from train.models.policy_agent import temperature_of
 from train.models.search_agent import NetworkAgent, SearchAgent
 from train.models.value_heads import with_seat_values
 from train.ops import replay

@@ -13,12 +13,12 @@ import numpy as np
 
 import jaxgames
 from jaxgames.mcts import SearchResult, search
+from jaxgames.mcts.policy_evaluate import PolicyEvaluate
 from jaxgames.mcts.search import choose_boards
+from jaxgames.policy_agent import reward_scale
 from jaxgames.solvers.strength import VALUE_THRESHOLD
 from train.alphazero_config import Config
 from train.models.policy import Params, Policy
-from train.models.policy_agent import reward_scale
-from train.models.search_agent import PolicyEvaluate
 from train.models.value_heads import outputs_of
 from train.ops import replay
 from train.ops.episodes import EpisodeStats, Metrics, map_chosen_steps

@@ -24,6 +24,7 @@ import jaxgames
 from jaxgames.agents import Agent, with_epsilon
 from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import Policy as SearchPolicy
+from jaxgames.policy_agent import reward_scale, temperature_of
 from jaxgames.sampling import MASKED_LOGIT
 from train import agents
 from train.driver import cli
@@ -31,7 +32,6 @@ from train.driver.loop import Settings
 from train.imitation_config import TRACED_SETTINGS, Config, config_for
 from train.imitation_data import Data, Labels, Minibatch, evaluation_rows, load_data, rows_of_iteration, take
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
-from train.models.policy_agent import reward_scale, temperature_of
 from train.models.search_agent import NetworkAgent, SearchAgent
 from train.ops.optimizers import clipped_adamw
 from train.ops.sharding import REPLICATED

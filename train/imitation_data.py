@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
+from jaxgames.policy_agent import reward_scale
 from train.imitation_config import Config, load_positions
-from train.models.policy_agent import reward_scale
 from train.ops.sharding import REPLICATED, SHARDED, on_each_device
 from train.positions import Positions
 

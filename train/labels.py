@@ -76,16 +76,16 @@ def labelled(
     action, value = np.full(count, UNKNOWN, np.int32), np.full(count, np.nan, np.float32)
     key = jax.random.key(0)
     for start in range(0, count, CHUNK):
-        rows = np.arange(start, start + CHUNK)
-        states = positions.take(rows.clip(max=count - 1)).states  # the last chunk repeats its last position
-        rows = rows[rows < count]
+        rows = np.arange(start, min(start + CHUNK, count))
+        padding = CHUNK - len(rows) if agent.on_device else 0  # so that one program labels all chunks
+        states = positions.take(np.pad(rows, (0, padding), mode="edge")).states
         if not isinstance(agent, AnalysingAgent) or policy is None:
             action[rows] = np.asarray(_act(agent, jax.random.fold_in(key, start), states))[: len(rows)]
         else:
             found, values = jax.device_get(_analyse(agent, states))
             policy[rows] = found[: len(rows)]
             if values is not None:
-                value[rows] = values[np.arange(CHUNK), states.current_player][: len(rows)]
+                value[rows] = values[np.arange(len(rows)), states.current_player[: len(rows)]]
         on_labelled(len(rows))
     split = (keys(positions) % BUCKETS >= train).astype(np.int8)
     return dataclasses.replace(positions, action=action, value=value, probabilities=policy, split=split, splits=SPLITS)

@@ -25,11 +25,11 @@ import jaxgames
 from jaxgames.agents import Agent, with_epsilon
 from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import Policy as SearchPolicy
+from jaxgames.policy_agent import PolicyAgent, temperature_of
 from train import agents
 from train.driver import cli
 from train.models.critic import critic_only
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
-from train.models.policy_agent import PolicyAgent, temperature_of
 from train.models.search_agent import SearchAgent
 from train.opponents import Opponents, OpponentState
 from train.ops.episodes import EpisodeStats, Metrics, episode_metrics

@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 
 import jaxgames
+from jaxgames.policy_agent import reward_scale, seat_values
 from jaxgames.wrappers import AutoResetState
 from train.models.policy import Params, Policy
-from train.models.policy_agent import reward_scale, seat_values
 from train.opponents import Games, Opponents, OpponentState, is_among
 from train.ops.advantages import per_seat_advantages
 from train.ops.episodes import EpisodeStats, map_chosen_steps

@@ -28,9 +28,6 @@ RECIPES: dict[str, dict[str, Any]] = {
     "minichess": GRID | {"total_steps": 2_500_000, "learning_rate": 1e-3, "gae_lambda": 0.95, "gamma": 0.995},
 }
 
-# The network of checkers that learns people's moves, and then from its own games.
-CHECKERS_NETWORK: dict[str, Any] = {"network": "residual_mlp(blocks=2)", "hidden_sizes": (512,)}
-
 # Settings of studies and of further training, by the names that `--preset` takes. Settings that a study does not state
 # are the defaults of `train.ppo.Config`.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -52,9 +49,10 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     # From a policy of `train.imitation`, which --init-from names: small steps, near that policy at first.
     "from_imitation": GRID
-    | CHECKERS_NETWORK
     | {
         "env": "checkers",
+        "network": "diagonal_mlp",  # that of the recipe of `train.imitation`, without dropout
+        "hidden_sizes": (),
         "channels": (),
         "total_steps": 3_000_000,
         "learning_rate": 1e-4,
@@ -164,9 +162,28 @@ ALPHAZERO_PRESETS: dict[str, dict[str, Any]] = {
 # -- train.imitation -----------------------------------------------------------------------------------------------
 
 IMITATION: dict[str, dict[str, Any]] = {
-    "checkers": CHECKERS_NETWORK | {"total_steps": 10_000_000},
+    "checkers": {
+        "network": "diagonal_mlp(dropout=0.3)",
+        "total_steps": 10_000_000,
+        "weight_decay": 0.05,
+        "value_coef": 0.25,
+        "legal_coef": 0.5,
+    },
 }
-IMITATION_PRESETS: dict[str, dict[str, Any]] = {}
+IMITATION_PRESETS: dict[str, dict[str, Any]] = {
+    "larson": {  # of the code; there the learning rate falls after epochs that bring nothing
+        "env": "checkers",
+        "network": "larson",
+        "total_steps": 19_200_000,
+        "batch_size": 128,
+        "schedule": "constant",
+        "weight_decay": 0.0,
+        "l2_coef": 5e-8,  # 1e-7 times half of the squared weights
+        "max_grad_norm": 1e6,  # gradients are not clipped
+        "value_coef": 0.0,  # the study has no value
+        "legal_coef": 1.0,  # the loss is over all actions
+    },
+}
 
 # -- the demo ------------------------------------------------------------------------------------------------------
 

@@ -5,8 +5,8 @@
     games = arena.play(env, agents, agent_of_seat, key)
     arena.results(env, games, agent_of_seat)                            # of agents[0]: win_rate, win_rate_interval, ...
 
-`play` runs on the host and can show its progress. Agents on the device play all boards at once; with an agent on the
-host the games are played one by one.
+`play` runs on the host and can show its progress. Agents on the device play all boards at once, and agents on the host
+one game after the other. With agents on both, 32 games are in progress at the same time.
 
 `start`, `advance`, `advance_until_over`, `record`, `evaluate` and `summary` are pure functions that can be traced. A
 training loop can call `evaluate` inside its own program.

@@ -1,5 +1,6 @@
-"""Whole games on the host: all boards at once by agents on the device, one by one with an agent on the host."""
+"""Whole games on the host: all at once by agents on the device, one by one by agents on the host, else side by side."""
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from jaxgames.arena.openings import Openings
 from jaxgames.env import Env, State
 
 STEPS_PER_SLICE = 100  # steps of `play` between two reports of its progress
+SIDE_BY_SIDE = 32  # games in progress at the same time, with agents on the device and on the host
 
 
 class Recorded(NamedTuple):
@@ -37,8 +39,9 @@ def play(
     """Returns whole games. Call it on the host, outside of `jit`.
 
     If all agents are on the device, all games are played at once, in parts of `STEPS_PER_SLICE` steps. Each part is one
-    call of a compiled loop. Otherwise each game is played to its end before the next one. An agent is then called only
-    at its own turns, with one board. This board has a leading axis of 1.
+    call of a compiled loop. If all are on the host, each game is played to its end before the next one. With agents on
+    both, `SIDE_BY_SIDE` games are in progress at the same time. When one of them ends, the next one takes its place. An
+    agent on the host is called only at its own turns, with one board. This board has a leading axis of 1.
 
     Args:
       agents: the players; two calls whose agents differ only in their arrays share one compiled program.
@@ -46,8 +49,8 @@ def play(
       openings: one for every game, from `Openings.for_games`. Turns, steps and returns are counted after it.
       on_finished: called after every part or game with the number of games that ended in it; `update` of a tqdm bar,
         for example.
-      on_recorded: called with games that are over and their actions. It is called once at the end, or after every game
-        if the games are played one by one.
+      on_recorded: called with games that are over and their actions. It is called once at the end, or, with an agent
+        on the host, after every game.
 
     Raises:
       ValueError: `agent_of_seat` or `openings` have another shape, an entry is not an index, or an agent on the host
@@ -64,7 +67,7 @@ def play(
                 f"pass openings.for_games({num_games})"
             )
         games = games._replace(boards=openings.boards)
-    play_all = _play_at_once if all(agent.on_device for agent in agents) else _play_one_by_one
+    play_all = _play_at_once if all(agent.on_device for agent in agents) else _play_side_by_side
     return play_all(env, tuple(agents), agent_of_seat, games, key, on_finished or _ignore, on_recorded)
 
 
@@ -123,20 +126,20 @@ def _slice_with_actions(
     return advance_with_actions(env, agents, agent_of_seat, games, key, max_steps=STEPS_PER_SLICE)
 
 
-# -- one by one ----------------------------------------------------------------------------------------------------
+# -- side by side --------------------------------------------------------------------------------------------------
 
 
-class _Turn(NamedTuple):
-    """One game before a step; all that the next step needs comes from one compiled call."""
+class _Step(NamedTuple):
+    """Games that are played side by side, before a step; all that the step needs comes from one compiled call."""
 
-    game: Games  # leaves have a leading axis of 1
-    mover: jax.Array  # int32[], the seat to move; -1 if the game is over
-    key: jax.Array  # of the steps after the next one
+    games: Games  # leaves have a leading axis of places; a place without a game has a finished board
+    movers: jax.Array  # int32[places], the seats to move; -1 where the game is over
+    key: jax.Array  # of the steps after this one
     act_key: jax.Array
     step_key: jax.Array
 
 
-def _play_one_by_one(
+def _play_side_by_side(
     env: Env[Any],
     agents: tuple[Agent, ...],
     agent_of_seat: jax.Array,
@@ -145,20 +148,57 @@ def _play_one_by_one(
     on_finished: Callable[[int], object],
     on_recorded: Callable[[Recorded], object] | None,
 ) -> Games:
-    """Returns the games when all are over, each played to its end before the next one; see `play`."""
+    """Returns the games when all are over, one by one or side by side; see `play`."""
     seats = np.asarray(agent_of_seat)
-    games = jax.tree.map(jnp.copy, games)  # `_with_game_at` reuses their memory, which may be that of the openings
-    for number in range(len(seats)):
-        turn, actions = _first_turn(games, key, number), list[int]()
-        while (mover := int(turn.mover)) >= 0:
-            action = act_on_one_board(agents[seats[number, mover]], turn.act_key, turn.game.boards)
-            actions.append(int(action[0]))
-            turn = _next_turn(env, turn, action)
-        games = _with_game_at(games, turn.game, number)
-        if on_recorded is not None:
-            on_recorded(Recorded(np.array([number]), jax.device_get(turn.game), np.array([actions], np.int32)))
-        on_finished(1)
+    if not len(seats):
+        return games
+    games = jax.tree.map(jnp.copy, games)  # `_exchange` reuses their memory, which may be that of the openings
+    num_places = 1
+    if any(agent.on_device for agent in agents):
+        num_places = min(SIDE_BY_SIDE, 1 << (len(seats) - 1).bit_length())  # a power of 2, so that few are compiled
+    in_progress = np.arange(num_places) < len(seats)
+    numbers = np.where(in_progress, np.arange(num_places), 0)  # the game in each place
+    following = iter(range(num_places, len(seats)))
+    on_host = [number for number, agent in enumerate(agents) if not agent.on_device]
+    step = _first_step(games, key, numbers, in_progress)
+    actions = [list[int]() for _ in numbers]
+    while in_progress.any():
+        movers = np.asarray(step.movers)
+        for place in np.flatnonzero(in_progress & (movers < 0)).tolist():
+            number = int(numbers[place])
+            if on_recorded is not None:
+                game = jax.device_get(_one_board(step.games, place))
+                on_recorded(Recorded(np.array([number]), game, np.array([actions[place]], np.int32)))
+            on_finished(1)
+            new = next(following, None)
+            in_progress[place] = new is not None
+            numbers[place], actions[place] = number if new is None else new, []
+            games, step = _exchange(games, step, place, number, numbers[place])
+        live = in_progress & (np.asarray(step.movers) >= 0)
+        if live.any():
+            acting = np.where(live, seats[numbers, np.asarray(step.movers)], -1)
+            if (waiting := live & np.isin(acting, on_host)).any():
+                acting = np.where(waiting, acting, -1)  # agents on the device move when all games wait for them
+            chosen = _actions(agents, acting, step)
+            for place in np.flatnonzero(acting >= 0).tolist():
+                actions[place].append(int(chosen[place]))
+            step = _next_step(env, step, chosen, acting >= 0)
     return games
+
+
+def _actions(agents: tuple[Agent, ...], acting: np.ndarray, step: _Step) -> np.ndarray:
+    """Returns int32[places], the actions of the agents `acting` (int[places], -1 where none acts)."""
+    actions = np.zeros(acting.size, np.int32)
+    for number in np.unique(acting[acting >= 0]).tolist():
+        agent, places = agents[number], np.flatnonzero(acting == number)
+        key = jax.random.fold_in(step.act_key, number)
+        if agent.on_device:
+            actions[places] = _act_on_device(agent, key, step.games.boards)[places]
+        else:
+            for place in places.tolist():
+                boards = _one_board(step.games.boards, place)
+                (actions[place],) = act_on_one_board(agent, jax.random.fold_in(key, place), boards)
+    return actions
 
 
 def act_on_one_board(agent: Agent, key: jax.Array, boards: State) -> np.ndarray:
@@ -181,24 +221,42 @@ def _act_on_device(agent: Agent, key: jax.Array, boards: State) -> jax.Array:
 
 
 @jax.jit
-def _first_turn(games: Games, key: jax.Array, number: int) -> _Turn:
-    """Returns one of the games before its first step."""
-    game = jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, number, 1), games)
-    return _turn(game, jax.random.fold_in(key, number))
+def _one_board(leaves: Any, place: int) -> Any:
+    """Returns the leaves of one place, with a leading axis of 1."""
+    return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, place, 1), leaves)
+
+
+@jax.jit
+def _first_step(games: Games, key: jax.Array, numbers: jax.Array, in_progress: jax.Array) -> _Step:
+    """Returns the first step of the games with these numbers; the others are finished boards."""
+    games = jax.tree.map(lambda leaf: leaf[numbers], games)
+    boards = dataclasses.replace(games.boards, terminated=games.boards.terminated | ~in_progress)
+    return _step(games._replace(boards=boards), key)
 
 
 @functools.partial(jax.jit, static_argnames="env")
-def _next_turn(env: Env[Any], turn: _Turn, action: jax.Array) -> _Turn:
-    """Returns the game after `action` (int32[1])."""
-    return _turn(after_action(env, turn.game, action, turn.step_key), turn.key)
+def _next_step(env: Env[Any], step: _Step, actions: jax.Array, moves: jax.Array) -> _Step:
+    """Returns the step after `actions` (int32[places]) in the places where `moves` (bool[places]) is True."""
+    after = after_action(env, step.games, actions, step.step_key)
+    kept = jax.tree.map(lambda new, old: jax.vmap(jnp.where)(moves, new, old), after, step.games)
+    return _step(kept, step.key)
 
 
-def _turn(game: Games, key: jax.Array) -> _Turn:
+def _step(games: Games, key: jax.Array) -> _Step:
     key, act_key, step_key = jax.random.split(key, 3)
-    return _Turn(game, jnp.where(game.over[0], -1, game.boards.current_player[0]), key, act_key, step_key)
+    return _Step(games, _movers(games), key, act_key, step_key)
+
+
+def _movers(games: Games) -> jax.Array:
+    return jnp.where(games.over, -1, games.boards.current_player)
 
 
 @functools.partial(jax.jit, donate_argnames="games")
-def _with_game_at(games: Games, game: Games, number: int) -> Games:
-    """Returns the games with one of them replaced. It reuses the memory of `games`."""
-    return jax.tree.map(lambda leaf, of_game: leaf.at[number].set(of_game[0]), games, game)
+def _exchange(games: Games, step: _Step, place: int, number: int, new: int) -> tuple[Games, _Step]:
+    """Returns the games with the one in `place` stored under its number, and the step with game `new` in its place.
+
+    It reuses the memory of `games`.
+    """
+    games = jax.tree.map(lambda leaf, played: leaf.at[number].set(played[place]), games, step.games)
+    in_places = jax.tree.map(lambda leaf, played: played.at[place].set(leaf[new]), games, step.games)
+    return games, step._replace(games=in_places, movers=_movers(in_places))

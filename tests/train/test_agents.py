@@ -11,12 +11,12 @@ import pytest
 
 import jaxgames
 from jaxgames.agents import EpsilonAgent, RandomAgent
+from jaxgames.policy_agent import PolicyAgent
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.train.conftest import Runs
 from train import agents
 from train.agents import RunText
 from train.driver.run_folder import RunFolder
-from train.models.policy_agent import PolicyAgent
 from train.ppo import PPO
 
 ENV = jaxgames.make("dots_and_boxes(rows=2, cols=2)")

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from jaxgames.mcts import SearchResult
+from jaxgames.mcts.policy_evaluate import PolicyEvaluate
 from tests.helpers.sticks import Sticks
 from train.alphazero import AlphaZero, Config, alphazero_loss, average_decay, update
 from train.alphazero_rollout import (
@@ -31,7 +32,6 @@ from train.alphazero_rollout import (
     with_cut_off_values,
 )
 from train.driver.run_folder import RunFolder
-from train.models.search_agent import PolicyEvaluate
 
 pytestmark = pytest.mark.usefixtures("sticks")
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames.policy_agent import temperature_of
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.sticks import Sticks
 from train import agents
@@ -21,7 +22,6 @@ from train.alphazero import Config as AlphaZeroConfig
 from train.driver.run_folder import RunFolder
 from train.imitation import Config as ImitationConfig
 from train.imitation import Imitation
-from train.models.policy_agent import temperature_of
 from train.ppo import PPO, Config
 
 GAME = Sticks(num_players=2, sticks=9)  # a mover takes 1, 2 or 3 sticks

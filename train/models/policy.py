@@ -202,7 +202,8 @@ def apply_by_seat(apply: Callable[..., Any], params: Params, rows: Any, seat: ja
       Pytree of [B, ...].
     """
     num_rows, num_seats = seat.shape[0], jax.tree.leaves(params)[0].shape[0]
-    if num_rows < MIN_ROWS_FOR_TILES:
+    # In a program for any number of rows, it is symbolic and not an int.
+    if not isinstance(num_rows, int) or num_rows < MIN_ROWS_FOR_TILES:  # pyright: ignore[reportUnnecessaryIsInstance]
         of_all = jax.vmap(apply, in_axes=(0, None))(params, rows)
         return jax.tree.map(lambda leaf: leaf[seat, jnp.arange(num_rows)], of_all)
     tile = int(np.clip(num_rows // 16, 16, 128))

@@ -1,7 +1,7 @@
 """The agent that plays by tree search on a policy's network: `RUN(simulations=64)`, `RUN(simulations=64, search=puct)`.
 
 The network gives the search its logits and values. Without simulations, the network alone chooses the action
-(`train.models.policy_agent`). The extra `search` is needed.
+(`jaxgames.policy_agent`). The extra `search` is needed.
 """
 
 from dataclasses import dataclass, field
@@ -9,39 +9,14 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxgames import Env
 from jaxgames.agents import Analysis
-from jaxgames.mcts import Evaluation, MCTSAgent, SearchConfig, SearchResult
+from jaxgames.mcts import MCTSAgent, SearchConfig, SearchResult
+from jaxgames.mcts.policy_evaluate import PolicyEvaluate
+from jaxgames.policy_agent import PolicyAgent
 from jaxgames.wrappers import without_auto_reset
 from train.models.policy import Params, Policy
-from train.models.policy_agent import PolicyAgent, reward_scale, seat_values
-from train.models.value_heads import by_seat, is_symmetric
-
-
-@dataclass(frozen=True)
-class PolicyEvaluate:
-    """The evaluation of boards by a policy's network, as `jaxgames.mcts.search` takes it; hashable.
-
-    All values come from the mover's observation where the network has a value per seat, or where two seats play a
-    zero-sum game. In other games, each seat's value comes from its own observation.
-    """
-
-    env: Env[Any]
-    policy: Policy
-
-    def __call__(self, params: Params, states: Any) -> Evaluation:
-        """Returns the logits and, in the env's unit of reward, the values of all seats."""
-        mover = states.current_player
-        logits, values = self.policy.apply(params, jax.vmap(self.env.observe)(states), mover)
-        if values.ndim == 2:
-            values = by_seat(values, mover)
-        elif is_symmetric(self.env):
-            values = jnp.where(mover[:, None] == np.arange(2), values[:, None], -values[:, None])
-        else:
-            values = seat_values(self.env, self.policy, params, states)
-        return Evaluation(logits, values / reward_scale(self.env))
 
 
 @jax.tree_util.register_dataclass

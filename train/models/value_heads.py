@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames import Env
+from jaxgames.mcts.policy_evaluate import in_turn_order, is_symmetric
 from train.models.layers import Network, small
 from train.models.policy import Policy
 
@@ -31,11 +32,6 @@ class SeatHeads(nn.Module):
         return logits, jnp.concatenate([own[:, None], others], axis=1)
 
 
-def is_symmetric(env: Env[Any]) -> bool:
-    """Returns whether the other seat's value is the negated value of the mover: two seats, zero sum."""
-    return env.num_players == 2 and env.zero_sum
-
-
 def with_seat_values(env: Env[Any], policy: Policy) -> Policy:
     """Returns the policy with a value per seat; the policy itself if the mover's value is enough."""
     if is_symmetric(env):
@@ -43,23 +39,6 @@ def with_seat_values(env: Env[Any], policy: Policy) -> Policy:
     network = policy.network
     heads = SeatHeads(network.heads, env.num_players)
     return dataclasses.replace(policy, network=Network(network.encoder, heads, network.training_mode))
-
-
-def in_turn_order(values: jax.Array, mover: jax.Array) -> jax.Array:
-    """Returns the values by seat, float32[B, num_players], as those of the mover and the seats after it.
-
-    Args:
-      values: float32[B, num_players], by seat.
-      mover: int32[B], the seats to move.
-    """
-    seats = (mover[:, None] + jnp.arange(values.shape[1])) % values.shape[1]
-    return jnp.take_along_axis(values, seats, axis=1)
-
-
-def by_seat(values: jax.Array, mover: jax.Array) -> jax.Array:
-    """Returns the values float32[B, num_players] by seat, from those in turn order; the inverse of `in_turn_order`."""
-    places = (jnp.arange(values.shape[1]) - mover[:, None]) % values.shape[1]
-    return jnp.take_along_axis(values, places, axis=1)
 
 
 def outputs_of(env: Env[Any], values: jax.Array, mover: jax.Array) -> jax.Array:

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from jaxgames.sampling import MASKED_LOGIT
+from jaxgames.sampling import MASKED_LOGIT, shifted_logits
 
 LogProbAndEntropy = tuple[jax.Array, jax.Array]
 
@@ -28,7 +28,7 @@ def sample_and_log_prob(key: jax.Array, logits: jax.Array, mask: jax.Array) -> t
       logits: float32[B, num_actions].
       mask: bool[B, num_actions], the legal actions.
     """
-    z = _shifted(logits, mask)
+    z = shifted_logits(logits, mask)
     weights = jnp.exp(z)
     action = jax.vmap(jaxgames.sample_action)(jax.random.split(key, logits.shape[0]), weights)
     return action, _entry(z, action) - jnp.log(jnp.maximum(weights.sum(-1), 1))
@@ -46,7 +46,7 @@ def kl_divergence(logits: jax.Array, reference: jax.Array, mask: jax.Array) -> j
       reference: float32[B, num_actions].
       mask: bool[B, num_actions], the legal actions.
     """
-    p, q = (_shifted(each, mask) for each in (logits, reference))
+    p, q = (shifted_logits(each, mask) for each in (logits, reference))
     weights = jnp.exp(p)
     total = jnp.maximum(weights.sum(-1), 1)
     log_of_totals = jnp.log(total) - jnp.log(jnp.maximum(jnp.exp(q).sum(-1), 1))
@@ -68,7 +68,7 @@ def log_prob_and_entropy(logits: jax.Array, mask: jax.Array, action: jax.Array) 
 
 
 def _forward(logits: jax.Array, mask: jax.Array, action: jax.Array) -> tuple[LogProbAndEntropy, tuple[jax.Array, ...]]:
-    z = _shifted(logits, mask)
+    z = shifted_logits(logits, mask)
     weights = jnp.exp(z)
     total = jnp.maximum(weights.sum(-1), 1)  # at least 1 wherever an action is legal
     log_total = jnp.log(total)
@@ -85,12 +85,6 @@ def _backward(saved: tuple[jax.Array, ...], gradient: LogProbAndEntropy) -> tupl
 
 
 log_prob_and_entropy.defvjp(_forward, _backward)
-
-
-def _shifted(logits: jax.Array, mask: jax.Array) -> jax.Array:
-    """Returns shifted logits float32[B, num_actions]: the largest legal one is 0, illegal ones MASKED_LOGIT."""
-    best = jnp.where(mask, logits, MASKED_LOGIT).max(-1, keepdims=True)
-    return jnp.where(mask, logits - best, MASKED_LOGIT)
 
 
 def _entry(x: jax.Array, action: jax.Array) -> jax.Array:

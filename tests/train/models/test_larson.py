@@ -9,6 +9,8 @@ import pytest
 
 import jaxgames
 from jaxgames import ParameterError
+from train.imitation import Imitation
+from train.imitation_config import config_for
 from train.models import networks
 from train.models.larson import Highway, ParallelConvolutions, signed_board
 from train.models.policy import Policy
@@ -108,6 +110,12 @@ def test_units_are_dropped_in_the_update_only() -> None:
     np.testing.assert_array_equal(played[0], played[1])
     updated = jax.jit(policy.apply_in_training)(params, x, seat, jax.random.key(1))[0]
     assert not np.allclose(updated[0], updated[1])
+
+
+def test_preset_of_imitation_is_a_run_of_the_published_network() -> None:
+    learner = Imitation(config_for(preset="larson"))
+    assert learner.policy.network == networks.make("larson", ENV)
+    assert learner.config.total_steps == 150_000 * learner.config.batch_size
 
 
 @pytest.mark.parametrize("network", ["larson", "larson_text"])

@@ -150,7 +150,11 @@ def test_setting_is_given_as_a_flag_or_in_brackets(text: str, same: tuple[str, d
 @pytest.mark.parametrize(
     ("network", "settings", "message"),
     [
-        ("transformer", {}, r"unknown network 'transformer'; the networks are alpha_mini, conv, graph, mlp.*, resnet"),
+        (
+            "transformer",
+            {},
+            r"unknown network 'transformer'; the networks are alpha_mini, .*, graph, larson, .*, resnet",
+        ),
         ("mlp(64)", {}, "expected a network such as 'mlp'"),
         ("mlp", {"channels": (3,)}, "mlp has no parameter 'channels'; its parameters are hidden_sizes, activation"),
         ("resnet", {"hidden_sizes": (3,)}, "resnet has no parameter 'hidden_sizes'; its parameters are blocks, chan"),

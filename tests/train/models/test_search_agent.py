@@ -1,4 +1,4 @@
-"""The agent that searches on a policy's network: its values, its moves, and its text."""
+"""The agents of runs: the values, the moves and the text of the one that searches, and the settings of the others."""
 
 import dataclasses
 from pathlib import Path
@@ -9,7 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.agents import analyse
+from jaxgames.agents import EpsilonAgent, analyse
+from jaxgames.mcts.policy_evaluate import PolicyEvaluate
+from jaxgames.policy_agent import PolicyAgent, reward_scale, seat_values
 from jaxgames.wrappers import AutoResetState, auto_reset
 from tests.helpers.sticks import Sticks
 from train import agents
@@ -17,8 +19,7 @@ from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
 from train.driver.run_folder import RunFolder
 from train.models.policy import Policy
-from train.models.policy_agent import PolicyAgent, reward_scale, seat_values
-from train.models.search_agent import NetworkAgent, PolicyEvaluate, SearchAgent
+from train.models.search_agent import NetworkAgent, SearchAgent
 from train.models.value_heads import with_seat_values
 from train.ppo import PPO, Config
 
@@ -194,3 +195,15 @@ def test_run_of_alphazero_plays_by_its_settings() -> None:
     assert (other.agent.config.simulations, other.agent.config.policy) == (8, "gumbel")
     assert other.agent.config.seats == "max_n"
     assert isinstance(learner.agent(params, simulations=0), NetworkAgent)
+
+
+def test_agent_of_ppo_has_its_settings_by_default() -> None:
+    learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)", temperature=0.25))
+    for given, expected in ((None, 0.25), (0.0, None), (2.0, 2.0)):
+        agent = learner.agent(None, given)
+        assert isinstance(agent, PolicyAgent)  # without random moves, nothing of them is computed
+        assert (agent.temperature, agent.top) == (expected, None)
+    agent = learner.agent(None, epsilon=0.5, top=3)
+    assert isinstance(agent, EpsilonAgent)
+    assert isinstance(agent.agent, PolicyAgent)
+    assert (agent.agent.temperature, agent.agent.top, float(agent.epsilon)) == (0.25, 3, 0.5)

@@ -1,4 +1,4 @@
-"""Games with an agent on the host: one by one, each agent asked only at its own turns."""
+"""Games with an agent on the host: one by one or side by side, each agent asked only at its own turns."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from jaxgames import arena
+from jaxgames.arena.playing import SIDE_BY_SIDE
 from tests.arena.test_playing import ALL_SEATS, ONE, RANDOM, STICKS, THREE, TWO, CountedTaker, played, same
 
 
@@ -23,6 +24,18 @@ class HostTaker:
     def act(self, key: jax.Array, states: Any) -> Any:
         self.movers.append(np.asarray(states.current_player).tolist())
         return np.zeros(np.asarray(states.left).shape, np.int32)
+
+
+class LeftBefore(HostTaker):
+    """A taker of one stick that keeps the numbers of sticks that it was asked about."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left: list[int] = []
+
+    def act(self, key: jax.Array, states: Any) -> Any:
+        self.left.append(int(states.left[0]))
+        return super().act(key, states)
 
 
 class Answer:
@@ -49,6 +62,20 @@ def test_progress_moves_with_every_game() -> None:
     finished: list[int] = []
     played(HostTaker(), TWO, THREE, seats=ALL_SEATS, on_finished=finished.append)
     assert finished == [1] * 27
+
+
+def test_games_without_an_agent_on_the_device_are_played_one_by_one() -> None:
+    """An agent may follow a game from move to move."""
+    agent = LeftBefore()
+    played(agent, seats=[[0, 0, 0]] * 3)
+    assert agent.left == [7, 6, 5, 4, 3, 2, 1] * 3
+
+
+def test_games_with_an_agent_on_the_device_are_in_progress_side_by_side() -> None:
+    agent = LeftBefore()
+    played(agent, ONE, seats=[[0, 1, 1]] * (SIDE_BY_SIDE + 1))
+    together = [7] * SIDE_BY_SIDE + [4] * SIDE_BY_SIDE + [1] * SIDE_BY_SIDE
+    assert agent.left == [*together, 7, 4, 1]
 
 
 def test_agent_is_asked_about_one_board_at_its_own_turns_only() -> None:

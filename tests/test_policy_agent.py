@@ -1,17 +1,15 @@
 """The agent of a policy: its probabilities by temperature, top and epsilon, and its values of a board."""
 
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.agents import Agent, EpsilonAgent, with_epsilon
+from jaxgames.agents import Agent, with_epsilon
+from jaxgames.policy_agent import PolicyAgent
 from tests.helpers.sticks import Sticks
-from train.models.policy import Policy
-from train.models.policy_agent import PolicyAgent
-from train.ppo import PPO, Config
 
 STICKS = Sticks()
 
@@ -28,7 +26,7 @@ class TableOfLogits:
         return params[seat], 10.0 * seat + mover_ahead
 
 
-TABLE = cast(Policy, TableOfLogits())
+TABLE = TableOfLogits()
 LOGITS = jnp.log(jnp.array([[1.0, 2.0, 3.0], [9.0, 8.0, 7.0], [1.0, 1.0, 1.0]]))
 NUM_SAMPLES = 4000
 
@@ -141,18 +139,6 @@ def test_other_parameters_temperatures_and_epsilons_share_a_program() -> None:
         agent = with_epsilon(STICKS, PolicyAgent(params, STICKS, TABLE, temperature), epsilon)
         traced.act(agent, jax.random.key(0), states)
     assert traced.traces == 2
-
-
-def test_agent_of_ppo_has_its_settings_by_default() -> None:
-    learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)", temperature=0.25))
-    for given, expected in ((None, 0.25), (0.0, None), (2.0, 2.0)):
-        agent = learner.agent(None, given)
-        assert isinstance(agent, PolicyAgent)  # without random moves, nothing of them is computed
-        assert (agent.temperature, agent.top) == (expected, None)
-    agent = learner.agent(None, epsilon=0.5, top=3)
-    assert isinstance(agent, EpsilonAgent)
-    assert isinstance(agent.agent, PolicyAgent)
-    assert (agent.agent.temperature, agent.agent.top, float(agent.epsilon)) == (0.25, 3, 0.5)
 
 
 @pytest.mark.parametrize("temperature", [-1, float("nan")])

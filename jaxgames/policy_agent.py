@@ -1,4 +1,4 @@
-"""The agent of a policy with its parameters. `Learner.agent(params)` of a policy-gradient learner returns it.
+"""The agent of a policy with its parameters, such as the network of a training run or of a file (`exported`).
 
 For the logits l of a position's legal actions, an action a of the `top` most probable ones is played with probability
 
@@ -9,18 +9,33 @@ temperature means temperature 1 where the default is 0 (`temperature_of`).
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames import Env
 from jaxgames.agents import Analysis
-from jaxgames.sampling import MASKED_LOGIT
+from jaxgames.env import Env
+from jaxgames.sampling import MASKED_LOGIT, sample_action, shifted_logits
 from jaxgames.wrappers import without_auto_reset
-from train.models.policy import Params, Policy
-from train.ops.masked_categorical import sample_and_log_prob
+
+
+class Policy(Protocol):
+    """A function of parameters and observations, for every seat; hashable."""
+
+    def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Returns logits float32[B, num_actions] and values float32[B], in the scaled reward of `reward_scale`.
+
+        The values are float32[B, num_players] where a policy has one for every seat; see
+        `jaxgames.mcts.policy_evaluate`.
+
+        Args:
+          params: a pytree of arrays.
+          observation: bool[B, *observation_shape].
+          seat: int32[B], the player of each row.
+        """
+        ...
 
 
 @jax.tree_util.register_dataclass
@@ -33,7 +48,7 @@ class PolicyAgent:
     """
 
     on_device: ClassVar[bool] = True
-    params: Params
+    params: Any
     env: Env[Any] = field(metadata={"static": True})
     policy: Policy = field(metadata={"static": True})
     temperature: Any = 1.0
@@ -56,7 +71,8 @@ class PolicyAgent:
         logits, mask = self._logits(states)
         if self.temperature is None:
             return _best(logits, mask)
-        return sample_and_log_prob(key, logits, mask)[0]
+        weights = jnp.exp(shifted_logits(logits, mask))
+        return jax.vmap(sample_action)(jax.random.split(key, weights.shape[0]), weights)
 
     def analyse(self, states: Any) -> Analysis:
         """Returns the probabilities that `act` plays with, and the value that the policy gives to each seat.
@@ -100,7 +116,7 @@ def temperature_of(temperature: float | None, default: float, top: int | None) -
     return 1.0 if top is not None and default == 0 else default
 
 
-def seat_values(env: Env[Any], policy: Policy, params: Params, states: Any) -> jax.Array:
+def seat_values(env: Env[Any], policy: Policy, params: Any, states: Any) -> jax.Array:
     """Returns float32[B, num_players]: each seat's value, from its own observation of states [B], in scaled reward."""
     seats = jnp.arange(env.num_players, dtype=jnp.int32)
     observations = jax.vmap(lambda board: jax.vmap(lambda seat: env.observe(board, seat))(seats))(states)

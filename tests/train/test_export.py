@@ -1,0 +1,338 @@
+"""The command train.export and the agent exported(FILE): it plays as its run, and other files are refused."""
+
+import dataclasses
+import functools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import jax
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import agents, arena, exported
+from jaxgames.agents import Agent, analyse
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from jaxgames.mcts import MCTSAgent, SearchConfig
+from jaxgames.solvers.solution import solve
+from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.stored_runs import ROOT
+from tests.train.conftest import Runs
+from train import agents as agents_of_runs
+from train import export, ladder, match
+from train.alphazero import AlphaZero
+from train.alphazero import Config as AlphaZeroConfig
+from train.driver.learner import Learner
+from train.driver.run_folder import RunFolder
+from train.models import networks
+from train.models.policy import Sharing
+from train.ppo import PPO, Config
+
+BOXES = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
+BOARDS = 5
+
+act = jax.jit(lambda agent, key, states: agent.act(key, states))
+analysed = jax.jit(analyse)
+assert_close = functools.partial(np.testing.assert_allclose, rtol=0, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def file(untrained: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The policy of the first run."""
+    path = tmp_path_factory.mktemp("exported") / "first.policy"
+    run_command(export.main, untrained.first, "--output", path, "--boards", 0)
+    return path
+
+
+@pytest.fixture(scope="module")
+def boards() -> Any:
+    return arena.random_openings(BOXES, jax.random.key(0), BOARDS, 6).boards
+
+
+def changed(file: Path, to: Path, **header: Any) -> Path:
+    """A copy of a file with other entries of its header."""
+    game, content = exported.read(file)
+    exported.write(to, game, content._replace(header=dataclasses.replace(content.header, **header)))
+    return to
+
+
+def assert_equal_play(first: Agent, second: Agent, states: Any) -> None:
+    """Actions are equal, probabilities and values to 1e-6."""
+    for seed in range(3):
+        key = jax.random.key(seed)
+        np.testing.assert_array_equal(act(first, key, states), act(second, key, states))
+    one, other = analysed(first, states), analysed(second, states)
+    assert_close(one.probabilities, other.probabilities)
+    assert_close(one.values, other.values)
+
+
+# -- play ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parameters", [(), ("temperature=0",), ("temperature=0.5", "top=3", "epsilon=0.1")])
+def test_agent_of_a_file_plays_as_that_of_its_run(
+    parameters: Sequence[str], file: Path, untrained: Runs, boards: Any
+) -> None:
+    brackets = f"({', '.join(parameters)})" if parameters else ""
+    of_run = agents_of_runs.make(f"{untrained.first}{brackets}", BOXES)
+    text = f"exported({', '.join([str(file), *parameters])})"
+    agent = agents.make(text, BOXES)
+    assert_equal_play(agent, of_run, boards)
+    assert str(agent) == text
+
+
+@pytest.mark.slow
+def test_file_plays_batches_of_another_size_and_under_vmap(file: Path, untrained: Runs, boards: Any) -> None:
+    of_run, of_file = (agents_of_runs.make(text, BOXES) for text in (str(untrained.first), f"exported({file})"))
+    expected = analysed(of_run, boards)
+    one_by_one = jax.tree.map(lambda leaf: leaf[:, None], boards)
+    found = jax.jit(jax.vmap(lambda states: of_file.analyse(states)))(one_by_one)  # pyright: ignore[reportAttributeAccessIssue]  # agents of policies have it
+    assert_close(found.probabilities[:, 0], expected.probabilities)
+    assert_close(found.values[:, 0], expected.values)
+
+
+def test_files_of_one_network_share_a_program(file: Path, untrained: Runs, boards: Any, tmp_path: Path) -> None:
+    """The parameters are leaves, and the program has no trace of where it was made."""
+    second = tmp_path / "second.policy"
+    run_command(export.main, untrained.second, "--output", second, "--boards", 0)
+    of_first, of_second = (agents.make(f"exported({path})", BOXES) for path in (file, second))
+    assert jax.tree.structure(of_first) == jax.tree.structure(of_second)
+    _, content = exported.read(file)
+    assert str(ROOT).encode() not in content.module
+    assert content.module == exported.read(second)[1].module
+    assert not np.array_equal(analysed(of_first, boards).values, analysed(of_second, boards).values)
+
+
+def learners() -> dict[str, Any]:
+    """Learners with every sharing, and those with values for search, by names for the tests."""
+    small: dict[str, Any] = {"hidden_sizes": (8,), "num_envs": 2, "rollout_length": 4}
+    found: dict[str, Any] = {
+        sharing: lambda sharing=sharing: PPO(Config(env="sticks", sharing=sharing, num_minibatches=1, **small))
+        for sharing in get_args(Sharing)
+    }
+    for name, env in (("search", "sticks(num_players=2)"), ("search_of_three", "sticks")):
+        found[name] = lambda env=env: AlphaZero(AlphaZeroConfig(env=env, temperature=1.0, simulations=1, **small))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sticks")
+@pytest.mark.parametrize("batch", [3, 150])  # runs divide the larger batch into tiles
+@pytest.mark.parametrize("name", learners())
+def test_every_sharing_and_learner_plays_as_its_run(name: str, batch: int, tmp_path: Path) -> None:
+    learner = learners()[name]()
+    folder, path = stored(learner, tmp_path), tmp_path / "run.policy"
+    run_command(export.main, folder, "--output", path, "--platforms", "cpu", "tpu", "--boards", 0)
+    searches = {"simulations": 0} if learner.name == "alphazero" else {}
+    of_run = agents_of_runs.agent_of_run(RunFolder.open(folder, type(learner)), None, learner.env, **searches)
+    states = arena.random_openings(learner.env, jax.random.key(0), batch, 3).boards
+    assert_equal_play(agents.make(f"exported({path})", learner.env), of_run, states)
+
+
+def game_of(network: str) -> str:
+    """A game that the network can play."""
+    try:
+        networks.make(network, BOXES)
+    except jaxgames.ParameterError:
+        return "checkers"
+    return str(BOXES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", networks.list_networks())
+def test_every_network_can_be_exported(network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    learner = PPO(Config(env=game_of(network), network=network, num_envs=2, rollout_length=4, num_minibatches=1))
+    run_command(export.main, stored(learner, tmp_path), "--output", tmp_path / "run.policy", "--boards", 7)
+    result = last_json(capsys)
+    assert result["network"]["network"] == network
+    assert max(result["probability_difference"], result["value_difference"]) <= 1e-6
+
+
+def stored(learner: Learner, parent: Path) -> Path:
+    """The folder of a run that was never trained."""
+    run = RunFolder.create(parent / "run", learner)
+    run.save(jax.jit(learner.init)(jax.random.key(0)))
+    run.close()
+    return parent / "run"
+
+
+@pytest.mark.slow
+def test_file_plays_in_matches_and_ladders_as_its_run(
+    file: Path, untrained: Runs, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rows: list[Any] = []
+    for text in (str(untrained.first), f"exported({file})"):
+        run_command(match.main, text, "random", "--env", BOXES, "--games", 40)
+        rows.append([{**row, "agent": ""} for row in last_json(capsys)["agents"]])
+    assert rows[0] == rows[1]
+    options = ("--games", 8, "--output", tmp_path / "ladder")
+    run_command(ladder.main, BOXES, f"exported({file})", untrained.first, *options)
+    names = {row["agent"] for row in last_json(capsys)["agents"]}
+    assert names == {"random", f"exported({file})", agents_of_runs.name_of(str(untrained.first))}
+
+
+@pytest.mark.slow
+def test_search_takes_the_network_of_a_file(file: Path, untrained: Runs, boards: Any) -> None:
+    of_file: Any = agents.make(f"exported({file})", BOXES)
+    of_run = agents_of_runs.make(f"{untrained.first}(simulations=16)", BOXES)
+    config = dataclasses.replace(of_run.config, simulations=16)  # pyright: ignore[reportAttributeAccessIssue]  # a `SearchAgent`
+    assert isinstance(config, SearchConfig)
+    player = MCTSAgent(BOXES, of_file.evaluate, config, of_file.params)
+    key = jax.random.key(0)
+    np.testing.assert_array_equal(act(player, key, boards), act(of_run, jax.random.key(0), boards))
+
+
+PLAY_ALONE = """
+import sys
+sys.modules.update(dict.fromkeys(("flax", "train", "optax", "orbax", "tyro", "mctx"), None))  # cannot be imported
+import jax
+import jaxgames
+from jaxgames import agents, arena
+env = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
+agent = agents.make(f"exported({sys.argv[1]})", env)
+states = arena.random_openings(env, jax.random.key(0), 5, 6).boards
+print([round(float(value), 4) for value in agents.analyse(agent, states).values[:, 0]])
+games = arena.play(env, [agent, agents.make("random", env)], arena.seating((1, 1), "alternating", 8), jax.random.key(0))
+assert games.boards.terminated.all()
+"""
+
+
+@pytest.mark.slow
+def test_file_plays_in_a_process_without_flax_and_train(file: Path, untrained: Runs, boards: Any) -> None:
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = (sys.executable, "-c", PLAY_ALONE, str(file))
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    values = analysed(agents_of_runs.make(str(untrained.first), BOXES), boards).values
+    np.testing.assert_allclose(json.loads(done.stdout), values[:, 0], rtol=0, atol=1e-4)
+
+
+# -- the command ---------------------------------------------------------------------------------------------------
+
+
+def test_command_prints_the_header_the_size_and_the_differences(
+    untrained: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "new" / "first.policy"
+    run_command(export.main, f"{untrained.first}@0", "--output", path, "--boards", BOARDS)
+    result = last_json(capsys)
+    expected = {
+        "env": str(BOXES),
+        "env_version": BOXES.version,
+        "learner": "ppo",
+        "run": str(untrained.first),
+        "iteration": 0,
+        "sharing": "shared",
+        "observation_shape": list(BOXES.observation_shape),
+        "num_actions": BOXES.num_actions,
+        "platforms": ["cpu", "cuda", "tpu"],
+        "jax_version": jax.__version__,
+        "file": str(path),
+        "bytes": path.stat().st_size,
+        "boards": BOARDS,
+    }
+    assert {name: result[name] for name in expected} == expected
+    assert result["network"]["hidden_sizes"] == [8]
+    assert result["load_seconds"] > 0
+    assert max(result["probability_difference"], result["value_difference"]) <= 1e-6
+    _, content = exported.read(path)
+    assert result["sha256"] == content.header.sha256 == exported.digest_of(content.module, content.params)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("random",), "expected the folder of a run, such as runs/first or runs/first@40, not 'random'"),
+        (("{first}(top=5)",), "the agent of the file takes the parameters"),
+        (("{first}@7",), "has no checkpoint of iteration 7, only of 0"),
+        (("{first}", "--boards", -1), "boards must be from 0 to 100000, not -1"),
+        (("{first}", "--platforms"), "expected a platform, such as --platforms cpu cuda tpu"),
+    ],
+)
+def test_command_refuses(arguments: Sequence[Any], message: str, untrained: Runs, tmp_path: Path) -> None:
+    run, *others = arguments
+    text = run.format(first=untrained.first)
+    assert message in error_of(export.main, text, "--output", tmp_path / "file", *others)
+    assert not (tmp_path / "file").exists()
+
+
+# -- refused files -------------------------------------------------------------------------------------------------
+
+
+def refusal(path: Path, game: Any = BOXES, parameters: str = "") -> str:
+    with pytest.raises(jaxgames.ParameterError) as error:
+        agents.make(f"exported({path}{parameters})", game)
+    return str(error.value)
+
+
+def test_file_of_another_game_or_board_is_refused(file: Path) -> None:
+    for text in ("checkers", "dots_and_boxes(rows=2, cols=3)", "dots_and_boxes(rows=2, cols=2, reward=boxes)"):
+        other = jaxgames.make(text)
+        assert refusal(file, other) == f"{file} has a policy for {BOXES}, not for {other}"
+
+
+def test_file_of_another_version_of_the_game_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DotsAndBoxes, "version", BOXES.version + 1)
+    assert f"version {BOXES.version - 1} of {BOXES}, and this is version {BOXES.version}" in refusal(file)
+
+
+def test_file_of_other_sizes_is_refused(file: Path, tmp_path: Path) -> None:
+    """A game of one's own can change without a new version."""
+    message = refusal(changed(file, tmp_path / "file", num_actions=99))
+    assert "a policy for observations [5, 5, 3], 99 actions and 2 seats" in message
+    assert f"{BOXES} has [5, 5, 3], 12 and 2" in message
+
+
+def test_damaged_or_cut_file_is_refused(file: Path, tmp_path: Path) -> None:
+    data, path = file.read_bytes(), tmp_path / "file"
+    for place in (30, len(data) // 2, len(data) - 1):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        assert "its checksum does not fit" in refusal(path)
+    path.write_bytes(data[:-100])
+    assert f"{path} is cut short, was altered, or is no exported policy" in refusal(path)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    text, empty, solution = tmp_path / "text", tmp_path / "empty", tmp_path / "33.npz"
+    text.write_text("checkers")
+    empty.touch()
+    for path in (text, empty):
+        assert f"{path} is no file of train.export: write one with python -m train.export RUN" in refusal(path)
+    solve(jaxgames.make("dots_and_boxes(rows=1, cols=1)"), progress=False).save(solution)
+    assert f"{solution} is no exported policy: write one with" in refusal(solution)
+    assert "cannot be read (No such file or directory)" in refusal(tmp_path / "missing")
+
+
+def test_file_for_another_platform_is_refused(file: Path, tmp_path: Path) -> None:
+    path = changed(file, tmp_path / "file", platforms=("cuda", "tpu"))
+    message = "was made for cuda, tpu, not for cpu: export the run with --platforms cuda tpu cpu"
+    assert refusal(path) == f"{path} {message}"
+
+
+def test_file_of_a_newer_format_or_jax_is_refused(file: Path, tmp_path: Path) -> None:
+    path = changed(file, tmp_path / "file", calling_convention_version=99, jax_version="9.9")
+    assert "made with JAX 9.9 and its calling convention 99, and JAX" in refusal(path)
+    game, content = exported.read(file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exported, "KIND", exported.KIND._replace(format=2))
+        exported.write(path, game, content)
+    assert f"{path} has format 2, and this version reads format 1" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ("temperature=-1", "temperature must be a finite number from 0 on, not -1"),
+        ("temperature=hot", "temperature must be a finite number from 0 on, not 'hot'"),
+        ("top=0", "top must be an integer from 1 to 2147483647 or None, not 0"),
+        ("epsilon=2", "epsilon must be a number from 0 to 1, not 2"),
+        ("sims=3", "exported has no parameter 'sims'; its parameters are file, temperature, top, epsilon"),
+    ],
+)
+def test_wrong_parameters_are_refused(parameters: str, message: str, file: Path) -> None:
+    assert message in refusal(file, parameters=f", {parameters}")

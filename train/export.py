@@ -1,0 +1,181 @@
+"""Writes the policy of a run to a file of its own, which plays without flax and without `train`.
+
+    python -m train.export runs/first --output first.policy
+    python -m train.export runs/first@40 --output first.policy --platforms cpu
+    python -m train.match "exported(first.policy)" greedy --env minichess
+
+The file has the network of a run alone, also for a run that plays by search. Then the command loads the file again, and
+compares its agent with that of the run on random boards. The last line on standard output is JSON: the game, the header
+of the file, its size, the seconds to load it, and the largest differences.
+"""
+
+import dataclasses
+import inspect
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import jax
+import numpy as np
+import tyro
+from jax import export
+
+from jaxgames import arena, exported
+from jaxgames.agents import analyse
+from jaxgames.env import Env
+from jaxgames.exported import Content, Header, Platform
+from jaxgames.policy_agent import PolicyAgent
+from train import agents
+from train.driver.commands import print_result
+from train.driver.run_folder import RunFolder
+from train.models.policy import Policy
+from train.models.search_agent import NetworkAgent
+from train.settings import NETWORK_SETTINGS
+
+MAX_BOARDS = 100_000
+MAX_PLIES = 40  # random plies before the boards of the comparison
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    run: Annotated[str, tyro.conf.Positional]
+    """The run, such as runs/first or runs/first@40."""
+    output: Path
+    """The file. It is replaced if it exists."""
+    platforms: tuple[Platform, ...] = ("cpu", "cuda", "tpu")
+    """The platforms that the program is for; cuda and rocm are GPUs."""
+    boards: int = 256
+    """Random boards on which the file is compared with the run; 0 for none."""
+    seed: int = 0
+    """Seed of these boards."""
+
+
+def main() -> None:
+    """The command `python -m train.export`."""
+    description = "Write the policy of a run to a file that plays without flax and train."
+    arguments = tyro.cli(Arguments, prog="python -m train.export", description=description)
+    print_result("train.export", lambda: export_run(arguments))
+
+
+def export_run(arguments: Arguments) -> dict[str, Any]:
+    """Writes the file and returns the result that the command prints.
+
+    Raises FileNotFoundError if there is no such run or checkpoint, ValueError for a run without a policy or for
+    arguments that are not allowed.
+    """
+    if not arguments.platforms:
+        raise ValueError("expected a platform, such as --platforms cpu cuda tpu")
+    if not 0 <= arguments.boards <= MAX_BOARDS:
+        raise ValueError(f"boards must be from 0 to {MAX_BOARDS}, not {arguments.boards}")
+    run, iteration = _find(arguments.run)
+    agent = policy_agent(run, iteration)
+    content = content_of(run, iteration, agent, arguments.platforms)
+    exported.write(arguments.output, agent.env, content)
+    result = {"env": str(agent.env), "env_version": agent.env.version, **dataclasses.asdict(content.header)}
+    result |= {"file": str(arguments.output), "bytes": arguments.output.stat().st_size}
+    result |= {"program_bytes": len(content.module), "parameters": sum(leaf.size for leaf in content.params)}
+    if export.default_export_platform() not in arguments.platforms:
+        return result  # the file plays elsewhere
+    begin = time.perf_counter()
+    of_file = exported.make(agent.env, str(arguments.output))
+    assert isinstance(of_file, exported.ExportedAgent)
+    result["load_seconds"] = round(time.perf_counter() - begin, 3)
+    return result | (
+        differences(agent.env, agent, of_file, arguments.boards, arguments.seed) if arguments.boards else {}
+    )
+
+
+def _find(text: str) -> tuple[RunFolder, int]:
+    """Returns the run that a text names, and the iteration of its checkpoint. Raises ValueError for another text."""
+    named = agents.parse(text)
+    if named is None or named.parameters:
+        raise ValueError(
+            f"expected the folder of a run, such as runs/first or runs/first@40, not {text!r}: the agent of the file "
+            'takes the parameters, such as "exported(FILE, temperature=0)"'
+        )
+    run = agents.open_run(named.folder)
+    return run, run.kept_iteration(named.iteration)
+
+
+def policy_agent(run: RunFolder, iteration: int) -> PolicyAgent:
+    """Returns the agent that plays with the network of a run alone. Raises ValueError for a run without a policy."""
+    searches = "simulations" in inspect.signature(run.learner.agent).parameters
+    agent = agents.agent_of_run(run, iteration, **({"simulations": 0} if searches else {}))
+    if not isinstance(agent, PolicyAgent) or not isinstance(agent.policy, Policy):
+        raise ValueError(f"the agent of {run.folder} is {type(agent).__name__}, which has no policy to export")
+    return agent
+
+
+def content_of(run: RunFolder, iteration: int, agent: PolicyAgent, platforms: tuple[str, ...]) -> Content:
+    """Returns the content of the file: the header, the program and the parameters of a run's policy."""
+    assert isinstance(agent.policy, Policy)
+    params = tuple(np.asarray(leaf) for leaf in jax.tree.leaves(agent.params))
+    program = program_of(agent.policy, agent.params, platforms)
+    module = bytes(program.mlir_module_serialized)
+    values = program.out_avals[1]
+    network = {name: getattr(run.config, name, None) for name in NETWORK_SETTINGS}
+    header = Header(
+        learner=run.learner.name,
+        run=str(run.folder),
+        iteration=iteration,
+        network={name: value for name, value in network.items() if value not in (None, ())},
+        sharing=agent.policy.sharing,
+        observation_shape=agent.env.observation_shape,
+        num_actions=agent.env.num_actions,
+        num_players=agent.env.num_players,
+        temperature=0.0 if agent.temperature is None else float(agent.temperature),
+        values="search" if isinstance(agent, NetworkAgent) else "observations",
+        value_shape=tuple(values.shape[1:]),
+        platforms=tuple(platforms),
+        jax_version=jax.__version__,
+        calling_convention_version=program.calling_convention_version,
+        kept_arguments=tuple(program.module_kept_var_idx),
+        sha256=exported.digest_of(module, params),
+    )
+    return Content(header, module, params)
+
+
+def program_of(policy: Policy, params: Any, platforms: tuple[str, ...]) -> export.Exported:
+    """Returns the program of a policy for any number of rows.
+
+    Its arguments are the leaves of the parameters, observations and seats. Where seats have networks of their own, the
+    program computes each of them for every row, because the sizes of tiles would depend on the number of rows.
+    """
+    leaves, structure = jax.tree.flatten(params)
+
+    def policy_of_rows(leaves: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return policy.apply(jax.tree.unflatten(structure, leaves), observation, seat)
+
+    with _without_source_locations():
+        arguments = exported.arguments(policy.observation_shape, leaves)
+        return export.export(jax.jit(policy_of_rows), platforms=platforms)(*arguments)
+
+
+@contextmanager
+def _without_source_locations() -> Generator[None]:
+    """Leaves paths and lines of this computer out of programs, so that equal networks have equal programs."""
+    name = "jax_traceback_in_locations_limit"
+    before = getattr(jax.config, name)
+    jax.config.update(name, 0)
+    try:
+        yield
+    finally:
+        jax.config.update(name, before)
+
+
+def differences(env: Env[Any], first: PolicyAgent, second: PolicyAgent, num_boards: int, seed: int) -> dict[str, Any]:
+    """Returns the largest differences between the policies of two agents and their values, on random boards."""
+    states = arena.random_openings(env, jax.random.key(seed), num_boards, MAX_PLIES).boards
+    of_first, of_second = (
+        jax.device_get(jax.jit(analyse)(dataclasses.replace(agent, temperature=1.0, top=None), states))
+        for agent in (first, second)
+    )
+    largest = [float(np.abs(one - other).max(initial=0)) for one, other in zip(of_first, of_second, strict=True)]
+    return {"boards": num_boards, "probability_difference": largest[0], "value_difference": largest[1]}
+
+
+if __name__ == "__main__":
+    main()
