@@ -128,8 +128,8 @@ ALPHAZERO_PRESETS: dict[str, dict[str, Any]] = {
         "ema": 0.0,
         "network": "resnet",
     },
-    # From a policy of `train.imitation`, which --init-from names. PUCT stays nearer to a trained policy than Gumbel:
-    # its visits follow the policy where values hardly differ.
+    # From a policy of `train.imitation`, which --init-from names. PUCT stays nearer to it than Gumbel: where the values
+    # hardly differ, its visits follow the policy.
     "from_imitation": ALPHAZERO_GRID
     | {
         "env": "checkers",
