@@ -26,12 +26,12 @@ import numpy as np
 from jaxgames._checks import ParameterError, check_choice, check_int
 from jaxgames.env import Env
 from jaxgames.games.checkers import QUIET_LIMIT, Checkers, CheckersState
-from jaxgames.solvers import checkers_search as searching
 from jaxgames.solvers._clock import MAX_MILLISECONDS, Clock, OutOfTimeError
 from jaxgames.solvers._numba import HAS_NUMBA, function_for
 from jaxgames.solvers.checkers_evaluation import WEIGHTS
-from jaxgames.solvers.checkers_moves import JUMP, MAN_STEP, START, legal_sources, moved, write_moves
+from jaxgames.solvers.checkers_moves import START, legal_sources, moved, write_moves
 from jaxgames.solvers.checkers_search import (
+    DRAW_AT,
     DRAW_FIRST,
     LEAST_WIN,
     LOWEST,
@@ -44,31 +44,31 @@ from jaxgames.solvers.checkers_search import (
     WIN,
     Search,
     make_search,
+    quiet_after,
     start_move,
     value_of,
 )
+from jaxgames.solvers.solution import check_keeps_rules
 from jaxgames.wrappers import game_of, inside
 
 DEFAULT_DEPTH = 6  # without a limit of time
-NODES_PER_MILLISECOND = 500  # a compiled search needs about a quarter of the time for them
+NODES_PER_MILLISECOND = 1000  # a compiled search needs about a fifth of the time for them
 SHARE_OF_TIME = 0.8  # of `milliseconds`; the rest is for work that takes longer than expected
 TABLE_SIZE = 1 << 18  # entries
 MEN = 100  # the unit of the search is a hundredth of a man
+LEAST_WIN_IN_MEN = LEAST_WIN / MEN
 
 
 class Evaluation(NamedTuple):
     """The values of a position and of its moves for the mover, in men.
 
-    A value of more than `LEAST_WIN_IN_MEN` is a win that the search has seen to its end, and its negative is a loss.
+    A value of at least `LEAST_WIN_IN_MEN` is a win that the search has seen to its end, and its negative is a loss.
     `plies_to_end` reads the distance of the end from it.
     """
 
     value: float
     actions: list[int]  # the legal actions, in ascending order
     values: list[float]  # of each of them
-
-
-LEAST_WIN_IN_MEN = LEAST_WIN / MEN
 
 
 def plies_to_end(value: float) -> int | None:
@@ -110,7 +110,7 @@ class CheckersPlayer:
         self._function = function_for(compiled)
         self._search: Search = make_search(WEIGHTS[evaluation], table_size, compiled)
         counts = self._search.counts
-        counts[searching.QUIET_LIMIT] = QUIET_LIMIT[env.draw_rule]
+        counts[DRAW_AT] = QUIET_LIMIT[env.draw_rule]
         counts[MEN_PROGRESS] = int(env.draw_rule == "wcdf")
         counts[DRAW_FIRST] = int(env.draw_rule == "openspiel")
         self._max_plies = env.max_plies
@@ -198,8 +198,7 @@ class CheckersPlayer:
     def _value_after(self, position: Position, action: int, depth: int, alpha: int, beta: int) -> int:
         """Returns the value of an action with `depth` levels to go. Raises OutOfTimeError."""
         *words, kind = self._function(moved)(*position[:3], action)
-        progress = kind == JUMP or (kind == MAN_STEP and self._search.counts[MEN_PROGRESS])
-        after = Position(*words, quiet=0 if progress else position.quiet + 1)
+        after = Position(*words, quiet=self._function(quiet_after)(self._search, position.quiet, kind))
         if after.jumper:
             return self._clock.run(functools.partial(self._value, after, depth, alpha, beta))
         return -self._clock.run(functools.partial(self._value, after, depth - 1, -beta, -alpha))
@@ -248,7 +247,7 @@ def evaluate(env: Env[Any], state: Any, depth: int = DEFAULT_DEPTH, evaluation: 
     """Returns the values of a live board and of each of its legal actions for the mover, in men.
 
     Args:
-      env: checkers, or a `Wrapper` of it.
+      env: checkers, or a `Wrapper` of it that keeps its rules.
       state: a live board of `env`.
       depth: turns that the search looks ahead, before it follows captures to their end.
       evaluation: as for `make_player`.
@@ -256,6 +255,7 @@ def evaluate(env: Env[Any], state: Any, depth: int = DEFAULT_DEPTH, evaluation: 
     Raises ParameterError (a ValueError) for another game or a value that is not allowed, and ValueError for a board
     that is over.
     """
+    check_keeps_rules(env)
     game, board = game_of(env), jax.device_get(inside(env, state)[1])
     if not isinstance(game, Checkers):
         raise ParameterError(f"env must be checkers, not {env}")

@@ -51,7 +51,7 @@ NO_LIMIT = 1 << 40  # of nodes, or of plies
 # Places in `Search.counts`.
 NODES = 0
 MAX_NODES = 1  # a search that exceeds it returns any value
-QUIET_LIMIT = 2  # plies without progress that make a draw
+DRAW_AT = 2  # plies without progress that make a draw
 MEN_PROGRESS = 3  # 1 if a man's step is progress
 DRAW_FIRST = 4  # 1 if a draw comes before a win in the same ply
 PLIES_LEFT = 5  # of the game at the root
@@ -128,7 +128,7 @@ def value_of(
     if not must_jump:
         sources = step_sources(own, opponents, kings)
     cannot_move = sources[0] | sources[1] | sources[2] | sources[3] == 0
-    is_drawn = quiet >= counts[QUIET_LIMIT]
+    is_drawn = quiet >= counts[DRAW_AT]
     if cannot_move and not (is_drawn and counts[DRAW_FIRST] == 1):
         return plies - WIN
     if is_drawn or plies >= counts[PLIES_LEFT]:
@@ -138,7 +138,7 @@ def value_of(
 
     place, first_word, second_word, table_action = -1, 0, 0, -1
     if depth > 0 and jumper == 0 and len(search.table) > 0:
-        of_quiet = quiet if quiet + depth >= counts[QUIET_LIMIT] else 0
+        of_quiet = quiet if quiet + depth >= counts[DRAW_AT] else 0
         plies_left = counts[PLIES_LEFT] - plies
         of_plies = plies_left if plies_left <= depth + MAX_CAPTURES else 0
         first_word = own | (opponents & 0x3FFFFFFF) << 32
@@ -165,8 +165,7 @@ def value_of(
     for current in range(begin, end):
         action = next_move(moves, current, end)
         next_own, next_opponents, next_kings, jumps_on, kind = moved(own, opponents, kings, action)
-        is_progress = kind == JUMP or (kind == MAN_STEP and counts[MEN_PROGRESS] == 1)
-        next_quiet = 0 if is_progress else quiet + 1
+        next_quiet = quiet_after(search, quiet, kind)
         low = max(alpha, best)
         high = beta if current == begin else low + 1
         while True:
@@ -208,6 +207,13 @@ def value_of(
         entry = counts[MOVE_NUMBER] * VALUES + from_position(best, plies) + VALUES // 2
         search.table[place + 2] = ((entry * BOUNDS + bound) * DEPTHS + depth) * ACTIONS + best_action
     return best
+
+
+@compiled
+def quiet_after(search: Search, quiet: int, kind: int) -> int:
+    """Returns the plies without progress after a KING_STEP, MAN_STEP or JUMP."""
+    is_progress = kind == JUMP or (kind == MAN_STEP and search.counts[MEN_PROGRESS] == 1)
+    return 0 if is_progress else quiet + 1
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------
