@@ -131,9 +131,10 @@ ALPHAZERO_PRESETS: dict[str, dict[str, Any]] = {
     # From a policy of `train.imitation`, which --init-from names. PUCT stays nearer to it than Gumbel: where the values
     # hardly differ, its visits follow the policy.
     "from_imitation": ALPHAZERO_GRID
-    | CHECKERS_NETWORK
     | {
         "env": "checkers",
+        "network": "diagonal_mlp",  # that of the recipe of `train.imitation`, without dropout
+        "hidden_sizes": (),
         "total_steps": 1_000_000,
         "slots": 24,
         "search": "puct",

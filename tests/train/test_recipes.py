@@ -7,7 +7,7 @@ import pytest
 import jaxgames
 from train.models.policy import Policy
 from train.ppo import PPO, Config, config_for
-from train.recipes import CHECKERS_NETWORK, DEMO, RECIPES
+from train.recipes import DEMO, RECIPES
 
 
 def test_every_game_has_a_recipe() -> None:
@@ -46,11 +46,10 @@ def test_another_network_leaves_out_the_settings_of_the_recipes_own_network() ->
     assert config_for("checkers", network="mlp", hidden_sizes=(8,)).hidden_sizes == (8,)
 
 
-@pytest.mark.parametrize(("preset", "network"), [("alpha_mini", "alpha_mini"), ("from_imitation", None)])
-def test_preset_is_a_run_that_can_start(preset: str, network: str | None) -> None:
-    learner = PPO(config_for(preset=preset, init_from=None if network else "runs/imitation"))
-    settings = {} if network else CHECKERS_NETWORK
-    assert learner.policy.network == Policy.of(learner.env, "shared", **({"network": network} | settings)).network
+@pytest.mark.parametrize(("preset", "network"), [("alpha_mini", "alpha_mini"), ("from_imitation", "diagonal_mlp")])
+def test_preset_is_a_run_that_can_start(preset: str, network: str) -> None:
+    learner = PPO(config_for(preset=preset, init_from="runs/imitation" if preset == "from_imitation" else None))
+    assert learner.policy.network == Policy.of(learner.env, "shared", network).network
 
 
 def test_preset_from_imitation_needs_a_run_to_start_from() -> None:
