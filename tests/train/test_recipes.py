@@ -2,12 +2,13 @@
 
 import dataclasses
 
+import jax
 import pytest
 
 import jaxgames
 from train.models.policy import Policy
 from train.ppo import PPO, Config, config_for
-from train.recipes import DEMO, RECIPES
+from train.recipes import DEMO, IMITATION, RECIPES
 
 
 def test_every_game_has_a_recipe() -> None:
@@ -46,10 +47,16 @@ def test_another_network_leaves_out_the_settings_of_the_recipes_own_network() ->
     assert config_for("checkers", network="mlp", hidden_sizes=(8,)).hidden_sizes == (8,)
 
 
-@pytest.mark.parametrize(("preset", "network"), [("alpha_mini", "alpha_mini"), ("from_imitation", "diagonal_mlp")])
-def test_preset_is_a_run_that_can_start(preset: str, network: str) -> None:
-    learner = PPO(config_for(preset=preset, init_from="runs/imitation" if preset == "from_imitation" else None))
-    assert learner.policy.network == Policy.of(learner.env, "shared", network).network
+def test_preset_of_alpha_mini_is_a_run_that_can_start() -> None:
+    learner = PPO(config_for(preset="alpha_mini"))
+    assert learner.policy.network == Policy.of(learner.env, "shared", network="alpha_mini").network
+
+
+def test_preset_from_imitation_takes_the_parameters_of_the_recipe_of_imitation() -> None:
+    further = PPO(config_for(preset="from_imitation", init_from="runs/imitation"))
+    start = Policy.of(further.env, "shared", network=IMITATION["checkers"]["network"])
+    shapes = [jax.eval_shape(policy.init, jax.random.key(0)) for policy in (start, further.policy)]
+    assert shapes[0] == shapes[1]
 
 
 def test_preset_from_imitation_needs_a_run_to_start_from() -> None:
