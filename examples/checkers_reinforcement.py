@@ -30,13 +30,15 @@ import tyro
 from tqdm import tqdm
 
 from examples.cells import store, stored
-from jaxgames import Env, arena
+from jaxgames import Env, ParameterError, arena
+from jaxgames._names import split_parameters
 from jaxgames.agents import Agent, analyse
 from train import agents, alphazero, positions, ppo
 from train.driver import cli, loop
 from train.driver.commands import GameArguments, print_result, text_of_rate
 from train.driver.learner import Learner
 from train.driver.metrics import rounded
+from train.models import networks
 from train.positions import Positions
 from train.settings import NETWORK_SETTINGS
 
@@ -124,13 +126,14 @@ def train(name: Name, pretrained: str, arguments: Arguments) -> str:
 
 
 def learner_of(name: Name, pretrained: str, arguments: Arguments) -> Learner:
-    """Returns the learner of a run: with the network of the pretrained one, and without its parameters if "scratch"."""
+    """Returns the learner of a run, with the network of the pretrained one and, unless from scratch, its parameters."""
     found = agents.parse(pretrained)
     if found is None or found.parameters:
         raise ValueError(f"expected a run such as runs/imitation or runs/imitation@20, not {pretrained}")
-    config: Any = agents.open_run(found.folder).config
+    learner: Any = agents.open_run(found.folder).learner
+    config = learner.config
     given: dict[str, Any] = {setting: getattr(config, setting) for setting in NETWORK_SETTINGS}
-    given["seed"] = arguments.seed
+    given |= {"network": without_dropout(learner), "seed": arguments.seed}
     if not name.endswith("scratch"):
         given["init_from"] = pretrained
     preset = None if name.endswith("scratch") else "from_imitation"
@@ -138,6 +141,20 @@ def learner_of(name: Name, pretrained: str, arguments: Arguments) -> Learner:
         settings = alphazero.config_for(config.env, preset=preset, total_steps=arguments.alphazero_steps, **given)
         return alphazero.AlphaZero(settings)
     return ppo.PPO(ppo.config_for(config.env, preset=preset, total_steps=arguments.ppo_steps, **given))
+
+
+def without_dropout(learner: Any) -> str | None:
+    """Returns the text of a learner's network without dropout, which rollouts do not have; its parameters still fit."""
+    text: str | None = learner.config.network
+    if text is None or not learner.policy.network.training_mode:
+        return text
+    name, parameters = split_parameters(text, f"expected a network, not {text!r}")
+    written = ", ".join(f"{key}={value!r}" for key, value in (parameters | {"dropout": 0.0}).items())
+    try:
+        networks.make(f"{name}({written})", learner.env)
+    except ParameterError:  # it has no such parameter
+        return text
+    return f"{name}({written})"
 
 
 # -- cells ---------------------------------------------------------------------------------------------------------

@@ -135,7 +135,6 @@ ALPHAZERO_PRESETS: dict[str, dict[str, Any]] = {
         "env": "checkers",
         "network": "diagonal_mlp",  # that of the recipe of `train.imitation`, without dropout
         "hidden_sizes": (),
-        "channels": (),
         "total_steps": 1_000_000,
         "slots": 24,
         "search": "puct",

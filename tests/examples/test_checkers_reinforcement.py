@@ -74,6 +74,15 @@ def test_runs_have_the_network_of_the_pretrained_one_and_half_of_them_its_parame
         learner_of("ppo", f"{pretrained}(temperature=0)", arguments)
 
 
+def test_dropout_is_left_out_of_the_network() -> None:
+    def of(network: str | None) -> str | None:
+        return example.without_dropout(Imitation(Config(env="checkers", num_minibatches=1, network=network)))
+
+    assert of("diagonal_mlp(dropout=0.3, blocks=1)") == "diagonal_mlp(dropout=0.0, blocks=1)"
+    assert of("residual_mlp(blocks=1)") == "residual_mlp(blocks=1)"
+    assert of(None) is None
+
+
 # -- cells ---------------------------------------------------------------------------------------------------------
 
 
