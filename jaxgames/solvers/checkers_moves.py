@@ -101,6 +101,15 @@ def jump_sources(own: int, opponents: int, kings: int, movers: int) -> tuple[int
 
 
 @compiled
+def opponent_can_jump(own: int, opponents: int, kings: int) -> bool:
+    """Returns whether the opponent could capture if it were to move. Its men go down in the mover's frame."""
+    empty = ~(own | opponents) & FULL_BOARD
+    sources = opponents & (up_right(own & up_right(empty)) | up_left(own & up_left(empty)))
+    sources |= opponents & kings & (down_right(own & down_right(empty)) | down_left(own & down_left(empty)))
+    return sources != 0
+
+
+@compiled
 def step_sources(own: int, opponents: int, kings: int) -> tuple[int, int, int, int]:
     """Returns four sets: by direction, the squares from which the mover can step."""
     empty = ~(own | opponents) & FULL_BOARD

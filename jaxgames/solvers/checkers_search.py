@@ -3,13 +3,13 @@
 The value of a position for the mover, with `depth` levels to go, in hundredths of a man:
 
     over                        a loss -(WIN - plies), a draw or the limit of plies 0; plies are those since the root
-    no level left, no capture   the evaluation of jaxgames/solvers/checkers_evaluation.py
+    no level left, no capture   the evaluation of jaxgames/solvers/checkers_evaluation.py, unless see below
     otherwise                   the best of all moves: the value for the same mover while its capture goes on, minus
                                 the value for the opponent after a whole turn
 
 A whole turn takes one level, with all jumps of its capture. Captures are compulsory. So without a level left the search
-goes on exactly where the mover must capture, and no position is valued in the middle of an exchange. A win is worth
-more the sooner it comes.
+goes on where the mover must capture, and no position is valued in the middle of an exchange. It also goes on for one
+turn where the last level ends with the opponent threatening to capture. A win is worth more the sooner it comes.
 
 Everything that follows changes the work and not the value:
 
@@ -36,13 +36,14 @@ from jaxgames.solvers.checkers_moves import (
     MAX_MOVES,
     jump_sources,
     moved,
+    opponent_can_jump,
     step_sources,
     write_moves,
 )
 
 MAX_DEPTH = 64
 MAX_CAPTURES = 32  # each removes a piece
-MAX_PLIES = MAX_DEPTH + MAX_CAPTURES  # of a line: a turn without a capture takes a level
+MAX_PLIES = MAX_DEPTH + 1 + MAX_CAPTURES  # of a line: each turn without a capture takes a level, but for one
 WIN = 100_000  # a win at the root, in hundredths of a man
 LEAST_WIN = WIN - 1_000  # above every evaluation, below every win
 LOWEST = -2 * WIN
@@ -133,14 +134,14 @@ def value_of(
         return plies - WIN
     if is_drawn or plies >= counts[PLIES_LEFT]:
         return 0
-    if depth <= 0 and not must_jump:
+    if depth <= 0 and not must_jump and not (depth == 0 and opponent_can_jump(own, opponents, kings)):
         return evaluation(search.weights, own, opponents, kings)
 
     place, first_word, second_word, table_action = -1, 0, 0, -1
     if depth > 0 and jumper == 0 and len(search.table) > 0:
-        of_quiet = quiet if quiet + depth >= counts[DRAW_AT] else 0
+        of_quiet = quiet if quiet + depth + 1 >= counts[DRAW_AT] else 0
         plies_left = counts[PLIES_LEFT] - plies
-        of_plies = plies_left if plies_left <= depth + MAX_CAPTURES else 0
+        of_plies = plies_left if plies_left <= depth + 1 + MAX_CAPTURES else 0
         first_word = own | (opponents & 0x3FFFFFFF) << 32
         second_word = kings | (opponents >> 30 | of_quiet << 2 | of_plies << 9) << 32
         place = place_of(search.table, first_word, second_word)

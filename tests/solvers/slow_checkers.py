@@ -49,7 +49,10 @@ EVALUATIONS: dict[str, Callable[[Position], int]] = {"material": material, "posi
 
 @dataclass
 class Minimax:
-    """The values of positions for the side to move. A level is a whole turn; captures are followed to their end."""
+    """The values of positions for the side to move. A level is a whole turn.
+
+    Captures are followed to their end. One turn more follows the last level where the opponent threatens to capture.
+    """
 
     reference: Reference
     evaluation: str = "material"
@@ -79,9 +82,14 @@ class Minimax:
         if position.over:
             return 0
         moves = self.reference.available(position)
-        if depth <= 0 and moves[0].captured is None:
+        if depth <= 0 and moves[0].captured is None and not (depth == 0 and self.is_threatened(position)):
             return EVALUATIONS[self.evaluation](position)
         return max(self.after(position, self.reference.after(position, move), depth) for move in moves)
+
+    def is_threatened(self, position: Position) -> bool:
+        """Whether the opponent could capture if it were to move."""
+        theirs = [square for square, piece in position.pieces.items() if piece.seat != position.seat]
+        return any(self.reference.jumps(position.pieces, square) for square in theirs)
 
 
 def random_games(reference: Reference, rng: np.random.Generator, number: int) -> list[Position]:

@@ -11,6 +11,7 @@ from jaxgames.solvers.checkers_moves import (
     legal_sources,
     moved,
     num_sequences,
+    opponent_can_jump,
     rotated,
     shifted,
     size,
@@ -19,7 +20,7 @@ from jaxgames.solvers.checkers_moves import (
 from tests.games.checkers.random_positions import crowds, endgames, hunts
 from tests.games.checkers.reference import Position, Reference
 from tests.games.checkers.test_perft import POSITIONS, START_MOVES
-from tests.solvers.slow_checkers import random_games, state_of
+from tests.solvers.slow_checkers import Minimax, random_games, state_of
 
 ELEVEN_DEEP = 85_242_128  # published with START_MOVES
 
@@ -65,6 +66,8 @@ def test_moves_and_the_positions_after_them_follow_the_reference() -> None:
         position = begin
         for _ in range(4):
             moves = reference.moves(position)
+            threatens = Minimax(reference).is_threatened(position)
+            assert plain(opponent_can_jump)(*words(position)[:3]) == threatens
             assert sorted(legal(position)) == sorted(moves)
             action = int(rng.choice(sorted(moves)))
             after = reference.after(position, moves[action])
