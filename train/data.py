@@ -24,7 +24,7 @@ import tyro
 from tqdm import tqdm
 
 import jaxgames
-from jaxgames import Env
+from jaxgames import Env, _game_files
 from jaxgames.games.checkers import Checkers
 from train import agents, game_files, labels
 from train.driver.commands import MAX_SEED, print_result
@@ -87,6 +87,7 @@ def main() -> None:
 def data(arguments: Arguments) -> dict[str, Any]:
     """Writes the file; returns the result that the command prints."""
     env = arguments.check()
+    _game_files.check_output(arguments.output)
     if isinstance(env, Checkers) and arguments.games:
         positions, result = recorded_positions(arguments, env)
     else:

@@ -158,3 +158,14 @@ def test_boards_of_seats_that_the_game_lacks_are_refused(positions: Positions) -
     states = dataclasses.replace(positions.states, current_player=np.full(40, 2, np.int32))
     with pytest.raises(ValueError, match="current_player must be from 0 to 1, not 2 to 2"):
         dataclasses.replace(positions, states=states)
+
+
+def test_nothing_is_left_where_no_file_can_be_written(positions: Positions, tmp_path: Path) -> None:
+    folder, file = tmp_path / "folder", tmp_path / "file"
+    folder.mkdir()
+    file.touch()
+    with pytest.raises(IsADirectoryError, match="folder is a folder: expected a file to write"):
+        positions.save(folder)
+    with pytest.raises(NotADirectoryError, match="file is a file and no folder"):
+        positions.save(file / "pairs.npz")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
