@@ -3,7 +3,7 @@
 The value of a position for the mover, with `depth` levels to go, in hundredths of a man:
 
     over                        a loss -(WIN - plies), a draw or the limit of plies 0; plies are those since the root
-    no level left, no capture   the evaluation of jaxgames/solvers/checkers_evaluation.py, unless see below
+    no level left, no capture   the evaluation of jaxgames/solvers/checkers_evaluation.py; see below for threats
     otherwise                   the best of all moves: the value for the same mover while its capture goes on, minus
                                 the value for the opponent after a whole turn
 

@@ -1,5 +1,6 @@
 """Alpha-beta in checkers: the values of minimax, ends, keys, time, texts. In plain Python unless slow."""
 
+import itertools
 import re
 from dataclasses import replace
 from typing import Any
@@ -152,15 +153,18 @@ def test_blocking_move_at_the_limit_wins_only_where_a_win_comes_first() -> None:
 
 
 @pytest.mark.parametrize("draw_rule", QUIET_LIMIT)
-def test_table_is_used_for_the_same_levels_to_go_to_the_draw_and_to_the_limit_of_plies(draw_rule: str) -> None:
+def test_table_is_used_for_the_same_pieces_and_levels_to_go_to_the_draw_and_to_the_limit_of_plies(
+    draw_rule: str,
+) -> None:
     """One table for all of them, as if they had come up in one search."""
     limit = QUIET_LIMIT[draw_rule]
-    board = state("B:WK29:BK22,K31")
-    words = int(board.own), int(board.opponents), int(board.kings), 0
+    boards = [state(text) for text in ("B:WK29:BK22,K31", "B:W29:BK22,K31", "W:WK6,K9:BK1")]
     with_table, without = (make_search(WEIGHTS["material"], size, compiled=False) for size in (LARGE_TABLE, NO_TABLE))
     values: set[int] = set()
     for depth in (4, 3, 2, 1, 2, 3, 4):
-        for quiet, plies_left in [(q, NO_LIMIT) for q in (0, *range(limit - 5, limit))] + [(0, n) for n in range(1, 6)]:
+        limits = [(quiet, NO_LIMIT) for quiet in (0, *range(limit - 5, limit))] + [(0, left) for left in range(1, 6)]
+        for board, (quiet, plies_left) in itertools.product(boards, limits):
+            words = int(board.own), int(board.opponents), int(board.kings), 0
             value: list[int] = []
             for search in (with_table, without):
                 wcdf = int(draw_rule == "wcdf")
