@@ -110,7 +110,7 @@ def rows_of_iteration(config: Config, num_positions: int, key: jax.Array, iterat
 
 
 def take(env: jaxgames.Env[Any], labels: Labels, rows: jax.Array) -> Minibatch:
-    """Returns the positions `rows` (int32[B]) with what their boards show. Each device makes its own rows."""
+    """Returns the positions `rows` (int32[B]) as the loss reads them. Each device makes its own rows."""
 
     def of_device(labels: Labels, rows: jax.Array) -> Minibatch:
         states, action, value, probabilities, counted = jax.tree.map(lambda leaf: leaf[rows], labels)

@@ -88,7 +88,7 @@ class Minimax:
         return max(self.after(position, self.reference.after(position, move), depth) for move in moves)
 
     def is_threatened(self, position: Position) -> bool:
-        """Whether the opponent could capture if it were to move."""
+        """Returns whether the opponent could capture if it were to move."""
         theirs = [square for square, piece in position.pieces.items() if piece.seat != position.seat]
         return any(self.reference.jumps(position.pieces, square) for square in theirs)
 
