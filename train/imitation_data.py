@@ -15,7 +15,7 @@ import jaxgames
 from jaxgames.policy_agent import reward_scale
 from train.imitation_config import Config, load_positions
 from train.ops.sharding import REPLICATED, SHARDED, on_each_device
-from train.positions import Positions
+from train.positions import Positions, evenly_spaced
 
 ROWS_OF_EVALUATION = 1024  # positions that are evaluated at once, about
 
@@ -69,13 +69,6 @@ def labels_of(positions: Positions) -> Labels:
     value = (positions.value * reward_scale(positions.env)).astype(np.float32)
     counted: Any = np.ones(len(positions), np.bool_)
     return Labels(positions.states, positions.action, value, positions.probabilities, counted)  # pyright: ignore[reportArgumentType]  # numpy's arrays
-
-
-def evenly_spaced(positions: Positions, count: int) -> Positions:
-    """Returns `count` of the positions, evenly spaced; all of them for 0 or if there are no more."""
-    if not 0 < count < len(positions):
-        return positions
-    return positions.take(np.arange(count) * len(positions) // count)
 
 
 def whole_batches(positions: Positions, size: int) -> Labels:

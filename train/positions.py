@@ -160,6 +160,13 @@ def fingerprint(path: str | Path) -> str:
         return file.read().decode(errors="replace")
 
 
+def evenly_spaced(positions: Positions, count: int) -> Positions:
+    """Returns `count` of the positions, evenly spaced; all of them for 0 or if there are no more."""
+    if not 0 < count < len(positions):
+        return positions
+    return positions.take(np.arange(count) * len(positions) // count)
+
+
 def keys(positions: Positions) -> np.ndarray:
     """Returns uint64[P], equal for the same position: equal observation of the mover and equal legal actions.
 
