@@ -75,7 +75,7 @@ class Header:
 
 
 class Content(NamedTuple):
-    """What a file has: the header, the program and the parameters."""
+    """The content of a file: the header, the program and the parameters."""
 
     header: Header
     module: bytes  # StableHLO
@@ -144,9 +144,9 @@ def make(
       top: the number of most probable legal actions that are sampled from; None for all.
       epsilon: the probability of a uniformly random legal action instead; None for 0.
 
-    Raises ParameterError (a ValueError) for a file that cannot be read, is damaged or is no exported policy, and for
-    one of another game, another version of the game, another platform or another version of JAX. It also raises it for
-    a parameter that is not allowed.
+    Raises ParameterError (a ValueError) for a file that cannot be read, is damaged or is no exported policy. It also
+    raises it for a file of another game, another version of the game, another platform or another version of JAX, and
+    for a parameter that is not allowed.
     """
     if temperature is not None:
         check_number("temperature", temperature, zero=True)
@@ -221,8 +221,8 @@ def write(path: str | Path, env: Env[Any], content: Content) -> None:
 def read(path: str | Path) -> tuple[Env[Any], Content]:
     """Returns the game and the content of a file.
 
-    Raises OSError if it cannot be read. Raises ValueError, with the reason, for a file that is cut short or altered, is
-    no exported policy, has another format, or is for another version of the game.
+    Raises OSError if it cannot be read. Raises ValueError, with the reason, for a file that is cut short or altered, or
+    is no exported policy. Raises it also for another format, and for another version of the game.
     """
     game, arrays = _game_files.read_file(KIND, path)
     if HEADER not in arrays:

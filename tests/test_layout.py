@@ -20,7 +20,7 @@ FLOORS = {
         ("mcts", "exported", "arena", "interop", "play", "testing"),
     ),
     "train": (
-        ("ops", "positions", "game_files", "labels", "recipes", "settings"),
+        ("ops", "positions", "game_collections", "labels", "recipes", "settings"),
         ("driver", "models", "matrix", "ppo_config", "alphazero_config", "imitation_config"),
         ("agents", "opponents", "pretrained"),
         ("ppo", "ppo_rollout", "alphazero", "alphazero_rollout", "imitation", "imitation_data"),

@@ -9,8 +9,8 @@ in one split, train, validation or test, by a hash of its moves. Games of --exte
 the split external. The last command plays games, and an agent labels their positions with its probabilities and values.
 A broken game is reported with its file, its line and the reason, and left out.
 
-The last line on standard output is JSON: the games that were read, those that were left out and why, and the games and
-positions of every split, with the number of positions that are not in the training set.
+The last line on standard output is JSON: the games that were read, and those that were left out, with the reasons. Then
+it has the games and positions of every split, and the number of positions that are not in the training set.
 """
 
 import sys
@@ -26,9 +26,9 @@ from tqdm import tqdm
 import jaxgames
 from jaxgames import Env, _game_files
 from jaxgames.games.checkers import Checkers
-from train import agents, game_files, labels
+from train import agents, game_collections, labels
 from train.driver.commands import MAX_SEED, print_result
-from train.game_files import EXTERNAL, Collection
+from train.game_collections import EXTERNAL, Collection
 from train.positions import Positions, keys
 
 MAX_POSITIONS = 10_000_000
@@ -42,13 +42,13 @@ class Arguments:
     output: Path
     """The file for the positions, such as pairs.npz. It is replaced if it exists."""
     external: tuple[Path, ...] = ()
-    """More such files. Their games are a test set from elsewhere, without those that are in the first files."""
+    """Files of another collection. Those of its games that are not in the first files are the split external."""
     env: str = "checkers"
     """The game, as `jaxgames.make` takes it. Recorded games are always of checkers."""
     train: int = 85
     """The share of the recorded games in the training set, in percent. With --label, that of the positions."""
     validation: int = 10
-    """That of the validation set. All others are the test set."""
+    """The share of the validation set, in percent. All other games are the test set."""
     label: str | None = None
     """An agent, such as "solver(33.npz)" or a run: it labels the positions of games that are played for this."""
     positions: int = 20_000
@@ -99,8 +99,8 @@ def data(arguments: Arguments) -> dict[str, Any]:
 def recorded_positions(arguments: Arguments, env: Checkers) -> tuple[Positions, dict[str, Any]]:
     """Returns the positions of the recorded games, and what was read and left out for the result."""
     with tqdm(desc="reading", unit=" games", disable=None) as bar:
-        own = game_files.read_collection(arguments.games, on_read=bar.update)
-        others = game_files.read_collection(
+        own = game_collections.read_collection(arguments.games, on_read=bar.update)
+        others = game_collections.read_collection(
             arguments.external, known=(game for _, game in own.games), first_number=own.read, on_read=bar.update
         )
     for refusal in (*own.refused, *others.refused):
@@ -108,9 +108,9 @@ def recorded_positions(arguments: Arguments, env: Checkers) -> tuple[Positions, 
     games = [*own.games, *others.games]
     if not games:
         raise ValueError(_no_game(arguments, own, others))
-    splits = [game_files.split_of(game, arguments.train, arguments.validation) for _, game in own.games]
+    splits = [game_collections.split_of(game, arguments.train, arguments.validation) for _, game in own.games]
     with tqdm(total=len(games), desc="replaying", unit=" games", disable=None) as bar:
-        positions = game_files.labelled(env, games, [*splits, *[EXTERNAL] * len(others.games)], bar.update)
+        positions = game_collections.labelled(env, games, [*splits, *[EXTERNAL] * len(others.games)], bar.update)
     return positions, {"games": summary(own), "external": summary(others)}
 
 

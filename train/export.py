@@ -6,7 +6,7 @@
 
 The file has the network of a run alone, also for a run that plays by search. Then the command loads the file again, and
 compares its agent with that of the run on random boards. The last line on standard output is JSON: the game, the header
-of the file, its size, the seconds to load it, and the largest differences.
+of the file, its size, and the seconds to load it. It also has the largest differences between the two agents.
 """
 
 import dataclasses
@@ -143,7 +143,7 @@ def program_of(policy: Policy, params: Any, platforms: tuple[str, ...]) -> expor
     """Returns the program of a policy for any number of rows.
 
     Its arguments are the leaves of the parameters, observations and seats. Where seats have networks of their own, the
-    program computes each of them for every row, because the sizes of tiles would depend on the number of rows.
+    program computes each of them for every row: tiles of rows need a number of rows that is known.
     """
     leaves, structure = jax.tree.flatten(params)
 

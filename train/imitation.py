@@ -4,8 +4,8 @@
     data = imitation.load_data()
     train_state, metrics = imitation.iterate(imitation.init(key), data)   # an epoch: one program, under one jit
 
-The policy learns the action that was played, or the probabilities of a labelled policy. The value learns what the game
-brought. `iterate` is pure. A stored `TrainState` continues with bit-identical results.
+The policy learns the action that was played, or the probabilities of a labelled policy. The value learns the result
+of the game. `iterate` is pure. A stored `TrainState` continues with bit-identical results.
 The settings are in `train/imitation_config.py`, the file of positions is described in `train/positions.py`.
 
     python -m train.imitation --env checkers --data pairs.npz --run-dir runs/imitation

@@ -117,8 +117,8 @@ class Config:
 def load_positions(config: Config) -> Positions:
     """Returns the positions of `config.data`.
 
-    Raises OSError if the file cannot be read. Raises ValueError if it was changed since the run was started, holds
-    positions of another game, or has no positions or no labels to learn from.
+    Raises OSError if the file cannot be read. Raises ValueError if it was changed since the run was started, or holds
+    positions of another game. Raises it also if there are no positions or no labels to learn from.
     """
     if config.data is None:
         raise ValueError("data names the file of labelled positions to learn from: add --data pairs.npz")
@@ -149,7 +149,7 @@ def load_positions(config: Config) -> Positions:
 
 @lru_cache(maxsize=1)
 def _load(path: str, fingerprint: str, env: str) -> Positions:
-    """`positions.load`. The fingerprint is that of the file as it is now."""
+    """Returns `positions.load` of a file. The fingerprint is that of the file as it is now."""
     return positions.load(path, jaxgames.make(env))
 
 

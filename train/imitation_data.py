@@ -15,7 +15,7 @@ import jaxgames
 from jaxgames.policy_agent import reward_scale
 from train.imitation_config import Config, load_positions
 from train.ops.sharding import REPLICATED, SHARDED, on_each_device
-from train.positions import Positions
+from train.positions import Positions, evenly_spaced
 
 ROWS_OF_EVALUATION = 1024  # positions that are evaluated at once, about
 
@@ -71,13 +71,6 @@ def labels_of(positions: Positions) -> Labels:
     return Labels(positions.states, positions.action, value, positions.probabilities, counted)  # pyright: ignore[reportArgumentType]  # numpy's arrays
 
 
-def evenly_spaced(positions: Positions, count: int) -> Positions:
-    """Returns `count` of the positions, evenly spaced; all of them for 0 or if there are no more."""
-    if not 0 < count < len(positions):
-        return positions
-    return positions.take(np.arange(count) * len(positions) // count)
-
-
 def whole_batches(positions: Positions, size: int) -> Labels:
     """Returns positions as the learner holds them, filled up to a multiple of `size` by rows that do not count."""
     count = len(positions)
@@ -110,7 +103,7 @@ def rows_of_iteration(config: Config, num_positions: int, key: jax.Array, iterat
 
 
 def take(env: jaxgames.Env[Any], labels: Labels, rows: jax.Array) -> Minibatch:
-    """Returns the positions `rows` (int32[B]) with what their boards show. Each device makes its own rows."""
+    """Returns the positions `rows` (int32[B]) as the loss reads them. Each device makes its own rows."""
 
     def of_device(labels: Labels, rows: jax.Array) -> Minibatch:
         states, action, value, probabilities, counted = jax.tree.map(lambda leaf: leaf[rows], labels)

@@ -50,7 +50,7 @@ class Turn:
 
     @property
     def is_known(self) -> bool:
-        """Whether the turn is in the database."""
+        """True if the turn is in the database."""
         return bool(self.played)
 
 

@@ -1,4 +1,4 @@
-"""Labelled positions of one game: boards, the actions that were played on them, and what the games brought.
+"""Labelled positions of one game: boards, the actions that were played on them, and the results of the games.
 
     positions = train.positions.load("pairs.npz")
     positions.of("train").action             # int32[P]
@@ -137,8 +137,8 @@ def load(path: str | Path, env: Env[Any] | None = None) -> Positions:
       env: the game that the positions must be of, if it is given.
 
     Raises OSError if the file cannot be read. Raises ValueError, with the reason, for a file that is cut short or
-    altered, has another format, or holds positions of another game or another version of the game. Raises it also for
-    finished boards and illegal actions.
+    altered, and for another format. Raises it also for positions of another game or another version of the game, for
+    finished boards, and for illegal actions.
     """
     made, arrays = _game_files.read_file(KIND, path)
     if env is not None and made != env:
@@ -166,14 +166,21 @@ def fingerprint(path: str | Path) -> str:
         return file.read().decode(errors="replace")
 
 
+def evenly_spaced(positions: Positions, count: int) -> Positions:
+    """Returns `count` of the positions, evenly spaced; all of them for 0 or if there are no more."""
+    if not 0 < count < len(positions):
+        return positions
+    return positions.take(np.arange(count) * len(positions) // count)
+
+
 def keys(positions: Positions) -> np.ndarray:
     """Returns uint64[P], equal for the same position: equal observation of the mover and equal legal actions.
 
     It is the 8-byte BLAKE2b hash of their bits.
     """
     found = np.empty(len(positions), np.uint64)
-    for start, looks in _looks(positions):
-        rows = np.concatenate([looks.observation.reshape(len(looks.mask), -1), looks.mask], axis=1)
+    for start, observed in _observed(positions):
+        rows = np.concatenate([observed.observation.reshape(len(observed.mask), -1), observed.mask], axis=1)
         words = (hashlib.blake2b(row, digest_size=8).digest() for row in np.packbits(rows, axis=1))
         found[start : start + len(rows)] = np.frombuffer(b"".join(words), "<u8")
     return found
@@ -181,19 +188,19 @@ def keys(positions: Positions) -> np.ndarray:
 
 def legal_actions(positions: Positions) -> np.ndarray:
     """Returns bool[P, num_actions], the legal actions of the movers."""
-    masks = [looks.mask for _, looks in _looks(positions)]
+    masks = [observed.mask for _, observed in _observed(positions)]
     return np.concatenate(masks) if masks else np.zeros((0, positions.env.num_actions), np.bool_)
 
 
 def check_rules(positions: Positions) -> None:
     """Raises ValueError for a finished board, an illegal action, or a probability of an illegal action."""
-    for start, looks in _looks(positions):
-        rows = slice(start, start + len(looks.mask))
+    for start, observed in _observed(positions):
+        rows = slice(start, start + len(observed.mask))
         action = positions.action[rows]
-        illegal = (action != UNKNOWN) & ~looks.mask[np.arange(len(action)), action]
+        illegal = (action != UNKNOWN) & ~observed.mask[np.arange(len(action)), action]
         if positions.probabilities is not None:
-            illegal |= ((positions.probabilities[rows] > 0) & ~looks.mask).any(1)
-        for wrong, problem in ((~looks.live, "the board is finished"), (illegal, "an action is illegal")):
+            illegal |= ((positions.probabilities[rows] > 0) & ~observed.mask).any(1)
+        for wrong, problem in ((~observed.live, "the board is finished"), (illegal, "an action is illegal")):
             if wrong.any():
                 raise ValueError(f"position {start + int(wrong.argmax())}: {problem}, so the labels fit other rules")
 
@@ -201,12 +208,12 @@ def check_rules(positions: Positions) -> None:
 # -- boards ------------------------------------------------------------------------------------------------------------
 
 
-class Looks(NamedTuple):
-    """Everything that boards show to their movers, on the host."""
+class Observed(NamedTuple):
+    """The observations and legal actions of the movers of N boards, on the host."""
 
     observation: np.ndarray  # bool[N, *observation_shape]
     mask: np.ndarray  # bool[N, num_actions], the legal actions
-    live: np.ndarray  # bool[N]
+    live: np.ndarray  # bool[N], False on a finished board
 
 
 def leaves_of(states: Any) -> dict[str, Any]:
@@ -226,22 +233,22 @@ def _template(env: Env[Any]) -> State:
     return jax.eval_shape(env.init, jax.eval_shape(lambda: jax.random.key(0)))
 
 
-def _looks(positions: Positions) -> Iterator[tuple[int, Looks]]:
-    """Yields the first index of each chunk of positions, and what its boards show."""
+def _observed(positions: Positions) -> Iterator[tuple[int, Observed]]:
+    """Yields the first index of each chunk of positions, and the observations and legal actions of its boards."""
     size = min(CHUNK, 1 << max(0, len(positions) - 1).bit_length())  # few shapes, so few programs
     for start in range(0, len(positions), size):
         rows = np.arange(start, start + size).clip(max=len(positions) - 1)  # the last chunk repeats its last row
-        looks = _look(positions.env, jax.tree.map(lambda leaf, rows=rows: leaf[rows], positions.states))
+        observed = _observe(positions.env, jax.tree.map(lambda leaf, rows=rows: leaf[rows], positions.states))
         count = min(size, len(positions) - start)
-        yield start, jax.tree.map(lambda leaf, count=count: np.asarray(leaf)[:count], looks)
+        yield start, jax.tree.map(lambda leaf, count=count: np.asarray(leaf)[:count], observed)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _look(env: Env[Any], states: Any) -> Looks:
-    """`Looks` on the device."""
+def _observe(env: Env[Any], states: Any) -> Observed:
+    """Returns the observations and legal actions of the movers, on the device."""
     observation = jax.vmap(lambda state: env.observe(state))(states)
     mask = jax.vmap(env.legal_action_mask)(states)
-    return Looks(observation, mask, jnp.logical_not(states.terminated | states.truncated))  # pyright: ignore[reportArgumentType]  # arrays of JAX inside of a program
+    return Observed(observation, mask, jnp.logical_not(states.terminated | states.truncated))  # pyright: ignore[reportArgumentType]  # arrays of JAX inside of a program
 
 
 def _check_range(name: str, array: np.ndarray, low: int, high: int) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxgames import Env, make
 from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers_pdn import UNKNOWN, BrokenGame, Game, decode
+from jaxgames.games.checkers_pdn import UNKNOWN_RESULT, BrokenGame, Game, decode
 from jaxgames.games.checkers_pdn import read as read_pdn
 from jaxgames.games.checkers_replay import states_before
 
@@ -32,7 +32,7 @@ class RecordedGame:
     actions: np.ndarray  # int32[P]
     first_plies: np.ndarray  # int32[T], the ply with which every turn begins
     moves: tuple[str, ...]  # the texts of the turns
-    result: str = UNKNOWN
+    result: str = UNKNOWN_RESULT
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     number: int = 1  # in its file
 

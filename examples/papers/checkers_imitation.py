@@ -33,9 +33,10 @@ import numpy as np
 import tyro
 
 from jaxgames import Env
+from jaxgames.solvers.solution import in_chunks
 from train import agents, positions
 from train.models.policy import Params, Policy, split_statistics
-from train.positions import Positions
+from train.positions import Positions, evenly_spaced
 
 KS = (1, 2, 3, 5, 10)
 SUBMOVES = {"0-9": 10, "10-19": 20, "20-39": 40, "40-79": 80, "80+": 1 << 30}  # group: the first ply after it
@@ -143,13 +144,6 @@ def shuffle_splits(found: Positions, seed: int) -> Positions:
     return dataclasses.replace(kept, split=split, splits=tuple(SHUFFLED_SHARES))
 
 
-def evenly_spaced(found: Positions, count: int) -> Positions:
-    """Returns `count` of the positions, evenly spaced; all of them for 0 or if there are no more."""
-    if not 0 < count < len(found):
-        return found
-    return found.take(np.arange(count) * len(found) // count)
-
-
 # -- scores of actions -----------------------------------------------------------------------------------------------
 
 
@@ -177,12 +171,7 @@ def lookup_scores(keys: np.ndarray, action: np.ndarray, num_actions: int, found:
 
 def logits_of(policy: Policy, params: Params, found: Positions) -> np.ndarray:
     """Returns float32[P, num_actions], the logits of a policy for the mover."""
-    size, logits = min(CHUNK, len(found)), list[np.ndarray]()
-    for start in range(0, len(found), size):
-        rows = np.arange(start, start + size).clip(max=len(found) - 1)  # the last chunk repeats its last row
-        states = jax.tree.map(lambda leaf, rows=rows: leaf[rows], found.states)
-        logits.append(np.asarray(_logits(found.env, policy, params, states)))
-    return np.concatenate(logits)[: len(found)]
+    return in_chunks(functools.partial(_logits, found.env, policy, params), found.states, min(CHUNK, len(found)))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

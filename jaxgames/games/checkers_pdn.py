@@ -30,20 +30,20 @@ from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers_whole_moves import Board, Path, text_of, texts_of
 
 START = "B:W21,22,23,24,25,26,27,28,29,30,31,32:B1,2,3,4,5,6,7,8,9,10,11,12"
-BLACK_WINS, WHITE_WINS, DRAW, UNKNOWN = "1-0", "0-1", "1/2-1/2", "*"  # seat 0 is Black; PDN counts it first
+BLACK_WINS, WHITE_WINS, DRAW, UNKNOWN_RESULT = "1-0", "0-1", "1/2-1/2", "*"  # seat 0 is Black; PDN counts it first
 REWARDS = {BLACK_WINS: (1, -1), WHITE_WINS: (-1, 1), DRAW: (0, 0)}  # of the seats, by result
 GAME_TYPE = "21"  # PDN's number of American checkers
 LINE_WIDTH = 79
 MAX_SHOWN = 60  # characters of a text in a message
 COLOURS = ("Black", "White")  # of the seats
 
-_RESULTS = {result: result for result in (*REWARDS, UNKNOWN)} | {
+_RESULTS = {result: result for result in (*REWARDS, UNKNOWN_RESULT)} | {
     "2-0": BLACK_WINS,
     "0-2": WHITE_WINS,
     "1-1": DRAW,
     "1/2": DRAW,
     "½-½": DRAW,
-    "0-0": UNKNOWN,  # both lost, or not played
+    "0-0": UNKNOWN_RESULT,  # both lost, or not played
 }
 _HEADER_LINE = re.compile(r'\s*\[\s*([A-Za-z_]\w*)\s+"')
 _HEADER = re.compile(r'\[\s*(\w+)\s+"(.*?)"\s*\]')
@@ -66,7 +66,7 @@ class Game:
     actions: tuple[int, ...]  # of the env, one per submove
     moves: tuple[str, ...]  # one text per turn, a capture with all its squares
     start: str = START  # the position before the first move, as the env's `to_string` writes it
-    result: str = UNKNOWN  # one of BLACK_WINS, WHITE_WINS, DRAW, UNKNOWN
+    result: str = UNKNOWN_RESULT  # one of BLACK_WINS, WHITE_WINS, DRAW, UNKNOWN_RESULT
     headers: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)  # without Result, SetUp and FEN
     line: int = field(default=0, compare=False)  # where it begins in the text that it was read from, from 1
 
@@ -112,14 +112,14 @@ def record(
     Args:
       actions: legal actions from `start`. They can end in the middle of a capture.
       start: a position, as the env's `to_string` writes it.
-      result: BLACK_WINS, WHITE_WINS, DRAW or UNKNOWN. None: by the last position. A mover who cannot move has lost;
-        otherwise the result is UNKNOWN.
+      result: BLACK_WINS, WHITE_WINS, DRAW or UNKNOWN_RESULT. None: by the last position. A mover who cannot move has
+        lost; otherwise the result is UNKNOWN_RESULT.
       headers: names and values for the head of the game, without Result, SetUp and FEN.
 
     Raises ValueError for an illegal action, a text that is no position, or another result.
     """
-    if result is not None and result not in (*REWARDS, UNKNOWN):
-        raise ValueError(f"result must be one of {', '.join((*REWARDS, UNKNOWN))}, not {result!r}")
+    if result is not None and result not in (*REWARDS, UNKNOWN_RESULT):
+        raise ValueError(f"result must be one of {', '.join((*REWARDS, UNKNOWN_RESULT))}, not {result!r}")
     board, start = _position(start)
     moves: list[str] = []
     played: list[int] = []
@@ -129,7 +129,7 @@ def record(
         played += board.play(path)
         moves.append(text_of(path))
     if result is None:
-        result = UNKNOWN if board.legal_paths() else (WHITE_WINS, BLACK_WINS)[board.seat]
+        result = UNKNOWN_RESULT if board.legal_paths() else (WHITE_WINS, BLACK_WINS)[board.seat]
     return Game(tuple(played), tuple(moves), start, result, dict(headers or {}))
 
 
@@ -175,7 +175,7 @@ class _Token(NamedTuple):
 
 @dataclass
 class _Draft:
-    """What is written of one game, before it is replayed."""
+    """The text of one game in parts, before it is replayed."""
 
     line: int
     headers: dict[str, str] = field(default_factory=dict[str, str])
@@ -305,11 +305,13 @@ def _is_part(squares: Path, path: Path) -> bool:
 
 def _result(draft: _Draft) -> str:
     """Returns the result by the header or after the moves. Raises ValueError if they are two known ones that differ."""
-    by_header, after_moves = (_RESULTS.get(text, UNKNOWN) for text in (draft.headers.get("Result", ""), draft.result))
-    known = {by_header, after_moves} - {UNKNOWN}
+    by_header, after_moves = (
+        _RESULTS.get(text, UNKNOWN_RESULT) for text in (draft.headers.get("Result", ""), draft.result)
+    )
+    known = {by_header, after_moves} - {UNKNOWN_RESULT}
     if len(known) > 1:
         raise ValueError(f"the result is {by_header} in the header and {after_moves} after the moves")
-    return known.pop() if known else UNKNOWN
+    return known.pop() if known else UNKNOWN_RESULT
 
 
 def _check_game_type(headers: Mapping[str, str]) -> None:
@@ -342,6 +344,6 @@ def _position(text: str) -> tuple[Board, str]:
 
 @functools.lru_cache
 def _parsed(text: str) -> tuple[Board, str]:
-    """Returns the same; the board is shared, so it must not be played on."""
+    """Returns what `_position` returns; the board is shared, so it must not be played on."""
     state = (env := Checkers()).from_string(text)
     return Board.of(state), env.to_string(state)

@@ -26,10 +26,11 @@ def material(position: Position) -> int:
 
 
 def positional(position: Position) -> int:
-    """The parts of the evaluation "positional".
+    """Returns the evaluation "positional", in hundredths of a man.
 
-    150 for a king, 20 more on the 16 squares in the centre. 100 for a man, 1 for each row that it has advanced, 20 on
-    its first row, 4 at the edge. 150 by the number of pieces, rounded down, for each half man of a lead.
+    A king counts 150, and 20 more on the 8 squares in the centre. A man counts 100, 1 more for each row that it has
+    advanced, 20 on its first row, and 4 at the edge. Each half man of a lead counts 150 divided by the number of
+    pieces, rounded down.
     """
     total = lead = 0
     for square, piece in position.pieces.items():
@@ -87,7 +88,7 @@ class Minimax:
         return max(self.after(position, self.reference.after(position, move), depth) for move in moves)
 
     def is_threatened(self, position: Position) -> bool:
-        """Whether the opponent could capture if it were to move."""
+        """Returns whether the opponent could capture if it were to move."""
         theirs = [square for square, piece in position.pieces.items() if piece.seat != position.seat]
         return any(self.reference.jumps(position.pieces, square) for square in theirs)
 

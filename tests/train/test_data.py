@@ -16,7 +16,7 @@ from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.positions import board
 from tests.helpers.solved import solved_boxes
 from train import agents, data, labels, positions
-from train.game_files import SPLITS, split_of
+from train.game_collections import SPLITS, split_of
 from train.positions import UNKNOWN, Positions
 
 BOXES = "dots_and_boxes(rows=1, cols=2)"
@@ -136,7 +136,7 @@ def test_archives_are_read_and_games_of_the_second_collection_are_external(
 
 
 def _starts_in_train(folder: Path) -> bool:
-    """Whether the start, with which every game begins, is in the training set."""
+    """Returns whether the start, with which every game begins, is in the training set."""
     return bool((positions.load(folder / "pairs.npz").of("train").ply == 0).any())
 
 

@@ -12,7 +12,6 @@ from examples.papers.checkers_imitation import (
     SHUFFLED_SHARES,
     among_best,
     by_submove,
-    evenly_spaced,
     legality,
     lookup_scores,
     markdown,
@@ -25,7 +24,7 @@ from train import positions
 from train.driver.loop import Settings
 from train.imitation import Imitation
 from train.imitation_config import Config
-from train.positions import Positions
+from train.positions import Positions, evenly_spaced
 
 LEGAL = np.array([[1, 1, 1, 0], [1, 1, 1, 1]], np.bool_)
 SPLITS = ("train", "validation", "test", "external")

@@ -138,7 +138,7 @@ def test_parameters_out_of_range_are_refused(text: str, message: str) -> None:
 
 
 def gradient_is_everywhere(policy: Policy) -> bool:
-    """Whether each array of weights has a gradient that is not 0 for the logits or the value of a board."""
+    """Returns whether each array of weights has a gradient that is not 0 for the logits or the value of a board."""
     params = jax.jit(policy.init)(jax.random.key(0))
     x = jnp.stack([BOARD, observation("W:W15,30:B11,1:J15")])
 
