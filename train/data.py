@@ -60,7 +60,8 @@ class Arguments:
 
     def check(self) -> Env[Any]:
         """Returns the game. Raises ValueError for arguments that do not fit together."""
-        if not 0 < self.train <= self.train + self.validation <= 100 or self.validation < 0:
+        validation = 0 if self.label else self.validation  # with labels it is what training leaves
+        if not 0 < self.train <= self.train + validation <= 100 or validation < 0:
             shares = f"{self.train} and {self.validation}"
             raise ValueError(f"train must be above 0 and validation 0 or more, together at most 100, not {shares}")
         if bool(self.games) == (self.label is not None):
