@@ -42,10 +42,23 @@ def write_file(kind: FileKind, path: str | Path, env: Env[Any], arrays: dict[str
         archive.comment = b"0" * DIGEST_LENGTH  # takes the place of the checksum, at the end of the file
     data = content.getvalue()[:-DIGEST_LENGTH]
     path = Path(path)
+    check_output(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.part")
-    temporary.write_bytes(data + _digest(data))
-    temporary.replace(path)
+    try:
+        temporary.write_bytes(data + _digest(data))
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def check_output(path: Path) -> None:
+    """Raises OSError if no file can be written at a path, because it or a part of it is something else."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: expected a file to write, such as {path / 'name'}")
+    for folder in path.parents:
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError(f"{path} cannot be written, because {folder} is a file and no folder")
 
 
 def read_file(kind: FileKind, path: str | Path) -> tuple[Env[Any], dict[str, np.ndarray]]:

@@ -227,10 +227,13 @@ def read(path: str | Path) -> tuple[Env[Any], Content]:
     game, arrays = _game_files.read_file(KIND, path)
     if HEADER not in arrays:
         raise ValueError(f"{path} is no {KIND.noun}: {KIND.how_to_write}")
-    stored = {name: _tuples(value) for name, value in json.loads(str(arrays.pop(HEADER))).items()}
-    module = arrays.pop(PROGRAM).tobytes()
-    params = tuple(arrays[f"{PARAMETER}{number}"] for number in range(len(arrays)))
-    return game, Content(Header(**stored), module, params)
+    try:
+        stored = {name: _tuples(value) for name, value in json.loads(str(arrays.pop(HEADER))).items()}
+        header, module = Header(**stored), arrays.pop(PROGRAM).tobytes()
+        params = tuple(arrays[f"{PARAMETER}{number}"] for number in range(len(arrays)))
+    except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is no {KIND.noun}, because its entries differ ({error}): {KIND.again}") from error
+    return game, Content(header, module, params)
 
 
 def digest_of(module: bytes, params: Sequence[np.ndarray]) -> str:

@@ -22,6 +22,7 @@ from tqdm import tqdm
 
 from jaxgames import Env, make
 from jaxgames._checks import check_int, check_positive
+from jaxgames._game_files import check_output
 from jaxgames.agents import Agent
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers_pdn import COLOURS, BrokenGame
@@ -101,13 +102,16 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
 
 
 def _check(arguments: Arguments) -> None:
-    """Raises ValueError for an argument that is not allowed."""
+    """Raises ValueError for an argument that is not allowed, OSError for a file that cannot be written."""
     check_int("depth", arguments.depth, 0, MAX_DEPTH)
     check_positive("blunder", arguments.blunder, DECIDED)
     if arguments.splits and arguments.data is None:
         raise ValueError("--splits are those of a database: add --data pairs.npz")
     if arguments.picture is not None and arguments.picture.suffix not in analyse_picture.SUFFIXES:
         raise ValueError(f"the picture must end in {' or '.join(analyse_picture.SUFFIXES)}, not {arguments.picture}")
+    for path in (arguments.output, arguments.picture):
+        if path is not None:
+            check_output(path)
 
 
 def _env(arguments: Arguments) -> Env[Any] | None:

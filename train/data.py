@@ -24,7 +24,7 @@ import tyro
 from tqdm import tqdm
 
 import jaxgames
-from jaxgames import Env
+from jaxgames import Env, _game_files
 from jaxgames.games.checkers import Checkers
 from train import agents, game_collections, labels
 from train.driver.commands import MAX_SEED, print_result
@@ -87,6 +87,7 @@ def main() -> None:
 def data(arguments: Arguments) -> dict[str, Any]:
     """Writes the file; returns the result that the command prints."""
     env = arguments.check()
+    _game_files.check_output(arguments.output)
     if isinstance(env, Checkers) and arguments.games:
         positions, result = recorded_positions(arguments, env)
     else:
@@ -106,11 +107,19 @@ def recorded_positions(arguments: Arguments, env: Checkers) -> tuple[Positions, 
         print(f"{refusal.file}:{refusal.line}: {refusal.reason}", file=sys.stderr)
     games = [*own.games, *others.games]
     if not games:
-        raise ValueError(f"no game was left: {own.read + others.read} were read, see the reasons above")
+        raise ValueError(_no_game(arguments, own, others))
     splits = [game_collections.split_of(game, arguments.train, arguments.validation) for _, game in own.games]
     with tqdm(total=len(games), desc="replaying", unit=" games", disable=None) as bar:
         positions = game_collections.labelled(env, games, [*splits, *[EXTERNAL] * len(others.games)], bar.update)
     return positions, {"games": summary(own), "external": summary(others)}
+
+
+def _no_game(arguments: Arguments, *collections: Collection) -> str:
+    """Returns the message for files without a game that can be used."""
+    files = ", ".join(map(str, (*arguments.games, *arguments.external)))
+    if refused := sum(len(collection.refused) for collection in collections):
+        return f"{files} has no game that can be used: {refused} were refused, for the reasons above"
+    return f"{files} has no game with moves: expected games in PDN, such as 1. 11-15 22-18 2. 15x22 25x18 *"
 
 
 def labelled_positions(arguments: Arguments, env: Env[Any]) -> tuple[Positions, dict[str, Any]]:

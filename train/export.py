@@ -23,7 +23,7 @@ import numpy as np
 import tyro
 from jax import export
 
-from jaxgames import arena, exported
+from jaxgames import _game_files, arena, exported
 from jaxgames.agents import analyse
 from jaxgames.env import Env
 from jaxgames.exported import Content, Header, Platform
@@ -70,6 +70,7 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
         raise ValueError("expected a platform, such as --platforms cpu cuda tpu")
     if not 0 <= arguments.boards <= MAX_BOARDS:
         raise ValueError(f"boards must be from 0 to {MAX_BOARDS}, not {arguments.boards}")
+    _game_files.check_output(arguments.output)
     run, iteration = _find(arguments.run)
     agent = policy_agent(run, iteration)
     content = content_of(run, iteration, agent, arguments.platforms)

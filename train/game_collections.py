@@ -7,6 +7,7 @@ split, a duplicate cannot be in another one, and other collections do not change
 
 import hashlib
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ from train.positions import Positions
 SPLITS = ("train", "validation", "test", "external")
 EXTERNAL = SPLITS.index("external")
 BUCKETS = 100  # of the hash
+ZIP_MAGIC = b"PK\x03\x04"  # the first bytes of a .zip
 
 
 @dataclass
@@ -64,7 +66,7 @@ def read_collection(
       first_number: the number of the first game.
       on_read: is called after every game with the number of games that were read since the last call.
 
-    Raises OSError for a file that cannot be read, ValueError for a .zip without .pdn files.
+    Raises OSError for a file that cannot be read, ValueError for a .zip without .pdn files or one that is damaged.
     """
     found = Collection()
     texts = {game.text for game in known}
@@ -131,13 +133,21 @@ def labelled(
 
 
 def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yields the name and the content of a file, or of every .pdn file in a .zip."""
+    """Yields the name and the content of a file, or of every .pdn file in a .zip. Raises as `read_collection`."""
     if not zipfile.is_zipfile(path):
-        yield str(path), path.read_bytes()
+        content = path.read_bytes()
+        if content.startswith(ZIP_MAGIC):
+            raise ValueError(f"{path} is a .zip that was cut short or damaged: get the file again")
+        yield str(path), content
         return
-    with zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if name.lower().endswith(".pdn")]
-        if not names:
-            raise ValueError(f"{path} has no .pdn file, but {', '.join(archive.namelist()) or 'nothing'}")
-        for name in names:
-            yield f"{path}/{name}", archive.read(name)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if name.lower().endswith(".pdn")]
+            if not names:
+                raise ValueError(f"{path} has no .pdn file, but {', '.join(archive.namelist()) or 'nothing'}")
+            for name in names:
+                yield f"{path}/{name}", archive.read(name)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise ValueError(f"{path} is a .zip that is damaged ({error}): get the file again") from error
+    except (RuntimeError, NotImplementedError) as error:  # a password, or a kind of compression
+        raise ValueError(f"{path} cannot be unpacked ({error}): unpack it, and give its .pdn files") from error

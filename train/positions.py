@@ -26,6 +26,7 @@ from jaxgames.env import State
 UNKNOWN = -1  # an action, the number of a game, or a ply, that is not known
 CHUNK = 1 << 13  # positions that are computed at once
 STATE, LABEL = "state.", "label."  # what the names of the arrays begin with in a file
+INTEGERS = {"action": np.int32, "game": np.int32, "ply": np.int32, "split": np.int8}  # the arrays of integers
 LABELS = ("action", "value", "game", "ply", "split")  # the arrays that every file has
 KIND = FileKind(
     format=1,
@@ -55,16 +56,18 @@ class Positions:
         """Raises ValueError if the arrays do not fit the game or each other; the message names the array."""
         states = jax.tree.map(np.asarray, self.states)
         object.__setattr__(self, "states", states)
-        for name, dtype in (("action", "int32"), ("value", "float32"), ("game", "int32"), ("ply", "int32")):
-            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype))
-        object.__setattr__(self, "split", np.asarray(self.split, np.int8))
+        for name, dtype in INTEGERS.items():
+            object.__setattr__(self, name, _integers(name, getattr(self, name), dtype))
+        object.__setattr__(self, "value", _numbers("value", self.value))
         object.__setattr__(self, "splits", tuple(self.splits))
         if self.probabilities is not None:
-            object.__setattr__(self, "probabilities", np.asarray(self.probabilities, np.float32))
+            object.__setattr__(self, "probabilities", _numbers("probabilities", self.probabilities))
         self._check_shapes()
         self._check_values()
 
     def _check_shapes(self) -> None:
+        if self.action.ndim != 1:
+            raise ValueError(f"action must have shape [P], not {list(self.action.shape)}")
         size = len(self.action)
         expected = {STATE + name: ((size, *leaf.shape), leaf.dtype) for name, leaf in board_leaves(self.env).items()}
         found = {STATE + name: leaf for name, leaf in leaves_of(self.states).items()}
@@ -86,6 +89,9 @@ class Positions:
         num_actions = self.env.num_actions
         _check_range("action", self.action, UNKNOWN, num_actions - 1)
         _check_range("split", self.split, 0, len(self.splits) - 1)
+        _check_range("current_player", self.states.current_player, 0, self.env.num_players - 1)
+        if wrong := [name for name in self.splits if not isinstance(name, str)]:  # pyright: ignore[reportUnnecessaryIsInstance]  # of a file
+            raise ValueError(f"splits must be names, such as train, not {wrong[0]!r}")
         if len({*self.splits}) < len(self.splits):
             raise ValueError(f"splits must have different names, not {', '.join(self.splits)}")
         if np.isinf(self.value).any():
@@ -249,6 +255,23 @@ def _check_range(name: str, array: np.ndarray, low: int, high: int) -> None:
     """Raises ValueError unless all numbers are from `low` to `high`."""
     if len(array) and not (array.min() >= low and array.max() <= high):
         raise ValueError(f"{name} must be from {low} to {high}, not {array.min()} to {array.max()}")
+
+
+def _integers(name: str, array: Any, dtype: Any) -> np.ndarray:
+    """Returns an array of whole numbers with a dtype. Raises ValueError if it has others, or larger ones."""
+    given = _numbers(name, array, None)
+    limits = np.iinfo(dtype)
+    if not ((given >= limits.min) & (given <= limits.max) & (given == np.floor(given))).all():
+        raise ValueError(f"{name} must have whole numbers from {limits.min} to {limits.max}")
+    return given.astype(dtype)
+
+
+def _numbers(name: str, array: Any, dtype: Any = np.float32) -> np.ndarray:
+    """Returns an array of numbers, with a dtype if one is given. Raises ValueError for anything else."""
+    given = np.asarray(array)
+    if given.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must have numbers, not {given.dtype}")
+    return given if dtype is None else given.astype(dtype, copy=False)
 
 
 def _written(dtype: Any, shape: tuple[int, ...]) -> str:

@@ -41,7 +41,11 @@ def load_openings(env: Env[Any], text: str) -> Openings:
     path = Path(text)
     if not path.is_file():
         raise FileNotFoundError(f"{text} is no file of openings: expected one, or one of the lists {', '.join(LISTS)}")
-    lines = [line.partition("#")[0].strip() for line in path.read_text().splitlines()]
+    try:
+        content = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is no text: expected the moves of one opening per line") from error
+    lines = [line.partition("#")[0].strip() for line in content.splitlines()]
     try:
         return openings_of_moves(env, [line for line in lines if line])
     except ValueError as error:

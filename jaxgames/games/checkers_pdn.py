@@ -34,6 +34,7 @@ BLACK_WINS, WHITE_WINS, DRAW, UNKNOWN_RESULT = "1-0", "0-1", "1/2-1/2", "*"  # s
 REWARDS = {BLACK_WINS: (1, -1), WHITE_WINS: (-1, 1), DRAW: (0, 0)}  # of the seats, by result
 GAME_TYPE = "21"  # PDN's number of American checkers
 LINE_WIDTH = 79
+MAX_SHOWN = 60  # characters of a text in a message
 COLOURS = ("Black", "White")  # of the seats
 
 _RESULTS = {result: result for result in (*REWARDS, UNKNOWN_RESULT)} | {
@@ -202,7 +203,7 @@ def _sections(text: str) -> Iterator[_Section]:
         for number in range(first, end):
             headers |= dict(_HEADER.findall(lines[number]))
             if rest := _HEADER.sub("", lines[number]).strip():
-                wrong.append((number + 1, f'expected a header such as [Event "match"], not {rest!r}'))
+                wrong.append((number + 1, f'expected a header such as [Event "match"], not {_shown(rest)!r}'))
         yield _Section(first + 1, headers, wrong, "\n".join(lines[end:following]), end + 1)
 
 
@@ -219,7 +220,7 @@ def _drafts(section: _Section) -> Iterator[_Draft]:
     """Yields the games of a section: the headers are of the first one, and each result ends one."""
     draft = _Draft(section.line, section.headers, errors=section.wrong_headers)
     variations: list[int] = []  # the lines on which those begin that are open
-    is_new = not section.headers
+    is_new = not (section.headers or section.wrong_headers)
     for token in _tokens(section):
         if is_new:
             draft, is_new = _Draft(token.line), False
@@ -236,7 +237,7 @@ def _drafts(section: _Section) -> Iterator[_Draft]:
         elif token.kind == "move":
             draft.moves.append(token)
         elif token.kind == "word":
-            draft.errors.append((token.line, f"expected a move such as 11-15 or 15x22, not {token.text!r}"))
+            draft.errors.append((token.line, f"expected a move such as 11-15 or 15x22, not {_shown(token.text)!r}"))
         else:
             draft.result, is_new = token.text, True
             yield draft
@@ -244,6 +245,11 @@ def _drafts(section: _Section) -> Iterator[_Draft]:
         draft.errors.append((variations[0], "there is no ) after this ("))
     if not is_new:
         yield draft
+
+
+def _shown(text: str) -> str:
+    """Returns a text of a file for a message, cut after `MAX_SHOWN` characters."""
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 # -- from drafts to games ----------------------------------------------------------------------------------------------
@@ -283,12 +289,12 @@ def _path(board: Board, text: str) -> Path:
         return squares
     fitting = [path for path in legal if path[0] == squares[0] and path[-1] == squares[-1] and _is_part(squares, path)]
     if len(fitting) > 1:
-        raise ValueError(f"{text} can be {texts_of(fitting)}: it must have the squares between")
+        raise ValueError(f"{_shown(text)} can be {texts_of(fitting)}: it must have the squares between")
     if fitting:
         return fitting[0]
     if any(path[: len(squares)] == squares for path in legal):
         return squares
-    raise ValueError(f"{text} is not legal: {COLOURS[board.seat]} can play {texts_of(legal)}")
+    raise ValueError(f"{_shown(text)} is not legal: {COLOURS[board.seat]} can play {texts_of(legal)}")
 
 
 def _is_part(squares: Path, path: Path) -> bool:

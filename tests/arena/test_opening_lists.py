@@ -93,6 +93,9 @@ def test_file_has_a_line_per_opening_and_comments(tmp_path: Path) -> None:
     path.write_text("9-13 22-18\n9-13 9-14\n")
     with pytest.raises(ValueError, match=r"openings.txt: opening 2, '9-13 9-14': 9-14 is not legal"):
         arena.load_openings(CHECKERS, str(path))
+    path.write_bytes(bytes(range(256)))
+    with pytest.raises(ValueError, match=r"openings.txt is no text: expected the moves of one opening per line"):
+        arena.load_openings(CHECKERS, str(path))
 
 
 def test_list_of_another_game_and_missing_file_are_refused(tmp_path: Path) -> None:

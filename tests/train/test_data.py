@@ -236,6 +236,13 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     empty = write(tmp_path / "empty.pdn", "1. 11-14 *")
     with zipfile.ZipFile(tmp_path / "empty.zip", "w") as archive:
         archive.writestr("games.txt", SHORT_GAMES)
+    nothing = write(tmp_path / "nothing.pdn", "")
+    cut, damaged = tmp_path / "cut.zip", tmp_path / "damaged.zip"
+    with zipfile.ZipFile(damaged, "w") as archive:
+        archive.writestr("games.pdn", SHORT_GAMES)
+    content = damaged.read_bytes()
+    cut.write_bytes(content[: len(content) // 2])
+    damaged.write_bytes(content.replace(b"1.", b"2.", 1))
     for arguments, problem in (
         ((), "expected either files of games, or --label AGENT"),
         ((path, "--label", "greedy"), "expected either files of games, or --label AGENT"),
@@ -245,7 +252,10 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         ((path, "--train", 0), "train must be above 0"),
         (("--label", "random", "--positions", 0), "positions must be from 1 to 10000000, not 0"),
         (("--label", "random", "--seed", -1), "seed must be from 0 to"),
-        ((empty,), "no game was left: 1 were read, see the reasons above"),
+        ((empty,), "empty.pdn has no game that can be used: 1 were refused, for the reasons above"),
+        ((nothing,), "nothing.pdn has no game with moves: expected games in PDN"),
+        ((cut,), "cut.zip is a .zip that was cut short or damaged"),
+        ((damaged,), "damaged.zip is a .zip that is damaged (Bad CRC-32 for file 'games.pdn')"),
         ((tmp_path / "no.pdn",), "No such file"),
         ((tmp_path / "empty.zip",), "empty.zip has no .pdn file, but games.txt"),
     ):

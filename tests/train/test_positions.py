@@ -130,10 +130,16 @@ def test_labels_that_break_the_rules_are_refused(positions: Positions, tmp_path:
     ("name", "array", "problem"),
     [
         ("action", np.full(40, 128), "action must be from -1 to 127, not 128 to 128"),
+        ("action", np.full(40, 3.5), "action must have whole numbers"),
+        ("action", np.full(40, np.nan), "action must have whole numbers"),
+        ("action", np.full(40, 2**32 + 3), "action must have whole numbers"),
+        ("action", np.full(40, "3"), "action must have numbers, not <U1"),
+        ("action", np.int32(3), r"action must have shape \[P\], not \[\]"),
         ("value", np.zeros(39), r"value must have shape \[40\], as action, not \[39\]"),
         ("value", np.full(40, np.inf), "value must be finite, or NaN"),
         ("split", np.full(40, 2), "split must be from 0 to 1, not 2 to 2"),
         ("splits", ("train", "train"), "splits must have different names"),
+        ("splits", (0, 1), "splits must be names, such as train, not 0"),
         ("probabilities", np.ones((40, 3)), r"probabilities must have shape \[40, 128\], not \[40, 3\]"),
         ("probabilities", np.ones((40, 128)), "those of every position must add up to 1"),
     ],
@@ -146,3 +152,20 @@ def test_arrays_that_do_not_fit_are_refused(positions: Positions, name: str, arr
 def test_states_of_other_shapes_are_refused(positions: Positions) -> None:
     with pytest.raises(ValueError, match=r"state.own must be uint32\[40\], not int32\[40\]"):
         dataclasses.replace(positions, states=dataclasses.replace(positions.states, own=np.zeros(40, np.int32)))
+
+
+def test_boards_of_seats_that_the_game_lacks_are_refused(positions: Positions) -> None:
+    states = dataclasses.replace(positions.states, current_player=np.full(40, 2, np.int32))
+    with pytest.raises(ValueError, match="current_player must be from 0 to 1, not 2 to 2"):
+        dataclasses.replace(positions, states=states)
+
+
+def test_nothing_is_left_where_no_file_can_be_written(positions: Positions, tmp_path: Path) -> None:
+    folder, file = tmp_path / "folder", tmp_path / "file"
+    folder.mkdir()
+    file.touch()
+    with pytest.raises(IsADirectoryError, match="folder is a folder: expected a file to write"):
+        positions.save(folder)
+    with pytest.raises(NotADirectoryError, match="file is a file and no folder"):
+        positions.save(file / "pairs.npz")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]

@@ -245,6 +245,21 @@ def test_broken_game_without_headers_ends_at_its_result() -> None:
     assert game.moves == ("11-16",)
 
 
+@pytest.mark.parametrize("moves", ["", "11-15 *\n"])
+def test_game_whose_only_header_is_wrong_is_broken(moves: str) -> None:
+    (wrong,) = read(f'[FEN "B:W21:B9\n{moves}')
+    assert isinstance(wrong, BrokenGame)
+    assert (wrong.line, wrong.reason) == (1, """expected a header such as [Event "match"], not '[FEN "B:W21:B9'""")
+
+
+@pytest.mark.parametrize("text", ["\0" * 10_000, "1" * 10_000, "11x18x" * 2_000 + "25"])
+def test_reason_shows_the_beginning_of_a_long_text(text: str) -> None:
+    (wrong,) = read(text)
+    assert isinstance(wrong, BrokenGame)
+    assert len(wrong.reason) < 400
+    assert "..." in wrong.reason
+
+
 # -- the writer --------------------------------------------------------------------------------------------------------
 
 
