@@ -180,7 +180,7 @@ def test_numbers_of_moves_start_again_with_an_empty_table() -> None:
     """The last of them would not fit beside the other parts of an entry."""
     player, board = CheckersPlayer(Checkers(), 4, None, "material", LARGE_TABLE), state(START)
     expected = player.evaluate(board)
-    counts = player._search.counts  # pyright: ignore[reportPrivateUsage]
+    counts = player._search.counts  # pyright: ignore[reportPrivateUsage]  # 67 million moves are too many
     counts[MOVE_NUMBER] = NUMBERS - 2
     assert [player.evaluate(board) for _ in range(3)] == [expected] * 3
     assert counts[MOVE_NUMBER] == 2

@@ -220,7 +220,7 @@ def test_agent_without_probabilities_labels_with_its_actions() -> None:
             mask = np.asarray(jax.vmap(env.legal_action_mask)(states))
             return mask.shape[1] - 1 - mask[:, ::-1].argmax(1)
 
-    found = labels.labelled(boards, Last(), train=100)  # type: ignore[arg-type]
+    found = labels.labelled(boards, Last(), train=100)  # pyright: ignore[reportArgumentType]  # on the host: NumPy's actions
     assert found.probabilities is None
     assert np.isnan(found.value).all()
     positions.check_rules(found)

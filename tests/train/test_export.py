@@ -236,21 +236,11 @@ def test_command_prints_the_header_the_size_and_the_differences(
     path = tmp_path / "new" / "first.policy"
     run_command(export.main, f"{untrained.first}@0", "--output", path, "--boards", BOARDS)
     result = last_json(capsys)
-    expected = {
-        "env": str(BOXES),
-        "env_version": BOXES.version,
-        "learner": "ppo",
-        "run": str(untrained.first),
-        "iteration": 0,
-        "sharing": "shared",
-        "observation_shape": list(BOXES.observation_shape),
-        "num_actions": BOXES.num_actions,
-        "platforms": ["cpu", "cuda", "tpu"],
-        "jax_version": jax.__version__,
-        "file": str(path),
-        "bytes": path.stat().st_size,
-        "boards": BOARDS,
-    }
+    game = {"env": str(BOXES), "env_version": BOXES.version, "num_actions": BOXES.num_actions}
+    run = {"learner": "ppo", "run": str(untrained.first), "iteration": 0, "sharing": "shared"}
+    program = {"platforms": ["cpu", "cuda", "tpu"], "jax_version": jax.__version__}
+    sizes = {"observation_shape": list(BOXES.observation_shape), "bytes": path.stat().st_size, "boards": BOARDS}
+    expected: dict[str, Any] = game | run | program | sizes | {"file": str(path)}
     assert {name: result[name] for name in expected} == expected
     assert result["network"]["hidden_sizes"] == [8]
     assert result["load_seconds"] > 0
