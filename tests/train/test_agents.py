@@ -173,7 +173,9 @@ def test_unknown_name_is_refused_with_the_runs_and_the_agents(behind: str, kept:
 
 @pytest.mark.parametrize("text", ["", "@20", "gredy(epsilon=0.1)"])
 def test_text_without_a_folder_is_refused_with_the_agents(text: str) -> None:
-    with pytest.raises(FileNotFoundError, match=r"holds no run: .* or one of the agents alphabeta, exported, first, greedy"):
+    with pytest.raises(
+        FileNotFoundError, match=r"holds no run: .* or one of the agents alphabeta, exported, first, greedy"
+    ):
         agents.make(text, ENV)
 
 
