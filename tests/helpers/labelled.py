@@ -68,7 +68,7 @@ def solved_positions(solution: Solution[Any], with_policy: bool = True) -> Posit
         probabilities=best / best.sum(1, keepdims=True) if with_policy else None,
         game=unknown,
         ply=unknown,
-        split=np.arange(count) % 8 == 7,
+        split=(np.arange(count) % 8 == 7).astype(np.int8),
         splits=("train", "validation"),
     )
 

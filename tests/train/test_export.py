@@ -230,6 +230,7 @@ def test_file_plays_in_a_process_without_flax_and_train(file: Path, untrained: R
 # -- the command ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # lowers the policy for three platforms
 def test_command_prints_the_header_the_size_and_the_differences(
     untrained: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

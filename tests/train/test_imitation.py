@@ -34,7 +34,7 @@ def checkers(tmp_path_factory: pytest.TempPathFactory) -> str:
     return saved(
         positions,
         tmp_path_factory.mktemp("data") / "pairs.npz",
-        split=number % 4 == 3,
+        split=(number % 4 == 3).astype(np.int8),
         action=np.where(number % 5 == 0, -1, positions.action),
         value=np.where(number % 7 == 0, np.nan, np.sin(number)),
     )
