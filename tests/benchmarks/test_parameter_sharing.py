@@ -12,6 +12,7 @@ from benchmarks.parameter_sharing import WAYS, Arguments, measure_parameter_shar
 SEATS, ROWS, INPUTS = 3, 200, 4
 
 
+@pytest.mark.slow  # compiles every way
 def test_all_ways_give_every_row_the_output_of_its_seat() -> None:
     """With a linear layer for each seat, so that the expected output is one product per row."""
     params = jax.random.normal(jax.random.key(0), (SEATS, INPUTS, 2))

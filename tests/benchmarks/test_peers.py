@@ -99,6 +99,7 @@ def test_run_gives_a_row_per_peer_and_the_table(
     assert peers_table(result) in table
 
 
+@pytest.mark.slow  # compiles whole games twice
 @needs_compiler
 def test_hand_written_loop_plays_the_same_game(tmp_path: Path) -> None:
     """The mean number of legal actions in random play, over some 6,000 games of each."""

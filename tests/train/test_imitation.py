@@ -253,6 +253,7 @@ def test_table_of_a_larger_game_is_learned_and_others_of_its_positions_are_predi
     assert metrics["value_error/train"] < 0.2
 
 
+@pytest.mark.slow  # compiles a network with batch norm
 def test_network_with_a_training_mode_learns_its_statistics(checkers: str) -> None:
     with temporary_registrations():
         config = Config(data=checkers, network="tests.helpers.noisy_network:noisy(width=8)", batch_size=16)
