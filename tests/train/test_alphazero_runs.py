@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,13 +19,9 @@ from tests.helpers.registrations import temporary_registrations
 from tests.helpers.sticks import Sticks
 from tests.helpers.stored_runs import (
     ROOT,
-    arguments_of,
-    ends,
+    check_killed_run_continues,
     environment,
-    equal_checkpoints,
     metrics_of,
-    signal_when_training,
-    start,
     train_in,
 )
 from train.alphazero import AlphaZero, Config
@@ -73,19 +68,7 @@ def registered() -> Iterator[None]:
 @pytest.mark.slow
 @BOTH
 def test_killed_run_continues_to_the_bits_of_one_that_was_not(config: Config, tmp_path: Path) -> None:
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    train_in(whole, AlphaZero(config), WATCHED)
-    arguments = arguments_of(config, WATCHED, killed)
-    process = start("train.alphazero", arguments)
-    signal_when_training(killed, [process], 0, signal.SIGKILL)
-    ((status, _, _),) = ends([process])
-    assert status == -signal.SIGKILL
-    assert not (killed / "result.json").exists()
-    ((status, out, err),) = ends([start("train.alphazero", [*arguments, "--resume"])])
-    assert status == 0, err
-    assert json.loads(out.splitlines()[-1])["finished"]
-    assert equal_checkpoints(whole, killed)
-    assert metrics_of(whole) == metrics_of(killed)
+    check_killed_run_continues(AlphaZero(config), WATCHED, tmp_path)
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,13 +16,9 @@ from tests.helpers.labelled import saved, solved_positions
 from tests.helpers.solved import solved_boxes
 from tests.helpers.stored_runs import (
     ROOT,
-    arguments_of,
-    ends,
+    check_killed_run_continues,
     environment,
-    equal_checkpoints,
     metrics_of,
-    signal_when_training,
-    start,
     train_in,
 )
 from train import evaluate, plot
@@ -82,19 +77,7 @@ def test_run_writes_a_line_per_iteration_and_plays_afterwards(
 
 @pytest.mark.slow
 def test_killed_run_continues_to_the_bits_of_one_that_was_not(config: Config, tmp_path: Path) -> None:
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    train_in(whole, Imitation(config), WATCHED)
-    arguments = arguments_of(config, WATCHED, killed)
-    process = start("train.imitation", arguments)
-    signal_when_training(killed, [process], 0, signal.SIGKILL)
-    ((status, _, _),) = ends([process])
-    assert status == -signal.SIGKILL
-    assert not (killed / "result.json").exists()
-    ((status, out, err),) = ends([start("train.imitation", [*arguments, "--resume"])])
-    assert status == 0, err
-    assert json.loads(out.splitlines()[-1])["finished"]
-    assert equal_checkpoints(whole, killed)
-    assert metrics_of(whole) == metrics_of(killed)
+    check_killed_run_continues(Imitation(config), WATCHED, tmp_path)
 
 
 @pytest.mark.slow
