@@ -33,7 +33,7 @@ import numpy as np
 import tyro
 
 from jaxgames import Env
-from jaxgames.solvers.solution import in_chunks
+from jaxgames._chunks import in_chunks
 from train import agents, positions
 from train.models.policy import Params, Policy, split_statistics
 from train.positions import Positions, evenly_spaced
