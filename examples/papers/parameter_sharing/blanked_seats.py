@@ -25,7 +25,7 @@ import tyro
 from examples.papers.parameter_sharing.evaluation import evaluate
 from examples.papers.parameter_sharing.intervals import difference, interval, written
 from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
-from examples.papers.parameter_sharing.study import ROUNDS
+from examples.papers.parameter_sharing.study import MODES, ROUNDS
 from examples.papers.quick import shortened
 from examples.tables import markdown
 from jaxgames import Env, arena, make
@@ -33,13 +33,13 @@ from jaxgames.agents import RandomAgent
 from jaxgames.policy_agent import PolicyAgent
 from jaxgames.sampling import MASKED_LOGIT
 from train.driver.run_folder import RunFolder
-from train.models.policy import Params, Policy
+from train.models.policy import Params, Policy, Sharing
 from train.ops.masked_categorical import kl_divergence
 
 GAME = f"chinese_checkers(size=2, num_players=6, max_rounds={ROUNDS})"
 PLANES = 8
 BLANKED = {"nothing": (), "other seats": (1, 2, 3, 4, 5), "own pegs": (0,)}  # planes of the observation
-QUICK: dict[str, Any] = {"games": 4, "steps": 8, "iterations": 2, "seeds": 2}
+QUICK: dict[str, Any] = {"modes": ("shared",), "games": 4, "steps": 8, "iterations": 2, "seeds": 2}
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class Arguments:
     """The folder of the results."""
     runs: Path | None = None
     """The folder with the runs of one preset, as examples.papers.parameter_sharing trains them. None: trains some."""
+    modes: tuple[Sharing, ...] = MODES
+    """The ways of sharing."""
     games: int = 200
     """Games of each run and kind."""
     steps: int = 240
@@ -76,7 +78,7 @@ class Blanked:
 def main() -> None:
     """The command `python -m examples.papers.parameter_sharing.blanked_seats`."""
     arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
-    of_mode = runs_by_sharing(arguments.runs, arguments.output, arguments.iterations, arguments.seeds)
+    of_mode = runs_by_sharing(arguments.runs, arguments.output, arguments.iterations, arguments.seeds, arguments.modes)
     found = {
         mode: {name: [measure(run, planes, arguments) for run in runs] for name, planes in BLANKED.items()}
         for mode, runs in of_mode.items()

@@ -15,7 +15,7 @@ STEPS = [4000 * (i + 1) for i in range(12)]
 
 
 def result(*rates: list[float], turns: float = 20.0) -> dict[str, object]:
-    others = {name: [[turns] * 12 for _ in rates] for name in COLUMNS}
+    others: dict[str, object] = {name: [[turns] * 12 for _ in rates] for name in COLUMNS}
     return others | {"steps": STEPS, "win_rate": list(rates)}
 
 
