@@ -29,6 +29,7 @@ from matplotlib.lines import Line2D
 from tqdm import tqdm
 
 import jaxgames
+from examples import tables
 from examples.cells import store, stored
 from jaxgames import Env, arena
 from train import agents, plot
@@ -192,11 +193,11 @@ def table(rows: Sequence[Mapping[str, Any]], boards: Sequence[str]) -> str:
     Boards of the agent's training have a star. Cells that were not played have a dash.
     """
     found = {(row["agent"], row["opponent"], row["board"]): row for row in rows}
-    lines = [f"| agent | opponent | {' | '.join(boards)} |", "|---" * (2 + len(boards)) + "|"]
-    for agent, opponent in dict.fromkeys((row["agent"], row["opponent"]) for row in rows):
-        entries = [_entry(found.get((agent, opponent, board))) for board in boards]
-        lines.append(f"| `{agent}` | `{opponent}` | {' | '.join(entries)} |")
-    return "\n".join(lines)
+    lines = [
+        (f"`{agent}`", f"`{opponent}`", *(_entry(found.get((agent, opponent, board))) for board in boards))
+        for agent, opponent in dict.fromkeys((row["agent"], row["opponent"]) for row in rows)
+    ]
+    return tables.markdown(("agent", "opponent", *boards), lines)
 
 
 def _entry(row: Mapping[str, Any] | None) -> str:

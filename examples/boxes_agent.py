@@ -26,6 +26,7 @@ import tyro
 from tqdm import tqdm
 
 import jaxgames
+from examples import tables
 from jaxgames import Env, agents, arena
 from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent
@@ -120,23 +121,21 @@ def milliseconds(seconds: list[float]) -> dict[str, float]:
 
 def table(rows: list[dict[str, Any]]) -> str:
     """Returns the Markdown table: a row per opponent, the study's figures in the last column."""
+    counts = ("games", "wins", "losses", "ties", "lost_to_the_clock")
+    times = ("ms per move: mean, p99, max", "of these on the CPU", "opponent's CPU ms")
+    header = ("opponent", *counts[:-1], "lost to the clock", "win rate", *times, "the study: wins, losses, time-outs")
     lines = [
-        "| opponent | games | wins | losses | ties | lost to the clock | win rate | ms per move: mean, p99, max "
-        "| of these on the CPU | opponent's CPU ms | the study: wins, losses, time-outs |",
-        "|---" * 11 + "|",
-    ]
-    for row in rows:
-        theirs = THEIRS.get(row["opponent"])
-        cells = [
+        (
             f"`{row['opponent']}`",
-            *(row[name] for name in ("games", "wins", "losses", "ties", "lost_to_the_clock")),
+            *(row[name] for name in counts),
             text_of_rate(row["win_rate"], row["win_rate_interval"]),
-            *(", ".join(f"{ms:.2f}" for ms in row[times].values()) for times in ("ms", "cpu_ms")),
+            *(", ".join(f"{ms:.2f}" for ms in row[name].values()) for name in ("ms", "cpu_ms")),
             f"{row['opponent_cpu_ms']['mean']:.2f}",
-            ", ".join(map(str, theirs)) if theirs else "",
-        ]
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n".join(lines)
+            ", ".join(map(str, THEIRS.get(row["opponent"], ()))),
+        )
+        for row in rows
+    ]
+    return tables.markdown(header, lines)
 
 
 # -- players -------------------------------------------------------------------------------------------------------

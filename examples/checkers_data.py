@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
+from examples import tables
 from jaxgames.games.checkers import shift
 from train import positions
 from train.driver.commands import print_result
@@ -82,10 +83,8 @@ def show(result: dict[str, Any]) -> dict[str, Any]:
     """Prints the facts as two tables of Markdown, and returns them."""
     for rows in result.values():
         heads = list(dict.fromkeys(head for row in rows.values() for head in row))
-        print("\n".join([f"| split | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]))
-        for name, row in rows.items():
-            print(f"| {name} | {' | '.join(written(row.get(head, '')) for head in heads)} |")
-        print()
+        lines = [(name, *(written(row.get(head, "")) for head in heads)) for name, row in rows.items()]
+        print(tables.markdown(("split", *heads), lines), end="\n\n")
     return result
 
 

@@ -25,6 +25,7 @@ import tyro
 from tqdm import tqdm
 
 import jaxgames
+from examples import tables
 from examples.cells import store, stored
 from jaxgames import Env, arena
 from jaxgames.agents import Agent
@@ -197,20 +198,20 @@ def table(rows: list[dict[str, Any]], opponents: tuple[str, ...]) -> str:
     columns = [
         column for name in names for column in (f"games against {name}", f"wins against {name}", "draws", "turns")
     ]
-    lines = [f"| game | agent | {' | '.join(columns)} |", "|---" * (2 + len(columns)) + "|"]
     found = {(row["env"], row["agent"], row["opponent"]): row for row in rows}
-    for env, agent in dict.fromkeys((row["env"], row["agent"]) for row in rows):
-        entries = [_entries(found[env, agent, opponent]) for opponent in names]
-        lines.append(f"| `{env}` | `{agent}` | {' | '.join(entries)} |")
-    return "\n".join(lines)
+    lines = [
+        (f"`{env}`", f"`{agent}`", *(entry for opponent in names for entry in _entries(found[env, agent, opponent])))
+        for env, agent in dict.fromkeys((row["env"], row["agent"]) for row in rows)
+    ]
+    return tables.markdown(("game", "agent", *columns), lines)
 
 
-def _entries(row: dict[str, Any]) -> str:
+def _entries(row: dict[str, Any]) -> tuple[str, str, str, str]:
     """Returns the four columns of a cell."""
     turns = "" if row["mean_turns"] is None else f"{row['mean_turns']:.1f}"
     draws = row["draw_rate"] + row["truncated_rate"]
     wins = text_of_rate(row["win_rate"], row["win_rate_interval"])
-    return f"{row['games']:,} | {wins} | {draws:.3f} | {turns}"
+    return f"{row['games']:,}", wins, f"{draws:.3f}", turns
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from examples import tables
 from jaxgames.matrix_games import Point, logit_equilibrium, matrix_game, nash, pareto
 from train.driver.commands import text_of_rate
 from train.matrix.learners import Learner
@@ -147,15 +148,14 @@ def text_of(table: Table, shares: Shares) -> str:
     """Returns a table in Markdown: a row per learner, and two columns per point, the study's answer and our share."""
     labels = [column.label for column in table.columns]
     header = [part for label in labels for part in (f"{label}, study", f"{label}, ours")]
-    lines = [f"### {table.title}", "", f"| learner | {' | '.join(header)} |", "|---" * (1 + len(header)) + "|"]
+    lines: list[list[str]] = []
     for row in rows_of(table.game):
         entries = [row.label]
         for column in table.columns:
             entries += [_answer(row, column), text_of_rate(*shares[row, column.label])]
-        lines.append(f"| {' | '.join(entries)} |")
-    if table.note:
-        lines += ["", table.note]
-    return "\n".join(lines)
+        lines.append(entries)
+    parts = (f"### {table.title}", tables.markdown(("learner", *header), lines), table.note)
+    return "\n\n".join(part for part in parts if part)
 
 
 def summary(shares: Shares) -> str:
@@ -164,7 +164,7 @@ def summary(shares: Shares) -> str:
     Policies of epsilon-greedy learners count as greedy ones.
     """
     learners = [*LEARNERS][:-1]
-    lines = [f"| game | start | point | study | {' | '.join(learners)} |", "|---" * (4 + len(learners)) + "|"]
+    lines: list[list[str]] = []
     points = {(each.game, column.label): column for each in TABLES for column in each.columns}
     for game, _, start in {(setting.game, setting.start): setting for setting in SETTINGS}.values():
         for label in (label for of, label in points if of == game):
@@ -173,8 +173,8 @@ def summary(shares: Shares) -> str:
             for learner in learners:
                 row = Row(Setting(game, learner, start), LEARNERS[learner].kind == "epsilon_greedy")
                 entries.append(f"{shares[row, label][0]:.3f}" if (row, label) in shares else "-")
-            lines.append(f"| {' | '.join(entries)} |")
-    return "\n".join(lines)
+            lines.append(entries)
+    return tables.markdown(("game", "start", "point", "study", *learners), lines)
 
 
 def _answer(row: Row, column: Column) -> str:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import tyro
 
+from examples import tables
 from train import evaluate
 from train.driver import cli, loop
 from train.ppo import PPO, config_for
@@ -81,14 +82,19 @@ def train_and_play(name: str, arguments: Arguments) -> dict[str, Any]:
 
 def table(results: dict[str, dict[str, Any]]) -> str:
     """Returns the Markdown table, one row per game."""
-    lines = ["| game | seat | steps | seconds | win rate | target | mean reward |", "|---|---|---|---|---|---|---|"]
-    for name, result in results.items():
-        _, seat, target = TASKS[name]
-        lines.append(
-            f"| `{result['env']}` | {'any' if seat is None else seat} | {result['steps']:,} | {result['seconds']:.0f} "
-            f"| {result['win_rate']:.4f} | {'' if target is None else target} | {result['mean_reward']:.3f} |"
+    lines = [
+        (
+            f"`{result['env']}`",
+            "any" if TASKS[name].seat is None else TASKS[name].seat,
+            f"{result['steps']:,}",
+            f"{result['seconds']:.0f}",
+            f"{result['win_rate']:.4f}",
+            "" if TASKS[name].target is None else TASKS[name].target,
+            f"{result['mean_reward']:.3f}",
         )
-    return "\n".join(lines)
+        for name, result in results.items()
+    ]
+    return tables.markdown(("game", "seat", "steps", "seconds", "win rate", "target", "mean reward"), lines)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 # A name is that of a module or a package. Add a new one to the first line that has its imports on it or before it.
 FLOORS = {
     "jaxgames": (
-        ("env", "_checks", "_names", "bits", "platforms", "matrix_games"),
+        ("env", "_checks", "_chunks", "_names", "bits", "platforms", "matrix_games"),
         ("games", "sampling", "wrappers", "host", "greedy"),
         ("registry", "_game_files", "agents", "policy_agent", "render", "solvers"),
         ("mcts", "exported", "arena", "interop", "play", "testing"),

@@ -60,8 +60,10 @@ class Arguments:
 
     def check(self) -> Env[Any]:
         """Returns the game. Raises ValueError for arguments that do not fit together."""
-        validation = 0 if self.label else self.validation  # with labels it is what training leaves
-        if not 0 < self.train <= self.train + validation <= 100 or validation < 0:
+        if self.label:  # the positions that training leaves are the validation set
+            if not 0 < self.train <= 100:
+                raise ValueError(f"train must be from 1 to 100 percent, not {self.train}")
+        elif self.validation < 0 or not 0 < self.train <= self.train + self.validation <= 100:
             shares = f"{self.train} and {self.validation}"
             raise ValueError(f"train must be above 0 and validation 0 or more, together at most 100, not {shares}")
         if bool(self.games) == (self.label is not None):

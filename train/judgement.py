@@ -16,10 +16,10 @@ import jax
 import numpy as np
 
 from jaxgames import Env
+from jaxgames._chunks import in_chunks
 from jaxgames.agents import Agent, Analysis, analyse
 from jaxgames.games.checkers import Checkers
 from jaxgames.solvers.checkers_player import evaluate
-from jaxgames.solvers.solution import in_chunks
 from train.positions import UNKNOWN, Positions, keys
 from train.recorded_game import RecordedGame
 

@@ -32,8 +32,9 @@ import jax
 import numpy as np
 import tyro
 
+from examples import tables
 from jaxgames import Env
-from jaxgames.solvers.solution import in_chunks
+from jaxgames._chunks import in_chunks
 from train import agents, positions
 from train.models.policy import Params, Policy, split_statistics
 from train.positions import Positions, evenly_spaced
@@ -229,13 +230,13 @@ def measure(sets: Mapping[str, Positions], score: Score, raw: bool = False) -> d
       score: (positions) -> float32[P, num_actions], the model.
       raw: whether the scores are logits of all actions, so that legality is measured too.
     """
-    tables: dict[str, Table] = {"sets": {}, "submoves": {}}
+    measures: dict[str, Table] = {"sets": {}, "submoves": {}}
     for name, each in sets.items():
         scores, legal = score(each), positions.legal_actions(each)
-        tables["sets"][name] = accuracy(scores, legal, each.action) | (legality(scores, legal) if raw else {})
+        measures["sets"][name] = accuracy(scores, legal, each.action) | (legality(scores, legal) if raw else {})
         if name in ("test", "external"):
-            tables["submoves"][name] = by_submove(among_best(scores, legal, each.action, 1), each.ply)
-    return tables
+            measures["submoves"][name] = by_submove(among_best(scores, legal, each.action, 1), each.ply)
+    return measures
 
 
 def measure_run(text: str, sets: Mapping[str, Positions]) -> dict[str, Any]:
@@ -249,10 +250,10 @@ def measure_run(text: str, sets: Mapping[str, Positions]) -> dict[str, Any]:
     run = agents.open_run(found.folder)
     learner: Any = agents.learner_for(run, sets["test"].env)
     params = run.params(found.iteration)
-    tables: dict[str, Any] = measure(sets, functools.partial(logits_of, learner.policy, params), raw=True)
-    tables["weights"] = sum(leaf.size for leaf in jax.tree.leaves(split_statistics(params)[0]))
-    tables["gap"] = tables["sets"]["train"]["top-1"] - tables["sets"]["test"]["top-1"]
-    return tables
+    measures: dict[str, Any] = measure(sets, functools.partial(logits_of, learner.policy, params), raw=True)
+    measures["weights"] = sum(leaf.size for leaf in jax.tree.leaves(split_statistics(params)[0]))
+    measures["gap"] = measures["sets"]["train"]["top-1"] - measures["sets"]["test"]["top-1"]
+    return measures
 
 
 def position_split(found: Positions) -> dict[str, Any]:
@@ -303,25 +304,24 @@ def markdown(results: Mapping[str, Any]) -> str:
 def accuracy_table(models: Mapping[str, Any]) -> str:
     """Returns the measures of models, a row for each set of positions."""
     columns = [*(f"top-{k}" for k in KS), "raw legal", "legal mass"]
-    lines = [f"| model | positions | {' | '.join(columns)} |", "|---|---|" + "---|" * len(columns)]
-    for model, tables in models.items():
-        for name, row in tables["sets"].items():
-            numbers = " | ".join(f"{row[column]:.3f}" if column in row else "" for column in columns)
-            lines.append(f"| {model} | {name} | {numbers} |")
-        if "gap" in tables:
-            lines.append(f"| {model}, {tables['weights']:,} weights | train - test | {tables['gap']:.3f} |" + " |" * 6)
-    return "\n".join(lines)
+    lines: list[tuple[str, ...]] = []
+    for model, found in models.items():
+        for name, row in found["sets"].items():
+            lines.append((model, name, *(f"{row[column]:.3f}" if column in row else "" for column in columns)))
+        if "gap" in found:
+            empty = [""] * (len(columns) - 1)
+            lines.append((f"{model}, {found['weights']:,} weights", "train - test", f"{found['gap']:.3f}", *empty))
+    return tables.markdown(("model", "positions", *columns), lines)
 
 
 def submove_table(models: Mapping[str, Any], seen: Mapping[str, float]) -> str:
     """Returns the accuracy with k = 1 by submove, and the share of the test positions that are in training."""
-    lines = [f"| top-1 | positions | {' | '.join(SUBMOVES)} |", "|---|---|" + "---|" * len(SUBMOVES)]
     rows = [("share in training", "test", seen)]
-    rows += [(model, name, row) for model, tables in models.items() for name, row in tables["submoves"].items()]
-    for model, name, row in rows:
-        numbers = " | ".join(f"{row[group]:.3f}" if group in row else "" for group in SUBMOVES)
-        lines.append(f"| {model} | {name} | {numbers} |")
-    return "\n".join(lines)
+    rows += [(model, name, row) for model, found in models.items() for name, row in found["submoves"].items()]
+    lines = [
+        (model, name, *(f"{row[group]:.3f}" if group in row else "" for group in SUBMOVES)) for model, name, row in rows
+    ]
+    return tables.markdown(("top-1", "positions", *SUBMOVES), lines)
 
 
 if __name__ == "__main__":

@@ -45,8 +45,9 @@ def load_openings(env: Env[Any], text: str) -> Openings:
         content = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is no text: expected the moves of one opening per line") from error
-    lines = [line.partition("#")[0].strip() for line in content.splitlines()]
+    lines = {number: line.partition("#")[0].strip() for number, line in enumerate(content.splitlines(), start=1)}
+    openings = {f"line {number}": line for number, line in lines.items() if line}
     try:
-        return openings_of_moves(env, [line for line in lines if line])
+        return openings_of_moves(env, list(openings.values()), list(openings))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

@@ -106,15 +106,21 @@ def _random_opening(env: Env[Any], key: jax.Array, plies: int) -> tuple[State, j
 # -- openings of moves ---------------------------------------------------------------------------------------------
 
 
-def openings_of_moves(env: Env[Any], lines: Sequence[str]) -> Openings:
+def openings_of_moves(env: Env[Any], lines: Sequence[str], names: Sequence[str] | None = None) -> Openings:
     """Returns a list of openings, one per line of moves in the notation of the game, with spaces between them.
 
-    Raises ValueError, with the number of the line, for a move that the game does not read or does not allow. Raises it
-    also for an opening that ends the game or ends in the middle of a turn, and for a list without openings.
+    Args:
+      env: the game.
+      lines: the moves of each opening.
+      names: what errors call the openings; if not given, "opening 1", "opening 2", ...
+
+    Raises ValueError, with the opening, for a move that the game does not read or does not allow. Raises it also for an
+    opening that ends the game or ends in the middle of a turn, and for a list without openings.
     """
     if not lines:
         raise ValueError("expected at least one opening, as moves such as '9-13 22-18 6-9'")
-    played = [_played(env, number, line) for number, line in enumerate(lines, start=1)]
+    names = [f"opening {number + 1}" for number in range(len(lines))] if names is None else names
+    played = [_played(env, name, line) for name, line in zip(names, lines, strict=True)]
     plies = np.array([len(actions) for _, actions in played], np.int32)
     actions = np.full((len(lines), plies.max()), -1, np.int32)
     for row, (_, of_opening) in zip(actions, played, strict=True):
@@ -123,23 +129,23 @@ def openings_of_moves(env: Env[Any], lines: Sequence[str]) -> Openings:
     return Openings(boards, jnp.asarray(actions), jnp.asarray(plies), jnp.arange(len(lines), dtype=jnp.int32))
 
 
-def _played(env: Env[Any], number: int, line: str) -> tuple[State, list[int]]:
-    """Returns the board after the moves of a line, on the host, and their actions; `number` is that of the line."""
+def _played(env: Env[Any], name: str, line: str) -> tuple[State, list[int]]:
+    """Returns the board after the moves of a line, on the host, and their actions; errors call the opening `name`."""
     board, actions, begins_turn = jax.device_get(_start(env)), list[int](), True
     for text in line.split():
         try:
             action = env.action_from_string(board, text)
         except ValueError as error:
-            raise ValueError(f"opening {number}, {line!r}: {error}") from None
+            raise ValueError(f"{name}, {line!r}: {error}") from None
         after, is_legal, begins_turn = jax.device_get(_after(env, board, action))
         if not is_legal:
-            raise ValueError(f"opening {number}, {line!r}: {text} is not legal in {env.to_string(board)}")
+            raise ValueError(f"{name}, {line!r}: {text} is not legal in {env.to_string(board)}")
         board = after
         actions.append(action)
     if board.terminated | board.truncated:
-        raise ValueError(f"opening {number}, {line!r}, ends the game: leave out its last moves")
+        raise ValueError(f"{name}, {line!r}, ends the game: leave out its last moves")
     if not begins_turn:
-        raise ValueError(f"opening {number}, {line!r}, ends in the middle of a turn: add the rest of the turn")
+        raise ValueError(f"{name}, {line!r}, ends in the middle of a turn: add the rest of the turn")
     return board, actions
 
 

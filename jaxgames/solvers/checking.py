@@ -9,10 +9,11 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxgames._chunks import CHUNK, in_chunks
 from jaxgames.env import Env
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers._progress import progress_bar
-from jaxgames.solvers.solution import CHUNK, Solution, in_chunks
+from jaxgames.solvers.solution import Solution
 
 
 def count_errors(solution: Solution[Any], positions: int, seed: int = 0, progress: bool = True) -> int:

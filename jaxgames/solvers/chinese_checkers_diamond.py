@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._chunks import in_chunks
 from jaxgames.env import State
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.games.chinese_checkers_diamond_board import tables, unpack
@@ -35,7 +36,6 @@ from jaxgames.solvers.retrograde import DRAW, ILLEGAL, OPEN
 from jaxgames.solvers.solution import (
     Children,
     Solution,
-    in_chunks,
     live_boards,
     not_of,
     read_file,

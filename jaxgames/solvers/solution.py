@@ -13,7 +13,6 @@ rotated position with seat 0 to move. So the solution holds one entry for both.
 import abc
 import dataclasses
 import importlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -27,7 +26,6 @@ from jaxgames.env import Env, State
 from jaxgames.wrappers import AutoReset, AutoResetState, Wrapper, game_of
 
 FORMAT = 1  # of the files; increased when their content changes
-CHUNK = 1 << 12  # positions that are computed at once
 RULES = ("step", "legal_action_mask", "winners")  # the methods of an env on which its solution depends
 
 # The class of the solutions of each game.
@@ -281,23 +279,6 @@ def not_of(env: Env[Any], states: Any) -> ValueError:
     else:
         found = type(states).__name__
     return ValueError(f"expected a batch of states of {env}, not {found}")
-
-
-def in_chunks(function: Callable[..., Any], batch: Any, chunk: int = CHUNK) -> Any:
-    """Returns `function(batch)` on the host, computed for `chunk` rows at a time; the last row fills up the last part.
-
-    All leaves of `batch` have the same first axis. A longer batch needs no further compilation.
-    """
-    batch = jax.tree.map(np.asarray, batch)
-    length = len(jax.tree.leaves(batch)[0])
-    if length == 0:
-        shapes = jax.eval_shape(function, jax.tree.map(lambda x: np.zeros((chunk, *x.shape[1:]), x.dtype), batch))
-        return jax.tree.map(lambda x: np.zeros((0, *x.shape[1:]), x.dtype), shapes)
-    parts: list[Any] = []
-    for begin in range(0, length, chunk):
-        rows = np.minimum(np.arange(begin, begin + chunk), length - 1)
-        parts.append(jax.device_get(function(jax.tree.map(lambda x, rows=rows: x[rows], batch))))
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:length], *parts)
 
 
 def _without_ignored(env: Env[Any], names: tuple[str, ...]) -> tuple[type[Any], tuple[Any, ...]]:

@@ -90,8 +90,8 @@ def test_file_has_a_line_per_opening_and_comments(tmp_path: Path) -> None:
     assert texts(CHECKERS, arena.load_openings(CHECKERS, str(path))) == texts(
         CHECKERS, arena.openings_of_moves(CHECKERS, LINES[:2])
     )
-    path.write_text("9-13 22-18\n9-13 9-14\n")
-    with pytest.raises(ValueError, match=r"openings.txt: opening 2, '9-13 9-14': 9-14 is not legal"):
+    path.write_text("# two openings\n9-13 22-18\n\n9-13 9-14\n")
+    with pytest.raises(ValueError, match=r"openings.txt: line 4, '9-13 9-14': 9-14 is not legal"):
         arena.load_openings(CHECKERS, str(path))
     path.write_bytes(bytes(range(256)))
     with pytest.raises(ValueError, match=r"openings.txt is no text: expected the moves of one opening per line"):

@@ -40,6 +40,7 @@ CONFIG = Config(
     replay_size=3 * 64,
     num_updates=2,
     minibatch_size=32,
+    network="conv",  # on a command line, the game's recipe has another one
     channels=(4,),
     hidden_sizes=(8,),
     activation="relu",

@@ -250,6 +250,7 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         ((path, "--env", "minichess"), "files of games are of checkers, not of minichess"),
         ((path, "--train", 90, "--validation", 20), "together at most 100, not 90 and 20"),
         ((path, "--train", 0), "train must be above 0"),
+        (("--label", "random", "--train", 101), "train must be from 1 to 100 percent, not 101"),
         (("--label", "random", "--positions", 0), "positions must be from 1 to 10000000, not 0"),
         (("--label", "random", "--seed", -1), "seed must be from 0 to"),
         ((empty,), "empty.pdn has no game that can be used: 1 were refused, for the reasons above"),

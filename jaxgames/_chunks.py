@@ -1,0 +1,26 @@
+"""Functions of batches that are too long to be computed at once."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+CHUNK = 1 << 12  # rows that are computed at once
+
+
+def in_chunks(function: Callable[..., Any], batch: Any, chunk: int = CHUNK) -> Any:
+    """Returns `function(batch)` on the host, computed for `chunk` rows at a time; the last row fills up the last part.
+
+    All leaves of `batch` have the same first axis. A longer batch needs no further compilation.
+    """
+    batch = jax.tree.map(np.asarray, batch)
+    length = len(jax.tree.leaves(batch)[0])
+    if length == 0:
+        shapes = jax.eval_shape(function, jax.tree.map(lambda x: np.zeros((chunk, *x.shape[1:]), x.dtype), batch))
+        return jax.tree.map(lambda x: np.zeros((0, *x.shape[1:]), x.dtype), shapes)
+    parts: list[Any] = []
+    for begin in range(0, length, chunk):
+        rows = np.minimum(np.arange(begin, begin + chunk), length - 1)
+        parts.append(jax.device_get(function(jax.tree.map(lambda x, rows=rows: x[rows], batch))))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:length], *parts)
