@@ -56,7 +56,7 @@ def svg(
         of moves or cells that do not fit the env or the batch, a cell without a piece of the mover, `moves_of` in a
         game whose pieces do not move.
     """
-    game, drawing = _drawing(env, theme, width)
+    game, drawing = drawing_of(env, theme, width)
     boards = _boards(state)
     single = not isinstance(state, (list, tuple)) and np.ndim(state.current_player) == 0
     moves = _per_board("last", "text", last, len(boards), single)
@@ -104,7 +104,7 @@ def animate(
       ValueError: an unknown theme, an env without pictures, no states, a batch of games, a number of actions that
         does not fit the states, a time that is not positive.
     """
-    game, drawing = _drawing(env, theme, width)
+    game, drawing = drawing_of(env, theme, width)
     if not seconds_per_step > 0:
         raise ValueError(f"seconds_per_step must be positive, not {seconds_per_step}")
     boards = _boards(states)
@@ -128,8 +128,8 @@ def has_pixels(env: Env[Any]) -> bool:
     return env.id in _DRAWINGS and all(importlib.util.find_spec(package) for package in ("resvg_py", "PIL"))
 
 
-def _drawing(env: Env[Any], theme: str, width: float) -> tuple[Env[Any], Drawing]:
-    """Returns the game without its wrapper, and its drawing."""
+def drawing_of(env: Env[Any], theme: str = "light", width: float = CARD) -> tuple[Env[Any], Drawing]:
+    """Returns the game without its wrapper, and its drawing. Raises ValueError for a wrong theme, width or env."""
     if env.id not in _DRAWINGS:
         raise ValueError(f"there are pictures of {', '.join(_DRAWINGS)}, not of {env.id!r}")
     if theme not in THEMES:
