@@ -17,6 +17,7 @@ from jaxgames.render.anchors import Cell as Cell
 from jaxgames.render.anchors import Move as Move
 from jaxgames.render.anchors import anchors as anchors
 from jaxgames.render.boards import animate as animate
+from jaxgames.render.boards import has_pictures as has_pictures
 from jaxgames.render.boards import has_pixels as has_pixels
 from jaxgames.render.boards import svg as svg
 from jaxgames.render.picture import Picture as Picture

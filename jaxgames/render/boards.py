@@ -123,9 +123,14 @@ def animate(
     return Picture(document(drawing, [moving], 1, width, label), frames, seconds, drawing.theme.paper)
 
 
+def has_pictures(env: Env[Any]) -> bool:
+    """Returns whether `svg`, `animate` and `anchors` know the game."""
+    return env.id in _DRAWINGS
+
+
 def has_pixels(env: Env[Any]) -> bool:
     """Returns whether `Picture.pixels` works for a game: it has pictures, and the extra `render` is installed."""
-    return env.id in _DRAWINGS and all(importlib.util.find_spec(package) for package in ("resvg_py", "PIL"))
+    return has_pictures(env) and all(importlib.util.find_spec(package) for package in ("resvg_py", "PIL"))
 
 
 def drawing_of(env: Env[Any], theme: str = "light", width: float = CARD) -> tuple[Env[Any], Drawing]:
