@@ -13,9 +13,9 @@ import numpy as np
 
 from jaxgames.env import Env
 from jaxgames.render import animation, checkers, chinese_checkers, chinese_checkers_diamond, dots_and_boxes, minichess
-from jaxgames.render.drawing import CARD, Drawing, Scene, document, still
+from jaxgames.render.drawing import CARD, Drawing, Scene, document, node, still
 from jaxgames.render.picture import Picture
-from jaxgames.render.theme import THEMES, Theme
+from jaxgames.render.theme import THEMES, Theme, variable_theme
 from jaxgames.wrappers import AutoResetState, Wrapper
 
 _DRAWINGS: dict[str, Callable[[Any, Theme], Drawing]] = {
@@ -121,6 +121,24 @@ def animate(
     moving = animation.animated(drawing, scenes, seconds_per_step)
     seconds = animation.durations(len(scenes), seconds_per_step)
     return Picture(document(drawing, [moving], 1, width, label), frames, seconds, drawing.theme.paper)
+
+
+def slides(env: Env[Any], states: Sequence[Any], actions: Sequence[int]) -> tuple[str, list[str]]:
+    """Returns one SVG with all boards of a game in one place, and the words below each of them.
+
+    Board i is the `<g class="slide">` number i; a page shows one of them. All colours are variables, which
+    `theme.css_variables` declares.
+
+    Raises ValueError for an env without pictures.
+    """
+    game, drawing = drawing_of(env)
+    drawing = _DRAWINGS[env.id](game, variable_theme())
+    scenes = _scenes(game, drawing, _boards(list(states)), list(actions))
+    cards = [still(drawing, scene) for scene in scenes]
+    for card in cards:
+        card.set("class", "slide")
+    picture = document(drawing, [node("g", *cards)], 1, CARD, f"{game}: a game of {len(actions)} steps")
+    return picture, [scene.caption.text for scene in scenes]
 
 
 def has_pictures(env: Env[Any]) -> bool:
