@@ -64,6 +64,40 @@ PRESETS: dict[str, dict[str, Any]] = {
         "kl_coef": 0.1,
         "final_kl_coef": 0.01,
     },
+    # Adhikari and Gu 2024: section 3.2.1, and the defaults of RLlib 2.8, which its scripts leave as they are. Not here:
+    # RLlib's penalty on the KL divergence from the last policy, and its clipped value loss.
+    "parameter_sharing_paper": {
+        "env": "chinese_checkers(size=2, num_players=6, max_rounds=400)",
+        "hidden_sizes": (64, 64),
+        "activation": "relu",
+        "total_steps": 400_000,
+        "num_envs": 2,  # the workers
+        "rollout_length": 2000,
+        "update_epochs": 30,
+        "num_minibatches": 31,  # of 129 steps; 128 there
+        "learning_rate": 5e-5,
+        "anneal_lr": False,
+        "gamma": 0.99,
+        "gae_lambda": 1.0,
+        "clip_coef": 0.3,
+        "vf_coef": 1.0,
+        "ent_coef": 0.0,
+        "max_grad_norm": 1e6,  # gradients are not clipped
+    },
+    # The same study with settings of ours.
+    "parameter_sharing": {
+        "env": "chinese_checkers(size=2, num_players=6, max_rounds=150)",
+        "hidden_sizes": (64, 64),
+        "total_steps": 400_000,
+        "num_envs": 20,
+        "rollout_length": 200,
+        "update_epochs": 10,
+        "num_minibatches": 16,
+        "learning_rate": 3e-4,
+        "gae_lambda": 0.8,
+        "clip_coef": 0.3,
+        "ent_coef": 0.03,
+    },
 }
 
 # -- train.alphazero -----------------------------------------------------------------------------------------------
