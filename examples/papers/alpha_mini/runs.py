@@ -14,8 +14,8 @@ from train.driver.learner import Learner
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.ops.sharding import provide_cores
-from train.recipes import PRESETS, RECIPES
-from train.settings import NETWORK_SETTINGS
+from train.ppo import config_for
+from train.recipes import PRESETS
 from train.sweep import Sweep, run_sweep
 
 Kind = Literal["study", "ours"]
@@ -25,7 +25,7 @@ NARROW = "alpha_mini(channels=2, hidden_sizes=[4])"  # for short forms and tests
 
 
 def settings_of(kind: Kind, network: str | None = None, learning_rate: float | None = None) -> dict[str, Any]:
-    """Returns settings of `train.ppo.Config` for White against a random opponent.
+    """Returns all settings of `train.ppo.Config` but the seed, for White against a random opponent.
 
     Args:
       kind: "study" for the preset `alpha_mini`. "ours" for the network and settings of the recipe of minichess, with
@@ -33,14 +33,16 @@ def settings_of(kind: Kind, network: str | None = None, learning_rate: float | N
       network: another network.
       learning_rate: another learning rate.
     """
-    settings: dict[str, Any] = dict(PRESETS["alpha_mini"])
+    preset, changes = PRESETS["alpha_mini"], dict[str, Any]()
     if kind == "ours":
-        of_study = {name: settings[name] for name in OF_STUDY}
-        settings = RECIPES["minichess"] | {"num_envs": 64, "rollout_length": 16, "num_minibatches": 8} | of_study
+        changes = {"num_envs": 64, "rollout_length": 16, "num_minibatches": 8}
+        changes |= {name: preset[name] for name in OF_STUDY}
     if network is not None:
-        settings = {name: value for name, value in settings.items() if name not in NETWORK_SETTINGS}
-        settings["network"] = network
-    return settings if learning_rate is None else settings | {"learning_rate": learning_rate}
+        changes["network"] = network
+    if learning_rate is not None:
+        changes["learning_rate"] = learning_rate
+    config = config_for(preset="alpha_mini" if kind == "study" else None, **({"env": preset["env"]} | changes))
+    return {name: value for name, value in vars(config).items() if name != "seed"}
 
 
 def train(learner: Learner, folder: Path, settings: Settings | None = None) -> str:

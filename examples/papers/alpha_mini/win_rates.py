@@ -3,7 +3,8 @@
     python -m examples.papers.alpha_mini.win_rates --output runs/papers/alpha_mini/win_rates
 
 The study has "near (97 %)" for its agent of White (abstract, section 7), and no figure of Black. Each preset of PRESETS
-is trained, and then plays greedily on each seat. A stopped command continues; finished parts are not computed again.
+is trained, and then plays greedily on each seat. Under standard rules the run begins with the parameters of the run
+under king capture. A stopped command continues; finished parts are not computed again.
 """
 
 import json
@@ -27,6 +28,7 @@ from train.driver.loop import Settings
 from train.ppo import PPO, config_for
 
 PRESETS = ("minichess_king_capture", "minichess_standard")
+FIRST = {"minichess_standard": "minichess_king_capture"}  # presets that begin with the parameters of another one
 SEATS = {"White": runs.WHITE, "Black": runs.BLACK}
 THEIRS = {("minichess_king_capture", "White"): 0.97}
 HEADER = (
@@ -93,22 +95,36 @@ def main() -> None:
 
 def rows_of(arguments: Arguments, preset: str, seed: int) -> list[dict[str, Any]]:
     """Returns the results of a run on both seats, after the rest of its training."""
-    given: dict[str, Any] = {"total_steps": arguments.total_steps, "network": arguments.network}
-    given = {name: value for name, value in given.items() if value is not None}
-    learner = PPO(config_for(preset=preset, seed=seed, **given))
-    folder = arguments.output / f"{preset}_seed={seed}"
-    seconds = train(learner, folder, arguments.output / "trainings.jsonl", Training(preset, seed))
+    folder, seconds = trained(arguments, preset, seed)
+    env = agents.env_for([str(folder)])
     path = arguments.output / "cells.jsonl"
     found = cells.stored(path, Cell)
     rows: list[dict[str, Any]] = []
     for name, seat in tqdm(SEATS.items(), desc=preset, unit=" seats", disable=None):
         cell = Cell(preset, name, seed, arguments.games)
         if cell not in found:
-            agent = agents.make(str(folder), learner.env)
-            found[cell] = games.play(learner.env, agent, RandomAgent(learner.env), seat, arguments.games, seed=0)
+            agent = agents.make(str(folder), env)
+            found[cell] = games.play(env, agent, RandomAgent(env), seat, arguments.games, seed=0)
             cells.store(path, cell, found[cell])
         rows.append({"cpu_seconds": seconds, **cell._asdict(), **found[cell]})
     return rows
+
+
+def trained(arguments: Arguments, preset: str, seed: int) -> tuple[Path, float | None]:
+    """Returns the folder of a run after the rest of its training, and its CPU seconds with those of the run before it.
+
+    The seconds are None if several commands trained it.
+    """
+    given: dict[str, Any] = {"total_steps": arguments.total_steps, "network": arguments.network}
+    given = {name: value for name, value in given.items() if value is not None}
+    seconds_before: float | None = 0.0
+    if preset in FIRST:
+        first, seconds_before = trained(arguments, FIRST[preset], seed)
+        given["init_from"] = str(first)
+    folder = arguments.output / f"{preset}_seed={seed}"
+    learner = PPO(config_for(preset=preset, seed=seed, **given))
+    seconds = train(learner, folder, arguments.output / "trainings.jsonl", Training(preset, seed))
+    return folder, None if seconds is None or seconds_before is None else seconds_before + seconds
 
 
 def train(learner: PPO, folder: Path, path: Path, training: Training) -> float | None:
