@@ -20,8 +20,9 @@ from benchmarks import harness
 from jaxgames.games.checkers import Checkers, CheckersState
 from jaxgames.host import host
 from jaxgames.solvers import checkers_player
+from jaxgames.solvers._deepening import TABLE_SIZE
 from jaxgames.solvers._numba import HAS_NUMBA
-from jaxgames.solvers.checkers_player import TABLE_SIZE, CheckersPlayer
+from jaxgames.solvers.checkers_player import CheckersPlayer
 
 OPENING_PLIES = 6  # at most
 PLAIN_POSITIONS = 10

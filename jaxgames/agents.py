@@ -275,7 +275,7 @@ def make(text: str, env: Env[Any]) -> Agent:
         first(epsilon=0.1)          a random legal action with the probability 0.1; also for greedy
         mcts(simulations=1000)      tree search with random games to the end; see `jaxgames.mcts.agents.mcts`
         openspiel(bot=mcts)         a bot of OpenSpiel; see `jaxgames.interop.openspiel_bots`
-        alphabeta(depth=6)          alpha-beta search of checkers and Dots and Boxes; see `jaxgames.solvers.alphabeta`
+        alphabeta(depth=6)          alpha-beta search of three games; see `jaxgames.solvers.alphabeta`
         exported(first.policy)      the policy of a training run in a file; see `jaxgames.exported`
         solver(43.npz)              perfect play by the solution in a file; see `jaxgames.solvers.agent`
         mypackage.mymodule:myagent(depth=2)     imports the module first, which must call `register("myagent", ...)`

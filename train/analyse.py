@@ -26,7 +26,7 @@ from jaxgames._game_files import check_output
 from jaxgames.agents import Agent
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers_pdn import COLOURS, BrokenGame
-from jaxgames.solvers.checkers_search import MAX_DEPTH
+from jaxgames.solvers._alphabeta_parts import MAX_DEPTH
 from train import agents, analyse_picture, positions
 from train.driver.commands import print_result
 from train.driver.metrics import rounded

@@ -60,6 +60,17 @@ PRESETS: dict[str, dict[str, Any]] = {
         "opponents": ("random",),
         "learn_seats": (0,),
     },
+    # One network for both seats that wins against a random player (docs/papers/alpha_mini.md).
+    "minichess_king_capture": RECIPES["minichess"]
+    | {"env": "minichess(rules=king_capture, reward=material)", "total_steps": 800_000},
+    "minichess_standard": RECIPES["minichess"]
+    | {
+        "env": "minichess",
+        "total_steps": 3_000_000,
+        "gamma": 0.99,
+        "ent_coef": 0.01,
+        "opponents": ("random",),
+    },
     # From a policy of `train.imitation`, which --init-from names: small steps, near that policy at first.
     "from_imitation": GRID
     | {

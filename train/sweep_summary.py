@@ -119,7 +119,7 @@ def draw_panel(figure: Figure, axes: Any, summary: Summary, column: str) -> None
     """Draws a metric of all settings."""
     medians = np.array([number_or_nan(row[column]["median"]) for row in summary.rows])
     axes.set_title(plot.Y_LABEL.get(column, column.replace("_", " ")))
-    if len(summary.varied) != 2:
+    if not has_all_pairs(summary):
         lowest, highest = (
             np.array([number_or_nan(row[column][name]) for row in summary.rows]) for name in ("lowest", "highest")
         )
@@ -143,6 +143,14 @@ def draw_panel(figure: Figure, axes: Any, summary: Summary, column: str) -> None
     axes.set_xticks(range(len(across)), across)
     axes.set(ylabel=summary.varied[0], xlabel=summary.varied[1])
     figure.colorbar(image, ax=axes)
+
+
+def has_all_pairs(summary: Summary) -> bool:
+    """Returns whether two settings are varied, and every value of one was combined with every value of the other."""
+    if len(summary.varied) != 2:
+        return False
+    values = [{written_setting(row["settings"][name]) for row in summary.rows} for name in summary.varied]
+    return len(summary.rows) == len(values[0]) * len(values[1])
 
 
 def number_or_nan(value: float | None) -> float:

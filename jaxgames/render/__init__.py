@@ -6,12 +6,18 @@
     render.svg(env, state, last="3->14", theme="dark").save("board.png")
     render.svg(env, states, columns=4)                       # a batch, as a grid
     render.animate(env, states, actions).save("game.svg")    # or game.gif
+    render.anchors(env, state)                               # where cells and legal moves are on the picture
 
 SVG, animated or still, needs only the standard library. PNG and GIF need the extra `render`: `pip install ".[render]"`
 in a checkout. All functions run on the host, outside of `jit`.
 """
 
+from jaxgames.render.anchors import Anchors as Anchors
+from jaxgames.render.anchors import Cell as Cell
+from jaxgames.render.anchors import Move as Move
+from jaxgames.render.anchors import anchors as anchors
 from jaxgames.render.boards import animate as animate
+from jaxgames.render.boards import has_pictures as has_pictures
 from jaxgames.render.boards import has_pixels as has_pixels
 from jaxgames.render.boards import svg as svg
 from jaxgames.render.picture import Picture as Picture

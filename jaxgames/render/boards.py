@@ -13,9 +13,9 @@ import numpy as np
 
 from jaxgames.env import Env
 from jaxgames.render import animation, checkers, chinese_checkers, chinese_checkers_diamond, dots_and_boxes, minichess
-from jaxgames.render.drawing import CARD, Drawing, Scene, document, still
+from jaxgames.render.drawing import CARD, Drawing, Scene, document, node, still
 from jaxgames.render.picture import Picture
-from jaxgames.render.theme import THEMES, Theme
+from jaxgames.render.theme import THEMES, Theme, variable_theme
 from jaxgames.wrappers import AutoResetState, Wrapper
 
 _DRAWINGS: dict[str, Callable[[Any, Theme], Drawing]] = {
@@ -56,7 +56,7 @@ def svg(
         of moves or cells that do not fit the env or the batch, a cell without a piece of the mover, `moves_of` in a
         game whose pieces do not move.
     """
-    game, drawing = _drawing(env, theme, width)
+    game, drawing = drawing_of(env, theme, width)
     boards = _boards(state)
     single = not isinstance(state, (list, tuple)) and np.ndim(state.current_player) == 0
     moves = _per_board("last", "text", last, len(boards), single)
@@ -104,7 +104,7 @@ def animate(
       ValueError: an unknown theme, an env without pictures, no states, a batch of games, a number of actions that
         does not fit the states, a time that is not positive.
     """
-    game, drawing = _drawing(env, theme, width)
+    game, drawing = drawing_of(env, theme, width)
     if not seconds_per_step > 0:
         raise ValueError(f"seconds_per_step must be positive, not {seconds_per_step}")
     boards = _boards(states)
@@ -123,13 +123,36 @@ def animate(
     return Picture(document(drawing, [moving], 1, width, label), frames, seconds, drawing.theme.paper)
 
 
+def slides(env: Env[Any], states: Sequence[Any], actions: Sequence[int]) -> tuple[str, list[str]]:
+    """Returns one SVG with all boards of a game in one place, and the words below each of them.
+
+    Board i is the `<g class="slide">` number i; a page shows one of them. All colours are variables, which
+    `theme.css_variables` declares.
+
+    Raises ValueError for an env without pictures.
+    """
+    game, drawing = drawing_of(env)
+    drawing = _DRAWINGS[env.id](game, variable_theme())
+    scenes = _scenes(game, drawing, _boards(list(states)), list(actions))
+    cards = [still(drawing, scene) for scene in scenes]
+    for card in cards:
+        card.set("class", "slide")
+    picture = document(drawing, [node("g", *cards)], 1, CARD, f"{game}: a game of {len(actions)} steps")
+    return picture, [scene.caption.text for scene in scenes]
+
+
+def has_pictures(env: Env[Any]) -> bool:
+    """Returns whether `svg`, `animate` and `anchors` know the game."""
+    return env.id in _DRAWINGS
+
+
 def has_pixels(env: Env[Any]) -> bool:
     """Returns whether `Picture.pixels` works for a game: it has pictures, and the extra `render` is installed."""
-    return env.id in _DRAWINGS and all(importlib.util.find_spec(package) for package in ("resvg_py", "PIL"))
+    return has_pictures(env) and all(importlib.util.find_spec(package) for package in ("resvg_py", "PIL"))
 
 
-def _drawing(env: Env[Any], theme: str, width: float) -> tuple[Env[Any], Drawing]:
-    """Returns the game without its wrapper, and its drawing."""
+def drawing_of(env: Env[Any], theme: str = "light", width: float = CARD) -> tuple[Env[Any], Drawing]:
+    """Returns the game without its wrapper, and its drawing. Raises ValueError for a wrong theme, width or env."""
     if env.id not in _DRAWINGS:
         raise ValueError(f"there are pictures of {', '.join(_DRAWINGS)}, not of {env.id!r}")
     if theme not in THEMES:

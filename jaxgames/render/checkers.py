@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 from jaxgames.games.checkers import Checkers, CheckersState
 from jaxgames.render import moves
-from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, ending, node, number, text_node
+from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, ending, node, number, text_node
 from jaxgames.render.theme import Theme
 
 MAN_RADIUS = 7.3
@@ -41,6 +41,9 @@ def drawing(env: Checkers, theme: Theme) -> Drawing:
         },
         over={"jumper": {"stroke": highlight, "stroke-width": "2"}, **moves.over(theme)},
         scene=functools.partial(_scene, env),
+        cells={str(square): _place(square) for square in range(1, 33)},
+        contents=functools.partial(_contents, env),
+        motions=functools.partial(_motions, env),
         moves=functools.partial(_moves, env),
     )
 
@@ -84,13 +87,41 @@ def _leg(text: str) -> tuple[Place, Place]:
     return _place(int(found[1])), _place(int(found[2]))
 
 
+def _contents(env: Checkers, state: CheckersState) -> dict[str, str]:
+    """Returns the man or king on each square that is not empty."""
+    _, white, black, *_ = env.to_string(state).split(":")
+    return {
+        square: f"{colour} {'king' if king else 'man'}"
+        for colour, side in zip(SEAT_NAMES, (black, white), strict=True)
+        for king, square in re.findall(r"(K?)(\d+)", side)
+    }
+
+
+def _motions(env: Checkers, state: CheckersState, texts: Sequence[str]) -> list[Motion]:
+    """Returns the parts of plies: steps and captures, with the piece that is captured."""
+    contents = _contents(env, state)
+
+    def motion(text: str) -> Motion:
+        source, target = re.split("[-x]", text)
+        if "x" not in text:
+            return Motion(source, target, "step", f"{source} to {target}")
+        (x0, y0), (x1, y1) = _leg(text)
+        captured = next(cell for cell in contents if _place(int(cell)) == ((x0 + x1) / 2, (y0 + y1) / 2))
+        return Motion(
+            source, target, "capture", f"{source} jumps to {target} and takes the {contents[captured]} on {captured}"
+        )
+
+    return [motion(text) for text in texts]
+
+
 def _moves(env: Checkers, state: CheckersState, piece: Any) -> dict[str, str]:
     """Returns the marks of a man or king and of its plies: its steps, or its next jumps."""
     mover, white, black, *_ = env.to_string(state).split(":")
     seat = "BW".index(mover)
     own = [int(square) for square in re.findall(r"\d+", (black, white)[seat])]
     square = moves.checked_piece(piece, own, SEAT_NAMES[seat])
-    targets = [_place(to) for to in moves.numbered_targets(env, state, square)]
+    motions = _motions(env, state, list(moves.legal_moves(env, state).values()))
+    targets = [_place(int(to)) for to in moves.targets(motions, square)]
     shown = moves.marks(_place(square), targets, [(_place(square), target) for target in targets])
     return {**shown, "ring": moves.circle(_place(square), MAN_RADIUS + 1.2)}
 

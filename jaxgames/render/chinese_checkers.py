@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element
 from jaxgames.games.chinese_checkers import TRIANGLES, ChineseCheckers, ChineseCheckersState
 from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
 from jaxgames.render import moves
-from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, ending, move_to, node
+from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, ending, move_to, node
 from jaxgames.render.pegs import LAST_MOVE, PEG_RADIUS, RIM, ROW, at, holes, lines, path, peg, rounded
 from jaxgames.render.theme import Theme
 
@@ -46,6 +46,9 @@ def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
             "stops": dots,
         },
         scene=functools.partial(_scene, env),
+        cells={str(cell): place for cell, place in enumerate(_places(n))},
+        contents=functools.partial(_contents, env),
+        motions=functools.partial(_motions, env),
         moves=functools.partial(_moves, env),
     )
 
@@ -98,13 +101,35 @@ def _trail(env: ChineseCheckers, turn: Sequence[str]) -> list[int]:
     return trail
 
 
+def _contents(env: ChineseCheckers, state: ChineseCheckersState) -> dict[str, str]:
+    """Returns the owner of each peg by its cell."""
+    rows = env.to_string(state).split()[0].replace("/", "")
+    return {str(cell): f"peg of seat {owner}" for cell, owner in enumerate(rows) if owner != "."}
+
+
+def _motions(env: ChineseCheckers, state: ChineseCheckersState, texts: Sequence[str]) -> list[Motion]:
+    """Returns the parts of submoves. In a chain, the source of "end turn" is the peg that hops."""
+    chain = env.to_string(state).split()[2]
+    peg_in_chain = None if chain == "-" else chain.split(",")[-1]
+
+    def motion(text: str) -> Motion:
+        if text == "end":
+            return Motion(peg_in_chain, None, "end turn", "end the turn")
+        hops = "=>" in text
+        source, target = text.split("=>" if hops else "->")
+        return Motion(source, target, "hop" if hops else "step", f"{source} {'hops' if hops else 'steps'} to {target}")
+
+    return [motion(text) for text in texts]
+
+
 def _moves(env: ChineseCheckers, state: ChineseCheckersState, piece: Any) -> dict[str, str]:
     """Returns the marks of a peg and of its submoves: its steps and its next hops."""
     rows, seat, *_ = env.to_string(state).split()
     places = _places(env.size)
     own = [cell for cell, owner in enumerate(rows.replace("/", "")) if owner == seat]
     cell = moves.checked_piece(piece, own, f"seat {seat}")
-    targets = [places[to] for to in moves.numbered_targets(env, state, cell)]
+    motions = _motions(env, state, list(moves.legal_moves(env, state).values()))
+    targets = [places[int(to)] for to in moves.targets(motions, cell)]
     shown = moves.marks(places[cell], targets, [(places[cell], target) for target in targets])
     return {**shown, "star": moves.star(places[cell])}
 

@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.games.chinese_checkers_diamond_board import DIRECTIONS, corner
 from jaxgames.render import moves
-from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, ending, move_to, node, text_node
+from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, ending, move_to, node, text_node
 from jaxgames.render.pegs import LAST_MOVE, RIM, ROW, holes, lines, path, peg, rounded
 from jaxgames.render.theme import Theme
 
@@ -42,6 +42,9 @@ def drawing(env: ChineseCheckersDiamond, theme: Theme) -> Drawing:
         under={"last": {**LAST_MOVE, "stroke": theme.ink}, **moves.under(theme)},
         over=moves.over(theme),
         scene=functools.partial(_scene, env),
+        cells={str(cell): place for cell, place in enumerate(_places(n))},
+        contents=functools.partial(_contents, env),
+        motions=functools.partial(_motions, env),
         moves=functools.partial(_moves, env),
     )
 
@@ -82,14 +85,41 @@ def _trail(env: ChineseCheckersDiamond, content: str, move: str) -> list[int]:
     return trail[::-1]
 
 
+def _contents(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState) -> dict[str, str]:
+    """Returns the owner of each piece by its cell."""
+    rows = env.to_string(state).split()[0].replace("/", "")
+    return {str(cell): f"piece of seat {rows[cell]}" for cell in _occupied(rows)}
+
+
+def _motions(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, texts: Sequence[str]) -> list[Motion]:
+    """Returns the parts of moves: steps, whole chains of hops, and the pass."""
+
+    def motion(text: str) -> Motion:
+        source, target = text.split(">")
+        if source == target:
+            return Motion(None, None, "pass", "pass, because no piece can move")
+        steps = _is_step(env.size, int(source), int(target))
+        return Motion(
+            source, target, "step" if steps else "hop", f"{source} {'steps' if steps else 'hops'} to {target}"
+        )
+
+    return [motion(text) for text in texts]
+
+
+def _is_step(size: int, cell: int, to: int) -> bool:
+    """Returns whether two cells are neighbours, between which a piece steps; to all others it hops."""
+    return math.dist(_places(size)[cell], _places(size)[to]) < 1.5 * CELL
+
+
 def _moves(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, piece: Any) -> dict[str, str]:
     """Returns the marks of a piece, its steps, and the hops of all shortest chains to the cells that it can reach."""
     rows, seat, _ = env.to_string(state).split()
     content, places = rows.replace("/", ""), _places(env.size)
     cell = moves.checked_piece(piece, [i for i in _occupied(content) if content[i] == seat], f"seat {seat}")
-    targets = moves.numbered_targets(env, state, cell)
+    motions = _motions(env, state, list(moves.legal_moves(env, state).values()))
+    targets = list(map(int, moves.targets(motions, cell)))
     sources = _sources_of_hops(env.size, set(_occupied(content)) - {cell}, cell)
-    steps = [to for to in targets if math.dist(places[cell], places[to]) < 1.5 * CELL]
+    steps = [to for to in targets if _is_step(env.size, cell, to)]
     arrows = [(cell, to) for to in steps]
     waiting = [to for to in targets if to not in steps]
     for to in waiting:  # grows by the stops on the way, each once

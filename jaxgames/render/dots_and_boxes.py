@@ -13,7 +13,20 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
-from jaxgames.render.drawing import CARD, CELL, PADDING, Caption, Drawing, Place, Scene, ending, node, number, text_node
+from jaxgames.render.drawing import (
+    CARD,
+    CELL,
+    PADDING,
+    Caption,
+    Drawing,
+    Motion,
+    Place,
+    Scene,
+    ending,
+    node,
+    number,
+    text_node,
+)
 from jaxgames.render.theme import Theme
 
 DOT_RADIUS, HALF_TILE = 2.3, 7.0  # HALF_TILE is half the side of a taken box
@@ -35,6 +48,9 @@ def drawing(env: DotsAndBoxes, theme: Theme) -> Drawing:
         under={f"last{seat}": {**last, "stroke": theme.seats[seat]} for seat in range(2)},
         over={"drawn": edge},
         scene=functools.partial(_scene, env),
+        cells=dict(zip(_names(env), _edge_middles(env), strict=True)),
+        contents=functools.partial(_contents, env),
+        motions=functools.partial(_motions, env),
     )
 
 
@@ -66,6 +82,29 @@ def _drawer(env: DotsAndBoxes, state: DotsAndBoxesState, edge: int) -> int:
     """Returns the seat that drew the last edge: the owner of a box that it completed, else the seat not to move."""
     owners = [int(state.owner[box]) for box in range(env.num_boxes) if edge in _around(env, box)]
     return next((owner for owner in owners if owner >= 0), 1 - int(state.current_player))
+
+
+def _contents(env: DotsAndBoxes, state: DotsAndBoxesState) -> dict[str, str]:
+    """Returns for each edge whether it is drawn, in words."""
+    return {
+        name: "drawn" if drawn else "not drawn" for name, drawn in zip(_names(env), state.edges.tolist(), strict=True)
+    }
+
+
+def _motions(env: DotsAndBoxes, state: DotsAndBoxesState, texts: Sequence[str]) -> list[Motion]:
+    """Returns the parts of moves: the edge, and in words the boxes that it completes."""
+    edges, names = np.asarray(state.edges), _names(env)
+    missing = [[edge for edge in _around(env, box) if not edges[edge]] for box in range(env.num_boxes)]
+
+    def motion(text: str) -> Motion:
+        edge = names.index(text)
+        completed = sum(left == [edge] for left in missing)
+        boxes = ("", ", completes a box", ", completes two boxes")[completed]
+        row, col = text[2:-1].split(",")
+        direction = "horizontal" if text[0] == "h" else "vertical"
+        return Motion(None, text, "edge", f"{direction} edge, row {row}, column {col}{boxes}")
+
+    return [motion(text) for text in texts]
 
 
 # -- geometry --------------------------------------------------------------------------------------
@@ -103,6 +142,19 @@ def _around(env: DotsAndBoxes, box: int) -> tuple[int, int, int, int]:
     row, col = divmod(box, env.cols)
     left = env.num_horizontal + row * (env.cols + 1) + col
     return box, box + env.cols, left, left + 1
+
+
+def _names(env: DotsAndBoxes) -> list[str]:
+    """Returns the texts of all edges: h(r,c) and v(r,c)."""
+    horizontal = [f"h({row},{col})" for row in range(env.rows + 1) for col in range(env.cols)]
+    return horizontal + [f"v({row},{col})" for row in range(env.rows) for col in range(env.cols + 1)]
+
+
+def _edge_middles(env: DotsAndBoxes) -> list[Place]:
+    """Returns (x, y) of the middle of every edge."""
+    horizontal = [_dot(env, row, col) for row in range(env.rows + 1) for col in range(env.cols)]
+    vertical = [_dot(env, row, col) for row in range(env.rows) for col in range(env.cols + 1)]
+    return [(x + CELL / 2, y) for x, y in horizontal] + [(x, y + CELL / 2) for x, y in vertical]
 
 
 def _lines(env: DotsAndBoxes, edges: Sequence[int]) -> str:

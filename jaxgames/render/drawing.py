@@ -10,7 +10,7 @@ A still picture draws one scene on the background. An animation compares the sce
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -48,6 +48,15 @@ class Scene:
     marks: Mapping[str, str] = field(default_factory=dict[str, str])  # path data (`d`) of the visible marks
 
 
+class Motion(NamedTuple):
+    """The parts of a legal move that a page needs, to let people play it. Cells are named as in the texts of moves."""
+
+    source: str | None  # the cell of the piece that moves; None if no piece does
+    target: str | None  # the cell where the move ends, or the edge that it draws; None for "end turn" and "pass"
+    kind: str  # "move", "step", "hop", "capture", "promotion to queen", "edge", "end turn" or "pass"
+    label: str  # in words, for a screen reader
+
+
 @dataclass(frozen=True)
 class Drawing:
     """The parts that every position of one env shares, in one theme."""
@@ -61,12 +70,20 @@ class Drawing:
     under: Mapping[str, Mapping[str, str]]  # attributes of the paths of the marks below the pieces, bottom first
     over: Mapping[str, Mapping[str, str]]  # the same above the pieces
     scene: Callable[[Any, Sequence[str]], Scene]  # of a state and the texts of the moves of its last turn
+    cells: Mapping[str, Place]  # the middles of all cells, or of all edges, by their names in the texts of moves
+    contents: Callable[[Any], Mapping[str, str]]  # of a state: the piece on each cell that is not empty, in words
+    motions: Callable[[Any, Sequence[str]], list[Motion]]  # of a state and the texts of legal moves, in their order
     moves: Callable[[Any, Any], Mapping[str, str]] | None = None  # marks of the moves of the piece on a cell of a state
 
     @property
     def scale(self) -> float:
         """Units of a card per unit of the drawing."""
         return (CARD - 2 * PADDING) / self.width
+
+    @property
+    def middle(self) -> Place:
+        """The middle of the board on its card."""
+        return CARD / 2, PADDING + self.height * self.scale / 2
 
     @property
     def card_height(self) -> float:
@@ -168,9 +185,8 @@ def card(drawing: Drawing, on_board: Sequence[Element], caption: Element) -> Ele
         fill=theme.paper,
         stroke=theme.border,
     )
-    middle = (CARD / 2, PADDING + drawing.height * drawing.scale / 2)
     background = node("use", href=f"#{_name(drawing, 'background')}")
-    board = node("g", background, *on_board, transform=f"{move_to(middle)} scale({drawing.scale:.4f})")
+    board = node("g", background, *on_board, transform=f"{move_to(drawing.middle)} scale({drawing.scale:.4f})")
     below = node("g", caption, transform=move_to((0, drawing.card_height - CAPTION)), fill=theme.ink)
     return node("g", paper, board, below)
 

@@ -15,10 +15,12 @@ import jax
 from jaxgames.games.minichess import Minichess, MinichessState
 from jaxgames.games.minichess_board import Position, legal_masks
 from jaxgames.render import moves
-from jaxgames.render.drawing import CELL, Caption, Drawing, Place, Scene, ending, node, number, text_node
+from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, ending, node, number, text_node
 from jaxgames.render.theme import Theme
 
 SEAT_NAMES = ("White", "Black")
+KIND_NAMES = {"p": "pawn", "n": "knight", "b": "bishop", "r": "rook", "q": "queen", "k": "king"}
+SQUARES = [f"{file}{rank}" for rank in range(5, 0, -1) for file in "abcde"]  # row by row from the top
 HALF_WIDTH = 2.5 * CELL  # from the middle to the board's edge
 MARGIN = 3.0  # for the frame
 RING_RADIUS = 9.0  # around the piece whose moves are shown
@@ -64,6 +66,9 @@ def drawing(env: Minichess, theme: Theme) -> Drawing:
         under={"last": highlight, "check": {"fill": theme.check, "fill-opacity": ".62"}, **moves.under(theme)},
         over=moves.over(theme),
         scene=functools.partial(_scene, env),
+        cells={name: _place_of(name) for name in SQUARES},
+        contents=functools.partial(_contents, env),
+        motions=functools.partial(_motions, env),
         moves=functools.partial(_moves, env),
     )
 
@@ -100,8 +105,34 @@ def _is_king_attacked(position: Position) -> jax.Array:
 
 def _standing(rows: str) -> dict[str, str]:
     """Returns the letter of the piece on each square, from the rows of a position's text."""
-    cells = [letter for row in rows.split("/") for letter in re.sub("[1-5]", lambda gap: "." * int(gap[0]), row)]
-    return {f"{'abcde'[i % 5]}{5 - i // 5}": letter for i, letter in enumerate(cells) if letter != "."}
+    letters = re.sub("[1-5]", lambda gap: "." * int(gap[0]), rows.replace("/", ""))
+    return {square: letter for square, letter in zip(SQUARES, letters, strict=True) if letter != "."}
+
+
+def _contents(env: Minichess, state: MinichessState) -> dict[str, str]:
+    """Returns the piece on each square that is not empty."""
+    standing = _standing(env.to_string(state).split()[0])
+    return {
+        square: f"{SEAT_NAMES[letter.islower()]} {KIND_NAMES[letter.lower()]}" for square, letter in standing.items()
+    }
+
+
+def _motions(env: Minichess, state: MinichessState, texts: Sequence[str]) -> list[Motion]:
+    """Returns the parts of moves. Promotions to different pieces differ in their kind."""
+    contents = _contents(env, state)
+
+    def motion(text: str) -> Motion:
+        source, target, promoted = text[:2], text[2:4], text[4:]
+        piece = contents[source].split()[1]
+        label = f"{piece} {source} to {target}"
+        if target in contents:
+            label = f"{piece} {source} takes the {contents[target]} on {target}"
+        if promoted:
+            into = KIND_NAMES[promoted]
+            return Motion(source, target, f"promotion to {into}", f"{label} and becomes a {into}")
+        return Motion(source, target, "capture" if target in contents else "move", label)
+
+    return [motion(text) for text in texts]
 
 
 def _moves(env: Minichess, state: MinichessState, piece: Any) -> dict[str, str]:
@@ -109,8 +140,8 @@ def _moves(env: Minichess, state: MinichessState, piece: Any) -> dict[str, str]:
     rows, side, *_ = env.to_string(state).split()
     own = [square for square, letter in _standing(rows).items() if letter.isupper() == (side == "w")]
     origin = moves.checked_piece(piece, own, SEAT_NAMES["wb".index(side)])
-    ends = dict.fromkeys(move[2:4] for move in moves.legal_moves(env, state) if move[:2] == origin)  # promotions once
-    targets = [_place_of(square) for square in ends]
+    motions = _motions(env, state, list(moves.legal_moves(env, state).values()))
+    targets = [_place_of(square) for square in moves.targets(motions, origin)]
     shown = moves.marks(_place_of(origin), targets, [(_place_of(origin), target) for target in targets])
     return {**shown, "ring": moves.circle(_place_of(origin), RING_RADIUS)}
 

@@ -6,7 +6,6 @@ the hole or piece there stays visible.
 
 import functools
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -14,7 +13,7 @@ import jax
 import numpy as np
 
 from jaxgames.env import Env
-from jaxgames.render.drawing import Place, number
+from jaxgames.render.drawing import Motion, Place, number
 from jaxgames.render.theme import Theme
 
 TARGET_RADIUS = 8.6  # of the shade on a cell that the piece can reach
@@ -97,16 +96,15 @@ def checked_piece(piece: Any, own: Sequence[T], mover: str) -> T:
     raise ValueError(f"moves_of must be the cell of a piece of {mover}, the player to move: {named}; not {piece!r}")
 
 
-def legal_moves(env: Env[Any], state: Any) -> list[str]:
-    """Returns the texts of all legal moves, as `env.action_to_string` writes them."""
-    actions = np.flatnonzero(_legal_action_mask(env, state)).tolist()
-    return [env.action_to_string(state, action) for action in actions]
+def legal_moves(env: Env[Any], state: Any) -> dict[int, str]:
+    """Returns the texts of all legal moves by their actions, as `env.action_to_string` writes them."""
+    actions: list[int] = np.flatnonzero(_legal_action_mask(env, state)).tolist()
+    return {action: env.action_to_string(state, action) for action in actions}
 
 
-def numbered_targets(env: Env[Any], state: Any, cell: int) -> list[int]:
-    """Returns the cells to which the piece on a cell may go, on a board whose cells have numbers."""
-    ends = [list(map(int, re.findall(r"\d+", text))) for text in legal_moves(env, state)]
-    return [numbers[1] for numbers in ends if numbers and numbers[0] == cell != numbers[1]]
+def targets(motions: Iterable[Motion], cell: int | str) -> list[str]:
+    """Returns the cells to which the piece on a cell may go, each once."""
+    return list(dict.fromkeys(move.target for move in motions if move.source == str(cell) and move.target is not None))
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -1,6 +1,8 @@
 """The colours of all pictures, in a light and a dark theme."""
 
+import dataclasses
 from dataclasses import dataclass
+from typing import Any, cast
 
 
 @dataclass(frozen=True)
@@ -115,3 +117,43 @@ THEMES = {
         ),
     ),
 }
+
+
+def css_variables(theme: Theme) -> str:
+    """Returns the colours of a theme as declarations of CSS variables, such as `--paper:#ffffff;`."""
+    return "".join(f"--{name}:{colour};" for name, colour in _colours(theme).items())
+
+
+def variable_theme() -> Theme:
+    """Returns the theme whose colours are the variables of `css_variables`, for an SVG inside a page in both themes."""
+    return _with_variables(THEMES["light"], "")
+
+
+def _colours(part: Any, prefix: str = "") -> dict[str, str]:
+    """Returns all colours inside a theme or a part of one, by the names of their fields joined by `-`."""
+    if isinstance(part, str):
+        return {prefix: part} if part else {}
+    found: dict[str, str] = {}
+    for key, value in _fields(part):
+        found |= _colours(value, _joined(prefix, key))
+    return found
+
+
+def _with_variables(part: Any, prefix: str) -> Any:
+    """Returns a theme or a part of one with variables in place of its colours."""
+    if isinstance(part, str):
+        return f"var(--{prefix})" if part else ""
+    inside = {key: _with_variables(value, _joined(prefix, key)) for key, value in _fields(part)}
+    return tuple(inside.values()) if isinstance(part, tuple) else dataclasses.replace(part, **inside)
+
+
+def _fields(part: Any) -> list[tuple[str, Any]]:
+    """Returns the names and values inside a part of a theme, without the theme's name."""
+    if isinstance(part, tuple):
+        return [(str(index), value) for index, value in enumerate(cast(tuple[Any, ...], part))]
+    return [(field.name, getattr(part, field.name)) for field in dataclasses.fields(part) if field.name != "name"]
+
+
+def _joined(prefix: str, key: str) -> str:
+    key = key.replace("_", "-")
+    return f"{prefix}-{key}" if prefix else key

@@ -2,10 +2,12 @@
 
     agent = jaxgames.agents.make("alphabeta(milliseconds=200)", jaxgames.make("dots_and_boxes(rows=5, cols=5)"))
     agent = jaxgames.agents.make("alphabeta(depth=6)", jaxgames.make("checkers"))
+    agent = jaxgames.agents.make("alphabeta(depth=4)", jaxgames.make("minichess"))
 
 A game has a player: a function of PLAYERS makes it from the game and the parameters of the agent's text. The player
 chooses a move on one board at a time. It has no memory between moves. The same key gives the same move as long as the
-time of a move is not used up. The values of checkers: `jaxgames.solvers.checkers_player.evaluate`.
+time of a move is not used up. The values of all moves, in men or pawns: `jaxgames.solvers.checkers_player.evaluate` and
+`jaxgames.solvers.minichess_player.evaluate`.
 """
 
 import inspect
@@ -27,6 +29,7 @@ from jaxgames.wrappers import game_of, inside
 PLAYERS = {
     "checkers": "jaxgames.solvers.checkers_player:make_player",
     "dots_and_boxes": "jaxgames.solvers.dots_and_boxes_player:make_player",
+    "minichess": "jaxgames.solvers.minichess_player:make_player",
 }
 
 
@@ -47,6 +50,15 @@ class AnalysingPlayer(Player, Protocol):
 
     def best_actions(self, state: Any) -> list[int]:
         """Returns the actions on one live board from which `choose` draws one with equal probabilities."""
+        ...
+
+
+@runtime_checkable
+class ValuingPlayer(AnalysingPlayer, Protocol):
+    """A player that can also estimate the mover's return, in a game of two seats that sums to zero."""
+
+    def analyse(self, state: Any) -> tuple[list[int], float]:
+        """Returns the best actions on one live board, and the mover's expected return in the env's unit."""
         ...
 
 
@@ -93,6 +105,25 @@ class AnalysingAlphaBetaAgent(AlphaBetaAgent):
         return Analysis(jnp.asarray(probabilities), None)
 
 
+@dataclass(frozen=True)
+class ValuingAlphaBetaAgent(AnalysingAlphaBetaAgent):
+    """`AnalysingAlphaBetaAgent` of a player that can estimate returns."""
+
+    player: ValuingPlayer
+
+    def analyse(self, states: Any) -> Analysis:
+        """Returns the same probability for each action of the best value, and the expected returns by the search."""
+        boards, live = self._boards(states)
+        probabilities = np.zeros((len(boards.current_player), self.env.num_actions), np.float32)
+        values = np.zeros((len(boards.current_player), self.env.num_players), np.float32)
+        for i in live:
+            best, value = self.player.analyse(_board(boards, i))
+            probabilities[i, best] = 1 / len(best)
+            values[i] = -value
+            values[i, boards.current_player[i]] = value
+        return Analysis(jnp.asarray(probabilities), jnp.asarray(values))
+
+
 def _board(boards: Any, i: int) -> Any:
     return jax.tree.map(lambda leaf: leaf[i], boards)
 
@@ -118,7 +149,7 @@ def make(
       milliseconds: the time of a move; None for the default of the game's player, which can be no limit.
       epsilon: the probability of a uniformly random legal action instead; None for 0.
       **settings: further parameters of the game's player: `jaxgames.solvers.dots_and_boxes_player.make_player`,
-        `jaxgames.solvers.checkers_player.make_player`.
+        `jaxgames.solvers.checkers_player.make_player`, `jaxgames.solvers.minichess_player.make_player`.
 
     Raises ParameterError (a ValueError) for a game without a player, for a board that is too large, and for a parameter
     or a value that is not allowed. It also raises it for a `Wrapper` that changes the rules.
@@ -141,8 +172,14 @@ def make(
     )
     shown = {"depth": player.depth, "milliseconds": player.milliseconds, **settings}
     text = f"alphabeta({', '.join(f'{name}={value!r}' for name, value in shown.items() if value is not None)})"
-    if isinstance(player, AnalysingPlayer):
-        agent = AnalysingAlphaBetaAgent(env, player, text)
-    else:
-        agent = AlphaBetaAgent(env, player, text)
+    agent = _agent(env, player, text)
     return agent if epsilon is None else with_epsilon(env, agent, epsilon)
+
+
+def _agent(env: Env[Any], player: Player, text: str) -> AlphaBetaAgent:
+    """Returns the agent of a player, with all that the player can do."""
+    if isinstance(player, ValuingPlayer):
+        return ValuingAlphaBetaAgent(env, player, text)
+    if isinstance(player, AnalysingPlayer):
+        return AnalysingAlphaBetaAgent(env, player, text)
+    return AlphaBetaAgent(env, player, text)

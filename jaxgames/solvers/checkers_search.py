@@ -28,6 +28,23 @@ Principal Continuation and the Killer Heuristic, 1977.
 
 from typing import NamedTuple
 
+from jaxgames.solvers._alphabeta_parts import (
+    ACTIONS,
+    ENTRY,
+    LOWEST,
+    MAX_DEPTH,
+    WIN,
+    action_in,
+    decides,
+    entry_of,
+    found_entry,
+    next_move,
+    order_score,
+    place_of,
+    reward_move,
+    start_search,
+    value_in,
+)
 from jaxgames.solvers._numba import Ints, compiled, ints
 from jaxgames.solvers.checkers_evaluation import evaluation
 from jaxgames.solvers.checkers_moves import (
@@ -41,13 +58,9 @@ from jaxgames.solvers.checkers_moves import (
     write_moves,
 )
 
-MAX_DEPTH = 64
 MAX_CAPTURES = 32  # each removes a piece
 MAX_PLIES = MAX_DEPTH + 1 + MAX_CAPTURES  # of a line: each turn without a capture takes a level, but for one
-WIN = 100_000  # a win at the root, in hundredths of a man
-LEAST_WIN = WIN - 1_000  # above every evaluation, below every win
-LOWEST = -2 * WIN
-NO_LIMIT = 1 << 40  # of nodes, or of plies
+NUM_ACTIONS = 128
 
 # Places in `Search.counts`.
 NODES = 0
@@ -58,28 +71,13 @@ DRAW_FIRST = 4  # 1 if a draw comes before a win in the same ply
 PLIES_LEFT = 5  # of the game at the root
 MOVE_NUMBER = 6  # entries of the table with another number are out of date
 
-# An entry of the table: two words of the position, and one that is made of the following parts, the last one lowest.
-NUMBERS = 1 << 26  # of the searched move
-VALUES = 1 << 19
-EXACT, LOWER, UPPER = 0, 1, 2  # what the value is; as parts of BOUNDS
-BOUNDS = 4
-DEPTHS = 128
-ACTIONS = 128
-
-ENTRY = 3  # words
-
-# Scores that order moves.
-KILLER_SCORE = 1 << 30
-TABLE_SCORE = 1 << 31
-MAX_HISTORY = 1 << 24
-
 
 class Search(NamedTuple):
     """Work space of `value_of`."""
 
     moves: Ints  # [(MAX_PLIES + 1) * MAX_MOVES], of the positions of a line, each as score * ACTIONS + action
     killers: Ints  # [2 * (MAX_PLIES + 2)], two actions for each number of plies since the root
-    history: Ints  # [ACTIONS], how often an action was the best one
+    history: Ints  # [NUM_ACTIONS], how often an action was the best one
     counts: Ints  # [7], see above
     weights: Ints  # of the evaluation
     table: Ints  # [ENTRY * size], the size a power of two, or 0 for no table
@@ -87,7 +85,7 @@ class Search(NamedTuple):
 
 def make_search(weights: list[int], table_size: int, compiled: bool) -> Search:
     """Returns the work space of a search, on arrays for compiled functions or on lists for plain ones."""
-    sizes = ((MAX_PLIES + 1) * MAX_MOVES, 2 * (MAX_PLIES + 2), ACTIONS, 7)
+    sizes = ((MAX_PLIES + 1) * MAX_MOVES, 2 * (MAX_PLIES + 2), NUM_ACTIONS, 7)
     moves, killers, history, counts = (ints([0] * number, compiled) for number in sizes)
     return Search(moves, killers, history, counts, ints(weights, compiled), ints([0] * ENTRY * table_size, compiled))
 
@@ -145,18 +143,11 @@ def value_of(
         first_word = own | (opponents & 0x3FFFFFFF) << 32
         second_word = kings | (opponents >> 30 | of_quiet << 2 | of_plies << 9) << 32
         place = place_of(search.table, first_word, second_word)
-        entry = search.table[place + 2]
-        if (
-            search.table[place] == first_word
-            and search.table[place + 1] == second_word
-            and entry // (VALUES * BOUNDS * DEPTHS * ACTIONS) == counts[MOVE_NUMBER]
-        ):
-            table_action = entry % ACTIONS
-            if entry // ACTIONS % DEPTHS == depth:
-                bound = entry // (ACTIONS * DEPTHS) % BOUNDS
-                value = from_root(entry // (ACTIONS * DEPTHS * BOUNDS) % VALUES - VALUES // 2, plies)
-                if bound == EXACT or (bound == LOWER and value >= beta) or (bound == UPPER and value <= alpha):
-                    return value
+        entry = found_entry(search.table, place, first_word, second_word, counts[MOVE_NUMBER])
+        if entry >= 0:
+            table_action = action_in(entry)
+            if decides(entry, plies, depth, alpha, beta):
+                return value_in(entry, plies)
 
     number = write_moves(sources, moves, begin)
     end = begin + number
@@ -199,14 +190,12 @@ def value_of(
             best, best_action = value, action
             if best >= beta:
                 if not must_jump:
-                    reward_move(search, action, plies, depth)
+                    reward_move(search.killers, search.history, action, plies, depth)
                 break
     if place >= 0:
-        bound = LOWER if best >= beta else UPPER if best <= alpha else EXACT
         search.table[place] = first_word
         search.table[place + 1] = second_word
-        entry = counts[MOVE_NUMBER] * VALUES + from_position(best, plies) + VALUES // 2
-        search.table[place + 2] = ((entry * BOUNDS + bound) * DEPTHS + depth) * ACTIONS + best_action
+        search.table[place + 2] = entry_of(counts[MOVE_NUMBER], best, plies, alpha, beta, depth, best_action)
     return best
 
 
@@ -217,80 +206,16 @@ def quiet_after(search: Search, quiet: int, kind: int) -> int:
     return 0 if is_progress else quiet + 1
 
 
-# -- the table ---------------------------------------------------------------------------------------------------------
-
-
-@compiled
-def place_of(table: Ints, first_word: int, second_word: int) -> int:
-    """Returns the first word of the entry of a position."""
-    mixed = (first_word ^ second_word * 0x1C69B3F74AC4AE35) * 0x1E3779B97F4A7C15 >> 32
-    return ENTRY * (mixed & (len(table) // ENTRY - 1))
-
-
-@compiled
-def from_position(value: int, plies: int) -> int:
-    """Returns a value with wins and losses by their distance from the position, which is some plies from the root."""
-    if value >= LEAST_WIN:
-        return value + plies
-    return value - plies if value <= -LEAST_WIN else value
-
-
-@compiled
-def from_root(value: int, plies: int) -> int:
-    """Returns a value with wins and losses by their distance from the root, the inverse of `from_position`."""
-    if value >= LEAST_WIN:
-        return value - plies
-    return value + plies if value <= -LEAST_WIN else value
-
-
-# -- the order of moves ------------------------------------------------------------------------------------------------
-
-
 @compiled
 def score_moves(search: Search, begin: int, end: int, plies: int, table_action: int) -> None:
     """Adds their scores to the actions in moves[begin:end]; a higher score is to be tried first."""
-    moves, killers = search.moves, search.killers
+    moves = search.moves
     for place in range(begin, end):
         action = moves[place]
-        score = search.history[action]
-        if action == table_action:
-            score += TABLE_SCORE
-        elif action == killers[2 * plies] or action == killers[2 * plies + 1]:
-            score += KILLER_SCORE
-        moves[place] = score * ACTIONS + action
-
-
-@compiled
-def next_move(moves: Ints, place: int, end: int) -> int:
-    """Returns the action of the highest score in moves[place:end], after it was brought to moves[place]."""
-    best = place
-    for other in range(place + 1, end):
-        if moves[other] > moves[best]:
-            best = other
-    moves[place], moves[best] = moves[best], moves[place]
-    return moves[place] % ACTIONS
-
-
-@compiled
-def reward_move(search: Search, action: int, plies: int, depth: int) -> None:
-    """Notes an action that needed no other beside it."""
-    killers, history = search.killers, search.history
-    if killers[2 * plies] != action:
-        killers[2 * plies + 1] = killers[2 * plies]
-        killers[2 * plies] = action
-    history[action] = min(MAX_HISTORY, history[action] + depth * depth)
+        moves[place] = order_score(search.killers, search.history, action, plies, table_action) * ACTIONS + action
 
 
 @compiled
 def start_move(search: Search) -> None:
     """Forgets everything that earlier searches have left."""
-    counts = search.counts
-    for place in range(len(search.killers)):
-        search.killers[place] = -1
-    for place in range(len(search.history)):
-        search.history[place] = 0
-    counts[MOVE_NUMBER] += 1
-    if counts[MOVE_NUMBER] == NUMBERS:
-        counts[MOVE_NUMBER] = 1
-        for place in range(len(search.table)):
-            search.table[place] = 0
+    start_search(search.killers, search.history, search.table, search.counts, MOVE_NUMBER)

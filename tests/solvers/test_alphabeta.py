@@ -293,7 +293,7 @@ def test_wrapped_states_are_read() -> None:
 @pytest.mark.parametrize(
     ("text", "env", "message"),
     [
-        ("alphabeta", "minichess", "alphabeta plays checkers, dots_and_boxes, not minichess"),
+        ("alphabeta", "chinese_checkers", "alphabeta plays checkers, dots_and_boxes, minichess, not chinese_checkers"),
         ("alphabeta", "dots_and_boxes(rows=9, cols=2)", "up to 8 x 8 boxes"),
         ("alphabeta(deep=2)", "dots_and_boxes", "no parameter 'deep' in dots_and_boxes; its parameters are depth, "),
         ("alphabeta(depth=0)", "dots_and_boxes", "depth must be an integer from 1 to 144, not 0"),

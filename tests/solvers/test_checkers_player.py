@@ -13,12 +13,13 @@ import jaxgames
 from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
 from jaxgames.games.checkers import Checkers
-from jaxgames.solvers import _clock
+from jaxgames.solvers import _clock, _deepening
 from jaxgames.solvers import checkers_player as playing
+from jaxgames.solvers._alphabeta_parts import LOWEST, NO_LIMIT, NUMBERS
 from jaxgames.solvers._numba import HAS_NUMBA, plain
 from jaxgames.solvers.checkers_evaluation import WEIGHTS
 from jaxgames.solvers.checkers_player import CheckersPlayer, Evaluation, evaluate, make_player, plies_to_end
-from jaxgames.solvers.checkers_search import LOWEST, MOVE_NUMBER, NO_LIMIT, NUMBERS, make_search, value_of
+from jaxgames.solvers.checkers_search import MOVE_NUMBER, make_search, value_of
 from jaxgames.wrappers import auto_reset
 from tests.games.checkers.cases import START
 from tests.games.checkers.random_positions import crowds, endgames, hunts
@@ -220,7 +221,7 @@ def test_search_ends_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_work_of_a_move_is_limited_where_the_time_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock stands still. So the nodes end the search, always at the same place."""
     monkeypatch.setattr(_clock, "time", Clock(0.0))
-    monkeypatch.setattr(playing, "NODES_PER_MILLISECOND", 100)
+    monkeypatch.setattr(_deepening, "NODES_PER_MILLISECOND", 100)
     short, long = (make_player(Checkers(), milliseconds=milliseconds) for milliseconds in (1, 20))
     boards = [state_of(position) for position in positions("wcdf", None, seed=22, number=8)]
     first = [short.best_actions(board) for board in boards]

@@ -1,0 +1,69 @@
+"""Games of an agent against another one on a seat, and what the experiments of this study report of them."""
+
+from typing import Any
+
+import jax
+
+from jaxgames import Env, arena
+from jaxgames.agents import Agent
+from train.driver.commands import text_of_rate
+
+GAMES_AT_ONCE = 2_000  # a batch of games is played until its longest one ends
+KING = 60  # the reward for the capture of a king
+
+
+def play(
+    env: Env[Any],
+    agent: Agent,
+    opponent: Agent,
+    seat: int,
+    games: int,
+    seed: int,
+    openings: arena.Openings | None = None,
+) -> dict[str, Any]:
+    """Returns the results of an agent on a seat: counts of games, and means, in JSON's types.
+
+    The counts are "games", "won", "lost", "drawn" and "truncated". The means are "mean_reward" and "mean_length".
+
+    Args:
+      env: the game.
+      agent: plays `seat`.
+      opponent: plays the other seat.
+      seat: 0 for White, 1 for Black.
+      games: the number of games.
+      seed: of the games.
+      openings: a list of openings; game i begins with the i-th one, and again with the first one after the last.
+    """
+    counts = dict.fromkeys(("games", "won", "lost", "drawn", "truncated"), 0)
+    sums = {"mean_reward": 0.0, "mean_length": 0.0}
+    book = None if openings is None else openings.for_games(games)
+    for number, first in enumerate(range(0, games, GAMES_AT_ONCE)):
+        size = min(GAMES_AT_ONCE, games - first)
+        key = jax.random.fold_in(jax.random.key(seed), number)
+        seats = arena.one_seat(key, size, 2, seat)
+        part = None if book is None else jax.tree.map(lambda leaf, rows=slice(first, first + size): leaf[rows], book)
+        played = arena.play(env, (agent, opponent), seats, key, openings=part)
+        won = arena.winners(env, played)
+        counts["games"] += size
+        counts["won"] += int(won[:, seat].sum())
+        counts["lost"] += int(won[:, 1 - seat].sum())
+        counts["drawn"] += int(arena.drawn(env, played).sum())
+        counts["truncated"] += int(played.boards.truncated.sum())
+        sums["mean_reward"] += float(played.returns[:, seat].sum())
+        sums["mean_length"] += float(played.length.sum())
+    return counts | {name: value / games for name, value in sums.items()}
+
+
+def win_rate(result: dict[str, Any]) -> float:
+    """Returns the games that were won, divided by all games."""
+    return result["won"] / result["games"]
+
+
+def rate_from_reward(mean_reward: float) -> float:
+    """Returns the study's estimate of the win rate from the mean reward of an episode, (r + 60) / 120."""
+    return (mean_reward + KING) / (2 * KING)
+
+
+def written_rate(wins: int, games: int) -> str:
+    """Returns a win rate with its 95 % Wilson interval, such as "0.913 (0.881-0.936)"."""
+    return text_of_rate(wins / games, arena.wilson(wins, games))

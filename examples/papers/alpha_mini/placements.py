@@ -1,0 +1,195 @@
+"""Robustness: win rates from random legal placements of the pieces, and agreement with the best moves of alpha-beta.
+
+    python -m examples.papers.alpha_mini.placements --output runs/papers/alpha_mini/placements \\
+        --agents runs/papers/alpha_mini/win_rates/minichess_king_capture_seed=0 greedy random
+
+The study claims that its agent "is more robust to deviations" (section 7). It asks for the "move quality on boards with
+random piece placements" (section 6.1.2), and measures neither. Here each agent plays against a random player, from the
+start and from random placements (`jaxgames/games/minichess_placements.py`). And on positions of random games and on
+placements, its move is compared with the best moves of alpha-beta, of which there can be several.
+
+The agents of `policy_improvement` are runs too, such as OUTPUT/last/seed=0/white_8 with --seats 0. Finished rows are
+not computed again.
+"""
+
+import functools
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import tyro
+from tqdm import tqdm
+
+import jaxgames
+from examples import cells
+from examples.papers.alpha_mini import games
+from examples.papers.quick import shortened
+from examples.tables import markdown
+from jaxgames import Env, arena
+from jaxgames.agents import Agent, AnalysingAgent, RandomAgent
+from jaxgames.games.minichess_placements import random_placements
+from train import agents, labels
+from train.driver.commands import check_games
+
+TRAINED = "runs/papers/alpha_mini/win_rates/minichess_king_capture_seed=0"
+SOURCES = ("start", "placements")
+QUICK: dict[str, Any] = {"agents": ("greedy", "random"), "judge": "alphabeta(depth=1)", "games": 50, "positions": 50}
+
+
+class Games(NamedTuple):
+    """All that the games of an agent on a seat depend on."""
+
+    env: str
+    agent: str
+    source: str
+    seat: int
+    games: int
+
+
+class Moves(NamedTuple):
+    """All that the agreement of an agent with alpha-beta depends on."""
+
+    env: str
+    agent: str
+    source: str
+    judge: str
+    positions: int
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/papers/alpha_mini/placements")
+    """The folder of the results."""
+    agents: tuple[str, ...] = (TRAINED, "greedy", "random")
+    """The agents: runs or others."""
+    env: str = "minichess(rules=king_capture, reward=material)"
+    """The game."""
+    seats: tuple[int, ...] = (0, 1)
+    """The seats of each agent: 0 for White, 1 for Black."""
+    judge: str = "alphabeta(depth=4)"
+    """The agent whose best moves are compared with."""
+    games: int = 2_000
+    """Games on each seat."""
+    positions: int = 500
+    """Positions of each source on which moves are compared."""
+    quick: bool = False
+    """A short form, whose figures mean nothing."""
+
+
+def main() -> None:
+    """The command `python -m examples.papers.alpha_mini.placements`."""
+    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+    check_games(arguments.games, 0)
+    env = jaxgames.make(arguments.env)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    judged = {source: best_moves(arguments, env, source) for source in SOURCES}
+    rows: list[dict[str, Any]] = []
+    for text in tqdm(arguments.agents, unit=" agents", disable=None):
+        row: dict[str, Any] = {"agent": text}
+        for source in SOURCES:
+            row[source] = play(arguments, env, text, source)
+            row[source] |= {"agreement": agreement(arguments, env, text, source, *judged[source])}
+        rows.append(row)
+    text = table(rows)
+    (arguments.output / "table.md").write_text(text + "\n")
+    print(text)
+    print(json.dumps(rows))
+
+
+# -- games -----------------------------------------------------------------------------------------------------------
+
+
+def play(arguments: Arguments, env: Env[Any], text: str, source: str) -> dict[str, int]:
+    """Returns the games, wins and losses of an agent against a random player, over all seats."""
+    path = arguments.output / "games.jsonl"
+    found = cells.stored(path, Games)
+    total = dict.fromkeys(("games", "won", "lost"), 0)
+    for seat in arguments.seats:
+        cell = Games(str(env), text, source, seat, arguments.games)
+        if cell not in found:
+            openings = arena.openings_of_boards(placements(env, arguments.games)) if source == "placements" else None
+            agent = agents.make(text, env)
+            found[cell] = games.play(env, agent, RandomAgent(env), seat, arguments.games, 0, openings)
+            cells.store(path, cell, found[cell])
+        total = {name: count + found[cell][name] for name, count in total.items()}
+    return total
+
+
+@functools.lru_cache(maxsize=4)
+def placements(env: Env[Any], count: int) -> Any:
+    """Returns random legal placements, leaves with a leading axis of `count`."""
+    return random_placements(env, count, seed=0)
+
+
+# -- moves -----------------------------------------------------------------------------------------------------------
+
+
+def best_moves(arguments: Arguments, env: Env[Any], source: str) -> tuple[Any, np.ndarray]:
+    """Returns positions, and bool[P, num_actions], the moves that alpha-beta finds best. They are stored in a file."""
+    if source == "placements":
+        states = placements(env, arguments.positions)
+    else:
+        states = labels.played_positions(env, RandomAgent(env), arguments.positions, seed=0).states
+    cell = Moves(str(env), "", source, arguments.judge, arguments.positions)
+    path = arguments.output / "best_moves.jsonl"
+    found = cells.stored(path, Moves)
+    if cell not in found:
+        judge = agents.make(arguments.judge, env)
+        if not isinstance(judge, AnalysingAgent):
+            raise ValueError(f"{arguments.judge} gives no probabilities: choose an agent that has them")
+        probabilities = np.asarray(judge.analyse(states).probabilities)
+        found[cell] = {"best": [np.flatnonzero(row).tolist() for row in probabilities > 0]}
+        cells.store(path, cell, found[cell])
+    best = np.zeros((len(found[cell]["best"]), env.num_actions), np.bool_)
+    for row, actions in zip(best, found[cell]["best"], strict=True):
+        row[actions] = True
+    return states, best
+
+
+def agreement(
+    arguments: Arguments, env: Env[Any], text: str, source: str, states: Any, best: np.ndarray
+) -> dict[str, Any]:
+    """Returns the number of positions, and on how many of them the agent's move is a best one; expected for random."""
+    path, cell = (
+        arguments.output / "moves.jsonl",
+        Moves(str(env), text, source, arguments.judge, arguments.positions),
+    )
+    found = cells.stored(path, Moves)
+    if cell not in found:
+        agent = agents.make(text, env)
+        if isinstance(agent, RandomAgent):
+            legal = np.asarray(jax.vmap(env.legal_action_mask)(states))
+            count = float(((best & legal).sum(1) / legal.sum(1)).sum())
+        else:
+            actions = np.asarray(act(agent, states))
+            count = float(best[np.arange(len(best)), actions].sum())
+        found[cell] = {"compared": len(best), "agreed": count}
+        cells.store(path, cell, found[cell])
+    return found[cell]
+
+
+def act(agent: Agent, states: Any) -> jax.Array:
+    """Returns int32[P], the actions of an agent."""
+    key = jax.random.key(0)
+    return jax.jit(type(agent).act)(agent, key, states) if agent.on_device else agent.act(key, states)
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """Returns the Markdown table."""
+    header = ("agent", "win rate, start", "win rate, placements", "best moves, start", "best moves, placements")
+    lines: list[tuple[object, ...]] = []
+    for row in rows:
+        rates = (games.written_rate(row[source]["won"], row[source]["games"]) for source in SOURCES)
+        agreed = (row[source]["agreement"] for source in SOURCES)
+        lines.append(
+            (row["agent"], *rates, *(games.written_rate(round(each["agreed"]), each["compared"]) for each in agreed))
+        )
+    return markdown(header, lines)
+
+
+if __name__ == "__main__":
+    main()

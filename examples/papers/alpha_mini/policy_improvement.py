@@ -1,0 +1,214 @@
+"""Iterated policy improvement: a new White against the last Black and the reverse; Figures 1, 3 and 4.
+
+    python -m examples.papers.alpha_mini.policy_improvement --output runs/papers/alpha_mini/policy_improvement
+
+    step k      White learns against Black of step k - 1, and Black against White of step k - 1
+    epsilon     the opponent plays a random move with probability 0.5
+    step 0      random networks
+
+Each step has 25,000 environment steps and begins with the parameters of the last one. After each step, White plays
+greedily against a random player (Figure 3). The study finds a best step, 8, and then overfitting to the last opponent.
+With opponents "all", one of all earlier policies of the other colour is drawn for every game.
+
+    OUTPUT/last/seed=0/white_3      a run folder as `train.ppo` writes it, which all other commands take
+
+A stopped command continues; finished steps are not computed again.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import jax
+import numpy as np
+import tyro
+from matplotlib.figure import Figure
+from tqdm import tqdm
+
+from examples import cells
+from examples.papers.alpha_mini import games, runs
+from examples.papers.quick import shortened
+from examples.tables import markdown
+from jaxgames.agents import RandomAgent
+from train import agents, plot
+from train.driver.commands import check_games
+from train.ppo import PPO, config_for
+
+Ways = Literal["last", "all"]
+COLOURS = {"white": runs.WHITE, "black": runs.BLACK}
+FIGURE_4 = {"episode_return/seat_0": "mean reward of White", "episode_length": "plies of an episode"}
+QUICK: dict[str, Any] = {
+    "network": "mlp(hidden_sizes=[8])",
+    "steps": 2,
+    "steps_of_training": 2_048,
+    "games": 50,
+}
+
+
+class Cell(NamedTuple):
+    """All that the evaluation of a step depends on, beside the run."""
+
+    way: str
+    seed: int
+    step: int
+    games: int
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/papers/alpha_mini/policy_improvement")
+    """The folder of the runs and of the results."""
+    ways: tuple[Ways, ...] = get_args(Ways)
+    """The opponents of a step: the last policy of the other colour, or all earlier ones."""
+    steps: int = 10
+    """Steps of policy improvement."""
+    seeds: int = 1
+    """Repetitions of the whole procedure."""
+    settings: runs.Kind = "ours"
+    """study: those of the preset alpha_mini. ours: those of the recipe of minichess."""
+    network: str | None = None
+    """Another network."""
+    learning_rate: float | None = None
+    """Another learning rate."""
+    steps_of_training: int = 25_000
+    """Environment steps of each colour in a step; 25,000 in the study."""
+    epsilon: float = 0.5
+    """The probability of a random move of the opponent; 0.5 in the study."""
+    games: int = 2_000
+    """Games of White against a random player after each step; 10,000 in the study."""
+    quick: bool = False
+    """A short form, whose figures mean nothing."""
+
+
+def main() -> None:
+    """The command `python -m examples.papers.alpha_mini.policy_improvement`."""
+    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+    check_games(arguments.games, 0)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    # The runs of a colour are one program; only the parameters of their opponents differ.
+    jax.config.update("jax_compilation_cache_dir", str(arguments.output.resolve() / "compiled"))
+    results = improve_all(arguments)
+    text = table(results)
+    (arguments.output / "table.md").write_text(text + "\n")
+    plot.save(draw_steps(results), arguments.output / "win_rates")
+    plot.save(draw_within(arguments), arguments.output / "within_steps")
+    print(text)
+    print(json.dumps({way: {str(seed): found for seed, found in of_way.items()} for way, of_way in results.items()}))
+
+
+# -- training --------------------------------------------------------------------------------------------------------
+
+
+def improve_all(arguments: Arguments) -> dict[str, dict[int, list[dict[str, Any]]]]:
+    """Returns the results of White after the steps 0 to N, by way and seed; computes those that are missing."""
+    path = arguments.output / "cells.jsonl"
+    found = cells.stored(path, Cell)
+    results: dict[str, dict[int, list[dict[str, Any]]]] = {}
+    total = len(arguments.ways) * arguments.seeds * (arguments.steps + 1)
+    with tqdm(total=total, unit=" steps", disable=None) as bar:
+        for way in arguments.ways:
+            for seed in range(arguments.seeds):
+                for step in range(arguments.steps + 1):
+                    white = train_step(arguments, way, seed, step)
+                    cell = Cell(way, seed, step, arguments.games)
+                    if cell not in found:
+                        found[cell] = play(white, arguments.games)
+                        cells.store(path, cell, found[cell])
+                    results.setdefault(way, {}).setdefault(seed, []).append(found[cell])
+                    bar.update()
+    return results
+
+
+def train_step(arguments: Arguments, way: Ways, seed: int, step: int) -> str:
+    """Returns the text of White's agent after a step, for which both colours are trained."""
+    for colour in COLOURS:
+        learner = learner_of(arguments, way, seed, step, colour)
+        folder = folder_of(arguments, way, seed, step, colour)
+        if step == 0:
+            runs.store_untrained(learner, folder)
+        else:
+            runs.train(learner, folder)
+    return str(folder_of(arguments, way, seed, step, "white"))
+
+
+def learner_of(arguments: Arguments, way: Ways, seed: int, step: int, colour: str) -> PPO:
+    """Returns the learner of a colour in a step."""
+    [other] = COLOURS.keys() - {colour}
+    settings = runs.settings_of(arguments.settings, arguments.network, arguments.learning_rate)
+    settings |= {"total_steps": arguments.steps_of_training, "learn_seats": (COLOURS[colour],)}
+    settings |= {"seed": 1000 * seed + 2 * step + COLOURS[colour]}
+    if step > 0:
+        first = 0 if way == "all" else step - 1
+        earlier = [str(folder_of(arguments, way, seed, each, other)) for each in range(first, step)]
+        last = str(folder_of(arguments, way, seed, step - 1, colour))
+        settings |= {"opponents": tuple(earlier), "opponent_epsilon": arguments.epsilon, "init_from": last}
+    return PPO(config_for(**settings))
+
+
+def folder_of(arguments: Arguments, way: Ways, seed: int, step: int, colour: str) -> Path:
+    """Returns the run folder of a colour in a step."""
+    return arguments.output / way / f"seed={seed}" / f"{colour}_{step}"
+
+
+def play(white: str, num_games: int) -> dict[str, Any]:
+    """Returns the results of White against a random player."""
+    env = agents.env_for([white])
+    return games.play(env, agents.make(white, env), RandomAgent(env), runs.WHITE, num_games, seed=0)
+
+
+# -- tables and pictures ---------------------------------------------------------------------------------------------
+
+
+def table(results: Mapping[str, Mapping[int, Sequence[dict[str, Any]]]]) -> str:
+    """Returns the Markdown table: White's win rate after each step by way, the median over seeds and their range."""
+    rows: list[tuple[object, ...]] = []
+    count = len(next(iter(next(iter(results.values())).values())))
+    for step in range(count):
+        row: list[object] = [step]
+        for of_way in results.values():
+            of_step = [of_seed[step] for of_seed in of_way.values()]
+            if len(of_step) == 1:
+                row.append(games.written_rate(of_step[0]["won"], of_step[0]["games"]))
+            else:
+                found = np.array([games.win_rate(each) for each in of_step])
+                row.append(f"{np.median(found):.3f} ({found.min():.3f}-{found.max():.3f})")
+        rows.append(tuple(row))
+    return markdown(("step", *(f"against {way}" for way in results)), rows)
+
+
+def draw_steps(results: Mapping[str, Mapping[int, Sequence[dict[str, Any]]]]) -> Figure:
+    """Returns White's win rate against a random player after each step: medians and ranges over seeds (Figure 3)."""
+    figure = Figure(figsize=(5.5, 3.8), layout="constrained")
+    axes: Any = figure.subplots()
+    for index, (way, of_way) in enumerate(results.items()):
+        values = np.array([[games.win_rate(each) for each in of_seed] for of_seed in of_way.values()])
+        x, colour = np.arange(values.shape[1]), plot.style_of(index)["color"]
+        axes.plot(x, np.median(values, axis=0), "o-", color=colour, label=f"opponents: {way}")
+        axes.fill_between(x, values.min(0), values.max(0), color=colour, alpha=0.2)
+    axes.axvline(8, color="grey", linestyle=":", label="the study's best step")
+    axes.set(xlabel="step", ylabel="White's win rate against a random player")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return figure
+
+
+def draw_within(arguments: Arguments) -> Figure:
+    """Returns mean reward and mean length within the steps of White, seed 0 (Figure 4): a row per way."""
+    figure = Figure(figsize=(9, 3.2 * len(arguments.ways)), layout="constrained")
+    panels: Any = figure.subplots(len(arguments.ways), len(FIGURE_4), squeeze=False)
+    for row, way in zip(panels, arguments.ways, strict=True):
+        for axes, (column, label) in zip(row, FIGURE_4.items(), strict=True):
+            for step in range(1, arguments.steps + 1):
+                run = agents.open_run(folder_of(arguments, way, 0, step, "white"))
+                shade = 0.15 + 0.85 * step / arguments.steps
+                line = runs.column(run, column)
+                axes.plot(np.arange(1, len(line) + 1), line, color=plot.COLOURS[0], alpha=shade)
+            axes.set(xlabel="batches of a step", ylabel=label, title=f"opponents: {way}")
+            axes.grid(alpha=0.3)
+    return figure
+
+
+if __name__ == "__main__":
+    main()

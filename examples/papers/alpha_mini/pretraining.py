@@ -1,0 +1,289 @@
+"""Training with and without a value that was pretrained on labelled positions: the study's Figures 2a and 2b.
+
+    python -m examples.papers.alpha_mini.pretraining --output runs/papers/alpha_mini/pretraining
+
+1. Games between random players give positions; alpha-beta labels them with values.
+2. `train.imitation` learns these values only: the error on training and validation positions by epoch (Figure 2b).
+3. White learns by PPO against a random player, from random parameters and from those of 2: mean reward (Figure 2a).
+
+The study has 12,000 games, over 100,000 positions, values of a shallow Stockfish, and ten epochs of batches of 100. It
+shows one run of each kind, here five seeds. A stopped command continues; finished parts are not computed again.
+"""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import tyro
+from matplotlib.figure import Figure
+from tqdm import tqdm
+
+import jaxgames
+from examples import cells
+from examples.papers.alpha_mini import games, runs
+from examples.papers.parameter_sharing.intervals import difference, interval, written
+from examples.papers.quick import shortened
+from examples.tables import markdown
+from jaxgames.agents import RandomAgent
+from train import agents, imitation_config, labels, plot, positions
+from train.driver.commands import check_games
+from train.driver.loop import Settings
+from train.driver.run_folder import RunFolder
+from train.imitation import Imitation
+from train.settings import NETWORK_SETTINGS
+from train.sweep import Sweep, sweep_of
+
+KINDS = ("random start", "pretrained")
+MEAN_REWARD = "episode_return/seat_0"
+ERRORS = ("value_error/train", "value_error/validation")
+LAST = 10  # batches that "at the end" averages over
+THEIR_LOSSES = (  # of the validation positions before each epoch, critics/epoch_losses.txt of their repository
+    163147.8,
+    34200.5,
+    32101.2,
+    17961.1,
+    15061.4,
+    13905.0,
+    12239.9,
+    10653.0,
+    9573.0,
+    9553.8,
+)
+QUICK: dict[str, Any] = {
+    "network": "mlp(hidden_sizes=[8])",
+    "label": "alphabeta(depth=1)",
+    "positions": 300,
+    "epochs": 2,
+    "total_steps": 2_048,
+    "seeds": 2,
+    "games": 50,
+}
+
+
+class Labelled(NamedTuple):
+    """All that the file of positions depends on."""
+
+    label: str
+    play: str
+    positions: int
+
+
+class Cell(NamedTuple):
+    """All that the evaluation of a run depends on, beside the run."""
+
+    run: str
+    games: int
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/papers/alpha_mini/pretraining")
+    """The folder of the positions, of the runs and of the results."""
+    label: str = "alphabeta(depth=3)"
+    """The agent whose values label the positions."""
+    play: str = "random"
+    """The agent that plays the games."""
+    positions: int = 20_000
+    """Different positions; over 100,000 in the study."""
+    epochs: int = 10
+    """Passes over the training positions."""
+    settings: runs.Kind = "ours"
+    """study: those of the preset alpha_mini. ours: those of the recipe of minichess."""
+    network: str | None = None
+    """Another network."""
+    learning_rate: float | None = None
+    """Another learning rate of PPO."""
+    total_steps: int = 50_000
+    """Environment steps of PPO."""
+    seeds: int = 5
+    """Runs of PPO of each kind."""
+    games: int = 1_000
+    """Games of each trained policy against a random player."""
+    quick: bool = False
+    """A short form, whose figures mean nothing."""
+
+
+def main() -> None:
+    """The command `python -m examples.papers.alpha_mini.pretraining`."""
+    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+    check_games(arguments.games, 0)
+    settings = runs.settings_of(arguments.settings, arguments.network, arguments.learning_rate)
+    data = label_positions(arguments, settings["env"])
+    pretrained, losses = pretrain(arguments, settings, data)
+    sweep = sweep_of_both(arguments, settings, pretrained)
+    runs.train_all(sweep, arguments.output / "ppo")
+    results = {kind: results_of(arguments, sweep, kind) for kind in KINDS}
+    text = f"{loss_table(losses)}\n\n{table(results)}"
+    (arguments.output / "table.md").write_text(text + "\n")
+    plot.save(draw_losses(losses), arguments.output / "losses")
+    plot.save(draw_rewards(results), arguments.output / "mean_reward")
+    print(text)
+    print(json.dumps({"losses": losses, "results": results}))
+
+
+# -- positions and values ------------------------------------------------------------------------------------------
+
+
+def label_positions(arguments: Arguments, env: str) -> Path:
+    """Returns the file of positions with values only, written unless it exists.
+
+    Raises ValueError if the file in the folder was labelled in another way.
+    """
+    path, stored = arguments.output / "positions.npz", arguments.output / "labelled.jsonl"
+    how = Labelled(arguments.label, arguments.play, arguments.positions)
+    if path.exists():
+        if how not in cells.stored(stored, Labelled):
+            raise ValueError(f"{path} was labelled in another way than {how}: name another folder with --output")
+        return path
+    game = jaxgames.make(env)
+    player, judge = (agents.make(text, game) for text in (arguments.play, arguments.label))
+    with tqdm(total=arguments.positions, desc="playing", unit=" positions", disable=None) as bar:
+        found = labels.played_positions(game, player, arguments.positions, seed=0, on_found=bar.update)
+    with tqdm(total=len(found), desc="labelling", unit=" positions", disable=None) as bar:
+        found = labels.labelled(found, judge, train=90, on_labelled=bar.update)
+    if np.isnan(found.value).all():
+        raise ValueError(
+            f"{arguments.label} gives no values: choose an agent that has them, such as alphabeta(depth=3)"
+        )
+    unknown = np.full_like(found.action, positions.UNKNOWN)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    dataclasses.replace(found, action=unknown, probabilities=None).save(path)
+    cells.store(stored, how, {"found": len(found)})
+    return path
+
+
+def pretrain(arguments: Arguments, settings: Mapping[str, Any], data: Path) -> tuple[str, dict[str, list[float]]]:
+    """Returns the run that has learned the values, and the root mean squared errors by epoch.
+
+    Element 0 is the error of a constant value, the mean of the training positions.
+    """
+    found = positions.load(data)
+    training, validation = found.of("train"), found.of("validation")
+    batch = min(100, len(training))
+    given = {name: settings[name] for name in ("env", *NETWORK_SETTINGS) if name in settings}
+    config = imitation_config.config_for(
+        **given,
+        data=str(data),
+        batch_size=batch,
+        num_minibatches=len(training) // batch,
+        total_steps=arguments.epochs * (len(training) // batch) * batch,
+        value_coef=1.0,
+    )
+    folder = arguments.output / "values"
+    runs.train(Imitation(config), folder, Settings(evaluate_every=0, checkpoint_every=1))
+    run = agents.open_run(folder)
+    mean = training.value.mean()
+    constant = [float(np.sqrt(np.square(each.value - mean).mean())) for each in (training, validation)]
+    losses = {name: [first, *runs.column(run, name)] for name, first in zip(ERRORS, constant, strict=True)}
+    return str(folder), losses
+
+
+# -- training with and without -------------------------------------------------------------------------------------
+
+
+def sweep_of_both(arguments: Arguments, settings: Mapping[str, Any], pretrained: str) -> Sweep:
+    """Returns the sweep: the seeds from random parameters, and from those of the pretrained run."""
+    varied = runs.singles({**settings, "total_steps": arguments.total_steps})
+    return sweep_of("ppo", varied | {"init_from": (None, pretrained)}, arguments.seeds)
+
+
+def results_of(arguments: Arguments, sweep: Sweep, kind: str) -> list[dict[str, Any]]:
+    """Returns the curve of the mean reward of each run of a kind, and its games against a random player."""
+    path = arguments.output / "cells.jsonl"
+    found = cells.stored(path, Cell)
+    results: list[dict[str, Any]] = []
+    for name, learner in sweep.cells.items():
+        config: Any = learner.config
+        if (config.init_from is not None) != (kind == "pretrained"):
+            continue
+        cell, folder = Cell(name, arguments.games), arguments.output / "ppo" / name
+        if cell not in found:
+            agent = agents.make(str(folder), learner.env)
+            found[cell] = games.play(
+                learner.env, agent, RandomAgent(learner.env), runs.WHITE, arguments.games, seed=config.seed
+            )
+            cells.store(path, cell, found[cell])
+        results.append(curve_of(agents.open_run(folder)) | found[cell])
+    return results
+
+
+def curve_of(run: RunFolder) -> dict[str, list[float]]:
+    """Returns the steps and the mean reward of White in the batches that ended a game."""
+    steps, reward = (np.array(runs.column(run, name)) for name in ("steps", MEAN_REWARD))
+    known = np.isfinite(reward)
+    return {"steps": steps[known].tolist(), "reward": reward[known].tolist()}
+
+
+def measures(of_kind: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
+    """Returns one number per run for every measure of the table."""
+    return {
+        "mean reward of all batches": [float(np.mean(run["reward"])) for run in of_kind],
+        f"mean reward of the last {LAST} batches": [float(np.mean(run["reward"][-LAST:])) for run in of_kind],
+        "steps of the best batch": [run["steps"][int(np.argmax(run["reward"]))] for run in of_kind],
+        "win rate after training": [run["won"] / run["games"] for run in of_kind],
+    }
+
+
+# -- tables and pictures -------------------------------------------------------------------------------------------
+
+
+def loss_table(losses: Mapping[str, Sequence[float]]) -> str:
+    """Returns the Markdown table of Figure 2b: squared errors, each divided by the first one, beside the study's."""
+    training, validation = (np.square(losses[name]) for name in ERRORS)
+    rows: list[tuple[object, ...]] = []
+    for epoch, (of_training, of_validation) in enumerate(zip(training, validation, strict=True)):
+        theirs = f"{THEIR_LOSSES[epoch] / THEIR_LOSSES[0]:.3f}" if epoch < len(THEIR_LOSSES) else ""
+        ours = (of_training / training[0], of_validation / validation[0])
+        rows.append((epoch, *(f"{share:.3f}" for share in ours), f"{np.sqrt(of_validation):.2f}", theirs))
+    return markdown(("epoch", "training", "validation", "root of the validation error", "the study"), rows)
+
+
+def table(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Returns the Markdown table of Figure 2a: means over seeds with 95 % intervals, and their difference."""
+    without, pretrained = (measures(results[kind]) for kind in KINDS)
+    rows: list[tuple[object, ...]] = []
+    for name, of_without in without.items():
+        form = "{:,.0f}" if "steps" in name else "{:.3f}"
+        found = (
+            interval(of_without, np.mean),
+            interval(pretrained[name], np.mean),
+            difference(pretrained[name], of_without, np.mean),
+        )
+        rows.append((name, *(written(each, form) for each in found)))
+    return markdown(("measure", *KINDS, "difference"), rows)
+
+
+def draw_losses(losses: Mapping[str, Sequence[float]]) -> Figure:
+    """Returns the root mean squared error by epoch (Figure 2b)."""
+    figure = Figure(figsize=(5, 3.6), layout="constrained")
+    axes: Any = figure.subplots()
+    for index, (name, of_epochs) in enumerate(losses.items()):
+        axes.plot(of_epochs, "o-", color=plot.style_of(index)["color"], label=name.partition("/")[2])
+    axes.set(xlabel="epoch", ylabel="root mean squared error of the value", ylim=(0, None))
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return figure
+
+
+def draw_rewards(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
+    """Returns the mean reward by steps: medians and ranges over seeds (Figure 2a)."""
+    figure = Figure(figsize=(5.5, 3.6), layout="constrained")
+    axes: Any = figure.subplots()
+    for index, (kind, of_kind) in enumerate(results.items()):
+        steps = max((run["steps"] for run in of_kind), key=len)
+        values = np.array([np.interp(steps, run["steps"], run["reward"]) for run in of_kind])
+        color = plot.style_of(index)["color"]
+        axes.plot(steps, np.median(values, axis=0), color=color, label=kind)
+        axes.fill_between(steps, values.min(0), values.max(0), color=color, alpha=0.2)
+    axes.set(xlabel="environment steps", ylabel="mean reward of White")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return figure
+
+
+if __name__ == "__main__":
+    main()

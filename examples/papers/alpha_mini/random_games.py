@@ -1,0 +1,119 @@
+"""White's share of the games between two uniformly random players, under the rules of this project and of the study.
+
+    python -m examples.papers.alpha_mini.random_games --output runs/papers/alpha_mini/random_games
+
+The study reports 52.7 % for White, n = 10,000 (section 5.1.1). Each row changes one rule more, from the text's rules to
+those of its program. Finished rows are not played again.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tyro
+from tqdm import tqdm
+
+import jaxgames
+from examples import cells
+from examples.papers.alpha_mini import games
+from examples.papers.quick import shortened
+from examples.tables import markdown
+from jaxgames.agents import RandomAgent
+from train.driver.commands import check_games
+
+THEIRS = 0.527
+ONLY_WHITE = "examples.papers.alpha_mini.rules:only_white_promotes"
+RULES = {
+    "those of the text": "minichess(rules=king_capture, reward=material)",
+    "and pawns may go two cells": "minichess(rules=king_capture, reward=material, double_step=True)",
+    "and promote only to queens": "minichess(rules=king_capture, reward=material, double_step=True, promotion=queen)",
+    "and only White's promote": f"{ONLY_WHITE}(reward=material, double_step=True)",
+    "and 100 plies at most": f"{ONLY_WHITE}(reward=material, double_step=True, max_plies=100)",
+    "and 50 plies at most": f"{ONLY_WHITE}(reward=material, double_step=True, max_plies=50)",
+}
+HEADER = (
+    "rules",
+    "White wins, of all games",
+    "Black wins",
+    "neither",
+    "White wins, of decided games",
+    "White wins, or neither",
+    "mean reward of White",
+    "(r + 60) / 120",
+    "plies",
+)
+QUICK: dict[str, Any] = {"games": 200}
+
+
+class Cell(NamedTuple):
+    """All that a row depends on."""
+
+    env: str
+    games: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/papers/alpha_mini/random_games")
+    """The folder of the results."""
+    games: int = 10_000
+    """Games under each of the rules."""
+    seed: int = 0
+    """Seed of the games."""
+    quick: bool = False
+    """A short form, whose figures mean nothing."""
+
+
+def main() -> None:
+    """The command `python -m examples.papers.alpha_mini.random_games`."""
+    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+    check_games(arguments.games, arguments.seed)
+    results = play_all(arguments)
+    text = table(results)
+    (arguments.output / "table.md").write_text(text + "\n")
+    print(text)
+    print(json.dumps(results))
+
+
+def play_all(arguments: Arguments) -> dict[str, dict[str, Any]]:
+    """Returns the results of White by the names of the rules; plays those that are not in the folder."""
+    path = arguments.output / "cells.jsonl"
+    found = cells.stored(path, Cell)
+    results: dict[str, dict[str, Any]] = {}
+    for name, text in tqdm(RULES.items(), unit=" rules", disable=None):
+        cell = Cell(text, arguments.games, arguments.seed)
+        if cell not in found:
+            env = jaxgames.make(text)
+            random = RandomAgent(env)
+            found[cell] = games.play(env, random, random, 0, arguments.games, arguments.seed)
+            cells.store(path, cell, found[cell])
+        results[name] = found[cell]
+    return results
+
+
+def table(results: Mapping[str, dict[str, Any]]) -> str:
+    """Returns the Markdown table, with the study's figure in its last row."""
+    rows: list[tuple[object, ...]] = []
+    for name, row in results.items():
+        decided, neither = row["won"] + row["lost"], row["drawn"] + row["truncated"]
+        rows.append(
+            (
+                name,
+                games.written_rate(row["won"], row["games"]),
+                f"{row['lost'] / row['games']:.3f}",
+                f"{neither / row['games']:.3f}",
+                games.written_rate(row["won"], decided),
+                f"{(row['won'] + neither) / row['games']:.3f}",
+                f"{row['mean_reward']:.2f}",
+                f"{games.rate_from_reward(row['mean_reward']):.3f}",
+                f"{row['mean_length']:.1f}",
+            )
+        )
+    return markdown(HEADER, [*rows, ("the study", f"{THEIRS:.3f}", *[""] * (len(HEADER) - 2))])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""Win rates of one network as White and as Black against a random player, under king capture and under standard rules.
+
+    python -m examples.papers.alpha_mini.win_rates --output runs/papers/alpha_mini/win_rates
+
+The study has "near (97 %)" for its agent of White (abstract, section 7), and no figure of Black. Each preset of PRESETS
+is trained, and then plays greedily on each seat. Under standard rules the run begins with the parameters of the run
+under king capture. A stopped command continues; finished parts are not computed again.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tyro
+from tqdm import tqdm
+
+from examples import cells
+from examples.papers.alpha_mini import games, runs
+from examples.papers.quick import shortened
+from examples.tables import markdown
+from jaxgames.agents import RandomAgent
+from train import agents
+from train.driver.commands import check_games
+from train.driver.loop import Settings
+from train.ppo import PPO, config_for
+
+PRESETS = ("minichess_king_capture", "minichess_standard")
+FIRST = {"minichess_standard": "minichess_king_capture"}  # presets that begin with the parameters of another one
+SEATS = {"White": runs.WHITE, "Black": runs.BLACK}
+THEIRS = {("minichess_king_capture", "White"): 0.97}
+HEADER = (
+    "preset",
+    "seat",
+    "win rate",
+    "lost",
+    "drawn",
+    "truncated",
+    "plies",
+    "mean reward",
+    "(r + 60) / 120",
+    "the study",
+    "CPU seconds of training",
+)
+QUICK: dict[str, Any] = {"total_steps": 2_000, "games": 50, "network": "mlp(hidden_sizes=[8])"}
+
+
+class Cell(NamedTuple):
+    """All that a row depends on, beside the preset's settings."""
+
+    preset: str
+    seat: str
+    seed: int
+    games: int
+
+
+class Training(NamedTuple):
+    """A run whose CPU time is stored."""
+
+    preset: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/papers/alpha_mini/win_rates")
+    """The folder of the runs and of the results."""
+    presets: tuple[str, ...] = PRESETS
+    """The presets of `train.ppo`."""
+    seeds: int = 1
+    """Runs of each preset."""
+    games: int = 10_000
+    """Games on each seat; 10,000 in the study."""
+    total_steps: int | None = None
+    """Other environment steps than those of the presets."""
+    network: str | None = None
+    """Another network than that of the presets."""
+    quick: bool = False
+    """A short form, whose figures mean nothing."""
+
+
+def main() -> None:
+    """The command `python -m examples.papers.alpha_mini.win_rates`."""
+    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+    check_games(arguments.games, 0)
+    trained = [(preset, seed) for preset in arguments.presets for seed in range(arguments.seeds)]
+    rows = [row for preset, seed in trained for row in rows_of(arguments, preset, seed)]
+    text = table(rows)
+    (arguments.output / "table.md").write_text(text + "\n")
+    print(text)
+    print(json.dumps(rows))
+
+
+def rows_of(arguments: Arguments, preset: str, seed: int) -> list[dict[str, Any]]:
+    """Returns the results of a run on both seats, after the rest of its training."""
+    folder, seconds = trained(arguments, preset, seed)
+    env = agents.env_for([str(folder)])
+    path = arguments.output / "cells.jsonl"
+    found = cells.stored(path, Cell)
+    rows: list[dict[str, Any]] = []
+    for name, seat in tqdm(SEATS.items(), desc=preset, unit=" seats", disable=None):
+        cell = Cell(preset, name, seed, arguments.games)
+        if cell not in found:
+            agent = agents.make(str(folder), env)
+            found[cell] = games.play(env, agent, RandomAgent(env), seat, arguments.games, seed=0)
+            cells.store(path, cell, found[cell])
+        rows.append({"cpu_seconds": seconds, **cell._asdict(), **found[cell]})
+    return rows
+
+
+def trained(arguments: Arguments, preset: str, seed: int) -> tuple[Path, float | None]:
+    """Returns the folder of a run after the rest of its training, and its CPU seconds with those of the run before it.
+
+    The seconds are None if several commands trained it.
+    """
+    given: dict[str, Any] = {"total_steps": arguments.total_steps, "network": arguments.network}
+    given = {name: value for name, value in given.items() if value is not None}
+    seconds_before: float | None = 0.0
+    if preset in FIRST:
+        first, seconds_before = trained(arguments, FIRST[preset], seed)
+        given["init_from"] = str(first)
+    folder = arguments.output / f"{preset}_seed={seed}"
+    learner = PPO(config_for(preset=preset, seed=seed, **given))
+    seconds = train(learner, folder, arguments.output / "trainings.jsonl", Training(preset, seed))
+    return folder, None if seconds is None or seconds_before is None else seconds_before + seconds
+
+
+def train(learner: PPO, folder: Path, path: Path, training: Training) -> float | None:
+    """Returns the CPU seconds of a run, compilation and checkpoints included; None if several commands trained it."""
+    found = cells.stored(path, Training)
+    if not runs.is_finished(learner, folder):
+        is_new, start = not folder.exists(), time.process_time()
+        runs.train(learner, folder, Settings(evaluate_every=0, checkpoint_every=50))
+        if is_new:
+            found[training] = {"cpu_seconds": time.process_time() - start}
+            cells.store(path, training, found[training])
+    return found[training]["cpu_seconds"] if training in found else None
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """Returns the Markdown table."""
+    lines: list[tuple[object, ...]] = []
+    for row in rows:
+        of_kings = "king_capture" in row["preset"]
+        shares = (f"{row[name] / row['games']:.4f}" for name in ("lost", "drawn", "truncated"))
+        theirs = THEIRS.get((row["preset"], row["seat"]))
+        lines.append(
+            (
+                row["preset"],
+                row["seat"],
+                games.written_rate(row["won"], row["games"]),
+                *shares,
+                f"{row['mean_length']:.1f}",
+                f"{row['mean_reward']:.3f}",
+                f"{games.rate_from_reward(row['mean_reward']):.4f}" if of_kings else "",
+                "" if theirs is None else theirs,
+                "" if row["cpu_seconds"] is None else f"{row['cpu_seconds']:.0f}",
+            )
+        )
+    return markdown(HEADER, lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,351 @@
+"""A game in progress, without input and output: the terminal, the page and the still pages are made of it.
+
+    session = Session(env, ["human", "greedy"], seed=1)
+    session.play(session.legal()[0].action)
+    session.play(session.agent_action())
+    session.undo_turn()
+    text = session.to_json()                       # Session.from_json(text) plays it again, and checks every move
+
+The positions are a line from the start to the last submove, and a session shows one of them: the one after `ply`
+submoves. A submove that is played before the end of the line drops what follows.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Self
+
+import jax
+import numpy as np
+
+from jaxgames import agents, registry
+from jaxgames.agents import Agent
+from jaxgames.arena.playing import act_on_one_board
+from jaxgames.env import Env, Outcome
+from jaxgames.host import BoardInfo, host
+from jaxgames.play import saved, still
+from jaxgames.render import Move, anchors, has_pictures
+from jaxgames.render.moves import legal_moves
+
+HUMAN = "human"  # the text of a seat that a person plays
+
+Make = Callable[[str, Env[Any]], Agent]
+_compiled: set[tuple[str, Env[Any]]] = set()  # agents that have moved in this process
+
+
+class Thoughts(NamedTuple):
+    """The probabilities and values of an agent in one position."""
+
+    agent: str
+    moves: tuple[tuple[Move, float], ...]  # all legal moves with the probability of each, the most probable first
+    values: tuple[float, ...] | None  # the expected return of each seat; None: the agent has none
+
+
+class Session:
+    """A game in progress.
+
+    Attributes:
+      env: the game.
+      seats: "human" or the text of an agent, for each seat.
+      seed: of the agents' choices, and of the events of a game of chance.
+      start: the position at the beginning, as `env.to_string` writes it; None for the game's own start.
+      actions: all submoves of the line.
+      states: all positions of the line; `states[0]` is the start.
+      ply: how many submoves lead to the position that is shown.
+      resigned: the seat that resigned at the end of the line; None if no person did.
+    """
+
+    def __init__(self, env: Env[Any] | str, seats: Sequence[str], *, seed: int = 0, state: Any = None) -> None:
+        """
+        Args:
+          env: a game, or its text for `jaxgames.make`; not inside `auto_reset`.
+          seats: one text per seat: "human", or an agent such as "greedy". Agents are made when they move.
+          seed: 0 or a positive integer; the same seed and the same moves of people give the same game.
+          state: a position to start from. It counts as `env.to_string` writes it: without the positions before it.
+
+        Raises ValueError for a wrong number of seats or a negative seed, TypeError for a state of another game.
+        """
+        self.env: Env[Any] = registry.as_env(env)
+        env = self.env
+        self.seats = _checked_seats(env, seats)
+        if seed < 0:
+            raise ValueError(f"seed must be 0 or positive, not {seed}")
+        self.seed = seed
+        self.start: str | None = None if state is None else env.to_string(state)
+        self.ply = 0
+        self.actions: list[int] = []
+        self.resigned: int | None = None
+        self._texts: list[str] = []
+        self._host = host(env)
+        if self.start is None:
+            first, info = self._host.init(self._key(0) if env.needs_key else None)
+        else:
+            first = env.from_string(self.start)
+            info = self._host.look(first)
+        self.states: list[Any] = [first]
+        self._infos: list[BoardInfo] = [info]
+
+    # -- the position that is shown ----------------------------------------------------------------------
+
+    @property
+    def plies(self) -> int:
+        """Number of submoves of the line."""
+        return len(self.actions)
+
+    @property
+    def state(self) -> Any:
+        """The position that is shown."""
+        return self.states[self.ply]
+
+    @property
+    def mover(self) -> int:
+        """The seat to move; at the end of a game, the seat that the state names."""
+        return self._infos[self.ply].player
+
+    @property
+    def over(self) -> bool:
+        """Whether the game has ended in the position that is shown."""
+        return self._infos[self.ply].over or self._is_resigned
+
+    @property
+    def outcome(self) -> Outcome:
+        """The end of the game, as `env.outcome`; a resignation is a win only where one other seat is left."""
+        if not self._is_resigned:
+            return self.env.outcome(self.state)
+        reason = f"seat {self.resigned} resigned"
+        if self.env.num_players == 2 and self.resigned is not None:
+            return Outcome("win", (1 - self.resigned,), reason)
+        return Outcome("forfeit", (), reason)
+
+    @property
+    def _is_resigned(self) -> bool:
+        return self.resigned is not None and self.ply == self.plies
+
+    def legal(self) -> list[Move]:
+        """Returns the legal moves, by action. Their cells are those of `render.anchors`; None in a game without it."""
+        if self.over:
+            return []
+        if has_pictures(self.env):
+            return list(anchors(self.env, self.state).moves)
+        texts = legal_moves(self.env, self.state)
+        return [Move(action, text, None, None, "move", text) for action, text in texts.items()]
+
+    def moves(self) -> list[str]:
+        """Returns the texts of all submoves of the line."""
+        return list(self._texts)
+
+    # -- moves -------------------------------------------------------------------------------------------
+
+    def play(self, action: int) -> None:
+        """Plays an action of the mover, and drops what followed the position that is shown.
+
+        Raises ValueError for an illegal action, and if the game is over; the session stays as it is.
+        """
+        if self.over:
+            raise ValueError(f"the game is over ({self.outcome.reason}): no move can be played; undo one, or jump back")
+        if isinstance(action, bool) or not isinstance(action, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
+            raise ValueError(f"the action must be an integer, not {action!r}")
+        mask = self._infos[self.ply].mask
+        if not (0 <= action < len(mask) and mask[action]):
+            texts = ", ".join(legal_moves(self.env, self.state).values())
+            raise ValueError(f"action {action} is illegal here; the legal moves are {texts}")
+        text = self.env.action_to_string(self.state, int(action))
+        key = self._key(self.ply + 1) if self.env.needs_key else None
+        state, info = self._host.step(self.state, int(action), key)
+        ply = self.ply
+        self.actions[ply:], self._texts[ply:] = [int(action)], [text]
+        self.states[ply + 1 :], self._infos[ply + 1 :] = [state], [info]
+        self.ply, self.resigned = ply + 1, None
+
+    def undo(self) -> None:
+        """Goes back by one submove, which `redo` plays again, or takes a resignation back.
+
+        Raises ValueError at the start of the game.
+        """
+        if self._is_resigned:
+            self.resigned = None
+            return
+        if self.ply == 0:
+            raise ValueError("there is no move to undo: this is the start of the game")
+        self.ply -= 1
+
+    def undo_turn(self) -> None:
+        """Goes back to the beginning of the last turn that a person played, or takes a resignation back.
+
+        Raises ValueError if no person has moved before.
+        """
+        if self._is_resigned:
+            self.resigned = None
+            return
+        people = [ply for ply in range(self.ply) if self.seats[self._infos[ply].player] == HUMAN]
+        if not people:
+            raise ValueError("there is no turn to undo: no person has moved before this position")
+        ply = people[-1]
+        while ply > 0 and self._infos[ply - 1].player == self._infos[ply].player:
+            ply -= 1
+        self.ply = ply
+
+    def redo(self) -> None:
+        """Goes forward by one submove. Raises ValueError at the end of the line."""
+        if self.ply == self.plies:
+            raise ValueError("there is no move to play again: this is the last position")
+        self.ply += 1
+
+    def jump(self, ply: int) -> None:
+        """Shows the position after `ply` submoves. Raises ValueError for a position that there is not."""
+        if not 0 <= ply <= self.plies:
+            raise ValueError(f"ply must be from 0 to {self.plies}, not {ply}")
+        self.ply = ply
+
+    def resign(self, seat: int | None = None) -> None:
+        """Ends the game: a person gives up. What followed the position that is shown is dropped.
+
+        Args:
+          seat: the person's; None for the seat to move or, if an agent is to move, for the only person.
+
+        Raises ValueError if the game is over, or if the seat is not that of a person.
+        """
+        people = [number for number, text in enumerate(self.seats) if text == HUMAN]
+        if self.over:
+            raise ValueError(f"the game is over ({self.outcome.reason}): nobody can resign")
+        if seat is None:
+            seat = people[0] if len(people) == 1 else self.mover
+        if seat not in people:
+            raise ValueError(f"only people resign: expected one of the seats {people}, not {seat}")
+        ply = self.ply
+        del self.actions[ply:], self._texts[ply:], self.states[ply + 1 :], self._infos[ply + 1 :]
+        self.resigned = seat
+
+    # -- agents ------------------------------------------------------------------------------------------
+
+    def agent_action(self, make: Make = agents.make, on_compile: Callable[[str], object] | None = None) -> int:
+        """Returns the action of the agent to move; it is not played yet.
+
+        It depends on the seed, the position and the number of submoves before it only.
+
+        Args:
+          make: makes the agent of a text, for a game; give one that keeps its agents where that takes long.
+          on_compile: called with the agent's text before its first move in this process, which is compiled.
+
+        Raises ValueError if a person is to move, if the game is over, and for an agent that chooses no legal action.
+        """
+        text = self.seats[self.mover]
+        if self.over or text == HUMAN:
+            what = "the game is over" if self.over else f"a person plays seat {self.mover}"
+            raise ValueError(f"no agent is to move: {what}")
+        agent = make(text, self.env)
+        self._announce(text, on_compile)
+        state, mask = self.state, self._infos[self.ply].mask
+        key = jax.random.fold_in(self._key(self.ply), 1)
+        (action,) = act_on_one_board(agent, key, _batch_of_one(state)).tolist()
+        _compiled.add((text, self.env))
+        if not (0 <= action < len(mask) and mask[action]):
+            raise ValueError(f"{text} chose action {action}, which is illegal in {self.env.to_string(state)!r}")
+        return action
+
+    def analyse(
+        self, agent: str | None = None, make: Make = agents.make, on_compile: Callable[[str], object] | None = None
+    ) -> Thoughts:
+        """Returns the probabilities and values of an agent in the position that is shown.
+
+        Args:
+          agent: the text of the agent. None: that of the seat to move or, for a person, the first one of another seat.
+          make, on_compile: see `agent_action`.
+
+        Raises ValueError if the game is over or no seat has an agent, TypeError for an agent without probabilities.
+        """
+        if self.over:
+            raise ValueError("the game is over: there is no move to think about")
+        if agent is None:
+            others = [text for text in (self.seats[self.mover], *self.seats) if text != HUMAN]
+            if not others:
+                raise ValueError("no seat has an agent that could think: name one, such as greedy")
+            agent = others[0]
+        player = make(agent, self.env)
+        self._announce(agent, on_compile)
+        boards = _batch_of_one(self.state)
+        found = _analyse_on_device(player, boards) if player.on_device else agents.analyse(player, boards)
+        probabilities = np.asarray(found.probabilities)[0]
+        ranked = sorted(self.legal(), key=lambda move: -probabilities[move.action])
+        values = None if found.values is None else tuple(np.asarray(found.values)[0].tolist())
+        return Thoughts(agent, tuple((move, float(probabilities[move.action])) for move in ranked), values)
+
+    def _announce(self, text: str, on_compile: Callable[[str], object] | None) -> None:
+        """Calls `on_compile` for an agent that has not moved yet."""
+        if on_compile is not None and (text, self.env) not in _compiled:
+            on_compile(text)
+
+    def _key(self, ply: int) -> jax.Array:
+        """Returns the PRNG key of the events at a ply."""
+        return jax.random.fold_in(jax.random.key(self.seed), ply)
+
+    # -- files -------------------------------------------------------------------------------------------
+
+    def with_seats(self, seats: Sequence[str]) -> Self:
+        """Returns a session of the same line and position with others on the seats. Raises ValueError as `Session`."""
+        other = type(self)(self.env, seats, seed=self.seed)
+        other.start, other.ply, other.resigned = self.start, self.ply, self.resigned
+        other.actions, other._texts = list(self.actions), list(self._texts)
+        other.states, other._infos = list(self.states), list(self._infos)
+        return other
+
+    def to_json(self) -> str:
+        """Returns the game as text: the names of the game and the seats, the start, the moves in notation."""
+        return saved.SavedGame(
+            game=str(self.env),
+            game_version=self.env.version,
+            seats=list(self.seats),
+            seed=self.seed,
+            start=self.start,
+            moves=self.moves(),
+            ply=self.ply,
+            resigned=self.resigned,
+        ).to_json()
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Returns the session that `to_json` wrote; every move is played again.
+
+        Reading a file imports no module and makes no agent.
+
+        Raises ValueError for a text of another form or version, for an unknown game, and for a move that is illegal.
+        """
+        game = saved.parse(text)
+        env = saved.make_game(game)
+        start = None if game.start is None else env.from_string(game.start)
+        session = cls(env, game.seats, seed=game.seed, state=start)
+        for number, move in enumerate(game.moves, start=1):
+            try:
+                session.play(env.action_from_string(session.state, move))
+            except ValueError as error:
+                raise ValueError(f"move {number} of the saved game, {move!r}, cannot be played: {error}") from None
+        if game.resigned is not None:
+            session.resign(game.resigned)
+        session.jump(session.plies if game.ply is None else game.ply)
+        return session
+
+    def to_html(self) -> str:
+        """Returns the game as one HTML page, to look at without a server: boards, moves, a slider.
+
+        It asks nothing of the network. Raises ValueError for a game without pictures.
+        """
+        return still.page(self)
+
+
+@jax.jit
+def _analyse_on_device(agent: Agent, boards: Any) -> agents.Analysis:
+    return agents.analyse(agent, boards)
+
+
+def _batch_of_one(state: Any) -> Any:
+    """Returns one board with a leading axis of 1, on the host: agents may compute on another device than the rules."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[None], jax.device_get(state))
+
+
+def _checked_seats(env: Env[Any], seats: Sequence[str]) -> tuple[str, ...]:
+    """Returns the texts of the seats. Raises ValueError unless there is one for each seat of the game."""
+    texts = tuple(seats)
+    if isinstance(seats, str) or len(texts) != env.num_players or not all(isinstance(text, str) for text in texts):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
+        example = [HUMAN, *["random"] * (env.num_players - 1)]
+        raise ValueError(
+            f"{env.id} has {env.num_players} seats here: expected one text for each, such as {example}, not {seats!r}"
+        )
+    return tuple(text.strip() for text in texts)

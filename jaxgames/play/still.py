@@ -1,0 +1,94 @@
+"""A game as one HTML file: all boards are drawn in it, and a short script shows one of them.
+
+The file needs no server and asks nothing of the network. Its Content-Security-Policy allows its own script and style
+by their hashes, and nothing else.
+"""
+
+import base64
+import hashlib
+from html import escape
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from jaxgames.render.boards import slides
+from jaxgames.render.theme import THEMES, css_variables
+
+if TYPE_CHECKING:
+    from jaxgames.play.session import Session
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<header>
+<h1>{title}</h1>
+<p>{seats}</p>
+</header>
+<main>
+{picture}
+<p id="words" aria-live="polite" data-words="{words}"></p>
+<div class="controls">
+<button id="first" aria-label="first position">«</button>
+<button id="back" aria-label="one move back">◀</button>
+<button id="autoplay" aria-label="play all moves" aria-pressed="false">play</button>
+<button id="forward" aria-label="one move forward">▶</button>
+<button id="last" aria-label="last position">»</button>
+<input type="range" min="0" max="{plies}" value="{ply}" aria-label="position">
+</div>
+<p>Keys: left and right arrow, Home, End; the space bar plays all moves.</p>
+</main>
+<nav aria-label="moves">
+<ol>
+{moves}
+</ol>
+</nav>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def page(session: "Session") -> str:
+    """Returns the HTML of a session, which opens with the position that the session shows.
+
+    Raises ValueError for a game without pictures.
+    """
+    picture, words = slides(session.env, session.states, session.actions)
+    if session.resigned is not None:
+        words[-1] = f"seat {session.resigned} resigned"
+    moves = session.moves()
+    script, style = _file("still.js"), _colours() + _file("still.css")
+    return _PAGE.format(
+        policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'",
+        title=escape(str(session.env)),
+        style=style,
+        script=script,
+        seats=escape(" · ".join(f"seat {seat}: {text}" for seat, text in enumerate(session.seats))),
+        picture=picture,
+        words=escape("\n".join(words)).replace("\n", "&#10;"),
+        plies=session.plies,
+        ply=session.ply,
+        moves="\n".join(f"<li><button>{ply}. {escape(text)}</button></li>" for ply, text in enumerate(moves, start=1)),
+    )
+
+
+def _colours() -> str:
+    """Returns the style sheet with the colours of both themes."""
+    light, dark = (css_variables(THEMES[name]) for name in ("light", "dark"))
+    return f":root{{{light}}}\n@media (prefers-color-scheme: dark){{:root{{{dark}}}}}\n"
+
+
+def _file(name: str) -> str:
+    """Returns the text of a file beside this module."""
+    return resources.files("jaxgames.play").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """Returns the source of a Content-Security-Policy that allows an inline script or style."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,88 @@
+"""The places of cells and moves on the picture of a board, for pages on which people play.
+
+    from jaxgames import render
+
+    anchors = render.anchors(env, state)
+    anchors.cells["11"]        # Cell(x=..., y=..., radius=..., label="11, Black man")
+    anchors.moves[0]           # Move(action=..., text="11-15", source="11", target="15", kind="step", label="11 to 15")
+
+Coordinates are those of the `viewBox` of `render.svg(env, state)`, whatever its theme and width.
+"""
+
+import functools
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxgames.env import Env
+from jaxgames.render import boards
+from jaxgames.render.drawing import Place
+from jaxgames.render.moves import legal_moves
+from jaxgames.wrappers import AutoResetState
+
+
+class Cell(NamedTuple):
+    """A cell of a board, or an edge of Dots and Boxes, on its picture."""
+
+    x: float
+    y: float
+    radius: float  # of a circle around (x, y) that touches no circle of another cell
+    label: str  # its name and what stands there, for a screen reader
+
+
+class Move(NamedTuple):
+    """A legal move: its action, its text and where it is on the board. Two moves differ in source, target or kind."""
+
+    action: int
+    text: str  # as `env.action_to_string` writes it
+    source: str | None  # the cell of the piece that moves; None if no piece does
+    target: str | None  # the cell where the move ends, or the edge that it draws; None for "end turn" and "pass"
+    kind: str  # "move", "step", "hop", "capture", "promotion to queen", "edge", "end turn" or "pass"
+    label: str  # in words, for a screen reader
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """The cells and the legal moves of one position."""
+
+    cells: Mapping[str, Cell]  # all cells, by their names in the texts of moves, in reading order
+    moves: tuple[Move, ...]  # by action; none on a finished board
+
+
+def anchors(env: Env[Any], state: Any) -> Anchors:
+    """Returns the places of all cells and legal moves on `render.svg(env, state)`.
+
+    Args:
+      env: a game, or one inside a `Wrapper` such as `auto_reset`.
+      state: one state of it.
+
+    Raises:
+      ValueError: an env without pictures, a batch of states.
+    """
+    game, drawing = boards.drawing_of(env)
+    if np.ndim(state.current_player) != 0:
+        raise ValueError(f"expected one state, got a batch of {len(state.current_player)}: pass one of them")
+    board: Any = jax.device_get(state.board if isinstance(state, AutoResetState) else state)
+    contents = drawing.contents(board)
+    places, radius = _geometry(game)
+    cells = {name: Cell(x, y, radius, f"{name}, {contents.get(name, 'empty')}") for name, (x, y) in places.items()}
+    texts = legal_moves(game, board)
+    motions = drawing.motions(board, list(texts.values()))
+    moves = [Move(action, text, *motion) for (action, text), motion in zip(texts.items(), motions, strict=True)]
+    return Anchors(cells, tuple(moves))
+
+
+@functools.lru_cache
+def _geometry(env: Env[Any]) -> tuple[dict[str, Place], float]:
+    """Returns the middles of the cells on the picture, row by row, and half the distance between the nearest ones."""
+    _, drawing = boards.drawing_of(env)
+    (x, y), scale = drawing.middle, drawing.scale
+    in_rows = sorted(drawing.cells.items(), key=lambda cell: (cell[1][1], cell[1][0]))
+    places = {name: (round(x + scale * right, 2), round(y + scale * down, 2)) for name, (right, down) in in_rows}
+    nearest = min(math.dist(a, b) for a, b in itertools.combinations(places.values(), 2))
+    return places, math.floor(50 * nearest) / 100

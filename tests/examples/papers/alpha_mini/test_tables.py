@@ -1,0 +1,133 @@
+"""The tables and settings of the experiments on minichess, on results made by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from examples.papers.alpha_mini import discounts, games, policy_improvement, pretraining, random_games, runs, win_rates
+from train.ppo import PPO, config_for
+from train.recipes import PRESETS
+
+RESULT = {"games": 100, "won": 60, "lost": 30, "drawn": 4, "truncated": 6, "mean_reward": 18.0, "mean_length": 20.0}
+
+
+def test_study_estimates_the_win_rate_from_the_reward_of_kings_alone() -> None:
+    assert games.rate_from_reward(60.0) == 1
+    assert games.rate_from_reward(-60.0) == 0
+    # 0.6 wins and 0.3 losses are 18 on average: the estimate counts half of the other games as won
+    assert games.rate_from_reward(RESULT["mean_reward"]) == pytest.approx(0.6 + 0.1 / 2)
+
+
+def test_table_of_random_games_has_shares_of_all_and_of_decided_games() -> None:
+    [_, _, row, theirs] = random_games.table({"rules": RESULT}).splitlines()
+    assert row.startswith("| rules | 0.600 (0.502-0.691) | 0.300 | 0.100 | 0.667 (")
+    assert row.endswith("| 0.700 | 18.00 | 0.650 | 20.0 |")
+    assert theirs.startswith("| the study | 0.527 |")
+
+
+def test_sweep_has_the_nine_pairs_of_the_study_and_its_settings() -> None:
+    sweep = discounts.sweep_for(discounts.Arguments(seeds=2, network=runs.NARROW))
+    assert {discounts.pair_of(cell.config) for cell in sweep.cells.values()} == set(discounts.THEIRS)
+    assert len(sweep.cells) == 2 * len(discounts.THEIRS)
+    assert len(sweep.groups()) == 1
+    for name, value in PRESETS["alpha_mini"].items():
+        if name not in ("network", "gamma", "gae_lambda"):
+            assert {getattr(cell.config, name) for cell in sweep.cells.values()} == {value}
+
+
+def test_table_of_discounts_has_the_pairs_that_were_trained_in_the_order_of_the_study() -> None:
+    results = {(0.3, 0.0): [RESULT], (0.3, 1.0): [RESULT, RESULT | {"won": 80}]}
+    lines = discounts.table(results).splitlines()[2:]
+    assert lines == [
+        "| 0.3 | 1.0 | 0.700 (0.600-0.800) | 0.100 | 0.650 | 0.966 |",
+        "| 0.3 | 0.0 | 0.600 (0.600-0.600) | 0.100 | 0.650 | 0.687 |",
+    ]
+
+
+def test_settings_of_ours_have_the_opponent_of_the_study_and_the_network_of_the_recipe() -> None:
+    study, ours = (config_for(**runs.settings_of(kind)) for kind in ("study", "ours"))
+    assert study == config_for(preset="alpha_mini")
+    for name in runs.OF_STUDY:
+        assert getattr(ours, name) == getattr(study, name)
+    assert ours.channels == (16, 16)
+    assert ours.network is None
+    assert config_for(**runs.settings_of("ours", "mlp", 0.5)).channels == ()
+    assert config_for(**runs.settings_of("ours", "mlp", 0.5)).learning_rate == 0.5
+
+
+def learner(way: Any, step: int, colour: str) -> PPO:
+    return policy_improvement.learner_of(policy_improvement.Arguments(Path("out")), way, 0, step, colour)
+
+
+@pytest.fixture
+def without_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy_improvement, "PPO", lambda config: config)
+
+
+@pytest.mark.usefixtures("without_files")
+def test_new_white_plays_the_last_black_and_begins_with_the_last_white() -> None:
+    config: Any = learner("last", 3, "white")
+    assert config.opponents == ("out/last/seed=0/black_2",)
+    assert config.init_from == "out/last/seed=0/white_2"
+    assert (config.learn_seats, config.opponent_epsilon, config.total_steps) == ((0,), 0.5, 25_000)
+    other: Any = learner("last", 3, "black")
+    assert (other.opponents, other.learn_seats) == (("out/last/seed=0/white_2",), (1,))
+
+
+@pytest.mark.usefixtures("without_files")
+def test_all_earlier_policies_of_the_other_colour_are_opponents() -> None:
+    config: Any = learner("all", 3, "black")
+    assert config.opponents == tuple(f"out/all/seed=0/white_{step}" for step in range(3))
+
+
+@pytest.mark.usefixtures("without_files")
+def test_every_run_of_the_procedure_has_a_seed_of_its_own() -> None:
+    seeds = {learner("last", step, colour).seed for step in range(5) for colour in ("white", "black")}  # pyright: ignore[reportAttributeAccessIssue]  # a config
+    assert len(seeds) == 10
+
+
+def test_table_of_policy_improvement_has_a_row_per_step() -> None:
+    first, second = RESULT, RESULT | {"won": 80}
+    one = policy_improvement.table({"last": {0: [first, second]}})
+    assert one.splitlines()[2:] == ["| 0 | 0.600 (0.502-0.691) |", "| 1 | 0.800 (0.711-0.867) |"]
+    several = policy_improvement.table({"last": {0: [first], 1: [second]}, "all": {0: [second], 1: [second]}})
+    assert several.splitlines()[2:] == ["| 0 | 0.700 (0.600-0.800) | 0.800 (0.800-0.800) |"]
+
+
+def test_loss_is_shown_relative_to_that_of_a_constant_value() -> None:
+    losses = {"value_error/train": [10.0, 5.0], "value_error/validation": [20.0, 10.0]}
+    lines = pretraining.loss_table(losses).splitlines()[2:]
+    assert lines == ["| 0 | 1.000 | 1.000 | 20.00 | 1.000 |", "| 1 | 0.250 | 0.250 | 10.00 | 0.210 |"]
+
+
+def test_difference_of_pretraining_is_that_of_means_over_seeds() -> None:
+    def run(reward: float, won: int) -> dict[str, Any]:
+        return RESULT | {"steps": [1000.0, 2000.0], "reward": [reward, reward + 1], "won": won}
+
+    text = pretraining.table({"random start": [run(0, 50), run(2, 50)], "pretrained": [run(5, 70), run(7, 70)]})
+    lines = {line.split(" | ")[0]: line for line in text.splitlines()}
+    assert lines["| mean reward of all batches"].endswith("| 5.000 (3.000 to 7.000) |")
+    assert lines["| win rate after training"].endswith("| 0.200 (0.200 to 0.200) |")
+    assert "| 2,000 (2,000 to 2,000) |" in lines["| steps of the best batch"]
+
+
+def test_table_of_win_rates_has_the_estimate_from_the_reward_for_king_capture_only() -> None:
+    rows = [{"preset": preset, "seat": "White", "cpu_seconds": 10.0, **RESULT} for preset in win_rates.PRESETS]
+    captures, standard = win_rates.table(rows).splitlines()[2:]
+    assert captures.endswith("| 18.000 | 0.6500 | 0.97 | 10 |")
+    assert standard.endswith("| 18.000 |  |  | 10 |")
+
+
+def test_presets_of_win_rates_exist_and_play_both_seats() -> None:
+    for preset in win_rates.PRESETS:
+        assert config_for(preset=preset).learn_seats == ()
+
+
+def test_column_without_a_number_is_nan() -> None:
+    class Run:
+        def rows(self) -> list[dict[str, Any]]:
+            return [{"a": 1}, {"a": None}, {}]
+
+    np.testing.assert_array_equal(runs.column(Run(), "a"), [1, np.nan, np.nan])  # pyright: ignore[reportArgumentType]  # has rows
