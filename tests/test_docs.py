@@ -162,7 +162,8 @@ def test_every_game_has_all_files_of_its_row_in_contributing() -> None:
         assert ids_of(pattern) <= {*jaxgames.list_games()} | GEOMETRY, pattern
 
 
-GEOMETRY = {"chinese_checkers_board", "chinese_checkers_diamond_board", "minichess_board"} | {
+GEOMETRY = {
+    *("chinese_checkers_board", "chinese_checkers_diamond_board", "minichess_board", "minichess_placements"),
     *("checkers_ballots", "checkers_pdn", "checkers_replay", "checkers_whole_moves"),  # of jaxgames/games/
     *("boards", "animation", "drawing", "moves", "pegs", "picture", "theme"),  # of jaxgames/render/
     *("demo_game", "ppo_breakdown", "step_by_cells", "throughput_by_batch"),  # of docs/pictures/
