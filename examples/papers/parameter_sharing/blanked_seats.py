@@ -64,15 +64,25 @@ class Arguments:
 
 @dataclass(frozen=True)
 class Blanked:
-    """A policy that does not see some planes of its observation; see `jaxgames.policy_agent.Policy`."""
+    """A policy that does not see some planes of its observation; see `jaxgames.policy_agent.Policy`.
+
+    Its parameters are those of the policy, and bool[planes], the planes that it sees. So all kinds of blanking share
+    their compiled programs.
+    """
 
     policy: Policy
-    planes: tuple[int, ...]
 
-    def apply(self, params: Params, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def apply(
+        self, params: tuple[Params, jax.Array], observation: jax.Array, seat: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
         """Returns logits float32[B, num_actions] and values float32[B]."""
-        seen = np.isin(np.arange(PLANES), self.planes, invert=True)
-        return self.policy.apply(params, observation & seen, seat)
+        of_policy, seen = params
+        return self.policy.apply(of_policy, observation & seen, seat)
+
+
+def seen_without(planes: tuple[int, ...]) -> jax.Array:
+    """Returns bool[planes], False for these planes of the observation."""
+    return jnp.asarray(np.isin(np.arange(PLANES), planes, invert=True))
 
 
 def main() -> None:
@@ -93,33 +103,32 @@ def main() -> None:
 def measure(run: RunFolder, planes: tuple[int, ...], arguments: Arguments) -> dict[str, float]:
     """Returns the measures of a run's policy without some planes."""
     policy: Policy = run.learner.policy  # pyright: ignore[reportAttributeAccessIssue]  # PPO has one
-    params, blanked = params_after(run, arguments.iterations), Blanked(policy, planes)
+    whole, blanked = params_after(run, arguments.iterations), Blanked(policy)
+    params = whole, seen_without(planes)
     keys = jax.random.split(jax.random.key(run.config.seed), 4)
     against_random: Any = evaluate(blanked, params, keys[0], arguments.games)  # pyright: ignore[reportArgumentType]  # a policy of another class
     env = make(GAME)
     numbers = {name: against_random[name] for name in ("win_rate", "mean_turns", "truncated_rate")}
-    numbers["win rate among own kind"] = among_own_kind(env, blanked, policy, params, keys[1], arguments.games)
+    numbers["win rate among own kind"] = among_own_kind(env, blanked, params, keys[1], arguments.games)
     for name, alone, key in (("v. random", True, keys[2]), ("self-play", False, keys[3])):
-        differs = divergence(env, blanked, policy, params, key, arguments.games, arguments.steps, alone)
+        differs = divergence(env, blanked, params, key, arguments.games, arguments.steps, alone)
         numbers |= {f"{measure}, {name}": value for measure, value in differs.items()}
     return {name: float(value) for name, value in numbers.items()}
 
 
-@functools.partial(jax.jit, static_argnames=("env", "blanked", "policy", "games"))
-def among_own_kind(
-    env: Env[Any], blanked: Blanked, policy: Policy, params: Params, key: jax.Array, games: int
-) -> jax.Array:
+@functools.partial(jax.jit, static_argnames=("env", "blanked", "games"))
+def among_own_kind(env: Env[Any], blanked: Blanked, params: Any, key: jax.Array, games: int) -> jax.Array:
     """Returns float32[], the share of the games that the blanked policy wins on a drawn seat among whole ones."""
-    agents = PolicyAgent(params, env, blanked), PolicyAgent(params, env, policy)
+    agents = PolicyAgent(params, env, blanked), PolicyAgent(params[0], env, blanked.policy)
     seat_key, start_key, play_key = jax.random.split(key, 3)
     seats = arena.one_seat(seat_key, games, env.num_players)
     played = arena.advance_until_over(env, agents, seats, arena.start(env, start_key, games), play_key)
     return (arena.winners(env, played) & (seats == 0)).any(-1).mean()
 
 
-@functools.partial(jax.jit, static_argnames=("env", "blanked", "policy", "games", "steps", "alone"))
+@functools.partial(jax.jit, static_argnames=("env", "blanked", "games", "steps", "alone"))
 def divergence(
-    env: Env[Any], blanked: Blanked, policy: Policy, params: Params, key: jax.Array, games: int, steps: int, alone: bool
+    env: Env[Any], blanked: Blanked, params: Any, key: jax.Array, games: int, steps: int, alone: bool
 ) -> dict[str, jax.Array]:
     """Returns the differences of the blanked policy from the whole one, float32[] each, means over positions.
 
@@ -128,16 +137,15 @@ def divergence(
 
     Args:
       env: the game.
-      blanked: the policy without some planes.
-      policy: the whole policy, which plays.
-      params: of both.
+      blanked: the policy without some planes; the whole policy plays.
+      params: of `blanked`.
       key: a PRNG key.
       games: from which the positions are taken: those in which the policy has to choose among several actions.
       steps: of these games.
       alone: whether the policy plays seat 0 against random players; else it plays all seats.
     """
     start_key, play_key = jax.random.split(key)
-    agents = PolicyAgent(params, env, policy), RandomAgent(env)
+    agents = PolicyAgent(params[0], env, blanked.policy), RandomAgent(env)
     seats = arena.one_seat(start_key, games, env.num_players, 0) * alone
     begun = arena.start(env, start_key, games)
 
@@ -145,7 +153,8 @@ def divergence(
         boards = games.boards
         mask = jax.vmap(env.legal_action_mask)(boards)
         seat, observation = boards.current_player, jax.vmap(env.observe)(boards)
-        whole, partial = (each.apply(params, observation, seat)[0] for each in (policy, blanked))
+        whole, _ = blanked.policy.apply(params[0], observation, seat)
+        partial, _ = blanked.apply(params, observation, seat)
         chooses = ~games.over & (mask.sum(-1) > 1) & ((seat == 0) | (not alone))
         best = (jnp.where(mask, logits, MASKED_LOGIT).argmax(-1) for logits in (whole, partial))
         same = jnp.equal(*best)

@@ -65,7 +65,7 @@ def main() -> None:
     runs = runs_by_sharing(arguments.runs, arguments.output, trained, arguments.seeds, ("shared",))["shared"]
     maps = {i: np.mean([maps_of(run, i, arguments) for run in runs], axis=0) for i in arguments.iterations}
     rows = [[i, t, *places(each)] for i, found in maps.items() for t, each in zip(arguments.turns, found, strict=True)]
-    print(markdown(["iteration", "turn", "pegs at home", "between", "in the goal"], rows))
+    print(markdown(["iteration", "turn", "pegs at home", "between", "in the goal", "others' pegs in the goal"], rows))
     plot.save(draw(maps, arguments.turns), arguments.output / "figure_3")
     result = {str(i): np.round(found, 4).tolist() for i, found in maps.items()}
     (arguments.output / "figure_3.json").write_text(json.dumps(result) + "\n")
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def maps_of(run: Any, iteration: int, arguments: Arguments) -> np.ndarray:
-    """Returns float64[turns, cells], the share of the games with a peg of the policy on a cell after each turn."""
+    """Returns float64[turns, 2, cells], the share of the games with a peg of the policy, and of others, on a cell."""
     agent = PolicyAgent(params_after(run, iteration), make(GAME), run.learner.policy)
     key = jax.random.fold_in(jax.random.key(run.config.seed), iteration)
     counts = pegs_after_turns(make(GAME), agent, key, arguments.games, arguments.turns)
@@ -82,10 +82,10 @@ def maps_of(run: Any, iteration: int, arguments: Arguments) -> np.ndarray:
 
 @functools.partial(jax.jit, static_argnames=("env", "games", "turns"))
 def pegs_after_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int, turns: tuple[int, ...]) -> jax.Array:
-    """Returns int32[turns, cells], the games with a peg of seat 0 on a cell when the seat has made so many turns.
+    """Returns int32[turns, 2, cells], the games with a peg on a cell when seat 0 has made so many turns.
 
-    Cells are those of the frame of seat 0, with its home on top. A game that ends earlier counts with its last
-    position.
+    Pegs of seat 0 are first, those of the other seats second. Cells are those of the frame of seat 0, with its home on
+    top. A game that ends earlier counts with its last position.
 
     Args:
       env: `chinese_checkers`.
@@ -98,43 +98,50 @@ def pegs_after_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int, tu
     seats = arena.one_seat(start_key, games, env.num_players, SEAT)
     players = agent, RandomAgent(env)
     wanted = jnp.array(turns)[:, None]  # [turns, games] with the games' counters
-    pegs = jax.vmap(lambda board: own_pegs(env, board))
+    pegs = jax.vmap(lambda board: pegs_of(env, board))
 
     def body(carry: tuple[Games, jax.Array, jax.Array]) -> tuple[Games, jax.Array, jax.Array]:
         games, seen, key = carry
         key, subkey = jax.random.split(key)
         games, _ = arena.advance(env, players, seats, games, subkey)
         still = games.turns[:, SEAT] <= wanted  # until the seat's next turn begins
-        return games, jnp.where(still[..., None], pegs(games.boards), seen), key
+        return games, jnp.where(still[..., None, None], pegs(games.boards), seen), key
 
     begun = arena.start(env, start_key, games)
-    seen = jnp.broadcast_to(pegs(begun.boards), (len(turns), games, tables(SIZE).axial.shape[0]))
+    seen = jnp.broadcast_to(pegs(begun.boards), (len(turns), games, 2, len(tables(SIZE).axial)))
     _, seen, _ = jax.lax.while_loop(lambda carry: ~carry[0].over.all(), body, (begun, seen, play_key))
     return seen.sum(1, dtype=jnp.int32)
 
 
-def own_pegs(env: Env[Any], board: Any) -> jax.Array:
-    """Returns bool[cells], the pegs of seat 0 in its own frame."""
+def pegs_of(env: Env[Any], board: Any) -> jax.Array:
+    """Returns bool[2, cells], the pegs of seat 0 and those of the others, in the frame of seat 0."""
     q, r = (tables(SIZE).axial + 2 * SIZE).T
-    return env.observe(board, SEAT)[q, r, 0]
+    planes = env.observe(board, SEAT)[q, r]
+    return jnp.stack([planes[:, 0], planes[:, 1 : env.num_players].any(-1)])
 
 
 def places(shares: np.ndarray) -> list[str]:
-    """Returns the mean number of pegs at home, in the goal and elsewhere, as text; `shares` is float64[cells]."""
-    home, goal = (float(shares[tables(SIZE).triangle == triangle].sum()) for triangle in (0, 3))
-    return [f"{number:.2f}" for number in (home, float(shares.sum()) - home - goal, goal)]
+    """Returns mean numbers of pegs as text: own ones at home, between and in the goal, and others' in the goal.
+
+    Args:
+      shares: float64[2, cells], of `maps_of`.
+    """
+    own, others = shares
+    home, goal = (tables(SIZE).triangle == triangle for triangle in (0, 3))
+    numbers = own[home].sum(), own[~home & ~goal].sum(), own[goal].sum(), others[goal].sum()
+    return [f"{number:.2f}" for number in numbers]
 
 
 def draw(maps: dict[int, np.ndarray], turns: tuple[int, ...]) -> Figure:
-    """Returns Figure 3: a star for each iteration and turn, its cells coloured by their share."""
+    """Returns Figure 3: a star for each iteration and turn, its cells coloured by the share of the own pegs."""
     figure = Figure(figsize=(2.6 * len(turns) + 0.8, 2.9 * len(maps)), layout="constrained")
     panels: Any = figure.subplots(len(maps), len(turns), squeeze=False)
     q, r = tables(SIZE).axial.T
     x, y = CELL * (q + r / 2), ROW * r
     colours = colormaps["magma_r"]
     for (iteration, of_iteration), row in zip(maps.items(), panels, strict=True):
-        for turn, shares, axes in zip(turns, of_iteration, row, strict=True):
-            for place, share in zip(zip(x, y, strict=True), shares, strict=True):
+        for turn, (own, _), axes in zip(turns, of_iteration, row, strict=True):
+            for place, share in zip(zip(x, y, strict=True), own, strict=True):
                 axes.add_patch(Circle(place, CELL / 2 * 0.92, facecolor=colours(share), edgecolor="0.6", linewidth=0.5))
             axes.set(xlim=(x.min() - CELL, x.max() + CELL), ylim=(y.max() + CELL, y.min() - CELL), aspect="equal")
             axes.set_title(f"iteration {iteration}, turn {turn}", fontsize="small")

@@ -31,7 +31,10 @@ def policies(env: Any) -> dict[str, Policy]:
 
 @pytest.fixture(scope="module")
 def params(policies: dict[str, Policy]) -> dict[str, Any]:
-    return {mode: policy.init(jax.random.key(0)) for mode, policy in policies.items()}
+    """Large parameters: those of a new policy are so small that all actions are nearly equal."""
+    return {
+        mode: jax.tree.map(lambda leaf: 100 * leaf, policy.init(jax.random.key(0))) for mode, policy in policies.items()
+    }
 
 
 def test_mean_of_last_leaves_out_rows_without_a_number() -> None:
@@ -97,8 +100,8 @@ def test_measures_of_games_agree_with_each_other(policies: dict[str, Policy], pa
 def test_maps_have_the_pegs_of_the_policy(env: Any, policies: dict[str, Policy], params: dict[str, Any]) -> None:
     agent = PolicyAgent(params["shared"], env, policies["shared"])
     counts = heat_maps.pegs_after_turns(env, agent, jax.random.key(0), 4, (0, 2, 50))
-    assert counts.sum(1).tolist() == [12, 12, 12]
-    assert heat_maps.places(np.asarray(counts[0]) / 4) == ["3.00", "0.00", "0.00"]
+    assert counts.sum(2).tolist() == [[12, 60]] * 3
+    assert heat_maps.places(np.asarray(counts[0]) / 4) == ["3.00", "0.00", "0.00", "3.00"]
     assert float(heat_maps.places(np.asarray(counts[1]) / 4)[0]) < 3
 
 
@@ -119,9 +122,9 @@ def test_policy_without_blanked_planes_is_the_policy_itself(
 ) -> None:
     policy, key = policies["shared"], jax.random.key(0)
     for planes, differs in ((), False), (blanked_seats.BLANKED["own pegs"], True):
-        blanked = blanked_seats.Blanked(policy, planes)
-        found = blanked_seats.divergence(env, blanked, policy, params["shared"], key, 4, 12, True)
-        assert (float(found["KL"]) > 1e-7) == differs
+        of_blanked = params["shared"], blanked_seats.seen_without(planes)
+        found = blanked_seats.divergence(env, blanked_seats.Blanked(policy), of_blanked, key, 4, 12, True)
+        assert (float(found["KL"]) > 1e-3) == differs
         assert (float(found["same move"]) < 1) == differs
 
 
@@ -130,9 +133,9 @@ def test_blanked_planes_do_not_reach_the_policy(policies: dict[str, Policy], par
     shape = (2, *policies["shared"].observation_shape)
     observation = jax.random.bernoulli(jax.random.key(1), 0.3, shape)
     observation = observation.at[1, ..., 0].set(observation[0, ..., 0]).at[1, ..., 6:].set(observation[0, ..., 6:])
-    blanked = blanked_seats.Blanked(policies["shared"], blanked_seats.BLANKED["other seats"])
+    of_blanked = params["shared"], blanked_seats.seen_without(blanked_seats.BLANKED["other seats"])
     seat = jnp.zeros(2, jnp.int32)
-    logits, _ = blanked.apply(params["shared"], observation, seat)
+    logits, _ = blanked_seats.Blanked(policies["shared"]).apply(of_blanked, observation, seat)
     np.testing.assert_array_equal(logits[0], logits[1])
     whole, _ = policies["shared"].apply(params["shared"], observation, seat)
     assert not np.array_equal(whole[0], whole[1])
