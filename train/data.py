@@ -3,10 +3,11 @@
     python -m train.data games.zip --output pairs.npz
     python -m train.data games.pdn more.pdn --external others.pdn --output pairs.npz
     python -m train.data --label "solver(33.npz)" --env "dots_and_boxes(rows=2, cols=2)" --output table.npz
+    python -m train.data --label "alphabeta(depth=3)" --only-values --env minichess --output values.npz
 
 The first two commands read recorded games of checkers from .pdn files, or from .zip files that have some. Every game is
 in one split, train, validation or test, by a hash of its moves. Games of --external that are not among the others are
-the split external. The last command plays games, and an agent labels their positions with its probabilities and values.
+the split external. The last commands play games, and an agent labels their positions with its probabilities and values.
 A broken game is reported with its file, its line and the reason, and left out.
 
 The last line on standard output is JSON: the games that were read, and those that were left out, with the reasons. Then
@@ -55,6 +56,8 @@ class Arguments:
     """With --label, the number of different positions; fewer if the games have no more."""
     play: str = "random"
     """With --label, the agent that plays the games."""
+    only_values: bool = False
+    """With --label, label with the agent's values alone, without its probabilities: the file is smaller."""
     seed: int = 0
     """With --label, the seed of the games."""
 
@@ -68,6 +71,8 @@ class Arguments:
             raise ValueError(f"train must be above 0 and validation 0 or more, together at most 100, not {shares}")
         if bool(self.games) == (self.label is not None):
             raise ValueError("expected either files of games, or --label AGENT")
+        if self.only_values and not self.label:
+            raise ValueError("--only-values needs --label AGENT: recorded games have results and actions")
         if self.external and not self.games:
             raise ValueError("--external needs games that are not external: write them before it")
         if not 0 <= self.seed <= MAX_SEED:
@@ -131,7 +136,7 @@ def labelled_positions(arguments: Arguments, env: Env[Any]) -> tuple[Positions, 
     with tqdm(total=arguments.positions, desc="playing", unit=" positions", disable=None) as bar:
         positions = labels.played_positions(env, player, arguments.positions, arguments.seed, bar.update)
     with tqdm(total=len(positions), desc="labelling", unit=" positions", disable=None) as bar:
-        positions = labels.labelled(positions, agent, arguments.train, bar.update)
+        positions = labels.labelled(positions, agent, arguments.train, bar.update, arguments.only_values)
     return positions, {"label": arguments.label, "play": arguments.play}
 
 

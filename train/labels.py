@@ -59,7 +59,11 @@ def played_positions(
 
 
 def labelled(
-    positions: Positions, agent: Agent, train: int, on_labelled: Callable[[int], object] = lambda _: None
+    positions: Positions,
+    agent: Agent,
+    train: int,
+    on_labelled: Callable[[int], object] = lambda _: None,
+    only_values: bool = False,
 ) -> Positions:
     """Returns positions with an agent's labels, in two splits by the hash of the position.
 
@@ -70,20 +74,29 @@ def labelled(
       agent: any agent.
       train: the share of the training set in percent.
       on_labelled: is called with the number of positions that were labelled since the last call.
+      only_values: leaves out the probabilities, which need 4 bytes for every action of the game and position.
+
+    Raises ValueError with `only_values` for an agent without values.
     """
     count = len(positions)
-    policy = np.zeros((count, positions.env.num_actions), np.float32) if isinstance(agent, AnalysingAgent) else None
+    if only_values and not isinstance(agent, AnalysingAgent):
+        raise ValueError(f"{agent} has no values: label with actions, without --only-values")
+    has_policy = isinstance(agent, AnalysingAgent) and not only_values
+    policy = np.zeros((count, positions.env.num_actions), np.float32) if has_policy else None
     action, value = np.full(count, UNKNOWN, np.int32), np.full(count, np.nan, np.float32)
     key = jax.random.key(0)
     for start in range(0, count, CHUNK):
         rows = np.arange(start, min(start + CHUNK, count))
         padding = CHUNK - len(rows) if agent.on_device else 0  # so that one program labels all chunks
         states = positions.take(np.pad(rows, (0, padding), mode="edge")).states
-        if not isinstance(agent, AnalysingAgent) or policy is None:
+        if not isinstance(agent, AnalysingAgent):
             action[rows] = np.asarray(_act(agent, jax.random.fold_in(key, start), states))[: len(rows)]
         else:
             found, values = jax.device_get(_analyse(agent, states))
-            policy[rows] = found[: len(rows)]
+            if policy is not None:
+                policy[rows] = found[: len(rows)]
+            if only_values and values is None:
+                raise ValueError(f"{agent} has no values: label with probabilities, without --only-values")
             if values is not None:
                 value[rows] = values[np.arange(len(rows)), states.current_player[: len(rows)]]
         on_labelled(len(rows))

@@ -23,6 +23,7 @@ from jaxgames.arena.games import start as start
 from jaxgames.arena.opening_lists import load_openings as load_openings
 from jaxgames.arena.openings import MAX_PLIES as MAX_PLIES
 from jaxgames.arena.openings import Openings as Openings
+from jaxgames.arena.openings import openings_of_boards as openings_of_boards
 from jaxgames.arena.openings import openings_of_moves as openings_of_moves
 from jaxgames.arena.openings import random_openings as random_openings
 from jaxgames.arena.playing import Recorded as Recorded

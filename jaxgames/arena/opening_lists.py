@@ -1,6 +1,7 @@
 """Fixed lists of openings by name, or from files with the moves of one opening per line.
 
     book = arena.load_openings(env, "ballots")            # the 174 three-move ballots of checkers
+    book = arena.load_openings(env, "placements")         # 1,000 random legal placements of minichess
     book = arena.load_openings(env, "openings.txt")
 
 Such a file looks like this; the moves are in the notation of the game:
@@ -14,12 +15,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jaxgames.arena.openings import Openings, openings_of_moves
+from jaxgames.arena.openings import Openings, openings_of_boards, openings_of_moves
 from jaxgames.env import Env
 from jaxgames.games.checkers_ballots import three_move_ballots
+from jaxgames.games.minichess_placements import random_placements
 
-LISTS: dict[str, tuple[str, Callable[[], tuple[str, ...]]]] = {  # the id of a game, and its openings, by name
-    "ballots": ("checkers", three_move_ballots),
+NUM_PLACEMENTS = 1000
+LISTS: dict[str, tuple[str, Callable[[Env[Any]], Openings]]] = {  # the id of a game, and its openings, by name
+    "ballots": ("checkers", lambda env: openings_of_moves(env, three_move_ballots())),
+    "placements": ("minichess", lambda env: openings_of_boards(random_placements(env, NUM_PLACEMENTS))),
 }
 
 
@@ -34,10 +38,10 @@ def load_openings(env: Env[Any], text: str) -> Openings:
     that `openings_of_moves` refuses.
     """
     if text in LISTS:
-        game, lines = LISTS[text]
+        game, openings = LISTS[text]
         if env.id != game:
             raise ValueError(f"{text} are openings of {game}, not of {env.id}: give a file of openings instead")
-        return openings_of_moves(env, lines())
+        return openings(env)
     path = Path(text)
     if not path.is_file():
         raise FileNotFoundError(f"{text} is no file of openings: expected one, or one of the lists {', '.join(LISTS)}")

@@ -2,6 +2,7 @@
 
     book = arena.random_openings(env, key, 100, plies=4)      # 100 openings of at most 4 random plies
     book = arena.openings_of_moves(env, ["9-13 22-18 6-9", "10-14 22-17 14-18"])
+    book = arena.openings_of_boards(boards)                   # other positions than the start, without plies
     openings = book.for_games(1000, games_each=2)             # opening 0 in games 0 and 1, opening 1 in 2 and 3, ...
     games = arena.play(env, agents, agent_of_seat, key, openings=openings)
 
@@ -32,6 +33,7 @@ class Openings(NamedTuple):
     actions: jax.Array  # int32[openings, plies], played from the start of the game; -1 after the last one
     plies: jax.Array  # int32[openings], plies of each opening
     number: jax.Array  # int32[openings], the place of each opening in its list
+    starts: State | None = None  # boards before the opening; None: the start of the game
 
     def for_games(self, num_games: int, games_each: int = 1) -> "Openings":
         """Returns one opening per game: each one for `games_each` games in a row, and the first again after the last.
@@ -127,6 +129,25 @@ def openings_of_moves(env: Env[Any], lines: Sequence[str], names: Sequence[str] 
         row[: len(of_opening)] = of_opening
     boards = jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *(board for board, _ in played))
     return Openings(boards, jnp.asarray(actions), jnp.asarray(plies), jnp.arange(len(lines), dtype=jnp.int32))
+
+
+def openings_of_boards(boards: State) -> Openings:
+    """Returns a list of openings that are positions from which games begin instead of the start of the game.
+
+    Args:
+      boards: leaves with a leading axis of openings.
+
+    Raises ValueError for a list without openings, and for a board that is over.
+    """
+    over = np.asarray(boards.terminated | boards.truncated)
+    _check_count(over.size)
+    if over.any():
+        raise ValueError(f"opening {int(over.argmax()) + 1} is a board that is over: leave it out")
+    boards = jax.tree.map(jnp.asarray, boards)
+    plies = jnp.zeros(over.size, jnp.int32)
+    return Openings(
+        boards, jnp.zeros((over.size, 0), jnp.int32), plies, jnp.arange(over.size, dtype=jnp.int32), starts=boards
+    )
 
 
 def _played(env: Env[Any], name: str, line: str) -> tuple[State, list[int]]:

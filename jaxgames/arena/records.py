@@ -17,7 +17,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypedDict
+from typing import Any, NotRequired, Self, TypedDict
 
 import jax
 import jax.numpy as jnp
@@ -37,6 +37,7 @@ class OpeningRecord(TypedDict):
 
     number: int  # its place in the list of openings
     plies: int  # its plies, the first actions of the game
+    position: NotRequired[str]  # from which the game begins, if that is not the start of the game
 
 
 class OutcomeRecord(TypedDict):
@@ -149,7 +150,9 @@ def game_records(
     actions = [_actions_of(recorded, opened, row) for row in range(len(recorded.numbers))]
     for begin in range(0, len(actions), GAMES_PER_PART):
         part = actions[begin : begin + GAMES_PER_PART]
-        starts, moves = _notation(env, part, width=min(GAMES_PER_PART, len(actions)))
+        width = min(GAMES_PER_PART, len(actions))
+        boards = None if opened is None or opened.starts is None else _filled(opened.starts, begin, width)
+        starts, moves = _notation(env, part, boards, width)
         for place, (start, game_moves) in enumerate(zip(starts, moves, strict=True)):
             row = begin + place
             game = jax.tree.map(lambda leaf, row=row: leaf[row], recorded.games)
@@ -157,7 +160,7 @@ def game_records(
                 "env": str(env),
                 "game": int(recorded.numbers[row]),
                 "agents": [names[agent] for agent in seats[row]],
-                "opening": None if opened is None else _opening_record(opened, row),
+                "opening": None if opened is None else _opening_record(opened, row, start),
                 "start": start,
                 "end": env.to_string(game.boards),
                 "actions": part[place],
@@ -181,10 +184,18 @@ def _actions_of(recorded: Recorded, opened: Openings | None, row: int) -> list[i
     return opening + recorded.actions[row, : recorded.games.length[row]].tolist()
 
 
-def _notation(env: Env[Any], actions: Sequence[Sequence[int]], width: int) -> tuple[list[str], list[list[str | None]]]:
+def _filled(boards: State, begin: int, width: int) -> State:
+    """Returns `width` boards from a place on; the last one again where there are fewer."""
+    rows = np.arange(begin, begin + width).clip(max=len(boards.current_player) - 1)
+    return jax.tree.map(lambda leaf: leaf[rows], boards)
+
+
+def _notation(
+    env: Env[Any], actions: Sequence[Sequence[int]], boards: State | None, width: int
+) -> tuple[list[str], list[list[str | None]]]:
     """Returns the first position and the moves of some games; see `_positions`."""
     starts, moves = [""] * len(actions), [list[str | None]() for _ in actions]
-    for place, step, state in _positions(env, actions, width):
+    for place, step, state in _positions(env, actions, boards, width):
         if step == 0:
             starts[place] = env.to_string(state)
         if step < len(actions[place]):
@@ -200,8 +211,9 @@ def _move(env: Env[Any], state: State, action: int) -> str | None:
         return None
 
 
-def _opening_record(opened: Openings, row: int) -> OpeningRecord:
-    return {"number": int(opened.number[row]), "plies": int(opened.plies[row])}
+def _opening_record(opened: Openings, row: int, start: str) -> OpeningRecord:
+    record: OpeningRecord = {"number": int(opened.number[row]), "plies": int(opened.plies[row])}
+    return record if opened.starts is None else {**record, "position": start}
 
 
 def _outcome_record(env: Env[Any], state: State) -> OutcomeRecord:
@@ -212,13 +224,16 @@ def _outcome_record(env: Env[Any], state: State) -> OutcomeRecord:
 # -- positions -----------------------------------------------------------------------------------------------------
 
 
-def _positions(env: Env[Any], actions: Sequence[Sequence[int]], width: int) -> Iterator[tuple[int, int, State]]:
+def _positions(
+    env: Env[Any], actions: Sequence[Sequence[int]], boards: State | None, width: int
+) -> Iterator[tuple[int, int, State]]:
     """Yields the place of a game, a number of steps, and the state after this number of its steps, on the host.
 
     A game with n actions has n + 1 states. The states of one game come in order.
 
     Args:
       actions: of some games, at most `width`.
+      boards: the first positions, leaves with a leading axis of `width`; None: the start of the game.
       width: games of one compiled call; all calls with the same width share a program.
     """
     lengths = [len(of_game) for of_game in actions]
@@ -226,7 +241,7 @@ def _positions(env: Env[Any], actions: Sequence[Sequence[int]], width: int) -> I
     padded = np.zeros((num_parts * STEPS_PER_PART, width), np.int32)  # after its last action, a game is over
     for place, of_game in enumerate(actions):
         padded[: len(of_game), place] = of_game
-    boards = _start(env, width)
+    boards = _start(env, width) if boards is None else boards
     for part in range(num_parts):
         first = part * STEPS_PER_PART
         boards, before = _replayed(env, boards, padded[first : first + STEPS_PER_PART])
@@ -276,8 +291,11 @@ def replay(game: GameRecord | str, env: Env[Any] | None = None) -> list[Any]:
     record = _parsed(game, "the record") if isinstance(game, str) else _checked(game, "the record")
     env = make(record["env"]) if env is None else env
     _check_no_chance(env)
-    states = [state for _, _, state in _positions(env, [record["actions"]], width=1)]
     opening = record["opening"]
+    boards = None
+    if opening is not None and "position" in opening:
+        boards = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], env.from_string(opening["position"]))
+    states = [state for _, _, state in _positions(env, [record["actions"]], boards, width=1)]
     after_opening = states[1 + (opening["plies"] if opening else 0) :]
     returns = np.sum([state.rewards for state in after_opening], axis=0, initial=0)
     found = {

@@ -351,6 +351,15 @@ class Minichess(Env[MinichessState]):
         ply = 2 * (move_number - 1) + (side == "b")
         return self._read(pack(content), jnp.int32(ply), jnp.int32(quiet_plies))
 
+    def placed(self, position: Position, ply: jax.Array) -> MinichessState:
+        """Returns the board of a position in the mover's frame, its first occurrence; the last move may have ended it.
+
+        Args:
+          position: the pieces.
+          ply: int32[], plies since the start; the seat to move is ply % 2.
+        """
+        return self._read(position, ply, jnp.int32(0))
+
     @functools.partial(jax.jit, static_argnums=0)
     def _read(self, position: Position, ply: jax.Array, quiet: jax.Array) -> MinichessState:
         """Returns the state of a position from a text, which the last move may have ended."""

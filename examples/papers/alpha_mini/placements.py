@@ -47,7 +47,7 @@ class Games(NamedTuple):
     agent: str
     source: str
     seat: int
-    games: int
+    num_games: int
 
 
 class Moves(NamedTuple):
