@@ -57,7 +57,7 @@ class Cell(NamedTuple):
     """All that the evaluation of a run depends on, beside the run."""
 
     run: str
-    games: int
+    num_games: int
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class Games(NamedTuple):
     agent: str
     source: str
     seat: int
-    games: int
+    num_games: int
 
 
 class Moves(NamedTuple):
@@ -107,7 +107,7 @@ def play(arguments: Arguments, env: Env[Any], text: str, source: str) -> dict[st
     """Returns the games, wins and losses of an agent against a random player, over all seats."""
     path = arguments.output / "games.jsonl"
     found = cells.stored(path, Games)
-    total = dict.fromkeys(("games", "won", "lost"), 0)
+    total: dict[str, int] = {"games": 0, "won": 0, "lost": 0}
     for seat in arguments.seats:
         cell = Games(str(env), text, source, seat, arguments.games)
         if cell not in found:

@@ -53,7 +53,7 @@ class Cell(NamedTuple):
     way: str
     seed: int
     step: int
-    games: int
+    num_games: int
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ The study has 12,000 games, over 100,000 positions, values of a shallow Stockfis
 shows one run of each kind, here five seeds. A stopped command continues; finished parts are not computed again.
 """
 
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -76,7 +75,7 @@ class Cell(NamedTuple):
     """All that the evaluation of a run depends on, beside the run."""
 
     run: str
-    games: int
+    num_games: int
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ def main() -> None:
 def label_positions(arguments: Arguments, env: str) -> Path:
     """Returns the file of positions with values only, written unless it exists.
 
-    Raises ValueError if the file in the folder was labelled in another way.
+    Raises ValueError if the file in the folder was labelled in another way, or if the agent has no values.
     """
     path, stored = arguments.output / "positions.npz", arguments.output / "labelled.jsonl"
     how = Labelled(arguments.label, arguments.play, arguments.positions)
@@ -144,14 +143,9 @@ def label_positions(arguments: Arguments, env: str) -> Path:
     with tqdm(total=arguments.positions, desc="playing", unit=" positions", disable=None) as bar:
         found = labels.played_positions(game, player, arguments.positions, seed=0, on_found=bar.update)
     with tqdm(total=len(found), desc="labelling", unit=" positions", disable=None) as bar:
-        found = labels.labelled(found, judge, train=90, on_labelled=bar.update)
-    if np.isnan(found.value).all():
-        raise ValueError(
-            f"{arguments.label} gives no values: choose an agent that has them, such as alphabeta(depth=3)"
-        )
-    unknown = np.full_like(found.action, positions.UNKNOWN)
+        found = labels.labelled(found, judge, train=90, on_labelled=bar.update, only_values=True)
     arguments.output.mkdir(parents=True, exist_ok=True)
-    dataclasses.replace(found, action=unknown, probabilities=None).save(path)
+    found.save(path)
     cells.store(stored, how, {"found": len(found)})
     return path
 

@@ -51,7 +51,7 @@ class Cell(NamedTuple):
     """All that a row depends on."""
 
     env: str
-    games: int
+    num_games: int
     seed: int
 
 

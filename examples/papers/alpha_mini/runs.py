@@ -20,7 +20,7 @@ from train.sweep import Sweep, run_sweep
 
 Kind = Literal["study", "ours"]
 WHITE, BLACK = 0, 1
-OF_STUDY = ("env", "opponents", "learn_seats", "temperature")  # settings that "ours" has from the study
+OF_STUDY = ("opponents", "learn_seats", "temperature")  # settings that "ours" has from the study
 NARROW = "alpha_mini(channels=2, hidden_sizes=[4])"  # for short forms and tests
 
 
@@ -33,15 +33,16 @@ def settings_of(kind: Kind, network: str | None = None, learning_rate: float | N
       network: another network.
       learning_rate: another learning rate.
     """
-    preset, changes = PRESETS["alpha_mini"], dict[str, Any]()
+    preset = PRESETS["alpha_mini"]
+    changes: dict[str, Any] = {}
     if kind == "ours":
-        changes = {"num_envs": 64, "rollout_length": 16, "num_minibatches": 8}
+        changes |= {"num_envs": 64, "rollout_length": 16, "num_minibatches": 8}
         changes |= {name: preset[name] for name in OF_STUDY}
     if network is not None:
         changes["network"] = network
     if learning_rate is not None:
         changes["learning_rate"] = learning_rate
-    config = config_for(preset="alpha_mini" if kind == "study" else None, **({"env": preset["env"]} | changes))
+    config = config_for(preset["env"], preset="alpha_mini" if kind == "study" else None, **changes)
     return {name: value for name, value in vars(config).items() if name != "seed"}
 
 

@@ -53,7 +53,7 @@ class Cell(NamedTuple):
     preset: str
     seat: str
     seed: int
-    games: int
+    num_games: int
 
 
 class Training(NamedTuple):
