@@ -126,8 +126,9 @@ def test_files_and_commands_of_a_page_are_there(page: Path) -> None:
     for path in re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", text):
         of_users = path.startswith(("runs/", "site/", "checkpoints/", "mypackage/"))
         assert of_users or (ROOT / path).exists(), f"{name(page)} names {path}"
-    for module in re.findall(r"python -m ((?:train|benchmarks|examples)\.[\w.]+)", text):
-        assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), f"{name(page)} runs {module}"
+    for module in re.findall(r"python -m ((?:train|benchmarks|examples)\.\w+(?:\.\w+)*)", text):
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), f"{name(page)} runs {module}"
 
 
 @pytest.mark.parametrize("page", [README, *PAGES], ids=name)
@@ -168,19 +169,28 @@ def ids_of(pattern: str) -> set[str]:
     return {id for id in found if not re.search(r"^_|_(light|dark)$", id)}
 
 
-def test_every_learner_adapter_and_study_has_all_its_files() -> None:
+def test_every_learner_and_adapter_has_all_its_files() -> None:
     rows = {row[0]: row for row in table(DOCS / "contributing.md", "you add", "its name", "its files")}
-    learners = set(LEARNERS)
-    studies = {path.stem for path in (DOCS / "papers").glob("*.md")} - {"index"}
-    assert studies == {path.stem for path in (ROOT / "examples" / "papers").glob("*.py")} - {"__init__"}
     adapters = {path.stem.partition("_")[0] for path in (ROOT / "jaxgames" / "interop").glob("[!_]*.py")}
     adapters -= {"seat", "alpha"}  # `seat_play` is shared by adapters; `alpha_mini` has the numbers of a study
-    for kind, names in (("a learner", learners), ("an adapter", adapters), ("a study", studies)):
+    for kind, names in (("a learner", set(LEARNERS)), ("an adapter", adapters)):
         patterns = re.findall(r"`([^`]*<\w+>[^`]*)`", rows[kind][2])
         assert len(patterns) >= 3, kind
         for each in names:
             for pattern in patterns:
                 assert (ROOT / re.sub(r"<\w+>", each, pattern)).exists(), f"{each} has no {pattern}"
+
+
+def test_index_of_studies_links_to_every_page_and_every_experiment_has_a_page_and_tests() -> None:
+    """Experiments that other pages use too are elsewhere in `examples`, so a study may have no module of its own."""
+    pages = {path.stem for path in (DOCS / "papers").glob("*.md")} - {"index"}
+    assert pages == set(re.findall(r"\]\((\w+)\.md", (DOCS / "papers" / "index.md").read_text()))
+    experiments = {module.name for module in pkgutil.iter_modules([str(ROOT / "examples" / "papers")])} - {"quick"}
+    assert experiments
+    assert experiments <= pages, f"no page of {experiments - pages} in docs/papers"
+    tests = ROOT / "tests" / "examples" / "papers"
+    for study in experiments:
+        assert (tests / f"test_{study}.py").is_file() or (tests / study).is_dir(), f"{study} has no tests in {tests}"
 
 
 def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:

@@ -22,7 +22,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -32,6 +32,7 @@ from typing import Any
 import jax
 from tqdm import tqdm
 
+from jaxgames.agents import Agent
 from train import sweep_summary
 from train.agents import learner_type
 from train.driver import loop, stored_config
@@ -44,6 +45,7 @@ from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder, write_wh
 from train.ops import sharding
 from train.sweep_arguments import parse
 
+Evaluate = Callable[[Any, Settings, Agent, Any, int], Mapping[str, Any]]  # see `run_sweep`
 MAX_NAME = 120  # characters of a folder's name; longer ones are cut off and numbered
 
 
@@ -141,13 +143,17 @@ def folder_name(settings: Mapping[str, Any], varied: Sequence[str], row: int) ->
     return name if name == written else f"{name}_{row}"
 
 
-def run_sweep(sweep: Sweep, settings: Settings, cells_at_once: int = 0) -> dict[str, Any]:
+def run_sweep(
+    sweep: Sweep, settings: Settings, cells_at_once: int = 0, evaluate: Evaluate = evaluate_cells
+) -> dict[str, Any]:
     """Trains all cells, or until Ctrl-C or SIGTERM, and summarises them. Returns the result that the command prints.
 
     Args:
       settings: of the driver, for every cell; `run_dir` is the folder of the sweep. `devices` are the devices that the
         cells of a group are divided over.
       cells_at_once: cells that a device computes at the same time; 0 for one on a CPU, and for all on other platforms.
+      evaluate: returns the metrics of an evaluation of a group, an array over its cells each. It gets the `Cells`, the
+        settings, the evaluation opponent, the train state and the iteration.
 
     Raises:
       FileExistsError: the folder holds a sweep already, and `settings.resume` is not set.
@@ -171,7 +177,7 @@ def run_sweep(sweep: Sweep, settings: Settings, cells_at_once: int = 0) -> dict[
     start = time.monotonic()
     with open_sweep(folder, sweep, settings.resume), progress_bar(groups) as bar:
         finished = all(
-            train_group(folder, names, group, settings, bar)
+            train_group(folder, names, group, settings, bar, evaluate)
             for names, group in zip(sweep.groups(), groups, strict=True)  # stops at the first that a signal stopped
         )
         result: dict[str, Any] = {
@@ -200,7 +206,14 @@ def group_of(learners: Mapping[str, Learner], settings: Settings, cells_at_once:
     return Group(tuple(learners.values()), devices, -(-of_device // chunks))  # chunks of equal size
 
 
-def train_group(folder: Path, names: Mapping[str, Learner], group: Group, settings: Settings, bar: "tqdm[Any]") -> bool:
+def train_group(
+    folder: Path,
+    names: Mapping[str, Learner],
+    group: Group,
+    settings: Settings,
+    bar: "tqdm[Any]",
+    evaluate: Evaluate = evaluate_cells,
+) -> bool:
     """Trains the cells of a group. Returns whether they are finished."""
     runs: list[RunFolder] = []
     with contextlib.ExitStack() as stack:
@@ -212,7 +225,7 @@ def train_group(folder: Path, names: Mapping[str, Learner], group: Group, settin
             loop.log(f"{len(names)} cells are finished already")
             bar.update(total_steps(group))
             return True
-        batch = Batch(len(names), evaluate_cells, lambda config, done: part_of_bar(bar, group, done))
+        batch = Batch(len(names), evaluate, lambda config, done: part_of_bar(bar, group, done))
         settings = dataclasses.replace(settings, devices=group.devices)
         result = loop.run_training(Cells(group), cells, settings, batch)
         stack.pop_all()  # the loop has closed them

@@ -1,1 +1,1 @@
-"""Experiments of published studies, one file per study; docs/papers/ has their results."""
+"""Experiments of published studies: a module or a package per study. docs/papers/ has their results."""

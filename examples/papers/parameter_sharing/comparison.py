@@ -1,0 +1,122 @@
+"""The table, the differences and the picture of the sharing comparison, from the curves of finished runs."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from examples.papers.parameter_sharing.intervals import Interval, difference, exact_p, interval, written
+from examples.papers.parameter_sharing.study import MEASURES, PAPER, ROUNDS, WINDOW, published
+from examples.tables import markdown
+from train import plot
+
+Curves = Mapping[str, Any]  # steps [iterations]; columns of evaluation.COLUMNS [seeds][iterations]
+
+# The panels of Figure 2, row by row: column, label, and the published curve that is drawn beside it.
+PANELS = (
+    ("win_rate", "win rate", "win_rate"),
+    ("rounds", f"rounds, {ROUNDS} if truncated", "rounds"),
+    ("running_sums", "rewards as the study's code sums them", "reward"),
+    ("decided_win_rate", "win rate without truncated games", None),
+    ("mean_turns", "turns to win, games won", None),
+    ("reward", "sum of rewards", None),
+)
+
+
+def measures(curves: Curves) -> dict[str, list[float]]:
+    """Returns one number per seed for every entry of MEASURES; infinity where a rate was never reached."""
+    steps = curves["steps"]
+    found: dict[str, list[float]] = {name: [] for name in MEASURES}
+    for rates, turns in zip(curves["win_rate"], curves["mean_turns"], strict=True):
+        high = [rate >= 0.9 for rate in rates]
+        in_a_row = [all(high[i : i + 5]) and i + 5 <= len(high) for i in range(len(high))]
+        full = [rate >= 1.0 for rate in rates]
+        for name, flags in zip(MEASURES, (high, in_a_row, full), strict=False):
+            found[name].append(float(steps[flags.index(True)]) if any(flags) else float("inf"))
+        won = [turn for turn in turns[-WINDOW:] if turn is not None and np.isfinite(turn)]
+        found["turns to win"].append(float(np.mean(won)) if won else float("inf"))
+    return found
+
+
+def reached(curves: Curves) -> dict[str, Interval]:
+    """Returns the median over seeds and its 95 % interval for every measure; infinite if never reached."""
+    return {name: interval(values) for name, values in measures(curves).items()}
+
+
+def finite(numbers: Sequence[float]) -> list[float | None]:
+    """Returns the numbers for JSON, which has no infinity: None stands for a rate that was never reached."""
+    return [float(number) if np.isfinite(number) else None for number in numbers]
+
+
+def table(results: Mapping[str, Mapping[str, Curves]]) -> str:
+    """Returns the Markdown table: the study's single run beside our medians over seeds, one column per preset.
+
+    Args:
+      results: curves by mode, by preset.
+    """
+    modes = list(dict.fromkeys(mode for of_preset in results.values() for mode in of_preset))
+    found = {preset: {mode: reached(c) for mode, c in of_preset.items()} for preset, of_preset in results.items()}
+    rows = [
+        [mode, name, f"{theirs:,}", *(text_of(name, of_preset.get(mode, {}).get(name)) for of_preset in found.values())]
+        for mode in modes
+        for name, theirs in zip(MEASURES, PAPER[mode], strict=True)
+    ]
+    return markdown(["sharing", "measure", "study", *(f"`{preset}`" for preset in results)], rows)
+
+
+def text_of(measure: str, found: Interval | None) -> str:
+    """Returns the cell of a table; "" for a measure that is not there."""
+    return "" if found is None else written(found, "{:.1f}" if measure == "turns to win" else "{:,.0f}")
+
+
+def differences(results: Mapping[str, Curves]) -> list[dict[str, Any]]:
+    """Returns a row per pair of modes and measure: the difference of the medians, its interval, and the p-value."""
+    of_mode = {mode: measures(curves) for mode, curves in results.items()}
+    return [
+        {
+            "pair": f"{slower} - {faster}",
+            "measure": name,
+            "difference": difference(of_mode[slower][name], of_mode[faster][name]),
+            "p": exact_p(of_mode[slower][name], of_mode[faster][name]),
+        }
+        for faster, slower in itertools.combinations(of_mode, 2)
+        for name in MEASURES
+    ]
+
+
+def table_of_differences(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the rows of `differences` as a Markdown table."""
+    cells = [
+        [row["pair"], row["measure"], text_of(row["measure"], row["difference"]), f"{row['p']:.3f}"] for row in rows
+    ]
+    return markdown(["difference of", "measure", "medians (95 % interval)", "p"], cells)
+
+
+def draw(results: Mapping[str, Curves], title: str = "") -> Figure:
+    """Returns Figure 2: a panel for each of PANELS, our medians in their ranges, the study's runs dotted."""
+    figure = Figure(figsize=(12.6, 7.6), layout="constrained")
+    panels: list[Any] = [*figure.subplots(2, 3).flat]
+    for axes, (column, label, of_study) in zip(panels, PANELS, strict=True):
+        for index, (mode, curves) in enumerate(results.items()):
+            style, values = plot.style_of(index), np.array(curves[column], np.float64)
+            shown = np.isfinite(values).all(0)
+            steps = np.array(curves["steps"], np.float64)[shown]
+            axes.fill_between(
+                steps, values[:, shown].min(0), values[:, shown].max(0), color=style["color"], alpha=0.2, linewidth=0
+            )
+            axes.plot(steps, np.median(values[:, shown], axis=0), **style | {"marker": ""})
+            if of_study is not None:
+                theirs = published()[mode]
+                axes.plot(theirs.steps, getattr(theirs, of_study), ":", color=style["color"], linewidth=1.2)
+        axes.set(xlabel="environment steps", ylabel=label)
+        axes.xaxis.set_major_formatter(plot.text_of_tick)
+        axes.set_ylim(bottom=0)
+        axes.grid(alpha=0.3)
+    handles = [Line2D([], [], label=mode, color=plot.style_of(i)["color"]) for i, mode in enumerate(results)]
+    handles.append(Line2D([], [], label="the study's run", color="black", linestyle=":"))
+    figure.legend(handles=handles, ncols=len(handles), loc="outside lower center", fontsize="small")
+    figure.suptitle(title)
+    return figure

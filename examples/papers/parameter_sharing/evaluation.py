@@ -1,0 +1,108 @@
+"""Games of policies against random players, measured as the text of the study, its code and this project do.
+
+    measured = evaluate(policy, params, key, games)       # one policy: float32[] by the names in COLUMNS
+
+The study's length of a game is the number of full rounds before its last turn. In the code, a game that is truncated
+has the limit as its length, and all games count. Turns to win here are those of the winner, the last one included, in
+the games that it won: one more than the rounds.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from examples.papers.parameter_sharing.running_sums import RunningSums, RunningSumsState
+from examples.papers.parameter_sharing.study import ROUNDS
+from jaxgames import arena
+from jaxgames.agents import Agent, RandomAgent
+from jaxgames.arena import Games
+from jaxgames.policy_agent import PolicyAgent
+from train.models.policy import Params, Policy
+
+COLUMNS = {
+    "win_rate": "games won, divided by all games, as in the study's code",
+    "decided_win_rate": "games won, divided by the games that were not truncated, as in the study's text",
+    "mean_turns": "turns to win, in the games won",
+    "rounds": "rounds of a game, all games, a truncated one counting as the limit, as in the study's code",
+    "last_seat_submoves": "submoves of the last seat, all games: the length in some of the published logs",
+    "submoves": "submoves of all seats, all games",
+    "truncated_rate": "games that the limit ended",
+    "reward": "sum of the rewards of the policy's seat",
+    "running_sums": "sum of the running sums of these rewards over the seat's decisions, as in the study's code",
+}
+
+
+@functools.partial(jax.jit, static_argnames=("policy", "games", "num_players", "max_rounds"))
+def evaluate(
+    policy: Policy,
+    params: Params,
+    key: jax.Array,
+    games: int,
+    temperature: float = 1.0,
+    num_players: int = 6,
+    max_rounds: int = ROUNDS,
+) -> dict[str, jax.Array]:
+    """Returns the measures of games in seat 0 against random players, float32[] each, by the names in COLUMNS.
+
+    A mean is NaN where there is no such game.
+
+    Args:
+      policy: of the star with N = 2 and this number of seats.
+      params: of the policy.
+      key: a PRNG key.
+      games: the number of games.
+      temperature: of the policy, above 0.
+      num_players: seats of the game.
+      max_rounds: the limit.
+    """
+    env = RunningSums(num_players=num_players, max_rounds=max_rounds)
+    agent = PolicyAgent(params, env, policy, jnp.float32(temperature))
+    start_key, key = jax.random.split(key)
+    seats = arena.one_seat(start_key, games, num_players, 0)
+    played, of_last_seat = play(env, (agent, RandomAgent(env)), seats, arena.start(env, start_key, games), key)
+    return measures(env, played, of_last_seat)
+
+
+def play(
+    env: RunningSums, agents: Sequence[Agent], agent_of_seat: jax.Array, games: Games, key: jax.Array
+) -> tuple[Games, jax.Array]:
+    """Returns the games when all are over, and the submoves of the last seat in each, int32[games]."""
+
+    def body(carry: tuple[Games, jax.Array, jax.Array]) -> tuple[Games, jax.Array, jax.Array]:
+        games, count, key = carry
+        key, subkey = jax.random.split(key)
+        counts = ~games.over & (games.boards.current_player == env.num_players - 1)
+        return arena.advance(env, agents, agent_of_seat, games, subkey)[0], count + counts, key
+
+    start = games, jnp.zeros(games.length.shape, jnp.int32), key
+    games, count, _ = jax.lax.while_loop(lambda carry: ~carry[0].over.all(), body, start)
+    return games, count
+
+
+def measures(env: RunningSums, games: Games, of_last_seat: jax.Array) -> dict[str, jax.Array]:
+    """Returns the measures of seat 0, float32[] each, by the names in COLUMNS."""
+    boards: Any = games.boards
+    assert isinstance(boards, RunningSumsState)
+    won = arena.winners(env, games)[:, 0]
+    decided = ~boards.truncated
+    found = {
+        "win_rate": won.mean(),
+        "decided_win_rate": won.sum() / decided.sum(),
+        "mean_turns": (games.turns[:, 0] * won).sum() / won.sum(),
+        "rounds": boards.round.mean(),
+        "last_seat_submoves": of_last_seat.mean(),
+        "submoves": games.length.mean(),
+        "truncated_rate": (~decided).mean(),
+        "reward": boards.totals[:, 0].mean(),
+        "running_sums": games.returns[:, 0].mean(),
+    }
+    return {name: jnp.float32(value) for name, value in found.items()}
+
+
+def mean_of_last(rows: Sequence[Mapping[str, float | None]], column: str, window: int) -> float:
+    """Returns the mean of a column over the last rows that have a number in it; infinity if none of them has."""
+    known = [value for row in rows[-window:] if (value := row.get(column)) is not None]
+    return sum(known) / len(known) if known else float("inf")

@@ -1,0 +1,125 @@
+"""The runs of an experiment: a sweep whose evaluations measure what the study does, and keep the parameters.
+
+    OUTPUT/sharing=shared/seed=0/                a run folder as `train.sweep` writes it
+    OUTPUT/sharing=shared/seed=0/params/10.npz   the parameters after iteration 10
+
+The rows of metrics have the columns of `evaluation.COLUMNS`. A checkpoint of every iteration would take longer than the
+training, so only the parameters are kept.
+"""
+
+import functools
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate
+from examples.papers.parameter_sharing.study import GAMES, MODES, settings_of
+from jaxgames.agents import Agent
+from train import agents
+from train.curves import open_runs
+from train.driver.cells import Cells
+from train.driver.loop import Settings, evaluation_key
+from train.driver.metrics import to_floats
+from train.driver.run_folder import RunFolder
+from train.models.policy import Params, Policy, Sharing
+from train.ppo import PPO
+from train.sweep import Sweep, run_sweep, sweep_of
+
+PARAMS = "params"  # the folder of the parameters in a run's folder
+
+
+def train_all(folder: Path, settings: Mapping[str, tuple[Any, ...]], seeds: int, games: int) -> dict[str, RunFolder]:
+    """Returns the finished runs of a sweep by their folders' names. Those in the folder are not trained again.
+
+    Args:
+      folder: of the sweep.
+      settings: the values of each setting of `train.ppo.Config`.
+      seeds: runs of each combination.
+      games: of the evaluation after each iteration.
+
+    Raises ValueError if the sweep in the folder has other settings. Ends the program if a signal stops the training.
+    """
+    sweep = sweep_of("ppo", settings, seeds)
+    driver = Settings(folder, resume=True, checkpoint_every=25, evaluate_every=1, evaluation_games=games, devices=0)
+    measure = functools.partial(evaluate_and_keep, folder, sweep)
+    if not run_sweep(sweep, driver, evaluate=measure)["finished"]:
+        raise SystemExit(130)
+    return {name: agents.open_run(folder / name) for name in sweep.cells}
+
+
+def evaluate_and_keep(
+    folder: Path, sweep: Sweep, cells: Cells, settings: Settings, opponent: Agent, train_state: Any, iteration: int
+) -> dict[str, np.ndarray]:
+    """Returns the measures of every cell after an iteration, float64[cells] each, and stores their parameters."""
+    params = jax.device_get(train_state.params)
+    for index, learner in enumerate(cells.config.learners):
+        [name] = [name for name, each in sweep.cells.items() if each is learner]
+        path = folder / name / PARAMS / f"{iteration}.npz"
+        path.parent.mkdir(exist_ok=True)
+        np.savez(path, *[leaf[index] for leaf in jax.tree.leaves(params)])
+    first = cells.first
+    assert isinstance(first, PPO)
+    own = jax.tree.map(lambda leaf: leaf[: len(cells.config.learners)], params)
+    key, games = evaluation_key(iteration), settings.evaluation_games
+    return to_floats(_evaluate_each(first.policy, own, key, games, first.env.num_players))
+
+
+@functools.partial(jax.jit, static_argnames=("policy", "games", "num_players"))
+def _evaluate_each(
+    policy: Policy, params: Params, key: jax.Array, games: int, num_players: int
+) -> dict[str, jax.Array]:
+    """Returns `evaluate` of stacked parameters, float32[cells] each, all with the same key."""
+    return jax.lax.map(lambda each: evaluate(policy, each, key, games, num_players=num_players), params)
+
+
+def params_after(run: RunFolder, iteration: int) -> Params:
+    """Returns the parameters of a run after an iteration.
+
+    Raises FileNotFoundError if they were not kept; the message names the iterations that have some.
+    """
+    path = run.folder / PARAMS / f"{iteration}.npz"
+    if not path.exists():
+        kept = sorted(int(each.stem) for each in path.parent.glob("*.npz"))
+        found = f"only of {kept[0]} to {kept[-1]}" if kept else "and of no other one"
+        raise FileNotFoundError(f"{run.folder} has no parameters of iteration {iteration}, {found}")
+    with np.load(path) as stored:
+        leaves = [stored[name] for name in stored.files]
+    return jax.tree.unflatten(jax.tree.structure(run.params_shapes()), leaves)
+
+
+def curves_of(of_setting: Iterable[RunFolder]) -> dict[str, Any]:
+    """Returns the curves of runs that differ in their seed: steps [iterations], COLUMNS [seeds][iterations].
+
+    NaN stands where there was nothing to measure.
+    """
+    rows = [run.rows() for run in of_setting]
+    return {
+        "steps": [row["steps"] for row in rows[0]],
+        **{name: [[np.nan if row[name] is None else row[name] for row in each] for each in rows] for name in COLUMNS},
+    }
+
+
+def runs_by_sharing(
+    folder: Path | None, output: Path, iterations: int, seeds: int, modes: tuple[Sharing, ...] = MODES
+) -> dict[str, list[RunFolder]]:
+    """Returns finished runs of some ways of sharing, in the order of their seeds.
+
+    Args:
+      folder: with the runs of one preset, such as runs/papers/parameter_sharing/parameter_sharing. None: they are
+        trained with our preset in `output`, in the folder "runs".
+      output: of the experiment that needs them.
+      iterations: of runs that are trained here.
+      seeds: of runs that are trained here.
+      modes: the ways of sharing.
+
+    Raises FileNotFoundError if the folder has no runs.
+    """
+    if folder is None:
+        settings = settings_of("parameter_sharing", iterations, sharing=modes)
+        found = [*train_all(output / "runs", settings, seeds, GAMES).values()]
+    else:
+        found = sorted(open_runs([folder]), key=lambda run: run.config.seed)
+    return {mode: of_mode for mode in modes if (of_mode := [run for run in found if run.config.sharing == mode])}

@@ -1,0 +1,75 @@
+"""The study in numbers: its settings, its figures from the text, and the curves of its published logs.
+
+Source of the curves: the files analysis/data/*_{train,eval}_logs.csv of
+github.com/noahadhikari/pettingzoo-chinese-checkers, collected in published_curves.json. An evaluation is 30 games of
+the sampled policy in seat 0 against five uniformly random players, after every iteration of 4,000 steps.
+"""
+
+import functools
+import json
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from train.models.policy import Sharing
+from train.recipes import PRESETS
+
+MODES: tuple[Sharing, ...] = get_args(Sharing)
+ROUNDS = 150  # after which an evaluation is truncated
+STEPS_PER_ITERATION = 4_000
+GAMES = 30  # of an evaluation
+WINDOW = 10  # last evaluations of a run, which the table averages
+
+Preset = Literal["parameter_sharing", "parameter_sharing_paper"]  # ours, and the study's settings
+
+MEASURES = ("steps to 0.9", "steps to 0.9 five times", "steps to 1.0", "turns to win")
+# From the published logs, in the order of MEASURES. Steps are those of the first evaluation that reaches the rate.
+# Turns are the logs' mean of the last ten evaluations plus the winning turn; a truncated game counts as 150 in them.
+PAPER = {
+    "shared": (48_000, 48_000, 52_000, 20.7),
+    "shared_encoder": (60_000, 60_000, 76_000, 26.3),
+    "independent": (172_000, 200_000, 200_000, 47.2),
+}
+
+Floats = NDArray[np.float64]
+
+
+class Published(NamedTuple):
+    """The curves of one published run, float64[evaluations] each."""
+
+    steps: Floats
+    win_rate: Floats
+    rounds: Floats  # mean over all games; see `unit`
+    submoves: Floats  # of all seats, mean over all games
+    reward: Floats  # sums of running sums; see running_sums.py
+    training_game_length: Floats  # submoves of a game of self-play; NaN where no game ended
+
+    @property
+    def unit(self) -> float:
+        """The submoves per entry of `rounds`: about 8.3 if rounds were counted, about 6 if it was the last seat's
+        submoves."""
+        return float(np.mean(self.submoves / self.rounds))
+
+
+@functools.lru_cache
+def published() -> dict[str, Published]:
+    """Returns the published runs by name: the modes, "shared, earlier run", "entropy 0.005" and others."""
+    content: Any = json.loads((Path(__file__).parent / "published_curves.json").read_text())
+    return {
+        name: Published(**{column: np.array(values, np.float64) for column, values in run.items()})
+        for name, run in content["runs"].items()
+    }
+
+
+def settings_of(preset: Preset, iterations: int, **values: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
+    """Returns the values of each setting for a sweep: those of a preset, one each, and the given ones.
+
+    Args:
+      preset: the settings.
+      iterations: the length of a run, in iterations of 4,000 steps.
+      **values: settings of `train.ppo.Config` that have other values, or several.
+    """
+    of_preset = {name: (value,) for name, value in PRESETS[preset].items()}
+    return of_preset | {"total_steps": (iterations * STEPS_PER_ITERATION,)} | values

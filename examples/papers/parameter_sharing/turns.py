@@ -1,0 +1,111 @@
+"""Turns to win with full sharing: what keeps self-play of 400,000 steps above the study's 20.7 turns.
+
+    python -m examples.papers.parameter_sharing.turns --output runs/papers/parameter_sharing/turns
+
+Self-play only meets its own kind: all pegs run through the middle and leave their homes early. Random players stay
+at home, and their pegs block the goal. So there are variants in which random players have three of the six seats in
+training. The budget is that of the study, and steps of random players count. Every variant is measured with sampled
+actions, as in the study, and with greedy ones. The last column is the length of the games in training.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import tyro
+
+from examples.papers.parameter_sharing import runs
+from examples.papers.parameter_sharing.evaluation import evaluate, mean_of_last
+from examples.papers.parameter_sharing.intervals import difference, interval, written
+from examples.papers.parameter_sharing.study import GAMES, PAPER, STEPS_PER_ITERATION, WINDOW, settings_of
+from examples.papers.quick import shortened
+from examples.tables import markdown
+from train.driver.run_folder import RunFolder
+from train.ops.sharding import provide_cores
+
+RANDOM_SEATS: dict[str, Any] = {"opponents": ("random",), "learn_seats": (0, 2, 4)}
+WIDE: dict[str, Any] = {"hidden_sizes": (128, 128), "ent_coef": 0.01}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "self_play": {},
+    "random_seats": RANDOM_SEATS,
+    "wide": WIDE,
+    "random_seats_wide": RANDOM_SEATS | WIDE,
+}
+GREEDY = 1e-3  # a temperature at which the most probable action is always drawn
+QUICK: dict[str, Any] = {"variants": ("random_seats",), "seeds": 2, "iterations": 2, "games": 2, "greedy_games": 2}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/papers/parameter_sharing/turns")
+    """The folder of the runs and of the results."""
+    variants: tuple[str, ...] = tuple(VARIANTS)
+    """Names of variants; an unknown name is refused with the list."""
+    seeds: int = 5
+    """Runs of each variant."""
+    iterations: int = 100
+    """Iterations of each run, of 4,000 steps each."""
+    games: int = GAMES
+    """Games of an evaluation."""
+    greedy_games: int = 300
+    """Games of the greedy policy after the last iteration."""
+    quick: bool = False
+    """Tries everything with small numbers."""
+
+    def __post_init__(self) -> None:
+        for name in self.variants:
+            if name not in VARIANTS:
+                raise SystemExit(f"variants must be among {', '.join(VARIANTS)}, not {name!r}")
+
+
+def main() -> None:
+    """The command `python -m examples.papers.parameter_sharing.turns`."""
+    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+    provide_cores(0)
+    found = {name: measure(name, arguments) for name in arguments.variants}
+    first = next(iter(found.values()))
+    names = list(first)
+    rows: list[list[str]] = []
+    for variant, of_seeds in found.items():
+        cells = [written(interval(of_seeds[name]), "{:.2f}") for name in names]
+        change = "" if of_seeds is first else written(difference(of_seeds["sampled"], first["sampled"]), "{:+.2f}")
+        rows.append([variant, *cells, change])
+    text = markdown(["variant", *names, "change of sampled"], rows)
+    (arguments.output / "turns.md").write_text(text + "\n")
+    print(f"{text}\n\nthe study, sampled: {PAPER['shared'][-1]}")
+    print(json.dumps(found))
+
+
+def measure(variant: str, arguments: Arguments) -> dict[str, list[float]]:
+    """Returns the turns to win of each seed by column: at parts of the budget, sampled and greedy at its end.
+
+    The last column is the mean length of the games in training, in submoves.
+    """
+    changes = {name: (value,) for name, value in VARIANTS[variant].items()}
+    settings = settings_of("parameter_sharing", arguments.iterations, **changes)
+    trained = [*runs.train_all(arguments.output / variant, settings, arguments.seeds, arguments.games).values()]
+    rows = [run.rows() for run in trained]
+    columns: dict[str, list[float]] = {}
+    for part in (4, 2):
+        end = max(arguments.iterations // part, 1)
+        name = f"sampled, {end * STEPS_PER_ITERATION:,} steps"
+        columns[name] = [mean_of_last(each[:end], "mean_turns", WINDOW) for each in rows]
+    columns["sampled"] = [mean_of_last(each, "mean_turns", WINDOW) for each in rows]
+    columns["greedy"] = [greedy_turns(run, arguments.greedy_games) for run in trained]
+    columns["submoves in training"] = [mean_of_last(each, "episode_length", WINDOW) for each in rows]
+    return columns
+
+
+def greedy_turns(run: RunFolder, games: int) -> float:
+    """Returns the mean turns to win of the greedy policy after the last iteration; infinity if it wins no game."""
+    params, key = run.params(), jax.random.key(run.config.seed)
+    policy: Any = run.learner.policy  # pyright: ignore[reportAttributeAccessIssue]  # PPO has one
+    turns = float(evaluate(policy, params, key, games, GREEDY)["mean_turns"])
+    return turns if np.isfinite(turns) else float("inf")
+
+
+if __name__ == "__main__":
+    main()
