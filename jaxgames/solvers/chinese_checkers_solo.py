@@ -1,4 +1,4 @@
-"""The shortest game of a lone player on the star, beside the turns that plain players take alone.
+"""The shortest game of a lone player on the star.
 
     python -m jaxgames.solvers.chinese_checkers_solo --size 3
     python -m jaxgames.solvers.chinese_checkers_solo --size 4 --quick --picture solo.svg
@@ -6,9 +6,9 @@
 The player's pegs stand in their home on the empty star of `chinese_checkers`. Every turn follows the rules of the env:
 one step, or a chain of hops of one peg. The game ends when the goal is full. Other seats have no pegs, so they pass.
 
-Standard output has the game, one turn per line. Its last line is JSON: the turns of the shortest game known, the
-lower bound, the turns without hops and those of `greedy` alone, the seconds of CPU time, and the moves. With --quick
-the search for size 4 ends at the first game that it finds, which can be longer than the lower bound.
+Standard output has the game, one turn per line. Its last line is JSON: the turns of the game, the lower bound of the
+turns of all games, the fewest turns without hops, the seconds of CPU time, and the game. With --quick the search for
+size 4 ends at the first game that it finds, which can be longer than the lower bound.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames import agents, render
+from jaxgames import render
 from jaxgames._checks import check_int
 from jaxgames.agents import Agent
 from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
@@ -220,7 +220,6 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--size", type=int, default=2, help="N, from 1 to 4 (default 2)")
     parser.add_argument("--quick", action="store_true", help="do not prove that the game is the shortest, for size 4")
     parser.add_argument("--width", type=int, default=WIDTH, help="positions per level of the search for a first game")
-    parser.add_argument("--games", type=int, default=1000, help="games of greedy alone (default 1000)")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="a file for the game as an animated SVG")
     try:
         result = run(parser.parse_args(arguments))
@@ -233,26 +232,19 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Prints the game, and returns the result that the command prints as JSON. Raises ValueError if it cannot."""
-    check_int("games", arguments.games, 1, 10**6)
     begin = time.process_time()
     game = shortest_solo(arguments.size, width=arguments.width, prove=not arguments.quick)
     seconds = time.process_time() - begin
     replay(game)
     for number, text in enumerate(game.texts(), start=1):
         print(f"{number:3}. {text}")
-    env = ChineseCheckers(game.size, 2)
-    greedy = turns_alone(env, agents.make("greedy", env), arguments.games)
-    won = greedy[greedy > 0]
     if arguments.picture is not None:
         picture(game).save(arguments.picture)
     return {
         "size": game.size,
-        "pegs": env.num_pegs,
         "turns": len(game.turns),
         "lower_bound": game.lower_bound,
         "without_hops": len(shortest_without_hops(game.size).turns),
-        "greedy": {"games": len(greedy), "won": len(won)}
-        | ({"mean": round(float(won.mean()), 2), "min": int(won.min()), "max": int(won.max())} if len(won) else {}),
         "seconds": round(seconds, 1),
         "game": game.texts(),
     }
