@@ -19,8 +19,9 @@ from examples.papers.quick import shortened
 ROOT = Path(__file__).parents[3]
 CPU_SECONDS = 120  # of a short form: a minute on the machines of the docs, and as much again for slower ones
 WITHOUT_QUICK = {"examples.papers.checkers_imitation": "its games are not part of the project"}
-# Tables and pictures are written again by a repeated command. Every other file holds results, which it must not touch.
+# A repeated command writes tables and pictures again, and locks its runs. All other files hold results.
 WRITTEN_AGAIN = {".json", ".md", ".png", ".svg"}
+LOCK = "lock"
 
 
 def experiments() -> Iterator[str]:
@@ -81,7 +82,8 @@ def run(name: str, output: Path) -> Any:
 
 def files(folder: Path, of_results: bool) -> dict[Path, tuple[int, int]]:
     """The files below a folder that hold results, or those that do not, with their times of change and their sizes."""
-    paths = (path for path in folder.rglob("*") if path.is_file() and (path.suffix in WRITTEN_AGAIN) != of_results)
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name != LOCK)
+    paths = (path for path in found if (path.suffix in WRITTEN_AGAIN) != of_results)
     return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in paths}
 
 
