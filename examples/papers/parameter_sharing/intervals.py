@@ -84,8 +84,13 @@ def exact_p(first: Sequence[float], second: Sequence[float], seed: int = 0) -> f
 
 def written(found: Interval, form: str = "{:.1f}") -> str:
     """Returns an interval as text: "22.4 (21.1 to 22.8)"; "never" stands for infinity."""
-    value, low, high = ("never" if math.isinf(x) else "?" if math.isnan(x) else form.format(x) for x in found)
+    value, low, high = (_written(x, form) for x in found)
     return f"{value} ({low} to {high})"
+
+
+def _written(x: float, form: str) -> str:
+    text = "never" if math.isinf(x) else "?" if math.isnan(x) else form.format(x)
+    return text.removeprefix("-") if text.startswith("-") and not text.strip("-0.") else text  # of "-0.00"
 
 
 def _checked(values: Sequence[float]) -> Floats:

@@ -66,3 +66,4 @@ def test_wrong_shapes_are_refused(values: list[float]) -> None:
 
 def test_interval_is_written_in_a_form() -> None:
     assert written(Interval(1234.5, 1000, 2000), "{:,.0f}") == "1,234 (1,000 to 2,000)"
+    assert written(Interval(-1e-9, -0.5, 0.5), "{:.2f}") == "0.00 (-0.50 to 0.50)"
