@@ -29,16 +29,17 @@ RECIPES: dict[str, dict[str, Any]] = {
 }
 
 STAR: dict[str, Any] = {  # settings common to the star boards of size 3 and 4 with six seats
-    "num_envs": 64,
+    "num_envs": 128,
     "rollout_length": 128,
-    "update_epochs": 3,
-    "num_minibatches": 16,
-    "learning_rate": 5e-4,
+    "update_epochs": 4,
+    "num_minibatches": 8,
+    "learning_rate": 3e-4,
     "gamma": 0.995,
     "gae_lambda": 0.9,
     "clip_coef": 0.2,
     "ent_coef": 0.005,
     "temperature": 0.5,
+    "opponents": ("greedy",) * 7 + ("random",),  # games against random players take three times as many steps
 }
 
 # Settings of studies and of further training, by the names that `--preset` takes. Settings that a study does not state
@@ -90,9 +91,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     # The boards on which the agents of Adhikari and Gu 2024, section 4.5, did not finish their games
     "star_3": STAR
-    | {"env": "chinese_checkers(size=3, reward=win_loss)", "network": "hops(center=0.2)", "total_steps": 4_000_000},
+    | {"env": "chinese_checkers(size=3, reward=win_loss)", "network": "hops(center=0.3)", "total_steps": 12_000_000},
     "star_4": STAR
-    | {"env": "chinese_checkers(size=4, reward=win_loss)", "network": "hops(center=0.3)", "total_steps": 5_000_000},
+    | {"env": "chinese_checkers(size=4, reward=win_loss)", "network": "hops(center=0.3)", "total_steps": 20_000_000},
     # Adhikari and Gu 2024: section 3.2.1, and the defaults of RLlib 2.8, which its scripts leave as they are. Not here:
     # RLlib's penalty on the KL divergence from the last policy, and its clipped value loss.
     "parameter_sharing_paper": {

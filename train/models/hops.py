@@ -64,8 +64,8 @@ class HopsEncoder(nn.Module):
         in_goal = jnp.where(goal[..., 0], 0, jnp.where(goal.any(-1), 1, -1))
         steps = jax.vmap(functools.partial(remaining_on_star, env.size))(in_goal)
 
-        distances = jnp.einsum("bcs,sc->bs", pegs.astype(jnp.float32), _distances(env)) / (env.num_pegs * env.size)
-        x = jnp.concatenate([cells.reshape(batch, -1).astype(jnp.float32), distances], axis=1)
+        to_go = jnp.einsum("bcs,sc->bs", pegs.astype(jnp.float32), distances(env)) / (env.num_pegs * env.size)
+        x = jnp.concatenate([cells.reshape(batch, -1).astype(jnp.float32), to_go], axis=1)
         for width in self.hidden_sizes:
             x = ACTIVATIONS[self.activation](nn.Dense(width, kernel_init=orthogonal())(x))
         return jnp.concatenate([x, steps, occupied, blocked], axis=1)
@@ -220,7 +220,7 @@ def _off_middle(size: int) -> np.ndarray:
 
 
 @functools.lru_cache
-def _distances(env: ChineseCheckers) -> np.ndarray:
+def distances(env: ChineseCheckers) -> np.ndarray:
     """Returns float32[num_players, cells], the distance from each cell to the far corner of each seat's goal.
 
     Seats are counted clockwise from the mover. With four seats, the triangles of the others depend on the mover: all

@@ -1,0 +1,160 @@
+"""Games on the star that are watched for what keeps a player from winning.
+
+A seat *waits* in a turn after which its pegs are, in sum, no closer to the far corner of its goal. It *goes back* if
+its pegs stand as they did before its last turn. Its goal is *blocked* at the end of a game by pegs of the opposite
+seat, whose home it is, or by pegs of other seats.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from tqdm import tqdm
+
+from jaxgames import arena
+from jaxgames.agents import Agent
+from jaxgames.arena import Games
+from jaxgames.env import State
+from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
+from jaxgames.games.chinese_checkers_board import tables
+
+OPPOSITE = 3  # seats clockwise, of six
+STEPS_PER_CALL = 100
+
+
+class Watched(NamedTuple):
+    """Games in progress, and what each seat did in them; leaves have a leading axis of games."""
+
+    games: Games
+    before: jax.Array  # bool[games, 6, cells], the pegs of each seat after its last turn, in its own frame
+    earlier: jax.Array  # bool[games, 6, cells], after the turn before; no peg at the start
+    waits: jax.Array  # int32[games, 6], turns in which the seat waits
+    goes_back: jax.Array  # int32[games, 6], turns in which the seat goes back
+
+
+def play(env: ChineseCheckers, agents: Sequence[Agent], agent_of_seat: jax.Array, key: jax.Array) -> Watched:
+    """Returns whole games for six seats by agents on the device, with a progress bar.
+
+    Args:
+      env: the star with six seats.
+      agents: the players.
+      agent_of_seat: int32[games, 6], index into `agents`.
+      key: a PRNG key.
+    """
+    start_key, key = jax.random.split(key)
+    watched, over = _start(env, start_key, len(agent_of_seat)), 0
+    with tqdm(total=len(agent_of_seat), unit=" games", disable=None) as bar:
+        while over < len(agent_of_seat):
+            key, subkey = jax.random.split(key)
+            watched = _advance(env, tuple(agents), agent_of_seat, watched, subkey)
+            bar.update(int(watched.games.over.sum()) - over)
+            over = int(watched.games.over.sum())
+    return watched
+
+
+@functools.partial(jax.jit, static_argnames=("env", "num_games"))
+def _start(env: ChineseCheckers, key: jax.Array, num_games: int) -> Watched:
+    games = arena.start(env, key, num_games)
+    pegs = pegs_of_seats(env, games.boards)[..., 0]
+    zeros = jnp.zeros((num_games, env.num_players), jnp.int32)
+    return Watched(games, pegs, jnp.zeros_like(pegs), zeros, zeros)
+
+
+@functools.partial(jax.jit, static_argnames="env")
+def _advance(
+    env: ChineseCheckers, agents: tuple[Agent, ...], agent_of_seat: jax.Array, watched: Watched, key: jax.Array
+) -> Watched:
+    """Returns the games after `STEPS_PER_CALL` steps, or when all are over."""
+
+    def body(carry: tuple[Watched, jax.Array, jax.Array]) -> tuple[Watched, jax.Array, jax.Array]:
+        watched, key, step = carry
+        key, subkey = jax.random.split(key)
+        games, _ = arena.advance(env, agents, agent_of_seat, watched.games, subkey)
+        return after_step(env, watched, games), key, step + 1
+
+    def unfinished(carry: tuple[Watched, jax.Array, jax.Array]) -> jax.Array:
+        return ~carry[0].games.over.all() & (carry[2] < STEPS_PER_CALL)
+
+    return jax.lax.while_loop(unfinished, body, (watched, key, jnp.int32(0)))[0]
+
+
+def after_step(env: ChineseCheckers, watched: Watched, games: Games) -> Watched:
+    """Returns what is watched after a step that led to `games`."""
+    mover = watched.games.boards.current_player
+    ended_turn = ~watched.games.over & (games.over | (games.boards.current_player != mover))
+    pegs = jax.vmap(functools.partial(_pegs, env))(games.boards, mover)[..., 0]  # bool[games, cells]
+    is_mover = (jnp.arange(env.num_players) == mover[:, None]) & ended_turn[:, None]
+    before, earlier = (jnp.take_along_axis(x, mover[:, None, None], 1)[:, 0] for x in (watched.before, watched.earlier))
+    distance = _distance_to_tip(env.size)
+    waits = (pegs * distance).sum(-1) >= (before * distance).sum(-1)
+    goes_back = (pegs == earlier).all(-1)
+    return Watched(
+        games,
+        jnp.where(is_mover[..., None], pegs[:, None], watched.before),
+        jnp.where(is_mover[..., None], watched.before, watched.earlier),
+        watched.waits + (is_mover & waits[:, None]),
+        watched.goes_back + (is_mover & goes_back[:, None]),
+    )
+
+
+def summary(env: ChineseCheckers, watched: Watched, agent_of_seat: jax.Array, number: int = 0) -> dict[str, Any]:
+    """Returns results of an agent, and how its seats end the games that nobody wins; None where there is no such game.
+
+    decided         the share of games that a seat wins, and its interval
+    win_rate        the share of games that a seat of the agent wins, and its interval
+    turns           mean turns of the winner in decided games
+    waits           the share of the agent's turns in which it waits
+    goes_back       the share of the agent's turns in which it goes back
+    blocked_by_opposite, blocked_by_others     in undecided games, the share of the agent's seats
+    pegs_in_goal, pegs_at_home                 in undecided games, means over the agent's seats
+    """
+    games, on_seat = watched.games, np.asarray(agent_of_seat) == number
+    won, turns = np.array(jax.jit(arena.winners, static_argnums=0)(env, games)), np.array(games.turns)
+    decided: np.ndarray = won.any(1)
+    num_games = len(won)
+    cells = np.asarray(pegs_of_seats(env, games.boards))  # bool[games, 6, cells, 6]
+    in_goal = cells[:, :, -env.num_pegs :].sum(2)  # pegs of each seat, clockwise from the goal's owner
+    others = in_goal.sum(2) - in_goal[..., 0] - in_goal[..., OPPOSITE]
+    at_home = cells[:, :, : env.num_pegs, 0].sum(2)
+    undecided = on_seat & ~decided[:, None]
+
+    def mean(values: np.ndarray, where: np.ndarray) -> float | None:
+        return float(values[where].mean()) if where.any() else None
+
+    return {
+        "games": num_games,
+        "decided": float(decided.mean()),
+        "decided_interval": arena.wilson(int(decided.sum()), num_games),
+        "win_rate": float((won & on_seat).any(1).mean()),
+        "win_rate_interval": arena.wilson(int((won & on_seat).any(1).sum()), num_games),
+        "turns": mean(turns, won),
+        "waits": float(np.asarray(watched.waits)[on_seat].sum() / turns[on_seat].sum()),
+        "goes_back": float(np.asarray(watched.goes_back)[on_seat].sum() / turns[on_seat].sum()),
+        "blocked_by_opposite": mean(in_goal[..., OPPOSITE] > 0, undecided),
+        "blocked_by_others": mean(others > 0, undecided),
+        "pegs_in_goal": mean(in_goal[..., 0], undecided),
+        "pegs_at_home": mean(at_home, undecided),
+    }
+
+
+def _pegs(env: ChineseCheckers, board: State, seat: jax.Array) -> jax.Array:
+    """Returns bool[cells, 6], the pegs of each seat clockwise from `seat`, in its frame."""
+    q, r = (tables(env.size).axial + 2 * env.size).T
+    return env.observe(cast(ChineseCheckersState, board), seat)[q, r, : env.num_players]
+
+
+@functools.partial(jax.jit, static_argnames="env")
+def pegs_of_seats(env: ChineseCheckers, boards: Any) -> jax.Array:
+    """Returns bool[games, 6, cells, 6], `_pegs` of every seat."""
+    of_board = jax.vmap(functools.partial(_pegs, env), in_axes=(None, 0))
+    return jax.vmap(lambda board: of_board(board, jnp.arange(env.num_players)))(boards)
+
+
+@functools.lru_cache
+def _distance_to_tip(size: int) -> np.ndarray:
+    """Returns int[cells], the steps from each cell to the far corner of the goal."""
+    difference = tables(size).axial - tables(size).axial[-1]
+    return abs(np.stack([*difference.T, difference.sum(1)])).max(0)

@@ -1,0 +1,237 @@
+"""The stars of size 3 and 4 with six seats: agents that finish their games, and what keeps others from it.
+
+    python -m examples.papers.parameter_sharing.traditional --output runs/papers/parameter_sharing/traditional
+
+The command trains the runs of each size that are not finished: the presets `star_3` and `star_4`, and the study's own
+preset on these boards. Size 3 also has shorter runs, each with one change of `star_3`. Then it plays games: an agent on
+all six seats, on one seat against five random players, and on one seat against five greedy ones. A command that was
+stopped resumes.
+
+Three tables: the results of the agents, what each change brought, and what spoils games that nobody wins.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import tyro
+
+from examples.cells import store, stored
+from examples.papers.parameter_sharing import spoiled_games
+from examples.papers.quick import shortened
+from examples.tables import markdown
+from jaxgames import arena
+from jaxgames import make as make_env
+from jaxgames.games.chinese_checkers import ChineseCheckers
+from train import agents, ppo
+from train.driver import cli, loop
+from train.driver.commands import text_of_rate
+from train.driver.metrics import rounded
+
+SELF = "itself"  # in place of an opponent: the agent plays all seats
+OPPONENTS = (SELF, "random", "greedy")
+STUDY = "study"  # the run with the study's preset
+CHANGED_SIZE = 3  # the board on which changes are compared
+CHANGES: dict[str, dict[str, Any]] = {  # of the preset star_3; every run is as long
+    "none": {},
+    "self-play": {"opponents": ()},
+    "no worth at the start": {"network": "hops(steepness=0.0)"},
+    "no plan of the next turn": {"network": "hops(next_turn=0.0)"},
+    "dense layers and linear heads": {"network": "mlp", "hidden_sizes": (256, 256)},
+    "rewards positive_sum": {"env": "chinese_checkers(size=3, reward=positive_sum)"},
+}
+QUICK: dict[str, Any] = {"sizes": (1,), "agents": ("start", "trained"), "changes": (), "games": 2, "steps": 1}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/papers/parameter_sharing/traditional")
+    """The folder of the runs and results."""
+    sizes: tuple[int, ...] = (3, 4)
+    """The boards; each is trained with the preset of its size, or with that of size 3."""
+    agents: tuple[str, ...] = ("greedy", STUDY, "start", "trained")
+    """The agents: the greedy one, the study's training on this board, and the preset's before and after training."""
+    games: int = 1000
+    """Games of an agent against each opponent."""
+    changes: tuple[str, ...] = tuple(CHANGES)
+    """The changes that are compared."""
+    steps: int | None = None
+    """Environment steps of the runs with presets. None: those of the preset."""
+    changed_steps: int = 1_000_000
+    """Environment steps of each run with a change."""
+    seed: int = 0
+    """Seed of the runs and of the games."""
+    quick: bool = False
+    """Tries everything with small numbers."""
+
+
+class Cell(NamedTuple):
+    """The games of an agent against an opponent, with all that their results depend on."""
+
+    size: int
+    agent: str
+    opponent: str
+    games: int
+    seed: int
+
+
+def main() -> None:
+    """The command `python -m examples.papers.parameter_sharing.traditional`."""
+    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+    check(arguments)
+    rows = list(measured(arguments))
+    for title, table in tables(rows).items():
+        print(f"{title}\n\n{table}\n")
+    print(json.dumps({"cells": rows}))
+
+
+def check(arguments: Arguments) -> None:
+    """Raises ValueError for a change that is not in CHANGES."""
+    if unknown := [change for change in arguments.changes if change not in CHANGES]:
+        raise ValueError(f"unknown change {unknown[0]!r}; the changes are {', '.join(CHANGES)}")
+
+
+def measured(arguments: Arguments) -> Iterator[dict[str, Any]]:
+    """Yields the results of every cell with the table and the name of its agent; trains and plays what is missing."""
+    for size in arguments.sizes:
+        for name in arguments.agents:
+            text = "greedy"
+            if name != "greedy":
+                folder = f"{STUDY if name == STUDY else 'trained'}_{size}"
+                run = train(folder, preset_of(name, size, arguments), arguments)
+                text = f"{run}@0" if name == "start" else run
+            yield from results_of("agents", name, text, size, arguments)
+    for change in arguments.changes:
+        size = CHANGED_SIZE if CHANGED_SIZE in arguments.sizes else arguments.sizes[0]
+        given = preset_of("trained", size, arguments) | CHANGES[change] | {"total_steps": arguments.changed_steps}
+        run = train(f"changed_{list(CHANGES).index(change)}", at_size(given, size), arguments)
+        yield from results_of("changes", change, run, size, arguments)
+
+
+# -- runs ----------------------------------------------------------------------------------------------------------
+
+
+def preset_of(name: str, size: int, arguments: Arguments) -> dict[str, Any]:
+    """Returns the settings of a run on a board."""
+    preset = "parameter_sharing_paper" if name == STUDY else f"star_{max(size, 3)}"
+    steps: dict[str, Any] = {} if arguments.steps is None else {"total_steps": arguments.steps}
+    settings: dict[str, Any] = vars(ppo.config_for(preset=preset, **steps))
+    if name == STUDY:  # the study gives all boards the same training, and longer games to larger ones
+        settings = settings | {"env": "chinese_checkers"}
+    return at_size(settings, size)
+
+
+def at_size(settings: Mapping[str, Any], size: int) -> dict[str, Any]:
+    """Returns the settings with the game on the board of a size, and its own limit of rounds."""
+    env = make_env(settings["env"])
+    assert isinstance(env, ChineseCheckers)
+    return {**settings, "env": f"chinese_checkers(size={size}, reward={env.reward})"}
+
+
+def train(name: str, settings: Mapping[str, Any], arguments: Arguments) -> str:
+    """Returns the text of a run's agent, after the rest of its training. Ends the program if a signal stops it.
+
+    The first and the last checkpoint are kept.
+    """
+    given: dict[str, Any] = {**settings, "seed": arguments.seed}
+    learner = ppo.PPO(ppo.Config(**given))
+    keep = learner.config.num_iterations
+    driver = loop.Settings(run_dir=arguments.output / name, resume=True, evaluate_every=0, keep_every=keep)
+    run = cli.create_or_resume(learner, driver)
+    began = time.process_time()
+    if not loop.run_training(run.learner, run, driver)["finished"]:
+        sys.exit(130)
+    loop.log(f"{name}: {time.process_time() - began:.0f} CPU seconds in this process")
+    return str(run.folder)
+
+
+# -- games ---------------------------------------------------------------------------------------------------------
+
+
+def results_of(table: str, name: str, text: str, size: int, arguments: Arguments) -> Iterator[dict[str, Any]]:
+    """Yields the results of an agent against every opponent; plays the games that are not stored."""
+    path = arguments.output / "cells.jsonl"
+    for opponent in OPPONENTS:
+        if (name, opponent) == ("greedy", "greedy"):
+            continue  # one greedy player against five is in the games of six
+        cell = Cell(size, agents.name_of(text), opponent, arguments.games, arguments.seed)
+        found = stored(path, Cell).get(cell)
+        if found is None:
+            found = play(cell)
+            store(path, cell, found)
+            loop.log(f"{size}: {name} - {opponent}: {json.dumps(found)}")
+        yield {"table": table, "name": name} | cell._asdict() | found
+
+
+def play(cell: Cell) -> dict[str, Any]:
+    """Returns the `spoiled_games.summary` of the agent in the games of a cell, and the CPU seconds that they took."""
+    env = agents.env_of(cell.agent) or make_env("chinese_checkers", size=cell.size)
+    assert isinstance(env, ChineseCheckers)
+    began = time.process_time()
+    key, seat_key = jax.random.split(jax.random.key(cell.seed))
+    player = agents.make(cell.agent, env)
+    if cell.opponent == SELF:
+        players, seats = [player], jnp.zeros((cell.games, env.num_players), jnp.int32)
+    else:
+        players = [player, agents.make(cell.opponent, env)]
+        seats = arena.one_seat(seat_key, cell.games, env.num_players)
+    watched = spoiled_games.play(env, players, seats, key)
+    found = rounded(spoiled_games.summary(env, watched, seats))
+    return found | {"cpu_seconds": round(time.process_time() - began, 1)}
+
+
+# -- tables --------------------------------------------------------------------------------------------------------
+
+
+def tables(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Returns the Markdown tables by their titles."""
+    games = ["itself: decided", "turns", "5 random: won", "turns", "5 greedy: won", "turns"]
+    spoiled = ["size", "agent", "opponents", "undecided", "blocked by opposite", "by others", "own pegs in goal"]
+    spoiled += ["own pegs at home", "turns that wait", "that go back"]
+    return {
+        "Agents": markdown(["size", "agent", *games], games_by_agent(rows, "agents")),
+        "Changes of the training": markdown(["size", "change", *games], games_by_agent(rows, "changes")),
+        "What spoils": markdown(spoiled, (spoiled_row(row) for row in rows if row["opponent"] != "greedy")),
+    }
+
+
+def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[str]]:
+    """Returns a row per agent of a table: shares with their intervals, and turns of the winner, by opponent."""
+    found: dict[tuple[int, str], dict[str, Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["table"] == table:
+            found.setdefault((row["size"], row["name"]), {})[row["opponent"]] = row
+    lines: list[list[str]] = []
+    for (size, name), of_agent in found.items():
+        line = [str(size), name]
+        for opponent in OPPONENTS:
+            row = of_agent.get(opponent)
+            share = "decided" if opponent == SELF else "win_rate"
+            line += (
+                ["", ""] if row is None else [text_of_rate(row[share], row[f"{share}_interval"]), text(row["turns"])]
+            )
+        lines.append(line)
+    return lines
+
+
+def spoiled_row(row: Mapping[str, Any]) -> list[str]:
+    """Returns the line of a cell in the table of what spoils."""
+    decimals = {"blocked_by_opposite": 2, "blocked_by_others": 2, "pegs_in_goal": 1, "pegs_at_home": 1}
+    decimals |= {"waits": 2, "goes_back": 2}
+    numbers = [text(row[name], places) for name, places in decimals.items()]
+    return [str(row["size"]), row["name"], row["opponent"], text(1 - row["decided"], 3), *numbers]
+
+
+def text(number: float | None, decimals: int = 1) -> str:
+    """Returns a number as in tables; a dash if there was nothing to measure."""
+    return "-" if number is None else f"{number:.{decimals}f}"
+
+
+if __name__ == "__main__":
+    main()

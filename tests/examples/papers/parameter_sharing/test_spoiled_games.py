@@ -1,0 +1,67 @@
+"""Turns that wait or go back, and blocked goals, on boards drawn by hand."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from examples.papers.parameter_sharing import spoiled_games
+from examples.papers.parameter_sharing.spoiled_games import Watched
+from jaxgames import arena
+from jaxgames.games.chinese_checkers import ChineseCheckers
+
+ENV = jaxgames.make("chinese_checkers(size=1, num_players=6, max_rounds=4)")
+assert isinstance(ENV, ChineseCheckers)
+SEATS = jnp.zeros((1, 6), jnp.int32)
+
+
+@pytest.fixture(scope="module")
+def start() -> Watched:
+    games = arena.start(ENV, jax.random.key(0), 1)
+    pegs = spoiled_games.pegs_of_seats(ENV, games.boards)[..., 0]
+    zeros = jnp.zeros((1, 6), jnp.int32)
+    return Watched(games, pegs, jnp.zeros_like(pegs), zeros, zeros)
+
+
+def after(watched: Watched, moves: list[str]) -> Watched:
+    """Returns what is watched after the first seats have played these moves."""
+    step: Any = jax.jit(functools.partial(arena.after_action, ENV))
+    for move in moves:
+        board = jax.tree.map(lambda leaf: leaf[0], watched.games.boards)
+        action = jnp.array([ENV.action_from_string(board, move)])
+        watched = spoiled_games.after_step(ENV, watched, step(watched.games, action, jax.random.key(0)))
+    return watched
+
+
+@pytest.mark.slow
+def test_first_turns_towards_the_goal_do_not_wait(start: Watched) -> None:
+    board = jax.tree.map(lambda leaf: leaf[0], start.games.boards)
+    towards = [a for a in np.flatnonzero(ENV.legal_action_mask(board)).tolist() if a % 6 in (4, 5)]
+    assert towards
+    watched = after(start, [ENV.action_to_string(board, towards[0])])
+    assert int(watched.waits.sum()) == int(watched.goes_back.sum()) == 0
+    assert np.asarray(watched.earlier[0, 0]).tolist() == np.asarray(start.before[0, 0]).tolist()
+    assert int(watched.games.turns[0, 0]) == 1
+
+
+@pytest.mark.slow
+def test_random_games_have_waits_and_summaries() -> None:
+    """Random players wait in many turns, and at most every second turn can go back alone from where the last one led."""
+    assert isinstance(ENV, ChineseCheckers)
+    random = jaxgames.agents.make("random", ENV)
+    seats = jnp.zeros((32, 6), jnp.int32)
+    watched = spoiled_games.play(ENV, [random], seats, jax.random.key(0))
+    found = spoiled_games.summary(ENV, watched, seats)
+    turns, waits, goes_back = (np.asarray(x) for x in (watched.games.turns, watched.waits, watched.goes_back))
+    assert (waits <= turns).all()
+    assert (goes_back <= np.maximum(turns - 1, 0)).all()
+    assert 0.1 < found["waits"] < 0.9
+    assert found["goes_back"] > 0
+    truncated = np.asarray(watched.games.boards.truncated)
+    assert found["decided"] == 1 - truncated.mean()
+    assert found["win_rate"] == found["decided"]
+    assert (found["pegs_in_goal"] is None) == (not truncated.any())
