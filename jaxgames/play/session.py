@@ -21,7 +21,7 @@ from jaxgames.agents import Agent
 from jaxgames.arena.playing import act_on_one_board
 from jaxgames.env import Env, Outcome
 from jaxgames.host import BoardInfo, host
-from jaxgames.play import saved
+from jaxgames.play import saved, still
 from jaxgames.render import Move, anchors, has_pictures
 from jaxgames.render.moves import legal_moves
 
@@ -335,8 +335,6 @@ class Session:
 
         It asks nothing of the network. Raises ValueError for a game without pictures.
         """
-        from jaxgames.play import still
-
         return still.page(self)
 
 

@@ -35,9 +35,9 @@ _PAGE = """<!DOCTYPE html>
 <p id="words" aria-live="polite" data-words="{words}"></p>
 <div class="controls">
 <button id="first" aria-label="first position">«</button>
-<button id="back" aria-label="one move back">‹</button>
+<button id="back" aria-label="one move back">◀</button>
 <button id="autoplay" aria-label="play all moves" aria-pressed="false">play</button>
-<button id="forward" aria-label="one move forward">›</button>
+<button id="forward" aria-label="one move forward">▶</button>
 <button id="last" aria-label="last position">»</button>
 <input type="range" min="0" max="{plies}" value="{ply}" aria-label="position">
 </div>

@@ -133,20 +133,18 @@ def _colours(part: Any, prefix: str = "") -> dict[str, str]:
     """Returns all colours inside a theme or a part of one, by the names of their fields joined by `-`."""
     if isinstance(part, str):
         return {prefix: part} if part else {}
-    return {
-        name: colour for key, value in _fields(part) for name, colour in _colours(value, _joined(prefix, key)).items()
-    }
+    found: dict[str, str] = {}
+    for key, value in _fields(part):
+        found |= _colours(value, _joined(prefix, key))
+    return found
 
 
 def _with_variables(part: Any, prefix: str) -> Any:
     """Returns a theme or a part of one with variables in place of its colours."""
     if isinstance(part, str):
         return f"var(--{prefix})" if part else ""
-    if isinstance(part, tuple):
-        return tuple(_with_variables(value, _joined(prefix, key)) for key, value in _fields(part))
-    return dataclasses.replace(
-        part, **{key: _with_variables(value, _joined(prefix, key)) for key, value in _fields(part)}
-    )
+    inside = {key: _with_variables(value, _joined(prefix, key)) for key, value in _fields(part)}
+    return tuple(inside.values()) if isinstance(part, tuple) else dataclasses.replace(part, **inside)
 
 
 def _fields(part: Any) -> list[tuple[str, Any]]:
