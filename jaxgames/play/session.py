@@ -132,6 +132,10 @@ class Session:
         """Returns the texts of all submoves of the line."""
         return list(self._texts)
 
+    def movers(self) -> list[int]:
+        """Returns the seat to move in every position of the line."""
+        return [info.player for info in self._infos]
+
     # -- moves -------------------------------------------------------------------------------------------
 
     def play(self, action: int) -> None:
@@ -286,6 +290,10 @@ class Session:
         other.actions, other._texts = list(self.actions), list(self._texts)
         other.states, other._infos = list(self.states), list(self._infos)
         return other
+
+    def copy(self) -> Self:
+        """Returns a session of the same line, position and seats, which changes alone."""
+        return self.with_seats(self.seats)
 
     def to_json(self) -> str:
         """Returns the game as text: the names of the game and the seats, the start, the moves in notation."""
