@@ -28,7 +28,7 @@ from jaxgames.render.moves import legal_moves
 HUMAN = "human"  # the text of a seat that a person plays
 
 Make = Callable[[str, Env[Any]], Agent]
-_compiled: set[tuple[str, Env[Any]]] = set()  # agents that have moved in this process
+_compiled: set[tuple[str, str, Env[Any]]] = set()  # methods of agents that have run in this process
 
 
 class Thoughts(NamedTuple):
@@ -236,11 +236,11 @@ class Session:
             what = "the game is over" if self.over else f"a person plays seat {self.mover}"
             raise ValueError(f"no agent is to move: {what}")
         agent = make(text, self.env)
-        self._announce(text, on_compile)
+        self._announce("act", text, on_compile)
         state, mask = self.state, self._infos[self.ply].mask
         key = jax.random.fold_in(self._key(self.ply), 1)
         (action,) = act_on_one_board(agent, key, _batch_of_one(state)).tolist()
-        _compiled.add((text, self.env))
+        _compiled.add(("act", text, self.env))
         if not (0 <= action < len(mask) and mask[action]):
             raise ValueError(f"{text} chose action {action}, which is illegal in {self.env.to_string(state)!r}")
         return action
@@ -264,18 +264,19 @@ class Session:
                 raise ValueError("no seat has an agent that could think: name one, such as greedy")
             agent = others[0]
         player = make(agent, self.env)
-        self._announce(agent, on_compile)
+        self._announce("analyse", agent, on_compile)
         boards = _batch_of_one(self.state)
         found = _analyse_on_device(player, boards) if player.on_device else agents.analyse(player, boards)
         probabilities = np.asarray(found.probabilities)[0]
+        _compiled.add(("analyse", agent, self.env))
         ranked = sorted(self.legal(), key=lambda move: -probabilities[move.action])
         values = None if found.values is None else tuple(np.asarray(found.values)[0].tolist())
         return Thoughts(agent, tuple((move, float(probabilities[move.action])) for move in ranked), values)
 
-    def _announce(self, text: str, on_compile: Callable[[str], object] | None) -> None:
-        """Calls `on_compile` for an agent that has not moved yet."""
-        if on_compile is not None and (text, self.env) not in _compiled:
-            on_compile(text)
+    def _announce(self, method: str, agent: str, on_compile: Callable[[str], object] | None) -> None:
+        """Calls `on_compile` if this method of an agent has not run yet."""
+        if on_compile is not None and (method, agent, self.env) not in _compiled:
+            on_compile(agent)
 
     def _key(self, ply: int) -> jax.Array:
         """Returns the PRNG key of the events at a ply."""
