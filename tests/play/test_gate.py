@@ -9,9 +9,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette", reason='starlette is missing; install it with: pip install "jaxgames[play]"')
-pytest.importorskip("httpx", reason="httpx is missing, the client of these tests")
-
 import jaxgames
 from jaxgames.play import gate
 from jaxgames.play.gate import HEADERS, MAX_BODY_BYTES

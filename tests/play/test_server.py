@@ -12,9 +12,6 @@ from typing import Any, ClassVar
 
 import pytest
 
-pytest.importorskip("starlette", reason='starlette is missing; install it with: pip install "jaxgames[play]"')
-pytest.importorskip("httpx", reason="httpx is missing, the client of these tests")
-
 import jaxgames
 import jaxgames.play
 from jaxgames import agents

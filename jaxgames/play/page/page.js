@@ -15,6 +15,7 @@ let home = ""; // the game and seats of the server's command line
 let following = null; // stops the stream of events
 let wantedPly = null; // where the slider stands, while the server is asked for another position
 let hinting = null; // stops a request for a hint
+let described = null; // the request for the agents that play this game
 let autoplay = null;
 let thinkingSince = 0;
 
@@ -107,11 +108,13 @@ async function act(verb, fields = {}) {
 async function slideTo(ply) {
   const busy = wantedPly !== null;
   wantedPly = ply;
+  node("ply").value = ply;
   if (busy) return;
   while (wantedPly !== view.ply && (await act("jump", { ply: wantedPly }))) {
     // the slider may have moved on meanwhile
   }
   wantedPly = null;
+  node("ply").value = view.ply;
 }
 
 function play(on) {
@@ -132,8 +135,9 @@ async function askHint() {
   hinting?.abort();
   hinting = new AbortController();
   const { table, ply, position } = view;
-  const agent = node("hint-agent").value.trim();
   node("hint").setAttribute("aria-busy", "true");
+  await described;
+  const agent = node("hint-agent").value.trim();
   say(`${agent} looks at this position. The first time takes longer.`);
   try {
     const hint = await post("hint", { table, agent }, hinting.signal);
@@ -232,7 +236,7 @@ function open(next) {
   view = null;
   play(false);
   show(next);
-  describe();
+  described = describe();
   followTable();
 }
 
