@@ -27,7 +27,7 @@ r           redo: forward to your next submove
 h, h AGENT  what an agent thinks: its first {top} moves, and the value for each seat
 show        the board again
 resign      give up
-save FILE   the game; with the suffix .html a page with all positions, to look at
+save FILE   the game; with the suffix .html, a page with all positions
 load FILE   go on with a saved game
 q           quit"""
 

@@ -5,14 +5,13 @@ import hashlib
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from jaxgames import make
 from jaxgames.play import HUMAN, Session
 from jaxgames.render.theme import THEMES, css_variables
-from tests.helpers.browser import browser_page
 
 BOXES = make("dots_and_boxes(rows=1, cols=2)")
 
@@ -60,7 +59,9 @@ def test_policy_allows_the_pages_own_script_and_style_only() -> None:
     for tag in ("script", "style"):
         digest = base64.b64encode(hashlib.sha256(found.texts[tag].encode()).digest()).decode()
         assert f"{tag}-src 'sha256-{digest}'" in policy
-    assert not any("style" in attributes or name.startswith("on") for _, attributes in found.tags for name in attributes)
+    assert not any(
+        "style" in attributes or name.startswith("on") for _, attributes in found.tags for name in attributes
+    )
     assert "unsafe" not in policy
 
 
@@ -88,32 +89,44 @@ def test_all_colours_are_variables_of_both_themes() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_page_works_from_a_file(tmp_path: Path, theme: Any) -> None:
-    session = game()
+def test_page_works_from_a_file(tmp_path: Path, theme: Literal["light", "dark"]) -> None:
+    pytest.importorskip("playwright")
+    from tests.play.browser import browser
+
     file = tmp_path / "game.html"
-    file.write_text(session.to_html(), encoding="utf-8")
-    with browser_page(color_scheme=theme, viewport={"width": 360, "height": 640}) as page:
-        problems: list[str] = []
-        page.on("console", lambda message: problems.append(message.text))
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: None if request.url.startswith("file:") else problems.append(request.url))
-        page.goto(file.as_uri())
+    file.write_text(game().to_html(), encoding="utf-8")
+    with browser() as opened:
+        check_page(opened.new_page(color_scheme=theme, viewport={"width": 360, "height": 640}), file, theme)
 
-        def shown() -> int:
-            found = page.evaluate("[...document.querySelectorAll('.slide')].map(s => getComputedStyle(s).display)")
-            (index,) = [index for index, display in enumerate(found) if display != "none"]
-            return index
 
-        assert shown() == 7
-        for key, ply in (("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 7)):
-            page.keyboard.press(key)
-            assert shown() == ply
-        page.click("text='3. h(1,0)'")
-        assert shown() == 3
-        assert page.inner_text("#words").startswith("3. h(1,0): seat 0 to move")
-        page.click("#first")
-        page.keyboard.press("Tab")
-        assert page.evaluate("document.documentElement.scrollWidth") == 360
-        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        assert (paper == "rgb(255, 255, 255)") == (theme == "light")
-        assert problems == []
+def check_page(page: Any, file: Path, theme: str) -> None:
+    """Opens the page of a game of 7 submoves, and looks at its slides."""
+    problems: list[str] = []
+    page.on("console", lambda message: problems.append(message.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith("file:") else problems.append(request.url))
+    page.goto(file.as_uri())
+
+    def shown() -> int:
+        displays = page.evaluate("[...document.querySelectorAll('.slide')].map(s => getComputedStyle(s).display)")
+        (index,) = [index for index, display in enumerate(displays) if display != "none"]
+        return index
+
+    assert shown() == 7
+    for key, ply in (("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 7)):
+        page.keyboard.press(key)
+        assert shown() == ply
+    page.get_by_role("button", name="3. h(1,0)").click()
+    assert shown() == 3
+    assert page.inner_text("#words").startswith("3. h(1,0): seat")
+    page.get_by_role("button", name="first position").click()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "autoplay"
+    page.keyboard.press("Space")
+    assert page.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
+    page.keyboard.press("Space")
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (paper == "rgb(255, 255, 255)") == (theme == "light")
+    assert problems == []
