@@ -341,7 +341,8 @@ class Session:
 
         It asks nothing of the network. Raises ValueError for a game without pictures.
         """
-        return still.page(self)
+        ending = "" if self.resigned is None else f"seat {self.resigned} resigned"
+        return still.page(self.env, self.states, self.actions, self._texts, self.seats, self.ply, ending)
 
 
 @jax.jit

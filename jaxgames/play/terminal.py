@@ -22,7 +22,7 @@ BOLD, RED, PLAIN = "\033[1m", "\033[31m", "\033[0m"
 HELP = """\
 MOVE        such as {example}, or its beginning if only one move has it
 ?           the legal moves, and these commands
-u, uu       undo: back to your last submove, or to the beginning of your last turn
+u, uu       undo: back to your last submove, or to the start of your last turn
 r           redo: forward to your next submove
 h, h AGENT  what an agent thinks: its first {top} moves, and the value for each seat
 show        the board again
