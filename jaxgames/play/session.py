@@ -106,6 +106,11 @@ class Session:
         return self._infos[self.ply].over or self._is_resigned
 
     @property
+    def turn_goes_on(self) -> bool:
+        """Whether the seat to move has played the last submove too."""
+        return self.ply > 0 and not self.over and self._infos[self.ply - 1].player == self.mover
+
+    @property
     def outcome(self) -> Outcome:
         """The end of the game, as `env.outcome`; a resignation is a win only where one other seat is left."""
         if not self._is_resigned:
@@ -336,7 +341,8 @@ class Session:
 
         It asks nothing of the network. Raises ValueError for a game without pictures.
         """
-        return still.page(self)
+        ending = "" if self.resigned is None else f"seat {self.resigned} resigned"
+        return still.page(self.env, self.states, self.actions, self._texts, self.seats, self.ply, ending)
 
 
 @jax.jit

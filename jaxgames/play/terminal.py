@@ -20,13 +20,14 @@ SHORT = 8  # legal moves in the middle of a turn that are listed without being a
 TOP = 5  # moves in the list of what an agent thinks
 BOLD, RED, PLAIN = "\033[1m", "\033[31m", "\033[0m"
 HELP = """\
-MOVE        a move as `?` lists it, such as {example}; its beginning, if no other move begins so
+MOVE        such as {example}, or its beginning if only one move has it
 ?           the legal moves, and these commands
-u, uu, r    undo: back to your last submove, back to the beginning of your last turn; redo
+u, uu       undo: back to your last submove, or to the start of your last turn
+r           redo: forward to your next submove
 h, h AGENT  what an agent thinks: its first {top} moves, and the value for each seat
 show        the board again
 resign      give up
-save FILE   the game; with the suffix .html a page with all positions, to look at
+save FILE   the game; with the suffix .html, a page with all positions
 load FILE   go on with a saved game
 q           quit"""
 
@@ -169,10 +170,8 @@ class Terminal:
         if not (session.over or session.seats[session.mover] == HUMAN):
             return
         self._show()
-        texts = legal_texts(session.env, session.state)
-        if session.ply > 0 and not session.over and len(texts) <= SHORT:
-            if int(session.states[session.ply - 1].current_player) == session.mover:
-                self._say(f"the turn goes on: {', '.join(texts)}")
+        if session.turn_goes_on and len(texts := legal_texts(session.env, session.state)) <= SHORT:
+            self._say(f"the turn goes on: {', '.join(texts)}")
 
     def _say_help(self) -> None:
         texts = legal_texts(self.session.env, self.session.state)
