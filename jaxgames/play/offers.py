@@ -10,6 +10,7 @@ from typing import Any
 from jaxgames import registry
 from jaxgames._checks import ParameterError
 from jaxgames._names import parse
+from jaxgames.agents import AnalysingAgent
 from jaxgames.env import Env
 from jaxgames.play.saved import parse as parse_saved
 from jaxgames.play.session import HUMAN, Session
@@ -30,10 +31,14 @@ def offered(house: House) -> dict[str, Any]:
 
 
 def described(house: House, game: str) -> dict[str, Any]:
-    """Returns the number of seats of a game and the agents that can play it. Raises ValueError for a wrong game."""
+    """Returns the number of seats of a game, the agents that can play it, and those among them that give hints.
+
+    Raises ValueError for a wrong game.
+    """
     env = _env(house, game)
     agents = [text for text in dict.fromkeys((*house.seats, *SUGGESTED)) if text != HUMAN and _plays(house, text, env)]
-    return {"game": str(env), "seats": env.num_players, "agents": [HUMAN, *agents]}
+    hints = [text for text in agents if isinstance(house.agent(text, env), AnalysingAgent)]
+    return {"game": str(env), "seats": env.num_players, "agents": [HUMAN, *agents], "hints": hints}
 
 
 def start(house: House, game: str, seats: Sequence[str], seed: int) -> Session:

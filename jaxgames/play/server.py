@@ -12,7 +12,7 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jaxgames import agents
@@ -61,14 +61,33 @@ def app(
     offers.check_seats(house, env, seats)
     token = secrets.token_urlsafe(24)
 
-    @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
-        yield
-        for table in house.tables.values():
-            table.close()
-
     gate = Middleware(Gate, token=token, names=names, addresses=addresses)
-    return Starlette(routes=routes(house, token), middleware=[gate], lifespan=lifespan)
+    application = Starlette(routes=routes(house, token), middleware=[gate])
+    application.state.house = house
+    return application
+
+
+class Server(uvicorn.Server):
+    """The server of an application that `app` made. It ends the pages' streams of events before it shuts down."""
+
+    def __init__(self, application: Starlette) -> None:
+        self._house: House = application.state.house
+        config = uvicorn.Config(
+            application,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            ws="none",
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        )
+        super().__init__(config)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Closes all tables, and then all connections."""
+        for table in self._house.tables.values():
+            table.close()
+        await super().shutdown(sockets)
 
 
 def serve(
@@ -107,15 +126,6 @@ def serve(
     application = app(env, seats, seed=seed, make=make, pace=pace, names=names, addresses=open_to_network)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family) as listener:
-        config = uvicorn.Config(
-            application,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            ws="none",
-            limit_concurrency=MAX_CONNECTIONS,
-            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-        )
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listener.getsockname()[1]}/"
         log(f"{env.id} is served at {address} (Ctrl-C ends it)")
@@ -123,4 +133,4 @@ def serve(
             threading.Timer(0.5, webbrowser.open, (address,)).start()
         sys.stdout.flush()
         with contextlib.suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listener])
+            Server(application).run(sockets=[listener])

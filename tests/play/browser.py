@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-import uvicorn
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
 
 import jaxgames
 from jaxgames.play import Session
-from jaxgames.play.server import app
+from jaxgames.play.server import Server, app
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 MISSING = "Chromium is missing; install it with: apt-get install chromium"
@@ -52,7 +51,7 @@ def served(game: str, seats: Sequence[str], **arguments: Any) -> Generator[str]:
     """Yields the address of a server in this process."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         application = app(jaxgames.make(game), seats, **{"pace": 0.0, **arguments})
-        server = uvicorn.Server(uvicorn.Config(application, log_level="warning", timeout_graceful_shutdown=1))
+        server = Server(application)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/"

@@ -2,13 +2,15 @@
 
 import random
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
+import jax.numpy as jnp
 import pytest
-
 from playwright.sync_api import Browser
 
 import jaxgames
+from jaxgames import agents
 from jaxgames.play import Session
 from tests.play.browser import DESK, PHONE, Person, browser, served
 
@@ -213,8 +215,27 @@ def test_position_is_pasted_and_a_wrong_one_shows_its_error(chrome: Browser) -> 
 # -- agents --------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Judge:
+    """Prefers the first legal action, with the probability 3/4, and expects 1 for seat 0 and -1 for seat 1."""
+
+    on_device: ClassVar[bool] = False
+    env: Any
+
+    def act(self, key: Any, states: Any) -> Any:
+        return agents.FirstAgent(self.env).act(key, states)
+
+    def analyse(self, states: Any) -> agents.Analysis:
+        first = agents.FirstAgent(self.env).analyse(states).probabilities
+        others = agents.RandomAgent(self.env).analyse(states).probabilities
+        return agents.Analysis((2 * first + others) / 3, jnp.array([[1.0, -1.0]]))
+
+
 def test_hint_shows_numbers_on_the_cells_a_list_and_values(chrome: Browser) -> None:
-    with served("chinese_checkers(size=1, num_players=2)", ("human", "mcts(simulations=8)")) as address:
+    def make(text: str, env: Any) -> agents.Agent:
+        return Judge(env) if text == "judge" else agents.make(text, env)
+
+    with served("chinese_checkers(size=1, num_players=2)", ("human", "judge"), make=make) as address:
         someone = person(chrome, address)
         someone.press("h")
         someone.page.locator("#thoughts").wait_for()
@@ -224,7 +245,7 @@ def test_hint_shows_numbers_on_the_cells_a_list_and_values(chrome: Browser) -> N
         ]
         assert 95 <= sum(percents) <= 105
         assert len(percents) == min(5, len(someone.session().legal()))
-        assert someone.page.locator("#values li").count() == 2
+        assert someone.page.locator("#values li").all_inner_texts() == ["Seat 0\n1.00", "Seat 1\n-1.00"]
         heat = someone.page.locator(".cell.heat span").all_inner_texts()
         assert heat
         assert 95 <= sum(int(text.replace("<", "")) for text in heat) <= 105, "without a picked piece: of all pieces"

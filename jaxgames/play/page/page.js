@@ -241,11 +241,12 @@ function open(next) {
 }
 
 async function describe() {
-  const { agents } = await post("describe", { game: view.game });
+  const { agents, hints } = await post("describe", { game: view.game });
   suggest(node("agents"), agents);
-  suggest(node("hint-agents"), agents.slice(1));
-  const first = view.seats.map((seat) => seat.player).find((player) => player !== "human");
-  if (!agents.includes(node("hint-agent").value)) node("hint-agent").value = first ?? agents[1];
+  suggest(node("hint-agents"), hints);
+  const players = view.seats.map((seat) => seat.player);
+  const first = [...players, "greedy"].find((player) => hints.includes(player));
+  if (!hints.includes(node("hint-agent").value)) node("hint-agent").value = first ?? hints[0];
 }
 
 // Returns the game of this browser if the server has it or can continue it, or else a new one.
