@@ -5,24 +5,33 @@
 Self-play only meets its own kind: all pegs run through the middle and leave their homes early. Random players stay
 at home, and their pegs block the goal. So there are variants in which random players have three of the six seats in
 training. The budget is that of the study, and steps of random players count. Every variant is measured with sampled
-actions, as in the study, and with greedy ones. The last column is the length of the games in training.
+actions, as in the study, and with greedy ones. A turn is blocked if it begins with a peg of another seat in the
+goal: it cannot win. The last column is the length of the games in training.
 """
 
+import functools
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import tyro
 
-from examples.papers.parameter_sharing import runs
-from examples.papers.parameter_sharing.evaluation import evaluate, mean_of_last
+from examples.papers.parameter_sharing import heat_maps, runs
+from examples.papers.parameter_sharing.evaluation import mean_of_last
+from examples.papers.parameter_sharing.heat_maps import SEAT, SIZE, pegs_of
 from examples.papers.parameter_sharing.intervals import difference, interval, written
 from examples.papers.parameter_sharing.study import GAMES, PAPER, STEPS_PER_ITERATION, WINDOW, settings_of
 from examples.papers.quick import shortened
 from examples.tables import markdown
+from jaxgames import Env, arena, make
+from jaxgames.agents import Agent, RandomAgent
+from jaxgames.arena import Games
+from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.policy_agent import PolicyAgent
 from train.driver.run_folder import RunFolder
 from train.ops.sharding import provide_cores
 
@@ -34,8 +43,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "wide": WIDE,
     "random_seats_wide": RANDOM_SEATS | WIDE,
 }
-GREEDY = 1e-3  # a temperature at which the most probable action is always drawn
-QUICK: dict[str, Any] = {"variants": ("random_seats",), "seeds": 2, "iterations": 2, "games": 2, "greedy_games": 2}
+SAMPLED, GREEDY = 1.0, 1e-3  # temperatures; at the second, the most probable action is always drawn
+GAME: Env[Any] = make(heat_maps.GAME)
+QUICK: dict[str, Any] = {"variants": ("random_seats",), "seeds": 2, "iterations": 2, "games": 2, "last_games": 2}
 
 
 @dataclass(frozen=True)
@@ -50,8 +60,8 @@ class Arguments:
     """Iterations of each run, of 4,000 steps each."""
     games: int = GAMES
     """Games of an evaluation."""
-    greedy_games: int = 300
-    """Games of the greedy policy after the last iteration."""
+    last_games: int = 300
+    """Games after the last iteration, sampled and greedy each."""
     quick: bool = False
     """Tries everything with small numbers."""
 
@@ -82,7 +92,8 @@ def main() -> None:
 def measure(variant: str, arguments: Arguments) -> dict[str, list[float]]:
     """Returns the turns to win of each seed by column: at parts of the budget, sampled and greedy at its end.
 
-    The last column is the mean length of the games in training, in submoves.
+    "blocked" are the turns that begin with a peg of another seat in the goal. The last column is the mean length of the
+    games in training, in submoves.
     """
     changes = {name: (value,) for name, value in VARIANTS[variant].items()}
     settings = settings_of("parameter_sharing", arguments.iterations, **changes)
@@ -94,17 +105,49 @@ def measure(variant: str, arguments: Arguments) -> dict[str, list[float]]:
         name = f"sampled, {end * STEPS_PER_ITERATION:,} steps"
         columns[name] = [mean_of_last(each[:end], "mean_turns", WINDOW) for each in rows]
     columns["sampled"] = [mean_of_last(each, "mean_turns", WINDOW) for each in rows]
-    columns["greedy"] = [greedy_turns(run, arguments.greedy_games) for run in trained]
+    played = [turns_of(run, arguments.last_games, SAMPLED) for run in trained]
+    columns["blocked, sampled"] = [blocked for _, blocked in played]
+    played = [turns_of(run, arguments.last_games, GREEDY) for run in trained]
+    columns["greedy"], columns["blocked, greedy"] = [list(each) for each in zip(*played, strict=True)]
     columns["submoves in training"] = [mean_of_last(each, "episode_length", WINDOW) for each in rows]
     return columns
 
 
-def greedy_turns(run: RunFolder, games: int) -> float:
-    """Returns the mean turns to win of the greedy policy after the last iteration; infinity if it wins no game."""
-    params, key = run.params(), jax.random.key(run.config.seed)
+def turns_of(run: RunFolder, games: int, temperature: float) -> tuple[float, float]:
+    """Returns the means of turns to win and of blocked turns after the last iteration; see `count_turns`.
+
+    The turns are infinite if no game is won.
+    """
     policy: Any = run.learner.policy  # pyright: ignore[reportAttributeAccessIssue]  # PPO has one
-    turns = float(evaluate(policy, params, key, games, GREEDY)["mean_turns"])
-    return turns if np.isfinite(turns) else float("inf")
+    agent = PolicyAgent(run.params(), GAME, policy, np.float32(temperature))
+    turns, blocked = count_turns(GAME, agent, jax.random.key(run.config.seed), games)
+    return (float(turns) if np.isfinite(turns) else float("inf")), float(blocked)
+
+
+@functools.partial(jax.jit, static_argnames=("env", "games"))
+def count_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int) -> tuple[jax.Array, jax.Array]:
+    """Returns means over games of an agent in seat 0 against random players, float32[] each.
+
+    The first is that of the turns in the games won, NaN if there are none. The second is that of the agent's turns that
+    begin with a peg of another seat in its goal, in all games. No such turn can win.
+    """
+    start_key, key = jax.random.split(key)
+    seats = arena.one_seat(start_key, games, env.num_players, SEAT)
+    players = agent, RandomAgent(env)
+    goal = tables(SIZE).triangle == 3
+
+    def body(carry: tuple[Games, jax.Array, jax.Array]) -> tuple[Games, jax.Array, jax.Array]:
+        games, blocked, key = carry
+        key, subkey = jax.random.split(key)
+        begins = ~games.over & (games.boards.current_player == SEAT) & (games.last_mover != SEAT)
+        others = jax.vmap(lambda board: pegs_of(env, board)[1])(games.boards)
+        games, _ = arena.advance(env, players, seats, games, subkey)
+        return games, blocked + (begins & (others & goal).any(-1)), key
+
+    begun = arena.start(env, start_key, games), jnp.zeros(games, jnp.int32), key
+    played, blocked, _ = jax.lax.while_loop(lambda carry: ~carry[0].over.all(), body, begun)
+    won = arena.winners(env, played)[:, SEAT]
+    return (played.turns[:, SEAT] * won).sum() / won.sum(), blocked.mean()
 
 
 if __name__ == "__main__":
