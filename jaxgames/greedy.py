@@ -107,15 +107,27 @@ def _star_distances(size: int) -> tuple[np.ndarray, np.ndarray]:
     return _distance(t.axial - t.axial[-1]), _distance(t.axial[:, None] - t.axial[t.triangle == 3])
 
 
-@action_scores.register
-def _(env: ChineseCheckers, state: ChineseCheckersState) -> jax.Array:
-    t, (to_tip, to_goal) = chinese_checkers_board.tables(env.size), _star_distances(env.size)
-    in_goal, tip_in_goal = state.board[-env.num_pegs :], to_tip[-env.num_pegs :]  # the goal is the last rows
-    deepest = jnp.where(in_goal > 0, tip_in_goal, env.size).min()  # peg of another seat
+def remaining_on_star(size: int, in_goal: jax.Array) -> jax.Array:
+    """Returns float32[cells], how far a peg of the mover on each cell of the star of size N still has to go.
+
+    Args:
+      size: N.
+      in_goal: int[N(N+1)/2], the goal cells in the mover's frame: 0 is the mover's peg, more a peg of another seat,
+        less no peg.
+    """
+    to_tip, to_goal = _star_distances(size)
+    tip_in_goal = to_tip[-in_goal.size :]
+    deepest = jnp.where(in_goal > 0, tip_in_goal, size).min()  # peg of another seat
     closed = tip_in_goal > deepest
     remaining = _remaining(to_tip, to_goal, (in_goal < 0) & ~closed.any())
-    elsewhere, goal = remaining[: -env.num_pegs], remaining[-env.num_pegs :]
-    remaining = jnp.concatenate([elsewhere, jnp.where(closed, env.size, goal), jnp.zeros(1)])
+    elsewhere, goal = remaining[: -in_goal.size], remaining[-in_goal.size :]
+    return jnp.concatenate([elsewhere, jnp.where(closed, size, goal)])
+
+
+@action_scores.register
+def _(env: ChineseCheckers, state: ChineseCheckersState) -> jax.Array:
+    t = chinese_checkers_board.tables(env.size)
+    remaining = jnp.append(remaining_on_star(env.size, state.board[-env.num_pegs :]), 0)  # the goal is the last rows
 
     near, beyond = t.neighbour[:-1], t.beyond[:-1]
     is_hop = jnp.append(state.board >= 0, False)[near]

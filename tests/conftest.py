@@ -3,7 +3,7 @@
 import gc
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -37,6 +37,13 @@ def pytest_configure(config: pytest.Config) -> None:
     flags = os.environ.get("XLA_FLAGS", "")
     if config.getoption("--quick") and QUICK[0] not in flags:
         os.environ["XLA_FLAGS"] = " ".join([flags, *QUICK]).strip()  # before any test module has JAX start
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Takes back what modules register when the collection imports them, such as the games of an experiment."""
+    with temporary_registrations():
+        return (yield)
 
 
 def pytest_collection_finish() -> None:

@@ -1,8 +1,24 @@
-"""The division of the tests over worker processes: what compiles the same programs runs in one process."""
+"""What the tests of one process share: compiled programs, and no registrations."""
+
+from typing import Any
 
 import pytest
 
+import jaxgames
 from tests.conftest import group_of
+from tests.helpers.sticks import Sticks
+
+
+def registered_by_this_module() -> Any:
+    return Sticks()
+
+
+jaxgames.register("registered_by_this_module", registered_by_this_module)
+
+
+def test_games_of_collected_modules_are_forgotten() -> None:
+    """Otherwise a test of all games of the library would find them, too."""
+    assert "registered_by_this_module" not in jaxgames.list_games()
 
 
 def test_tests_of_one_folder_are_one_group(request: pytest.FixtureRequest) -> None:

@@ -50,16 +50,24 @@ def python(page: Path) -> str:
 
 
 def table(page: Path, *header: str) -> list[list[str]]:
-    """The rows of the table with this header, as the texts of their cells."""
+    """The rows of the first table with this header, as the texts of their cells."""
+    return tables(page, *header)[0]
+
+
+def tables(page: Path, *header: str) -> list[list[list[str]]]:
+    """The rows of every table with this header."""
     lines = iter(page.read_text().splitlines())
-    assert f"| {' | '.join(header)} |" in lines, f"{name(page)} has no table {header}"  # reads up to the header
-    next(lines)
-    rows: list[list[str]] = []
-    for line in lines:
-        if not line.startswith("|"):
-            break
-        rows.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
-    return rows
+    found: list[list[list[str]]] = []
+    while f"| {' | '.join(header)} |" in lines:  # reads up to the header
+        next(lines)
+        rows: list[list[str]] = []
+        for line in lines:
+            if not line.startswith("|"):
+                break
+            rows.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+        found.append(rows)
+    assert found, f"{name(page)} has no table {header}"
+    return found
 
 
 # -- what runs -----------------------------------------------------------------------------------------------------
@@ -154,7 +162,8 @@ def test_every_game_has_all_files_of_its_row_in_contributing() -> None:
         assert ids_of(pattern) <= {*jaxgames.list_games()} | GEOMETRY, pattern
 
 
-GEOMETRY = {"chinese_checkers_board", "chinese_checkers_diamond_board", "minichess_board"} | {
+GEOMETRY = {
+    *("chinese_checkers_board", "chinese_checkers_diamond_board", "minichess_board", "minichess_placements"),
     *("checkers_ballots", "checkers_pdn", "checkers_replay", "checkers_whole_moves"),  # of jaxgames/games/
     *("boards", "animation", "drawing", "moves", "pegs", "picture", "theme"),  # of jaxgames/render/
     *("demo_game", "ppo_breakdown", "step_by_cells", "throughput_by_batch"),  # of docs/pictures/
@@ -191,6 +200,18 @@ def test_index_of_studies_links_to_every_page_and_every_experiment_has_a_page_an
     tests = ROOT / "tests" / "examples" / "papers"
     for study in experiments:
         assert (tests / f"test_{study}.py").is_file() or (tests / study).is_dir(), f"{study} has no tests in {tests}"
+
+
+def test_every_part_of_a_study_has_a_known_verdict_and_a_place() -> None:
+    index = DOCS / "papers" / "index.md"
+    known, used = {row[0] for row in table(index, "verdict", "meaning")}, set[str]()
+    of_studies = tables(index, "part of the study", "verdict", "where")
+    assert len(of_studies) == len(table(index, "study", "game", "page")) == 5
+    for part, verdict, where in (row for rows in of_studies for row in rows):
+        assert set(verdict.split(", ")) <= known, f"{part}: {verdict}"
+        assert "](" in where or "`" in where, f"{part} has neither a link nor a command"
+        used |= set(verdict.split(", "))
+    assert used == known, f"no part of a study is {known - used}"
 
 
 def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:

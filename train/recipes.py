@@ -28,6 +28,19 @@ RECIPES: dict[str, dict[str, Any]] = {
     "minichess": GRID | {"total_steps": 2_500_000, "learning_rate": 1e-3, "gae_lambda": 0.95, "gamma": 0.995},
 }
 
+STAR: dict[str, Any] = {  # settings common to the star boards of size 3 and 4 with six seats
+    "num_envs": 64,
+    "rollout_length": 128,
+    "update_epochs": 3,
+    "num_minibatches": 16,
+    "learning_rate": 5e-4,
+    "gamma": 0.995,
+    "gae_lambda": 0.9,
+    "clip_coef": 0.2,
+    "ent_coef": 0.005,
+    "temperature": 0.5,
+}
+
 # Settings of studies and of further training, by the names that `--preset` takes. Settings that a study does not state
 # are the defaults of `train.ppo.Config`.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -64,6 +77,11 @@ PRESETS: dict[str, dict[str, Any]] = {
         "kl_coef": 0.1,
         "final_kl_coef": 0.01,
     },
+    # The boards on which the agents of Adhikari and Gu 2024, section 4.5, did not finish their games
+    "star_3": STAR
+    | {"env": "chinese_checkers(size=3, reward=win_loss)", "network": "hops(center=0.2)", "total_steps": 4_000_000},
+    "star_4": STAR
+    | {"env": "chinese_checkers(size=4, reward=win_loss)", "network": "hops(center=0.3)", "total_steps": 5_000_000},
     # Adhikari and Gu 2024: section 3.2.1, and the defaults of RLlib 2.8, which its scripts leave as they are. Not here:
     # RLlib's penalty on the KL divergence from the last policy, and its clipped value loss.
     "parameter_sharing_paper": {

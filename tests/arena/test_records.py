@@ -20,12 +20,12 @@ from tests.helpers.sticks import Sticks
 STICKS = Sticks()  # three seats take 1, 2 or 3 of 7 sticks; the seat that takes the last one wins 2
 BOXES = jaxgames.make("dots_and_boxes", rows=1, cols=2, reward="boxes")
 KEY = jax.random.key(0)
-GAMES = (  # one of each, as small as it gets
-    "checkers(max_plies=60)",
+GAMES = (  # one of each, as small as it gets; those that compile for seconds are slow
+    pytest.param("checkers(max_plies=60)", marks=pytest.mark.slow),
     "chinese_checkers(size=1, num_players=3, reward=goal, max_rounds=10)",
     "chinese_checkers_diamond(size=3, pieces=1)",
     "dots_and_boxes(rows=1, cols=2, reward=boxes)",
-    "minichess(rules=king_capture, reward=material)",
+    pytest.param("minichess(rules=king_capture, reward=material)", marks=pytest.mark.slow),
 )
 
 

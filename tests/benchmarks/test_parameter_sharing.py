@@ -28,6 +28,7 @@ def test_all_ways_give_every_row_the_output_of_its_seat() -> None:
         np.testing.assert_allclose(sums, rows.sum(1), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow  # traces for seconds; test_throughput.py has a whole command that is fast
 @pytest.mark.usefixtures("programs")
 def test_every_way_is_measured_in_both_directions(capsys: pytest.CaptureFixture[str]) -> None:
     result = measure_parameter_sharing(Arguments(rows=(2,), repeats=1))

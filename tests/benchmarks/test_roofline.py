@@ -15,6 +15,7 @@ from train.ppo import Config
 TINY = Arguments(games=("dots_and_boxes(rows=1, cols=2)",), batch_sizes=(4,), steps=32, repeats=2, copied_bytes=4096)
 
 
+@pytest.mark.slow  # traces for seconds; test_throughput.py has a whole command that is fast
 @pytest.mark.usefixtures("programs")
 def test_every_column_is_measured_and_fits_into_json(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

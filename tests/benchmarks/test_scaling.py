@@ -84,6 +84,7 @@ def test_rows_with_more_devices_than_jax_sees_are_left_out(
     assert "JAX sees 1 of the 2 devices: rows with more are left out" in capsys.readouterr().err
 
 
+@pytest.mark.slow  # compiles an iteration of PPO
 def test_worker_prints_its_speed_and_its_stamp(capsys: pytest.CaptureFixture[str]) -> None:
     run_worker(ALONE)
     found = json.loads(capsys.readouterr().out)

@@ -40,6 +40,7 @@ def blank_positions(programs: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(search_sides, "positions_of", shapes)
 
 
+@pytest.mark.slow  # traces for seconds; test_throughput.py has a whole command that is fast
 @pytest.mark.usefixtures("blank_positions")
 def test_every_part_is_measured_and_fits_into_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = json.loads(json.dumps(measure_search(TINY)))

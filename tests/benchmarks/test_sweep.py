@@ -11,6 +11,7 @@ from benchmarks.harness import save_picture
 from benchmarks.sweep import Arguments, draw_by_batch, draw_by_cells, fit, measure_sweep, star_cells
 
 
+@pytest.mark.slow  # traces for seconds; test_throughput.py has a whole command that is fast
 @pytest.mark.usefixtures("programs")
 def test_every_point_is_measured_and_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -158,7 +158,7 @@ def test_illegal_action_forfeits_without_a_winner(game: str) -> None:
         "dots_and_boxes(rows=2, cols=2)",
         "checkers(max_plies=100)",
         "minichess(rules=king_capture, max_plies=50)",
-        "minichess(max_plies=80)",
+        pytest.param("minichess(max_plies=80)", marks=pytest.mark.slow),  # compiles for seconds
     ],
 )
 def test_winner_has_the_highest_return_when_only_winning_pays(game: str, seed: int) -> None:

@@ -44,9 +44,13 @@ class FirstBot(pyspiel.Bot):  # pyright: ignore[reportUntypedBaseClass]  # pyspi
     [
         ("dots_and_boxes(rows=1, cols=2)", "0010111 .. 0", "h(0,0)"),  # takes the box before it must give up the other
         ("checkers", "B:W5:BK6,12", "6-1"),  # blocks the last man
-        ("chinese_checkers(size=1, num_players=2)", "./.1../.../.0../. 0 - 0", "9->12"),  # fills the goal
-        ("chinese_checkers(size=1, num_players=2)", "./.0../1../..../. 1 - 0", "5=>0"),
-        ("chinese_checkers_diamond(size=3, pieces=1)", "..1/..0/... 0 4", "5>8"),
+        pytest.param(
+            "chinese_checkers(size=1, num_players=2)", "./.1../.../.0../. 0 - 0", "9->12", marks=pytest.mark.slow
+        ),  # fills the goal
+        pytest.param(
+            "chinese_checkers(size=1, num_players=2)", "./.0../1../..../. 1 - 0", "5=>0", marks=pytest.mark.slow
+        ),
+        pytest.param("chinese_checkers_diamond(size=3, pieces=1)", "..1/..0/... 0 4", "5>8", marks=pytest.mark.slow),
     ],
 )
 def test_mcts_plays_the_best_action_of_a_small_position(id: str, position: str, best: str) -> None:
@@ -56,6 +60,7 @@ def test_mcts_plays_the_best_action_of_a_small_position(id: str, position: str, 
     assert [env.action_to_string(state, action) for action in act(agent, stacked([state] * 2))] == [best] * 2
 
 
+@pytest.mark.slow  # the tests above and below show what it searches
 def test_mcts_beats_the_random_agent() -> None:
     env = jaxgames.make("dots_and_boxes(rows=1, cols=3)")
     players = [agents.make("openspiel(bot=mcts, simulations=20)", env), agents.make("random", env)]

@@ -146,7 +146,9 @@ def test_without_mctx_the_error_names_what_to_install_and_uct_plays(monkeypatch:
     assert uct_actions() == [1, 0, 2, 2, 1]
 
 
-@pytest.mark.parametrize("wrap", [auto_reset, lambda env: Wrapper(auto_reset(env))])
+@pytest.mark.parametrize(
+    "wrap", [auto_reset, pytest.param(lambda env: Wrapper(auto_reset(env)), marks=pytest.mark.slow, id="wrapped")]
+)
 def test_uct_plays_the_live_boards_of_an_env_that_restarts(wrap: Callable[[Any], Any]) -> None:
     game = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
     env = wrap(game)

@@ -92,6 +92,23 @@ def test_states_of_4_x_4_are_decisive_and_won_as_often_as_known() -> None:
     assert (graph.live.size, int(is_decisive.sum()), int((graph.value == 1).sum())) == (149_311, 79_735, 96_875)
 
 
+@pytest.mark.slow
+def test_agent_that_errs_only_at_the_start_still_wins_most_final_positions() -> None:
+    """Ahmad, Sturtevant and Bowling expect a win rate of 0 of it, over all replies."""
+    start = jax.tree.map(lambda leaf: leaf[None], game(4, 3).init())
+    wrong = np.asarray(jax.vmap(game(4, 3).legal_action_mask)(start) & ~solution(4).best_actions(start))[0]
+
+    def act(states: Any) -> np.ndarray:
+        at_start = solution(4).index(states) == solution(4).index(start)
+        return np.where(at_start, np.flatnonzero(wrong)[0], agent("fastest", 4)(states)).astype(np.int32)
+
+    measures = measure(game(4, 3), act, solution(4))
+    assert measures["ultra_weak"] == 0
+    assert not measures["weak_solved"]
+    assert 0.9 < measures["weak_states"] < 0.95
+    assert measures["weak_uniform"] > 0.9999
+
+
 # -- a slow reference ----------------------------------------------------------------------------------------------
 
 

@@ -115,6 +115,7 @@ def test_another_key_gives_another_run(compiled: Compiled, first: Any) -> None:
     assert jax.tree.all(differ)
 
 
+@pytest.mark.slow  # test_alphazero_boards.py stores a train state; test_loop.py continues one
 def test_stored_train_state_continues_to_the_same_bits(compiled: Compiled, first: Any, tmp_path: Path) -> None:
     middle, _ = compiled.run(seed=1, iterations=ITERATIONS - 1)
     run = RunFolder.create(tmp_path / "run", compiled.learner)

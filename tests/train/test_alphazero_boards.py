@@ -96,10 +96,15 @@ def alone(network: None) -> Trained:
 
 
 @pytest.fixture(scope="module")
-def run(both: Trained, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
-    """The run on both boards, with the checkpoint after its first iteration."""
-    folder = RunFolder.create(tmp_path_factory.mktemp("runs") / "both", both.learner)
-    folder.save(both.states[1])
+def untrained_both(network: None) -> Trained:
+    return train(BOTH, iterations=0)
+
+
+@pytest.fixture(scope="module")
+def run(untrained_both: Trained, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
+    """The run on both boards, with the checkpoint before its first iteration."""
+    folder = RunFolder.create(tmp_path_factory.mktemp("runs") / "both", untrained_both.learner)
+    folder.save(untrained_both.states[0])
     yield folder
     folder.close()
 
@@ -117,6 +122,7 @@ def test_first_board_begins_as_in_a_run_of_its_own(both: Trained, alone: Trained
     assert not same(both.states[1].params, alone.states[1].params)  # the second board trains them too
 
 
+@pytest.mark.slow  # compiles an iteration; the test of the metrics traces it
 def test_every_board_has_games_and_samples_of_its_own(both: Trained) -> None:
     first, second = jax.device_get(both.states[2].games)
     assert (first.boards.edges.shape, second.boards.edges.shape) == ((8, 7), (8, 12))
@@ -128,17 +134,22 @@ def test_every_board_has_games_and_samples_of_its_own(both: Trained) -> None:
     assert (second.replay.slots[:, :16].max((1, 2)) >= 7).all()  # actions that the first board does not have
 
 
-def test_metrics_of_the_other_boards_have_the_game_behind_a_slash(both: Trained) -> None:
-    first = {name for name in both.metrics[0] if "dots_and_boxes" not in name}
+def test_iteration_keeps_both_boards_and_the_metrics_of_the_second_have_the_game_behind_a_slash(
+    untrained_both: Trained,
+) -> None:
+    state, metrics = jax.eval_shape(untrained_both.learner.iterate, untrained_both.states[0])
+    assert [game.boards.edges.shape for game in state.games] == [(8, 7), (8, 12)]
+    assert [game.replay.slots.shape for game in state.games] == [(8, 24, 7), (8, 24, 8)]
+    first = {name for name in metrics if "dots_and_boxes" not in name}
     assert {"learning_rate", "policy_loss", "value_loss", "episode_length"} <= first
     others = {f"{name}/dots_and_boxes(rows=2, cols=2, reward='win_loss')" for name in first - {"learning_rate"}}
-    assert both.metrics[0].keys() == first | others
+    assert metrics.keys() == first | others
 
 
-def test_steps_of_all_boards_count(both: Trained) -> None:
+def test_steps_of_all_boards_count(untrained_both: Trained) -> None:
     assert BOTH.steps_per_iteration == 2 * ALONE.steps_per_iteration == 128
     assert BOTH.num_iterations == ALONE.num_iterations == 6
-    assert both.learner.summary["other_envs"] == SECOND
+    assert untrained_both.learner.summary["other_envs"] == SECOND
     assert "other_envs" not in AlphaZero(ALONE).summary
 
 
@@ -152,8 +163,8 @@ def test_largest_board_needs_the_memory(both: Trained) -> None:
 # -- stored runs ---------------------------------------------------------------------------------------------------
 
 
-def test_train_state_of_both_boards_is_stored_whole(both: Trained, run: RunFolder) -> None:
-    assert same(RunFolder.open(run.folder, AlphaZero).restore(), both.states[1])
+def test_train_state_of_both_boards_is_stored_whole(untrained_both: Trained, run: RunFolder) -> None:
+    assert same(RunFolder.open(run.folder, AlphaZero).restore(), untrained_both.states[0])
 
 
 class TrainStateWithoutOthers(NamedTuple):

@@ -5,6 +5,7 @@
     conv          3 x 3 convolutions, then dense layers
     resnet        residual blocks, a policy head on the cells of the board, a tanh value
     alpha_mini    convolutions and dense layers with batch norm and dropout
+    hops          dense layers for chinese_checkers that give every cell a worth, and a plan of the hops of the turn
     graph         messages between the edges and boxes of dots_and_boxes; its parameters fit every board
     diagonal_mlp  layers along the diagonals of checkers, then residual dense layers, a policy on the squares
     larson        convolutions of four sizes and highway layers, for checkers
@@ -29,6 +30,7 @@ from train.models.alpha_mini import alpha_mini
 from train.models.convolution import Convolution
 from train.models.diagonal_mlp import diagonal_mlp
 from train.models.graph import graph
+from train.models.hops import hops
 from train.models.larson import larson, larson_text
 from train.models.layers import ACTIVATIONS, DenseHeads, Network, check_grid, check_sizes, orthogonal
 from train.models.residual_mlp import residual_mlp
@@ -106,6 +108,7 @@ _networks: Registry[Network] = Registry(
         "conv": conv,
         "resnet": resnet,
         "alpha_mini": alpha_mini,
+        "hops": hops,
         "graph": graph,
         "diagonal_mlp": diagonal_mlp,
         "larson": larson,

@@ -115,7 +115,7 @@ def draw(results: Mapping[str, Curves], title: str = "") -> Figure:
         axes.xaxis.set_major_formatter(plot.text_of_tick)
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
-    handles = [Line2D([], [], label=mode, **plot.style_of(i) | {"marker": ""}) for i, mode in enumerate(results)]
+    handles = [Line2D([], [], label=mode, color=plot.style_of(i)["color"]) for i, mode in enumerate(results)]
     handles.append(Line2D([], [], label="the study's run", color="black", linestyle=":"))
     figure.legend(handles=handles, ncols=len(handles), loc="outside lower center", fontsize="small")
     figure.suptitle(title)

@@ -16,13 +16,15 @@ import jax
 import numpy as np
 
 from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate
+from examples.papers.parameter_sharing.study import GAMES, MODES, settings_of
 from jaxgames.agents import Agent
 from train import agents
+from train.curves import open_runs
 from train.driver.cells import Cells
 from train.driver.loop import Settings, evaluation_key
 from train.driver.metrics import to_floats
 from train.driver.run_folder import RunFolder
-from train.models.policy import Params, Policy
+from train.models.policy import Params, Policy, Sharing
 from train.ppo import PPO
 from train.sweep import Sweep, run_sweep, sweep_of
 
@@ -98,3 +100,26 @@ def curves_of(of_setting: Iterable[RunFolder]) -> dict[str, Any]:
         "steps": [row["steps"] for row in rows[0]],
         **{name: [[np.nan if row[name] is None else row[name] for row in each] for each in rows] for name in COLUMNS},
     }
+
+
+def runs_by_sharing(
+    folder: Path | None, output: Path, iterations: int, seeds: int, modes: tuple[Sharing, ...] = MODES
+) -> dict[str, list[RunFolder]]:
+    """Returns finished runs of some ways of sharing, in the order of their seeds.
+
+    Args:
+      folder: with the runs of one preset, such as runs/papers/parameter_sharing/parameter_sharing. None: they are
+        trained with our preset in `output`, in the folder "runs".
+      output: of the experiment that needs them.
+      iterations: of runs that are trained here.
+      seeds: of runs that are trained here.
+      modes: the ways of sharing.
+
+    Raises FileNotFoundError if the folder has no runs.
+    """
+    if folder is None:
+        settings = settings_of("parameter_sharing", iterations, sharing=modes)
+        found = [*train_all(output / "runs", settings, seeds, GAMES).values()]
+    else:
+        found = sorted(open_runs([folder]), key=lambda run: run.config.seed)
+    return {mode: of_mode for mode in modes if (of_mode := [run for run in found if run.config.sharing == mode])}

@@ -23,7 +23,7 @@ from train.driver import cli
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config, config_for
-from train.recipes import RECIPES
+from train.recipes import PRESETS, RECIPES
 
 SETTINGS = Settings(checkpoint_every=2, evaluate_every=0)
 CONFIG = toy_learner.Config(total_steps=20)
@@ -68,7 +68,7 @@ def test_network_and_preset_determine_the_defaults_of_the_other_settings() -> No
     found = parsed("--preset", "alpha_mini", "--gamma", "0.5")
     assert found == config_for(preset="alpha_mini", gamma=0.5)
     message = error_of(ppo_main, "--preset", "other")
-    assert message == "train.ppo: unknown preset 'other'; the presets are alpha_mini, from_imitation"
+    assert message == f"train.ppo: unknown preset 'other'; the presets are {', '.join(PRESETS)}"
 
 
 def test_preset_that_needs_a_run_to_start_from_takes_the_one_of_the_command_line() -> None:

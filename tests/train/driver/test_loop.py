@@ -86,6 +86,7 @@ def test_row_of_metrics_has_every_metric_of_ppo(whole: Path) -> None:
     }
 
 
+@pytest.mark.slow  # test_killed_run_... compares two runs of the same settings, too
 def test_same_settings_give_the_same_run(tmp_path: Path, whole: Path) -> None:
     """Where no rate is annealed the length of a run does not matter."""
     short = dataclasses.replace(CONFIG, total_steps=4 * CONFIG.steps_per_iteration)

@@ -66,6 +66,7 @@ def test_other_seat_of_a_zero_sum_game_has_the_negated_value_of_the_mover(
     np.testing.assert_array_equal(evaluation.values[:, 0], -evaluation.values[:, 1])
 
 
+@pytest.mark.slow  # test_value_heads.py has the values, tests/mcts/test_solved.py the search of three seats
 def test_three_seats_have_values_of_their_own_observations_or_a_vector_from_the_mover() -> None:
     """In the env's unit: the winner is paid 2, which the network learns as 1."""
     game = Sticks()
@@ -129,6 +130,7 @@ def test_finished_board_has_no_probabilities_and_values_of_zero(learner: PPO, pa
     assert not np.asarray(values).any()
 
 
+@pytest.mark.slow  # tests/mcts/test_search.py has the same for the search itself
 def test_agent_plays_the_live_boards_of_an_env_that_restarts(learner: PPO, params: Any, boards: Any) -> None:
     """The flags are those of the last step, which ended a game on every board."""
     restarted = AutoResetState(

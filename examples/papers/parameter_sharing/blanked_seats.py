@@ -1,0 +1,190 @@
+"""Tests the study's explanation that agents "fixate on their own pieces": the pegs of other seats are blanked.
+
+    python -m examples.papers.parameter_sharing.blanked_seats --runs runs/papers/parameter_sharing/parameter_sharing
+
+A policy plays with a part of its observation set to zero: the planes of the other seats, or for comparison that of its
+own pegs. Legal actions are still those of the real board. Three tables:
+
+- games in seat 0 against random players: the win rate and the turns to win;
+- games in one seat against the whole policy on the five others: the win rate, 1/6 for equal players;
+- positions of such games and of self-play: how much the blanked policy differs from the whole one.
+"""
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+
+from examples.papers.parameter_sharing.evaluation import evaluate
+from examples.papers.parameter_sharing.intervals import difference, interval, written
+from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
+from examples.papers.parameter_sharing.study import MODES, ROUNDS
+from examples.papers.quick import shortened
+from examples.tables import markdown
+from jaxgames import Env, arena, make
+from jaxgames.agents import RandomAgent
+from jaxgames.policy_agent import PolicyAgent
+from jaxgames.sampling import MASKED_LOGIT
+from train.driver.run_folder import RunFolder
+from train.models.policy import Params, Policy, Sharing
+from train.ops.masked_categorical import kl_divergence
+
+GAME = f"chinese_checkers(size=2, num_players=6, max_rounds={ROUNDS})"
+PLANES = 8
+BLANKED = {"nothing": (), "other seats": (1, 2, 3, 4, 5), "own pegs": (0,)}  # planes of the observation
+QUICK: dict[str, Any] = {"modes": ("shared",), "games": 4, "steps": 8, "iterations": 2, "seeds": 2}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/papers/parameter_sharing/blanked_seats")
+    """The folder of the results."""
+    runs: Path | None = None
+    """The folder with the runs of one preset, as examples.papers.parameter_sharing trains them. None: trains some."""
+    modes: tuple[Sharing, ...] = MODES
+    """The ways of sharing."""
+    games: int = 200
+    """Games of each run and kind."""
+    steps: int = 240
+    """Steps of the games whose positions are compared."""
+    iterations: int = 100
+    """The iteration of the policies."""
+    seeds: int = 5
+    """Runs that are trained here."""
+    quick: bool = False
+    """Tries everything with small numbers."""
+
+
+@dataclass(frozen=True)
+class Blanked:
+    """A policy that does not see some planes of its observation; see `jaxgames.policy_agent.Policy`.
+
+    Its parameters are those of the policy, and bool[planes], the planes that it sees. So all kinds of blanking share
+    their compiled programs.
+    """
+
+    policy: Policy
+
+    def apply(
+        self, params: tuple[Params, jax.Array], observation: jax.Array, seat: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        """Returns logits float32[B, num_actions] and values float32[B]."""
+        of_policy, seen = params
+        return self.policy.apply(of_policy, observation & seen, seat)
+
+
+def seen_without(planes: tuple[int, ...]) -> jax.Array:
+    """Returns bool[planes], False for these planes of the observation."""
+    return jnp.asarray(np.isin(np.arange(PLANES), planes, invert=True))
+
+
+def main() -> None:
+    """The command `python -m examples.papers.parameter_sharing.blanked_seats`."""
+    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+    of_mode = runs_by_sharing(arguments.runs, arguments.output, arguments.iterations, arguments.seeds, arguments.modes)
+    found = {
+        mode: {name: [measure(run, planes, arguments) for run in runs] for name, planes in BLANKED.items()}
+        for mode, runs in of_mode.items()
+    }
+    text = table(found)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    (arguments.output / "blanked_seats.json").write_text(json.dumps(found, indent=1) + "\n")
+    print(text)
+    print(json.dumps({mode: {name: means(rows) for name, rows in kinds.items()} for mode, kinds in found.items()}))
+
+
+def measure(run: RunFolder, planes: tuple[int, ...], arguments: Arguments) -> dict[str, float]:
+    """Returns the measures of a run's policy without some planes."""
+    policy: Policy = run.learner.policy  # pyright: ignore[reportAttributeAccessIssue]  # PPO has one
+    whole, blanked = params_after(run, arguments.iterations), Blanked(policy)
+    params = whole, seen_without(planes)
+    keys = jax.random.split(jax.random.key(run.config.seed), 4)
+    against_random: Any = evaluate(blanked, params, keys[0], arguments.games)  # pyright: ignore[reportArgumentType]  # a policy of another class
+    env = make(GAME)
+    numbers = {name: against_random[name] for name in ("win_rate", "mean_turns", "truncated_rate")}
+    numbers["win rate among own kind"] = among_own_kind(env, blanked, params, keys[1], arguments.games)
+    for name, alone, key in (("v. random", True, keys[2]), ("self-play", False, keys[3])):
+        differs = divergence(env, blanked, params, key, arguments.games, arguments.steps, alone)
+        numbers |= {f"{measure}, {name}": value for measure, value in differs.items()}
+    return {name: float(value) for name, value in numbers.items()}
+
+
+@functools.partial(jax.jit, static_argnames=("env", "blanked", "games"))
+def among_own_kind(env: Env[Any], blanked: Blanked, params: Any, key: jax.Array, games: int) -> jax.Array:
+    """Returns float32[], the share of the games that the blanked policy wins on a drawn seat among whole ones."""
+    agents = PolicyAgent(params, env, blanked), PolicyAgent(params[0], env, blanked.policy)
+    seat_key, start_key, play_key = jax.random.split(key, 3)
+    seats = arena.one_seat(seat_key, games, env.num_players)
+    played = arena.advance_until_over(env, agents, seats, arena.start(env, start_key, games), play_key)
+    return (arena.winners(env, played) & (seats == 0)).any(-1).mean()
+
+
+@functools.partial(jax.jit, static_argnames=("env", "blanked", "games", "steps", "alone"))
+def divergence(
+    env: Env[Any], blanked: Blanked, params: Any, key: jax.Array, games: int, steps: int, alone: bool
+) -> dict[str, jax.Array]:
+    """Returns the differences of the blanked policy from the whole one, float32[] each, means over positions.
+
+        KL           of the whole policy from the blanked one, in nats
+        same move    whether the most probable actions are the same
+
+    Args:
+      env: the game.
+      blanked: the policy without some planes; the whole policy plays.
+      params: of `blanked`.
+      key: a PRNG key.
+      games: from which the positions are taken: those in which the policy has to choose among several actions.
+      steps: of these games.
+      alone: whether the policy plays seat 0 against random players; else it plays all seats.
+    """
+    start_key, play_key = jax.random.split(key)
+    agents = PolicyAgent(params[0], env, blanked.policy), RandomAgent(env)
+    seats = arena.one_seat(start_key, games, env.num_players, 0) * alone
+    begun = arena.start(env, start_key, games)
+
+    def body(games: Any, key: jax.Array) -> tuple[Any, tuple[jax.Array, ...]]:
+        boards = games.boards
+        mask = jax.vmap(env.legal_action_mask)(boards)
+        seat, observation = boards.current_player, jax.vmap(env.observe)(boards)
+        whole, _ = blanked.policy.apply(params[0], observation, seat)
+        partial, _ = blanked.apply(params, observation, seat)
+        chooses = ~games.over & (mask.sum(-1) > 1) & ((seat == 0) | (not alone))
+        best = (jnp.where(mask, logits, MASKED_LOGIT).argmax(-1) for logits in (whole, partial))
+        same = jnp.equal(*best)
+        after, _ = arena.advance(env, agents, seats, games, key)
+        return after, (chooses, jnp.where(chooses, kl_divergence(whole, partial, mask), 0), chooses & same)
+
+    _, (chooses, kl, same) = jax.lax.scan(body, begun, jax.random.split(play_key, steps))
+    return {"KL": kl.sum() / chooses.sum(), "same move": same.sum() / chooses.sum()}
+
+
+def means(rows: list[dict[str, float]]) -> dict[str, float]:
+    """Returns the mean of every measure over seeds."""
+    return {name: round(float(np.mean([row[name] for row in rows])), 4) for name in rows[0]}
+
+
+def table(found: Mapping[str, Mapping[str, list[dict[str, float]]]]) -> str:
+    """Returns the Markdown table: a row per way of sharing and blanked part, means over seeds with their intervals.
+
+    The last column is the change of the turns to win by the blanking.
+    """
+    names = list(next(iter(next(iter(found.values())).values()))[0])
+    rows: list[list[str]] = []
+    for mode, kinds in found.items():
+        whole = [row["mean_turns"] for row in kinds["nothing"]]
+        for kind, of_seeds in kinds.items():
+            cells = [written(interval([row[name] for row in of_seeds], np.mean), "{:.2f}") for name in names]
+            change = difference([row["mean_turns"] for row in of_seeds], whole, np.mean)
+            rows.append([mode, kind, *cells, "" if kind == "nothing" else written(change, "{:+.2f}")])
+    return markdown(["sharing", "blanked", *names, "change of turns"], rows)
+
+
+if __name__ == "__main__":
+    main()

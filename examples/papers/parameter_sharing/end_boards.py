@@ -1,0 +1,117 @@
+"""Figure 6: end boards of games on larger stars, against random players and of the policy against itself.
+
+    python -m examples.papers.parameter_sharing.end_boards --runs runs/star_3 runs/star_4
+
+The runs are folders of `train.ppo`, such as those of the presets `star_3` and `star_4`. Without runs, short ones are
+trained here for N = 3 and N = 4: as in the study, 100 iterations of 4,000 steps. The policy has seat 0, which is red.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import tyro
+
+from examples.papers.parameter_sharing.study import settings_of
+from examples.papers.quick import shortened
+from examples.tables import markdown
+from jaxgames import Env, arena, render
+from jaxgames.agents import Agent, RandomAgent
+from train import agents
+from train.driver.loop import Settings
+from train.ops.sharding import provide_cores
+from train.sweep import run_sweep, sweep_of
+
+GAME = "chinese_checkers(size={}, num_players=6)"
+SEAT = 0
+QUICK: dict[str, Any] = {"sizes": (3,), "iterations": 1, "games": 2, "drawn": 1, "max_steps": 60}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/papers/parameter_sharing/end_boards")
+    """The folder of the pictures."""
+    runs: tuple[str, ...] = ()
+    """Runs on six-seat stars, as runs/star_3 or runs/star_3@40. None: short runs are trained here."""
+    sizes: tuple[int, ...] = (3, 4)
+    """N of the runs that are trained here."""
+    iterations: int = 100
+    """Iterations of runs that are trained here."""
+    games: int = 20
+    """Games against random players, and of self-play, of each run."""
+    drawn: int = 2
+    """End boards of each kind in the picture."""
+    max_steps: int = 60_000
+    """Steps after which a game is drawn as it is."""
+    quick: bool = False
+    """Tries everything with small numbers."""
+
+
+def main() -> None:
+    """The command `python -m examples.papers.parameter_sharing.end_boards`."""
+    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+    provide_cores(0)
+    rows: list[dict[str, Any]] = []
+    for text in arguments.runs or trained_here(arguments):
+        env = agents.env_of(text)
+        if env is None:
+            raise SystemExit(f"{text} is no run: name the folder of a run of train.ppo, such as runs/star_3")
+        agent = agents.make(text, env)
+        of_kinds = {name: play(env, agent, other, arguments) for name, other in players(env, agent).items()}
+        boards = [board(played, game) for played in of_kinds.values() for game in range(arguments.drawn)]
+        path = arguments.output / f"end_boards_{text.strip('/').replace('/', '_')}.svg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        render.svg(env, boards, columns=2 * arguments.drawn).save(path)
+        rows += [{"run": text, "against": name, **results(env, played)} for name, played in of_kinds.items()]
+    print(markdown([*rows[0]], [[*row.values()] for row in rows]))
+    print(json.dumps({"rows": rows}))
+
+
+def trained_here(arguments: Arguments) -> list[str]:
+    """Returns the texts of the runs that are trained here, one for each size."""
+    games = tuple(GAME.format(size) for size in arguments.sizes)
+    settings = settings_of("parameter_sharing", arguments.iterations, env=games)
+    folder = arguments.output / "runs"
+    sweep = sweep_of("ppo", settings)
+    if not run_sweep(sweep, Settings(folder, resume=True, evaluate_every=0, devices=0))["finished"]:
+        raise SystemExit(130)
+    return [str(folder / name) for name in sweep.cells]
+
+
+def players(env: Env[Any], agent: Agent) -> dict[str, Agent]:
+    """Returns the agents on the other seats by the names of the kinds of games."""
+    return {"random players": RandomAgent(env), "itself": agent}
+
+
+def play(env: Env[Any], agent: Agent, other: Agent, arguments: Arguments) -> arena.Games:
+    """Returns the games when they are over, or after `max_steps`."""
+    start_key, play_key = jax.random.split(jax.random.key(0))
+    seats = arena.one_seat(start_key, arguments.games, env.num_players, SEAT)
+    begun = arena.start(env, start_key, arguments.games)
+    finish = jax.jit(arena.advance_until_over, static_argnums=0, static_argnames="max_steps")
+    return jax.device_get(finish(env, (agent, other), seats, begun, play_key, max_steps=arguments.max_steps))
+
+
+def board(games: arena.Games, game: int) -> Any:
+    """Returns the board of one game."""
+    return jax.tree.map(lambda leaf: leaf[game], games.boards)
+
+
+def results(env: Env[Any], games: arena.Games) -> dict[str, Any]:
+    """Returns how the games ended: shares and means, as they are printed."""
+    won = np.asarray(arena.winners(env, games))
+    boards: Any = games.boards
+    return {
+        "games": len(won),
+        "won by the policy's seat": round(float(won[:, SEAT].mean()), 3),
+        "won by another seat": round(float(won[:, SEAT + 1 :].any(-1).mean()), 3),
+        "no winner": round(float((~won.any(-1)).mean()), 3),
+        "mean rounds": round(float(np.mean(boards.round)), 1),
+    }
+
+
+if __name__ == "__main__":
+    main()

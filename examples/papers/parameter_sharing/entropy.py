@@ -1,0 +1,110 @@
+"""Figure 5: the entropy weight and the length of games against random players, with enough runs to conclude.
+
+    python -m examples.papers.parameter_sharing.entropy --output runs/papers/parameter_sharing/entropy
+
+The study trains one run of 50 iterations with each of the weights 0, 0.005 and 0.01, and finds no effect. Here all
+weights are a sweep over several seeds, and the differences from weight 0 have intervals.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tyro
+from matplotlib.figure import Figure
+
+from examples.papers.parameter_sharing import runs
+from examples.papers.parameter_sharing.intervals import difference, exact_p, interval, written
+from examples.papers.parameter_sharing.study import GAMES, WINDOW, Preset, published, settings_of
+from examples.papers.quick import shortened
+from examples.tables import markdown
+from train import plot
+from train.ops.sharding import provide_cores
+
+DRAWN = {"rounds": "rounds, 150 if truncated", "mean_turns": "turns to win, games won"}
+QUICK: dict[str, Any] = {"weights": (0.0, 0.01), "seeds": 2, "iterations": 2, "games": 2}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/papers/parameter_sharing/entropy")
+    """The folder of the sweep and of the results."""
+    preset: Preset = "parameter_sharing"
+    """The settings of training; parameter_sharing_paper are those of the study."""
+    weights: tuple[float, ...] = (0.0, 0.005, 0.01, 0.03, 0.1)
+    """Entropy weights, the first one for comparison."""
+    seeds: int = 10
+    """Runs of each weight."""
+    iterations: int = 50
+    """Iterations of each run, of 4,000 steps each."""
+    games: int = GAMES
+    """Games of an evaluation."""
+    quick: bool = False
+    """Tries everything with small numbers."""
+
+
+def main() -> None:
+    """The command `python -m examples.papers.parameter_sharing.entropy`."""
+    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+    provide_cores(0)
+    settings = settings_of(arguments.preset, arguments.iterations, ent_coef=arguments.weights)
+    found = runs.train_all(arguments.output / arguments.preset, settings, arguments.seeds, arguments.games)
+    curves = {
+        weight: runs.curves_of(run for run in found.values() if run.config.ent_coef == weight)
+        for weight in arguments.weights
+    }
+    rows = summary(curves)
+    header = ["entropy weight", "rounds, last evaluations", "difference from the first", "p", "rounds, all evaluations"]
+    print(markdown(header, [[r["weight"], r["last"], r["difference"], r["p"], r["all"]] for r in rows]))
+    plot.save(draw(curves), arguments.output / f"figure_5_{arguments.preset}")
+    print(json.dumps({"rows": rows}))
+
+
+def summary(curves: Mapping[float, Any]) -> list[dict[str, Any]]:
+    """Returns a row per weight, with means over seeds and their intervals as text.
+
+    "last" are the rounds of the last evaluations of a run, "all" those of all its evaluations.
+    """
+    last = {weight: np.array(c["rounds"])[:, -WINDOW:].mean(1).tolist() for weight, c in curves.items()}
+    every = {weight: np.array(c["rounds"]).mean(1).tolist() for weight, c in curves.items()}
+    first = next(iter(last))
+    return [
+        {
+            "weight": weight,
+            "last": written(interval(last[weight], np.mean), "{:.2f}"),
+            "difference": "" if weight == first else written(difference(last[weight], last[first], np.mean), "{:.2f}"),
+            "p": "" if weight == first else f"{exact_p(last[weight], last[first]):.3f}",
+            "all": written(interval(every[weight], np.mean), "{:.2f}"),
+        }
+        for weight in curves
+    ]
+
+
+def draw(curves: Mapping[float, Any]) -> Figure:
+    """Returns Figure 5: lengths by steps, medians in their ranges; the study's runs dotted."""
+    figure = Figure(figsize=(9.6, 4.0), layout="constrained")
+    panels: list[Any] = [*figure.subplots(1, len(DRAWN))]
+    for axes, (column, label) in zip(panels, DRAWN.items(), strict=True):
+        for index, (weight, found) in enumerate(curves.items()):
+            style, values = plot.style_of(index) | {"marker": ""}, np.array(found[column], np.float64)
+            shown = np.isfinite(values).all(0)
+            steps = np.array(found["steps"], np.float64)[shown]
+            bounds = values[:, shown].min(0), values[:, shown].max(0)
+            axes.fill_between(steps, *bounds, color=style["color"], alpha=0.12, linewidth=0)
+            axes.plot(steps, np.median(values[:, shown], axis=0), label=f"{weight:g}", **style)
+            theirs = published().get(f"entropy {weight:g}")
+            if column == "rounds" and theirs is not None:
+                within = theirs.steps <= found["steps"][-1]
+                axes.plot(theirs.steps[within], theirs.rounds[within], ":", color=style["color"])
+        axes.set(xlabel="environment steps", ylabel=label, ylim=(0, None))
+        axes.xaxis.set_major_formatter(plot.text_of_tick)
+        axes.grid(alpha=0.3)
+    panels[0].legend(title="entropy weight", fontsize="small")
+    return figure
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""Figure 4: the three ways of sharing play each other after every iteration, two seats each, on drawn seats.
+
+    python -m examples.papers.parameter_sharing.head_to_head --runs runs/papers/parameter_sharing/parameter_sharing
+
+As in the study, a match has 20 games of at most 200 rounds, and a game without a winner counts for nobody. There are
+several runs of each way here: the runs with the same seed play each other.
+"""
+
+import functools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+from matplotlib.figure import Figure
+from tqdm import tqdm
+
+from examples import cells
+from examples.papers.parameter_sharing.intervals import difference, interval, written
+from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
+from examples.papers.parameter_sharing.study import STEPS_PER_ITERATION
+from examples.papers.quick import shortened
+from examples.tables import markdown
+from jaxgames import Env, arena, make
+from jaxgames.policy_agent import PolicyAgent
+from train import plot
+from train.driver.run_folder import RunFolder
+from train.models.policy import Params, Policy
+
+GAME = "chinese_checkers(size=2, num_players=6, max_rounds={})"
+LENGTH = "rounds"
+QUICK: dict[str, Any] = {"games": 2, "max_rounds": 5, "iterations": 2, "seeds": 2, "parts": 2}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/papers/parameter_sharing/head_to_head")
+    """The folder of the results."""
+    runs: Path | None = None
+    """The folder with the runs of one preset, as examples.papers.parameter_sharing trains them. None: trains some."""
+    games: int = 20
+    """Games of a match."""
+    max_rounds: int = 200
+    """The limit of a game; it counts as its length then."""
+    every: int = 1
+    """Iterations between matches."""
+    iterations: int = 100
+    """Iterations of runs that are trained here."""
+    seeds: int = 5
+    """Runs of each way that are trained here."""
+    parts: int = 4
+    """The iterations are divided into so many equal parts in the table."""
+    quick: bool = False
+    """Tries everything with small numbers."""
+
+
+class Cell(NamedTuple):
+    """The matches of the runs with one seed."""
+
+    runs: str
+    seed: int
+    games: int
+    max_rounds: int
+    every: int
+
+
+def main() -> None:
+    """The command `python -m examples.papers.parameter_sharing.head_to_head`."""
+    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+    found = play_all(arguments)
+    rows = summary(found, arguments.parts)
+    text = markdown(
+        ["iterations", *(f"{mode} wins" for mode in rows[0]["wins"]), "nobody wins", LENGTH],
+        [[r["iterations"], *r["wins"].values(), r["nobody"], r[LENGTH]] for r in rows],
+    )
+    print(f"{text}\n\n{table_of_differences(found, arguments.parts)}")
+    plot.save(draw(found), arguments.output / "figure_4")
+    print(json.dumps({"rows": rows}))
+
+
+def play_all(arguments: Arguments) -> dict[str, Any]:
+    """Returns iterations [matches], LENGTH [seeds][matches], and the win rates by mode, [seeds][matches] each.
+
+    Seeds whose matches are in the output folder are not played again.
+    """
+    of_mode = runs_by_sharing(arguments.runs, arguments.output, arguments.iterations, arguments.seeds)
+    path = arguments.output / "matches.jsonl"
+    done = cells.stored(path, Cell)
+    found: list[dict[str, Any]] = []
+    for runs in tqdm([*zip(*of_mode.values(), strict=True)], unit=" seeds", disable=None):
+        last = min(run.config.num_iterations for run in runs)
+        place = str(arguments.runs or arguments.output)
+        cell = Cell(place, runs[0].config.seed, arguments.games, arguments.max_rounds, arguments.every)
+        if cell not in done:
+            iterations = range(arguments.every, last + 1, arguments.every)
+            done[cell] = match_after(runs, [*iterations], arguments.games, arguments.max_rounds)
+            cells.store(path, cell, done[cell])
+        found.append(done[cell])
+    wins = {mode: [each["wins"][index] for each in found] for index, mode in enumerate(of_mode)}
+    return {"iterations": found[0]["iterations"], "wins": wins, LENGTH: [each[LENGTH] for each in found]}
+
+
+def match_after(runs: tuple[RunFolder, ...], iterations: list[int], games: int, max_rounds: int) -> dict[str, Any]:
+    """Returns the win rates [runs][iterations] and the mean rounds [iterations] of a match after each iteration."""
+    params = [jax.tree.map(lambda *leaves: np.stack(leaves), *(params_after(r, i) for i in iterations)) for r in runs]
+    policies = tuple(run.learner.policy for run in runs)  # pyright: ignore[reportAttributeAccessIssue]  # PPO has one
+    keys = jax.random.split(jax.random.key(runs[0].config.seed), len(iterations))
+    wins, rounds = jax.device_get(matches(make(GAME.format(max_rounds)), policies, games, params, keys))
+    return {"iterations": iterations, "wins": wins.T.tolist(), LENGTH: rounds.tolist()}
+
+
+@functools.partial(jax.jit, static_argnames=("env", "policies", "games"))
+def matches(
+    env: Env[Any], policies: tuple[Policy, ...], games: int, params: list[Params], keys: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Returns the win rates float32[matches, policies] and the mean rounds float32[matches] of matches.
+
+    Args:
+      env: a game whose seats are divided equally among the policies, and drawn for every game.
+      policies: the players; they sample.
+      games: of each match.
+      params: of every policy, leaves [matches, ...].
+      keys: PRNG keys [matches].
+    """
+
+    def one(match: tuple[list[Params], jax.Array]) -> tuple[jax.Array, jax.Array]:
+        params, key = match
+        agents = [PolicyAgent(each, env, policy) for each, policy in zip(params, policies, strict=True)]
+        seat_key, start_key, play_key = jax.random.split(key, 3)
+        seats = arena.seating([env.num_players // len(agents)] * len(agents), "drawn", games, seat_key)
+        played = arena.advance_until_over(env, agents, seats, arena.start(env, start_key, games), play_key)
+        won = arena.winners(env, played)
+        wins = jnp.stack([(won & (seats == number)).any(-1).mean() for number in range(len(agents))])
+        boards: Any = played.boards
+        return wins, boards.round.mean()
+
+    return jax.lax.map(one, (params, keys))
+
+
+# -- table and picture ---------------------------------------------------------------------------------------------
+
+
+def parts_of(found: dict[str, Any], parts: int) -> dict[str, np.ndarray]:
+    """Returns the matches of each part of the training: indices by "1-25" and so on."""
+    split = np.array_split(np.arange(len(found["iterations"])), parts)
+    return {f"{found['iterations'][part[0]]}-{found['iterations'][part[-1]]}": part for part in split if part.size}
+
+
+def of_seeds(values: list[list[float]], part: np.ndarray) -> list[float]:
+    """Returns the mean over some matches for every seed."""
+    return np.array(values)[:, part].mean(1).tolist()
+
+
+def summary(found: dict[str, Any], parts: int) -> list[dict[str, Any]]:
+    """Returns a row per part: means over seeds with their intervals, as text."""
+    rows: list[dict[str, Any]] = []
+    nobody = (1 - np.sum([*found["wins"].values()], axis=0)).tolist()
+    for name, part in parts_of(found, parts).items():
+        wins = {m: written(interval(of_seeds(v, part), np.mean), "{:.2f}") for m, v in found["wins"].items()}
+        rows.append(
+            {
+                "iterations": name,
+                "wins": wins,
+                "nobody": written(interval(of_seeds(nobody, part), np.mean), "{:.2f}"),
+                LENGTH: written(interval(of_seeds(found[LENGTH], part), np.mean)),
+            }
+        )
+    return rows
+
+
+def table_of_differences(found: dict[str, Any], parts: int) -> str:
+    """Returns the differences of win rates from the first way of sharing, by part, in Markdown."""
+    (first, of_first), *others = found["wins"].items()
+    split = parts_of(found, parts)
+    rows = [
+        [f"{first} - {mode}"]
+        + [written(difference(of_seeds(of_first, p), of_seeds(v, p), np.mean), "{:.2f}") for p in split.values()]
+        for mode, v in others
+    ]
+    return markdown(["difference of win rates", *split], rows)
+
+
+def draw(found: dict[str, Any]) -> Figure:
+    """Returns Figure 4: win rates of the three ways, and rounds, by steps: medians of the seeds in their ranges."""
+    figure = Figure(figsize=(9.6, 4.0), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    steps = np.array(found["iterations"]) * STEPS_PER_ITERATION
+    lines = [(left, mode, values) for mode, values in found["wins"].items()] + [(right, LENGTH, found[LENGTH])]
+    for index, (axes, label, values) in enumerate(lines):
+        style, array = plot.style_of(index) | {"marker": ""}, np.array(values)
+        axes.fill_between(steps, array.min(0), array.max(0), color=style["color"], alpha=0.15, linewidth=0)
+        axes.plot(steps, np.median(array, axis=0), label=label, **style)
+    left.set(ylabel="win rate, two seats of six", ylim=(-0.02, 1.02))
+    left.legend(fontsize="small")
+    right.set(ylabel="rounds of a game", ylim=(0, None))
+    for axes in (left, right):
+        axes.set_xlabel("environment steps")
+        axes.xaxis.set_major_formatter(plot.text_of_tick)
+        axes.grid(alpha=0.3)
+    return figure
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Figure 3: heat maps of the pegs of a policy with full sharing, by turn and iteration, against random players.
+
+    python -m examples.papers.parameter_sharing.heat_maps --runs runs/papers/parameter_sharing/parameter_sharing
+
+The policy plays seat 0, from the top of the star to the bottom. A map shows the share of the games in which a peg of
+the policy is on a cell after a number of turns. Games that have ended by then count with their last position.
+"""
+
+import functools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+from matplotlib import colormaps
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+
+from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
+from examples.papers.parameter_sharing.study import ROUNDS
+from examples.papers.quick import shortened
+from examples.tables import markdown
+from jaxgames import Env, arena, make
+from jaxgames.agents import Agent, RandomAgent
+from jaxgames.arena import Games
+from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.policy_agent import PolicyAgent
+from jaxgames.render.drawing import CELL
+from jaxgames.render.pegs import ROW
+from train import plot
+
+SIZE, SEAT = 2, 0
+GAME = f"chinese_checkers(size={SIZE}, num_players=6, max_rounds={ROUNDS})"
+QUICK: dict[str, Any] = {"games": 4, "iterations": (1, 2), "turns": (1, 2), "seeds": 1}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/papers/parameter_sharing/heat_maps")
+    """The folder of the results."""
+    runs: Path | None = None
+    """The folder with the runs of one preset, as examples.papers.parameter_sharing trains them. None: trains some."""
+    iterations: tuple[int, ...] = (10, 99)
+    """A row of maps for the policy after each of these iterations."""
+    turns: tuple[int, ...] = (5, 15, 25, 35)
+    """A map after each of these turns of the policy."""
+    games: int = 100
+    """Games of each map and run."""
+    seeds: int = 1
+    """Runs that are trained here."""
+    quick: bool = False
+    """Tries everything with small numbers."""
+
+
+def main() -> None:
+    """The command `python -m examples.papers.parameter_sharing.heat_maps`."""
+    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+    trained = max(arguments.iterations)
+    runs = runs_by_sharing(arguments.runs, arguments.output, trained, arguments.seeds, ("shared",))["shared"]
+    maps = {i: np.mean([maps_of(run, i, arguments) for run in runs], axis=0) for i in arguments.iterations}
+    rows = [[i, t, *places(each)] for i, found in maps.items() for t, each in zip(arguments.turns, found, strict=True)]
+    print(markdown(["iteration", "turn", "pegs at home", "between", "in the goal", "others' pegs in the goal"], rows))
+    plot.save(draw(maps, arguments.turns), arguments.output / "figure_3")
+    result = {str(i): np.round(found, 4).tolist() for i, found in maps.items()}
+    (arguments.output / "figure_3.json").write_text(json.dumps(result) + "\n")
+    print(json.dumps(result))
+
+
+def maps_of(run: Any, iteration: int, arguments: Arguments) -> np.ndarray:
+    """Returns float64[turns, 2, cells], the share of the games with a peg of the policy, and of others, on a cell."""
+    agent = PolicyAgent(params_after(run, iteration), make(GAME), run.learner.policy)
+    key = jax.random.fold_in(jax.random.key(run.config.seed), iteration)
+    counts = pegs_after_turns(make(GAME), agent, key, arguments.games, arguments.turns)
+    return np.asarray(counts, np.float64) / arguments.games
+
+
+@functools.partial(jax.jit, static_argnames=("env", "games", "turns"))
+def pegs_after_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int, turns: tuple[int, ...]) -> jax.Array:
+    """Returns int32[turns, 2, cells], the games with a peg on a cell when seat 0 has made so many turns.
+
+    Pegs of seat 0 are first, those of the other seats second. Cells are those of the frame of seat 0, with its home on
+    top. A game that ends earlier counts with its last position.
+
+    Args:
+      env: `chinese_checkers`.
+      agent: the player of seat 0; all others are random.
+      key: a PRNG key.
+      games: the number of games.
+      turns: of seat 0.
+    """
+    start_key, play_key = jax.random.split(key)
+    seats = arena.one_seat(start_key, games, env.num_players, SEAT)
+    players = agent, RandomAgent(env)
+    wanted = jnp.array(turns)[:, None]  # [turns, games] with the games' counters
+    pegs = jax.vmap(lambda board: pegs_of(env, board))
+
+    def body(carry: tuple[Games, jax.Array, jax.Array]) -> tuple[Games, jax.Array, jax.Array]:
+        games, seen, key = carry
+        key, subkey = jax.random.split(key)
+        games, _ = arena.advance(env, players, seats, games, subkey)
+        still = games.turns[:, SEAT] <= wanted  # until the seat's next turn begins
+        return games, jnp.where(still[..., None, None], pegs(games.boards), seen), key
+
+    begun = arena.start(env, start_key, games)
+    seen = jnp.broadcast_to(pegs(begun.boards), (len(turns), games, 2, len(tables(SIZE).axial)))
+    _, seen, _ = jax.lax.while_loop(lambda carry: ~carry[0].over.all(), body, (begun, seen, play_key))
+    return seen.sum(1, dtype=jnp.int32)
+
+
+def pegs_of(env: Env[Any], board: Any) -> jax.Array:
+    """Returns bool[2, cells], the pegs of seat 0 and those of the others, in the frame of seat 0."""
+    q, r = (tables(SIZE).axial + 2 * SIZE).T
+    planes = env.observe(board, SEAT)[q, r]
+    return jnp.stack([planes[:, 0], planes[:, 1 : env.num_players].any(-1)])
+
+
+def places(shares: np.ndarray) -> list[str]:
+    """Returns mean numbers of pegs as text: own ones at home, between and in the goal, and others' in the goal.
+
+    Args:
+      shares: float64[2, cells], of `maps_of`.
+    """
+    own, others = shares
+    home, goal = (tables(SIZE).triangle == triangle for triangle in (0, 3))
+    numbers = own[home].sum(), own[~home & ~goal].sum(), own[goal].sum(), others[goal].sum()
+    return [f"{number:.2f}" for number in numbers]
+
+
+def draw(maps: dict[int, np.ndarray], turns: tuple[int, ...]) -> Figure:
+    """Returns Figure 3: a star for each iteration and turn, its cells coloured by the share of the own pegs."""
+    figure = Figure(figsize=(2.6 * len(turns) + 0.8, 2.9 * len(maps)), layout="constrained")
+    panels: Any = figure.subplots(len(maps), len(turns), squeeze=False)
+    q, r = tables(SIZE).axial.T
+    x, y = CELL * (q + r / 2), ROW * r
+    colours = colormaps["magma_r"]
+    for (iteration, of_iteration), row in zip(maps.items(), panels, strict=True):
+        for turn, (own, _), axes in zip(turns, of_iteration, row, strict=True):
+            for place, share in zip(zip(x, y, strict=True), own, strict=True):
+                axes.add_patch(Circle(place, CELL / 2 * 0.92, facecolor=colours(share), edgecolor="0.6", linewidth=0.5))
+            axes.set(xlim=(x.min() - CELL, x.max() + CELL), ylim=(y.max() + CELL, y.min() - CELL), aspect="equal")
+            axes.set_title(f"iteration {iteration}, turn {turn}", fontsize="small")
+            axes.axis("off")
+    scale = ScalarMappable(Normalize(0, 1), colours)
+    figure.colorbar(scale, ax=panels, label="share of the games with a peg", shrink=0.7)
+    return figure
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""The table, the differences and the picture of the sharing comparison, on hand-made curves; the published numbers."""
+
+import json
+
+import numpy as np
+import pytest
+
+from examples.papers.parameter_sharing import comparison
+from examples.papers.parameter_sharing.comparison import differences, draw, finite, measures, reached, table
+from examples.papers.parameter_sharing.evaluation import COLUMNS
+from examples.papers.parameter_sharing.study import MEASURES, MODES, PAPER, WINDOW, published, settings_of
+from train.ppo import Config
+
+STEPS = [4000 * (i + 1) for i in range(12)]
+
+
+def result(*rates: list[float], turns: float = 20.0) -> dict[str, object]:
+    others: dict[str, object] = {name: [[turns] * 12 for _ in rates] for name in COLUMNS}
+    return others | {"steps": STEPS, "win_rate": list(rates)}
+
+
+def medians(**curves: object) -> dict[str, float]:
+    return {name: found.value for name, found in reached(curves).items()}
+
+
+def test_steps_are_those_of_the_first_evaluation_that_reaches_the_rate() -> None:
+    found = medians(**result([0.5, 0.9, 0.8, 0.9, 0.9, 0.9, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0]))
+    assert [found[name] for name in MEASURES] == [8000, 16000, 32000, 20.0]
+
+
+def test_five_in_a_row_need_five_evaluations_before_the_end() -> None:
+    found = medians(**result([0.0] * 8 + [0.9] * 4))
+    assert found["steps to 0.9"] == 36000
+    assert found["steps to 0.9 five times"] == float("inf")
+    assert medians(**result([0.0] * 7 + [0.9] * 5))["steps to 0.9 five times"] == 32000
+
+
+def test_rate_that_is_never_reached_is_infinite_and_null_in_json() -> None:
+    values = reached(result([0.0] * 12, turns=float("nan")))
+    assert {name: finite(v) for name, v in values.items()} == {name: [None, None, None] for name in MEASURES}
+
+
+def test_median_and_interval_are_over_seeds() -> None:
+    early, late, never = [1.0] * 12, [0.0] + [1.0] * 11, [0.0] * 12
+    assert measures(result(early, late, never))["steps to 1.0"] == [4000, 8000, float("inf")]
+    assert reached(result(early, late, never))["steps to 1.0"] == (8000, 4000, float("inf"))
+
+
+def test_turns_average_the_last_ten_evaluations_that_won_a_game() -> None:
+    nan = float("nan")
+    curves = result([1.0] * 12)
+    curves["mean_turns"] = [[100.0, 100.0, nan, 10.0, 20.0, nan, *[15.0] * 6]]
+    assert reached(curves)["turns to win"].value == pytest.approx((10 + 20 + 6 * 15) / 8)
+
+
+def test_table_has_our_median_and_interval_beside_the_study() -> None:
+    text = table({"parameter_sharing": {"shared": result([1.0] * 12, turns=30.0)}})
+    assert "| shared | steps to 0.9 | 48,000 | 4,000 (4,000 to 4,000) |" in text
+    assert "| shared | turns to win | 20.7 | 30.0 (30.0 to 30.0) |" in text
+
+
+def test_differences_have_the_sign_of_the_slower_way() -> None:
+    fast, slow = result(*[[1.0] * 12] * 5), result(*[[0.0] * 3 + [1.0] * 9] * 5, turns=25.0)
+    rows = {row["measure"]: row for row in differences({"shared": fast, "independent": slow})}
+    assert rows["steps to 0.9"]["pair"] == "independent - shared"
+    assert rows["steps to 0.9"]["difference"] == (12000, 12000, 12000)
+    assert rows["turns to win"]["difference"] == (5, 5, 5)
+    assert rows["turns to win"]["p"] == pytest.approx(2 / 252)
+    assert "| independent - shared | steps to 0.9 | 12,000 (12,000 to 12,000) | 0.008 |" in (
+        comparison.table_of_differences([*rows.values()])
+    )
+
+
+def test_picture_has_the_studys_curve_beside_ours_where_the_study_has_one() -> None:
+    panels = draw({"shared": result([1.0] * 12), "independent": result([0.0] * 12)}).axes
+    dotted = [sum(line.get_linestyle() == ":" for line in axes.get_lines()) for axes in panels]
+    assert dotted == [2 if of_study else 0 for *_, of_study in comparison.PANELS]
+
+
+# -- the study's numbers -------------------------------------------------------------------------------------------
+
+
+def test_figures_of_the_table_are_those_of_the_published_curves() -> None:
+    assert json.dumps(PAPER)
+    for mode in MODES:
+        run = published()[mode]
+        first = {rate: float(run.steps[np.argmax(run.win_rate >= rate)]) for rate in (0.9, 1.0)}
+        turns = round(float(run.rounds[-WINDOW:].mean()) + 1, 1)
+        assert (first[0.9], first[1.0], turns) == (PAPER[mode][0], PAPER[mode][2], PAPER[mode][3])
+
+
+def test_lengths_of_published_runs_have_two_units() -> None:
+    """Each of six seats makes one submove for every submove of the last seat, and more than one per round."""
+    units = {name: run.unit for name, run in published().items()}
+    of_submoves = {"independent", "shared, earlier run", "shared_encoder, earlier run"}
+    assert {name for name, unit in units.items() if unit < 7} == of_submoves
+    assert all(8 < unit < 9 for name, unit in units.items() if name not in of_submoves)
+
+
+def test_presets_have_the_studys_budget_and_its_network() -> None:
+    for preset in ("parameter_sharing", "parameter_sharing_paper"):
+        settings = settings_of(preset, 100)
+        config = Config(**{name: value for name, (value,) in settings.items()})
+        assert (config.num_iterations, config.steps_per_iteration, config.hidden_sizes) == (100, 4000, (64, 64))
+    assert Config(**{name: value for name, (value,) in settings.items()}).minibatch_size == 129

@@ -1,0 +1,68 @@
+"""Bootstrap intervals and the permutation test, on numbers whose answers are known."""
+
+import math
+
+import numpy as np
+import pytest
+
+from examples.papers.parameter_sharing.intervals import Interval, difference, exact_p, interval, written
+
+INFINITY = float("inf")
+
+
+def test_interval_of_equal_runs_is_a_point() -> None:
+    assert interval([5.0, 5.0, 5.0]) == (5, 5, 5)
+    assert difference([5.0, 5.0], [3.0, 3.0]) == (2, 2, 2)
+
+
+def test_interval_of_a_mean_is_that_of_the_normal_distribution() -> None:
+    runs = np.random.default_rng(0).normal(10, 3, 400)
+    found = interval(runs.tolist(), np.mean)
+    half_width = 1.96 * runs.std() / math.sqrt(runs.size)
+    assert found.value == pytest.approx(runs.mean())
+    assert found.low == pytest.approx(runs.mean() - half_width, abs=0.03)
+    assert found.high == pytest.approx(runs.mean() + half_width, abs=0.03)
+
+
+def test_interval_of_a_difference_covers_the_truth_as_often_as_it_says() -> None:
+    generator = np.random.default_rng(1)
+    covered = 0
+    for _ in range(100):
+        first, second = generator.normal(1, 1, 30), generator.normal(0, 1, 30)
+        found = difference(first.tolist(), second.tolist(), np.mean)
+        covered += found.low <= 1 <= found.high
+    assert 88 <= covered <= 99
+
+
+def test_median_with_a_run_that_never_reached_the_rate_has_an_open_end() -> None:
+    found = interval([1.0, 2.0, INFINITY])
+    assert found == (2, 1, INFINITY)
+    assert written(found) == "2.0 (1.0 to never)"
+
+
+def test_difference_of_two_rates_that_were_never_reached_is_unknown() -> None:
+    found = difference([INFINITY] * 3, [INFINITY] * 3)
+    assert all(math.isnan(x) for x in found)
+    assert written(found) == "? (? to ?)"
+
+
+def test_permutation_test_counts_the_splits() -> None:
+    assert exact_p([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]) == pytest.approx(2 / 20)
+    assert exact_p([1.0, 1.0], [1.0, 1.0]) == 1
+    assert exact_p([1.0, 2.0], [2.0, INFINITY]) == pytest.approx(4 / 6)
+
+
+def test_permutation_test_of_many_runs_draws_splits() -> None:
+    low, high = [float(x) for x in range(15)], [float(x) for x in range(100, 115)]
+    assert exact_p(low, high) < 0.001
+    assert exact_p(low, [x + 0.5 for x in low]) > 0.5
+
+
+@pytest.mark.parametrize("values", [[], [[1.0]]])
+def test_wrong_shapes_are_refused(values: list[float]) -> None:
+    with pytest.raises(ValueError, match="one number for each of one or more runs"):
+        interval(values)
+
+
+def test_interval_is_written_in_a_form() -> None:
+    assert written(Interval(1234.5, 1000, 2000), "{:,.0f}") == "1,234 (1,000 to 2,000)"

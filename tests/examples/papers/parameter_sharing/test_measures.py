@@ -1,0 +1,167 @@
+"""Rewards as running sums, games against random players, and the policies of the figures."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from examples.papers.parameter_sharing import blanked_seats, head_to_head, heat_maps, runs
+from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate, mean_of_last
+from examples.papers.parameter_sharing.running_sums import LOSS, RunningSums
+from examples.papers.parameter_sharing.study import MODES, settings_of
+from jaxgames.policy_agent import PolicyAgent
+from train.models.policy import Policy
+
+GAME = "chinese_checkers(size=2, num_players=6, max_rounds=6)"
+
+
+@pytest.fixture(scope="module")
+def env() -> Any:
+    return jaxgames.make(GAME)
+
+
+@pytest.fixture(scope="module")
+def policies(env: Any) -> dict[str, Policy]:
+    return {mode: Policy.of(env, mode, hidden_sizes=(8,)) for mode in MODES}
+
+
+@pytest.fixture(scope="module")
+def params(policies: dict[str, Policy]) -> dict[str, Any]:
+    """Large parameters: those of a new policy are so small that all actions are nearly equal."""
+    return {
+        mode: jax.tree.map(lambda leaf: 100 * leaf, policy.init(jax.random.key(0))) for mode, policy in policies.items()
+    }
+
+
+def test_mean_of_last_leaves_out_rows_without_a_number() -> None:
+    rows = [{"mean_turns": value} for value in (90.0, None, 20.0, 22.0)]
+    assert mean_of_last(rows, "mean_turns", 3) == 21
+    assert mean_of_last(rows[1:2], "mean_turns", 3) == float("inf")
+
+
+def test_parameters_that_were_not_kept_are_an_error_that_names_those_that_were(tmp_path: Path) -> None:
+    (tmp_path / runs.PARAMS).mkdir()
+    run: Any = type("Run", (), {"folder": tmp_path})
+    with pytest.raises(FileNotFoundError, match="of iteration 5, and of no other one"):
+        runs.params_after(run, 5)
+    for iteration in (1, 3):
+        np.savez(tmp_path / runs.PARAMS / f"{iteration}.npz", np.zeros(1))
+    with pytest.raises(FileNotFoundError, match="of iteration 5, only of 1 to 3"):
+        runs.params_after(run, 5)
+
+
+@pytest.mark.slow  # compiles two games
+def test_every_decision_is_paid_with_the_sum_so_far() -> None:
+    """A random game is played in both games; the sums are added up here."""
+    plain = jaxgames.make("chinese_checkers(size=1, num_players=2, max_rounds=40)")
+    summed = jaxgames.make(
+        "examples.papers.parameter_sharing.running_sums:running_sums(size=1, num_players=2, max_rounds=40)"
+    )
+    step, step_summed, legal = jax.jit(plain.step), jax.jit(summed.step), jax.jit(plain.legal_action_mask)
+    generator, totals = np.random.default_rng(0), np.zeros(2)
+    ended = set[str]()
+    for _ in range(6):
+        state, other = plain.init(), summed.init()
+        totals[:] = 0
+        while not (state.terminated or state.truncated):
+            mover = int(state.current_player)
+            action = int(generator.choice(np.flatnonzero(legal(state))))
+            state, other = step(state, action), step_summed(other, action)
+            totals += np.asarray(state.rewards)
+            expected = np.zeros(2)
+            expected[mover] = totals[mover]
+            if state.terminated:
+                expected[1 - mover] = LOSS
+            np.testing.assert_allclose(other.rewards, expected, atol=1e-6)
+            low, high = summed.reward_range
+            assert low <= float(other.rewards.min()) <= float(other.rewards.max()) <= high
+            assert plain.to_string(state) == summed.to_string(other)
+        ended.add("won" if state.terminated else "truncated")
+    assert "won" in ended
+
+
+@pytest.mark.slow  # compiles whole games
+def test_measures_of_games_agree_with_each_other(policies: dict[str, Policy], params: dict[str, Any]) -> None:
+    found = jax.device_get(evaluate(policies["shared"], params["shared"], jax.random.key(0), 8, max_rounds=6))
+    assert set(found) == set(COLUMNS)
+    assert found["truncated_rate"] == 1  # nobody wins within 6 rounds
+    assert found["rounds"] == 6
+    assert found["win_rate"] == 0
+    assert np.isnan(found["decided_win_rate"])
+    assert 6 <= found["last_seat_submoves"] < found["submoves"] / 5
+    assert abs(found["reward"]) < abs(found["running_sums"])
+
+
+@pytest.mark.slow  # compiles whole games
+def test_maps_have_the_pegs_of_the_policy(env: Any, policies: dict[str, Policy], params: dict[str, Any]) -> None:
+    agent = PolicyAgent(params["shared"], env, policies["shared"])
+    counts = heat_maps.pegs_after_turns(env, agent, jax.random.key(0), 4, (0, 2, 50))
+    assert counts.sum(2).tolist() == [[12, 60]] * 3
+    assert heat_maps.places(np.asarray(counts[0]) / 4) == ["3.00", "0.00", "0.00", "3.00"]
+    assert float(heat_maps.places(np.asarray(counts[1]) / 4)[0]) < 3
+
+
+@pytest.mark.slow  # compiles whole games
+def test_match_of_three_ways_has_a_row_per_iteration(
+    env: Any, policies: dict[str, Policy], params: dict[str, Any]
+) -> None:
+    stacks = [jax.tree.map(lambda leaf: jnp.stack([leaf] * 2), params[mode]) for mode in MODES]
+    keys = jax.random.split(jax.random.key(0), 2)
+    wins, rounds = head_to_head.matches(env, tuple(policies.values()), 4, stacks, keys)
+    assert wins.shape == (2, 3)
+    assert rounds.tolist() == [6, 6]
+
+
+@pytest.mark.slow  # compiles whole games
+def test_policy_without_blanked_planes_is_the_policy_itself(
+    env: Any, policies: dict[str, Policy], params: dict[str, Any]
+) -> None:
+    policy, key = policies["shared"], jax.random.key(0)
+    for planes, differs in ((), False), (blanked_seats.BLANKED["own pegs"], True):
+        of_blanked = params["shared"], blanked_seats.seen_without(planes)
+        found = blanked_seats.divergence(env, blanked_seats.Blanked(policy), of_blanked, key, 4, 12, True)
+        assert (float(found["KL"]) > 1e-3) == differs
+        assert (float(found["same move"]) < 1) == differs
+
+
+def test_blanked_planes_do_not_reach_the_policy(policies: dict[str, Policy], params: dict[str, Any]) -> None:
+    """Two observations that differ only in the other seats' pegs have equal logits."""
+    shape = (2, *policies["shared"].observation_shape)
+    observation = jax.random.bernoulli(jax.random.key(1), 0.3, shape)
+    observation = observation.at[1, ..., 0].set(observation[0, ..., 0]).at[1, ..., 6:].set(observation[0, ..., 6:])
+    of_blanked = params["shared"], blanked_seats.seen_without(blanked_seats.BLANKED["other seats"])
+    seat = jnp.zeros(2, jnp.int32)
+    logits, _ = blanked_seats.Blanked(policies["shared"]).apply(of_blanked, observation, seat)
+    np.testing.assert_array_equal(logits[0], logits[1])
+    whole, _ = policies["shared"].apply(params["shared"], observation, seat)
+    assert not np.array_equal(whole[0], whole[1])
+
+
+@pytest.mark.slow  # compiles an iteration for two seeds at once
+def test_runs_keep_the_parameters_of_every_iteration_and_are_not_trained_twice(tmp_path: Path) -> None:
+    settings = settings_of("parameter_sharing", 2, sharing=("shared",), hidden_sizes=((8,),))
+    first = runs.train_all(tmp_path, settings, seeds=2, games=2)
+    assert [*first] == ["seed=0", "seed=1"]
+    curves = runs.curves_of(first.values())
+    assert curves["steps"] == [4000, 8000]
+    assert all(np.shape(curves[name]) == (2, 2) for name in COLUMNS)
+    for run in first.values():
+        last = jax.tree.leaves(run.params())
+        for kept, stored in zip(jax.tree.leaves(runs.params_after(run, 2)), last, strict=True):
+            np.testing.assert_array_equal(kept, stored)
+    before = (tmp_path / "seed=0" / "metrics.jsonl").read_bytes()
+    again = runs.train_all(tmp_path, settings, seeds=2, games=2)
+    assert (tmp_path / "seed=0" / "metrics.jsonl").read_bytes() == before
+    assert runs.curves_of(again.values())["win_rate"] == curves["win_rate"]
+    with pytest.raises(ValueError, match="was started with other settings"):
+        runs.train_all(tmp_path, settings_of("parameter_sharing", 3, sharing=("shared",)), seeds=2, games=2)
+
+
+def test_bounds_of_running_sums_contain_a_win() -> None:
+    low, high = RunningSums().reward_range
+    assert low <= LOSS
+    assert high >= 10.3

@@ -1,0 +1,269 @@
+"""A network for the star board of Chinese Checkers: it gives every cell a worth, and plans hops of two turns.
+
+    encoder    all cells of the star side by side, and each seat's distance to its goal; dense layers
+    worth      per cell: -steepness * (steps that a peg on it still has to go + center * columns off the middle line),
+               plus a linear output of the encoder
+    reach      per cell: the largest worth of a cell that a peg on it can hop to in one turn, the cell itself included
+    plan       worth + next_turn * (reach - worth): a peg may hop on in the next turn, if other seats leave its bridge
+    policy     step: plan[target] - plan[origin];  hop: reach of plan[target] - plan[origin];  end of the turn: 0;
+               plus a linear output of the encoder for every action
+    value      linear
+
+`steepness`, `center` and `next_turn` are parameters that learn, too. The other outputs begin near 0. So the first
+policy brings pegs closer to the goal, by long chains of hops first, and learning changes that. The steps that a peg
+still has to go are those of the greedy agent (`jaxgames.greedy.remaining_on_star`). With `steepness=0`, the first
+policy is nearly uniform.
+
+A reach is found in `hops` rounds: best[c] = max(best[c], best[landing cells of the hops from c]). It leaves out that a
+peg's origin is empty once the peg has left. The gradient of a reach goes to the worth of the best cell.
+
+A board is a leading axis of `rows * columns` places with a margin of two cells around the star, and the batch is the
+last axis. So the place of a neighbour is a fixed number of places ahead, and a shift moves whole blocks of memory.
+"""
+
+import functools
+from typing import Any, NamedTuple, cast
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames import Env
+from jaxgames._checks import ParameterError, check_choice, check_int
+from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
+from jaxgames.greedy import remaining_on_star
+from jaxgames.wrappers import Wrapper
+from train.models.layers import ACTIVATIONS, MAX_SIZE, Network, check_sizes, orthogonal, small
+
+MARGIN = 2  # cells around the star: a hop from its edge lands there
+CELL_BITS = 9  # of a cell's number: 433 cells for N = 8
+WORTH_UNITS, MAX_WORTH = 2**12, 2**9  # with its sign, a worth in these units has the other 22 bits
+
+
+class HopsEncoder(nn.Module):
+    """The dense layers, and what the heads need of the board: bool[B, side, side, planes] -> float32[B, features].
+
+    The features are the last dense layer's, then per cell: the steps to go, whether a peg is there, and whether no peg
+    can land there.
+    """
+
+    env: ChineseCheckers
+    hidden_sizes: tuple[int, ...]
+    activation: str
+
+    @nn.compact
+    def __call__(self, observation: jax.Array) -> jax.Array:
+        env, batch = self.env, observation.shape[0]
+        cells = observation.reshape(batch, -1, observation.shape[-1])[:, _places(env.size)]
+        pegs = cells[..., : env.num_players]
+        occupied = pegs.any(-1)
+        blocked = occupied | cells[..., env.num_players]
+        goal = pegs[:, -env.num_pegs :]
+        in_goal = jnp.where(goal[..., 0], 0, jnp.where(goal.any(-1), 1, -1))
+        steps = jax.vmap(functools.partial(remaining_on_star, env.size))(in_goal)
+
+        distances = jnp.einsum("bcs,sc->bs", pegs.astype(jnp.float32), _distances(env)) / (env.num_pegs * env.size)
+        x = jnp.concatenate([cells.reshape(batch, -1).astype(jnp.float32), distances], axis=1)
+        for width in self.hidden_sizes:
+            x = ACTIVATIONS[self.activation](nn.Dense(width, kernel_init=orthogonal())(x))
+        return jnp.concatenate([x, steps, occupied, blocked], axis=1)
+
+
+class HopsHeads(nn.Module):
+    """The heads: the features of `HopsEncoder` -> logits float32[B, num_actions], values float32[B]."""
+
+    env: ChineseCheckers
+    hops: int
+    steepness: float
+    center: float
+    next_turn: float
+
+    @nn.compact
+    def __call__(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
+        env, num_cells = self.env, self.env.num_cells
+        x = features[:, : -3 * num_cells]
+        steps, occupied, blocked = jnp.split(features[:, -3 * num_cells :], 3, axis=1)
+        start = nn.initializers.constant
+        steepness = self.param("steepness", start(self.steepness), ())
+        center = self.param("center", start(self.center), ())
+        next_turn = self.param("next_turn", start(self.next_turn), ())
+        worth = nn.Dense(num_cells, kernel_init=small())(x) - steepness * (steps + center * _off_middle(env.size))
+        direct = nn.Dense(env.num_actions, kernel_init=small())(x)
+        value = nn.Dense(1, kernel_init=small())(x)[:, 0]
+        bridges = Bridges.of(env.size, occupied.T > 0, blocked.T > 0)
+        plan = worth.T + next_turn * (bridges.reach(worth.T, self.hops) - worth.T)
+        gains = bridges.gains(plan, bridges.reach(plan, self.hops))
+        planned = gains.transpose(2, 1, 0).reshape(x.shape[0], -1)
+        return direct + jnp.pad(planned, ((0, 0), (0, 1))), value
+
+
+class Bridges(NamedTuple):
+    """The hops that the pegs of a batch of boards allow."""
+
+    size: int
+    can_hop: list[jax.Array]  # bool[places, B] per direction: whether a peg on the place could hop
+
+    @classmethod
+    def of(cls, size: int, occupied: jax.Array, blocked: jax.Array) -> "Bridges":
+        """Returns the hops over the cells `occupied` to cells that are not `blocked`: both bool[cells, B]."""
+        pegs, free = on_board(size, occupied), on_board(size, ~blocked)  # the margin is neither
+        return cls(size, [ahead(pegs, step) & ahead(free, 2 * step) for step in _offsets(size)])
+
+    def reach(self, worth: jax.Array, hops: int) -> jax.Array:
+        """Returns float32[cells, B], the largest of `worth` (float32[cells, B]) within `hops` hops from each cell."""
+        return jnp.take_along_axis(worth, self.best_cell(jax.lax.stop_gradient(worth), hops), axis=0)
+
+    def best_cell(self, worth: jax.Array, hops: int) -> jax.Array:
+        """Returns int32[cells, B], the cell of the largest worth within `hops` hops from each cell.
+
+        Worth and cell are one integer, so that one maximum finds both. The worth is rounded to 1 / WORTH_UNITS.
+        """
+        cells = jnp.arange(worth.shape[0], dtype=jnp.int32)[:, None]
+        limit = MAX_WORTH * WORTH_UNITS
+        rounded = jnp.clip(jnp.round(worth * WORTH_UNITS), -limit, limit).astype(jnp.int32)
+        packed = on_board(self.size, (rounded << CELL_BITS) | cells)
+
+        def longer(best: jax.Array, _: None) -> tuple[jax.Array, None]:
+            chains = best
+            for step, can in zip(_offsets(self.size), self.can_hop, strict=True):
+                chains = jnp.maximum(chains, jnp.where(can, ahead(best, 2 * step), jnp.iinfo(jnp.int32).min))
+            return chains, None
+
+        best, _ = jax.lax.scan(longer, packed, length=hops)
+        return off_board(self.size, best) & (2**CELL_BITS - 1)
+
+    def gains(self, plan: jax.Array, reach: jax.Array) -> jax.Array:
+        """Returns float32[6, cells, B], what a move from each cell in each direction gains; any number if not legal.
+
+        Args:
+          plan: float32[cells, B], the worth of a cell to a step.
+          reach: float32[cells, B], that of a cell to a hop.
+        """
+        plan_at, reach_at = on_board(self.size, plan), on_board(self.size, reach)
+        targets = [
+            off_board(self.size, jnp.where(can, ahead(reach_at, 2 * step), ahead(plan_at, step)))
+            for step, can in zip(_offsets(self.size), self.can_hop, strict=True)
+        ]
+        return jnp.stack(targets) - plan
+
+
+# -- the board as a leading axis -----------------------------------------------------------------------------------
+
+
+def ahead(x: jax.Array, step: int) -> jax.Array:
+    """Returns each place's entry of the place `step` further: [places, B] -> [places, B]. The ends are joined."""
+    return jnp.roll(x, -step, axis=0)
+
+
+def _offsets(size: int) -> list[int]:
+    """Returns how many places ahead the neighbour in each direction is."""
+    return [dr * _columns(size) + dq for dq, dr in DIRECTIONS]
+
+
+def _columns(size: int) -> int:
+    return 4 * size + 1 + 2 * MARGIN
+
+
+@functools.lru_cache
+def _rows(size: int) -> list[tuple[int, int, int]]:
+    """Returns for each row of the star its first cell, the cell behind its last one, and its first cell's place."""
+    t, columns = tables(size), _columns(size)
+    first = np.cumsum(t.lengths) - t.lengths
+    q, r = t.axial[first].T + 2 * size + MARGIN
+    return list(zip(first.tolist(), (first + t.lengths).tolist(), (r * columns + q).tolist(), strict=True))
+
+
+def on_board(size: int, x: jax.Array) -> jax.Array:
+    """Returns [places, B] of [cells, B], with 0 in the margin."""
+    return cast(jax.Array, _on_board(size, x))
+
+
+def off_board(size: int, x: jax.Array) -> jax.Array:
+    """Returns [cells, B] of [places, B]."""
+    return cast(jax.Array, _off_board(size, x))
+
+
+# Each is the gradient of the other. JAX's own would add up an array of the whole board for each row.
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _on_board(size: int, x: jax.Array) -> jax.Array:
+    parts, end = list[jax.Array](), 0
+    for first, last, place in _rows(size):
+        parts += [jnp.zeros((place - end, *x.shape[1:]), x.dtype), x[first:last]]
+        end = place + last - first
+    parts.append(jnp.zeros((_columns(size) ** 2 - end, *x.shape[1:]), x.dtype))
+    return jnp.concatenate(parts)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _off_board(size: int, x: jax.Array) -> jax.Array:
+    return jnp.concatenate([x[place : place + last - first] for first, last, place in _rows(size)])
+
+
+_on_board.defvjp(lambda size, x: (on_board(size, x), None), lambda size, _, gradient: (off_board(size, gradient),))
+_off_board.defvjp(lambda size, x: (off_board(size, x), None), lambda size, _, gradient: (on_board(size, gradient),))
+
+
+@functools.lru_cache
+def _places(size: int) -> np.ndarray:
+    """Returns int[cells], the places of the cells in the flattened observation."""
+    q, r = tables(size).axial.T + 2 * size
+    return q * (4 * size + 1) + r
+
+
+@functools.lru_cache
+def _off_middle(size: int) -> np.ndarray:
+    """Returns float32[cells], the columns between each cell and the line from the mover's home to its goal."""
+    q, r = tables(size).axial.T
+    return abs(q + r / 2).astype(np.float32)
+
+
+@functools.lru_cache
+def _distances(env: ChineseCheckers) -> np.ndarray:
+    """Returns float32[num_players, cells], the distance from each cell to the far corner of each seat's goal.
+
+    Seats are counted clockwise from the mover. With four seats, the triangles of the others depend on the mover: all
+    but the mover have distance 0.
+    """
+    t = tables(env.size)
+    difference = t.axial - t.axial[-1]
+    own = abs(np.stack([*difference.T, difference.sum(1)])).max(0)
+    if env.num_players == 4:
+        return np.stack([own, *np.zeros((3, len(own)))]).astype(np.float32)
+    turns = 6 // env.num_players
+    of_seats = [own[t.rotated[-seat * turns % 6]] for seat in range(env.num_players)]
+    return np.stack(of_seats).astype(np.float32)
+
+
+def hops(
+    env: Env[Any],
+    hidden_sizes: tuple[int, ...] = (256, 256),
+    activation: str = "tanh",
+    hops: int = 4,
+    steepness: float = 6.0,
+    center: float = 0.2,
+    next_turn: float = 0.3,
+) -> Network:
+    """Returns the network, for `chinese_checkers`.
+
+    Args:
+      env: `chinese_checkers`.
+      hidden_sizes: widths of the dense layers.
+      activation: of the dense layers.
+      hops: the longest chain of hops that is planned.
+      steepness: at the start, the worth of one step towards the goal, in nats of a logit.
+      center: at the start, the steps towards the goal that are worth one column towards the middle line.
+      next_turn: at the start, the share that counts of what a peg can gain by hops in the next turn.
+    """
+    board = env.unwrapped if isinstance(env, Wrapper) else env
+    if not isinstance(board, ChineseCheckers):
+        raise ParameterError(f"hops plays only chinese_checkers, not {env}: use mlp or residual_mlp")
+    check_choice("activation", activation, ACTIVATIONS)
+    check_int("hops", hops, 0, MAX_SIZE)
+    numbers: dict[str, Any] = {"steepness": steepness, "center": center, "next_turn": next_turn}
+    for name, number in numbers.items():
+        if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number <= MAX_WORTH:
+            raise ParameterError(f"{name} must be from 0 to {MAX_WORTH}, not {number!r}")
+    encoder = HopsEncoder(board, check_sizes("hidden_sizes", hidden_sizes), activation)
+    return Network(encoder, HopsHeads(board, hops, float(steepness), float(center), float(next_turn)))
