@@ -58,6 +58,7 @@ CHECKED_METHODS = (
     "action_from_string",
     "to_string",
     "from_string",
+    "to_text",
 )
 MODULE_OF_GAME: dict[str, str] = {}  # by id, of games that `make` found by importing a module; part of the env's text
 
@@ -231,6 +232,20 @@ class Env(abc.ABC, Generic[S]):
         self._check_board("to_string", state, on_host=True)
         return self._to_string(state)
 
+    def to_text(self, state: S) -> str:
+        """Returns the board in lines of at most 80 characters; the last line says who is to move or how the game ended.
+
+        A game that draws nothing has the text of `to_string` in place of the board.
+        """
+        self._check_board("to_text", state, on_host=True)
+        outcome = self.outcome(state)
+        end = f"seat {int(state.current_player)} to move"
+        if outcome.kind == "win":
+            end = f"won by seat {' and '.join(map(str, outcome.winners))}: {outcome.reason}"
+        elif outcome.kind != "live":
+            end = f"{outcome.kind}: {outcome.reason}"
+        return f"{self._to_text(state)}\n{end}"
+
     def from_string(self, text: str) -> S:
         """Returns the position that `text` describes, even if no game leads to it.
 
@@ -285,6 +300,10 @@ class Env(abc.ABC, Generic[S]):
     @abc.abstractmethod
     def _to_string(self, state: S) -> str:
         """Returns the position on one line."""
+
+    def _to_text(self, state: S) -> str:
+        """Returns the board drawn in lines of at most 80 characters. Override it to draw one."""
+        return self._to_string(state)
 
     @abc.abstractmethod
     def _from_string(self, text: str) -> S:

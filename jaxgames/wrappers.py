@@ -97,6 +97,9 @@ class Wrapper(Env[W], Generic[W, S]):
     def to_string(self, state: W) -> str:
         return self.unwrapped.to_string(self._inner(state))
 
+    def to_text(self, state: W) -> str:
+        return self.unwrapped.to_text(self._inner(state))
+
     def from_string(self, text: str) -> W:
         return cast(W, self.unwrapped.from_string(text))
 

@@ -61,17 +61,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "opponents": ("random",),
         "learn_seats": (0,),
     },
-    # One network for both seats that wins against a random player (docs/papers/alpha_mini.md).
-    "minichess_king_capture": RECIPES["minichess"]
-    | {"env": "minichess(rules=king_capture, reward=material)", "total_steps": 800_000},
-    "minichess_standard": RECIPES["minichess"]
-    | {
-        "env": "minichess",
-        "total_steps": 3_000_000,
-        "gamma": 0.99,
-        "ent_coef": 0.01,
-        "opponents": ("random",),
-    },
     # From a policy of `train.imitation`, which --init-from names: small steps, near that policy at first.
     "from_imitation": GRID
     | {
@@ -128,6 +117,12 @@ PRESETS: dict[str, dict[str, Any]] = {
         "clip_coef": 0.3,
         "ent_coef": 0.03,
     },
+    # One network for both seats of minichess against a random player (docs/papers/alpha_mini.md).
+    "minichess_king_capture": RECIPES["minichess"]
+    | {"env": "minichess(rules=king_capture, reward=material)", "total_steps": 800_000},
+    # From a run of the last preset, which --init-from names: it has learned to capture, and learns to mate.
+    "minichess_standard": RECIPES["minichess"]
+    | {"env": "minichess", "total_steps": 4_000_000, "gamma": 0.99, "ent_coef": 0.01, "opponents": ("random",)},
 }
 
 # -- train.alphazero -----------------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ import numpy as np
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames.bits import W, reversed_bits, union
 from jaxgames.env import Env, State
+from jaxgames.games import _drawn
 from jaxgames.games._text import parse_int
 
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}  # plies without progress that make a draw
@@ -269,6 +270,9 @@ class Checkers(Env[CheckersState]):
             sides.append(",".join(f"{'K' if is_king[number] else ''}{number}" for number in sorted(is_king)))
         jumper = "".join(f":J{_pdn(index, seat)}" for index in _indices(state.jumper))
         return f"{'BW'[seat]}:W{sides[0]}:B{sides[1]}{jumper}"
+
+    def _to_text(self, state: CheckersState) -> str:
+        return _drawn.checkers(self._to_string(state))
 
     def _from_string(self, text: str) -> CheckersState:
         """Returns any placement of pieces; see `to_string`.

@@ -11,7 +11,6 @@ Rules, rewards and notation: docs/games/chinese_checkers.md.
 
 import dataclasses
 import functools
-import itertools
 import re
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,8 +21,17 @@ import numpy as np
 
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames.env import Env, State
+from jaxgames.games import _drawn
 from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
-from jaxgames.games.chinese_checkers_board import longest_chain, pack_three_sets, sources, tables, take, unpack
+from jaxgames.games.chinese_checkers_board import (
+    longest_chain,
+    pack_three_sets,
+    parse_chain,
+    sources,
+    tables,
+    take,
+    unpack,
+)
 
 # The triangles of the seats, clockwise, by the number of players.
 TRIANGLES: dict[int, tuple[int, ...]] = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}
@@ -340,6 +348,9 @@ class ChineseCheckers(Env[ChineseCheckersState]):
             chain = ",".join(str(t.rotated[triangle][cell]) for cell in [*visited, int(state.peg)])
         return f"{rows} {mover} {chain} {int(state.round)}"
 
+    def _to_text(self, state: ChineseCheckersState) -> str:
+        return _drawn.star(self._to_string(state), tables(self.size).axial.tolist(), self.num_players)
+
     def _from_string(self, text: str) -> ChineseCheckersState:
         """Returns any placement of pegs on the star; see `to_string`.
 
@@ -352,7 +363,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         letters, lengths = ".012345"[: self.num_players + 1], dict(enumerate(tables(self.size).lengths.tolist()))
         cells = split_rows(rows, lengths, letters, f"'.' or a seat from 0 to {self.num_players - 1}")
         content = np.array([letters.index(letter) - 1 for letter in "".join(cells)])
-        path = self._parse_chain(chain, content, mover)
+        path = parse_chain(self.size, chain, content, mover)
 
         rotated, triangle = tables(self.size).rotated, TRIANGLES[self.num_players][mover]
         board = np.where(content < 0, EMPTY, (content - mover) % self.num_players)[rotated[triangle]].astype(np.int8)
@@ -373,27 +384,6 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     def _triangle(self, state: ChineseCheckersState) -> int:
         """Returns the absolute triangle that is the mover's home."""
         return TRIANGLES[self.num_players][int(state.current_player)]
-
-    def _parse_chain(self, text: str, content: np.ndarray, mover: int) -> list[int]:
-        """Returns the absolute cells of a chain from its origin to the cell of its peg; none for `-`."""
-        if text == "-":
-            return []
-        if not re.fullmatch(r"[0-9]{1,9}(,[0-9]{1,9})+", text):
-            raise ValueError(f"expected a chain '-' or two or more cells joined by ',', not {text!r}")
-        path = [int(number) for number in text.split(",")]
-        for cell in path:
-            if cell >= self.num_cells or path.count(cell) > 1:
-                raise ValueError(
-                    f"expected different cells from 0 to {self.num_cells - 1}, not {cell} in the chain {text!r}"
-                )
-        for cell, to in itertools.pairwise(path):
-            if to not in tables(self.size).beyond[cell]:
-                raise ValueError(f"expected a cell two cells along a line from {cell}, not {to} in the chain {text!r}")
-            if content[cell] >= 0:
-                raise ValueError(f"expected an empty cell at {cell}, which the chain {text!r} has left")
-        if content[path[-1]] != mover:
-            raise ValueError(f"expected a peg of seat {mover} at {path[-1]}, where the chain {text!r} ends")
-        return path
 
 
 def _may_end(state: ChineseCheckersState, words: jax.Array) -> jax.Array:

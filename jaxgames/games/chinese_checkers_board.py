@@ -27,6 +27,8 @@ neighbours of a row's cells in one direction are all in one row, so a step in a 
 """
 
 import functools
+import itertools
+import re
 from typing import NamedTuple
 
 import jax
@@ -179,3 +181,23 @@ def unpack(size: int, cells: jax.Array) -> jax.Array:
 def take(board: jax.Array, cells: np.ndarray) -> jax.Array:
     """Returns the board at known cells. A flat gather without bounds checks compiles to a tight loop."""
     return board.at[cells].get(mode="promise_in_bounds")
+
+
+def parse_chain(size: int, text: str, content: np.ndarray, mover: int) -> list[int]:
+    """Returns the absolute cells of a chain from its origin to the cell of its peg; none for `-`."""
+    if text == "-":
+        return []
+    if not re.fullmatch(r"[0-9]{1,9}(,[0-9]{1,9})+", text):
+        raise ValueError(f"expected a chain '-' or two or more cells joined by ',', not {text!r}")
+    path = [int(number) for number in text.split(",")]
+    for cell in path:
+        if cell >= len(content) or path.count(cell) > 1:
+            raise ValueError(f"expected different cells from 0 to {len(content) - 1}, not {cell} in the chain {text!r}")
+    for cell, to in itertools.pairwise(path):
+        if to not in tables(size).beyond[cell]:
+            raise ValueError(f"expected a cell two cells along a line from {cell}, not {to} in the chain {text!r}")
+        if content[cell] >= 0:
+            raise ValueError(f"expected an empty cell at {cell}, which the chain {text!r} has left")
+    if content[path[-1]] != mover:
+        raise ValueError(f"expected a peg of seat {mover} at {path[-1]}, where the chain {text!r} ends")
+    return path

@@ -21,6 +21,7 @@ import numpy as np
 
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames.env import Env, State
+from jaxgames.games import _drawn
 from jaxgames.games._text import parse_int, split_fields, split_rows
 from jaxgames.games.minichess_board import (
     BOARD,
@@ -37,11 +38,13 @@ from jaxgames.games.minichess_board import (
     Position,
     after_move,
     cannot_mate,
+    cell_of,
     decode,
     from_thousandths,
     hashed,
     legal_masks,
     material,
+    name_of,
     pack,
     pseudo_legal_masks,
     targets,
@@ -284,10 +287,10 @@ class Minichess(Env[MinichessState]):
         """Returns UCI: `a2a3`, and `d4d5q` for a pawn that becomes a queen."""
         cell, plane = divmod(action, NUM_PLANES)
         to, black = int(TARGET[cell, plane]), int(state.current_player)
-        origin = _name(cell, black)
+        origin = name_of(cell, black)
         if to < 0:
             raise ValueError(f"action {action} names no move: plane {plane} leads nowhere from {origin}")
-        text = origin + _name(to, black)
+        text = origin + name_of(to, black)
         pawn = _is_pawn(state, cell)
         if plane < 9:
             if not pawn:
@@ -301,7 +304,7 @@ class Minichess(Env[MinichessState]):
         if not found:
             raise ValueError(f"expected a move such as 'a2a3' or 'd4d5q' on a1..e5, not {text!r}")
         black = int(state.current_player)
-        cell, to = (_cell(name, black) for name in found.groups()[:2])
+        cell, to = (cell_of(name, black) for name in found.groups()[:2])
         planes = np.flatnonzero(TARGET[cell] == to)  # underpromotions first
         if len(planes) == 0:
             raise ValueError(f"expected a line or a knight's jump from {found[1]}, not {found[2]} in {text!r}")
@@ -327,6 +330,9 @@ class Minichess(Env[MinichessState]):
                 board[rank if ply % 2 else 4 - rank, file] = letter if own == (ply % 2 == 0) else letter.lower()
         rows = "/".join(re.sub(r"\.+", lambda gap: str(len(gap[0])), "".join(row)) for row in board)
         return f"{rows} {'wb'[ply % 2]} - - {int(state.quiet)} {ply // 2 + 1}"
+
+    def _to_text(self, state: MinichessState) -> str:
+        return _drawn.minichess(self._to_string(state))
 
     def _from_string(self, text: str) -> MinichessState:
         """Returns any placement of pieces, under standard rules with at most one king per side; see `to_string`.
@@ -397,13 +403,3 @@ def _parse_rows(text: str) -> np.ndarray:
 def _is_pawn(state: MinichessState, cell: int) -> bool:
     """Returns whether a pawn of the mover is on a cell."""
     return bool(int(state.position.own) & int(state.position.pawns) & int(CELL_SET[cell]))
-
-
-def _name(cell: int, black: int) -> str:
-    """Returns the name, such as "a1", of a cell in the frame of White (`black` 0) or Black (1)."""
-    return f"{'abcde'[cell // 5]}{5 - cell % 5 if black else cell % 5 + 1}"
-
-
-def _cell(name: str, black: int) -> int:
-    """Returns the cell with a name, in the frame of White or Black."""
-    return 5 * "abcde".index(name[0]) + (5 - int(name[1]) if black else int(name[1]) - 1)

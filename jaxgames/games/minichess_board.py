@@ -307,3 +307,13 @@ def from_thousandths(amount: jax.Array) -> jax.Array:
     """
     whole, rest = jnp.divmod(jnp.abs(amount), 1000)
     return jnp.sign(amount) * (whole + jnp.asarray(THOUSANDTHS)[rest])
+
+
+def name_of(cell: int, black: int) -> str:
+    """Returns the name, such as "a1", of a cell in the frame of White (`black` 0) or Black (1)."""
+    return f"{'abcde'[cell // 5]}{5 - cell % 5 if black else cell % 5 + 1}"
+
+
+def cell_of(name: str, black: int) -> int:
+    """Returns the cell with a name, in the frame of White or Black."""
+    return 5 * "abcde".index(name[0]) + (5 - int(name[1]) if black else int(name[1]) - 1)

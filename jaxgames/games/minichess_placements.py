@@ -3,8 +3,8 @@
     boards = random_placements(env, 1000, seed=0)         # a batch of live states
 
 Each side has its king, and the same number of other pieces, from 1 to all 9: a random subset of those with which the
-env's `board` begins. So the sides can have different pieces. All stand on random cells, pawns on none of their own
-first and last rank. The seat to move is random.
+env's `board` begins. So the sides can have different pieces. All stand on random cells, pawns on none of the first
+and last rank. The seat to move is random.
 
 A placement is legal if the side that is not to move is not in check: it could not have left its king there. That holds
 for both values of the env's `rules`. So under "king_capture" nobody captures a king with the first move. The mover can
@@ -60,13 +60,15 @@ def _candidate(board: str, generator: np.random.Generator) -> np.ndarray:
     """Returns int[25] by cells, 1..6 the mover's P N B R Q K and -1..-6 the opponent's, legal or not."""
     content = np.zeros(25, int)
     number = int(generator.integers(1, MAX_OTHERS + 1))
-    for sign, first, last in ((1, 0, 4), (-1, 4, 0)):
+    pieces: list[int] = []
+    for sign in (1, -1):
         others = [LETTERS.index(letter) + 1 for letter in _others(board, sign)]
-        for kind in [KING, *generator.permutation(others)[:number].tolist()]:
-            free = content == 0
-            if kind == PAWN:
-                free &= ~np.isin(np.arange(25) % 5, (first, last))
-            content[generator.choice(np.flatnonzero(free))] = sign * kind
+        pieces += [sign * kind for kind in (KING, *generator.permutation(others)[:number].tolist())]
+    for piece in sorted(pieces, key=abs):  # pawns first, while their ranks have free cells
+        free = content == 0
+        if abs(piece) == PAWN:
+            free &= ~np.isin(np.arange(25) % 5, (0, 4))
+        content[generator.choice(np.flatnonzero(free))] = piece
     return content
 
 

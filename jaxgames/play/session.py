@@ -28,7 +28,7 @@ from jaxgames.render.moves import legal_moves
 HUMAN = "human"  # the text of a seat that a person plays
 
 Make = Callable[[str, Env[Any]], Agent]
-_compiled: set[tuple[str, Env[Any]]] = set()  # agents that have moved in this process
+_compiled: set[tuple[str, str, Env[Any]]] = set()  # methods of agents that have run in this process
 
 
 class Thoughts(NamedTuple):
@@ -106,6 +106,11 @@ class Session:
         return self._infos[self.ply].over or self._is_resigned
 
     @property
+    def turn_goes_on(self) -> bool:
+        """Whether the seat to move has played the last submove too."""
+        return self.ply > 0 and not self.over and self._infos[self.ply - 1].player == self.mover
+
+    @property
     def outcome(self) -> Outcome:
         """The end of the game, as `env.outcome`; a resignation is a win only where one other seat is left."""
         if not self._is_resigned:
@@ -131,6 +136,10 @@ class Session:
     def moves(self) -> list[str]:
         """Returns the texts of all submoves of the line."""
         return list(self._texts)
+
+    def movers(self) -> list[int]:
+        """Returns the seat to move in every position of the line."""
+        return [info.player for info in self._infos]
 
     # -- moves -------------------------------------------------------------------------------------------
 
@@ -232,11 +241,11 @@ class Session:
             what = "the game is over" if self.over else f"a person plays seat {self.mover}"
             raise ValueError(f"no agent is to move: {what}")
         agent = make(text, self.env)
-        self._announce(text, on_compile)
+        self._announce("act", text, on_compile)
         state, mask = self.state, self._infos[self.ply].mask
         key = jax.random.fold_in(self._key(self.ply), 1)
         (action,) = act_on_one_board(agent, key, _batch_of_one(state)).tolist()
-        _compiled.add((text, self.env))
+        _compiled.add(("act", text, self.env))
         if not (0 <= action < len(mask) and mask[action]):
             raise ValueError(f"{text} chose action {action}, which is illegal in {self.env.to_string(state)!r}")
         return action
@@ -260,18 +269,19 @@ class Session:
                 raise ValueError("no seat has an agent that could think: name one, such as greedy")
             agent = others[0]
         player = make(agent, self.env)
-        self._announce(agent, on_compile)
+        self._announce("analyse", agent, on_compile)
         boards = _batch_of_one(self.state)
         found = _analyse_on_device(player, boards) if player.on_device else agents.analyse(player, boards)
         probabilities = np.asarray(found.probabilities)[0]
+        _compiled.add(("analyse", agent, self.env))
         ranked = sorted(self.legal(), key=lambda move: -probabilities[move.action])
         values = None if found.values is None else tuple(np.asarray(found.values)[0].tolist())
         return Thoughts(agent, tuple((move, float(probabilities[move.action])) for move in ranked), values)
 
-    def _announce(self, text: str, on_compile: Callable[[str], object] | None) -> None:
-        """Calls `on_compile` for an agent that has not moved yet."""
-        if on_compile is not None and (text, self.env) not in _compiled:
-            on_compile(text)
+    def _announce(self, method: str, agent: str, on_compile: Callable[[str], object] | None) -> None:
+        """Calls `on_compile` if this method of an agent has not run yet."""
+        if on_compile is not None and (method, agent, self.env) not in _compiled:
+            on_compile(agent)
 
     def _key(self, ply: int) -> jax.Array:
         """Returns the PRNG key of the events at a ply."""
@@ -286,6 +296,10 @@ class Session:
         other.actions, other._texts = list(self.actions), list(self._texts)
         other.states, other._infos = list(self.states), list(self._infos)
         return other
+
+    def copy(self) -> Self:
+        """Returns a session of the same line, position and seats, which changes alone."""
+        return self.with_seats(self.seats)
 
     def to_json(self) -> str:
         """Returns the game as text: the names of the game and the seats, the start, the moves in notation."""
@@ -327,7 +341,8 @@ class Session:
 
         It asks nothing of the network. Raises ValueError for a game without pictures.
         """
-        return still.page(self)
+        ending = "" if self.resigned is None else f"seat {self.resigned} resigned"
+        return still.page(self.env, self.states, self.actions, self._texts, self.seats, self.ply, ending)
 
 
 @jax.jit

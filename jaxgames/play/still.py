@@ -6,15 +6,14 @@ by their hashes, and nothing else.
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from html import escape
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import Any
 
+from jaxgames.env import Env
 from jaxgames.render.boards import slides
 from jaxgames.render.theme import THEMES, css_variables
-
-if TYPE_CHECKING:
-    from jaxgames.play.session import Session
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -54,27 +53,44 @@ _PAGE = """<!DOCTYPE html>
 """
 
 
-def page(session: "Session") -> str:
-    """Returns the HTML of a session, which opens with the position that the session shows.
+def page(
+    env: Env[Any],
+    states: Sequence[Any],
+    actions: Sequence[int],
+    moves: Sequence[str],
+    seats: Sequence[str],
+    ply: int,
+    ending: str = "",
+) -> str:
+    """Returns the HTML of a game.
+
+    Args:
+      env: the game.
+      states: its positions, from the start.
+      actions: those that were played, one less than the positions.
+      moves: their texts.
+      seats: who plays each seat.
+      ply: the number of the position with which the page opens.
+      ending: the words below the last position, if people ended the game there.
 
     Raises ValueError for a game without pictures.
     """
-    picture, words = slides(session.env, session.states, session.actions)
-    if session.resigned is not None:
-        words[-1] = f"seat {session.resigned} resigned"
-    moves = session.moves()
+    items = [f"<li><button>{number}. {escape(text)}</button></li>" for number, text in enumerate(moves, start=1)]
+    picture, words = slides(env, states, actions)
+    if ending:
+        words[-1] = ending
     script, style = _file("still.js"), _colours() + _file("still.css")
     return _PAGE.format(
         policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'",
-        title=escape(str(session.env)),
+        title=escape(str(env)),
         style=style,
         script=script,
-        seats=escape(" · ".join(f"seat {seat}: {text}" for seat, text in enumerate(session.seats))),
+        seats=escape(" · ".join(f"seat {seat}: {text}" for seat, text in enumerate(seats))),
         picture=picture,
         words=escape("\n".join(words)).replace("\n", "&#10;"),
-        plies=session.plies,
-        ply=session.ply,
-        moves="\n".join(f"<li><button>{ply}. {escape(text)}</button></li>" for ply, text in enumerate(moves, start=1)),
+        plies=len(moves),
+        ply=ply,
+        moves="\n".join(items),
     )
 
 

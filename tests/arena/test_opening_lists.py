@@ -101,7 +101,7 @@ def test_file_has_a_line_per_opening_and_comments(tmp_path: Path) -> None:
 def test_list_of_another_game_and_missing_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="ballots are openings of checkers, not of dots_and_boxes"):
         arena.load_openings(BOXES, "ballots")
-    with pytest.raises(FileNotFoundError, match="expected one, or one of the lists ballots"):
+    with pytest.raises(FileNotFoundError, match="expected one, or one of the lists ballots, placements"):
         arena.load_openings(CHECKERS, str(tmp_path / "missing.txt"))
 
 

@@ -5,7 +5,9 @@ Each function below has the name of its extra. `train` is on the path, as in a c
 
 import subprocess
 import sys
+from collections.abc import MutableMapping
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -55,6 +57,27 @@ def distrax() -> None:
     action, log_prob = distribution.sample_and_log_prob(seed=jax.random.key(0))
     assert int(action) in (0, 2)
     assert jnp.allclose(log_prob, jnp.log(0.5))
+
+
+def play() -> None:
+    """Serves the page and asks for it."""
+    import asyncio
+
+    from jaxgames.play.server import app
+
+    application = app(jaxgames.make(GAME), ["human", "first"])
+    sent: list[MutableMapping[str, Any]] = []
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": [(b"host", b"localhost")]}
+    asyncio.run(application(scope, receive, send))
+    assert sent[0]["status"] == 200
+    assert b"page.js" in sent[1]["body"]
 
 
 def pettingzoo() -> None:

@@ -22,6 +22,7 @@ GAMES = (
 FOREIGN = {  # what the extras import, for training and for other libraries
     *("distrax", "flax", "matplotlib", "mctx", "optax", "orbax", "PIL", "resvg_py", "tensorboardX", "tqdm", "tyro"),
     *("gymnasium", "gymnax", "jaxmarl", "numba", "open_spiel", "pandas", "pettingzoo", "pgx", "pyspiel", "torch"),
+    *("starlette", "uvicorn"),
 }
 
 

@@ -57,7 +57,9 @@ def check_cells_are_apart_and_on_the_picture(env: Any, state: Any) -> None:
     assert (cells[:, :2] + cells[:, 2:] < box[2:]).all()
 
 
-@pytest.mark.parametrize("env", GAMES, ids=lambda env: env.id)
+@pytest.mark.parametrize(
+    "env", [DIAMOND, BOXES, *(pytest.param(env, marks=pytest.mark.slow) for env in (STAR, CHECKERS, MINICHESS))]
+)
 def test_each_legal_action_of_a_random_game_has_an_anchor_of_its_own(env: Any) -> None:
     rng, state = np.random.default_rng(0), start(env)
     for ply in range(40):

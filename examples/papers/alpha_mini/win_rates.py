@@ -4,7 +4,7 @@
 
 The study has "near (97 %)" for its agent of White (abstract, section 7), and no figure of Black. Each preset of PRESETS
 is trained, and then plays greedily on each seat. Under standard rules the run begins with the parameters of the run
-under king capture. A stopped command continues; finished parts are not computed again.
+under king capture, and the network also plays with a small tree search. A stopped command continues.
 """
 
 import json
@@ -31,8 +31,10 @@ PRESETS = ("minichess_king_capture", "minichess_standard")
 FIRST = {"minichess_standard": "minichess_king_capture"}  # presets that begin with the parameters of another one
 SEATS = {"White": runs.WHITE, "Black": runs.BLACK}
 THEIRS = {("minichess_king_capture", "White"): 0.97}
+SEARCHED = ("minichess_standard",)  # presets whose networks also play with a search
 HEADER = (
     "preset",
+    "simulations",
     "seat",
     "win rate",
     "lost",
@@ -44,7 +46,13 @@ HEADER = (
     "the study",
     "CPU seconds of training",
 )
-QUICK: dict[str, Any] = {"total_steps": 2_000, "games": 50, "network": "mlp(hidden_sizes=[8])"}
+QUICK: dict[str, Any] = {
+    "total_steps": 2_000,
+    "games": 50,
+    "simulations": 2,
+    "searched_games": 10,
+    "network": "mlp(hidden_sizes=[8])",
+}
 
 
 class Cell(NamedTuple):
@@ -53,6 +61,7 @@ class Cell(NamedTuple):
     preset: str
     seat: str
     seed: int
+    simulations: int
     num_games: int
 
 
@@ -73,6 +82,10 @@ class Arguments:
     """Runs of each preset."""
     games: int = 10_000
     """Games on each seat; 10,000 in the study."""
+    simulations: int = 16
+    """Simulations per move of a tree search on the network, under standard rules; 0 for no such games."""
+    searched_games: int = 1_000
+    """Games on each seat with the search."""
     total_steps: int | None = None
     """Other environment steps than those of the presets."""
     network: str | None = None
@@ -99,12 +112,16 @@ def rows_of(arguments: Arguments, preset: str, seed: int) -> list[dict[str, Any]
     env = agents.env_for([str(folder)])
     path = arguments.output / "cells.jsonl"
     found = cells.stored(path, Cell)
+    players = [(0, arguments.games)]
+    if preset in SEARCHED and arguments.simulations:
+        players.append((arguments.simulations, arguments.searched_games))
     rows: list[dict[str, Any]] = []
-    for name, seat in tqdm(SEATS.items(), desc=preset, unit=" seats", disable=None):
-        cell = Cell(preset, name, seed, arguments.games)
+    parts = [(*player, *seat) for player in players for seat in SEATS.items()]
+    for simulations, num_games, name, seat in tqdm(parts, desc=preset, unit=" seats", disable=None):
+        cell = Cell(preset, name, seed, simulations, num_games)
         if cell not in found:
-            agent = agents.make(str(folder), env)
-            found[cell] = games.play(env, agent, RandomAgent(env), seat, arguments.games, seed=0)
+            agent = agents.make(f"{folder}(simulations={simulations})" if simulations else str(folder), env)
+            found[cell] = games.play(env, agent, RandomAgent(env), seat, num_games, seed=0)
             cells.store(path, cell, found[cell])
         rows.append({"cpu_seconds": seconds, **cell._asdict(), **found[cell]})
     return rows
@@ -149,6 +166,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
         lines.append(
             (
                 row["preset"],
+                row["simulations"],
                 row["seat"],
                 games.written_rate(row["won"], row["games"]),
                 *shares,

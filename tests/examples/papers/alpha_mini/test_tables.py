@@ -114,7 +114,10 @@ def test_difference_of_pretraining_is_that_of_means_over_seeds() -> None:
 
 
 def test_table_of_win_rates_has_the_estimate_from_the_reward_for_king_capture_only() -> None:
-    rows = [{"preset": preset, "seat": "White", "cpu_seconds": 10.0, **RESULT} for preset in win_rates.PRESETS]
+    rows = [
+        {"preset": preset, "simulations": 0, "seat": "White", "cpu_seconds": 10.0, **RESULT}
+        for preset in win_rates.PRESETS
+    ]
     captures, standard = win_rates.table(rows).splitlines()[2:]
     assert captures.endswith("| 18.000 | 0.6500 | 0.97 | 10 |")
     assert standard.endswith("| 18.000 |  |  | 10 |")

@@ -1,0 +1,32 @@
+"""Plays a game against agents or with other people, in the browser or in the terminal.
+
+python -m jaxgames.play checkers
+python -m jaxgames.play "chinese_checkers(size=2, num_players=3)" --seats human,random,greedy --terminal
+"""
+
+import argparse
+
+from jaxgames import agents, registry
+from jaxgames._names import split_list
+from jaxgames.play.command import add_options, play, report_errors
+from jaxgames.play.session import HUMAN
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command `python -m jaxgames.play`."""
+    parser = argparse.ArgumentParser(prog="python -m jaxgames.play", description="Play a game.")
+    games = ", ".join(registry.list_games())
+    parser.add_argument("game", help=f"one of {games}; with parameters: 'dots_and_boxes(rows=4, cols=4)'")
+    add_options(parser, seats="who plays each seat: human or an agent, such as human,greedy (default: human,random)")
+    options = parser.parse_args(arguments)
+
+    def run() -> None:
+        env = registry.make(options.game)
+        seats = [HUMAN, *["random"] * (env.num_players - 1)] if options.seats is None else split_list(options.seats)
+        play(env, seats, options, agents.make)
+
+    report_errors("jaxgames.play", run)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Moves as people type them: submoves and whole turns in the game's notation, and the beginnings of them.
+
+11-15, 22x15x6            checkers: a step, a whole capture; 22x6 if only one capture leads there
+3->14, 3=>16=>18 end      Chinese Checkers: a step, a chain of hops and the end of the turn
+b1                        the beginning of a move is enough where only one legal move has it
+"""
+
+import itertools
+import re
+from typing import Any
+
+from jaxgames.env import Env
+from jaxgames.games.checkers import Checkers
+from jaxgames.games.checkers_whole_moves import Board, Path, text_of
+from jaxgames.host import host
+from jaxgames.play.session import Session
+from jaxgames.render.moves import legal_moves
+
+MAX_TURN = 500  # characters of a typed turn
+
+
+def parse_turn(session: Session, text: str) -> list[int]:
+    """Returns the actions that a text names, of one submove or of several that follow each other.
+
+    Raises ValueError, with what is legal instead, unless each part names one legal move.
+    """
+    if len(text) > MAX_TURN:
+        raise ValueError(f"expected a move of at most {MAX_TURN} characters, not {len(text)}")
+    env, state, actions = session.env, session.state, list[int]()
+    for word in _words(text):
+        for action in _actions(env, state, word):
+            state, _ = host(env).step(state, action)
+            actions.append(action)
+    if not actions:
+        raise ValueError(f"expected a move; the legal ones are {', '.join(legal_texts(env, state))}")
+    return actions
+
+
+def legal_texts(env: Env[Any], state: Any) -> list[str]:
+    """Returns the legal moves as people write them: whole captures in checkers, submoves in the other games."""
+    if isinstance(env, Checkers):
+        return [text_of(path) for path in sorted(Board.of(state).legal_paths())]
+    return list(legal_moves(env, state).values())
+
+
+def _words(text: str) -> list[str]:
+    """Returns the submoves of a text; a chain such as 3=>16=>18 is made of several."""
+    words: list[str] = []
+    for word in text.split():
+        cells = word.split("=>")
+        words += [word] if len(cells) < 3 else ["=>".join(pair) for pair in itertools.pairwise(cells)]
+    return words
+
+
+def _actions(env: Env[Any], state: Any, word: str) -> list[int]:
+    """Returns the actions of one submove, or of a whole capture of checkers."""
+    legal = legal_moves(env, state)
+    exact = [action for action, text in legal.items() if text.lower() == word.lower()]
+    if exact:
+        return exact
+    if isinstance(env, Checkers) and (path := _path(state, word)):
+        return Board.of(state).play(path)
+    begun = [action for action, text in legal.items() if _begins(text.lower(), word.lower())]
+    if len(begun) == 1:
+        return begun
+    if begun:
+        raise ValueError(f"{word!r} begins several moves: {', '.join(legal[action] for action in begun)}")
+    raise ValueError(f"{_reason(env, state, word, legal)}; legal: {', '.join(legal_texts(env, state)) or 'no move'}")
+
+
+def _path(state: Any, word: str) -> Path | None:
+    """Returns the legal move of checkers with these squares, some of which may be left out; None if there is none.
+
+    Raises ValueError if there are several.
+    """
+    if not re.fullmatch(r"\d{1,2}([-x:]\d{1,2})+", word):
+        return None
+    squares = tuple(map(int, re.findall(r"\d+", word)))
+    legal = sorted(Board.of(state).legal_paths())
+    found = [path for path in legal if path == squares] or [path for path in legal if path[: len(squares)] == squares]
+    if found:  # the same squares of all of them are played
+        return found[0][: len(squares)]
+    found = [path for path in legal if path[0] == squares[0] and path[-1] == squares[-1] and _visits(path, squares)]
+    if len(found) > 1:
+        raise ValueError(f"{word!r} can be {', '.join(map(text_of, found))}: name the squares on the way")
+    return found[0] if found else None
+
+
+def _visits(path: Path, squares: tuple[int, ...]) -> bool:
+    """Returns whether a path visits squares in their order."""
+    rest = iter(path)
+    return all(square in rest for square in squares)
+
+
+def _begins(text: str, word: str) -> bool:
+    """Returns whether a move begins with a word that does not end in the middle of a number."""
+    return text.startswith(word) and not (word[-1:].isdigit() and text[len(word) :][:1].isdigit())
+
+
+def _reason(env: Env[Any], state: Any, word: str, legal: dict[int, str]) -> str:
+    """Returns why a word names no legal move."""
+    try:
+        action = env.action_from_string(state, word)
+    except ValueError as error:
+        return str(error)
+    return f"{word} is illegal here" if action not in legal else f"{word} is written {legal[action]}"

@@ -1,0 +1,371 @@
+// The page: it shows what the server sends, and sends what a person does.
+
+import { Board } from "./board.js";
+import { NewGame } from "./newgame.js";
+import { showMoves, showSeats, showThoughts, suggest } from "./panels.js";
+import { Refused, dark, follow, get, post, text, theme, untilBack } from "./server.js";
+
+const AUTOPLAY = 800; // milliseconds between positions
+const MEMORY = "jaxgames"; // the key of the game in the browser's storage
+
+const node = (id) => document.getElementById(id);
+
+let view = null; // what the server sent last
+let home = ""; // the game and seats of the server's command line
+let following = null; // stops the stream of events
+let wantedPly = null; // where the slider stands, while the server is asked for another position
+let hinting = null; // stops a request for a hint
+let described = null; // the request for the agents that play this game
+let autoplay = null;
+let thinkingSince = 0;
+
+const board = new Board((move) => act("play", { action: move.action, ply: view.ply }), say);
+
+// -- showing ---------------------------------------------------------------------------------------------------------
+
+function say(message) {
+  node("status").textContent = message;
+}
+
+function problem(message) {
+  node("problem").textContent = message;
+  node("problem").hidden = message === "";
+}
+
+const personMoves = () => !view.over && view.seats[view.mover].player === "human";
+
+function show(next) {
+  if (view !== null && next.table === view.table && next.version <= view.version) return;
+  const before = view;
+  view = next;
+  const moved = before === null || before.table !== view.table || before.ply !== view.ply || before.position !== view.position;
+  if (moved) forgetHint();
+  document.title = `${view.name} · jaxgames`;
+  node("name").textContent = view.name;
+  node("cells").setAttribute("aria-label", `Board of ${view.name}`);
+  board.show(view, personMoves());
+  showSeats(view, (seats) => act("seats", { seats }));
+  showMoves(view, (ply) => act("jump", { ply }));
+  showExtra();
+  showControls();
+  if (document.activeElement !== node("position")) node("position").value = view.position;
+  problem(view.problem);
+  say(view.status);
+  thinkingSince = view.thinking === null ? 0 : performance.now();
+  remember();
+  if (moved && node("hint").getAttribute("aria-pressed") === "true" && !view.over && personMoves()) askHint();
+}
+
+// Shows the moves that have no target, such as the end of a turn, as buttons.
+function showExtra() {
+  const moves = personMoves() ? view.legal.filter((move) => move.target === null) : [];
+  const buttons = moves.map((move) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "strong";
+    button.textContent = move.kind[0].toUpperCase() + move.kind.slice(1);
+    button.title = `${move.label} (E)`;
+    button.setAttribute("aria-keyshortcuts", "E");
+    button.addEventListener("click", () => act("play", { action: move.action, ply: view.ply }));
+    return button;
+  });
+  node("extra").replaceChildren(...buttons);
+}
+
+function showControls() {
+  node("undo").disabled = node("undo-turn").disabled = view.ply === 0;
+  node("first").disabled = node("previous").disabled = view.ply === 0;
+  node("redo").disabled = node("next").disabled = node("last").disabled = view.ply === view.plies;
+  node("autoplay").disabled = view.plies === 0;
+  node("ply").max = view.plies;
+  if (wantedPly === null) node("ply").value = view.ply;
+  node("ply").setAttribute("aria-valuetext", `${view.ply} of ${view.plies}`);
+  node("stop").hidden = view.thinking === null;
+  node("go").hidden = !view.waits;
+  node("resign").disabled = !personMoves();
+  node("hint").disabled = view.over;
+}
+
+// The seconds that an agent has been thinking are not read out, so they are not part of the status.
+setInterval(() => {
+  const seconds = thinkingSince === 0 ? 0 : Math.floor((performance.now() - thinkingSince) / 1000);
+  node("status").dataset.seconds = seconds > 0 ? `${seconds} s` : "";
+}, 500);
+
+// -- acting ----------------------------------------------------------------------------------------------------------
+
+async function act(verb, fields = {}) {
+  try {
+    show(await post(verb, { table: view.table, theme: theme(), ...fields }));
+    return true;
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    problem(error.message);
+    return false;
+  }
+}
+
+async function slideTo(ply) {
+  const busy = wantedPly !== null;
+  wantedPly = ply;
+  node("ply").value = ply;
+  if (busy) return;
+  while (wantedPly !== view.ply && (await act("jump", { ply: wantedPly }))) {
+    // the slider may have moved on meanwhile
+  }
+  wantedPly = null;
+  node("ply").value = view.ply;
+}
+
+function play(on) {
+  clearInterval(autoplay);
+  autoplay = null;
+  node("autoplay").setAttribute("aria-pressed", String(on));
+  if (!on) return;
+  if (view.ply === view.plies) slideTo(0);
+  autoplay = setInterval(async () => {
+    if (view.ply >= view.plies) play(false);
+    else await slideTo(view.ply + 1);
+  }, AUTOPLAY);
+}
+
+// -- hints -----------------------------------------------------------------------------------------------------------
+
+async function askHint() {
+  hinting?.abort();
+  hinting = new AbortController();
+  const { table, ply, position } = view;
+  node("hint").setAttribute("aria-busy", "true");
+  await described;
+  const agent = node("hint-agent").value.trim();
+  say(`${agent} looks at this position. The first time takes longer.`);
+  try {
+    const hint = await post("hint", { table, agent }, hinting.signal);
+    if (view.table !== table || view.ply !== ply || view.position !== position) return;
+    board.showHint(hint);
+    showThoughts(hint, view);
+    const best = hint.moves[0];
+    say(`${agent} likes ${best.text} best, with ${Math.round(100 * best.probability)} percent.`);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    if (!(error instanceof Refused)) throw error;
+    problem(error.message);
+    say(view.status);
+  } finally {
+    node("hint").removeAttribute("aria-busy");
+  }
+}
+
+function forgetHint() {
+  hinting?.abort();
+  board.hint = null;
+  showThoughts(null, view);
+}
+
+function toggleHint() {
+  const on = node("hint").getAttribute("aria-pressed") !== "true";
+  node("hint").setAttribute("aria-pressed", String(on));
+  problem("");
+  if (on) askHint();
+  else {
+    forgetHint();
+    board.draw();
+    say(view.status);
+  }
+}
+
+// -- files and positions ---------------------------------------------------------------------------------------------
+
+function download(content, type, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([content], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+async function save(path, type, suffix) {
+  try {
+    download(await text(`/api/${path}?table=${encodeURIComponent(view.table)}`), type, `${view.name}.${suffix}`);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    problem(error.message);
+  }
+}
+
+async function copyPosition() {
+  node("position").value = view.position;
+  try {
+    await navigator.clipboard.writeText(view.position);
+    say("The position is copied.");
+  } catch {
+    node("position").select(); // the browser forbids the clipboard here: the person can press the keys
+    say("Press Ctrl and C to copy the position.");
+  }
+}
+
+async function loadFile() {
+  const [file] = node("file").files;
+  node("file").value = "";
+  if (file === undefined) return;
+  try {
+    open(await post("load", { saved: await file.text(), theme: theme() }));
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    problem(`${file.name}: ${error.message}`);
+  }
+}
+
+// -- the game on the server ------------------------------------------------------------------------------------------
+
+function remember() {
+  localStorage.setItem(MEMORY, JSON.stringify({ home, table: view.table, saved: view.saved, ply: view.ply }));
+}
+
+function remembered() {
+  try {
+    const memory = JSON.parse(localStorage.getItem(MEMORY) ?? "null");
+    return memory?.home === home ? memory : null;
+  } catch {
+    return null; // another program's entry
+  }
+}
+
+// Shows another table, and follows it from now on.
+function open(next) {
+  view = null;
+  play(false);
+  show(next);
+  described = describe();
+  followTable();
+}
+
+async function describe() {
+  const { agents, hints } = await post("describe", { game: view.game });
+  suggest(node("agents"), agents);
+  suggest(node("hint-agents"), hints);
+  const players = view.seats.map((seat) => seat.player);
+  const first = [...players, "greedy"].find((player) => hints.includes(player));
+  if (!hints.includes(node("hint-agent").value)) node("hint-agent").value = first ?? hints[0];
+}
+
+// Returns the game of this browser if the server has it or can continue it, or else a new one.
+async function continued(start) {
+  const memory = remembered();
+  if (memory !== null) {
+    try {
+      return await post("show", { table: memory.table, theme: theme() });
+    } catch (error) {
+      if (error.status !== 404) throw error;
+    }
+    try {
+      const loaded = await post("load", { saved: memory.saved, theme: theme() });
+      return memory.ply === loaded.ply ? loaded : await post("jump", { table: loaded.table, ply: memory.ply, theme: theme() });
+    } catch (error) {
+      if (error.status !== 422) throw error;
+    }
+  }
+  return post("new", { seats: start.seats, theme: theme() });
+}
+
+async function followTable() {
+  following?.abort();
+  const stop = new AbortController();
+  following = stop;
+  while (!stop.signal.aborted) {
+    try {
+      await follow(view.table, show, stop.signal);
+    } catch (error) {
+      if (stop.signal.aborted) return;
+      if (!(error instanceof Refused)) throw error;
+      await recover(error.status);
+      return;
+    }
+  }
+}
+
+// Continues the game when a server of the same game is there again.
+async function recover(status) {
+  if (status !== 404) {
+    play(false);
+    problem("The server has stopped. Start it again: this page then continues.");
+    board.show(view, false);
+    say("No server");
+    await untilBack();
+  }
+  const start = await get("/api/start");
+  if (homeOf(start) !== home) {
+    problem("Another game is served at this address now. Reload the page to play it.");
+    return;
+  }
+  open(await continued(start));
+}
+
+const homeOf = (start) => JSON.stringify([start.game, start.seats]);
+
+// -- keys and buttons ------------------------------------------------------------------------------------------------
+
+const KEYS = {
+  e: () => node("extra").querySelector("button")?.click(),
+  u: () => node("undo").click(),
+  U: () => node("undo-turn").click(),
+  r: () => node("redo").click(),
+  h: () => node("hint").click(),
+  g: () => !node("go").hidden && node("go").click(),
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey || node("dialog").open) return;
+  if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) && event.target.type !== "range") return;
+  KEYS[event.key]?.();
+});
+
+const CLICKS = {
+  undo: () => act("undo"),
+  "undo-turn": () => act("undo", { turn: true }),
+  redo: () => act("redo"),
+  resign: () => confirm("Resign this game?") && act("resign"),
+  stop: () => act("stop"),
+  go: () => act("go"),
+  first: () => slideTo(0),
+  previous: () => slideTo(view.ply - 1),
+  next: () => slideTo(view.ply + 1),
+  last: () => slideTo(view.plies),
+  autoplay: () => play(autoplay === null),
+  hint: toggleHint,
+  copy: copyPosition,
+  set: () => act("position", { text: node("position").value.trim() }),
+  save: () => save("game", "application/json", "json"),
+  still: () => save("still", "text/html", "html"),
+  load: () => node("file").click(),
+};
+
+async function begin() {
+  say("Preparing the game: its rules are compiled. The first time takes some seconds.");
+  const since = performance.now();
+  const clock = setInterval(() => (node("status").dataset.seconds = `${Math.floor((performance.now() - since) / 1000)} s`), 500);
+  let start;
+  try {
+    start = await get("/api/start");
+    home = homeOf(start);
+    open(await continued(start));
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    problem(error.message);
+    return;
+  } finally {
+    clearInterval(clock);
+  }
+  const dialog = new NewGame(start, async (wanted) => open(await post("new", { ...wanted, theme: theme() })));
+  node("new-game").addEventListener("click", () => dialog.open(view));
+  for (const [id, clicked] of Object.entries(CLICKS)) node(id).addEventListener("click", clicked);
+  node("ply").addEventListener("input", () => slideTo(Number(node("ply").value)));
+  node("file").addEventListener("change", loadFile);
+  node("hint-agent").addEventListener("change", () => node("hint").getAttribute("aria-pressed") === "true" && askHint());
+  dark.addEventListener("change", async () => {
+    const next = await post("show", { table: view.table, theme: theme() });
+    open(next);
+  });
+}
+
+begin();

@@ -1,0 +1,131 @@
+// The panels beside the board: the seats, the moves that were played, and what an agent thinks.
+
+import { percent } from "./board.js";
+
+const node = (id) => document.getElementById(id);
+
+// Returns an element with a class and text.
+export function made(tag, className = "", text = "") {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  element.textContent = text;
+  return element;
+}
+
+// Fills the list of a text field's suggestions.
+export function suggest(list, texts) {
+  list.replaceChildren(
+    ...texts.map((text) => {
+      const option = document.createElement("option");
+      option.value = text;
+      return option;
+    }),
+  );
+}
+
+// -- seats -----------------------------------------------------------------------------------------------------------
+
+// Shows who plays each seat; `change(seats)` is called when a person enters another player.
+export function showSeats(view, change) {
+  const list = node("seats");
+  if (list.dataset.game !== view.game) {
+    list.dataset.game = view.game;
+    list.replaceChildren(...view.seats.map((seat, index) => seatItem(seat, index, change)));
+  }
+  view.seats.forEach((seat, index) => {
+    const item = list.children[index];
+    const field = item.querySelector("input");
+    if (document.activeElement !== field) field.value = seat.player;
+    item.querySelector(".chip").style.background = seat.colour;
+    item.classList.toggle("mover", index === view.mover && !view.over);
+    item.querySelector(".turn").textContent = index === view.mover && !view.over ? "to move" : "";
+  });
+}
+
+function seatItem(seat, index, change) {
+  const item = made("li");
+  const field = document.createElement("input");
+  field.setAttribute("list", "agents");
+  field.setAttribute("aria-label", `Player of ${seat.name}`);
+  field.maxLength = 300;
+  field.spellcheck = false;
+  field.autocomplete = "off";
+  field.addEventListener("change", () => {
+    change([...node("seats").querySelectorAll("input")].map((each) => each.value.trim()));
+  });
+  const chip = made("span", "chip");
+  chip.setAttribute("aria-hidden", "true");
+  item.append(chip, made("span", "seat", seat.name), field, made("span", "turn"));
+  item.dataset.seat = index;
+  return item;
+}
+
+// -- moves -----------------------------------------------------------------------------------------------------------
+
+// Shows the moves that were played; `jump(ply)` is called for the position after one of them.
+export function showMoves(view, jump) {
+  const list = node("moves");
+  if (list.dataset.table !== view.table) {
+    list.dataset.table = view.table;
+    list.replaceChildren();
+  }
+  view.history.forEach((move, index) => {
+    const item = list.children[index] ?? list.appendChild(moveItem(index, jump));
+    const button = item.firstChild;
+    if (button.textContent !== move.text) button.textContent = move.text;
+    const chip = `seat${move.seat}`;
+    if (item.dataset.seat !== chip) item.dataset.seat = chip;
+    item.title = view.seats[move.seat].name;
+    if (index + 1 === view.ply) button.setAttribute("aria-current", "step");
+    else button.removeAttribute("aria-current");
+  });
+  while (list.children.length > view.history.length) list.lastChild.remove();
+  const current = list.querySelector("[aria-current]");
+  if (current !== null) list.scrollTop = current.offsetTop - list.clientHeight / 2;
+  else if (view.ply === 0) list.scrollTop = 0;
+}
+
+function moveItem(index, jump) {
+  const item = made("li");
+  const button = made("button");
+  button.type = "button";
+  button.addEventListener("click", () => jump(index + 1));
+  item.append(button);
+  return item;
+}
+
+// -- hints -----------------------------------------------------------------------------------------------------------
+
+// Shows what an agent thinks; null hides it.
+export function showThoughts(hint, view) {
+  node("thoughts").hidden = hint === null;
+  if (hint === null) return;
+  node("tops").replaceChildren(
+    ...hint.moves.slice(0, 5).map((move) => {
+      const row = made("tr");
+      const meter = made("td", "bar");
+      meter.append(made("span", "fill"), made("span", "number", `${percent(move.probability)} %`));
+      meter.firstChild.style.width = `${100 * move.probability}%`;
+      const head = made("th", "", move.text);
+      head.scope = "row";
+      row.append(head, meter);
+      return row;
+    }),
+  );
+  node("values").hidden = hint.values === null;
+  node("values").replaceChildren(...(hint.values ?? []).map((value, index) => valueItem(value, view.seats[index], hint.range)));
+}
+
+// A bar from the middle: to the right for a positive value, to the left for a negative one.
+function valueItem(value, seat, range) {
+  const item = made("li");
+  const bar = made("span", "value");
+  const fill = made("span", "fill");
+  const share = Math.max(-1, Math.min(1, value / range));
+  fill.style.left = `${50 + Math.min(0, 50 * share)}%`;
+  fill.style.width = `${Math.abs(50 * share)}%`;
+  bar.append(fill);
+  bar.setAttribute("aria-hidden", "true");
+  item.append(made("span", "seat", seat.name), bar, made("span", "number", value.toFixed(2)));
+  return item;
+}

@@ -1,0 +1,146 @@
+"""What the page shows of a game: everything is ready to be drawn, so the page knows no rules."""
+
+import math
+from typing import Any
+
+from jaxgames import render
+from jaxgames._checks import ParameterError
+from jaxgames.env import Env
+from jaxgames.play import offers
+from jaxgames.play.session import HUMAN, Session
+from jaxgames.play.tables import House, Table
+from jaxgames.render import checkers, minichess
+from jaxgames.render.boards import drawing_of
+from jaxgames.render.drawing import CELL
+from jaxgames.render.theme import THEMES, Theme
+
+RING = 0.48 * CELL  # the largest radius of the mark on a cell, in the units of a drawing
+WIDTH = 400.0  # of the picture; the page stretches it
+
+_NAMES = {"checkers": checkers.SEAT_NAMES, "minichess": minichess.SEAT_NAMES}
+
+
+def theme(name: str) -> str:
+    """Returns the name of a theme. Raises ParameterError unless it is one."""
+    if name not in THEMES:
+        raise ParameterError(f"theme must be one of {', '.join(THEMES)}, not {name[:20]!r}")
+    return name
+
+
+def view(table: Table, theme: str) -> dict[str, Any]:
+    """Returns what a page shows of a table. Call it in the thread of the rules.
+
+    Its keys: `table`, `version`, `game`, `name`; `svg` (None for a game without pictures) or `text`; `cells`; `legal`,
+    the moves of the mover; `history`, the submoves that were played; `ply`, `plies`, `mover`, `over`, `seats`,
+    `position`; `status`, a sentence; `thinking`, the agent that searches or None; `waits`, whether an agent is to move
+    and waits for a person; `problem`, an error or ""; `saved`, the game as a file.
+    """
+    session, names = table.session, _seat_names(table.session.env)
+    movers, texts = session.movers(), session.moves()
+    legal = session.legal()
+    agent_to_move = not session.over and session.seats[session.mover] != HUMAN
+    return {
+        "table": table.id,
+        "version": table.version,
+        "game": str(session.env),
+        "name": session.env.id.replace("_", " "),
+        **_board(session, movers, theme),
+        "legal": [move._asdict() for move in legal],
+        "history": [{"text": text, "seat": seat} for text, seat in zip(texts, movers, strict=False)],
+        "ply": session.ply,
+        "plies": session.plies,
+        "mover": session.mover,
+        "over": session.over,
+        "seats": [
+            {"name": name, "player": player, "colour": colour}
+            for name, player, colour in zip(names, session.seats, _colours(session.env, THEMES[theme]), strict=True)
+        ],
+        "position": session.env.to_string(session.state),
+        "status": _status(table, names, all(move.kind == "capture" for move in legal)),
+        "thinking": None if table.thinking is None else table.thinking.agent,
+        "waits": agent_to_move and table.thinking is None and (table.paused or session.ply < session.plies),
+        "problem": table.problem,
+        "saved": session.to_json(),
+    }
+
+
+async def hint(house: House, table: Table, agent: str) -> dict[str, Any]:
+    """Returns what an agent thinks of the position that is shown: `moves`, `values` and their `range`.
+
+    Raises ValueError if the game is over, and for an agent that the page may not ask for or that has no probabilities.
+    """
+    offers.check_agent(house, agent)
+    session = await house.rules.run(table.session.copy)
+    try:
+        thoughts = await house.agents.run(lambda: session.analyse(agent, house.agent))
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    moves = [{"action": move.action, "text": move.text, "probability": share} for move, share in thoughts.moves]
+    values = None if thoughts.values is None else list(thoughts.values)
+    bounds = [abs(bound) for bound in session.env.return_range if math.isfinite(bound)]
+    return {"moves": moves, "values": values, "range": max([*bounds, *map(abs, values or ()), 1e-6])}
+
+
+# -- parts of a view -----------------------------------------------------------------------------------------------
+
+
+def _board(session: Session, movers: list[int], theme: str) -> dict[str, Any]:
+    """Returns the picture and its cells; the text of the board for a game without pictures."""
+    env, state = session.env, session.state
+    if not render.has_pictures(env):
+        return {"svg": None, "text": env.to_text(state), "cells": []}
+    picture = render.svg(env, state, last=_last_turn(session, movers), theme=theme, width=WIDTH)
+    largest = RING * drawing_of(env)[1].scale
+    cells = [
+        {"name": name, **cell._asdict(), "radius": min(cell.radius, largest)}
+        for name, cell in render.anchors(env, state).cells.items()
+    ]
+    return {"svg": picture.svg, "text": None, "cells": cells}
+
+
+def _last_turn(session: Session, movers: list[int]) -> str | None:
+    """Returns the submoves of the turn that led to the position that is shown, None at the start."""
+    begin = session.ply
+    while begin > 0 and movers[begin - 1] == movers[session.ply - 1]:
+        begin -= 1
+    return " ".join(session.moves()[begin : session.ply]) or None
+
+
+def _status(table: Table, names: list[str], only_captures: bool) -> str:
+    """Returns a sentence: who is to move or is thinking, or how the game ended."""
+    session = table.session
+    if session.over:
+        return _ending(session, names)
+    name, player = names[session.mover], session.seats[session.mover]
+    if table.thinking is not None:
+        waits = ", after the search that was stopped has ended" if table.thinking.waits else ""
+        compiles = "; its program is compiled first" if table.thinking.compiles else ""
+        return f"{name}: {player} is thinking{waits}{compiles}"
+    if player != HUMAN:
+        return f"{name}: {player} is to move"
+    played = f"{session.moves()[session.ply - 1]} was played. " if session.ply else ""
+    captures = ". A capture is compulsory" if only_captures else ""
+    return f"{played}{name} to move{captures}"
+
+
+def _ending(session: Session, names: list[str]) -> str:
+    """Returns how the game ended, in words."""
+    outcome = session.outcome
+    reason = outcome.reason
+    for seat, name in enumerate(names):
+        reason = reason.replace(f"seat {seat}", name)
+    if outcome.winners:
+        return f"{' and '.join(names[seat] for seat in outcome.winners)} wins: {reason}"
+    return f"Draw: {reason}" if outcome.kind == "draw" else f"The game is over: {reason}"
+
+
+def _seat_names(env: Env[Any]) -> list[str]:
+    """Returns the names of the seats for people."""
+    return list(_NAMES.get(env.id, [f"Seat {seat}" for seat in range(env.num_players)]))
+
+
+def _colours(env: Env[Any], theme: Theme) -> list[str]:
+    """Returns the colour of each seat's pieces."""
+    if env.id in _NAMES:
+        return [side.fill for side in (theme.checkers if env.id == "checkers" else theme.minichess).sides]
+    return [theme.seats[seat % len(theme.seats)] for seat in range(env.num_players)]

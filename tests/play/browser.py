@@ -1,0 +1,184 @@
+"""A person at the page: Chromium, driven by Playwright, and what a person does with mouse, fingers and keys."""
+
+import json
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+
+import jaxgames
+from jaxgames.play import Session
+from jaxgames.play.server import Server, app
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+MISSING = "Chromium is missing; install it with: apt-get install chromium"
+OPTIONS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+DESK, PHONE = {"width": 1280, "height": 800}, {"width": 360, "height": 640}
+WAIT_SECONDS = 120.0
+READY = "document.querySelector('.cell.source, .cell.edge, #extra button') || document.querySelector('#hint').disabled"
+
+
+def chromium() -> str:
+    """Returns the path of Chromium; skips the test, with the line that installs it, where it is missing."""
+    found = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if found is None:
+        pytest.skip(MISSING)
+    return found
+
+
+@contextmanager
+def browser() -> Generator[Browser]:
+    """Yields Chromium without a window."""
+    program = chromium()
+    playwright: Playwright
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=program, args=OPTIONS)
+        yield opened
+        opened.close()
+
+
+@contextmanager
+def served(game: str, seats: Sequence[str], **arguments: Any) -> Generator[str]:
+    """Yields the address of a server in this process."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        application = app(jaxgames.make(game), seats, **{"pace": 0.0, **arguments})
+        server = Server(application)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        server.should_exit = True
+        thread.join(30)
+
+
+class Person:
+    """A person who plays on the page."""
+
+    def __init__(self, context: BrowserContext, address: str) -> None:
+        self.page: Page = context.new_page()
+        self.page.set_default_timeout(120_000)
+        self.address = address
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.goto(address)
+        self.wait()
+
+    # -- looking -------------------------------------------------------------------------------------------------
+
+    def wait(self) -> None:
+        """Waits until a person is to move or the game is over."""
+        self.wait_for(READY)
+
+    def wait_for(self, condition: str) -> None:
+        """Waits until a condition of JavaScript is true in the page.
+
+        Playwright's own `wait_for_function` evaluates texts inside the page, which the page's policy forbids.
+        """
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not self.page.evaluate(f"Boolean({condition})"):
+            assert time.monotonic() < deadline, f"{condition}; status: {self.text('#status')}; {self.errors}"
+            self.page.wait_for_timeout(5)
+
+    def text(self, selector: str) -> str:
+        return self.page.locator(selector).inner_text()
+
+    @property
+    def ply(self) -> int:
+        return int(self.page.locator("#ply").input_value())
+
+    @property
+    def over(self) -> bool:
+        return self.page.locator("#hint").is_disabled()
+
+    @property
+    def position(self) -> str:
+        return self.page.locator("#position").input_value()
+
+    def session(self) -> Session:
+        """Returns the game as the page remembers it, played again."""
+        memory: dict[str, Any] = json.loads(self.page.evaluate("localStorage.getItem('jaxgames')"))
+        return Session.from_json(memory["saved"])
+
+    def cells(self, kind: str) -> list[str]:
+        """Returns the names of the cells of a kind: "source", "target", "edge", "selected" or "forced"."""
+        return self.page.eval_on_selector_all(f".cell.{kind}", "cells => cells.map(cell => cell.dataset.name)")
+
+    def middle(self, cell: str) -> tuple[float, float]:
+        """Returns where a cell is in the window."""
+        at = self.page.evaluate(
+            "name => { const box = document.querySelector(`.cell[data-name='${name}']`).getBoundingClientRect();"
+            " return [box.x + box.width / 2, box.y + box.height / 2]; }",
+            cell,
+        )
+        return at[0], at[1]
+
+    # -- acting --------------------------------------------------------------------------------------------------
+
+    def click(self, cell: str) -> None:
+        """Clicks with the mouse in the middle of a cell."""
+        self.page.mouse.click(*self.middle(cell))
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def walk(self, cell: str) -> None:
+        """Moves the focus from the cell that the Tab key reaches to another one, with the arrow keys."""
+        self.press(*self.way(cell))
+        reached = self.page.evaluate("document.activeElement.dataset.name")
+        assert reached == cell, f"the arrow keys lead to {reached}, not to {cell}"
+
+    def way(self, cell: str) -> list[str]:
+        """Returns the arrow keys that lead to a cell: first to its row, then along the row."""
+        rows = self.page.evaluate(
+            "() => { const rows = new Map(); for (const cell of document.querySelectorAll('.cell')) {"
+            " const y = Math.round(parseFloat(cell.style.top) * 10);"
+            " if (!rows.has(y)) rows.set(y, []); rows.get(y).push([parseFloat(cell.style.left), cell.dataset.name]); }"
+            " return [...rows].sort((a, b) => a[0] - b[0]).map(row => row[1].sort((a, b) => a[0] - b[0])); }"
+        )
+        self.page.locator(".cell[tabindex='0']").focus()
+        row_of = {name: row for row, cells in enumerate(rows) for _, name in cells}
+        here = self.page.evaluate("document.activeElement.dataset.name")
+        down = row_of[cell] - row_of[here]
+        self.press(*["ArrowDown" if down > 0 else "ArrowUp"] * abs(down))
+        names = [name for _, name in rows[row_of[cell]]]
+        here = self.page.evaluate("document.activeElement.dataset.name")
+        right = names.index(cell) - names.index(here)
+        return ["ArrowRight" if right > 0 else "ArrowLeft"] * abs(right)
+
+    def choose(self, cell: str, keyboard: bool) -> None:
+        """Chooses a cell with the mouse or with the keys."""
+        if keyboard:
+            self.walk(cell)
+            self.press("Enter")
+        else:
+            self.click(cell)
+
+    def move(self, choice: Any, keyboard: bool = False) -> None:
+        """Plays a random legal move, one submove, and waits for the next turn; `choice` is `random.choice`."""
+        before = self.ply
+        if edges := self.cells("edge"):
+            self.choose(choice(edges), keyboard)
+        elif self.cells("source"):
+            if not self.cells("selected"):
+                self.choose(choice(self.cells("source")), keyboard)
+            self.choose(choice(self.cells("target")), keyboard)
+            if self.page.locator("#choices button").count():
+                self.press("Enter") if keyboard else self.page.locator("#choices button").first.click()
+        elif keyboard:
+            self.press("e")
+        else:
+            self.page.locator("#extra button").first.click()
+        self.wait_for(f"Number(document.querySelector('#ply').value) > {before}")
+        self.wait()

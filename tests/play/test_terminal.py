@@ -1,0 +1,182 @@
+"""Games in the terminal, with scripted lines."""
+
+import io
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxgames import make
+from jaxgames.play import HUMAN, Session
+from jaxgames.play.__main__ import main
+from jaxgames.play.notation import legal_texts
+from jaxgames.play.terminal import Terminal, has_colours
+
+BOXES = make("dots_and_boxes(rows=1, cols=2)")
+GAMES = (
+    "checkers",
+    "chinese_checkers(size=2, num_players=3)",
+    "chinese_checkers(size=4, num_players=6)",
+    "chinese_checkers_diamond(size=4, pieces=3)",
+    "dots_and_boxes(rows=2, cols=2)",
+    "minichess",
+)
+
+
+def transcript(*lines: str, env: Any = BOXES, seats: list[str] | None = None) -> str:
+    """All that the terminal writes until the lines end."""
+    typed: Iterator[str] = iter(lines)
+
+    def read(prompt: str) -> str:
+        out.write(prompt)
+        try:
+            return next(typed)
+        except StopIteration:
+            raise EOFError from None
+
+    out = io.StringIO()
+    Terminal(Session(env, seats or [HUMAN, "first"]), read=read, out=out).run()
+    check_width(out.getvalue())
+    return out.getvalue()
+
+
+def check_width(text: str) -> None:
+    """Lines with what was typed and with names of files can be longer."""
+    lines = [line for line in text.split("\n") if not ("help> " in line or "saved in" in line)]
+    assert max(map(len, lines)) <= 80
+
+
+def test_person_plays_an_agent_to_the_end() -> None:
+    text = transcript("h(0,1)", "h(1,1)", "v(0,1)", "v(0,2)", "bla", "q")
+    assert "seat 1 (first) plays h(0,0)" in text
+    assert "the game is over, ? for help> bla" in text
+    assert "u undoes the last move" in text
+    assert "submoves: 7, turns: " in text
+
+
+def test_question_mark_lists_moves_and_commands() -> None:
+    text = transcript("?")
+    assert "h(0,0), h(0,1), h(1,0), h(1,1), v(0,0), v(0,1), v(0,2)" in text
+    assert "save FILE" in text
+    assert text.endswith("the game is not over\nsubmoves: 0, turns: 0\n")
+
+
+def test_wrong_move_is_answered_with_the_legal_ones() -> None:
+    text = transcript("h(5,0)", "hop")
+    assert "expected a row from 0 to 1 of h(r,c), not 5 in 'h(5,0)'; legal: h(0,0), h(0,1)," in text
+    assert "'hop'" in text
+
+
+def test_undo_and_redo_skip_the_agents_moves() -> None:
+    text = transcript("h(1,1)", "u", "r", "uu", "u")
+    assert text.count("plays h(0,0)") == 1
+    assert "there is no move to undo" in text
+
+
+def test_thoughts_of_an_agent_are_shown() -> None:
+    text = transcript("h greedy", "h", "h nobody")
+    assert "greedy plays\n   14.3%  h(0,0)" in text
+    assert "first plays\n  100.0%  h(0,0)\n" in text
+    assert "unknown agent 'nobody'" in text
+
+
+def test_resignation_ends_the_game() -> None:
+    text = transcript("resign")
+    assert "seat 0 resigned" in text
+    assert "seat 1 wins: seat 0 resigned" in text
+
+
+def test_game_is_saved_and_loaded(tmp_path: Path) -> None:
+    file = tmp_path / "game.json"
+    transcript("h(1,1)", f"save {file}", f"save {tmp_path / 'game.html'}")
+    assert (tmp_path / "game.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    text = transcript(f"load {file}", "u", "save", f"load {tmp_path / 'none.json'}", seats=[HUMAN, "random"])
+    assert "plays" not in text
+    assert "expected a file: save FILE" in text
+    assert "No such file" in text
+
+
+def test_game_with_another_number_of_seats_is_not_loaded(tmp_path: Path) -> None:
+    session = Session("chinese_checkers(size=1, num_players=3)", [HUMAN] * 3)
+    (tmp_path / "star.json").write_text(session.to_json(), encoding="utf-8")
+    assert "has 3 seats, this one 2" in transcript(f"load {tmp_path / 'star.json'}").replace("\n", " ")
+
+
+def test_agents_alone_play_to_the_end() -> None:
+    text = transcript(seats=["first", "first"])
+    assert "for help" not in text
+    assert "seat 0 wins" in text or "seat 1 wins" in text or "draw" in text
+
+
+def test_ctrl_c_ends_politely() -> None:
+    def read(prompt: str) -> str:
+        raise KeyboardInterrupt
+
+    out = io.StringIO()
+    Terminal(Session(BOXES, [HUMAN, "first"]), read=read, out=out).run()
+    assert out.getvalue().endswith("stopped\n\nthe game is not over\nsubmoves: 0, turns: 0\n")
+
+
+def test_colours_need_a_terminal_and_nobody_who_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert has_colours(Screen())
+    assert not has_colours(io.StringIO())
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not has_colours(Screen())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nogame"], "unknown game 'nogame'; the games are checkers"),
+        (["dots_and_boxes", "--seats", "human"], "expected --seats human,random, not human"),
+        (["dots_and_boxes", "--seats", "human,nobody"], "unknown agent 'nobody'"),
+        (["dots_and_boxes", "--position", "1", "--terminal"], "expected 'edges boxes seat'"),
+        (["dots_and_boxes", "--load", "x.json"], "need --terminal"),
+        (["dots_and_boxes", "--load", "x.json", "--terminal"], "No such file"),
+    ],
+)
+def test_command_ends_with_the_reason(arguments: list[str], message: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert message in str(ended.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", GAMES)
+def test_person_can_type_a_game_to_the_end(game: str) -> None:
+    """The person types the last of the listed moves until the game is over, 60 at most."""
+    env = make(game)
+    typed: list[str] = []
+    session = Session(env, [HUMAN, *["random"] * (env.num_players - 1)])
+
+    def read(prompt: str) -> str:
+        if terminal.session.over or len(typed) == 60:
+            raise EOFError
+        typed.append(legal_texts(env, terminal.session.state)[-1])
+        return typed[-1]
+
+    out = io.StringIO()
+    terminal = Terminal(session, read=read, out=out)
+    terminal.run()
+    assert len(typed) == 60 or session.over
+    assert session.ply >= len(typed)
+    assert "legal:" not in out.getvalue()
+    check_width(out.getvalue())
+
+
+@pytest.mark.slow
+def test_command_works_with_a_pipe() -> None:
+    command = [sys.executable, "-m", "jaxgames.play", "dots_and_boxes(rows=1, cols=1)", "--terminal", "--seed", "3"]
+    done = subprocess.run(command, input="h(0,0)\n?\n", capture_output=True, text=True, check=True, timeout=300)
+    assert "seat 0 (you), ? for help> h(0,0)" in done.stdout
+    assert "the game is not over" in done.stdout
+    assert "Traceback" not in done.stderr
