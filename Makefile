@@ -5,12 +5,13 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 JOBS ?= 2
 
-.PHONY: help demo test test-all check dist-check dist-check-extras docs bench clean
+.PHONY: help demo test test-all test-browser check dist-check dist-check-extras docs bench clean
 
 help:
 	@echo "make demo      train an agent from nothing and watch it play (about a minute)"
 	@echo "make test      the fast tests, compiled without optimisation (under ten minutes)"
 	@echo "make test-all  all tests, compiled as for users"
+	@echo "make test-browser  the tests of the page, which need Chromium: apt-get install chromium"
 	@echo "make check     lint and types"
 	@echo "make dist-check         build the package, and try it in a fresh environment (a few minutes)"
 	@echo "make dist-check-extras  try each extra alone (about ten minutes)"
@@ -44,6 +45,9 @@ test: $(VENV)/for-tests
 
 test-all: $(VENV)/for-tests
 	$(RUN) -m pytest -n $(JOBS) --dist loadgroup
+
+test-browser: $(VENV)/for-tests
+	$(RUN) -m pytest -n $(JOBS) -m browser --quick
 
 check: $(VENV)/for-tests
 	$(VENV)/bin/ruff check .

@@ -56,6 +56,7 @@ FLOORS = {
             "checkers_search",
             "convolutions",
             "footprint",
+            "play",
             "networks",
             "parameter_sharing",
             "peers",

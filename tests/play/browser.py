@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, ViewportSize, sync_playwright
 
 import jaxgames
 from jaxgames.play import Session
@@ -22,7 +22,7 @@ OPTIONS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
-DESK, PHONE = {"width": 1280, "height": 800}, {"width": 360, "height": 640}
+DESK, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=640)
 WAIT_SECONDS = 120.0
 READY = "document.querySelector('.cell.source, .cell.edge, #extra button') || document.querySelector('#hint').disabled"
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, ViewportSize
 
+from benchmarks.play import Arguments, measure_clicks
 from jaxgames.play import Session
 from tests.play.browser import DESK, PHONE, Person, browser, served
 
@@ -26,7 +27,7 @@ GAMES = (
     "minichess",
 )
 BOXES = "dots_and_boxes(rows=2, cols=2)"
-ZOOMED = {"width": 640, "height": 400}  # what a window of 1280 x 800 shows at 200 percent
+ZOOMED = ViewportSize(width=640, height=400)  # what a window of 1280 x 800 shows at 200 percent
 
 
 @pytest.fixture(scope="module")
@@ -167,6 +168,13 @@ def test_killed_server_is_noticed_and_the_game_goes_on_with_the_next_one(chrome:
     finally:
         process.kill()
         process.wait()
+
+
+def test_benchmark_measures_clicks_up_to_the_end_of_the_game() -> None:
+    result = measure_clicks(Arguments(games=("dots_and_boxes(rows=1, cols=2)",)))
+    (row,) = result["rows"]
+    assert row["clicks"] == 7
+    assert 0 < row["p50"] <= row["p95"]
 
 
 # -- files ---------------------------------------------------------------------------------------------------------

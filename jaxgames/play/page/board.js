@@ -119,7 +119,8 @@ export class Board {
     for (const move of this.moves()) {
       if (this.selected !== null && move.source !== this.selected) continue;
       const cell = this.selected === null ? (move.source ?? move.target) : move.target;
-      heat.set(cell, (heat.get(cell) ?? 0) + (byAction.get(move.action) ?? 0));
+      const probability = byAction.get(move.action) ?? 0;
+      if (probability > 0) heat.set(cell, (heat.get(cell) ?? 0) + probability);
     }
     return heat;
   }

@@ -1,0 +1,144 @@
+"""The time from a click on the page to the board that answers it, over a whole game of each kind.
+
+    python -m benchmarks.play
+
+People play all seats, so no agent thinks meanwhile. One row per game:
+
+    page      seconds from opening the page to a board that can be played on, with the rules compiled before
+    clicks    submoves of one random game
+    p50, p95  milliseconds from a click on a target to the next board on the screen: request, step, picture, drawing
+    server    milliseconds of the server for one submove, p95: step, legal moves, picture
+
+Other programs on the machine lengthen all of them, so the result has the load of the machine beside the number of its
+cores. It needs Chromium: apt-get install chromium.
+"""
+
+import os
+import random
+import shutil
+import socket
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import jaxgames
+from benchmarks import harness
+from jaxgames.agents import make
+from jaxgames.play import Session, views
+from jaxgames.play.server import Server, app
+from jaxgames.play.tables import House
+
+GAMES = (
+    "checkers",
+    "chinese_checkers(size=2, num_players=3, max_rounds=40)",
+    "chinese_checkers(size=4, num_players=6, max_rounds=15)",
+    "chinese_checkers_diamond",
+    "dots_and_boxes(rows=6, cols=6)",
+    "minichess",
+)
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking")
+HEADER = ("game", "page (s)", "clicks", "p50 (ms)", "p95 (ms)", "server p95 (ms)")
+
+# Plays one submove with clicks on the page. Returns the milliseconds from the last click to the next frame, or null at
+# the end of the game.
+CLICK = """async chance => {
+  const pick = list => list[Math.floor(chance * list.length)];
+  const all = kind => [...document.querySelectorAll(kind)];
+  if (document.querySelector('#hint').disabled) return null;
+  if (!all('.cell.selected').length && all('.cell.source').length) pick(all('.cell.source')).click();
+  const target = pick([...all('.cell.target'), ...all('.cell.edge'), ...all('#extra button')]);
+  const before = document.querySelector('#ply').value;
+  const changed = new Promise(resolve => new MutationObserver(() => {
+    if (document.querySelector('#ply').value !== before) requestAnimationFrame(resolve);
+  }).observe(document.querySelector('main'), {childList: true, subtree: true, attributes: true}));
+  const begin = performance.now();
+  target.click();
+  document.querySelector('#choices button')?.click();
+  await changed;
+  return performance.now() - begin;
+}"""
+
+
+@dataclass(frozen=True)
+class Arguments(harness.BenchmarkArguments):
+    games: tuple[str, ...] = GAMES
+    """Games with their parameters."""
+    clicks: int = 1000
+    """At most this many submoves of each game."""
+    seed: int = 0
+    """Of the random games."""
+
+
+def main() -> None:
+    """The command `python -m benchmarks.play`."""
+    harness.run_command("play", harness.parse_arguments("play", Arguments), measure_clicks)
+
+
+def measure_clicks(arguments: Arguments) -> dict[str, Any]:
+    """Returns the rows of all games, and logs them as a table. Raises ValueError without Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        raise ValueError("Chromium is missing; install it with: apt-get install chromium")
+    rows: list[dict[str, Any]] = []
+    progress = harness.Progress(len(arguments.games), "game")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=OPTIONS)
+        for game in arguments.games:
+            rows.append(_row(browser, game, arguments))
+            progress.finish(f"{game}: {rows[-1]['p95']:.0f} ms")
+        browser.close()
+    names = ("game", "page", "clicks", "p50", "p95", "server")
+    harness.log(harness.markdown_table(HEADER, [[str(row[name]) for name in names] for row in rows]))
+    return {"benchmark": "play", "load": os.getloadavg()[0], "rows": rows, **harness.stamp()}
+
+
+def _row(browser: Any, game: str, arguments: Arguments) -> dict[str, Any]:
+    """Returns the figures of one game."""
+    env = jaxgames.make(game)
+    seats = ["human"] * env.num_players
+    served = _server_times(env, seats, arguments)
+    chance = random.Random(arguments.seed)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = Server(app(env, seats))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        page = browser.new_page()
+        begin = time.perf_counter()
+        page.goto(f"http://127.0.0.1:{listener.getsockname()[1]}/")
+        page.locator(".cell.source, .cell.edge").first.wait_for()
+        opened = time.perf_counter() - begin
+        times: list[float] = []
+        while len(times) < arguments.clicks and (took := page.evaluate(CLICK, chance.random())) is not None:
+            times.append(took)
+        page.close()
+        server.should_exit = True
+        thread.join()
+    p50, p95 = (round(float(value), 1) for value in np.percentile(times, (50, 95)))
+    figures = {"page": round(opened, 2), "clicks": len(times), "p50": p50, "p95": p95}
+    return {"game": str(env), **figures, "server": round(float(np.percentile(served, 95)), 1)}
+
+
+def _server_times(env: Any, seats: list[str], arguments: Arguments) -> list[float]:
+    """Returns the milliseconds of processor time for each submove of a random game; compiles the rules before."""
+    chance = random.Random(arguments.seed)
+    house = House(str(env), tuple(seats), 0, make)
+    table = house.seat(Session(env, seats))
+    views.view(table, "light")
+    times: list[float] = []
+    while not table.session.over and len(times) < arguments.clicks:
+        action = chance.choice(table.session.legal()).action
+        begin = time.process_time()
+        table.session.play(action)
+        views.view(table, "light")
+        times.append(1000 * (time.process_time() - begin))
+    return times[1:]  # the first step is compiled
+
+
+if __name__ == "__main__":
+    main()
