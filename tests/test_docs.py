@@ -168,6 +168,7 @@ GEOMETRY = {
     *("boards", "animation", "drawing", "moves", "pegs", "picture", "theme"),  # of jaxgames/render/
     *("demo_game", "ppo_breakdown", "step_by_cells", "throughput_by_batch"),  # of docs/pictures/
     *("boxes_search", "checkers_judged", "chinese_checkers_diamond_moves", "search_by_simulations"),
+    *("solo_2", "solo_4"),
 }
 
 

@@ -33,11 +33,11 @@ STAR: dict[str, Any] = {  # settings common to the star boards of size 3 and 4 w
     "rollout_length": 128,
     "update_epochs": 4,
     "num_minibatches": 8,
-    "learning_rate": 3e-4,
+    "learning_rate": 2e-4,
     "gamma": 0.995,
     "gae_lambda": 0.9,
     "clip_coef": 0.2,
-    "ent_coef": 0.005,
+    "ent_coef": 0.0,
     "temperature": 0.5,
     "opponents": ("greedy",) * 7 + ("random",),  # games against random players take three times as many steps
 }

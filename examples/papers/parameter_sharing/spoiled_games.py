@@ -113,7 +113,7 @@ def summary(env: ChineseCheckers, watched: Watched, agent_of_seat: jax.Array, nu
     """
     games, on_seat = watched.games, np.asarray(agent_of_seat) == number
     won, turns = np.array(jax.jit(arena.winners, static_argnums=0)(env, games)), np.array(games.turns)
-    decided: np.ndarray = won.any(1)
+    decided = np.array(won.any(1))
     num_games = len(won)
     cells = np.asarray(pegs_of_seats(env, games.boards))  # bool[games, 6, cells, 6]
     in_goal = cells[:, :, -env.num_pegs :].sum(2)  # pegs of each seat, clockwise from the goal's owner
