@@ -40,7 +40,7 @@ KINDS = ("random start", "pretrained")
 MEAN_REWARD = "episode_return/seat_0"
 ERRORS = ("value_error/train", "value_error/validation")
 LAST = 10  # batches that "at the end" averages over
-THEIR_LOSSES = (  # of the validation positions before each epoch, critics/epoch_losses.txt of their repository
+THEIR_LOSSES = (  # of the validation positions before each epoch, epoch_losses.txt of their repository
     163147.8,
     34200.5,
     32101.2,

@@ -82,7 +82,7 @@ class Arguments:
     """Runs of each preset."""
     games: int = 10_000
     """Games on each seat; 10,000 in the study."""
-    simulations: int = 16
+    simulations: int = 32
     """Simulations per move of a tree search on the network, under standard rules; 0 for no such games."""
     searched_games: int = 1_000
     """Games on each seat with the search."""
