@@ -47,7 +47,7 @@ from jaxgames.solvers.solution import check_keeps_rules
 from jaxgames.wrappers import game_of, inside
 
 DEFAULT_DEPTH = 4  # without a limit of time
-SCALE = {"standard": 600.0, "king_capture": 300.0}  # hundredths of a pawn: a lead of which gives the result tanh(1)
+SCALE = {"standard": 500.0, "king_capture": 300.0}  # the value, in hundredths of a pawn, with the result tanh(1)
 KING_REWARD = VALUES[KING] / 1000  # that the capture of a king pays with reward="material"
 
 
