@@ -47,8 +47,8 @@ def random_placements(env: Env[Any], count: int, seed: int = 0) -> MinichessStat
         raise ValueError(f"the number of placements must be at least 1, not {count}")
     generator, found, parts = np.random.default_rng(seed), 0, list[Any]()
     while found < count:
-        content = np.stack([_candidate(env.board, generator) for _ in range(CANDIDATES)])
         black = generator.integers(2, size=CANDIDATES, dtype=np.int32)
+        content = np.stack([_candidate(env.board, bool(is_black), generator) for is_black in black])
         boards, allowed = jax.device_get(_read(env, _positions(content), black))
         rows = np.flatnonzero(allowed)
         parts.append(jax.tree.map(lambda leaf, rows=rows: leaf[rows], boards))
@@ -56,13 +56,19 @@ def random_placements(env: Env[Any], count: int, seed: int = 0) -> MinichessStat
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:count], *parts)
 
 
-def _candidate(board: str, generator: np.random.Generator) -> np.ndarray:
-    """Returns int[25] by cells, 1..6 the mover's P N B R Q K and -1..-6 the opponent's, legal or not."""
+def _candidate(board: str, black: bool, generator: np.random.Generator) -> np.ndarray:
+    """Returns int[25] by cells, 1..6 the mover's P N B R Q K and -1..-6 the opponent's, legal or not.
+
+    Args:
+      board: the start of the game.
+      black: whether Black is the mover.
+      generator: of the random numbers.
+    """
     content = np.zeros(25, int)
     number = int(generator.integers(1, MAX_OTHERS + 1))
     pieces: list[int] = []
     for sign in (1, -1):
-        others = [LETTERS.index(letter) + 1 for letter in _others(board, sign)]
+        others = [LETTERS.index(letter) + 1 for letter in _others(board, black == (sign > 0))]
         pieces += [sign * kind for kind in (KING, *generator.permutation(others)[:number].tolist())]
     for piece in sorted(pieces, key=abs):  # pawns first, while their ranks have free cells
         free = content == 0
@@ -72,9 +78,9 @@ def _candidate(board: str, generator: np.random.Generator) -> np.ndarray:
     return content
 
 
-def _others(board: str, sign: int) -> str:
-    """Returns the letters of the pieces of White (1) or Black (-1) at the start, without the king, as capitals."""
-    letters = [letter for letter in BOARDS[board] if letter.isalpha() and letter.isupper() == (sign > 0)]
+def _others(board: str, black: bool) -> str:
+    """Returns the letters of the pieces of Black or of White at the start, without the king, as capitals."""
+    letters = [letter for letter in BOARDS[board] if letter.isalpha() and letter.islower() == black]
     return "".join(letters).upper().replace("K", "")
 
 

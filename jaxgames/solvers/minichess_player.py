@@ -47,7 +47,7 @@ from jaxgames.solvers.solution import check_keeps_rules
 from jaxgames.wrappers import game_of, inside
 
 DEFAULT_DEPTH = 4  # without a limit of time
-SCALE = {"standard": 600.0, "king_capture": 300.0}  # hundredths of a pawn: a lead of which gives the result tanh(1)
+SCALE = 500.0  # the value, in hundredths of a pawn, with the expected result tanh(1); docs/games/minichess.md
 KING_REWARD = VALUES[KING] / 1000  # that the capture of a king pays with reward="material"
 
 
@@ -118,7 +118,7 @@ class MinichessPlayer(DeepeningPlayer[MinichessState, Position]):
           value: of a search, in hundredths of a pawn.
         """
         is_decided = abs(value) >= LEAST_WIN
-        result = math.copysign(1.0, value) if is_decided else math.tanh(value / SCALE[self._env.rules])
+        result = math.copysign(1.0, value) if is_decided else math.tanh(value / SCALE)
         if self._env.reward == "win_loss":
             return result
         search = self._search

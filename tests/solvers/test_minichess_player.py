@@ -185,13 +185,13 @@ def test_expected_returns_are_in_the_unit_of_the_rewards() -> None:
             env, _ = make_game({"rules": rules, "reward": reward})
             player = MinichessPlayer(env, 1, None, "material", NO_TABLE)
             board = env.from_string("k4/5/5/5/KR3 w - - 0 20")
-            lead = math.tanh(479 / SCALE[rules])
+            lead = math.tanh(479 / SCALE)
             expected = (lead, 1.0) if reward == "win_loss" else (king * lead, king)
             assert player.expected_return(board, 479) == pytest.approx(expected[0])
             assert player.expected_return(board, 100_000 - 3) == expected[1]
             assert player.expected_return(board, 3 - 100_000) == -expected[1]
             if reward == "material":  # a rook in the bank, and a queen that the search wins
-                gained = king * math.tanh((479 + 929) / SCALE[rules]) + 0.929
+                gained = king * math.tanh((479 + 929) / SCALE) + 0.929
                 assert player.expected_return(board, 479 + 929) == pytest.approx(gained)
 
 

@@ -227,6 +227,19 @@ def test_agent_without_probabilities_labels_with_its_actions() -> None:
     assert (found.action == positions.legal_actions(boards).cumsum(1).argmax(1)).all()
 
 
+def test_labels_can_be_values_alone(solver_labels: tuple[Positions, Any], tmp_path: Path) -> None:
+    found, _ = solver_labels
+    file = tmp_path / "12.npz"
+    solved_boxes(1, 2).save(file)
+    values = labels.labelled(found, agents.make(f"solver('{file}')", found.env), train=80, only_values=True)
+    assert values.probabilities is None
+    assert (values.action == UNKNOWN).all()
+    np.testing.assert_array_equal(values.value, found.value)
+    np.testing.assert_array_equal(values.split, found.split)
+    with pytest.raises(ValueError, match="greedy has no values: label with probabilities, without --only-values"):
+        labels.labelled(found, agents.make("greedy", found.env), train=85, only_values=True)
+
+
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 
@@ -245,6 +258,7 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     damaged.write_bytes(content.replace(b"1.", b"2.", 1))
     for arguments, problem in (
         ((), "expected either files of games, or --label AGENT"),
+        ((path, "--only-values"), "--only-values needs --label AGENT"),
         ((path, "--label", "greedy"), "expected either files of games, or --label AGENT"),
         (("--external", path, "--label", "greedy"), "--external needs games that are not external"),
         ((path, "--env", "minichess"), "files of games are of checkers, not of minichess"),
