@@ -50,7 +50,8 @@ def browser() -> Generator[Browser]:
 def served(game: str, seats: Sequence[str], **arguments: Any) -> Generator[str]:
     """Yields the address of a server in this process."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        application = app(jaxgames.make(game), seats, **{"pace": 0.0, **arguments})
+        arguments.setdefault("pace", 0.0)
+        application = app(jaxgames.make(game), seats, **arguments)
         server = Server(application)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
