@@ -14,7 +14,6 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ViewportSize
 
-from benchmarks.play import Arguments, measure_clicks
 from jaxgames.play import Session
 from tests.play.browser import DESK, PHONE, Person, browser, served
 
@@ -170,13 +169,6 @@ def test_killed_server_is_noticed_and_the_game_goes_on_with_the_next_one(chrome:
     finally:
         process.kill()
         process.wait()
-
-
-def test_benchmark_measures_clicks_up_to_the_end_of_the_game() -> None:
-    result = measure_clicks(Arguments(games=("dots_and_boxes(rows=1, cols=2)",)))
-    (row,) = result["rows"]
-    assert row["clicks"] == 7
-    assert 0 < row["p50"] <= row["p95"]
 
 
 # -- files ---------------------------------------------------------------------------------------------------------
