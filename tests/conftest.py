@@ -40,8 +40,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
-    """Takes back what modules register when the collection imports them, such as the games of an experiment."""
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Takes back what a module registers when it is imported, such as the games of an experiment.
+
+    So the lists of games that the next module makes its tests from do not have them.
+    """
     with temporary_registrations():
         return (yield)
 

@@ -10,6 +10,7 @@ import pytest
 from jaxgames import make
 from jaxgames.agents import RandomAgent
 from jaxgames.play import HUMAN, Session
+from jaxgames.play import session as session_module
 from jaxgames.play.session import Thoughts
 from tests.helpers.positions import compiled, legal, start
 
@@ -184,7 +185,8 @@ class HostFirst:
         return jnp.asarray([int(np.argmin(states.edges[0]))])
 
 
-def test_agents_on_device_and_host_play_a_game() -> None:
+def test_agents_on_device_and_host_play_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "_compiled", set[tuple[str, str, Any]]())  # as in a new process
     on_host = HostFirst()
     compiled_first: list[str] = []
 
