@@ -40,7 +40,11 @@ GAMES = (
     "minichess",
 )
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking")
+MISSING = "Chromium is missing; install it with: apt-get install chromium"
+OPTIONS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
 HEADER = ("game", "page (s)", "clicks", "p50 (ms)", "p95 (ms)", "server p95 (ms)")
 
 # Plays one submove with clicks on the page. Returns the milliseconds from the last click to the next frame, or null at
@@ -82,9 +86,9 @@ def measure_clicks(arguments: Arguments) -> dict[str, Any]:
     """Returns the rows of all games, and logs them as a table. Raises ValueError without Chromium."""
     from playwright.sync_api import sync_playwright
 
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    program = find_chromium()
     if program is None:
-        raise ValueError("Chromium is missing; install it with: apt-get install chromium")
+        raise ValueError(MISSING)
     rows: list[dict[str, Any]] = []
     progress = harness.Progress(len(arguments.games), "game")
     with sync_playwright() as playwright:
@@ -96,6 +100,11 @@ def measure_clicks(arguments: Arguments) -> dict[str, Any]:
     names = ("game", "page", "clicks", "p50", "p95", "server")
     harness.log(harness.markdown_table(HEADER, [[str(row[name]) for name in names] for row in rows]))
     return {"benchmark": "play", "load": os.getloadavg()[0], "rows": rows, **harness.stamp()}
+
+
+def find_chromium() -> str | None:
+    """Returns the path of Chromium, None if it is not installed."""
+    return next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
 def _row(browser: Any, game: str, arguments: Arguments) -> dict[str, Any]:

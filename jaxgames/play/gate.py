@@ -143,20 +143,20 @@ async def _body(receive: Any, headers: Mapping[str, list[str]]) -> bytes:
     """Returns the whole body. Raises Refused if it is too long, or does not arrive in time."""
     too_long = Refused(413, f"a body may have {MAX_BODY_BYTES:,} bytes at most")
     declared = headers.get("content-length", ["0"])[0]
-    if not declared.isdecimal() or int(declared) > MAX_BODY_BYTES:
+    if not declared.isdecimal() or len(declared) > 9 or int(declared) > MAX_BODY_BYTES:
         raise too_long
-    parts: list[bytes] = []
+    body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise Refused(400, "the body ended early")
-                parts.append(message.get("body", b""))
-                if sum(map(len, parts)) > MAX_BODY_BYTES:
+                body += message.get("body", b"")
+                if len(body) > MAX_BODY_BYTES:
                     raise too_long
                 if not message.get("more_body", False):
-                    return b"".join(parts)
+                    return bytes(body)
     except TimeoutError:
         raise Refused(408, f"the body did not arrive in {BODY_SECONDS:g} seconds") from None
 

@@ -18,6 +18,7 @@ from jaxgames.play.tables import House
 
 MAX_TEXT = 300  # characters of a game or of an agent
 SAFE_AGENTS = ("random", "first", "greedy", "mcts", "alphabeta")
+HIGHEST = {"simulations": 10_000, "depth": 12, "milliseconds": 60_000}  # values of agents' parameters: time is limited
 SUGGESTED = ("random", "greedy", "mcts(simulations=100)", "alphabeta(depth=4)")
 
 
@@ -71,9 +72,13 @@ def check_agent(house: House, text: str) -> None:
     if text in house.seats:
         return
     expected = f"expected one of {', '.join((*dict.fromkeys(house.seats), *SAFE_AGENTS))}, not {text[:MAX_TEXT]!r}"
-    module, name, _ = parse(text[:MAX_TEXT], expected)
+    module, name, parameters = parse(text, expected) if len(text) <= MAX_TEXT else ("", "", {})
     if module or name not in SAFE_AGENTS:
         raise ParameterError(f"{expected}: others are named when the server is started")
+    for parameter in parameters.keys() & HIGHEST.keys():
+        value, highest = parameters[parameter], HIGHEST[parameter]
+        if isinstance(value, int | float) and value > highest:
+            raise ParameterError(f"{parameter} must be at most {highest:,} on the page, not {value} in {text!r}")
 
 
 def check_seats(house: House, env: Env[Any], seats: Sequence[str]) -> None:
@@ -90,9 +95,10 @@ def _env(house: House, game: str) -> Env[Any]:
     """Returns the env of a game that the page may ask for. Raises ParameterError for another text."""
     expected = f"the game must be one of {', '.join(registry.list_games())}, with parameters or without"
     if game != house.game:
-        module, name, _ = parse(game[:MAX_TEXT], f"{expected}, not {game[:MAX_TEXT]!r}")
+        expected += f", not {game[:MAX_TEXT]!r}"
+        module, name, _ = parse(game, expected) if len(game) <= MAX_TEXT else ("", "", {})
         if module or name not in registry.list_games():
-            raise ParameterError(f"{expected}, not {game[:MAX_TEXT]!r}: others are named when the server is started")
+            raise ParameterError(f"{expected}: others are named when the server is started")
     return registry.make(game)
 
 

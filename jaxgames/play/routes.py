@@ -25,7 +25,7 @@ from starlette.routing import Route
 from jaxgames.play import offers, views
 from jaxgames.play.gate import MAX_BODY_BYTES, Refused
 from jaxgames.play.session import Session
-from jaxgames.play.tables import House, Table
+from jaxgames.play.tables import House, Table, check_length
 
 SCRIPTS = ("page.js", "board.js", "server.js", "panels.js", "newgame.js")
 FILES = {"page.css": "text/css", **dict.fromkeys(SCRIPTS, "text/javascript")}
@@ -114,6 +114,7 @@ async def _play(house: House, fields: Fields) -> Table:
     def play(session: Session) -> None:
         if session.ply != ply:
             raise Refused(409, f"the position is that after {session.ply} submoves now, not {ply}")
+        check_length(session)
         if not any(move.action == action for move in session.legal()):
             legal = ", ".join(move.text for move in session.legal()) or "none, the game is over"
             raise Refused(422, f"action {action} is not legal here; the legal moves are {legal}")
@@ -220,7 +221,7 @@ def _guarded(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Re
             return await endpoint(request)
         except Refused as refused:
             return _json({"error": refused.reason}, refused.status)
-        except ValueError as error:  # the library's errors say what is wrong and what is allowed
+        except (ValueError, ImportError) as error:  # they say what is allowed, or which extra is missing
             return _json({"error": str(error)}, 422)
 
     return guarded

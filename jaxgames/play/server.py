@@ -20,7 +20,8 @@ from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.play import offers
 from jaxgames.play.gate import LOOPBACK_NAMES, Gate, is_loopback
-from jaxgames.play.tables import PACE, House, Make
+from jaxgames.play.session import Make
+from jaxgames.play.tables import PACE, House
 
 try:
     import uvicorn
@@ -120,9 +121,9 @@ def serve(
     if not open_to_network and not is_loopback(host):
         raise ParameterError(
             f"host {host!r} lets other computers in, who could play and use this one: pass one of "
-            f"{', '.join(sorted(LOOPBACK_NAMES))}, or open_to_network if you want that"
+            f"{', '.join(sorted(LOOPBACK_NAMES))}, or --open-to-network (open_to_network=True) if you want that"
         )
-    names = LOOPBACK_NAMES | ({host.lower(), socket.gethostname().lower()} if open_to_network else frozenset())
+    names = names_of(host, open_to_network)
     application = app(env, seats, seed=seed, make=make, pace=pace, names=names, addresses=open_to_network)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family) as listener:
@@ -134,3 +135,9 @@ def serve(
         sys.stdout.flush()
         with contextlib.suppress(KeyboardInterrupt):
             Server(application).run(sockets=[listener])
+
+
+def names_of(host: str, open_to_network: bool) -> frozenset[str]:
+    """Returns the names under which requests may ask for a server that listens on `host`."""
+    own = {socket.gethostname().lower()} if open_to_network else set[str]()
+    return LOOPBACK_NAMES | {host.lower()} | own

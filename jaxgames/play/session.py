@@ -332,7 +332,12 @@ class Session:
             except ValueError as error:
                 raise ValueError(f"move {number} of the saved game, {move!r}, cannot be played: {error}") from None
         if game.resigned is not None:
-            session.resign(game.resigned)
+            if game.resigned >= env.num_players or session.over:
+                raise ValueError(
+                    f"'resigned' of the saved game is {game.resigned}: expected a seat from 0 to "
+                    f"{env.num_players - 1}, and a game that its moves have not ended"
+                )
+            session.resigned = game.resigned  # another player can have the seat since then
         session.jump(session.plies if game.ply is None else game.ply)
         return session
 

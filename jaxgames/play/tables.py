@@ -6,6 +6,7 @@ result is dropped, and the next search waits for its end.
 """
 
 import asyncio
+import functools
 import secrets
 import time
 from collections import OrderedDict
@@ -13,16 +14,17 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.play.gate import Refused
-from jaxgames.play.session import HUMAN, Session
+from jaxgames.play.session import HUMAN, Make, Session
 from jaxgames.play.workers import Worker
 
 MAX_TABLES = 100
+MAX_PLIES = 10_000  # submoves of a game
+MAX_AGENTS = 64  # agents that are kept
 PACE = 0.3  # seconds that a submove is visible before an agent plays the next one
-
-Make = Callable[[str, Env[Any]], Agent]
 
 
 @dataclass
@@ -138,7 +140,10 @@ class Table:
         """Returns the seat of the agent that is to move and may do so now, None if there is none."""
         session = self.session
         at_end = self._from_here or session.ply == session.plies
-        return session.mover if at_end and not session.over and session.seats[session.mover] != HUMAN else None
+        if not at_end or session.over or session.seats[session.mover] == HUMAN:
+            return None
+        check_length(session)
+        return session.mover
 
     async def _one_submove(self, seat: int, agent: str) -> None:
         """Finds and plays one submove of an agent."""
@@ -165,6 +170,12 @@ class Table:
         self.notify()
 
 
+def check_length(session: Session) -> None:
+    """Raises ParameterError for a game that is too long to be continued here: it would fill the memory."""
+    if session.ply >= MAX_PLIES:
+        raise ParameterError(f"a game on the page ends after {MAX_PLIES:,} submoves: undo some, or start a new game")
+
+
 @dataclass
 class House:
     """What all tables share: the threads, the agents, and the game with which the process was started."""
@@ -177,13 +188,13 @@ class House:
     rules: Worker = field(default_factory=lambda: Worker("rules"))
     agents: Worker = field(default_factory=lambda: Worker("agents"))
     tables: OrderedDict[str, Table] = field(default_factory=OrderedDict[str, Table])  # the last used one last
-    _made: dict[tuple[str, Env[Any]], Agent] = field(default_factory=dict[tuple[str, Env[Any]], Agent])
+
+    def __post_init__(self) -> None:
+        self._make_once = functools.lru_cache(MAX_AGENTS)(self.make)
 
     def agent(self, text: str, env: Env[Any]) -> Agent:
-        """Returns the agent that a text names; each is made once. Raises ValueError for a text that names none."""
-        if (text, env) not in self._made:
-            self._made[text, env] = self.make(text, env)
-        return self._made[text, env]
+        """Returns the agent that a text names; the last ones are kept. Raises ValueError for a text that names none."""
+        return self._make_once(text, env)
 
     def seat(self, session: Session) -> Table:
         """Returns a new table with a session. If there are too many tables, the one not used for longest is closed."""

@@ -84,7 +84,7 @@ class Terminal:
             self._say(line)
         try:
             self._obey(line)
-        except (ValueError, TypeError, OSError, ImportError) as error:
+        except (ValueError, TypeError, OSError, ImportError, RuntimeError) as error:  # the last: an agent's
             self._say(self._styled(textwrap.fill(str(error), WIDTH), RED))
 
     def _agent_moves(self) -> None:
@@ -154,6 +154,8 @@ class Terminal:
                 f"the game in {path} has {loaded.env.num_players} seats, this one {self.session.env.num_players}: "
                 f'start it with python -m jaxgames.play "{loaded.env}" --seats {seats} --load {path}'
             )
+        for text in {*self.session.seats} - {HUMAN}:
+            self._make(text, loaded.env)  # raises ValueError for an agent that does not play this game
         self.session = loaded.with_seats(self.session.seats)
         self._show()
 

@@ -7,6 +7,7 @@ from jaxgames import render
 from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.play import offers
+from jaxgames.play.gate import Refused
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.tables import House, Table
 from jaxgames.render import checkers, minichess
@@ -67,14 +68,19 @@ def view(table: Table, theme: str) -> dict[str, Any]:
 async def hint(house: House, table: Table, agent: str) -> dict[str, Any]:
     """Returns what an agent thinks of the position that is shown: `moves`, `values` and their `range`.
 
-    Raises ValueError if the game is over, and for an agent that the page may not ask for or that has no probabilities.
+    Raises ValueError if the game is over, for an agent that the page may not ask for, and for one that has no
+    probabilities or fails.
     """
     offers.check_agent(house, agent)
     session = await house.rules.run(table.session.copy)
     try:
         thoughts = await house.agents.run(lambda: session.analyse(agent, house.agent))
+    except (Refused, ValueError, ImportError):
+        raise
     except TypeError as error:
         raise ValueError(str(error)) from None
+    except Exception as error:  # an agent may fail in any way
+        raise ValueError(f"{agent} failed with {type(error).__name__}: {error}") from error
     moves = [{"action": move.action, "text": move.text, "probability": share} for move, share in thoughts.moves]
     values = None if thoughts.values is None else list(thoughts.values)
     bounds = [abs(bound) for bound in session.env.return_range if math.isfinite(bound)]
@@ -119,7 +125,7 @@ def _status(table: Table, names: list[str], only_captures: bool) -> str:
     if player != HUMAN:
         return f"{name}: {player} is to move"
     played = f"{session.moves()[session.ply - 1]} was played. " if session.ply else ""
-    captures = ". A capture is compulsory" if only_captures else ""
+    captures = ". Only captures are legal" if only_captures else ""
     return f"{played}{name} to move{captures}"
 
 

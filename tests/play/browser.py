@@ -1,7 +1,6 @@
 """A person at the page: Chromium, driven by Playwright, and what a person does with mouse, fingers and keys."""
 
 import json
-import shutil
 import socket
 import threading
 import time
@@ -13,15 +12,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, ViewportSize, sync_playwright
 
 import jaxgames
+from benchmarks.play import MISSING, OPTIONS, find_chromium
 from jaxgames.play import Session
 from jaxgames.play.server import Server, app
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-MISSING = "Chromium is missing; install it with: apt-get install chromium"
-OPTIONS = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
 DESK, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=640)
 WAIT_SECONDS = 120.0
 READY = "document.querySelector('.cell.source, .cell.edge, #extra button') || document.querySelector('#hint').disabled"
@@ -29,7 +23,7 @@ READY = "document.querySelector('.cell.source, .cell.edge, #extra button') || do
 
 def chromium() -> str:
     """Returns the path of Chromium; skips the test, with the line that installs it, where it is missing."""
-    found = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    found = find_chromium()
     if found is None:
         pytest.skip(MISSING)
     return found

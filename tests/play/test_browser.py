@@ -112,7 +112,7 @@ def test_compulsory_capture_is_shown_and_goes_on_with_the_same_piece(chrome: Bro
     with served("checkers", ("human", "human")) as address:
         someone = at_position(chrome, address, "B:W15,23,32:B1,2,11")
         assert someone.cells("forced") == ["11"] == someone.cells("source"), "1 and 2 could step, but must not"
-        assert "capture is compulsory" in someone.text("#status")
+        assert "Only captures are legal" in someone.text("#status")
         assert someone.cells("selected") == ["11"]
         assert someone.cells("target") == ["18"]
         someone.click("18")

@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 import re
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ import jaxgames
 from jaxgames.play import gate
 from jaxgames.play.gate import HEADERS, MAX_BODY_BYTES
 from jaxgames.play.routes import FILES, VERBS
-from jaxgames.play.server import app, serve
+from jaxgames.play.server import app, names_of, serve
 from tests.play.client import GAME, Page, page
 
 
@@ -109,6 +110,11 @@ def test_events_and_files_of_a_game_need_the_token(here: Page) -> None:
         assert here.get(f"/api/{name}?table=other").status_code == 404
 
 
+def test_length_with_thousands_of_digits_is_refused(here: Page) -> None:
+    headers = {**here.headers, "content-type": "application/json", "content-length": "9" * 5000}
+    assert here.client.post("/api/new", content=b"{}", headers=headers).status_code == 413
+
+
 @pytest.mark.parametrize("declared", [True, False])
 def test_long_body_is_refused(here: Page, declared: bool) -> None:
     body = b" " * (MAX_BODY_BYTES + 1)
@@ -149,12 +155,20 @@ def test_other_computers_are_let_in_only_on_request() -> None:
             assert open_page.client.get("/", headers={"host": host}).status_code == status
 
 
+def test_server_answers_to_the_address_on_which_it_listens() -> None:
+    assert "127.0.0.2" in names_of("127.0.0.2", open_to_network=False)
+    assert socket.gethostname().lower() not in names_of("127.0.0.1", open_to_network=False) - {"localhost"}
+    assert {"board.example", socket.gethostname().lower()} <= names_of("Board.example", open_to_network=True)
+
+
 def test_seats_of_the_command_line_must_fit_the_game() -> None:
     with pytest.raises(ValueError, match="2 seats"):
         app(jaxgames.make(GAME), ["human"])
 
 
 # -- malformed requests --------------------------------------------------------------------------------------------
+
+FIELDS = ("game", "seats", "seed", "saved", "action", "ply", "turn", "text", "agent", "theme")
 
 
 def strange(random: random.Random, depth: int = 0) -> Any:
@@ -194,8 +208,7 @@ def malformed(random: random.Random, table: str) -> bytes:
         return b"[" * random.randrange(1, 60_000)
     if kind == 2:
         return json.dumps(strange(random, 3)).encode()
-    names = ("game", "seats", "seed", "saved", "action", "ply", "turn", "text", "agent", "theme")
-    fields = {name: strange(random) for name in random.sample(names, random.randrange(1, 6))}
+    fields = {name: strange(random) for name in random.sample(FIELDS, random.randrange(1, 6))}
     fields["table"] = table if kind > 3 else strange(random)
     fields["theme"] = random.choice(("green", 7, None, "x" * 100))  # wrong for every verb that takes it
     return json.dumps(fields).encode()
@@ -211,3 +224,19 @@ def test_server_refuses_a_thousand_malformed_requests_and_lives(here: Page) -> N
         response = here.client.post(f"/api/{verb}", content=body, headers=headers)
         assert 400 <= response.status_code < 500, (number, verb, body[:300], response.text)
     assert here.ask("show", table=table)["ply"] == 0, "nothing was played"
+
+
+def test_strange_value_in_any_field_is_no_error_of_the_server(here: Page) -> None:
+    """The table and the theme are right here, so that every verb reads its own fields."""
+    table = here.ask("new", seats=["human", "human"])["table"]
+    headers = {**here.headers, "content-type": "application/json"}
+    chance = random.Random(1)
+    refused = dict.fromkeys((*VERBS, "hint", "describe"), 0)
+    for number in range(400):
+        verb = chance.choice([*refused])
+        fields = {name: strange(chance) for name in FIELDS} | {"table": table, "theme": "dark"}
+        response = here.client.post(f"/api/{verb}", content=json.dumps(fields).encode(), headers=headers)
+        assert response.status_code < 500, (number, verb, fields, response.text)
+        refused[verb] += response.status_code >= 400
+    assert all(refused[verb] for verb in refused.keys() - {"show", "stop", "go"}), refused
+    assert here.ask("show", table=table)["table"] == table

@@ -147,39 +147,7 @@ def test_still_page_is_sent_as_a_text_so_that_it_cannot_run_here(here: Page) -> 
     assert response.text == Session.from_json(view["saved"]).to_html()
 
 
-# -- what the page may ask for -------------------------------------------------------------------------------------
-
-
-def test_page_offers_all_games_and_the_agents_that_play_them(here: Page) -> None:
-    offered = here.get("/api/start").json()
-    assert offered["games"].keys() == set(jaxgames.list_games())
-    assert {"name": "rows", "default": "5"} in offered["games"]["dots_and_boxes"]
-    described = here.ask("describe", game="dots_and_boxes(rows=2, cols=2)")
-    assert described["seats"] == 2
-    assert {"human", "random", "greedy", "alphabeta(depth=4)"} <= set(described["agents"])
-    assert "alphabeta(depth=4)" not in here.ask("describe", game="chinese_checkers(size=2)")["agents"]
-
-
-@pytest.mark.parametrize(
-    "game", ["os:path", "tests.helpers.sticks:sticks", "nim", "dots_and_boxes(rows=99)", "", "x" * 301]
-)
-def test_page_cannot_name_a_module_or_an_unknown_game(here: Page, game: str) -> None:
-    before = set(sys.modules)
-    here.refusal("new", 422, game=game, seats=PEOPLE)
-    here.refusal("describe", 422, game=game)
-    assert set(sys.modules) == before, "nothing was imported"
-
-
-@pytest.mark.parametrize(
-    "agent", ["solver(/etc/passwd)", "exported(x)", "os:path", "tests.helpers.hash_agent:hash", "nobody", ""]
-)
-def test_page_cannot_name_an_agent_that_reads_files_or_imports_modules(here: Page, agent: str) -> None:
-    table = here.ask("new", seats=PEOPLE)["table"]
-    before = set(sys.modules)
-    for verb, fields in (("new", {"seats": ["human", agent]}), ("seats", {"table": table, "seats": [agent, "human"]})):
-        here.refusal(verb, 422, **fields)
-    here.refusal("hint", 422, table=table, agent=agent)
-    assert set(sys.modules) == before, "nothing was imported"
+# -- the server's limits -------------------------------------------------------------------------------------------
 
 
 def test_oldest_table_gives_way_to_the_next_one_above_the_limit(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,6 +187,18 @@ class Gated:
         self.begun.append(f"{int(states.edges.sum())} edges")
         assert self.gate.wait(60)
         return agents.FirstAgent(self.env).act(key, states)
+
+
+class Failing:
+    """Fails whatever it is asked."""
+
+    on_device: ClassVar[bool] = False
+
+    def act(self, key: Any, states: Any) -> Any:
+        raise OSError("no disk")
+
+    def analyse(self, states: Any) -> Any:
+        raise OSError("no disk")
 
 
 def test_agents_play_one_submove_at_a_time_until_a_person_is_to_move() -> None:
@@ -287,6 +267,27 @@ def test_hint_has_probabilities_of_all_legal_moves_and_they_sum_to_one(here: Pag
     assert {move["action"] for move in hint["moves"]} == set(range(1, 7))
     assert sum(move["probability"] for move in hint["moves"]) == pytest.approx(1)
     assert hint["values"] is None
+
+
+def test_game_of_agents_stops_before_it_fills_the_memory(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "MAX_PLIES", 3)
+    table = here.ask("new", seats=["first", "random"])["table"]
+    view = here.wait(table, lambda view: view["problem"] != "")
+    assert (view["ply"], view["waits"]) == (3, True)
+    here.ask("seats", table=table, seats=PEOPLE)
+    assert "ends after 3 submoves" in here.refusal("play", 422, table=table, action=view["legal"][0]["action"], ply=3)
+
+
+def test_missing_extra_and_failure_of_an_agent_are_told_to_the_page() -> None:
+    def make(text: str, env: Any) -> Any:
+        if text == "greedy":
+            raise ImportError("mctx is missing")
+        return Failing()
+
+    with page(["human", "failing"], make=make) as other:
+        assert other.refusal("new", 422, seats=["human", "greedy"]) == "mctx is missing"
+        table = other.ask("new", seats=["human", "failing"])["table"]
+        assert other.refusal("hint", 422, table=table, agent="failing") == "failing failed with OSError: no disk"
 
 
 # -- events --------------------------------------------------------------------------------------------------------

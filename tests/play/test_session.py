@@ -163,6 +163,13 @@ def test_other_seat_wins_after_a_resignation() -> None:
     assert (session.over, session.ply) == (False, 1)
 
 
+def test_resignation_is_loaded_when_another_player_has_the_seat() -> None:
+    session = session_of("h(0,0)", seats=[HUMAN, "random"])
+    session.resign()
+    again = Session.from_json(session.with_seats(["greedy", "random"]).to_json())
+    assert again.outcome == session.outcome
+
+
 def test_agents_do_not_resign() -> None:
     session = new(["random", "first"])
     with pytest.raises(ValueError, match="only people resign"):
@@ -255,7 +262,7 @@ def changed(**fields: Any) -> str:
         ({"moves": ["h(9,0)"]}, r"move 1 of the saved game, 'h\(9,0\)', cannot be played: expected a row"),
         ({"moves": [0]}, "'moves' of the saved game must be a list of texts"),
         ({"ply": 3}, "ply must be from 0 to 2"),
-        ({"resigned": 5}, "only people resign"),
+        ({"resigned": 5}, "expected a seat from 0 to 1"),
     ],
 )
 def test_file_that_does_not_replay_is_refused(text: Any, message: str) -> None:

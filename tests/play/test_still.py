@@ -90,6 +90,7 @@ def test_all_colours_are_variables_of_both_themes() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.browser
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_page_works_from_a_file(tmp_path: Path, theme: Literal["light", "dark"]) -> None:
     pytest.importorskip("playwright")

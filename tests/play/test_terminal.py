@@ -105,6 +105,14 @@ def test_game_with_another_number_of_seats_is_not_loaded(tmp_path: Path) -> None
     assert "has 3 seats, this one 2" in transcript(f"load {tmp_path / 'star.json'}").replace("\n", " ")
 
 
+def test_game_that_the_agents_do_not_play_is_not_loaded(tmp_path: Path) -> None:
+    session = Session("chinese_checkers(size=1, num_players=2)", [HUMAN] * 2)
+    (tmp_path / "star.json").write_text(session.to_json(), encoding="utf-8")
+    text = transcript(f"load {tmp_path / 'star.json'}", "show", seats=[HUMAN, "alphabeta"])
+    assert "alphabeta plays checkers" in text
+    assert text.count("A: 0 boxes") == 2, "the game before is still there"
+
+
 def test_agents_alone_play_to_the_end() -> None:
     text = transcript(seats=["first", "first"])
     assert "for help" not in text

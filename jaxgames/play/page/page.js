@@ -73,7 +73,7 @@ function showExtra() {
 }
 
 function showControls() {
-  node("undo").disabled = node("undo-turn").disabled = view.ply === 0;
+  node("undo").disabled = node("undo-turn").disabled = view.ply === 0 && !view.over; // a resignation can be undone
   node("first").disabled = node("previous").disabled = view.ply === 0;
   node("redo").disabled = node("next").disabled = node("last").disabled = view.ply === view.plies;
   node("autoplay").disabled = view.plies === 0;
@@ -219,7 +219,11 @@ async function loadFile() {
 // -- the game on the server ------------------------------------------------------------------------------------------
 
 function remember() {
-  localStorage.setItem(MEMORY, JSON.stringify({ home, table: view.table, saved: view.saved, ply: view.ply }));
+  try {
+    localStorage.setItem(MEMORY, JSON.stringify({ home, table: view.table, saved: view.saved, ply: view.ply }));
+  } catch {
+    // the browser's storage is full or forbidden: the game is played, but not remembered
+  }
 }
 
 function remembered() {
@@ -236,7 +240,10 @@ function open(next) {
   view = null;
   play(false);
   show(next);
-  described = describe();
+  described = describe().catch((error) => {
+    if (!(error instanceof Refused)) throw error;
+    problem(error.message);
+  });
   followTable();
 }
 
@@ -262,7 +269,7 @@ async function continued(start) {
       const loaded = await post("load", { saved: memory.saved, theme: theme() });
       return memory.ply === loaded.ply ? loaded : await post("jump", { table: loaded.table, ply: memory.ply, theme: theme() });
     } catch (error) {
-      if (error.status !== 422) throw error;
+      if (error.status !== 422 && error.status !== 413) throw error; // it does not replay, or is too long to send
     }
   }
   return post("new", { seats: start.seats, theme: theme() });
