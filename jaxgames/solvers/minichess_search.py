@@ -151,16 +151,12 @@ def value_of(
         return plies - WIN
     times = 0 if king_capture else occurrences(search, own, ones, twos, fours, quiet, plies)
     repeats = 1 if times > 0 or (repeats == 1 and quiet > 0) else 0
-
-    is_drawn = plies >= counts[PLIES_LEFT]
-    if not king_capture:
-        is_drawn = is_drawn or times >= 2 or quiet >= QUIET_LIMIT or cannot_mate(ones, twos, fours)
+    is_drawn = is_draw(search, ones, twos, fours, quiet, times, plies)
     only_noisy = depth < 0 or (depth == 0 and not king_is_attacked(tables, own, ones, twos, fours))
-    if is_drawn or only_noisy:
-        if not has_move(search, own, ones, twos, fours, begin):
-            return value_without_move(search, own, ones, twos, fours, plies)
-        if is_drawn:
-            return 0
+    if (is_drawn or only_noisy) and not has_move(search, own, ones, twos, fours, begin):
+        return value_without_move(search, own, ones, twos, fours, plies)
+    if is_drawn:
+        return 0
     best, best_action = LOWEST, 0
     if only_noisy:
         best = evaluation(search.weights, tables, own, ones, twos, fours)
@@ -169,11 +165,7 @@ def value_of(
 
     place, first_word, second_word, table_action = -1, 0, 0, -1
     if depth > 0 and len(search.table) > 0 and (king_capture or not can_occur_again(repeats, quiet, depth)):
-        of_quiet = quiet if not king_capture and quiet + depth + 1 >= QUIET_LIMIT else 0
-        plies_left = counts[PLIES_LEFT] - plies
-        of_plies = plies_left if plies_left <= depth + 1 + MAX_NOISY else 0
-        first_word = own | ones << 25 | of_quiet << 50
-        second_word = twos | fours << 25 | of_plies << 50
+        first_word, second_word = table_words(search, own, ones, twos, fours, quiet, plies, depth)
         place = place_of(search.table, first_word, second_word)
         entry = found_entry(search.table, place, first_word, second_word, counts[MOVE_NUMBER])
         if entry >= 0:
@@ -229,6 +221,28 @@ def value_of(
         search.table[place + 1] = second_word
         search.table[place + 2] = entry_of(counts[MOVE_NUMBER], best, plies, alpha, beta, depth, best_action)
     return best
+
+
+@compiled
+def is_draw(search: Search, ones: int, twos: int, fours: int, quiet: int, times: int, plies: int) -> bool:
+    """Returns whether a position in which the mover has a move is a draw; `times` is how often it occurred before."""
+    if plies >= search.counts[PLIES_LEFT]:
+        return True
+    if search.counts[KING_CAPTURE] == 1:
+        return False
+    return times >= 2 or quiet >= QUIET_LIMIT or cannot_mate(ones, twos, fours)
+
+
+@compiled
+def table_words(
+    search: Search, own: int, ones: int, twos: int, fours: int, quiet: int, plies: int, depth: int
+) -> tuple[int, int]:
+    """Returns the two words of a position in the table, with the plies until a draw or the limit that can come."""
+    counts = search.counts
+    of_quiet = quiet if counts[KING_CAPTURE] == 0 and quiet + depth + 1 >= QUIET_LIMIT else 0
+    plies_left = counts[PLIES_LEFT] - plies
+    of_plies = plies_left if plies_left <= depth + 1 + MAX_NOISY else 0
+    return own | ones << 25 | of_quiet << 50, twos | fours << 25 | of_plies << 50
 
 
 @compiled

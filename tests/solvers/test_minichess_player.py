@@ -1,5 +1,6 @@
 """Alpha-beta in 5 x 5 chess: the values of minimax, ends, returns, time, texts. In plain Python unless slow."""
 
+import itertools
 import math
 import re
 from dataclasses import replace
@@ -15,8 +16,9 @@ from jaxgames._checks import ParameterError
 from jaxgames.games.minichess import Minichess
 from jaxgames.solvers import _clock
 from jaxgames.solvers import minichess_player as playing
-from jaxgames.solvers._numba import HAS_NUMBA
+from jaxgames.solvers._numba import HAS_NUMBA, plain
 from jaxgames.solvers.minichess_player import SCALE, MinichessPlayer, evaluate, make_player, plies_to_end
+from jaxgames.solvers.minichess_search import can_occur_again
 from jaxgames.wrappers import auto_reset
 from tests.games.minichess.cases import KNIGHTS_HOME, START, make_reference
 from tests.games.minichess.reference import Position, Reference
@@ -161,6 +163,19 @@ def test_king_is_captured_or_saved() -> None:
     best, plies = found(KING_CAPTURE, "k3R/5/5/5/4K b - - 0 20", depth=2)
     assert best == {"a5a4", "a5b4"}
     assert plies.count(2) == 1
+
+
+def test_table_is_left_out_exactly_where_a_third_occurrence_can_come_within_the_levels() -> None:
+    """A position can occur again 4, 6, ... plies later: both sides leave and return."""
+    for quiet, depth in itertools.product(range(9), range(1, 12)):
+        last = quiet + depth + 1
+        thirds = [
+            (first, second)
+            for first, second in itertools.product(range(quiet + 1), range(quiet + 1, last + 1))
+            if second - first >= 4 and (second - first) % 2 == 0 and second + 4 <= last
+        ]
+        assert plain(can_occur_again)(0, quiet, depth) == bool(thirds), (quiet, depth)
+        assert plain(can_occur_again)(1, quiet, depth)
 
 
 def test_third_occurrence_is_a_draw_that_the_side_with_a_queen_less_seeks() -> None:
