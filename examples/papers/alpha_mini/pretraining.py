@@ -24,7 +24,7 @@ from tqdm import tqdm
 import jaxgames
 from examples import cells
 from examples.papers.alpha_mini import games, runs
-from examples.papers.parameter_sharing.intervals import difference, interval, written
+from examples.papers.intervals import difference, interval, written
 from examples.papers.quick import shortened
 from examples.tables import markdown
 from jaxgames.agents import RandomAgent

@@ -23,7 +23,7 @@ import numpy as np
 import tyro
 
 from examples.papers.parameter_sharing.evaluation import evaluate
-from examples.papers.parameter_sharing.intervals import difference, interval, written
+from examples.papers.intervals import difference, interval, written
 from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
 from examples.papers.parameter_sharing.study import MODES, ROUNDS
 from examples.papers.quick import shortened

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from examples.papers.parameter_sharing.intervals import Interval, difference, exact_p, interval, written
+from examples.papers.intervals import Interval, difference, exact_p, interval, written
 from examples.papers.parameter_sharing.study import MEASURES, PAPER, ROUNDS, WINDOW, published
 from examples.tables import markdown
 from train import plot

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from examples import cells
-from examples.papers.parameter_sharing.intervals import difference, interval, written
+from examples.papers.intervals import difference, interval, written
 from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
 from examples.papers.parameter_sharing.study import STEPS_PER_ITERATION
 from examples.papers.quick import shortened

@@ -23,7 +23,7 @@ import tyro
 from examples.papers.parameter_sharing import heat_maps, runs
 from examples.papers.parameter_sharing.evaluation import mean_of_last
 from examples.papers.parameter_sharing.heat_maps import SEAT, SIZE, pegs_of
-from examples.papers.parameter_sharing.intervals import difference, interval, written
+from examples.papers.intervals import difference, interval, written
 from examples.papers.parameter_sharing.study import GAMES, PAPER, STEPS_PER_ITERATION, WINDOW, settings_of
 from examples.papers.quick import shortened
 from examples.tables import markdown
