@@ -10,6 +10,7 @@ The study has 12,000 games, over 100,000 positions, values of a shallow Stockfis
 shows one run of each kind, here five seeds. A stopped command continues; finished parts are not computed again.
 """
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,6 @@ from examples.papers.alpha_mini import games, runs
 from examples.papers.intervals import difference, interval, written
 from examples.papers.quick import shortened
 from examples.tables import markdown
-from jaxgames.agents import RandomAgent
 from train import agents, imitation_config, labels, plot, positions
 from train.driver.commands import check_games
 from train.driver.loop import Settings
@@ -188,20 +188,15 @@ def sweep_of_both(arguments: Arguments, settings: Mapping[str, Any], pretrained:
 def results_of(arguments: Arguments, sweep: Sweep, kind: str) -> list[dict[str, Any]]:
     """Returns the curve of the mean reward of each run of a kind, and its games against a random player."""
     path = arguments.output / "cells.jsonl"
-    found = cells.stored(path, Cell)
     results: list[dict[str, Any]] = []
     for name, learner in sweep.cells.items():
         config: Any = learner.config
         if (config.init_from is not None) != (kind == "pretrained"):
             continue
-        cell, folder = Cell(name, arguments.games), arguments.output / "ppo" / name
-        if cell not in found:
-            agent = agents.make(str(folder), learner.env)
-            found[cell] = games.play(
-                learner.env, agent, RandomAgent(learner.env), runs.WHITE, arguments.games, seed=config.seed
-            )
-            cells.store(path, cell, found[cell])
-        results.append(curve_of(agents.open_run(folder)) | found[cell])
+        folder = arguments.output / "ppo" / name
+        play = functools.partial(games.play_random, str(folder), runs.WHITE, arguments.games, config.seed)
+        found = cells.computed_once(path, Cell(name, arguments.games), play)
+        results.append(curve_of(agents.open_run(folder)) | found)
     return results
 
 

@@ -7,6 +7,7 @@ is trained, and then plays greedily on each seat. Under standard rules the run b
 under king capture, and the network also plays with a small tree search. A stopped command continues.
 """
 
+import functools
 import json
 import time
 from collections.abc import Sequence
@@ -21,8 +22,6 @@ from examples import cells
 from examples.papers.alpha_mini import games, runs
 from examples.papers.quick import shortened
 from examples.tables import markdown
-from jaxgames.agents import RandomAgent
-from train import agents
 from train.driver.commands import check_games
 from train.driver.loop import Settings
 from train.ppo import PPO, config_for
@@ -109,9 +108,7 @@ def main() -> None:
 def rows_of(arguments: Arguments, preset: str, seed: int) -> list[dict[str, Any]]:
     """Returns the results of a run on both seats, after the rest of its training."""
     folder, seconds = trained(arguments, preset, seed)
-    env = agents.env_for([str(folder)])
     path = arguments.output / "cells.jsonl"
-    found = cells.stored(path, Cell)
     players = [(0, arguments.games)]
     if preset in SEARCHED and arguments.simulations:
         players.append((arguments.simulations, arguments.searched_games))
@@ -119,11 +116,9 @@ def rows_of(arguments: Arguments, preset: str, seed: int) -> list[dict[str, Any]
     parts = [(*player, *seat) for player in players for seat in SEATS.items()]
     for simulations, num_games, name, seat in tqdm(parts, desc=preset, unit=" seats", disable=None):
         cell = Cell(preset, name, seed, simulations, num_games)
-        if cell not in found:
-            agent = agents.make(f"{folder}(simulations={simulations})" if simulations else str(folder), env)
-            found[cell] = games.play(env, agent, RandomAgent(env), seat, num_games, seed=0)
-            cells.store(path, cell, found[cell])
-        rows.append({"cpu_seconds": seconds, **cell._asdict(), **found[cell]})
+        text = f"{folder}(simulations={simulations})" if simulations else str(folder)
+        found = cells.computed_once(path, cell, functools.partial(games.play_random, text, seat, num_games))
+        rows.append({"cpu_seconds": seconds, **cell._asdict(), **found})
     return rows
 
 

@@ -16,8 +16,8 @@ import numpy as np
 import tyro
 from matplotlib.figure import Figure
 
-from examples.papers.parameter_sharing import runs
 from examples.papers.intervals import difference, exact_p, interval, written
+from examples.papers.parameter_sharing import runs
 from examples.papers.parameter_sharing.study import GAMES, WINDOW, Preset, published, settings_of
 from examples.papers.quick import shortened
 from examples.tables import markdown

@@ -10,6 +10,7 @@ stopped resumes.
 Three tables: the results of the agents, what each change brought, and what spoils games that nobody wins.
 """
 
+import functools
 import json
 import sys
 import time
@@ -22,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import tyro
 
-from examples.cells import store, stored
+from examples.cells import computed_once
 from examples.papers.parameter_sharing import spoiled_games
 from examples.papers.quick import shortened
 from examples.tables import markdown
@@ -161,11 +162,8 @@ def results_of(table: str, name: str, text: str, size: int, arguments: Arguments
         if (name, opponent) == ("greedy", "greedy"):
             continue  # one greedy player against five is in the games of six
         cell = Cell(size, agents.name_of(text), opponent, arguments.games, arguments.seed)
-        found = stored(path, Cell).get(cell)
-        if found is None:
-            found = play(cell)
-            store(path, cell, found)
-            loop.log(f"{size}: {name} - {opponent}: {json.dumps(found)}")
+        found = computed_once(path, cell, functools.partial(play, cell))
+        loop.log(f"{size}: {name} - {opponent}: {json.dumps(found)}")
         yield {"table": table, "name": name} | cell._asdict() | found
 
 
