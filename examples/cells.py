@@ -48,10 +48,12 @@ def store(path: Path, cell: tuple[Any, ...], result: Mapping[str, Any]) -> None:
 def computed_once(path: Path, cell: tuple[Any, ...], compute: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
     """Returns the results of a cell in the types of JSON: from the file, or computed and then stored there.
 
-    Raises ValueError if a line of the file is no such cell.
+    A result with the name of a field of the cell is left out. Raises ValueError if a line of the file is no such cell.
     """
     found = stored(path, type(cell)).get(cell)
     if found is None:
-        found = json.loads(json.dumps(dict(compute())))
+        fields: Any = cell  # a named tuple
+        found = {name: value for name, value in compute().items() if name not in fields._fields}
+        found = json.loads(json.dumps(found))
         store(path, cell, found)
     return found

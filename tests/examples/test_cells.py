@@ -40,7 +40,7 @@ def test_cell_is_computed_once_and_has_the_same_results_when_it_is_read(tmp_path
 
     def compute(name: str) -> dict[str, object]:
         calls.append(name)
-        return {"name": name, "interval": (0.25, 0.1 + 0.2)}
+        return {"name": name, "interval": (0.25, 0.1 + 0.2), "games": 400}
 
     first = computed_once(path, FIRST, lambda: compute("first"))
     assert (

@@ -39,7 +39,7 @@ class Cell(NamedTuple):
 
     run: str
     against: str
-    games: int
+    num_games: int
     max_steps: int
 
 
@@ -102,11 +102,11 @@ def play(env: Env[Any], cell: Cell) -> dict[str, Any]:
     agent = agents.make(cell.run, env)
     other = RandomAgent(env) if cell.against == RANDOM else agent
     start_key, play_key = jax.random.split(jax.random.key(0))
-    seats = arena.one_seat(start_key, cell.games, env.num_players, SEAT)
-    begun = arena.start(env, start_key, cell.games)
+    seats = arena.one_seat(start_key, cell.num_games, env.num_players, SEAT)
+    begun = arena.start(env, start_key, cell.num_games)
     finish = jax.jit(arena.advance_until_over, static_argnums=0, static_argnames="max_steps")
     played = jax.device_get(finish(env, (agent, other), seats, begun, play_key, max_steps=cell.max_steps))
-    boards = (jax.tree.map(lambda leaf, game=game: leaf[game], played.boards) for game in range(cell.games))
+    boards = (jax.tree.map(lambda leaf, game=game: leaf[game], played.boards) for game in range(cell.num_games))
     return results(env, played) | {"boards": [env.to_string(board) for board in boards]}
 
 
