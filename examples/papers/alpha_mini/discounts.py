@@ -28,6 +28,7 @@ from tqdm import tqdm
 from examples import cells
 from examples.papers.alpha_mini import games, runs
 from examples.papers.quick import shortened
+from examples.papers.training import train_all
 from examples.tables import markdown
 from train import plot
 from train.driver.commands import check_games
@@ -87,7 +88,7 @@ def main() -> None:
     arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
     check_games(arguments.games, 0)
     sweep = sweep_for(arguments)
-    runs.train_all(sweep, arguments.output / "sweep")
+    train_all(sweep, arguments.output / "sweep")
     results = evaluate_all(arguments, sweep)
     text = table(results)
     (arguments.output / "table.md").write_text(text + "\n")

@@ -31,6 +31,7 @@ from tqdm import tqdm
 from examples import cells
 from examples.papers.alpha_mini import games, runs
 from examples.papers.quick import shortened
+from examples.papers.training import train
 from examples.tables import markdown
 from train import agents, plot
 from train.driver.commands import check_games
@@ -127,7 +128,7 @@ def train_step(arguments: Arguments, way: Ways, seed: int, step: int) -> str:
         if step == 0:
             runs.store_untrained(learner, folder)
         else:
-            runs.train(learner, folder)
+            train(learner, folder)
     return str(folder_of(arguments, way, seed, step, "white"))
 
 

@@ -27,6 +27,7 @@ from examples import cells
 from examples.papers.alpha_mini import games, runs
 from examples.papers.intervals import difference, interval, written
 from examples.papers.quick import shortened
+from examples.papers.training import train, train_all
 from examples.tables import markdown
 from train import agents, imitation_config, labels, plot, positions
 from train.driver.commands import check_games
@@ -114,7 +115,7 @@ def main() -> None:
     data = label_positions(arguments, settings["env"])
     pretrained, losses = pretrain(arguments, settings, data)
     sweep = sweep_of_both(arguments, settings, pretrained)
-    runs.train_all(sweep, arguments.output / "ppo")
+    train_all(sweep, arguments.output / "ppo")
     results = {kind: results_of(arguments, sweep, kind) for kind in KINDS}
     text = f"{loss_table(losses)}\n\n{table(results)}"
     (arguments.output / "table.md").write_text(text + "\n")
@@ -168,7 +169,7 @@ def pretrain(arguments: Arguments, settings: Mapping[str, Any], data: Path) -> t
         value_coef=1.0,
     )
     folder = arguments.output / "values"
-    runs.train(Imitation(config), folder, Settings(evaluate_every=0, checkpoint_every=1))
+    train(Imitation(config), folder, Settings(evaluate_every=0, checkpoint_every=1))
     run = agents.open_run(folder)
     mean = training.value.mean()
     constant = [float(np.sqrt(np.square(each.value - mean).mean())) for each in (training, validation)]

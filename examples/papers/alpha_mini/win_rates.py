@@ -21,6 +21,7 @@ from tqdm import tqdm
 from examples import cells
 from examples.papers.alpha_mini import games, runs
 from examples.papers.quick import shortened
+from examples.papers.training import is_finished, train
 from examples.tables import markdown
 from train.driver.commands import check_games
 from train.driver.loop import Settings
@@ -135,20 +136,20 @@ def trained(arguments: Arguments, preset: str, seed: int) -> tuple[Path, float |
         given["init_from"] = str(first)
     folder = arguments.output / f"{preset}_seed={seed}"
     learner = PPO(config_for(preset=preset, seed=seed, **given))
-    seconds = train(learner, folder, arguments.output / "trainings.jsonl", Training(preset, seed))
+    seconds = train_timed(learner, folder, arguments.output / "trainings.jsonl", Training(preset, seed))
     return folder, None if seconds is None or seconds_before is None else seconds_before + seconds
 
 
-def train(learner: PPO, folder: Path, path: Path, training: Training) -> float | None:
+def train_timed(learner: PPO, folder: Path, path: Path, cell: Training) -> float | None:
     """Returns the CPU seconds of a run, compilation and checkpoints included; None if several commands trained it."""
     found = cells.stored(path, Training)
-    if not runs.is_finished(learner, folder):
+    if not is_finished(learner, folder):
         is_new, start = not folder.exists(), time.process_time()
-        runs.train(learner, folder, Settings(evaluate_every=0, checkpoint_every=50))
+        train(learner, folder, Settings(evaluate_every=0, checkpoint_every=50))
         if is_new:
-            found[training] = {"cpu_seconds": time.process_time() - start}
-            cells.store(path, training, found[training])
-    return found[training]["cpu_seconds"] if training in found else None
+            found[cell] = {"cpu_seconds": time.process_time() - start}
+            cells.store(path, cell, found[cell])
+    return found[cell]["cpu_seconds"] if cell in found else None
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:

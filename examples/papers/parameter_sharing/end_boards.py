@@ -19,13 +19,12 @@ import tyro
 from examples import cells
 from examples.papers.parameter_sharing.study import settings_of
 from examples.papers.quick import shortened
+from examples.papers.training import train_all
 from examples.tables import markdown
 from jaxgames import Env, arena, render
 from jaxgames.agents import RandomAgent
 from train import agents
-from train.driver.loop import Settings
-from train.ops.sharding import provide_cores
-from train.sweep import run_sweep, sweep_of
+from train.sweep import sweep_of
 
 GAME = "chinese_checkers(size={}, num_players=6)"
 SEAT = 0
@@ -66,7 +65,6 @@ class Arguments:
 def main() -> None:
     """The command `python -m examples.papers.parameter_sharing.end_boards`."""
     arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
-    provide_cores(0)
     rows: list[dict[str, Any]] = []
     for text in arguments.runs or trained_here(arguments):
         env = agents.env_of(text)
@@ -92,8 +90,7 @@ def trained_here(arguments: Arguments) -> list[str]:
     settings = settings_of("parameter_sharing", arguments.iterations, env=games)
     folder = arguments.output / "runs"
     sweep = sweep_of("ppo", settings)
-    if not run_sweep(sweep, Settings(folder, resume=True, evaluate_every=0, devices=0))["finished"]:
-        raise SystemExit(130)
+    train_all(sweep, folder)
     return [str(folder / name) for name in sweep.cells]
 
 

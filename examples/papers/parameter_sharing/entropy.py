@@ -22,7 +22,6 @@ from examples.papers.parameter_sharing.study import GAMES, WINDOW, Preset, publi
 from examples.papers.quick import shortened
 from examples.tables import markdown
 from train import plot
-from train.ops.sharding import provide_cores
 
 DRAWN = {"rounds": "rounds, 150 if truncated", "mean_turns": "turns to win, games won"}
 QUICK: dict[str, Any] = {"weights": (0.0, 0.01), "seeds": 2, "iterations": 2, "games": 2}
@@ -49,7 +48,6 @@ class Arguments:
 def main() -> None:
     """The command `python -m examples.papers.parameter_sharing.entropy`."""
     arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
-    provide_cores(0)
     settings = settings_of(arguments.preset, arguments.iterations, ent_coef=arguments.weights)
     found = runs.train_all(arguments.output / arguments.preset, settings, arguments.seeds, arguments.games)
     curves = {

@@ -36,7 +36,6 @@ from jaxgames.arena import Games
 from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.policy_agent import PolicyAgent
 from train.driver.run_folder import RunFolder
-from train.ops.sharding import provide_cores
 
 RANDOM_SEATS: dict[str, Any] = {"opponents": ("random",), "learn_seats": (0, 2, 4)}
 WIDE: dict[str, Any] = {"hidden_sizes": (128, 128), "ent_coef": 0.01}
@@ -85,7 +84,6 @@ class Arguments:
 def main() -> None:
     """The command `python -m examples.papers.parameter_sharing.turns`."""
     arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
-    provide_cores(0)
     found = {name: measure(name, arguments) for name in arguments.variants}
     first = next(iter(found.values()))
     names = list(first)
