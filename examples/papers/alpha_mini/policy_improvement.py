@@ -30,6 +30,7 @@ from tqdm import tqdm
 
 from examples import cells
 from examples.papers.alpha_mini import games, runs
+from examples.papers.pictures import draw_band
 from examples.papers.quick import shortened
 from examples.papers.training import train
 from examples.tables import markdown
@@ -175,10 +176,8 @@ def draw_steps(results: Mapping[str, Mapping[int, Sequence[dict[str, Any]]]]) ->
     figure = Figure(figsize=(5.5, 3.8), layout="constrained")
     axes: Any = figure.subplots()
     for index, (way, of_way) in enumerate(results.items()):
-        values = np.array([[games.win_rate(each) for each in of_seed] for of_seed in of_way.values()])
-        x, colour = np.arange(values.shape[1]), plot.style_of(index)["color"]
-        axes.plot(x, np.median(values, axis=0), "o-", color=colour, label=f"opponents: {way}")
-        axes.fill_between(x, values.min(0), values.max(0), color=colour, alpha=0.2)
+        values = [[games.win_rate(each) for each in of_seed] for of_seed in of_way.values()]
+        draw_band(axes, range(len(values[0])), values, index, f"opponents: {way}", marker="o")
     axes.axvline(8, color="grey", linestyle=":", label="the study's best step")
     axes.set(xlabel="step", ylabel="White's win rate against a random player")
     axes.grid(alpha=0.3)

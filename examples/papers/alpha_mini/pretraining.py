@@ -26,6 +26,7 @@ import jaxgames
 from examples import cells
 from examples.papers.alpha_mini import games, runs
 from examples.papers.intervals import difference, interval, written
+from examples.papers.pictures import draw_band
 from examples.papers.quick import shortened
 from examples.papers.training import train, train_all
 from examples.tables import markdown
@@ -266,9 +267,7 @@ def draw_rewards(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     for index, (kind, of_kind) in enumerate(results.items()):
         steps = max((run["steps"] for run in of_kind), key=len)
         values = np.array([np.interp(steps, run["steps"], run["reward"]) for run in of_kind])
-        color = plot.style_of(index)["color"]
-        axes.plot(steps, np.median(values, axis=0), color=color, label=kind)
-        axes.fill_between(steps, values.min(0), values.max(0), color=color, alpha=0.2)
+        draw_band(axes, steps, values, index, kind)
     axes.set(xlabel="environment steps", ylabel="mean reward of White")
     axes.grid(alpha=0.3)
     axes.legend()

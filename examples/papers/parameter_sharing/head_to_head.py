@@ -23,6 +23,7 @@ from examples import cells
 from examples.papers.intervals import interval, paired_difference, written
 from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
 from examples.papers.parameter_sharing.study import STEPS_PER_ITERATION
+from examples.papers.pictures import draw_band
 from examples.papers.quick import shortened
 from examples.tables import markdown
 from jaxgames import Env, arena, make
@@ -193,9 +194,7 @@ def draw(found: dict[str, Any]) -> Figure:
     steps = np.array(found["iterations"]) * STEPS_PER_ITERATION
     lines = [(left, mode, values) for mode, values in found["wins"].items()] + [(right, LENGTH, found[LENGTH])]
     for index, (axes, label, values) in enumerate(lines):
-        style, array = plot.style_of(index) | {"marker": ""}, np.array(values)
-        axes.fill_between(steps, array.min(0), array.max(0), color=style["color"], alpha=0.15, linewidth=0)
-        axes.plot(steps, np.median(array, axis=0), label=label, **style)
+        draw_band(axes, steps, values, index, label)
     left.set(ylabel="win rate, two seats of six", ylim=(-0.02, 1.02))
     left.legend(fontsize="small")
     right.set(ylabel="rounds of a game", ylim=(0, None))
