@@ -80,7 +80,7 @@ class Arguments:
     pairs: int = len(THEIRS)
     """The number of pairs, in the order of Table 1."""
     quick: bool = False
-    """A short form, whose figures mean nothing."""
+    """Tries everything with small numbers."""
 
 
 def main() -> None:

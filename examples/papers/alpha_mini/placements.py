@@ -77,7 +77,7 @@ class Arguments:
     positions: int = 500
     """Positions of each source on which moves are compared."""
     quick: bool = False
-    """A short form, whose figures mean nothing."""
+    """Tries everything with small numbers."""
 
 
 def main() -> None:

@@ -81,7 +81,7 @@ class Arguments:
     games: int = 2_000
     """Games of White against a random player after each step; 10,000 in the study."""
     quick: bool = False
-    """A short form, whose figures mean nothing."""
+    """Tries everything with small numbers."""
 
 
 def main() -> None:

@@ -105,7 +105,7 @@ class Arguments:
     games: int = 1_000
     """Games of each trained policy against a random player."""
     quick: bool = False
-    """A short form, whose figures mean nothing."""
+    """Tries everything with small numbers."""
 
 
 def main() -> None:

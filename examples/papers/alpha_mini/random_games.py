@@ -65,7 +65,7 @@ class Arguments:
     seed: int = 0
     """Seed of the games."""
     quick: bool = False
-    """A short form, whose figures mean nothing."""
+    """Tries everything with small numbers."""
 
 
 def main() -> None:

@@ -91,7 +91,7 @@ class Arguments:
     network: str | None = None
     """Another network than that of the presets."""
     quick: bool = False
-    """A short form, whose figures mean nothing."""
+    """Tries everything with small numbers."""
 
 
 def main() -> None:
