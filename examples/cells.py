@@ -6,7 +6,7 @@ to one file.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,3 +43,17 @@ def store(path: Path, cell: tuple[Any, ...], result: Mapping[str, Any]) -> None:
     fields: Any = cell  # a named tuple
     with path.open("a") as file:
         file.write(json.dumps(fields._asdict() | dict(result)) + "\n")
+
+
+def computed_once(path: Path, cell: tuple[Any, ...], compute: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the results of a cell in the types of JSON: from the file, or computed and then stored there.
+
+    A result with the name of a field of the cell is left out. Raises ValueError if a line of the file is no such cell.
+    """
+    found = stored(path, type(cell)).get(cell)
+    if found is None:
+        fields: Any = cell  # a named tuple
+        found = {name: value for name, value in compute().items() if name not in fields._fields}
+        found = json.loads(json.dumps(found))
+        store(path, cell, found)
+    return found

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from examples.cells import store, stored
+from examples.cells import computed_once, store, stored
 
 
 class Cell(NamedTuple):
@@ -33,3 +33,20 @@ def test_next_cell_replaces_an_unfinished_last_line(tmp_path: Path) -> None:
     path.write_text(path.read_text() + path.read_text()[:20])
     store(path, SECOND, {"win_rate": 0.75})
     assert stored(path, Cell) == {FIRST: {"win_rate": 0.5}, SECOND: {"win_rate": 0.75}}
+
+
+def test_cell_is_computed_once_and_has_the_same_results_when_it_is_read(tmp_path: Path) -> None:
+    path, calls = tmp_path / "cells.jsonl", list[str]()
+
+    def compute(name: str) -> dict[str, object]:
+        calls.append(name)
+        return {"name": name, "interval": (0.25, 0.1 + 0.2), "games": 400}
+
+    first = computed_once(path, FIRST, lambda: compute("first"))
+    assert (
+        computed_once(path, FIRST, lambda: compute("again"))
+        == first
+        == {"name": "first", "interval": [0.25, 0.1 + 0.2]}
+    )
+    assert computed_once(path, SECOND, lambda: compute("second"))["name"] == "second"
+    assert calls == ["first", "second"]

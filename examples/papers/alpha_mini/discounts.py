@@ -13,6 +13,7 @@ Each trained policy plays greedily against a random player, as in the study. A s
 """
 
 import dataclasses
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,9 +28,9 @@ from tqdm import tqdm
 from examples import cells
 from examples.papers.alpha_mini import games, runs
 from examples.papers.quick import shortened
+from examples.papers.training import train_all
 from examples.tables import markdown
-from jaxgames.agents import RandomAgent
-from train import agents, plot
+from train import plot
 from train.driver.commands import check_games
 from train.sweep import Sweep, sweep_of
 
@@ -79,7 +80,7 @@ class Arguments:
     pairs: int = len(THEIRS)
     """The number of pairs, in the order of Table 1."""
     quick: bool = False
-    """A short form, whose figures mean nothing."""
+    """Tries everything with small numbers."""
 
 
 def main() -> None:
@@ -87,7 +88,7 @@ def main() -> None:
     arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
     check_games(arguments.games, 0)
     sweep = sweep_for(arguments)
-    runs.train_all(sweep, arguments.output / "sweep")
+    train_all(sweep, arguments.output / "sweep")
     results = evaluate_all(arguments, sweep)
     text = table(results)
     (arguments.output / "table.md").write_text(text + "\n")
@@ -116,22 +117,17 @@ def pair_of(config: Any) -> tuple[float, float]:
 def evaluate_all(arguments: Arguments, sweep: Sweep) -> dict[tuple[float, float], list[dict[str, Any]]]:
     """Returns the results of the runs of each pair, as White against a random player; plays those that are missing."""
     path = arguments.output / "cells.jsonl"
-    found = cells.stored(path, Cell)
     results: dict[tuple[float, float], list[dict[str, Any]]] = {}
     for name, learner in tqdm(sweep.cells.items(), unit=" runs", disable=None):
-        cell = Cell(name, arguments.games)
-        if cell not in found:
-            agent = agents.make(str(arguments.output / "sweep" / name), learner.env)
-            random = RandomAgent(learner.env)
-            found[cell] = games.play(learner.env, agent, random, runs.WHITE, arguments.games, seed=0)
-            cells.store(path, cell, found[cell])
-        results.setdefault(pair_of(learner.config), []).append(found[cell])
+        play = functools.partial(games.play_random, str(arguments.output / "sweep" / name), runs.WHITE, arguments.games)
+        found = cells.computed_once(path, Cell(name, arguments.games), play)
+        results.setdefault(pair_of(learner.config), []).append(found)
     return results
 
 
-def rates(of_runs: Sequence[dict[str, Any]]) -> np.ndarray:
-    """Returns float64[runs], the win rates."""
-    return np.array([games.win_rate(result) for result in of_runs])
+def rates(of_runs: Sequence[dict[str, Any]]) -> list[float]:
+    """Returns the win rates of runs."""
+    return [games.win_rate(result) for result in of_runs]
 
 
 def table(results: Mapping[tuple[float, float], Sequence[dict[str, Any]]]) -> str:
@@ -142,10 +138,9 @@ def table(results: Mapping[tuple[float, float], Sequence[dict[str, Any]]]) -> st
         of_pair = results.get((gamma, of))
         if of_pair is None:
             continue
-        found = rates(of_pair)
         neither = np.median([(each["drawn"] + each["truncated"]) / each["games"] for each in of_pair])
         estimate = np.median([games.rate_from_reward(each["mean_reward"]) for each in of_pair])
-        ours = f"{np.median(found):.3f} ({found.min():.3f}-{found.max():.3f})"
+        ours = games.written_range(rates(of_pair))
         rows.append((gamma, of, ours, f"{neither:.3f}", f"{estimate:.3f}", f"{theirs:.3f}"))
     return markdown(header, rows)
 
@@ -159,7 +154,7 @@ def draw(results: Mapping[tuple[float, float], Sequence[dict[str, Any]]]) -> Fig
         x = [pair[place] for pair in pairs]
         found = [rates(results[pair]) for pair in pairs]
         medians = np.array([np.median(each) for each in found])
-        ranges = [medians - [each.min() for each in found], [each.max() for each in found] - medians]
+        ranges = [medians - [min(each) for each in found], [max(each) for each in found] - medians]
         axes.errorbar(x, medians, yerr=ranges, fmt="o-", capsize=3, label="ours", **colour(0))
         theirs = [THEIRS[pair] for pair in pairs]
         axes.plot(x, theirs, "o--", fillstyle="none", label="the study", **colour(1))

@@ -1,11 +1,14 @@
 """Games of an agent against another one on a seat, and what the experiments of this study report of them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxgames import Env, arena
-from jaxgames.agents import Agent
+from jaxgames.agents import Agent, RandomAgent
+from train import agents
 from train.driver.commands import text_of_rate
 
 GAMES_AT_ONCE = 2_000  # a batch of games is played until its longest one ends
@@ -54,6 +57,19 @@ def play(
     return counts | {name: value / games for name, value in sums.items()}
 
 
+def play_random(
+    text: str,
+    seat: int,
+    num_games: int,
+    seed: int = 0,
+    env: Env[Any] | None = None,
+    openings: arena.Openings | None = None,
+) -> dict[str, Any]:
+    """Returns `play` of the agent with a text against a random player. Without `env`, the game is that of the run."""
+    env = agents.env_for([text]) if env is None else env
+    return play(env, agents.make(text, env), RandomAgent(env), seat, num_games, seed, openings)
+
+
 def win_rate(result: dict[str, Any]) -> float:
     """Returns the games that were won, divided by all games."""
     return result["won"] / result["games"]
@@ -67,3 +83,8 @@ def rate_from_reward(mean_reward: float) -> float:
 def written_rate(wins: int, games: int) -> str:
     """Returns a win rate with its 95 % Wilson interval, such as "0.913 (0.881-0.936)"."""
     return text_of_rate(wins / games, arena.wilson(wins, games))
+
+
+def written_range(rates: Sequence[float]) -> str:
+    """Returns the median of several runs with their range, such as "0.966 (0.965-0.990)"."""
+    return text_of_rate(float(np.median(rates)), (min(rates), max(rates)))

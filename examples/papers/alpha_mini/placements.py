@@ -77,7 +77,7 @@ class Arguments:
     positions: int = 500
     """Positions of each source on which moves are compared."""
     quick: bool = False
-    """A short form, whose figures mean nothing."""
+    """Tries everything with small numbers."""
 
 
 def main() -> None:
@@ -106,17 +106,18 @@ def main() -> None:
 def play(arguments: Arguments, env: Env[Any], text: str, source: str) -> dict[str, int]:
     """Returns the games, wins and losses of an agent against a random player, over all seats."""
     path = arguments.output / "games.jsonl"
-    found = cells.stored(path, Games)
     total: dict[str, int] = {"games": 0, "won": 0, "lost": 0}
     for seat in arguments.seats:
         cell = Games(str(env), text, source, seat, arguments.games)
-        if cell not in found:
-            openings = arena.openings_of_boards(placements(env, arguments.games)) if source == "placements" else None
-            agent = agents.make(text, env)
-            found[cell] = games.play(env, agent, RandomAgent(env), seat, arguments.games, 0, openings)
-            cells.store(path, cell, found[cell])
-        total = {name: count + found[cell][name] for name, count in total.items()}
+        found = cells.computed_once(path, cell, functools.partial(play_cell, env, cell))
+        total = {name: count + found[name] for name, count in total.items()}
     return total
+
+
+def play_cell(env: Env[Any], cell: Games) -> dict[str, Any]:
+    """Returns the results of the games of a cell."""
+    openings = arena.openings_of_boards(placements(env, cell.num_games)) if cell.source == "placements" else None
+    return games.play_random(cell.agent, cell.seat, cell.num_games, env=env, openings=openings)
 
 
 @functools.lru_cache(maxsize=4)
@@ -135,17 +136,17 @@ def best_moves(arguments: Arguments, env: Env[Any], source: str) -> tuple[Any, n
     else:
         states = labels.played_positions(env, RandomAgent(env), arguments.positions, seed=0).states
     cell = Moves(str(env), "", source, arguments.judge, arguments.positions)
-    path = arguments.output / "best_moves.jsonl"
-    found = cells.stored(path, Moves)
-    if cell not in found:
+
+    def judged() -> dict[str, Any]:
         judge = agents.make(arguments.judge, env)
         if not isinstance(judge, AnalysingAgent):
             raise ValueError(f"{arguments.judge} gives no probabilities: choose an agent that has them")
         probabilities = np.asarray(judge.analyse(states).probabilities)
-        found[cell] = {"best": [np.flatnonzero(row).tolist() for row in probabilities > 0]}
-        cells.store(path, cell, found[cell])
-    best = np.zeros((len(found[cell]["best"]), env.num_actions), np.bool_)
-    for row, actions in zip(best, found[cell]["best"], strict=True):
+        return {"best": [np.flatnonzero(row).tolist() for row in probabilities > 0]}
+
+    found = cells.computed_once(arguments.output / "best_moves.jsonl", cell, judged)
+    best = np.zeros((len(found["best"]), env.num_actions), np.bool_)
+    for row, actions in zip(best, found["best"], strict=True):
         row[actions] = True
     return states, best
 
@@ -154,12 +155,9 @@ def agreement(
     arguments: Arguments, env: Env[Any], text: str, source: str, states: Any, best: np.ndarray
 ) -> dict[str, Any]:
     """Returns the number of positions, and on how many of them the agent's move is a best one; expected for random."""
-    path, cell = (
-        arguments.output / "moves.jsonl",
-        Moves(str(env), text, source, arguments.judge, arguments.positions),
-    )
-    found = cells.stored(path, Moves)
-    if cell not in found:
+    cell = Moves(str(env), text, source, arguments.judge, arguments.positions)
+
+    def compared() -> dict[str, Any]:
         agent = agents.make(text, env)
         if isinstance(agent, RandomAgent):
             legal = np.asarray(jax.vmap(env.legal_action_mask)(states))
@@ -167,9 +165,9 @@ def agreement(
         else:
             actions = np.asarray(act(agent, states))
             count = float(best[np.arange(len(best)), actions].sum())
-        found[cell] = {"compared": len(best), "agreed": count}
-        cells.store(path, cell, found[cell])
-    return found[cell]
+        return {"compared": len(best), "agreed": count}
+
+    return cells.computed_once(arguments.output / "moves.jsonl", cell, compared)
 
 
 def act(agent: Agent, states: Any) -> jax.Array:
@@ -180,7 +178,7 @@ def act(agent: Agent, states: Any) -> jax.Array:
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """Returns the Markdown table."""
-    header = ("agent", "win rate, start", "win rate, placements", "best moves, start", "best moves, placements")
+    header = ("agent", "win rate, start", "win rate, placements", "best moves, random games", "best moves, placements")
     lines: list[tuple[object, ...]] = []
     for row in rows:
         rates = (games.written_rate(row[source]["won"], row[source]["games"]) for source in SOURCES)

@@ -15,6 +15,7 @@ With opponents "all", one of all earlier policies of the other colour is drawn f
 A stopped command continues; finished steps are not computed again.
 """
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,9 +30,10 @@ from tqdm import tqdm
 
 from examples import cells
 from examples.papers.alpha_mini import games, runs
+from examples.papers.pictures import draw_band
 from examples.papers.quick import shortened
+from examples.papers.training import train
 from examples.tables import markdown
-from jaxgames.agents import RandomAgent
 from train import agents, plot
 from train.driver.commands import check_games
 from train.ppo import PPO, config_for
@@ -79,7 +81,7 @@ class Arguments:
     games: int = 2_000
     """Games of White against a random player after each step; 10,000 in the study."""
     quick: bool = False
-    """A short form, whose figures mean nothing."""
+    """Tries everything with small numbers."""
 
 
 def main() -> None:
@@ -104,7 +106,6 @@ def main() -> None:
 def improve_all(arguments: Arguments) -> dict[str, dict[int, list[dict[str, Any]]]]:
     """Returns the results of White after the steps 0 to N, by way and seed; computes those that are missing."""
     path = arguments.output / "cells.jsonl"
-    found = cells.stored(path, Cell)
     results: dict[str, dict[int, list[dict[str, Any]]]] = {}
     total = len(arguments.ways) * arguments.seeds * (arguments.steps + 1)
     with tqdm(total=total, unit=" steps", disable=None) as bar:
@@ -113,10 +114,9 @@ def improve_all(arguments: Arguments) -> dict[str, dict[int, list[dict[str, Any]
                 for step in range(arguments.steps + 1):
                     white = train_step(arguments, way, seed, step)
                     cell = Cell(way, seed, step, arguments.games)
-                    if cell not in found:
-                        found[cell] = play(white, arguments.games)
-                        cells.store(path, cell, found[cell])
-                    results.setdefault(way, {}).setdefault(seed, []).append(found[cell])
+                    play = functools.partial(games.play_random, white, runs.WHITE, arguments.games)
+                    found = cells.computed_once(path, cell, play)
+                    results.setdefault(way, {}).setdefault(seed, []).append(found)
                     bar.update()
     return results
 
@@ -129,7 +129,7 @@ def train_step(arguments: Arguments, way: Ways, seed: int, step: int) -> str:
         if step == 0:
             runs.store_untrained(learner, folder)
         else:
-            runs.train(learner, folder)
+            train(learner, folder)
     return str(folder_of(arguments, way, seed, step, "white"))
 
 
@@ -152,12 +152,6 @@ def folder_of(arguments: Arguments, way: Ways, seed: int, step: int, colour: str
     return arguments.output / way / f"seed={seed}" / f"{colour}_{step}"
 
 
-def play(white: str, num_games: int) -> dict[str, Any]:
-    """Returns the results of White against a random player."""
-    env = agents.env_for([white])
-    return games.play(env, agents.make(white, env), RandomAgent(env), runs.WHITE, num_games, seed=0)
-
-
 # -- tables and pictures ---------------------------------------------------------------------------------------------
 
 
@@ -172,8 +166,7 @@ def table(results: Mapping[str, Mapping[int, Sequence[dict[str, Any]]]]) -> str:
             if len(of_step) == 1:
                 row.append(games.written_rate(of_step[0]["won"], of_step[0]["games"]))
             else:
-                found = np.array([games.win_rate(each) for each in of_step])
-                row.append(f"{np.median(found):.3f} ({found.min():.3f}-{found.max():.3f})")
+                row.append(games.written_range([games.win_rate(each) for each in of_step]))
         rows.append(tuple(row))
     return markdown(("step", *(f"against {way}" for way in results)), rows)
 
@@ -183,10 +176,8 @@ def draw_steps(results: Mapping[str, Mapping[int, Sequence[dict[str, Any]]]]) ->
     figure = Figure(figsize=(5.5, 3.8), layout="constrained")
     axes: Any = figure.subplots()
     for index, (way, of_way) in enumerate(results.items()):
-        values = np.array([[games.win_rate(each) for each in of_seed] for of_seed in of_way.values()])
-        x, colour = np.arange(values.shape[1]), plot.style_of(index)["color"]
-        axes.plot(x, np.median(values, axis=0), "o-", color=colour, label=f"opponents: {way}")
-        axes.fill_between(x, values.min(0), values.max(0), color=colour, alpha=0.2)
+        values = [[games.win_rate(each) for each in of_seed] for of_seed in of_way.values()]
+        draw_band(axes, range(len(values[0])), values, index, f"opponents: {way}", marker="o")
     axes.axvline(8, color="grey", linestyle=":", label="the study's best step")
     axes.set(xlabel="step", ylabel="White's win rate against a random player")
     axes.grid(alpha=0.3)

@@ -10,6 +10,7 @@ The study has 12,000 games, over 100,000 positions, values of a shallow Stockfis
 shows one run of each kind, here five seeds. A stopped command continues; finished parts are not computed again.
 """
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,10 +25,11 @@ from tqdm import tqdm
 import jaxgames
 from examples import cells
 from examples.papers.alpha_mini import games, runs
-from examples.papers.parameter_sharing.intervals import difference, interval, written
+from examples.papers.intervals import difference, interval, written
+from examples.papers.pictures import draw_band
 from examples.papers.quick import shortened
+from examples.papers.training import train, train_all
 from examples.tables import markdown
-from jaxgames.agents import RandomAgent
 from train import agents, imitation_config, labels, plot, positions
 from train.driver.commands import check_games
 from train.driver.loop import Settings
@@ -103,7 +105,7 @@ class Arguments:
     games: int = 1_000
     """Games of each trained policy against a random player."""
     quick: bool = False
-    """A short form, whose figures mean nothing."""
+    """Tries everything with small numbers."""
 
 
 def main() -> None:
@@ -114,7 +116,7 @@ def main() -> None:
     data = label_positions(arguments, settings["env"])
     pretrained, losses = pretrain(arguments, settings, data)
     sweep = sweep_of_both(arguments, settings, pretrained)
-    runs.train_all(sweep, arguments.output / "ppo")
+    train_all(sweep, arguments.output / "ppo")
     results = {kind: results_of(arguments, sweep, kind) for kind in KINDS}
     text = f"{loss_table(losses)}\n\n{table(results)}"
     (arguments.output / "table.md").write_text(text + "\n")
@@ -168,7 +170,7 @@ def pretrain(arguments: Arguments, settings: Mapping[str, Any], data: Path) -> t
         value_coef=1.0,
     )
     folder = arguments.output / "values"
-    runs.train(Imitation(config), folder, Settings(evaluate_every=0, checkpoint_every=1))
+    train(Imitation(config), folder, Settings(evaluate_every=0, checkpoint_every=1))
     run = agents.open_run(folder)
     mean = training.value.mean()
     constant = [float(np.sqrt(np.square(each.value - mean).mean())) for each in (training, validation)]
@@ -188,20 +190,15 @@ def sweep_of_both(arguments: Arguments, settings: Mapping[str, Any], pretrained:
 def results_of(arguments: Arguments, sweep: Sweep, kind: str) -> list[dict[str, Any]]:
     """Returns the curve of the mean reward of each run of a kind, and its games against a random player."""
     path = arguments.output / "cells.jsonl"
-    found = cells.stored(path, Cell)
     results: list[dict[str, Any]] = []
     for name, learner in sweep.cells.items():
         config: Any = learner.config
         if (config.init_from is not None) != (kind == "pretrained"):
             continue
-        cell, folder = Cell(name, arguments.games), arguments.output / "ppo" / name
-        if cell not in found:
-            agent = agents.make(str(folder), learner.env)
-            found[cell] = games.play(
-                learner.env, agent, RandomAgent(learner.env), runs.WHITE, arguments.games, seed=config.seed
-            )
-            cells.store(path, cell, found[cell])
-        results.append(curve_of(agents.open_run(folder)) | found[cell])
+        folder = arguments.output / "ppo" / name
+        play = functools.partial(games.play_random, str(folder), runs.WHITE, arguments.games, config.seed)
+        found = cells.computed_once(path, Cell(name, arguments.games), play)
+        results.append(curve_of(agents.open_run(folder)) | found)
     return results
 
 
@@ -270,9 +267,7 @@ def draw_rewards(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     for index, (kind, of_kind) in enumerate(results.items()):
         steps = max((run["steps"] for run in of_kind), key=len)
         values = np.array([np.interp(steps, run["steps"], run["reward"]) for run in of_kind])
-        color = plot.style_of(index)["color"]
-        axes.plot(steps, np.median(values, axis=0), color=color, label=kind)
-        axes.fill_between(steps, values.min(0), values.max(0), color=color, alpha=0.2)
+        draw_band(axes, steps, values, index, kind)
     axes.set(xlabel="environment steps", ylabel="mean reward of White")
     axes.grid(alpha=0.3)
     axes.legend()

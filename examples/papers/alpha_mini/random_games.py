@@ -6,6 +6,7 @@ The study reports 52.7 % for White, n = 10,000 (section 5.1.1). Each row changes
 those of its program. Finished rows are not played again.
 """
 
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ class Arguments:
     seed: int = 0
     """Seed of the games."""
     quick: bool = False
-    """A short form, whose figures mean nothing."""
+    """Tries everything with small numbers."""
 
 
 def main() -> None:
@@ -81,17 +82,18 @@ def main() -> None:
 def play_all(arguments: Arguments) -> dict[str, dict[str, Any]]:
     """Returns the results of White by the names of the rules; plays those that are not in the folder."""
     path = arguments.output / "cells.jsonl"
-    found = cells.stored(path, Cell)
     results: dict[str, dict[str, Any]] = {}
     for name, text in tqdm(RULES.items(), unit=" rules", disable=None):
         cell = Cell(text, arguments.games, arguments.seed)
-        if cell not in found:
-            env = jaxgames.make(text)
-            random = RandomAgent(env)
-            found[cell] = games.play(env, random, random, 0, arguments.games, arguments.seed)
-            cells.store(path, cell, found[cell])
-        results[name] = found[cell]
+        results[name] = cells.computed_once(path, cell, functools.partial(play, cell))
     return results
+
+
+def play(cell: Cell) -> dict[str, Any]:
+    """Returns the results of White between two random players."""
+    env = jaxgames.make(cell.env)
+    random = RandomAgent(env)
+    return games.play(env, random, random, 0, cell.num_games, cell.seed)
 
 
 def table(results: Mapping[str, dict[str, Any]]) -> str:

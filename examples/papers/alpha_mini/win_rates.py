@@ -7,6 +7,7 @@ is trained, and then plays greedily on each seat. Under standard rules the run b
 under king capture, and the network also plays with a small tree search. A stopped command continues.
 """
 
+import functools
 import json
 import time
 from collections.abc import Sequence
@@ -20,9 +21,8 @@ from tqdm import tqdm
 from examples import cells
 from examples.papers.alpha_mini import games, runs
 from examples.papers.quick import shortened
+from examples.papers.training import is_finished, train
 from examples.tables import markdown
-from jaxgames.agents import RandomAgent
-from train import agents
 from train.driver.commands import check_games
 from train.driver.loop import Settings
 from train.ppo import PPO, config_for
@@ -91,7 +91,7 @@ class Arguments:
     network: str | None = None
     """Another network than that of the presets."""
     quick: bool = False
-    """A short form, whose figures mean nothing."""
+    """Tries everything with small numbers."""
 
 
 def main() -> None:
@@ -109,9 +109,7 @@ def main() -> None:
 def rows_of(arguments: Arguments, preset: str, seed: int) -> list[dict[str, Any]]:
     """Returns the results of a run on both seats, after the rest of its training."""
     folder, seconds = trained(arguments, preset, seed)
-    env = agents.env_for([str(folder)])
     path = arguments.output / "cells.jsonl"
-    found = cells.stored(path, Cell)
     players = [(0, arguments.games)]
     if preset in SEARCHED and arguments.simulations:
         players.append((arguments.simulations, arguments.searched_games))
@@ -119,11 +117,9 @@ def rows_of(arguments: Arguments, preset: str, seed: int) -> list[dict[str, Any]
     parts = [(*player, *seat) for player in players for seat in SEATS.items()]
     for simulations, num_games, name, seat in tqdm(parts, desc=preset, unit=" seats", disable=None):
         cell = Cell(preset, name, seed, simulations, num_games)
-        if cell not in found:
-            agent = agents.make(f"{folder}(simulations={simulations})" if simulations else str(folder), env)
-            found[cell] = games.play(env, agent, RandomAgent(env), seat, num_games, seed=0)
-            cells.store(path, cell, found[cell])
-        rows.append({"cpu_seconds": seconds, **cell._asdict(), **found[cell]})
+        text = f"{folder}(simulations={simulations})" if simulations else str(folder)
+        found = cells.computed_once(path, cell, functools.partial(games.play_random, text, seat, num_games))
+        rows.append({"cpu_seconds": seconds, **cell._asdict(), **found})
     return rows
 
 
@@ -140,20 +136,20 @@ def trained(arguments: Arguments, preset: str, seed: int) -> tuple[Path, float |
         given["init_from"] = str(first)
     folder = arguments.output / f"{preset}_seed={seed}"
     learner = PPO(config_for(preset=preset, seed=seed, **given))
-    seconds = train(learner, folder, arguments.output / "trainings.jsonl", Training(preset, seed))
+    seconds = train_timed(learner, folder, arguments.output / "trainings.jsonl", Training(preset, seed))
     return folder, None if seconds is None or seconds_before is None else seconds_before + seconds
 
 
-def train(learner: PPO, folder: Path, path: Path, training: Training) -> float | None:
+def train_timed(learner: PPO, folder: Path, path: Path, cell: Training) -> float | None:
     """Returns the CPU seconds of a run, compilation and checkpoints included; None if several commands trained it."""
     found = cells.stored(path, Training)
-    if not runs.is_finished(learner, folder):
+    if not is_finished(learner, folder):
         is_new, start = not folder.exists(), time.process_time()
-        runs.train(learner, folder, Settings(evaluate_every=0, checkpoint_every=50))
+        train(learner, folder, Settings(evaluate_every=0, checkpoint_every=50))
         if is_new:
-            found[training] = {"cpu_seconds": time.process_time() - start}
-            cells.store(path, training, found[training])
-    return found[training]["cpu_seconds"] if training in found else None
+            found[cell] = {"cpu_seconds": time.process_time() - start}
+            cells.store(path, cell, found[cell])
+    return found[cell]["cpu_seconds"] if cell in found else None
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:

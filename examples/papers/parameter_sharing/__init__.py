@@ -3,7 +3,6 @@
     study.py           the study in numbers: settings, figures, published curves
     runs.py            training with an evaluation after every iteration
     evaluation.py      games against random players, measured as the study does and as we do
-    intervals.py       bootstrap intervals of medians, means and differences
     running_sums.py    the game with the rewards of the published code
     apart.py           its network, with two encoders
     __main__.py        Figure 2 and the sharing table

@@ -22,7 +22,6 @@ from examples.papers.parameter_sharing.study import GAMES, MODES, Preset, settin
 from examples.papers.quick import shortened
 from train import plot
 from train.models.policy import Sharing
-from train.ops.sharding import provide_cores
 
 QUICK: dict[str, Any] = {"modes": ("shared",), "seeds": 2, "games": 2, "iterations": 2}
 
@@ -49,7 +48,6 @@ def main() -> None:
     """The command `python -m examples.papers.parameter_sharing`."""
     prog = "python -m examples.papers.parameter_sharing"
     arguments = shortened(tyro.cli(Arguments, prog=prog, description=__doc__), QUICK)
-    provide_cores(0)
     results = {preset: train(arguments, preset) for preset in arguments.presets}
     print(comparison.table(results))
     summary: dict[str, Any] = {}

@@ -15,15 +15,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import tyro
 
+from examples import cells
+from examples.papers.intervals import interval, paired_difference, written
 from examples.papers.parameter_sharing.evaluation import evaluate
-from examples.papers.parameter_sharing.intervals import difference, interval, written
 from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
 from examples.papers.parameter_sharing.study import MODES, ROUNDS
 from examples.papers.quick import shortened
@@ -40,6 +41,16 @@ GAME = f"chinese_checkers(size=2, num_players=6, max_rounds={ROUNDS})"
 PLANES = 8
 BLANKED = {"nothing": (), "other seats": (1, 2, 3, 4, 5), "own pegs": (0,)}  # planes of the observation
 QUICK: dict[str, Any] = {"modes": ("shared",), "games": 4, "steps": 8, "iterations": 2, "seeds": 2}
+
+
+class Cell(NamedTuple):
+    """All that the measures of a run's policy without some planes depend on."""
+
+    run: str
+    blanked: str
+    games: int
+    steps: int
+    iterations: int
 
 
 @dataclass(frozen=True)
@@ -90,14 +101,21 @@ def main() -> None:
     arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
     of_mode = runs_by_sharing(arguments.runs, arguments.output, arguments.iterations, arguments.seeds, arguments.modes)
     found = {
-        mode: {name: [measure(run, planes, arguments) for run in runs] for name, planes in BLANKED.items()}
+        mode: {name: [measured(run, name, arguments) for run in runs] for name in BLANKED}
         for mode, runs in of_mode.items()
     }
     text = table(found)
     arguments.output.mkdir(parents=True, exist_ok=True)
     (arguments.output / "blanked_seats.json").write_text(json.dumps(found, indent=1) + "\n")
     print(text)
-    print(json.dumps({mode: {name: means(rows) for name, rows in kinds.items()} for mode, kinds in found.items()}))
+    print(json.dumps({mode: {name: mean_of(rows) for name, rows in kinds.items()} for mode, kinds in found.items()}))
+
+
+def measured(run: RunFolder, blanked: str, arguments: Arguments) -> dict[str, float]:
+    """Returns the measures of a run's policy without some planes, from the results if they are there."""
+    cell = Cell(str(run.folder), blanked, arguments.games, arguments.steps, arguments.iterations)
+    compute = functools.partial(measure, run, BLANKED[blanked], arguments)
+    return cells.computed_once(arguments.output / "cells.jsonl", cell, compute)
 
 
 def measure(run: RunFolder, planes: tuple[int, ...], arguments: Arguments) -> dict[str, float]:
@@ -165,7 +183,7 @@ def divergence(
     return {"KL": kl.sum() / chooses.sum(), "same move": same.sum() / chooses.sum()}
 
 
-def means(rows: list[dict[str, float]]) -> dict[str, float]:
+def mean_of(rows: list[dict[str, float]]) -> dict[str, float]:
     """Returns the mean of every measure over seeds."""
     return {name: round(float(np.mean([row[name] for row in rows])), 4) for name in rows[0]}
 
@@ -173,16 +191,16 @@ def means(rows: list[dict[str, float]]) -> dict[str, float]:
 def table(found: Mapping[str, Mapping[str, list[dict[str, float]]]]) -> str:
     """Returns the Markdown table: a row per way of sharing and blanked part, means over seeds with their intervals.
 
-    The last column is the change of the turns to win by the blanking.
+    The last column is the change of the turns to win by the blanking, a difference of the same runs.
     """
     names = list(next(iter(next(iter(found.values())).values()))[0])
     rows: list[list[str]] = []
     for mode, kinds in found.items():
         whole = [row["mean_turns"] for row in kinds["nothing"]]
         for kind, of_seeds in kinds.items():
-            cells = [written(interval([row[name] for row in of_seeds], np.mean), "{:.2f}") for name in names]
-            change = difference([row["mean_turns"] for row in of_seeds], whole, np.mean)
-            rows.append([mode, kind, *cells, "" if kind == "nothing" else written(change, "{:+.2f}")])
+            means = [written(interval([row[name] for row in of_seeds], np.mean), "{:.2f}") for name in names]
+            change = paired_difference([row["mean_turns"] for row in of_seeds], whole, np.mean)
+            rows.append([mode, kind, *means, "" if kind == "nothing" else written(change, "{:+.2f}")])
     return markdown(["sharing", "blanked", *names, "change of turns"], rows)
 
 

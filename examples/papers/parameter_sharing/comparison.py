@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from examples.papers.parameter_sharing.intervals import Interval, difference, exact_p, interval, written
+from examples.papers.intervals import Interval, difference, exact_p, interval, written
 from examples.papers.parameter_sharing.study import MEASURES, PAPER, ROUNDS, WINDOW, published
+from examples.papers.pictures import draw_band
 from examples.tables import markdown
 from train import plot
 
@@ -101,16 +102,10 @@ def draw(results: Mapping[str, Curves], title: str = "") -> Figure:
     panels: list[Any] = [*figure.subplots(2, 3).flat]
     for axes, (column, label, of_study) in zip(panels, PANELS, strict=True):
         for index, (mode, curves) in enumerate(results.items()):
-            style, values = plot.style_of(index), np.array(curves[column], np.float64)
-            shown = np.isfinite(values).all(0)
-            steps = np.array(curves["steps"], np.float64)[shown]
-            axes.fill_between(
-                steps, values[:, shown].min(0), values[:, shown].max(0), color=style["color"], alpha=0.2, linewidth=0
-            )
-            axes.plot(steps, np.median(values[:, shown], axis=0), **style | {"marker": ""})
+            color = draw_band(axes, curves["steps"], curves[column], index)
             if of_study is not None:
                 theirs = published()[mode]
-                axes.plot(theirs.steps, getattr(theirs, of_study), ":", color=style["color"], linewidth=1.2)
+                axes.plot(theirs.steps, getattr(theirs, of_study), ":", color=color, linewidth=1.2)
         axes.set(xlabel="environment steps", ylabel=label)
         axes.xaxis.set_major_formatter(plot.text_of_tick)
         axes.set_ylim(bottom=0)

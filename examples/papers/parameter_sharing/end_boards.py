@@ -6,28 +6,40 @@ The runs are folders of `train.ppo`, such as those of the presets `star_3` and `
 trained here for N = 3 and N = 4: as in the study, 100 iterations of 4,000 steps. The policy has seat 0, which is red.
 """
 
+import functools
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 import tyro
 
+from examples import cells
 from examples.papers.parameter_sharing.study import settings_of
 from examples.papers.quick import shortened
+from examples.papers.training import train_all
 from examples.tables import markdown
 from jaxgames import Env, arena, render
-from jaxgames.agents import Agent, RandomAgent
+from jaxgames.agents import RandomAgent
 from train import agents
-from train.driver.loop import Settings
-from train.ops.sharding import provide_cores
-from train.sweep import run_sweep, sweep_of
+from train.sweep import sweep_of
 
 GAME = "chinese_checkers(size={}, num_players=6)"
 SEAT = 0
+RANDOM = "random players"
+AGAINST = (RANDOM, "itself")  # the players on the other seats
 QUICK: dict[str, Any] = {"sizes": (3,), "iterations": 1, "games": 2, "drawn": 1, "max_steps": 60}
+
+
+class Cell(NamedTuple):
+    """All that the games of a run depend on."""
+
+    run: str
+    against: str
+    num_games: int
+    max_steps: int
 
 
 @dataclass(frozen=True)
@@ -53,19 +65,21 @@ class Arguments:
 def main() -> None:
     """The command `python -m examples.papers.parameter_sharing.end_boards`."""
     arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
-    provide_cores(0)
     rows: list[dict[str, Any]] = []
     for text in arguments.runs or trained_here(arguments):
         env = agents.env_of(text)
         if env is None:
             raise SystemExit(f"{text} is no run: name the folder of a run of train.ppo, such as runs/star_3")
-        agent = agents.make(text, env)
-        of_kinds = {name: play(env, agent, other, arguments) for name, other in players(env, agent).items()}
-        boards = [board(played, game) for played in of_kinds.values() for game in range(arguments.drawn)]
+        of_kinds: dict[str, dict[str, Any]] = {}
+        for against in AGAINST:
+            cell = Cell(text, against, arguments.games, arguments.max_steps)
+            compute = functools.partial(play, env, cell)
+            of_kinds[against] = cells.computed_once(arguments.output / "cells.jsonl", cell, compute)
+        ends = [end for found in of_kinds.values() for end in found.pop("boards")[: arguments.drawn]]
+        boards = [env.from_string(end) for end in ends]
         path = arguments.output / f"end_boards_{text.strip('/').replace('/', '_')}.svg"
-        path.parent.mkdir(parents=True, exist_ok=True)
         render.svg(env, boards, columns=2 * arguments.drawn).save(path)
-        rows += [{"run": text, "against": name, **results(env, played)} for name, played in of_kinds.items()]
+        rows += [{"run": text, "against": name, **found} for name, found in of_kinds.items()]
     print(markdown([*rows[0]], [[*row.values()] for row in rows]))
     print(json.dumps({"rows": rows}))
 
@@ -76,28 +90,21 @@ def trained_here(arguments: Arguments) -> list[str]:
     settings = settings_of("parameter_sharing", arguments.iterations, env=games)
     folder = arguments.output / "runs"
     sweep = sweep_of("ppo", settings)
-    if not run_sweep(sweep, Settings(folder, resume=True, evaluate_every=0, devices=0))["finished"]:
-        raise SystemExit(130)
+    train_all(sweep, folder)
     return [str(folder / name) for name in sweep.cells]
 
 
-def players(env: Env[Any], agent: Agent) -> dict[str, Agent]:
-    """Returns the agents on the other seats by the names of the kinds of games."""
-    return {"random players": RandomAgent(env), "itself": agent}
-
-
-def play(env: Env[Any], agent: Agent, other: Agent, arguments: Arguments) -> arena.Games:
-    """Returns the games when they are over, or after `max_steps`."""
+def play(env: Env[Any], cell: Cell) -> dict[str, Any]:
+    """Returns the `results` of the games, over or after `max_steps`, and their "boards" at the end as text."""
+    agent = agents.make(cell.run, env)
+    other = RandomAgent(env) if cell.against == RANDOM else agent
     start_key, play_key = jax.random.split(jax.random.key(0))
-    seats = arena.one_seat(start_key, arguments.games, env.num_players, SEAT)
-    begun = arena.start(env, start_key, arguments.games)
+    seats = arena.one_seat(start_key, cell.num_games, env.num_players, SEAT)
+    begun = arena.start(env, start_key, cell.num_games)
     finish = jax.jit(arena.advance_until_over, static_argnums=0, static_argnames="max_steps")
-    return jax.device_get(finish(env, (agent, other), seats, begun, play_key, max_steps=arguments.max_steps))
-
-
-def board(games: arena.Games, game: int) -> Any:
-    """Returns the board of one game."""
-    return jax.tree.map(lambda leaf: leaf[game], games.boards)
+    played = jax.device_get(finish(env, (agent, other), seats, begun, play_key, max_steps=cell.max_steps))
+    boards = (jax.tree.map(lambda leaf, game=game: leaf[game], played.boards) for game in range(cell.num_games))
+    return results(env, played) | {"boards": [env.to_string(board) for board in boards]}
 
 
 def results(env: Env[Any], games: arena.Games) -> dict[str, Any]:

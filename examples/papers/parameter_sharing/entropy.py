@@ -16,13 +16,13 @@ import numpy as np
 import tyro
 from matplotlib.figure import Figure
 
+from examples.papers.intervals import difference, exact_p, interval, written
 from examples.papers.parameter_sharing import runs
-from examples.papers.parameter_sharing.intervals import difference, exact_p, interval, written
 from examples.papers.parameter_sharing.study import GAMES, WINDOW, Preset, published, settings_of
+from examples.papers.pictures import draw_band
 from examples.papers.quick import shortened
 from examples.tables import markdown
 from train import plot
-from train.ops.sharding import provide_cores
 
 DRAWN = {"rounds": "rounds, 150 if truncated", "mean_turns": "turns to win, games won"}
 QUICK: dict[str, Any] = {"weights": (0.0, 0.01), "seeds": 2, "iterations": 2, "games": 2}
@@ -49,7 +49,6 @@ class Arguments:
 def main() -> None:
     """The command `python -m examples.papers.parameter_sharing.entropy`."""
     arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
-    provide_cores(0)
     settings = settings_of(arguments.preset, arguments.iterations, ent_coef=arguments.weights)
     found = runs.train_all(arguments.output / arguments.preset, settings, arguments.seeds, arguments.games)
     curves = {
@@ -89,16 +88,11 @@ def draw(curves: Mapping[float, Any]) -> Figure:
     panels: list[Any] = [*figure.subplots(1, len(DRAWN))]
     for axes, (column, label) in zip(panels, DRAWN.items(), strict=True):
         for index, (weight, found) in enumerate(curves.items()):
-            style, values = plot.style_of(index) | {"marker": ""}, np.array(found[column], np.float64)
-            shown = np.isfinite(values).all(0)
-            steps = np.array(found["steps"], np.float64)[shown]
-            bounds = values[:, shown].min(0), values[:, shown].max(0)
-            axes.fill_between(steps, *bounds, color=style["color"], alpha=0.12, linewidth=0)
-            axes.plot(steps, np.median(values[:, shown], axis=0), label=f"{weight:g}", **style)
+            color = draw_band(axes, found["steps"], found[column], index, f"{weight:g}")
             theirs = published().get(f"entropy {weight:g}")
             if column == "rounds" and theirs is not None:
                 within = theirs.steps <= found["steps"][-1]
-                axes.plot(theirs.steps[within], theirs.rounds[within], ":", color=style["color"])
+                axes.plot(theirs.steps[within], theirs.rounds[within], ":", color=color)
         axes.set(xlabel="environment steps", ylabel=label, ylim=(0, None))
         axes.xaxis.set_major_formatter(plot.text_of_tick)
         axes.grid(alpha=0.3)

@@ -20,9 +20,10 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from examples import cells
-from examples.papers.parameter_sharing.intervals import difference, interval, written
+from examples.papers.intervals import interval, paired_difference, written
 from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
 from examples.papers.parameter_sharing.study import STEPS_PER_ITERATION
+from examples.papers.pictures import draw_band
 from examples.papers.quick import shortened
 from examples.tables import markdown
 from jaxgames import Env, arena, make
@@ -62,6 +63,7 @@ class Cell(NamedTuple):
     """The matches of the runs with one seed."""
 
     runs: str
+    modes: str
     seed: int
     games: int
     max_rounds: int
@@ -89,17 +91,15 @@ def play_all(arguments: Arguments) -> dict[str, Any]:
     """
     of_mode = runs_by_sharing(arguments.runs, arguments.output, arguments.iterations, arguments.seeds)
     path = arguments.output / "matches.jsonl"
-    done = cells.stored(path, Cell)
     found: list[dict[str, Any]] = []
     for runs in tqdm([*zip(*of_mode.values(), strict=True)], unit=" seeds", disable=None):
         last = min(run.config.num_iterations for run in runs)
         place = str(arguments.runs or arguments.output)
-        cell = Cell(place, runs[0].config.seed, arguments.games, arguments.max_rounds, arguments.every)
-        if cell not in done:
-            iterations = range(arguments.every, last + 1, arguments.every)
-            done[cell] = match_after(runs, [*iterations], arguments.games, arguments.max_rounds)
-            cells.store(path, cell, done[cell])
-        found.append(done[cell])
+        seed, modes = runs[0].config.seed, ",".join(of_mode)
+        cell = Cell(place, modes, seed, arguments.games, arguments.max_rounds, arguments.every)
+        iterations = [*range(arguments.every, last + 1, arguments.every)]
+        played = functools.partial(match_after, runs, iterations, arguments.games, arguments.max_rounds)
+        found.append(cells.computed_once(path, cell, played))
     wins = {mode: [each["wins"][index] for each in found] for index, mode in enumerate(of_mode)}
     return {"iterations": found[0]["iterations"], "wins": wins, LENGTH: [each[LENGTH] for each in found]}
 
@@ -173,12 +173,15 @@ def summary(found: dict[str, Any], parts: int) -> list[dict[str, Any]]:
 
 
 def table_of_differences(found: dict[str, Any], parts: int) -> str:
-    """Returns the differences of win rates from the first way of sharing, by part, in Markdown."""
+    """Returns the differences of win rates from the first way of sharing, by part, in Markdown.
+
+    The ways of one seed play in the same games, so what one wins the others lose: the differences are those of a seed.
+    """
     (first, of_first), *others = found["wins"].items()
     split = parts_of(found, parts)
     rows = [
         [f"{first} - {mode}"]
-        + [written(difference(of_seeds(of_first, p), of_seeds(v, p), np.mean), "{:.2f}") for p in split.values()]
+        + [written(paired_difference(of_seeds(of_first, p), of_seeds(v, p), np.mean), "{:.2f}") for p in split.values()]
         for mode, v in others
     ]
     return markdown(["difference of win rates", *split], rows)
@@ -191,9 +194,7 @@ def draw(found: dict[str, Any]) -> Figure:
     steps = np.array(found["iterations"]) * STEPS_PER_ITERATION
     lines = [(left, mode, values) for mode, values in found["wins"].items()] + [(right, LENGTH, found[LENGTH])]
     for index, (axes, label, values) in enumerate(lines):
-        style, array = plot.style_of(index) | {"marker": ""}, np.array(values)
-        axes.fill_between(steps, array.min(0), array.max(0), color=style["color"], alpha=0.15, linewidth=0)
-        axes.plot(steps, np.median(array, axis=0), label=label, **style)
+        draw_band(axes, steps, values, index, label)
     left.set(ylabel="win rate, two seats of six", ylim=(-0.02, 1.02))
     left.legend(fontsize="small")
     right.set(ylabel="rounds of a game", ylim=(0, None))

@@ -10,7 +10,7 @@ import functools
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
+from examples import cells
 from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
 from examples.papers.parameter_sharing.study import ROUNDS
 from examples.papers.quick import shortened
@@ -38,6 +39,15 @@ from train import plot
 SIZE, SEAT = 2, 0
 GAME = f"chinese_checkers(size={SIZE}, num_players=6, max_rounds={ROUNDS})"
 QUICK: dict[str, Any] = {"games": 4, "iterations": (1, 2), "turns": (1, 2), "seeds": 1}
+
+
+class Cell(NamedTuple):
+    """All that the maps of a policy depend on."""
+
+    run: str
+    iteration: int
+    turns: str
+    games: int
 
 
 @dataclass(frozen=True)
@@ -74,10 +84,15 @@ def main() -> None:
 
 def maps_of(run: Any, iteration: int, arguments: Arguments) -> np.ndarray:
     """Returns float64[turns, 2, cells], the share of the games with a peg of the policy, and of others, on a cell."""
-    agent = PolicyAgent(params_after(run, iteration), make(GAME), run.learner.policy)
-    key = jax.random.fold_in(jax.random.key(run.config.seed), iteration)
-    counts = pegs_after_turns(make(GAME), agent, key, arguments.games, arguments.turns)
-    return np.asarray(counts, np.float64) / arguments.games
+
+    def play() -> dict[str, Any]:
+        agent = PolicyAgent(params_after(run, iteration), make(GAME), run.learner.policy)
+        key = jax.random.fold_in(jax.random.key(run.config.seed), iteration)
+        return {"counts": pegs_after_turns(make(GAME), agent, key, arguments.games, arguments.turns).tolist()}
+
+    cell = Cell(str(run.folder), iteration, ",".join(map(str, arguments.turns)), arguments.games)
+    found = cells.computed_once(arguments.output / "cells.jsonl", cell, play)
+    return np.array(found["counts"], np.float64) / arguments.games
 
 
 @functools.partial(jax.jit, static_argnames=("env", "games", "turns"))

@@ -18,7 +18,6 @@ from examples.papers.parameter_sharing.study import GAMES, MEASURES, MODES, ROUN
 from examples.papers.quick import shortened
 from examples.tables import markdown
 from train.models.policy import Sharing
-from train.ops.sharding import provide_cores
 
 GAME = "chinese_checkers(size=2, num_players={}, max_rounds={})"
 QUICK: dict[str, Any] = {"seats": (2,), "modes": ("shared",), "seeds": 2, "iterations": 2, "games": 2}
@@ -47,7 +46,6 @@ class Arguments:
 def main() -> None:
     """The command `python -m examples.papers.parameter_sharing.other_seats`."""
     arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
-    provide_cores(0)
     games = {seats: GAME.format(seats, ROUNDS) for seats in arguments.seats}
     settings = settings_of(arguments.preset, arguments.iterations, env=(*games.values(),), sharing=arguments.modes)
     found = runs.train_all(arguments.output / arguments.preset, settings, arguments.seeds, arguments.games)

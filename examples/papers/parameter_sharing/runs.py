@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from examples.papers import training
 from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate
 from examples.papers.parameter_sharing.study import GAMES, MODES, settings_of
 from jaxgames.agents import Agent
@@ -26,7 +27,7 @@ from train.driver.metrics import to_floats
 from train.driver.run_folder import RunFolder
 from train.models.policy import Params, Policy, Sharing
 from train.ppo import PPO
-from train.sweep import Sweep, run_sweep, sweep_of
+from train.sweep import Sweep, sweep_of
 
 PARAMS = "params"  # the folder of the parameters in a run's folder
 
@@ -43,10 +44,8 @@ def train_all(folder: Path, settings: Mapping[str, tuple[Any, ...]], seeds: int,
     Raises ValueError if the sweep in the folder has other settings. Ends the program if a signal stops the training.
     """
     sweep = sweep_of("ppo", settings, seeds)
-    driver = Settings(folder, resume=True, checkpoint_every=25, evaluate_every=1, evaluation_games=games, devices=0)
-    measure = functools.partial(evaluate_and_keep, folder, sweep)
-    if not run_sweep(sweep, driver, evaluate=measure)["finished"]:
-        raise SystemExit(130)
+    evaluated = Settings(checkpoint_every=25, evaluate_every=1, evaluation_games=games)
+    training.train_all(sweep, folder, evaluated, functools.partial(evaluate_and_keep, folder, sweep))
     return {name: agents.open_run(folder / name) for name in sweep.cells}
 
 

@@ -117,16 +117,16 @@ def agents_of(arguments: Arguments) -> Iterator[tuple[int, str, ChineseCheckers]
 
 def play_alone(env: ChineseCheckers, cell: AgentCell, output: Path) -> dict[str, Any]:
     """Returns the number of finished games of an agent alone, and the mean and range of their turns."""
-    path = output / "agents.jsonl"
-    found = cells.stored(path, AgentCell).get(cell)
-    if found is None:
+
+    def play() -> dict[str, Any]:
         turns = turns_alone(env, make(cell.agent, env), cell.games)
         won = turns[turns > 0]
-        found = {"finished": len(won), "mean": None, "min": None, "max": None}
+        found: dict[str, Any] = {"finished": len(won), "mean": None, "min": None, "max": None}
         if len(won):
             found |= {"mean": round(float(won.mean()), 2), "min": int(won.min()), "max": int(won.max())}
-        cells.store(path, cell, found)
-    return found
+        return found
+
+    return cells.computed_once(output / "agents.jsonl", cell, play)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ stopped resumes.
 Three tables: the results of the agents, what each change brought, and what spoils games that nobody wins.
 """
 
+import functools
 import json
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,8 @@ import jax
 import jax.numpy as jnp
 import tyro
 
-from examples.cells import store, stored
+from examples.cells import computed_once
+from examples.papers import training
 from examples.papers.parameter_sharing import spoiled_games
 from examples.papers.quick import shortened
 from examples.tables import markdown
@@ -30,7 +31,7 @@ from jaxgames import arena
 from jaxgames import make as make_env
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from train import agents, ppo
-from train.driver import cli, loop
+from train.driver import loop
 from train.driver.commands import text_of_rate
 from train.driver.metrics import rounded
 
@@ -142,13 +143,10 @@ def train(name: str, settings: Mapping[str, Any], arguments: Arguments) -> str:
     given: dict[str, Any] = {**settings, "seed": arguments.seed}
     learner = ppo.PPO(ppo.Config(**given))
     keep = learner.config.num_iterations
-    driver = loop.Settings(run_dir=arguments.output / name, resume=True, evaluate_every=0, keep_every=keep)
-    run = cli.create_or_resume(learner, driver)
     began = time.process_time()
-    if not loop.run_training(run.learner, run, driver)["finished"]:
-        sys.exit(130)
+    run = training.train(learner, arguments.output / name, loop.Settings(evaluate_every=0, keep_every=keep))
     loop.log(f"{name}: {time.process_time() - began:.0f} CPU seconds in this process")
-    return str(run.folder)
+    return run
 
 
 # -- games ---------------------------------------------------------------------------------------------------------
@@ -161,11 +159,8 @@ def results_of(table: str, name: str, text: str, size: int, arguments: Arguments
         if (name, opponent) == ("greedy", "greedy"):
             continue  # one greedy player against five is in the games of six
         cell = Cell(size, agents.name_of(text), opponent, arguments.games, arguments.seed)
-        found = stored(path, Cell).get(cell)
-        if found is None:
-            found = play(cell)
-            store(path, cell, found)
-            loop.log(f"{size}: {name} - {opponent}: {json.dumps(found)}")
+        found = computed_once(path, cell, functools.partial(play, cell))
+        loop.log(f"{size}: {name} - {opponent}: {json.dumps(found)}")
         yield {"table": table, "name": name} | cell._asdict() | found
 
 

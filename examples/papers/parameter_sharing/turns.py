@@ -11,19 +11,22 @@ goal: it cannot win. The last column is the length of the games in training.
 
 import functools
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import tyro
 
+from examples import cells
+from examples.papers.intervals import difference, exact_p, interval, written
 from examples.papers.parameter_sharing import heat_maps, runs
+from examples.papers.parameter_sharing.comparison import finite
 from examples.papers.parameter_sharing.evaluation import mean_of_last
 from examples.papers.parameter_sharing.heat_maps import SEAT, SIZE, pegs_of
-from examples.papers.parameter_sharing.intervals import difference, interval, written
 from examples.papers.parameter_sharing.study import GAMES, PAPER, STEPS_PER_ITERATION, WINDOW, settings_of
 from examples.papers.quick import shortened
 from examples.tables import markdown
@@ -33,7 +36,6 @@ from jaxgames.arena import Games
 from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.policy_agent import PolicyAgent
 from train.driver.run_folder import RunFolder
-from train.ops.sharding import provide_cores
 
 RANDOM_SEATS: dict[str, Any] = {"opponents": ("random",), "learn_seats": (0, 2, 4)}
 WIDE: dict[str, Any] = {"hidden_sizes": (128, 128), "ent_coef": 0.01}
@@ -46,6 +48,14 @@ VARIANTS: dict[str, dict[str, Any]] = {
 SAMPLED, GREEDY = 1.0, 1e-3  # temperatures; at the second, the most probable action is always drawn
 GAME: Env[Any] = make(heat_maps.GAME)
 QUICK: dict[str, Any] = {"variants": ("random_seats",), "seeds": 2, "iterations": 2, "games": 2, "last_games": 2}
+
+
+class Cell(NamedTuple):
+    """All that the games after the last iteration of a run depend on."""
+
+    run: str
+    games: int
+    temperature: float
 
 
 @dataclass(frozen=True)
@@ -74,19 +84,19 @@ class Arguments:
 def main() -> None:
     """The command `python -m examples.papers.parameter_sharing.turns`."""
     arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
-    provide_cores(0)
     found = {name: measure(name, arguments) for name in arguments.variants}
     first = next(iter(found.values()))
     names = list(first)
     rows: list[list[str]] = []
     for variant, of_seeds in found.items():
-        cells = [written(interval(of_seeds[name]), "{:.2f}") for name in names]
-        change = "" if of_seeds is first else written(difference(of_seeds["sampled"], first["sampled"]), "{:+.2f}")
-        rows.append([variant, *cells, change])
-    text = markdown(["variant", *names, "change of sampled"], rows)
+        medians = [written(interval(of_seeds[name]), "{:.2f}") for name in names]
+        sampled = of_seeds["sampled"], first["sampled"]
+        change = [written(difference(*sampled), "{:+.2f}"), f"{exact_p(*sampled):.3f}"]
+        rows.append([variant, *medians, *(["", ""] if of_seeds is first else change)])
+    text = markdown(["variant", *names, "change of sampled", "p"], rows)
     (arguments.output / "turns.md").write_text(text + "\n")
     print(f"{text}\n\nthe study, sampled: {PAPER['shared'][-1]}")
-    print(json.dumps(found))
+    print(json.dumps({name: {n: finite(of_runs) for n, of_runs in c.items()} for name, c in found.items()}))
 
 
 def measure(variant: str, arguments: Arguments) -> dict[str, list[float]]:
@@ -105,23 +115,32 @@ def measure(variant: str, arguments: Arguments) -> dict[str, list[float]]:
         name = f"sampled, {end * STEPS_PER_ITERATION:,} steps"
         columns[name] = [mean_of_last(each[:end], "mean_turns", WINDOW) for each in rows]
     columns["sampled"] = [mean_of_last(each, "mean_turns", WINDOW) for each in rows]
-    played = [turns_of(run, arguments.last_games, SAMPLED) for run in trained]
-    columns["blocked, sampled"] = [blocked for _, blocked in played]
-    played = [turns_of(run, arguments.last_games, GREEDY) for run in trained]
-    columns["greedy"], columns["blocked, greedy"] = [list(each) for each in zip(*played, strict=True)]
+    for name, temperature in (("sampled", SAMPLED), ("greedy", GREEDY)):
+        played = [played_once(run, temperature, arguments) for run in trained]
+        if name == "greedy":  # sampled turns are those of the evaluations
+            columns[name] = [math.inf if turns is None else turns for turns, _ in played]
+        columns[f"blocked, {name}"] = [blocked for _, blocked in played]
     columns["submoves in training"] = [mean_of_last(each, "episode_length", WINDOW) for each in rows]
     return columns
 
 
-def turns_of(run: RunFolder, games: int, temperature: float) -> tuple[float, float]:
-    """Returns the means of turns to win and of blocked turns after the last iteration; see `count_turns`.
+def played_once(run: RunFolder, temperature: float, arguments: Arguments) -> tuple[float | None, float]:
+    """Returns `turns_of` a run, from the results if they are there."""
+    cell = Cell(str(run.folder), arguments.last_games, temperature)
+    compute = functools.partial(turns_of, run, arguments.last_games, temperature)
+    found = cells.computed_once(arguments.output / "cells.jsonl", cell, compute)
+    return found["turns"], found["blocked"]
 
-    The turns are infinite if no game is won.
+
+def turns_of(run: RunFolder, games: int, temperature: float) -> dict[str, float | None]:
+    """Returns the means of "turns" to win and of "blocked" turns after the last iteration; see `count_turns`.
+
+    The turns are None if no game is won.
     """
     policy: Any = run.learner.policy  # pyright: ignore[reportAttributeAccessIssue]  # PPO has one
     agent = PolicyAgent(run.params(), GAME, policy, np.float32(temperature))
     turns, blocked = count_turns(GAME, agent, jax.random.key(run.config.seed), games)
-    return (float(turns) if np.isfinite(turns) else float("inf")), float(blocked)
+    return {"turns": float(turns) if np.isfinite(turns) else None, "blocked": float(blocked)}
 
 
 @functools.partial(jax.jit, static_argnames=("env", "games"))

@@ -48,6 +48,21 @@ def test_first_turns_towards_the_goal_do_not_wait(start: Watched) -> None:
 
 
 @pytest.mark.slow
+def test_peg_that_returns_to_its_home_waits_and_goes_back(start: Watched) -> None:
+    watched, moves = start, list[str]()
+    for _ in range(7):  # every seat's first turn is a step, and the seventh takes the first one back
+        board = jax.tree.map(lambda leaf: leaf[0], watched.games.boards)
+        legal = [ENV.action_to_string(board, a) for a in np.flatnonzero(ENV.legal_action_mask(board)).tolist()]
+        back = "->".join(reversed(moves[0].split("->"))) if len(moves) == 6 else None
+        home = moves[0].split("->")[0] if moves else None
+        steps = [move for move in legal if "->" in move and not move.endswith(f">{home}")]
+        moves.append(back or steps[0])
+        watched = after(watched, moves[-1:])
+    assert watched.waits[0].tolist() == watched.goes_back[0].tolist() == [1, 0, 0, 0, 0, 0]
+    assert int(watched.games.turns[0, 0]) == 2
+
+
+@pytest.mark.slow
 def test_random_games_have_waits_and_summaries() -> None:
     """Random players wait in many turns, and go back in some; nobody goes back in the first one."""
     random = RandomAgent(ENV)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from examples.papers.parameter_sharing.intervals import Interval, difference, exact_p, interval, written
+from examples.papers.intervals import Interval, difference, exact_p, interval, paired_difference, written
 
 INFINITY = float("inf")
 
@@ -32,6 +32,18 @@ def test_interval_of_a_difference_covers_the_truth_as_often_as_it_says() -> None
         found = difference(first.tolist(), second.tolist(), np.mean)
         covered += found.low <= 1 <= found.high
     assert 88 <= covered <= 99
+
+
+def test_difference_of_two_numbers_of_the_same_runs_has_no_spread_of_the_runs() -> None:
+    """Equal changes in very different runs are certain; two shares that add up to 1 differ twice as much as each."""
+    runs = [10.0, 20.0, 30.0, 40.0, 50.0]
+    assert paired_difference([run + 3 for run in runs], runs, np.mean) == (3, 3, 3)
+    assert difference([run + 3 for run in runs], runs, np.mean).low < -10
+    shares = [0.3, 0.4, 0.5, 0.6, 0.7]
+    one, both = interval(shares, np.mean), paired_difference(shares, [1 - share for share in shares], np.mean)
+    assert both.high - both.low == pytest.approx(2 * (one.high - one.low))
+    with pytest.raises(ValueError, match="two numbers per run, not 2 and 1"):
+        paired_difference([1.0, 2.0], [1.0])
 
 
 def test_median_with_a_run_that_never_reached_the_rate_has_an_open_end() -> None:

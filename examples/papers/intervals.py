@@ -2,6 +2,7 @@
 
     interval([48_000, 52_000, 44_000], np.median)         # Interval(value, low, high)
     difference(slow, fast)                                # of median(slow) - median(fast), resampled apart
+    paired_difference(blanked, whole, np.mean)            # of mean(blanked - whole): one number of each run
 
 The percentile bootstrap of Efron (1979) draws the runs of each set with replacement. For five runs the interval of a
 median lies between the lowest and the highest run, and covers less than 95 %. So a difference that is claimed should
@@ -17,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 NUM_RESAMPLES = 10_000
-MAX_SPLITS = 200_000  # of the runs into two sets; more are sampled
+MAX_SPLITS = 200_000  # of the runs into two sets, all of which are counted
+DRAWN_SPLITS = 20_000  # in place of more splits than that
 LEVEL = (2.5, 97.5)  # percentiles
 
 Floats = NDArray[np.float64]
@@ -62,11 +64,25 @@ def difference(
         return Interval(value, *_percentiles(one - other))
 
 
+def paired_difference(
+    first: Sequence[float], second: Sequence[float], statistic: Statistic = np.median, seed: int = 0
+) -> Interval:
+    """Returns the statistic of first - second, run by run, with its bootstrap interval.
+
+    For two numbers of each run, such as the shares of two players in the same games. They are resampled together.
+    Raises ValueError if there is no run, or not one number of each kind per run.
+    """
+    one, other = _checked(first), _checked(second)
+    if one.size != other.size:
+        raise ValueError(f"expected two numbers per run, not {one.size} and {other.size}")
+    return interval((one - other).tolist(), statistic, seed)
+
+
 def exact_p(first: Sequence[float], second: Sequence[float], seed: int = 0) -> float:
     """Returns the two-sided p-value of the permutation test of equal distributions, by the difference of mean ranks.
 
-    All splits of the runs into sets of these sizes are counted; of more than MAX_SPLITS, so many are drawn.
-    Raises ValueError if a set has no run.
+    All splits of the runs into sets of these sizes are counted. If there are more than MAX_SPLITS, DRAWN_SPLITS random
+    ones are counted. Raises ValueError if a set has no run.
     """
     a, b = _checked(first), _checked(second)
     together = np.concatenate([a, b])
@@ -78,7 +94,7 @@ def exact_p(first: Sequence[float], second: Sequence[float], seed: int = 0) -> f
         sums = np.array([ranks[list(chosen)].sum() for chosen in itertools.combinations(range(total), size)])
         return float((np.abs(sums - expected) >= observed - 1e-9).mean())
     generator = np.random.default_rng(seed)
-    sums = generator.permuted(np.tile(ranks, (MAX_SPLITS // 10, 1)), axis=1)[:, :size].sum(1)
+    sums = generator.permuted(np.tile(ranks, (DRAWN_SPLITS, 1)), axis=1)[:, :size].sum(1)
     return float(((np.abs(sums - expected) >= observed - 1e-9).sum() + 1) / (len(sums) + 1))
 
 
