@@ -257,7 +257,8 @@ class Session:
 
         Args:
           agent: the text of the agent. None: that of the seat to move or, for a person, the first one of another seat.
-          make, on_compile: see `agent_action`.
+          make: makes the agent of a text, for a game.
+          on_compile: called with the agent's text before its first analysis in this process, which is compiled.
 
         Raises ValueError if the game is over or no seat has an agent, TypeError for an agent without probabilities.
         """
