@@ -18,11 +18,17 @@ import contextlib
 import math
 import random
 from collections.abc import Iterable, Iterator
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from jaxgames._checks import check_int
+import jax
+import numpy as np
+
+from jaxgames._checks import ParameterError, check_int
+from jaxgames.env import Env
 from jaxgames.solvers._alphabeta_parts import LEAST_WIN, LOWEST, MAX_DEPTH, NO_LIMIT, WIN
 from jaxgames.solvers._clock import MAX_MILLISECONDS, Clock, OutOfTimeError
+from jaxgames.solvers.solution import check_keeps_rules
+from jaxgames.wrappers import game_of, inside
 
 NODES_PER_MILLISECOND = 1000  # a compiled search needs about a fifth of the time for them
 SHARE_OF_TIME = 0.8  # of `milliseconds`; the rest is for work that takes longer than expected
@@ -32,6 +38,7 @@ LEAST_WIN_IN_UNITS = LEAST_WIN / UNIT
 
 S = TypeVar("S")  # the game's state
 P = TypeVar("P")  # a position at the root
+G = TypeVar("G", bound=Env[Any])  # the game
 
 
 class Evaluation(NamedTuple):
@@ -63,6 +70,21 @@ def settled_depth(depth: int | None, milliseconds: int | None, default: int) -> 
     if depth is None:
         return default if milliseconds is None else MAX_DEPTH
     return depth
+
+
+def live_board(env: Env[Any], state: Any, game: type[G]) -> tuple[G, Any]:
+    """Returns the game inside of wrappers, and its live board on the host.
+
+    Raises ParameterError (a ValueError) for another game or a wrapper with other rules, and ValueError for a board that
+    is over.
+    """
+    check_keeps_rules(env)
+    found, board = game_of(env), jax.device_get(inside(env, state)[1])
+    if not isinstance(found, game):
+        raise ParameterError(f"env must be {game.__name__.lower()}, not {env}")
+    if np.any(board.terminated | board.truncated):
+        raise ValueError("expected a live board; a board that is over has no moves to value")
+    return found, board
 
 
 class DeepeningPlayer(abc.ABC, Generic[S, P]):

@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxgames._checks import ParameterError, check_choice
+from jaxgames._checks import check_choice
 from jaxgames.env import Env
 from jaxgames.games.minichess import Minichess, MinichessState
 from jaxgames.games.minichess_board import KING, VALUES
 from jaxgames.solvers._alphabeta_parts import LEAST_WIN, NO_LIMIT
 from jaxgames.solvers._clock import OutOfTimeError
-from jaxgames.solvers._deepening import TABLE_SIZE, DeepeningPlayer, Evaluation, settled_depth
+from jaxgames.solvers._deepening import TABLE_SIZE, DeepeningPlayer, Evaluation, live_board, settled_depth
 from jaxgames.solvers._deepening import plies_to_end as plies_to_end
 from jaxgames.solvers._numba import HAS_NUMBA, function_for
 from jaxgames.solvers.minichess_evaluation import WEIGHTS, evaluation
@@ -43,8 +43,6 @@ from jaxgames.solvers.minichess_search import (
     start_move,
     value_of,
 )
-from jaxgames.solvers.solution import check_keeps_rules
-from jaxgames.wrappers import game_of, inside
 
 DEFAULT_DEPTH = 4  # without a limit of time
 SCALE = 500.0  # the value, in hundredths of a pawn, with the expected result tanh(1); docs/games/minichess.md
@@ -203,10 +201,5 @@ def evaluate(env: Env[Any], state: Any, depth: int = DEFAULT_DEPTH, evaluation: 
     Raises ParameterError (a ValueError) for another game or a value that is not allowed, and ValueError for a board
     that is over.
     """
-    check_keeps_rules(env)
-    game, board = game_of(env), jax.device_get(inside(env, state)[1])
-    if not isinstance(game, Minichess):
-        raise ParameterError(f"env must be minichess, not {env}")
-    if np.any(board.terminated | board.truncated):
-        raise ValueError("expected a live board; a board that is over has no moves to value")
+    game, board = live_board(env, state, Minichess)
     return _evaluator(game, depth, evaluation).evaluate(board)
