@@ -2,8 +2,8 @@
 
     serve(env, ["human", "greedy"])            # prints the address, opens the page and serves it until Ctrl-C
 
-The page of `python -m jaxgames.play` talks to it: see `jaxgames.play.routes`. What it refuses: `jaxgames.play.gate`. It
-needs Starlette and uvicorn: `pip install "jaxgames[play]"`.
+The page of `python -m jaxgames.play` talks to it: see `jaxgames.play.routes`. Wrong requests are refused by
+`jaxgames.play.gate`. The server needs Starlette and uvicorn: `pip install "jaxgames[play]"`.
 """
 
 import contextlib

@@ -102,12 +102,12 @@ class Session:
 
     @property
     def over(self) -> bool:
-        """Whether the game has ended in the position that is shown."""
+        """True if the game has ended in the position that is shown."""
         return self._infos[self.ply].over or self._is_resigned
 
     @property
     def turn_goes_on(self) -> bool:
-        """Whether the seat to move has played the last submove too."""
+        """True if the seat to move has played the last submove, too."""
         return self.ply > 0 and not self.over and self._infos[self.ply - 1].player == self.mover
 
     @property
@@ -205,7 +205,7 @@ class Session:
         self.ply = ply
 
     def resign(self, seat: int | None = None) -> None:
-        """Ends the game: a person gives up. What followed the position that is shown is dropped.
+        """Ends the game: a person gives up. Submoves after the position that is shown are dropped.
 
         Args:
           seat: the person's; None for the seat to move or, if an agent is to move, for the only person.

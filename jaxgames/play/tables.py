@@ -178,7 +178,7 @@ def check_length(session: Session) -> None:
 
 @dataclass
 class House:
-    """What all tables share: the threads, the agents, and the game with which the process was started."""
+    """The parts that all tables share: the threads, the agents, and the game with which the process was started."""
 
     game: str
     seats: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What the page shows of a game: everything is ready to be drawn, so the page knows no rules."""
+"""A game as the page shows it: everything is ready to be drawn, so the page knows no rules."""
 
 import math
 from typing import Any

@@ -49,7 +49,7 @@ class SoloGame:
 
     @property
     def is_shortest(self) -> bool:
-        """Whether no game is shorter."""
+        """True if it is proved that no game is shorter."""
         return len(self.turns) == self.lower_bound
 
     def texts(self) -> list[str]:

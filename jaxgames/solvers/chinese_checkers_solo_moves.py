@@ -183,7 +183,7 @@ def reverse(board: Board, work: Work, numbers: Ints) -> None:
 
 @compiled
 def _fill_mirrored(board: Board, cells: Ints, length: int, mirrored: Ints) -> None:
-    """Writes the mirror images of so many cells into `mirrored`, in ascending order."""
+    """Writes the mirror images of the first `length` cells into `mirrored`, in ascending order."""
     for i in range(length):
         cell = board.mirrored[cells[i]]
         place = i

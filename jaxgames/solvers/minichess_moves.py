@@ -33,7 +33,7 @@ assert {*DIRECTIONS} == {*STRAIGHT, *DIAGONAL}
 
 
 class Tables(NamedTuple):
-    """What the moves of the pieces are computed from. Sets of cells are words."""
+    """Tables from which the moves of the pieces are computed. Sets of cells are words."""
 
     rays: Ints  # [8 * 25], the cells in each of DIRECTIONS from each cell
     jumps: Ints  # [25], of a knight

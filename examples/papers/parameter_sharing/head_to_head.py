@@ -54,7 +54,7 @@ class Arguments:
     seeds: int = 5
     """Runs of each way that are trained here."""
     parts: int = 4
-    """The iterations are divided into so many equal parts in the table."""
+    """The number of equal parts of the training in the table."""
     quick: bool = False
     """Tries everything with small numbers."""
 

@@ -97,7 +97,7 @@ def maps_of(run: Any, iteration: int, arguments: Arguments) -> np.ndarray:
 
 @functools.partial(jax.jit, static_argnames=("env", "games", "turns"))
 def pegs_after_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int, turns: tuple[int, ...]) -> jax.Array:
-    """Returns int32[turns, 2, cells], the games with a peg on a cell when seat 0 has made so many turns.
+    """Returns int32[turns, 2, cells], the games with a peg on a cell after each number of turns of seat 0.
 
     Pegs of seat 0 are first, those of the other seats second. Cells are those of the frame of seat 0, with its home on
     top. A game that ends earlier counts with its last position.
