@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from jaxgames.env import Env
-from jaxgames.play.session import HUMAN, Make, Session
+from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.terminal import Terminal
+from jaxgames.play.thinking import Make
 
 
 def add_options(parser: argparse.ArgumentParser, seats: str) -> None:

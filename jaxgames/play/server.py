@@ -20,8 +20,8 @@ from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.play import offers
 from jaxgames.play.gate import LOOPBACK_NAMES, Gate, is_loopback
-from jaxgames.play.session import Make
 from jaxgames.play.tables import PACE, House
+from jaxgames.play.thinking import Make
 
 try:
     import uvicorn

@@ -18,7 +18,8 @@ from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.play.gate import Refused
-from jaxgames.play.session import HUMAN, Make, Session
+from jaxgames.play.session import HUMAN, Session
+from jaxgames.play.thinking import Make
 from jaxgames.play.workers import Worker
 
 MAX_TABLES = 100

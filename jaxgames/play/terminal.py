@@ -13,7 +13,8 @@ from typing import TextIO
 
 from jaxgames import agents, render
 from jaxgames.play.notation import legal_texts, parse_turn
-from jaxgames.play.session import HUMAN, Make, Session
+from jaxgames.play.session import HUMAN, Session
+from jaxgames.play.thinking import Make
 
 WIDTH = 80
 SHORT = 8  # legal moves in the middle of a turn that are listed without being asked for
@@ -163,7 +164,7 @@ class Terminal:
 
     def _show(self) -> None:
         session = self.session
-        self._say(f"\n{session.env.to_text(session.state)}")
+        self._say(f"\n{session.env.to_text(session.board)}")
         if session.resigned is not None and session.over:
             self._say(session.outcome.reason)
 
@@ -172,11 +173,11 @@ class Terminal:
         if not (session.over or session.seats[session.mover] == HUMAN):
             return
         self._show()
-        if session.turn_goes_on and len(texts := legal_texts(session.env, session.state)) <= SHORT:
+        if session.turn_goes_on and len(texts := legal_texts(session.env, session.board)) <= SHORT:
             self._say(f"the turn goes on: {', '.join(texts)}")
 
     def _say_help(self) -> None:
-        texts = legal_texts(self.session.env, self.session.state)
+        texts = legal_texts(self.session.env, self.session.board)
         if texts:
             self._say(textwrap.fill(", ".join(texts), WIDTH, break_long_words=False))
         self._say("\n" + HELP.format(example=texts[0] if texts else "the ones of this game", top=TOP))
@@ -203,7 +204,7 @@ class Terminal:
             result = "the game is not over"
         else:
             result = f"{outcome.kind}: {outcome.reason}"
-        movers = [int(state.current_player) for state in session.states[: session.ply]]
+        movers = session.movers()[: session.ply]
         turns = sum(first != second for first, second in zip([None, *movers], movers, strict=False))
         self._say(f"\n{result}\nsubmoves: {session.ply}, turns: {turns}")
         before, left = _pieces(session, 0), _pieces(session, session.ply)

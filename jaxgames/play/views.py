@@ -56,7 +56,7 @@ def view(table: Table, theme: str) -> dict[str, Any]:
             {"name": name, "player": player, "colour": colour}
             for name, player, colour in zip(names, session.seats, _colours(session.env, THEMES[theme]), strict=True)
         ],
-        "position": session.env.to_string(session.state),
+        "position": session.env.to_string(session.board),
         "status": _status(table, names, all(move.kind == "capture" for move in legal)),
         "thinking": None if table.thinking is None else table.thinking.agent,
         "waits": agent_to_move and table.thinking is None and (table.paused or session.ply < session.plies),
@@ -92,14 +92,14 @@ async def hint(house: House, table: Table, agent: str) -> dict[str, Any]:
 
 def _board(session: Session, movers: list[int], theme: str) -> dict[str, Any]:
     """Returns the picture and its cells; the text of the board for a game without pictures."""
-    env, state = session.env, session.state
+    env, board = session.env, session.board
     if not render.has_pictures(env):
-        return {"svg": None, "text": env.to_text(state), "cells": []}
-    picture = render.svg(env, state, last=_last_turn(session, movers), theme=theme, width=WIDTH)
+        return {"svg": None, "text": env.to_text(board), "cells": []}
+    picture = render.svg(env, board, last=_last_turn(session, movers), theme=theme, width=WIDTH)
     largest = RING * drawing_of(env)[1].scale
     cells = [
         {"name": name, **cell._asdict(), "radius": min(cell.radius, largest)}
-        for name, cell in render.anchors(env, state).cells.items()
+        for name, cell in render.anchors(env, board).cells.items()
     ]
     return {"svg": picture.svg, "text": None, "cells": cells}
 
