@@ -19,7 +19,7 @@ import numpy as np
 from jaxgames import agents, registry
 from jaxgames.env import Env, Outcome
 from jaxgames.host import BoardInfo, host
-from jaxgames.play import saved, still
+from jaxgames.play import saved, still, words
 from jaxgames.play.line import Line
 from jaxgames.play.thinking import Make, OnCompile, Thoughts, analyse, choose
 from jaxgames.render import Move, anchors, has_pictures
@@ -109,7 +109,7 @@ class Session:
     @property
     def over(self) -> bool:
         """True if the game has ended in the position that is shown."""
-        return self._line.overs[self.ply] or self._is_resigned
+        return self._line.overs[self.ply] or self.is_resigned
 
     @property
     def turn_goes_on(self) -> bool:
@@ -119,15 +119,28 @@ class Session:
     @property
     def outcome(self) -> Outcome:
         """The end of the game, as `env.outcome`; a resignation is a win only where one other seat is left."""
-        if not self._is_resigned:
+        if not self.is_resigned:
             return self.env.outcome(self.board)
+        return self._resigned_outcome()
+
+    def _resigned_outcome(self) -> Outcome:
+        """Returns the outcome of the game at the end of the line, where a person resigned."""
         reason = f"seat {self.resigned} resigned"
         if self.env.num_players == 2 and self.resigned is not None:
             return Outcome("win", (1 - self.resigned,), reason)
         return Outcome("forfeit", (), reason)
 
+    def to_text(self) -> str:
+        """Returns `env.to_text` of the position that is shown; after a resignation, the last line says so."""
+        text = self.env.to_text(self.board)
+        if not self.is_resigned:
+            return text
+        *lines, _ = text.split("\n")
+        return "\n".join([*lines, self.outcome.to_text()])
+
     @property
-    def _is_resigned(self) -> bool:
+    def is_resigned(self) -> bool:
+        """True if a person has resigned in the position that is shown."""
         return self.resigned is not None and self.ply == self.plies
 
     def legal(self) -> list[Move]:
@@ -177,7 +190,7 @@ class Session:
 
         Raises ValueError at the start of the game.
         """
-        if self._is_resigned:
+        if self.is_resigned:
             self.resigned = None
             return
         if self.ply == 0:
@@ -189,7 +202,7 @@ class Session:
 
         Raises ValueError if no person has moved before.
         """
-        if self._is_resigned:
+        if self.is_resigned:
             self.resigned = None
             return
         people = [ply for ply in range(self.ply) if self.seats[self._line.players[ply]] == HUMAN]
@@ -342,16 +355,9 @@ class Session:
 
         It asks nothing of the network. Raises ValueError for a game without pictures.
         """
-        ending = "" if self.resigned is None else f"seat {self.resigned} resigned"
-        return still.page(
-            self.env,
-            [self._line.on_host(ply) for ply in range(len(self._line))],
-            self.actions,
-            self._texts,
-            self.seats,
-            self.ply,
-            ending,
-        )
+        ending = "" if self.resigned is None else words.ending(self.env, self._resigned_outcome())
+        boards = [self._line.on_host(ply) for ply in range(len(self._line))]
+        return still.page(self.env, boards, self.actions, self._texts, self.seats, self.ply, self.to_json(), ending)
 
 
 def _checked_seats(env: Env[Any], seats: Sequence[str]) -> tuple[str, ...]:

@@ -163,10 +163,7 @@ class Terminal:
     # -- what is shown -----------------------------------------------------------------------------------
 
     def _show(self) -> None:
-        session = self.session
-        self._say(f"\n{session.env.to_text(session.board)}")
-        if session.resigned is not None and session.over:
-            self._say(session.outcome.reason)
+        self._say(f"\n{self.session.to_text()}")
 
     def _show_if_person_moves(self) -> None:
         session = self.session

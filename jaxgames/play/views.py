@@ -6,19 +6,16 @@ from typing import Any
 from jaxgames import render
 from jaxgames._checks import ParameterError
 from jaxgames.env import Env
-from jaxgames.play import offers
+from jaxgames.play import offers, words
 from jaxgames.play.gate import Refused
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.tables import House, Table
-from jaxgames.render import checkers, minichess
 from jaxgames.render.boards import drawing_of
 from jaxgames.render.drawing import CELL
 from jaxgames.render.theme import THEMES, Theme
 
 RING = 0.48 * CELL  # the largest radius of the mark on a cell, in the units of a drawing
 WIDTH = 400.0  # of the picture; the page stretches it
-
-_NAMES = {"checkers": checkers.SEAT_NAMES, "minichess": minichess.SEAT_NAMES}
 
 
 def theme(name: str) -> str:
@@ -36,7 +33,7 @@ def view(table: Table, theme: str) -> dict[str, Any]:
     `position`; `status`, a sentence; `thinking`, the agent that searches or None; `waits`, whether an agent is to move
     and waits for a person; `problem`, an error or ""; `saved`, the game as a file.
     """
-    session, names = table.session, _seat_names(table.session.env)
+    session, names = table.session, words.seat_names(table.session.env)
     movers, texts = session.movers(), session.moves()
     legal = session.legal()
     agent_to_move = not session.over and session.seats[session.mover] != HUMAN
@@ -94,8 +91,9 @@ def _board(session: Session, movers: list[int], theme: str) -> dict[str, Any]:
     """Returns the picture and its cells; the text of the board for a game without pictures."""
     env, board = session.env, session.board
     if not render.has_pictures(env):
-        return {"svg": None, "text": env.to_text(board), "cells": []}
-    picture = render.svg(env, board, last=_last_turn(session, movers), theme=theme, width=WIDTH)
+        return {"svg": None, "text": session.to_text(), "cells": []}
+    ending = words.ending(env, session.outcome) if session.is_resigned else None
+    picture = render.svg(env, board, last=_last_turn(session, movers), ending=ending, theme=theme, width=WIDTH)
     largest = RING * drawing_of(env)[1].scale
     cells = [
         {"name": name, **cell._asdict(), "radius": min(cell.radius, largest)}
@@ -116,7 +114,7 @@ def _status(table: Table, names: list[str], only_captures: bool) -> str:
     """Returns a sentence: who is to move or is thinking, or how the game ended."""
     session = table.session
     if session.over:
-        return _ending(session, names)
+        return words.ending(session.env, session.outcome)
     name, player = names[session.mover], session.seats[session.mover]
     if table.thinking is not None:
         waits = ", after the search that was stopped has ended" if table.thinking.waits else ""
@@ -129,24 +127,8 @@ def _status(table: Table, names: list[str], only_captures: bool) -> str:
     return f"{played}{name} to move{captures}"
 
 
-def _ending(session: Session, names: list[str]) -> str:
-    """Returns how the game ended, in words."""
-    outcome = session.outcome
-    reason = outcome.reason
-    for seat, name in enumerate(names):
-        reason = reason.replace(f"seat {seat}", name)
-    if outcome.winners:
-        return f"{' and '.join(names[seat] for seat in outcome.winners)} wins: {reason}"
-    return f"Draw: {reason}" if outcome.kind == "draw" else f"The game is over: {reason}"
-
-
-def _seat_names(env: Env[Any]) -> list[str]:
-    """Returns the names of the seats for people."""
-    return list(_NAMES.get(env.id, [f"Seat {seat}" for seat in range(env.num_players)]))
-
-
 def _colours(env: Env[Any], theme: Theme) -> list[str]:
     """Returns the colour of each seat's pieces."""
-    if env.id in _NAMES:
+    if env.id in words.NAMES:
         return [side.fill for side in (theme.checkers if env.id == "checkers" else theme.minichess).sides]
     return [theme.seats[seat % len(theme.seats)] for seat in range(env.num_players)]

@@ -91,8 +91,13 @@ def test_illegal_and_late_moves_change_nothing_and_the_reason_names_the_legal_on
 
 def test_person_resigns_and_takes_it_back(here: Page) -> None:
     table = here.ask("new", seats=PEOPLE)["table"]
-    assert here.ask("resign", table=table)["status"] == "Seat 1 wins: Seat 0 resigned"
-    assert not here.ask("undo", table=table)["over"]
+    resigned = here.ask("resign", table=table)
+    assert resigned["status"] == "Seat 1 wins: Seat 0 resigned"
+    assert "Seat 1 wins: Seat 0 resigned" in resigned["svg"]
+    assert "to move" not in resigned["svg"]
+    undone = here.ask("undo", table=table)
+    assert not undone["over"]
+    assert "seat 0 to move" in undone["svg"]
 
 
 def test_last_turn_is_marked_in_both_themes(here: Page) -> None:

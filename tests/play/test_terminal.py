@@ -85,7 +85,8 @@ def test_thoughts_of_an_agent_are_shown() -> None:
 
 def test_resignation_ends_the_game() -> None:
     text = transcript("resign")
-    assert "seat 0 resigned" in text
+    assert "won by seat 1: seat 0 resigned" in text
+    assert text.count("seat 0 to move") == 1, "before, and not after"
     assert "seat 1 wins: seat 0 resigned" in text
 
 
