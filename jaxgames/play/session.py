@@ -10,6 +10,7 @@ The positions are a line from the start to the last submove, and a session shows
 submoves. A submove that is played before the end of the line drops what follows.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -26,6 +27,8 @@ from jaxgames.render import Move, anchors, has_pictures
 from jaxgames.render.moves import legal_moves
 
 HUMAN = "human"  # the text of a seat that a person plays
+
+_serials = itertools.count(1)  # of all submoves of this process
 
 
 class Session:
@@ -62,6 +65,7 @@ class Session:
         self.actions: list[int] = []
         self.resigned: int | None = None
         self._texts: list[str] = []
+        self._serials: list[int] = []
         self._host = host(env)
         if self.start is None:
             first, info = self._host.init(self._key(0) if env.needs_key else None)
@@ -156,6 +160,14 @@ class Session:
         """Returns the texts of all submoves of the line."""
         return list(self._texts)
 
+    def serials(self) -> list[int]:
+        """Returns a number for each submove of the line.
+
+        The numbers rise along the line, and no two submoves of a process have the same one. So a submove with the same
+        number is the same, with all that are before it.
+        """
+        return list(self._serials)
+
     def movers(self) -> list[int]:
         """Returns the seat to move in every position of the line."""
         return list(self._line.players)
@@ -181,6 +193,7 @@ class Session:
         self._cut()
         self.actions.append(int(action))
         self._texts.append(text)
+        self._serials.append(next(_serials))
         self._line.append(state, info.player, info.over)
         self.ply, self.resigned = self.ply + 1, None
         self._last_info = (self.ply, info)
@@ -245,7 +258,7 @@ class Session:
 
     def _cut(self) -> None:
         """Drops what followed the position that is shown."""
-        del self.actions[self.ply :], self._texts[self.ply :]
+        del self.actions[self.ply :], self._texts[self.ply :], self._serials[self.ply :]
         self._line.cut(self.ply + 1)
 
     # -- agents ------------------------------------------------------------------------------------------
@@ -302,7 +315,7 @@ class Session:
         """Returns a session of the same line and position with others on the seats. Raises ValueError as `Session`."""
         other = type(self)(self.env, seats, seed=self.seed)
         other.start, other.ply, other.resigned = self.start, self.ply, self.resigned
-        other.actions, other._texts = list(self.actions), list(self._texts)
+        other.actions, other._texts, other._serials = list(self.actions), list(self._texts), list(self._serials)
         other._line, other._last_info = self._line.copy(), self._last_info
         return other
 
@@ -312,6 +325,10 @@ class Session:
 
     def to_json(self) -> str:
         """Returns the game as text: the names of the game and the seats, the start, the moves in notation."""
+        return self.saved().to_json()
+
+    def saved(self) -> saved.SavedGame:
+        """Returns the content of `to_json`."""
         return saved.SavedGame(
             game=str(self.env),
             game_version=self.env.version,
@@ -321,7 +338,7 @@ class Session:
             moves=self.moves(),
             ply=self.ply,
             resigned=self.resigned,
-        ).to_json()
+        )
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -1,5 +1,6 @@
 """A game as the page shows it: everything is ready to be drawn, so the page knows no rules."""
 
+import bisect
 import math
 from typing import Any
 
@@ -25,16 +26,23 @@ def theme(name: str) -> str:
     return name
 
 
-def view(table: Table, theme: str) -> dict[str, Any]:
+def view(table: Table, theme: str, known: int = 0) -> dict[str, Any]:
     """Returns what a page shows of a table. Call it in the thread of the rules.
 
     Its keys: `table`, `version`, `game`, `name`; `svg` (None for a game without pictures) or `text`; `cells`; `legal`,
-    the moves of the mover; `history`, the submoves that were played; `ply`, `plies`, `mover`, `over`, `seats`,
-    `position`; `status`, a sentence; `thinking`, the agent that searches or None; `waits`, whether an agent is to move
-    and waits for a person; `problem`, an error or ""; `saved`, the game as a file.
+    the moves of the mover; `history`, the submoves that the page does not know; `ply`, `plies`, `mover`, `over`,
+    `seats`, `position`; `status`, a sentence; `thinking`, the agent that searches or None; `waits`, whether an agent is
+    to move and waits for a person; `problem`, an error or ""; `saved`, the game as a file without its moves.
+
+    Args:
+      table: the table.
+      theme: "light" or "dark".
+      known: the `last` of the history that the page has, 0 for none.
     """
     session, names = table.session, words.seat_names(table.session.env)
-    movers, texts = session.movers(), session.moves()
+    movers = session.movers()
+    saved = session.saved().content()
+    del saved["moves"]
     legal = session.legal()
     agent_to_move = not session.over and session.seats[session.mover] != HUMAN
     return {
@@ -44,7 +52,7 @@ def view(table: Table, theme: str) -> dict[str, Any]:
         "name": session.env.id.replace("_", " "),
         **_board(session, movers, theme),
         "legal": [move._asdict() for move in legal],
-        "history": [{"text": text, "seat": seat} for text, seat in zip(texts, movers, strict=False)],
+        "history": _history(session, movers, known),
         "ply": session.ply,
         "plies": session.plies,
         "mover": session.mover,
@@ -58,7 +66,7 @@ def view(table: Table, theme: str) -> dict[str, Any]:
         "thinking": None if table.thinking is None else table.thinking.agent,
         "waits": agent_to_move and table.thinking is None and (table.paused or session.ply < session.plies),
         "problem": table.problem,
-        "saved": session.to_json(),
+        "saved": saved,
     }
 
 
@@ -85,6 +93,22 @@ async def hint(house: House, table: Table, agent: str) -> dict[str, Any]:
 
 
 # -- parts of a view -----------------------------------------------------------------------------------------------
+
+
+def _history(session: Session, movers: list[int], known: int) -> dict[str, Any]:
+    """Returns the submoves that follow those which a page knows.
+
+    Its keys: `begin`, the number of known submoves that stay; `after`, the serial number of the last one of them;
+    `moves`, the submoves behind them; `last`, the serial number of the last one. Serial numbers are 0 where there is no
+    submove. A page whose submove before `begin` has another number than `after` must ask for all of them.
+    """
+    serials = [0, *session.serials()]
+    begin = bisect.bisect_right(serials, known) - 1
+    moves = [
+        {"text": text, "seat": seat, "serial": serial}
+        for text, seat, serial in zip(session.moves()[begin:], movers[begin:], serials[begin + 1 :], strict=False)
+    ]
+    return {"begin": begin, "after": serials[begin], "moves": moves, "last": serials[-1]}
 
 
 def _board(session: Session, movers: list[int], theme: str) -> dict[str, Any]:
