@@ -4,7 +4,8 @@
 
 The study has "near (97 %)" for its agent of White (abstract, section 7), and no figure of Black. Each preset of PRESETS
 is trained, and then plays greedily on each seat. Under standard rules the run begins with the parameters of the run
-under king capture, and the network also plays with a small tree search. A stopped command continues.
+under king capture, and the network also plays with a small tree search. A second table has the reasons for draws. A
+stopped command continues.
 """
 
 import functools
@@ -100,7 +101,7 @@ def main() -> None:
     check_games(arguments.games, 0)
     trained = [(preset, seed) for preset in arguments.presets for seed in range(arguments.seeds)]
     rows = [row for preset, seed in trained for row in rows_of(arguments, preset, seed)]
-    text = table(rows)
+    text = f"{table(rows)}\n\n{table_of_draws(rows)}"
     (arguments.output / "table.md").write_text(text + "\n")
     print(text)
     print(json.dumps(rows))
@@ -174,6 +175,17 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
             )
         )
     return markdown(HEADER, lines)
+
+
+def table_of_draws(rows: Sequence[dict[str, Any]]) -> str:
+    """Returns the Markdown table of the reasons for draws, each as a share of all games."""
+    drawn = [row for row in rows if row["drawn"]]
+    reasons = sorted({reason for row in drawn for reason in row["draws"]})
+    lines: list[tuple[object, ...]] = []
+    for row in drawn:
+        shares = (f"{row['draws'].get(reason, 0) / row['games']:.4f}" for reason in reasons)
+        lines.append((row["preset"], row["simulations"], row["seat"], *shares))
+    return markdown(("preset", "simulations", "seat", *reasons), lines)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
+import jaxgames
 from examples.papers.alpha_mini import discounts, games, policy_improvement, pretraining, random_games, runs, win_rates
 from train.ppo import PPO, config_for
 from train.recipes import PRESETS
@@ -121,6 +123,25 @@ def test_table_of_win_rates_has_the_estimate_from_the_reward_for_king_capture_on
     captures, standard = win_rates.table(rows).splitlines()[2:]
     assert captures.endswith("| 18.000 | 0.6500 | 0.97 | 10 |")
     assert standard.endswith("| 18.000 |  |  | 10 |")
+
+
+def test_table_of_draws_has_a_column_per_reason_and_no_row_without_draws() -> None:
+    row = {"preset": "a", "simulations": 0, "seat": "White", **RESULT, "draws": {"stalemate": 3, "another": 1}}
+    rows = [row, row | {"seat": "Black", "draws": {"stalemate": 4}}, row | {"drawn": 0, "draws": {}}]
+    assert win_rates.table_of_draws(rows).splitlines()[2:] == [
+        "| a | 0 | White | 0.0100 | 0.0300 |",
+        "| a | 0 | Black | 0.0000 | 0.0400 |",
+    ]
+
+
+STALEMATED, ONE_MOVE_BEFORE = "k4/2K2/1Q3/5/5 b - - 0 1", "k4/2K2/2Q2/5/5 w - - 0 1"
+
+
+def test_reasons_are_those_of_the_boards_that_are_named() -> None:
+    env = jaxgames.make("minichess")
+    boards = [env.from_string(text) for text in (ONE_MOVE_BEFORE, STALEMATED)]
+    batch = jax.tree.map(lambda *leaves: np.stack(leaves), *boards)
+    assert games.reasons(env, batch, np.array([1])) == ["stalemate"]
 
 
 def test_presets_of_win_rates_exist_and_play_both_seats() -> None:
