@@ -3,9 +3,9 @@
     python -m examples.papers.alpha_mini.win_rates --output runs/papers/alpha_mini/win_rates
 
 The study has "near (97 %)" for its agent of White (abstract, section 7), and no figure of Black. Each preset of PRESETS
-is trained, and then plays greedily on each seat. Under standard rules the run begins with the parameters of the run
-under king capture, and the network also plays with a small tree search. A second table has the reasons for draws. A
-stopped command continues.
+is trained, and then plays greedily on each seat. Under standard rules training begins with the parameters of the run
+under king capture and has two stages, the presets `minichess_mate` and `minichess_standard`. There the network also
+plays with a small tree search. A second table has the reasons for draws. A stopped command continues.
 """
 
 import functools
@@ -29,7 +29,10 @@ from train.driver.loop import Settings
 from train.ppo import PPO, config_for
 
 PRESETS = ("minichess_king_capture", "minichess_standard")
-FIRST = {"minichess_standard": "minichess_king_capture"}  # presets that begin with the parameters of another one
+FIRST = {  # presets that begin with the parameters of another one
+    "minichess_mate": "minichess_king_capture",
+    "minichess_standard": "minichess_mate",
+}
 SEATS = {"White": runs.WHITE, "Black": runs.BLACK}
 THEIRS = {("minichess_king_capture", "White"): 0.97}
 SEARCHED = ("minichess_standard",)  # presets whose networks also play with a search
