@@ -33,15 +33,19 @@ PLAYERS = {
 }
 
 
-class Player(Protocol):
+class Chooser(Protocol):
     """Chooses moves in one game."""
-
-    depth: int
-    milliseconds: int | None  # the time of a move; None: no limit
 
     def choose(self, state: Any, seed: int) -> int:
         """Returns the action on one live board, with leaves on the host; `seed` is from 0 to 2**32 - 1."""
         ...
+
+
+class Player(Chooser, Protocol):
+    """Chooses moves by alpha-beta search."""
+
+    depth: int
+    milliseconds: int | None  # the time of a move; None: no limit
 
 
 @runtime_checkable
@@ -68,7 +72,7 @@ class AlphaBetaAgent:
 
     on_device: ClassVar[bool] = False
     env: Env[Any]
-    player: Player
+    player: Chooser
     text: str  # the agent's name, as in tables of results
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
