@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 JOBS ?= 2
 
-.PHONY: help demo test test-all test-browser check dist-check dist-check-extras docs bench clean
+.PHONY: help demo test test-all test-browser check dist-check dist-check-extras docs agents bench clean
 
 help:
 	@echo "make demo      train an agent from nothing and watch it play (about a minute)"
@@ -16,6 +16,7 @@ help:
 	@echo "make dist-check         build the package, and try it in a fresh environment (a few minutes)"
 	@echo "make dist-check-extras  try each extra alone (about ten minutes)"
 	@echo "make docs      the site of the docs, in site/"
+	@echo "make agents    train the baseline agents again (more than an hour; runs in runs/baselines)"
 	@echo "make bench     speed: the games, their peers, whether a game has become slow (half an hour)"
 	@echo "make clean     remove .venv, caches, the site and the demo's run"
 
@@ -63,6 +64,10 @@ dist-check-extras: $(VENV)/for-demo
 
 docs: $(VENV)/for-docs
 	$(RUN) -m zensical build --clean --strict
+
+# A second time it resumes: finished commands are not repeated. One agent: python -m train.baselines minichess
+agents: $(VENV)/for-tests
+	$(RUN) -m train.baselines
 
 # Half an hour. Each command names its JSON in $(BENCH). Fails if a game has become slow or a peer did not run. Not here:
 # benchmarks.roofline, for machines with accelerators, and benchmarks.training --setting large, for a long night.

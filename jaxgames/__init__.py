@@ -1,12 +1,13 @@
 """Board games as vectorised JAX environments.
 
-The public names are those below, and those without an underscore in the modules `agents`, `arena`, `games`, `greedy`,
-`matrix_games`, `mcts`, `render`, `solvers`, `testing` and `wrappers`. Names that begin with an underscore are internal,
-except the methods of `Env` that a game supplies.
+The public names are those below, and those without an underscore in the modules `agents`, `arena`, `baselines`,
+`games`, `greedy`, `matrix_games`, `mcts`, `render`, `solvers`, `testing` and `wrappers`. Names that begin with an
+underscore are internal, except the methods of `Env` that a game supplies.
 """
 
 from jaxgames import agents as agents
 from jaxgames import arena as arena
+from jaxgames import baselines as baselines
 from jaxgames import greedy as greedy
 from jaxgames import matrix_games as matrix_games
 from jaxgames import mcts as mcts

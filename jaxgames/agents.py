@@ -238,6 +238,7 @@ BUILT_IN: dict[str, Callable[..., Agent] | str] = {
     "greedy": _greedy,
     # Imported when they are asked for:
     "alphabeta": "jaxgames.solvers.alphabeta:make",
+    "baseline": "jaxgames.baselines.agent:make",
     "exported": "jaxgames.exported:make",
     "mcts": "jaxgames.mcts.agents:mcts",
     "openspiel": "jaxgames.interop.openspiel_bots:make",
@@ -277,6 +278,7 @@ def make(text: str, env: Env[Any]) -> Agent:
         mcts(simulations=1000)      tree search with random games to the end; see `jaxgames.mcts.agents.mcts`
         openspiel(bot=mcts)         a bot of OpenSpiel; see `jaxgames.interop.openspiel_bots`
         alphabeta(depth=6)          alpha-beta search of three games; see `jaxgames.solvers.alphabeta`
+        baseline                    the agent of this package for the game; see `jaxgames.baselines`
         exported(first.policy)      the policy of a training run in a file; see `jaxgames.exported`
         race(3.npz)                 search of own turns on the star; see `jaxgames.solvers.chinese_checkers_race`
         solver(43.npz)              perfect play by the solution in a file; see `jaxgames.solvers.agent`

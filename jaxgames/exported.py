@@ -16,6 +16,7 @@ With a tree search on the network of a file:
 import dataclasses
 import hashlib
 import json
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,6 +118,10 @@ class ExportedAgent(PolicyAgent):
 
     def __str__(self) -> str:
         """Returns the agent's text, with the parameters that differ from those of the run's own agent."""
+        return f"exported({', '.join([self.policy.file, *self.written_parameters()])})"
+
+    def written_parameters(self) -> list[str]:
+        """Returns the parameters that differ from those of the run's own agent, such as "temperature=0.5"."""
         temperature = 0.0 if self.temperature is None else self.temperature
         written: list[str] = []
         if isinstance(temperature, Tracer):
@@ -125,7 +130,7 @@ class ExportedAgent(PolicyAgent):
             written.append(f"temperature={temperature:g}")
         if self.top is not None:
             written.append(f"top={self.top}")
-        return f"exported({', '.join([self.policy.file, *written])})"
+        return written
 
 
 def make(
@@ -148,10 +153,7 @@ def make(
     raises it for a file of another game, another version of the game, another platform or another version of JAX, and
     for a parameter that is not allowed.
     """
-    if temperature is not None:
-        check_number("temperature", temperature, zero=True)
-    if top is not None:
-        check_int("top", top, 1, 2**31 - 1, " or None")
+    check_parameters(temperature, top)
     try:
         policy, params = load(file, env)
     except OSError as error:
@@ -166,14 +168,29 @@ def make(
     return agent if epsilon is None else with_epsilon(env, agent, epsilon)
 
 
-def load(path: str | Path, env: Env[Any]) -> tuple[ExportedPolicy, tuple[jax.Array, ...]]:
+def check_parameters(temperature: float | None, top: int | None) -> None:
+    """Raises ParameterError for a temperature or a number of actions that is not allowed; see `make`."""
+    if temperature is not None:
+        check_number("temperature", temperature, zero=True)
+    if top is not None:
+        check_int("top", top, 1, 2**31 - 1, " or None")
+
+
+def load(
+    path: str | Path, env: Env[Any], plays: Callable[[Env[Any], Env[Any]], bool] = operator.eq
+) -> tuple[ExportedPolicy, tuple[jax.Array, ...]]:
     """Returns the policy and the parameters of a file.
+
+    Args:
+      path: the file.
+      env: the game to play, with or without `auto_reset`.
+      plays: returns whether a policy for the first game plays the second one. By default they must be equal.
 
     Raises OSError if the file cannot be read, ValueError, with the reason, if it is not for this game, platform and
     version of JAX.
     """
     game, (header, module, params) = read(path)
-    if without_auto_reset(env)[0] != game:
+    if not plays(game, without_auto_reset(env)[0]):
         raise ValueError(f"{path} has a policy for {game}, not for {env}")
     _check_fits(path, header, game)
     program = _program(header, module, params)

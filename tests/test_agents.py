@@ -220,13 +220,13 @@ def test_string_of_an_agent_makes_an_equal_agent(text: str) -> None:
         ("first(epsilon=0.1, epsilon=0.1)", "epsilon given twice"),
         (
             "first(0.1)",
-            r"expected an agent such as .*, not 'first\(0.1\)'; the agents are alphabeta, exported, first",
+            r"expected an agent such as .*, not 'first\(0.1\)'; the agents are alphabeta, baseline, exported, first",
         ),
         (
             "runs/first",
-            "expected an agent such as 'random', .*, not 'runs/first'; the agents are alphabeta, exported",
+            "expected an agent such as 'random', .*, not 'runs/first'; the agents are alphabeta, baseline, exported",
         ),
-        (None, "expected an agent such as 'random', .*, not None; the agents are alphabeta, exported, first"),
+        (None, "expected an agent such as 'random', .*, not None; the agents are alphabeta, baseline, exported, first"),
         ("no_such_module:mine", "no module 'no_such_module' was found"),
         ("mymodule:first", "'first' is an agent of jaxgames: write it without 'mymodule:'"),
     ],

@@ -17,7 +17,7 @@ FLOORS = {
         ("env", "_checks", "_chunks", "_names", "bits", "platforms", "matrix_games"),
         ("games", "sampling", "wrappers", "host", "greedy"),
         ("registry", "_game_files", "agents", "policy_agent", "render", "solvers"),
-        ("mcts", "exported", "arena", "interop", "play", "testing"),
+        ("mcts", "exported", "baselines", "arena", "interop", "play", "testing"),
     ),
     "train": (
         ("ops", "positions", "game_collections", "labels", "recipes", "settings"),
@@ -38,6 +38,9 @@ FLOORS = {
             "play",
             "plot",
             "export",
+            "recorded_commands",
+            "baseline_recipes",
+            "baselines",
             "analyse",
             "analyse_picture",
             "judgement",

@@ -1,7 +1,8 @@
 """Writes the policy of a run to a file of its own, which plays without flax and without `train`.
 
     python -m train.export runs/first --output first.policy
-    python -m train.export runs/first@40 --output first.policy --platforms cpu
+    python -m train.export runs/first@40 --output first.policy --platforms cpu --half
+    python -m train.export runs/graph --env "dots_and_boxes(rows=7, cols=7)" --output seven.policy
     python -m train.match "exported(first.policy)" greedy --env minichess
 
 The file has the network of a run alone, also for a run that plays by search. Then the command loads the file again, and
@@ -19,11 +20,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import tyro
 from jax import export
 
 from jaxgames import _game_files, arena, exported
+from jaxgames import make as make_env
 from jaxgames.agents import analyse
 from jaxgames.env import Env
 from jaxgames.exported import Content, Header, Platform
@@ -45,6 +48,10 @@ class Arguments:
     """The run, such as runs/first or runs/first@40."""
     output: Path
     """The file. It is replaced if it exists."""
+    env: str | None = None
+    """Another board than that of the run, for a network whose parameters fit every board."""
+    half: bool = False
+    """Stores the parameters in half precision, in half the bytes. The program computes in single precision."""
     platforms: tuple[Platform, ...] = ("cpu", "cuda", "tpu")
     """The platforms that the program is for; cuda and rocm are GPUs."""
     boards: int = 256
@@ -72,8 +79,8 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
         raise ValueError(f"boards must be from 0 to {MAX_BOARDS}, not {arguments.boards}")
     _game_files.check_output(arguments.output)
     run, iteration = _find(arguments.run)
-    agent = policy_agent(run, iteration)
-    content = content_of(run, iteration, agent, arguments.platforms)
+    agent = policy_agent(run, iteration, None if arguments.env is None else make_env(arguments.env))
+    content = content_of(run, iteration, agent, arguments.platforms, arguments.half)
     exported.write(arguments.output, agent.env, content)
     result = {"env": str(agent.env), "env_version": agent.env.version, **dataclasses.asdict(content.header)}
     result |= {"file": str(arguments.output), "bytes": arguments.output.stat().st_size}
@@ -101,20 +108,26 @@ def _find(text: str) -> tuple[RunFolder, int]:
     return run, run.kept_iteration(named.iteration)
 
 
-def policy_agent(run: RunFolder, iteration: int) -> PolicyAgent:
-    """Returns the agent that plays with the network of a run alone. Raises ValueError for a run without a policy."""
+def policy_agent(run: RunFolder, iteration: int, env: Env[Any] | None = None) -> PolicyAgent:
+    """Returns the agent that plays a game, by default that of the run, with the network of the run alone.
+
+    Raises ValueError for a run without a policy, or one that does not play the game.
+    """
     searches = "simulations" in inspect.signature(run.learner.agent).parameters
-    agent = agents.agent_of_run(run, iteration, **({"simulations": 0} if searches else {}))
+    agent = agents.agent_of_run(run, iteration, env, **({"simulations": 0} if searches else {}))
     if not isinstance(agent, PolicyAgent) or not isinstance(agent.policy, Policy):
         raise ValueError(f"the agent of {run.folder} is {type(agent).__name__}, which has no policy to export")
     return agent
 
 
-def content_of(run: RunFolder, iteration: int, agent: PolicyAgent, platforms: tuple[str, ...]) -> Content:
+def content_of(
+    run: RunFolder, iteration: int, agent: PolicyAgent, platforms: tuple[str, ...], half: bool = False
+) -> Content:
     """Returns the content of the file: the header, the program and the parameters of a run's policy."""
     assert isinstance(agent.policy, Policy)
-    params = tuple(np.asarray(leaf) for leaf in jax.tree.leaves(agent.params))
-    program = program_of(agent.policy, agent.params, platforms)
+    stored = halved(agent.params) if half else agent.params
+    params = tuple(np.asarray(leaf) for leaf in jax.tree.leaves(stored))
+    program = program_of(agent.policy, stored, platforms)
     module = bytes(program.mlir_module_serialized)
     values = program.out_avals[1]
     network = {name: getattr(run.config, name, None) for name in NETWORK_SETTINGS}
@@ -139,16 +152,32 @@ def content_of(run: RunFolder, iteration: int, agent: PolicyAgent, platforms: tu
     return Content(header, module, params)
 
 
+def halved(params: Any) -> Any:
+    """Returns parameters in half precision. Raises ValueError if one of them is too large for it."""
+
+    def halve(leaf: Any) -> np.ndarray:
+        leaf = np.asarray(leaf)
+        if leaf.dtype != np.float32:
+            return leaf
+        if not (np.abs(leaf) <= np.finfo(np.float16).max).all():
+            raise ValueError("a parameter is too large for half precision: export the run without --half")
+        return leaf.astype(np.float16)
+
+    return jax.tree.map(halve, params)
+
+
 def program_of(policy: Policy, params: Any, platforms: tuple[str, ...]) -> export.Exported:
     """Returns the program of a policy for any number of rows.
 
-    Its arguments are the leaves of the parameters, observations and seats. Where seats have networks of their own, the
-    program computes each of them for every row: tiles of rows need a number of rows that is known.
+    Its arguments are the leaves of the parameters, observations and seats. Parameters in half precision are converted
+    to single precision first. Where seats have networks of their own, the program computes each of them for every row:
+    tiles of rows need a number of rows that is known.
     """
     leaves, structure = jax.tree.flatten(params)
 
     def policy_of_rows(leaves: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return policy.apply(jax.tree.unflatten(structure, leaves), observation, seat)
+        single = [leaf.astype(jnp.float32) if leaf.dtype == jnp.float16 else leaf for leaf in leaves]
+        return policy.apply(jax.tree.unflatten(structure, single), observation, seat)
 
     with _without_source_locations():
         arguments = exported.arguments(policy.observation_shape, leaves)

@@ -6,7 +6,7 @@ python -m jaxgames.play "chinese_checkers(size=2, num_players=3)" --seats human,
 
 import argparse
 
-from jaxgames import agents, registry
+from jaxgames import agents, baselines, registry
 from jaxgames._names import split_list
 from jaxgames.play.command import add_options, play, report_errors
 from jaxgames.play.session import HUMAN
@@ -17,12 +17,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m jaxgames.play", description="Play a game.")
     games = ", ".join(registry.list_games())
     parser.add_argument("game", help=f"one of {games}; with parameters: 'dots_and_boxes(rows=4, cols=4)'")
-    add_options(parser, seats="who plays each seat: human or an agent, such as human,greedy (default: human,random)")
+    add_options(
+        parser,
+        seats="who plays each seat: human or an agent, such as human,greedy (default: human against baseline, "
+        "or against random where the game has no baseline agent)",
+    )
     options = parser.parse_args(arguments)
 
     def run() -> None:
         env = registry.make(options.game)
-        seats = [HUMAN, *["random"] * (env.num_players - 1)] if options.seats is None else split_list(options.seats)
+        opponent = "random" if baselines.find(env) is None else "baseline"
+        seats = [HUMAN, *[opponent] * (env.num_players - 1)] if options.seats is None else split_list(options.seats)
         play(env, seats, options, agents.make)
 
     report_errors("jaxgames.play", run)

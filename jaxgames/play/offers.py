@@ -17,9 +17,9 @@ from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.tables import House
 
 MAX_TEXT = 300  # characters of a game or of an agent
-SAFE_AGENTS = ("random", "first", "greedy", "mcts", "alphabeta")
+SAFE_AGENTS = ("random", "first", "greedy", "baseline", "mcts", "alphabeta")
 HIGHEST = {"simulations": 10_000, "depth": 12, "milliseconds": 60_000}  # values of agents' parameters: time is limited
-SUGGESTED = ("random", "greedy", "mcts(simulations=100)", "alphabeta(depth=4)")
+SUGGESTED = ("baseline", "random", "greedy", "mcts(simulations=100)", "alphabeta(depth=4)")
 
 
 def offered(house: House) -> dict[str, Any]:

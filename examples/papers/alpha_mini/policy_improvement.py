@@ -186,7 +186,7 @@ def draw_steps(results: Mapping[str, Mapping[int, Sequence[dict[str, Any]]]]) ->
 
 
 def draw_within(arguments: Arguments) -> Figure:
-    """Returns mean reward and mean length within the steps of White, seed 0 (Figure 4): a row per way, later steps darker."""
+    """Returns mean reward and mean length within the steps of White, seed 0 (Figure 4): a row per way."""
     figure = Figure(figsize=(9, 3.2 * len(arguments.ways)), layout="constrained")
     panels: Any = figure.subplots(len(arguments.ways), len(FIGURE_4), squeeze=False)
     for row, way in zip(panels, arguments.ways, strict=True):

@@ -5,7 +5,7 @@
 The study has "near (97 %)" for its agent of White (abstract, section 7), and no figure of Black. Each of RUNS is
 trained with the preset of its name, and then plays greedily on each seat. Under standard rules training begins with the
 parameters of the run under king capture and has three stages: the preset `minichess_mate`, and twice
-`minichess_standard`. With --simulations N the last network also plays with a tree search. A second table has the
+`minichess_standard`. With --simulations N these networks also play with a tree search. A second table has the
 reasons for draws. A stopped command continues.
 """
 
@@ -38,7 +38,6 @@ FIRST = {  # runs that begin with the parameters of another one
 PRESETS = {"minichess_standard_again": "minichess_standard"}  # of the runs that are not named by their preset
 SEATS = {"White": runs.WHITE, "Black": runs.BLACK}
 THEIRS = {("minichess_king_capture", "White"): 0.97}
-SEARCHED = ("minichess_standard_again",)  # runs whose networks also play with a search
 HEADER = (
     "run",
     "simulations",
@@ -56,7 +55,7 @@ HEADER = (
 QUICK: dict[str, Any] = {
     "total_steps": 2_000,
     "games": 50,
-    "runs": ("minichess_king_capture", "minichess_standard_again"),
+    "runs": ("minichess_king_capture", "minichess_mate"),
     "simulations": 2,
     "searched_games": 10,
     "network": "mlp(hidden_sizes=[8])",
@@ -91,7 +90,7 @@ class Arguments:
     games: int = 10_000
     """Games on each seat; 10,000 in the study."""
     simulations: int = 0
-    """Simulations per move of a tree search on the last network; 0 for no such games."""
+    """Simulations per move of a tree search on the networks, under standard rules; 0 for no such games."""
     searched_games: int = 1_000
     """Games on each seat with the search."""
     total_steps: int | None = None
@@ -119,7 +118,7 @@ def rows_of(arguments: Arguments, run: str, seed: int) -> list[dict[str, Any]]:
     folder, seconds = trained(arguments, run, seed)
     path = arguments.output / "cells.jsonl"
     players = [(0, arguments.games)]
-    if run in SEARCHED and arguments.simulations:
+    if arguments.simulations and not of_kings(run):
         players.append((arguments.simulations, arguments.searched_games))
     rows: list[dict[str, Any]] = []
     parts = [(*player, *seat) for player in players for seat in SEATS.items()]
@@ -148,6 +147,11 @@ def trained(arguments: Arguments, run: str, seed: int) -> tuple[Path, float | No
     return folder, None if seconds is None or seconds_before is None else seconds_before + seconds
 
 
+def of_kings(run: str) -> bool:
+    """Returns whether a run plays by the rules of the king's capture."""
+    return "king_capture" in run
+
+
 def train_timed(learner: PPO, folder: Path, path: Path, cell: Training) -> float | None:
     """Returns the CPU seconds of a run, compilation and checkpoints included; None if several commands trained it."""
     found = cells.stored(path, Training)
@@ -164,7 +168,6 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     """Returns the Markdown table."""
     lines: list[tuple[object, ...]] = []
     for row in rows:
-        of_kings = "king_capture" in row["run"]
         shares = (f"{row[name] / row['games']:.4f}" for name in ("lost", "drawn", "truncated"))
         theirs = THEIRS.get((row["run"], row["seat"]))
         lines.append(
@@ -176,7 +179,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
                 *shares,
                 f"{row['mean_length']:.1f}",
                 f"{row['mean_reward']:.3f}",
-                f"{games.rate_from_reward(row['mean_reward']):.4f}" if of_kings else "",
+                f"{games.rate_from_reward(row['mean_reward']):.4f}" if of_kings(row["run"]) else "",
                 "" if theirs is None else theirs,
                 "" if row["cpu_seconds"] is None else f"{row['cpu_seconds']:.0f}",
             )

@@ -1,0 +1,133 @@
+"""The cards of the baseline agents: the game of each, how it was trained, and its results.
+
+The folder of this module has two files for each agent: NAME.policy, which `jaxgames.exported` reads, and NAME.json, its
+card. `python -m train.baselines` in a checkout writes both.
+"""
+
+import dataclasses
+import functools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jaxgames import registry
+from jaxgames._checks import check_choice
+from jaxgames.env import Env
+from jaxgames.wrappers import without_auto_reset
+
+FOLDER = Path(__file__).parent
+NO_EFFECT_ON_PLAY = ("reward", "max_rounds", "max_plies", "draw_rule")
+"""Parameters of games that change neither the observations nor the legal actions of a live board."""
+
+
+class Command(NamedTuple):
+    """A command that took part in the training of an agent."""
+
+    text: str  # behind `python -m`
+    steps: int | None  # until the policy in the file; positions in imitation; None for a command that does not train
+    cpu_seconds: float | None  # user and system time, compilation included; None if it was not measured
+
+
+class WinRate(NamedTuple):
+    """Games of an agent on one seat against copies of another agent on all other seats."""
+
+    opponent: str
+    games: int
+    wins: int
+    draws: int  # also games that a limit ended
+    rate: float  # wins / games
+    interval: tuple[float, float]  # 95 %
+    command: str
+
+
+class Rating(NamedTuple):
+    """The place of an agent on a ladder."""
+
+    agent: str
+    elo: float  # `random` has 0
+    interval: tuple[float | None, float | None]  # 95 %; None for an end that the games do not bound
+
+
+@dataclass(frozen=True)
+class Card:
+    """The facts about a baseline agent."""
+
+    name: str
+    env: str  # the game, as `jaxgames.make` takes it
+    training: str  # how it was trained, in a sentence
+    commands: tuple[Command, ...]  # in their order; the last one wrote the file
+    parameters: int  # numbers in the network
+    sha256: str  # of the program and the parameters in the file
+    win_rates: tuple[WinRate, ...]
+    ladder: tuple[Rating, ...]  # the highest rating first
+    ladder_command: str
+
+    @property
+    def file(self) -> Path:
+        """The file of the policy."""
+        return FOLDER / f"{self.name}.policy"
+
+    @property
+    def cpu_seconds(self) -> float | None:
+        """The CPU seconds of all commands; None if those of one were not measured."""
+        seconds = [command.cpu_seconds for command in self.commands]
+        return None if None in seconds else sum(filter(None, seconds))
+
+    def to_json(self) -> str:
+        """Returns the card as JSON, which `read` reads."""
+        named = dataclasses.asdict(self)
+        for field in ("commands", "win_rates", "ladder"):
+            named[field] = [entry._asdict() for entry in getattr(self, field)]
+        return json.dumps(named, indent=1) + "\n"
+
+
+def list_baselines() -> list[str]:
+    """Returns the names of the baseline agents, in alphabetical order."""
+    return sorted(path.stem for path in FOLDER.glob("*.json"))
+
+
+def card(name: str) -> Card:
+    """Returns the card of a baseline agent. Raises ParameterError (a ValueError) for another name, with all names."""
+    check_choice("name", name, list_baselines())
+    return read(FOLDER / f"{name}.json")
+
+
+def find(env: Env[Any]) -> str | None:
+    """Returns the name of the baseline agent that plays a game, or None.
+
+    Games that differ only in the parameters NO_EFFECT_ON_PLAY have the same agent.
+
+    Args:
+      env: the game, with or without `auto_reset`.
+    """
+    board = without_auto_reset(env)[0]
+    return next((name for name in list_baselines() if plays(_game(name), board)), None)
+
+
+def plays(of_agent: Env[Any], env: Env[Any]) -> bool:
+    """Returns whether two games have the same observations and the same legal actions."""
+    if type(of_agent) is not type(env) or not dataclasses.is_dataclass(env):
+        return False
+    names = [field.name for field in dataclasses.fields(env) if field.name not in NO_EFFECT_ON_PLAY]
+    return all(getattr(of_agent, name) == getattr(env, name) for name in names)
+
+
+def read(path: Path) -> Card:
+    """Returns the card in a file."""
+    named = json.loads(path.read_text(encoding="utf-8"))
+    kinds: dict[str, Any] = {"commands": Command, "win_rates": WinRate, "ladder": Rating}
+    for field, kind in kinds.items():
+        entries = ({key: _tuple(value) for key, value in entry.items()} for entry in named[field])
+        named[field] = tuple(kind(**entry) for entry in entries)
+    return Card(**named)
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # of JSON
+
+
+@functools.cache
+def _game(name: str) -> Env[Any]:
+    """Returns the game of a baseline agent."""
+    return registry.make(card(name).env)

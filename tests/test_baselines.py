@@ -1,0 +1,167 @@
+"""Baseline agents: every file of the project loads and plays, its card is complete, and other games are refused."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxgames
+from jaxgames import ParameterError, agents, arena, baselines, exported
+from jaxgames.baselines import cards
+from jaxgames.env import Env
+from jaxgames.play import __main__ as play_command
+from tests.helpers.commands import error_of, last_json, run_command
+from train import match
+
+MAX_BYTES = 3_000_000
+NAMES = baselines.list_baselines()
+DEFAULTS = ("checkers", "chinese_checkers", "chinese_checkers_diamond", "dots_and_boxes", "minichess")
+
+act = jax.jit(lambda agent, key, states: agent.act(key, states))
+
+
+@pytest.fixture(scope="module")
+def minichess() -> Env[Any]:
+    return jaxgames.make("minichess")
+
+
+def test_every_game_has_an_agent_for_its_default_board() -> None:
+    assert {*DEFAULTS} == {*jaxgames.list_games()}
+    for game in (*DEFAULTS, "chinese_checkers(size=2)"):
+        assert baselines.find(jaxgames.make(game)) is not None, game
+
+
+def test_files_are_small_and_belong_to_their_cards() -> None:
+    files = sorted(cards.FOLDER.glob("*.policy"))
+    assert [file.stem for file in files] == NAMES
+    assert sum(file.stat().st_size for file in files) <= MAX_BYTES
+    for name in NAMES:
+        card = baselines.card(name)
+        game, (header, module, params) = exported.read(card.file)
+        assert (card.name, card.env, card.sha256) == (name, str(game), header.sha256)
+        assert exported.digest_of(module, params) == card.sha256
+        assert sum(leaf.size for leaf in params) == card.parameters
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_file_was_made_for_cpus_gpus_and_tpus(name: str) -> None:
+    header = exported.read(baselines.card(name).file)[1].header
+    assert {*header.platforms} >= {"cpu", "cuda", "tpu"}
+    assert header.calling_convention_version <= jax.export.minimum_supported_calling_convention_version + 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_card_is_complete(name: str) -> None:
+    card = baselines.card(name)
+    assert card.training.endswith(".")
+    assert [command.text.split()[0] for command in card.commands][-1] == "train.export"
+    assert card.cpu_seconds is None or card.cpu_seconds > 0
+    trained = exported.read(card.file)[1].header.iteration > 0
+    assert (sum(command.steps or 0 for command in card.commands) > 0) == trained
+    assert [rate.opponent for rate in card.win_rates] == ["random", "greedy"]
+    for rate in card.win_rates:
+        assert rate.interval[0] <= rate.rate == pytest.approx(rate.wins / rate.games, abs=1e-3)
+        assert rate.rate <= rate.interval[1]
+        assert rate.command.startswith(f"train.match baseline {rate.opponent} ")
+    assert {"random", "greedy", "baseline"} <= {rating.agent for rating in card.ladder}
+    assert f"--output runs/baselines/ladder_{name}_{card.sha256[:8]}" in card.ladder_command
+    assert cards.read(cards.FOLDER / f"{name}.json") == card
+    assert "/work" not in card.to_json()
+
+
+@pytest.mark.parametrize(
+    ("game", "name"),
+    [
+        ("minichess(max_plies=40, reward=material)", "minichess"),
+        ("checkers(draw_rule=openspiel)", "checkers"),
+        ("chinese_checkers(size=2, reward=sparse, max_rounds=9)", "chinese_checkers_2"),
+        ("minichess(rules=king_capture)", None),
+        ("chinese_checkers(size=2, num_players=3)", None),
+        ("chinese_checkers_diamond(tip_lock=True)", None),
+        ("dots_and_boxes(rows=4)", None),
+    ],
+)
+def test_games_that_differ_in_rewards_and_limits_only_have_one_agent(game: str, name: str | None) -> None:
+    env = jaxgames.make(game)
+    assert baselines.find(env) == baselines.find(jaxgames.auto_reset(env)) == name
+
+
+def test_game_without_an_agent_is_refused_with_those_that_have_one() -> None:
+    with pytest.raises(ParameterError, match=r"no baseline agent for minichess\(board='baby'.*checkers\(.*Use greedy"):
+        agents.make("baseline", jaxgames.make("minichess(board=baby)"))
+    with pytest.raises(ParameterError, match=r"name must be one of 'checkers', .*, not 'chess'"):
+        baselines.card("chess")
+
+
+@pytest.mark.parametrize(
+    "text", ["baseline(temperature=-1)", "baseline(top=0)", "baseline(epsilon=2)", "baseline(a=1)"]
+)
+def test_wrong_parameter_is_refused(text: str, minichess: Env[Any]) -> None:
+    with pytest.raises(ParameterError):
+        agents.make(text, minichess)
+
+
+@pytest.mark.parametrize(
+    "text", ["baseline", "baseline(temperature=0.5, top=3)", "baseline(temperature=0.5, epsilon=0.25)"]
+)
+def test_text_of_an_agent_makes_it_again(text: str, minichess: Env[Any]) -> None:
+    assert str(agents.make(text, minichess)) == text
+
+
+def test_agent_beats_random_clearly(minichess: Env[Any]) -> None:
+    """The arena counts an illegal action as a loss, so these games also show that its actions are legal."""
+    players = [agents.make("baseline", minichess), agents.make("random", minichess)]
+    seats = arena.seating((1, 1), "alternating", 64, jax.random.key(0))
+    games = arena.play(minichess, players, seats, jax.random.key(1))
+    own, of_random = (arena.results(minichess, games, seats, number) for number in range(2))
+    assert own["wins"] >= 40
+    assert of_random["wins"] <= 6
+
+
+def test_values_are_left_out_for_another_reward(minichess: Env[Any]) -> None:
+    keys = jax.random.split(jax.random.key(0), 2)
+    for env, has_values in ((minichess, True), (jaxgames.make("minichess(reward=material)"), False)):
+        states = jax.eval_shape(jax.vmap(env.init), keys)
+        found = jax.eval_shape(agents.analyse, agents.make("baseline", env), states)
+        assert found.probabilities.shape == (2, env.num_actions)
+        assert (found.values is not None) == has_values
+
+
+@pytest.mark.parametrize(
+    ("game", "seats"),
+    [
+        ("chinese_checkers(size=2)", ["human", *["baseline"] * 5]),
+        ("chinese_checkers(size=2, num_players=3)", ["human", "random", "random"]),
+    ],
+)
+def test_people_play_against_it_by_default(game: str, seats: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[str]] = []
+    monkeypatch.setattr(play_command, "play", lambda env, seats, options, make: seen.append(seats))
+    play_command.main([game])
+    assert seen == [seats]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_every_agent_plays_legal_actions(name: str) -> None:
+    env = jaxgames.auto_reset(jaxgames.make(baselines.card(name).env))
+    agent = agents.make("baseline(temperature=1)", env)
+
+    @jax.jit
+    def play(agent: Any, states: Any, key: jax.Array) -> tuple[Any, jax.Array]:
+        actions = agent.act(key, states)
+        legal = jax.vmap(env.legal_action_mask)(states)[jnp.arange(8), actions]
+        return jax.vmap(env.step)(states, actions), legal
+
+    states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 8))
+    for key in jax.random.split(jax.random.key(1), 60):
+        states, legal = play(agent, states, key)
+        assert legal.all()
+
+
+@pytest.mark.slow
+def test_agent_plays_in_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    run_command(match.main, "baseline", "greedy", "--env", "minichess", "--games", 4)
+    assert [row["agent"] for row in last_json(capsys)["agents"]] == ["baseline", "greedy"]
+    assert "no baseline agent" in error_of(match.main, "baseline", "random", "--env", "dots_and_boxes(rows=1, cols=1)")

@@ -1,0 +1,52 @@
+"""Options of train.export: parameters in half precision, and another board than that of the run."""
+
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import agents, exported
+from tests.helpers.commands import error_of, last_json, run_command
+from tests.train.conftest import Runs
+from train import export
+from train.alphazero import AlphaZero, Config
+from train.driver.run_folder import RunFolder
+
+ONE_BOX, TWO_BOXES = "dots_and_boxes(rows=1, cols=1)", "dots_and_boxes(rows=1, cols=2)"
+
+
+@pytest.mark.slow
+def test_half_precision_halves_the_parameters_and_hardly_changes_the_policy(
+    untrained: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sizes: list[int] = []
+    for option in ((), ("--half",)):
+        run_command(export.main, untrained.first, "--output", tmp_path / "file", "--platforms", "cpu", *option)
+        result = last_json(capsys)
+        sizes.append(sum(leaf.nbytes for leaf in exported.read(tmp_path / "file")[1].params))
+        assert result["probability_difference"] <= (1e-3 if option else 1e-6)
+    assert sizes[0] == 2 * sizes[1]
+
+
+def test_parameter_that_is_too_large_for_half_precision_is_refused() -> None:
+    assert export.halved({"w": np.full(2, 6e4, np.float32), "n": np.int32(9)})["w"].dtype == np.float16
+    for value in (1e5, np.nan):
+        with pytest.raises(ValueError, match="too large for half precision: export the run without --half"):
+            export.halved({"w": np.full(2, value, np.float32)})
+
+
+@pytest.mark.slow
+def test_network_for_every_board_is_exported_for_another_one(untrained: Runs, tmp_path: Path) -> None:
+    config = Config(env=ONE_BOX, network="graph(width=4, rounds=1)", num_envs=2, rollout_length=4, simulations=1)
+    run = RunFolder.create(tmp_path / "run", AlphaZero(config))
+    run.save(jax.jit(run.learner.init)(jax.random.key(0)))
+    run.close()
+    arguments = ("--env", TWO_BOXES, "--output", tmp_path / "file", "--platforms", "cpu", "--boards", 8)
+    assert run_command(export.main, tmp_path / "run", *arguments) is None
+    env = jaxgames.make(TWO_BOXES)
+    states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 3))
+    actions = jax.jit(agents.make(f"exported({tmp_path / 'file'})", env).act)(jax.random.key(0), states)
+    assert ((actions >= 0) & (actions < env.num_actions)).all()
+    assert "only a run with a network for any board" in error_of(export.main, untrained.first, *arguments)
