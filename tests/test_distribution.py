@@ -28,14 +28,18 @@ def test_lowest_versions_are_the_stated_bounds() -> None:
     assert all("==" in requirement for requirement in lowest)
 
 
+WHOLE = dict.fromkeys(("jaxgames/py.typed", *distribution.BASELINES), b"")
+
+
 @pytest.mark.parametrize(
     ("files", "error"),
     [
-        ({"jaxgames/py.typed": b""}, None),
-        ({"jaxgames/py.typed": b"", "jaxgames-0.1.0.dist-info/METADATA": b""}, None),
+        ({"jaxgames/py.typed": b""}, r"no jaxgames/baselines/checkers.json, jaxgames/baselines/checkers.policy, "),
+        (WHOLE, None),
+        (WHOLE | {"jaxgames-0.1.0.dist-info/METADATA": b""}, None),
         ({"jaxgames/env.py": b""}, "no jaxgames/py.typed"),
-        ({"jaxgames/py.typed": b"", "tests/test_env.py": b""}, r"not the library's: tests/test_env.py"),
-        ({"jaxgames/py.typed": b"", "train/ppo.py": b""}, r"not the library's: train/ppo.py"),
+        (WHOLE | {"tests/test_env.py": b""}, r"not the library's: tests/test_env.py"),
+        (WHOLE | {"train/ppo.py": b""}, r"not the library's: train/ppo.py"),
         ({"jaxgames/py.typed": b"", "jaxgames/table.bin": bytes(4_000_000)}, r"at most 4,000,000"),
     ],
 )

@@ -1,4 +1,6 @@
-"""A program for an environment that has jaxgames without extras: it imports the library and plays a game of each kind.
+"""A program for an environment that has jaxgames without extras.
+
+It imports the library, plays a game of each kind, and moves once with each baseline agent.
 
 It fails if the import starts a device, or if a module of an extra is loaded at the end.
 """
@@ -36,6 +38,15 @@ def play(name: str) -> str:
     return env.to_string(state)
 
 
+def baseline_move(name: str) -> str:
+    """Returns the first move of a baseline agent as text."""
+    env = jaxgames.make(jaxgames.baselines.card(name).env)
+    state = env.init(jax.random.key(0))
+    agent = jaxgames.agents.make("baseline", env)
+    actions = jax.jit(agent.act)(jax.random.key(0), jax.tree.map(lambda leaf: leaf[None], state))
+    return env.action_to_string(state, int(actions[0]))
+
+
 def main() -> None:
     """Runs the checks; an AssertionError names the one that failed."""
     assert not xla_bridge.backends_are_initialized(), "the import of jaxgames started a device"
@@ -44,6 +55,9 @@ def main() -> None:
     assert {name.partition("(")[0] for name in GAMES} == {*jaxgames.list_games()}
     for name in GAMES:
         print(name, play(name))
+    assert jaxgames.baselines.list_baselines(), "there are no baseline agents"
+    for name in jaxgames.baselines.list_baselines():
+        print("baseline", name, baseline_move(name))
     loaded = sorted(FOREIGN & sys.modules.keys())
     assert not loaded, f"the games load {loaded}"
 
