@@ -136,7 +136,8 @@ def play(env: Env[Any], pair: tuple[Agent, Agent], cell: Cell, bar: "tqdm[Any]")
     actions = np.full((cell.games, plies), -1, np.int32)
 
     def keep(recorded: arena.Recorded) -> None:
-        actions[recorded.numbers, : recorded.actions.shape[1]] = recorded.actions
+        for number, length, row in zip(recorded.numbers, recorded.games.length, recorded.actions, strict=True):
+            actions[number, :length] = row[:length]
 
     arena.play(env, pair, seats, jax.random.key(cell.seed), openings=openings, on_finished=bar.update, on_recorded=keep)
     different = len(np.unique(np.sort(openings.actions, axis=1), axis=0))

@@ -194,7 +194,8 @@ def update(
 
     def gradient_step(carry: tuple[Params, Any], x: tuple[tuple[jax.Array, ...], jax.Array]) -> Any:
         (params, opt_state), (rows, step) = carry, x
-        minibatches = [take(env, *each) for (env, _), *each in zip(games, files, rows, strict=True)]
+        found = zip(games, files, rows, strict=True)
+        minibatches = [take(env, labels, of_file) for (env, _), labels, of_file in found]
         weights, statistics = split_statistics(params)
         gradient, (metrics, statistics) = jax.grad(mean_loss, argnums=2, has_aux=True)(
             config,
@@ -240,7 +241,7 @@ def mean_loss(
         loss, (metrics, statistics) = imitation_loss(config, policy, weights, minibatch, statistics, key)
         total = total + loss
         all_metrics.append(metrics)
-    means = {name: sum(each[name] for each in all_metrics) / len(policies) for name in all_metrics[0]}
+    means: Metrics = {name: jnp.stack([each[name] for each in all_metrics]).mean() for name in all_metrics[0]}
     return total / len(policies), (means, statistics)
 
 

@@ -105,7 +105,7 @@ class Config:
             raise ValueError(f"num_minibatches must be at least 1 or left out, not {self.num_minibatches}")
         if self.data is not None and self.data_fingerprint is None:  # a new run; a stored one has it in its settings
             self._read_data(self.data)
-        if len({len(self.other_data), len(self.other_data_fingerprints), len(self.other_envs)}) > 1:
+        if self.other_data and self.data is None:
             raise ValueError("other_data needs data: the further files are learned together with the first one")
 
     def _read_data(self, path: str) -> None:

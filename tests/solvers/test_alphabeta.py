@@ -210,7 +210,8 @@ def test_analysis_has_all_best_edges_and_the_value_of_perfect_play() -> None:
 
 @pytest.mark.parametrize("settings", [{"exact": False}, {"milliseconds": 1}])
 def test_analysis_of_a_larger_position_has_one_open_edge_and_an_estimate(settings: dict[str, Any]) -> None:
-    player = make_player(DotsAndBoxes(4, 4, "boxes"), **{"milliseconds": 2} | settings)
+    arguments: dict[str, Any] = {"milliseconds": 2, **settings}
+    player = make_player(DotsAndBoxes(4, 4, "boxes"), **arguments)
     for state in random_states(4, 4, 6, seed=3):
         best, value = player.analyse(state)
         assert not state.edges[best].any()
