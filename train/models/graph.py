@@ -7,6 +7,10 @@
     *--e--*--e--*
 
 A state is `width` numbers. It grows by the ReLU of a dense layer on itself and on what it gets, each after layer norm.
+With `phases`, the board's node also gets the cosines and sines of sums over all open edges and boxes. They are the
+parity of a number of chains, say, if a chain adds pi to a sum: by the long chain rule, that parity decides the game.
+A mean and dense layers can learn a parity only of numbers that they have seen.
+
 All edges share one layer, and all boxes another. So the parameters fit every board, and a mirrored or rotated board has
 the mirrored or rotated logits and the same value.
 
@@ -33,6 +37,7 @@ from jaxgames.wrappers import Wrapper
 from train.models.layers import MAX_SIZE, Network, orthogonal, small
 
 EDGES_OF_A_BOX = 4
+SCALE_OF_ANGLES = 0.05  # of the layers that give the phases their angles, before training
 
 
 class GraphEncoder(nn.Module):
@@ -45,6 +50,7 @@ class GraphEncoder(nn.Module):
     width: int
     rounds: int | None  # None for rows + columns
     tied: bool
+    phases: int = 0
 
     @nn.compact
     def __call__(self, observation: jax.Array) -> jax.Array:
@@ -60,9 +66,9 @@ class GraphEncoder(nn.Module):
         boxes = self._dense()(jax.nn.one_hot(counts[..., 0].astype(jnp.int32), EDGES_OF_A_BOX)) * open_boxes
         board = self._dense()(parities.astype(jnp.float32))
         num_open = jnp.maximum(open_boxes.sum(1), 1)
-        shared = Round(self.width) if self.tied else None
+        shared = Round(self.width, self.phases) if self.tied else None
         for _ in range(rows + cols if self.rounds is None else self.rounds):
-            one_round = shared or Round(self.width)
+            one_round = shared or Round(self.width, self.phases)
             edges, boxes, board = one_round(edges, boxes, board, open_edges, open_boxes, num_open, (rows, cols))
 
         owner = observation[:, 1::2, 1::2, 1].astype(jnp.float32) - observation[:, 1::2, 1::2, 2]
@@ -78,6 +84,7 @@ class Round(nn.Module):
     """One round of messages, which returns the new states of the edges, the boxes and the board."""
 
     width: int
+    phases: int = 0
 
     @nn.compact
     def __call__(
@@ -97,8 +104,16 @@ class Round(nn.Module):
         of_boxes = nn.LayerNorm()(boxes) * open_boxes
         new = self._dense()(of_edges) + sum_of_boxes(self._dense()(of_boxes), *size) + self._dense()(whole)
         edges = (edges + nn.relu(new)) * open_edges
-        board = board + nn.relu(self._dense()(whole[:, 0]) + self._dense()(of_boxes.sum(1) / num_open))
-        return edges, boxes, board
+        new = self._dense()(whole[:, 0]) + self._dense()(of_boxes.sum(1) / num_open)
+        if self.phases > 0:
+            of_edges = nn.LayerNorm()(edges) * open_edges
+            angles = self._sum(of_boxes, open_boxes) + self._sum(of_edges, open_edges)
+            new = new + self._dense()(jnp.concatenate([jnp.cos(angles), jnp.sin(angles)], axis=1))
+        return edges, boxes, board + nn.relu(new)
+
+    def _sum(self, nodes: jax.Array, is_open: jax.Array) -> jax.Array:
+        """Returns float32[B, phases], sums of a dense layer over the open nodes; small ones before training."""
+        return (nn.Dense(self.phases, kernel_init=nn.initializers.orthogonal(SCALE_OF_ANGLES))(nodes) * is_open).sum(1)
 
     def _dense(self) -> "FlatDense":
         return FlatDense(self.width)
@@ -176,7 +191,7 @@ def sum_of_boxes(boxes: jax.Array, rows: int, cols: int) -> jax.Array:
     return flat_edges(beside(1), beside(2))
 
 
-def graph(env: Env[Any], rounds: int | None = 6, width: int = 64, tied: bool = False) -> Network:
+def graph(env: Env[Any], rounds: int | None = 6, width: int = 64, tied: bool = False, phases: int = 0) -> Network:
     """Returns the graph network.
 
     Args:
@@ -184,6 +199,7 @@ def graph(env: Env[Any], rounds: int | None = 6, width: int = 64, tied: bool = F
       rounds: rounds of messages; one moves a message from a box to the next. None, with `tied` only: rows + columns.
       width: numbers in the state of a node.
       tied: whether all rounds have the same parameters.
+      phases: sums over all open edges and boxes whose cosines and sines the board's node gets in each round.
     """
     board = env.unwrapped if isinstance(env, Wrapper) else env
     if not isinstance(board, DotsAndBoxes):
@@ -197,4 +213,5 @@ def graph(env: Env[Any], rounds: int | None = 6, width: int = 64, tied: bool = F
         )
     check_int("width", width, 1, MAX_SIZE)
     check_choice("tied", tied, (False, True))
-    return Network(GraphEncoder(width, rounds, tied), GraphHeads(board), any_board=True)
+    check_int("phases", phases, 0, MAX_SIZE)
+    return Network(GraphEncoder(width, rounds, tied, phases), GraphHeads(board), any_board=True)

@@ -16,7 +16,7 @@ from train.models.policy import Policy
 from train.ops.symmetries import symmetries
 
 NETWORKS = {  # by name: sizes of a test
-    "graph": "graph(rounds=2, width=5)",
+    "graph": "graph(rounds=2, width=5, phases=2)",
     "tied": "graph(rounds=None, width=5, tied=True)",
     "resnet": "resnet(blocks=1, channels=5, pool=True)",
 }
@@ -74,7 +74,7 @@ def test_mirrored_and_rotated_boards_have_the_same_logits_there_and_the_same_val
     observation = random_observations(board, 16)
     assert len(images) == (8 if env.rows == env.cols else 4)
     logits, values = apply(board, NETWORKS[network], observation)
-    assert logits.std() > 0.1
+    assert logits.std() > 0.03
     assert values.std() > 0.03
     for image in range(len(images)):
         moved = images.of_observations(jnp.full(16, image), jnp.asarray(observation))
@@ -102,6 +102,8 @@ def test_tied_rounds_have_the_parameters_of_one_round() -> None:
     one = count("graph(rounds=1, width=5)")
     assert count("graph(rounds=3, width=5, tied=True)") == one
     assert count("graph(rounds=2, width=5)") - one == 8 * (5 * 5 + 5) + 4 * 2 * 5  # dense layers and layer norms
+    of_phases = 2 * 5 + 2 * (5 * 3 + 3) + (6 * 5 + 5)  # a norm, the angles of edges and boxes, the layer on them
+    assert count("graph(rounds=1, width=5, phases=3)") - one == of_phases
 
 
 def test_one_round_is_that_written_with_loops_over_the_boxes() -> None:
@@ -147,6 +149,21 @@ def test_one_round_is_that_written_with_loops_over_the_boxes() -> None:
             np.testing.assert_allclose(row[env.num_edges + box, :5], state, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
+def test_phase_tells_even_from_odd_numbers_that_are_larger_than_those_in_training() -> None:
+    """Every open box adds pi to the angle, so the cosine is the parity of their number."""
+    network = "graph(rounds=1, width=2, phases=1)"
+    params = jax.tree.map(np.zeros_like, parameters(network)["encoder"]["params"])
+    of_round = params["Round_0"]
+    of_round["Dense_0"]["bias"][:] = np.pi  # of boxes; that of edges is 0
+    of_round["FlatDense_8"]["Dense_0"]["kernel"][0] = 1  # the cosine goes to the state of the board's node
+    for cols in (1, 4, 7):
+        env = make(f"dots_and_boxes(rows=1, cols={cols}, reward=boxes)")
+        encoder = Policy.of(env, "shared", network).network.encoder
+        found = jax.jit(encoder.apply)({"params": params}, np.zeros((1, *env.observation_shape), np.bool_))
+        np.testing.assert_allclose(found[0, -1, :2], (cols + 1) % 2, atol=1e-5)  # ReLU of -1 is 0
+
+
 def test_only_open_edges_and_boxes_count() -> None:
     """1 x 2 boxes with the left one complete are 1 x 1 with its left edge drawn: h(0,0), h(1,0), v(0,0), v(0,1)."""
     large, small = "dots_and_boxes(rows=1, cols=2, reward=boxes)", "dots_and_boxes(rows=1, cols=1, reward=boxes)"
@@ -184,6 +201,7 @@ def test_value_is_the_margin_to_go_alone_or_with_the_lead_as_the_reward_counts()
         (BOARDS[0], "graph(rounds=None)", r"rounds=None, .* needs .*: use graph\(rounds=None, tied=True\), or"),
         (BOARDS[0], "graph(width=0)", "width must be an integer from 1 to 1000000, not 0"),
         (BOARDS[0], "graph(tied=2)", "tied must be one of False, True, not 2"),
+        (BOARDS[0], "graph(phases=-1)", "phases must be an integer from 0 to 1000000, not -1"),
         (BOARDS[0], "resnet(pool=2)", "pool must be one of False, True, not 2"),
     ],
 )
