@@ -116,10 +116,10 @@ def make(
     Args:
       env: chinese_checkers with six seats, or a `Wrapper` of it that keeps its rules.
       file: of `save`, for the size of the board.
-      candidates: the turns that are played out.
-      samples: the games that every candidate is played out in; 0: the best turn on the board as it is.
-      rounds: the most rounds of such a game.
-      near: the turns left, by the learned value, below which these games are played to their end.
+      candidates: the turns that are tried after the first judgement.
+      samples: the games in which every candidate is tried; 0: the best turn on the board as it is.
+      rounds: the most rounds of a game near the end.
+      near: the turns left, by the learned value, below which the games are played to their end.
       epsilon: the probability of a uniformly random legal action instead; None for 0.
 
     Raises FileNotFoundError, and ParameterError (a ValueError) for another game or a value that is not allowed.

@@ -2,9 +2,9 @@
 
     1. Every turn is judged on the board as it is: by the value after it, and after the best turn that could follow if
        nobody else moved.
-    2. The best of them, the candidates, are played out. The other seats play greedy turns, the seat itself the turn of
-       the best value. Far from the end this is one round. Near the end it goes on until somebody wins, or for `rounds`
-       rounds. All candidates have the same random numbers.
+    2. The best of them, the candidates, are tried. Far from the end, each other seat plays one greedy turn, and the
+       seat's next turn is judged as in step 1. Near the end, such rounds go on until somebody wins, or for `rounds`
+       rounds, and the seat plays the turns of the best value. All candidates have the same random numbers.
     3. The turn with the best mean result is chosen. A result counts turns: those that the value still expects, or those
        won or lost against it.
 
@@ -43,6 +43,7 @@ from jaxgames.solvers.chinese_checkers_race_moves import (
 NOW = 0.4  # weight of the value after a turn; the rest is that of the value after the second one
 JUDGED = 0.3  # weight of the judgement of step 1 in step 3
 RESULT = 10.0  # turns that a win or a loss counts
+FOLLOWERS = 5  # turns after a candidate that are judged
 NO_TURN = -1.0e9
 
 
@@ -50,7 +51,7 @@ class Settings(NamedTuple):
     """The settings of a search."""
 
     candidates: int
-    samples: int  # games that every candidate is played out in; 0: the turn is chosen in step 1
+    samples: int  # games that every candidate is tried in; 0: the turn is chosen in step 1
     rounds: int
     near: float  # turns left, by the value, below which games are played to their end
 
@@ -63,7 +64,9 @@ class Race(NamedTuple):
     weights: Weights
     turns: Ints  # [2 * pegs * cells], those of the root
     followers: Ints  # [2 * pegs * cells], those after it
+    last: Ints  # [2 * pegs * cells], those after the followers
     scores: Floats  # [pegs * cells], of the turns of the root
+    later_scores: Floats  # [pegs * cells], of the followers
     pegs: Ints  # [pegs]
     later_pegs: Ints  # [pegs]
     board: Ints  # [cells]
@@ -73,10 +76,8 @@ def make_race(size: int, weights: Weights, seed: int = 0) -> Race:
     """Returns the arrays of a search on the board of size N = `size`."""
     star = make_star(size)
     most = star.pegs * star.cells
-    turns, followers = np.zeros((2, 2 * most), np.int64)
-    pegs, later = np.zeros((2, star.pegs), np.int64)
-    board = np.zeros(star.cells, np.int64)
-    return Race(star, make_work(star, seed), weights, turns, followers, np.zeros(most), pegs, later, board)
+    turns, scores, pegs = np.zeros((3, 2 * most), np.int64), np.zeros((2, most)), np.zeros((2, star.pegs), np.int64)
+    return Race(star, make_work(star, seed), weights, *turns, *scores, *pegs, board=np.zeros(star.cells, np.int64))
 
 
 @compiled
@@ -92,23 +93,23 @@ def choose(race: Race, board: Ints, chain: int, settings: Settings, noise: float
     fill_pegs(star, board, race.pegs)
     number = fill_turns(star, race.work, board, race.pegs, chain, turns)
     for turn in range(number):
-        scores[turn] = judged(race, board, turns[2 * turn], turns[2 * turn + 1])
+        scores[turn] = judged(race, board, race.pegs, turns[2 * turn], turns[2 * turn + 1], race.followers)
         if noise > 0.0:
             uniform = (1 + random_below(race.work, 2**20 - 1)) / 2**20
             scores[turn] -= noise * math.log(-math.log(uniform))
     left = turns_left(star, race.weights, board, race.pegs)
-    tried = min(settings.candidates, number) if settings.samples > 0 else 0
+    candidates = min(settings.candidates, number) if settings.samples > 0 else 0
     best = _highest(scores, number)
-    if best < 0 or scores[best] > -WON / 2 or tried == 0:
+    if best < 0 or scores[best] > -WON / 2 or candidates == 0:
         return best
     chosen, highest, seed = best, NO_TURN, int(race.work.random[0])
-    for _ in range(tried):
+    for _ in range(candidates):
         turn = _highest(scores, number)
         judgement, total = scores[turn], 0.0
         scores[turn] = NO_TURN
         race.work.random[0] = seed
         for _ in range(settings.samples):
-            total += played_out(race, board, turns[2 * turn], turns[2 * turn + 1], settings, left)
+            total += tried(race, board, turns[2 * turn], turns[2 * turn + 1], settings, left)
         score = total / settings.samples + JUDGED * judgement
         if score > highest:
             chosen, highest = turn, score
@@ -126,23 +127,44 @@ def _highest(scores: Floats, number: int) -> int:
 
 
 @compiled
-def judged(race: Race, board: Ints, index: int, to: int) -> float:
-    """Returns the judgement of a turn on the board as it is, minus turns; above -WON / 2 if it wins."""
+def judged(race: Race, board: Ints, pegs: Ints, index: int, to: int, after: Ints) -> float:
+    """Returns the judgement of a turn on the board as it is, minus turns; -WON if it wins.
+
+    `after` is overwritten by the turns that could follow.
+    """
     star, weights = race.star, race.weights
-    origin_value = board[race.pegs[index]]
-    origin = move(board, race.pegs, index, to)
-    score = -turns_left(star, weights, board, race.pegs)
+    origin = move(board, pegs, index, to)
+    score = -turns_left(star, weights, board, pegs)
     if score < -WON:
-        _, value = best_turn(star, race.work, weights, board, race.pegs, race.followers)
+        _, value = best_turn(star, race.work, weights, board, pegs, after)
         score = NOW * score - (1.0 - NOW) * max(value, 0.0)
-    move(board, race.pegs, index, origin)
-    board[origin] = origin_value
+    move(board, pegs, index, origin)
     return score
 
 
 @compiled
-def played_out(race: Race, root: Ints, index: int, to: int, settings: Settings, left: float) -> float:
-    """Returns the result of one game after a turn, minus turns.
+def best_judgement(race: Race, board: Ints, pegs: Ints) -> float:
+    """Returns the best judgement of the FOLLOWERS turns with the best value after them; RESULT if a turn wins."""
+    star, turns, scores = race.star, race.followers, race.later_scores
+    number = fill_turns(star, race.work, board, pegs, -1, turns)
+    for turn in range(number):
+        index, to = turns[2 * turn], turns[2 * turn + 1]
+        origin = move(board, pegs, index, to)
+        scores[turn] = -turns_left(star, race.weights, board, pegs)
+        move(board, pegs, index, origin)
+    best = NO_TURN
+    for _ in range(min(FOLLOWERS, number)):
+        turn = _highest(scores, number)
+        if scores[turn] >= -WON:
+            return RESULT
+        scores[turn] = NO_TURN
+        best = max(best, judged(race, board, pegs, turns[2 * turn], turns[2 * turn + 1], race.last))
+    return best if number > 0 else -turns_left(star, race.weights, board, pegs)
+
+
+@compiled
+def tried(race: Race, root: Ints, index: int, to: int, settings: Settings, left: float) -> float:
+    """Returns the result of a turn in one game after it, minus turns.
 
     Args:
       root: the board before the turn.
@@ -154,17 +176,18 @@ def played_out(race: Race, root: Ints, index: int, to: int, settings: Settings, 
     board[race.pegs[index]] = -1
     board[to] = 0
     end_turn(star, board)
-    rounds = settings.rounds if left < settings.near else 1
-    for played in range(1, rounds + 1):
+    for played in range(1, settings.rounds + 1):
         if others_win(star, race.work, board):
             return -RESULT - left
         fill_pegs(star, board, pegs)
+        if left >= settings.near:
+            return best_judgement(race, board, pegs) - 1.0
         best, _ = best_turn(star, race.work, race.weights, board, pegs, race.followers)
         if best >= 0:
             move(board, pegs, race.followers[2 * best], race.followers[2 * best + 1])
             if is_full(star, board):
                 return RESULT - played
-    return -turns_left(star, race.weights, board, pegs) - rounds
+    return -turns_left(star, race.weights, board, pegs) - settings.rounds
 
 
 @compiled

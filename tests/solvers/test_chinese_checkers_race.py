@@ -11,6 +11,7 @@ import jaxgames
 from examples.papers.parameter_sharing import race as learning
 from jaxgames import ParameterError, agents, arena, greedy
 from jaxgames.games.chinese_checkers import VISITED
+from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.solvers import chinese_checkers_race as race
 from jaxgames.solvers._numba import plain
 from jaxgames.solvers.chinese_checkers_race_moves import (
@@ -20,25 +21,25 @@ from jaxgames.solvers.chinese_checkers_race_moves import (
     greedy_turn,
     make_star,
     make_work,
-    random_below,
     rotate,
     turns_left,
 )
 from jaxgames.solvers.chinese_checkers_race_search import Settings
 
 ENV = jaxgames.make("chinese_checkers(size=2, num_players=6)")
+T = tables(2)
 STAR = make_star(2)
 QUICK = Settings(candidates=2, samples=1, rounds=2, near=3.0)
 FIRST = learning.first_weights(2)
 
 
 def random_game(seed: int) -> list[Any]:
-    """Returns the boards of a random game, at most 120 of them, on the host."""
-    observed = jax.jit(lambda state: (ENV.legal_action_mask(state), greedy.action_scores(ENV, state)))
-    random, states, state, step = np.random.default_rng(seed), list[Any](), ENV.init(), jax.jit(ENV.step)
+    """Returns at most 120 boards of a random game on the host, each with its legal actions."""
+    legal, step = jax.jit(ENV.legal_action_mask), jax.jit(ENV.step)
+    random, states, state = np.random.default_rng(seed), list[Any](), ENV.init()
     while len(states) < 120 and not bool(state.terminated):
-        mask, scores = map(np.asarray, observed(state))
-        states.append((jax.device_get(state), mask, scores))
+        mask = np.asarray(legal(state))
+        states.append((jax.device_get(state), mask))
         state = step(state, int(random.choice(np.flatnonzero(mask))))
     return states
 
@@ -52,53 +53,66 @@ def board_of(state: Any) -> np.ndarray:
     return np.maximum(np.asarray(state.board, np.int64), VISITED)
 
 
-def test_first_submoves_of_all_turns_are_legal_and_include_every_step(game: list[Any]) -> None:
+def ends(board: np.ndarray, origin: int, is_begun: bool) -> set[int]:
+    """Returns where a peg can stand after the turn: by all chains of hops, and by steps if the turn begins."""
+    cells, found, cell = len(board), set[int](), origin
+    without = board.copy()
+    without[origin] = VISITED
+
+    def hop(cell: int) -> None:
+        for over, to in zip(T.neighbour[cell].tolist(), T.beyond[cell].tolist(), strict=True):
+            if to < cells and without[over] >= 0 and without[to] == -1 and to not in found:
+                found.add(to)
+                hop(to)
+
+    hop(cell)
+    if is_begun:
+        return found | {origin}
+    return found | {to for to in T.neighbour[origin].tolist() if to < cells and board[to] == -1}
+
+
+def test_turns_are_all_chains_and_steps_and_begin_with_legal_submoves(game: list[Any]) -> None:
     work, pegs, turns = make_work(STAR), np.zeros(3, np.int64), np.zeros(2 * 3 * STAR.cells, np.int64)
-    for state, mask, _ in game:
-        board = board_of(state)
+    for state, mask in game:
+        board, chain = board_of(state), int(state.peg)
         plain(fill_pegs)(STAR, board, pegs)
-        number = plain(fill_turns)(STAR, work, board, pegs, int(state.peg), turns)
-        ends = turns.reshape(-1, 2)[:number]
-        actions = {race.first_submove(2, board, int(pegs[index]), int(to)) for index, to in ends}
+        number = plain(fill_turns)(STAR, work, board, pegs, chain, turns)
         np.testing.assert_array_equal(board, board_of(state))
-        assert all(mask[list(actions)])
-        steps = {
-            action
-            for action in np.flatnonzero(mask[:-1]).tolist()
-            if board[jaxgames.games.chinese_checkers_board.tables(2).neighbour[action // 6, action % 6]] == -1
-        }
-        assert steps <= actions or any(len(set(ends[:, 1])) < number for _ in ends)
+        found = [(int(pegs[index]), int(to)) for index, to in turns.reshape(-1, 2)[:number]]
+        movers = [chain] if chain >= 0 else np.flatnonzero(board == 0).tolist()
+        assert sorted(found) == sorted((peg, to) for peg in movers for to in ends(board, peg, chain >= 0))
+        assert all(mask[race.first_submove(2, board, *turn)] for turn in found)
 
 
-def test_greedy_turn_begins_and_ends_as_the_greedy_agent_plays(game: list[Any]) -> None:
-    """The agent's best actions are those whose scores are highest; a whole turn of its own ends at one of its ends."""
-    act = jax.jit(lambda key, state: agents.make("greedy", ENV).act(key, jax.tree.map(lambda x: x[None], state))[0])
+def test_whole_greedy_turns_are_those_of_the_greedy_agent(game: list[Any]) -> None:
+    """All boards that the agent's best submoves can lead to are found, and no others."""
+    observed = jax.jit(lambda state: (ENV.legal_action_mask(state), greedy.action_scores(ENV, state)))
     step, work = jax.jit(ENV.step), make_work(STAR)
-    for state, _, _ in [entry for entry in game if entry[0].peg < 0][:8]:
-        found, expected = set[bytes](), set[bytes]()
-        for seed in range(12):
+
+    def ends_of(state: Any, mover: int) -> set[bytes]:
+        if bool(state.terminated) or int(state.current_player) != mover:
+            return {board_of(jax.device_get(state)).tobytes()}
+        mask, scores = map(np.asarray, observed(state))
+        best = np.flatnonzero(mask & (scores >= scores[mask].max())).tolist()
+        return set[bytes]().union(*(ends_of(step(state, action), mover) for action in best))
+
+    for state, _ in [entry for entry in game if entry[0].peg < 0][:24:4]:
+        found = set[bytes]()
+        for _ in range(150):
             board = board_of(state)
-            work.random[0] += seed
-            plain(random_below)(work, 2)
-            plain(greedy_turn)(STAR, work, board)
+            assert not plain(greedy_turn)(STAR, work, board)
             plain(rotate)(STAR, work, board)
             found.add(board.tobytes())
-            after, key = step(state, int(act(jax.random.key(seed), state))), jax.random.key(seed)
-            while int(after.current_player) == int(state.current_player) and not bool(after.terminated):
-                key, subkey = jax.random.split(key)
-                after = step(after, int(act(subkey, after)))
-            if not bool(after.terminated):
-                expected.add(board_of(jax.device_get(after)).tobytes())
-        assert found & expected
+        assert found == ends_of(state, int(state.current_player))
 
 
 def test_remaining_steps_are_those_of_the_greedy_agent(game: list[Any]) -> None:
     work = make_work(STAR)
     remaining = jax.jit(lambda goal: greedy.remaining_on_star(2, goal))
-    for state, _, _ in game[::4]:
+    for state, _ in game[::4]:
         board = board_of(state)
         plain(fill_remaining)(STAR, work, board)
-        np.testing.assert_array_equal(work.remaining / 128, remaining(np.asarray(state.board)[-3:]))
+        np.testing.assert_array_equal(np.asarray(work.remaining) / 128, remaining(np.asarray(state.board)[-3:]))
 
 
 @pytest.mark.parametrize("size", [1, 2])
@@ -114,7 +128,7 @@ def test_value_is_the_product_of_weights_and_features(size: int) -> None:
         [
             [weights.cell[int(np.flatnonzero(cell == number)[0])] for number in range(cell.max() + 1)],
             [weights.pair[int(np.flatnonzero(pair.ravel() == number)[0])] for number in range(pair.max() + 1)],
-            *weights[2:],
+            *map(np.asarray, weights[2:]),
         ]
     )
     expected = learning.features(size, boards) @ flat
@@ -128,7 +142,7 @@ def test_value_is_the_product_of_weights_and_features(size: int) -> None:
 def test_fit_finds_the_turns_that_a_linear_rule_gives() -> None:
     random, star = np.random.default_rng(0), make_star(2)
     boards = np.array([random.permutation([0] * 3 + [-1] * (star.cells - 3)) for _ in range(3000)]).astype(np.int8)
-    left = np.array([star.to_tip[np.flatnonzero(board == 0)].sum() for board in boards]) // 2
+    left = np.array([np.asarray(star.to_tip)[board == 0].sum() for board in boards]) // 2
     weights = learning.fitted(2, [learning.Games(boards, left)])
     found = learning.features(2, boards)[:, : learning.lengths(2)[0]]
     assert found.sum() == boards.shape[0] * 3
@@ -142,7 +156,7 @@ def test_player_wins_at_once_where_it_can_and_repeats_its_choice() -> None:
     board = np.full(STAR.cells, -1)
     board[[-1, -2]] = 0
     last = STAR.cells - 3
-    before = next(cell for cell in STAR.near[6 * last : 6 * last + 6] if cell < STAR.cells - 3)
+    before = next(cell for cell in T.neighbour[last].tolist() if cell < last)
     board[before] = 0
     board[[5, 7]] = 1
     state = jax.device_get(ENV.init()).__class__(**{**vars(jax.device_get(ENV.init())), "board": board.astype(np.int8)})
