@@ -46,9 +46,7 @@ def test_files_are_small_and_belong_to_their_cards() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_file_was_made_for_cpus_gpus_and_tpus(name: str) -> None:
-    header = exported.read(baselines.card(name).file)[1].header
-    assert {*header.platforms} >= {"cpu", "cuda", "tpu"}
-    assert header.calling_convention_version <= jax.export.minimum_supported_calling_convention_version + 1
+    assert {*exported.read(baselines.card(name).file)[1].header.platforms} >= {"cpu", "cuda", "tpu"}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -11,6 +11,7 @@ that was stopped resumes: `train.recorded_commands`.
 The command prints two tables of the cards. The last line on standard output is JSON: all their numbers.
 """
 
+import dataclasses
 import json
 import sys
 from collections.abc import Sequence
@@ -71,46 +72,59 @@ def baselines(arguments: Arguments) -> dict[str, Any]:
 def make_card(name: str, recipe: Recipe, arguments: Arguments) -> Card:
     """Trains an agent, writes its file, plays its games, and writes its card, which is returned."""
     records = RecordedCommands(arguments.runs / "commands.jsonl", {RUNS: arguments.runs, OUTPUT: arguments.output})
-    commands: list[Command] = []
-    for text in recipe.commands:
-        _log(f"{name}: {text}")
-        record = records.run(text)
-        seconds = None if record.cpu_seconds is None else round(record.cpu_seconds)
-        commands.append(Command(text, record.result.get("steps"), seconds))
-    file = arguments.output / f"{name}.policy"
-    game, (header, _, params) = exported.read(file)
-    if header.iteration == 0:  # the file has the network before its training
-        commands = [each._replace(steps=each.steps and 0) for each in commands]
-    parameters, path = sum(leaf.size for leaf in params), arguments.output / f"{name}.json"
-    card = Card(name, str(game), recipe.training, tuple(commands), parameters, header.sha256, (), (), "")
+    path = arguments.output / f"{name}.json"
+    card = trained(name, recipe, records, arguments.output)
     write_whole(path, card.to_json())  # before the games, in which the agent reads it
-    if not arguments.measure:
-        return card
-    text = recipe.ladder_command(name, header.sha256)
-    card = Card(
-        *(name, str(game), recipe.training, tuple(commands), parameters, header.sha256),
-        win_rates=tuple(win_rate(recipe, opponent, records, header.sha256) for opponent in OPPONENTS),
-        ladder=ratings(records.run(text, header.sha256).result),
-        ladder_command=text,
-    )
-    write_whole(path, card.to_json())
+    if arguments.measure:
+        card = measured(card, recipe, records)
+        write_whole(path, card.to_json())
     return card
 
 
-def win_rate(recipe: Recipe, opponent: str, records: RecordedCommands, sha256: str) -> WinRate:
-    """Returns the results of an agent's games against copies of another agent."""
-    text = recipe.match_command(opponent, make_env(recipe.env).num_players)
+def trained(name: str, recipe: Recipe, records: RecordedCommands, output: Path) -> Card:
+    """Runs the commands of an agent, the last of which writes its file. Returns its card without games."""
+    commands: list[Command] = []
+    for text in recipe.commands:
+        _log(text)
+        record = records.run(text)
+        seconds = None if record.cpu_seconds is None else round(record.cpu_seconds)
+        commands.append(Command(text, record.result.get("steps"), seconds))
+    game, (header, _, params) = exported.read(output / f"{name}.policy")
+    if header.iteration == 0:  # the file has the network before its training
+        commands = [each._replace(steps=each.steps and 0) for each in commands]
+    return Card(
+        name=name,
+        env=str(game),
+        training=recipe.training,
+        commands=tuple(commands),
+        parameters=sum(leaf.size for leaf in params),
+        sha256=header.sha256,
+        win_rates=(),
+        ladder=(),
+        ladder_command="",
+    )
+
+
+def measured(card: Card, recipe: Recipe, records: RecordedCommands) -> Card:
+    """Plays the games of an agent, and returns its card with their results."""
+    num_players = make_env(recipe.env).num_players
+    matches = {opponent: recipe.match_command(opponent, num_players) for opponent in OPPONENTS}
+    rates = tuple(win_rate(opponent, text, records, card.sha256) for opponent, text in matches.items())
+    text = recipe.ladder_command(card.name, card.sha256)
+    _log(text)
+    found = records.run(text, card.sha256).result["agents"]
+    ladder = tuple(Rating(row["agent"], row["elo"], tuple(row["elo_interval"])) for row in found)
+    return dataclasses.replace(card, win_rates=rates, ladder=ladder, ladder_command=text)
+
+
+def win_rate(opponent: str, text: str, records: RecordedCommands, sha256: str) -> WinRate:
+    """Returns the results of a command that plays an agent's games against copies of another agent."""
     _log(text)
     found = records.run(text, sha256).result
     games, own = found["games"], found["agents"][0]
     draws = round(games * (found["draw_rate"] + found["truncated_rate"]))
     low, high = own["win_rate_interval"]
     return WinRate(opponent, games, own["wins"], draws, own["win_rate"], (low, high), text)
-
-
-def ratings(found: dict[str, Any]) -> tuple[Rating, ...]:
-    """Returns the ratings in the result of `train.ladder`."""
-    return tuple(Rating(row["agent"], row["elo"], tuple(row["elo_interval"])) for row in found["agents"])
 
 
 def table(made: Sequence[Card]) -> str:
