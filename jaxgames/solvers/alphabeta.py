@@ -50,10 +50,10 @@ class Player(Chooser, Protocol):
 
 @runtime_checkable
 class AnalysingPlayer(Player, Protocol):
-    """A player whose moves are drawn from the best ones."""
+    """A player that can list the best moves it finds."""
 
     def best_actions(self, state: Any) -> list[int]:
-        """Returns the actions on one live board from which `choose` draws one with equal probabilities."""
+        """Returns the best actions on one live board. A player that draws its move draws one of them."""
         ...
 
 
@@ -95,7 +95,7 @@ class AlphaBetaAgent:
 
 @dataclass(frozen=True)
 class AnalysingAlphaBetaAgent(AlphaBetaAgent):
-    """`AlphaBetaAgent` of a player that can list the actions from which it draws."""
+    """`AlphaBetaAgent` of a player that can list the best actions."""
 
     player: AnalysingPlayer
 
