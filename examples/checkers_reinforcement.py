@@ -30,6 +30,7 @@ import tyro
 from tqdm import tqdm
 
 from examples.cells import store, stored
+from examples.tables import markdown
 from jaxgames import Env, ParameterError, arena
 from jaxgames._names import split_parameters
 from jaxgames.agents import Agent, analyse
@@ -39,7 +40,7 @@ from train.driver.commands import GameArguments, print_result, text_of_rate
 from train.driver.learner import Learner
 from train.driver.metrics import rounded
 from train.models import networks
-from train.positions import Positions
+from train.positions import Positions, evenly_spaced
 from train.settings import NETWORK_SETTINGS
 
 Name = Literal["ppo", "ppo_scratch", "alphazero", "alphazero_scratch"]
@@ -258,8 +259,7 @@ class Bench:
 def people(arguments: Arguments) -> Positions:
     """Returns the positions that are predicted."""
     found = positions.load(arguments.data).of(arguments.split)
-    found = found.take(found.action >= 0)
-    return found.take(np.linspace(0, len(found) - 1, min(arguments.num_positions, len(found))).round().astype(int))
+    return evenly_spaced(found.take(found.action >= 0), arguments.num_positions)
 
 
 def predicted(agent: Agent, reference: Agent, found: Positions) -> np.ndarray:
@@ -293,27 +293,40 @@ def shortened(text: str, texts: Mapping[str, str]) -> str:
 
 def tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Returns the Markdown tables: of the games, of the depths of alpha-beta, and of people's moves."""
-    columns = ("games", "wins", "losses", "draws", "truncated")
-    games = [f"| agent | opponent | {' | '.join(columns)} | win rate | score |", "|---" * 9 + "|"]
-    for row in rows:
-        if row["table"] != "people":
-            counts = (row["size"], *(row[name] for name in columns[1:]))
-            entries = [f"`{row['agent']}`", f"`{row['opponent']}`", *(f"{count:,}" for count in counts)]
-            rate = text_of_rate(row["win_rate"], row["win_rate_interval"])
-            games.append(f"| {' | '.join(entries)} | {rate} | {row['score']:.3f} |")
-    depth = ["| agent | depth below half | score there |", "|---|---|---|"]
-    of_depth = [row for row in rows if row["table"] == "depth"]
-    for agent, last in {row["agent"]: row for row in of_depth}.items():
-        below = last["opponent"] if last["score"] < 0.5 else "none of these"
-        depth.append(f"| `{agent}` | {below} | {last['score']:.3f} |")
-    moves = ["| agent | positions | top-1 | log loss | KL from the pretrained policy |", "|---|---|---|---|---|"]
-    for row in rows:
-        if row["table"] == "people":
-            top_1 = text_of_rate(row["top_1"], row["top_1_interval"])
-            moves.append(
-                f"| `{row['agent']}` | {row['positions']:,} | {top_1} | {row['log_loss']:.3f} | {row['kl']:.3f} |"
-            )
-    return ["\n".join(lines) for lines in (games, depth, moves)]
+    counts = ("size", "wins", "losses", "draws", "truncated")
+    header = ("agent", "opponent", "games", *counts[1:], "win rate", "score")
+    played = [row for row in rows if row["table"] != "people"]
+    games = [
+        (
+            f"`{row['agent']}`",
+            f"`{row['opponent']}`",
+            *(f"{row[name]:,}" for name in counts),
+            text_of_rate(row["win_rate"], row["win_rate_interval"]),
+            f"{row['score']:.3f}",
+        )
+        for row in played
+    ]
+    last_depths = {row["agent"]: row for row in rows if row["table"] == "depth"}
+    depths = [
+        (f"`{agent}`", last["opponent"] if last["score"] < 0.5 else "none of these", f"{last['score']:.3f}")
+        for agent, last in last_depths.items()
+    ]
+    moves = [
+        (
+            f"`{row['agent']}`",
+            f"{row['positions']:,}",
+            text_of_rate(row["top_1"], row["top_1_interval"]),
+            f"{row['log_loss']:.3f}",
+            f"{row['kl']:.3f}",
+        )
+        for row in rows
+        if row["table"] == "people"
+    ]
+    return [
+        markdown(header, games),
+        markdown(("agent", "depth below half", "score there"), depths),
+        markdown(("agent", "positions", "top-1", "log loss", "KL from the pretrained policy"), moves),
+    ]
 
 
 if __name__ == "__main__":

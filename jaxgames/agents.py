@@ -242,6 +242,7 @@ BUILT_IN: dict[str, Callable[..., Agent] | str] = {
     "exported": "jaxgames.exported:make",
     "mcts": "jaxgames.mcts.agents:mcts",
     "openspiel": "jaxgames.interop.openspiel_bots:make",
+    "race": "jaxgames.solvers.chinese_checkers_race:make",
     "solver": "jaxgames.solvers.agent:make",
 }
 _agents: Registry[Agent] = Registry(
@@ -250,7 +251,7 @@ _agents: Registry[Agent] = Registry(
     examples="'random', 'greedy(epsilon=0.1)' or 'mypackage.mymodule:myagent(depth=2)'",
     register="jaxgames.agents.register",
     num_arguments=1,
-    file_of={"exported": "file", "solver": "file"},
+    file_of={"exported": "file", "race": "file", "solver": "file"},
 )
 
 
@@ -279,6 +280,7 @@ def make(text: str, env: Env[Any]) -> Agent:
         alphabeta(depth=6)          alpha-beta search of three games; see `jaxgames.solvers.alphabeta`
         baseline                    the agent of this package for the game; see `jaxgames.baselines`
         exported(first.policy)      the policy of a training run in a file; see `jaxgames.exported`
+        race(3.npz)                 search of own turns on the star; see `jaxgames.solvers.chinese_checkers_race`
         solver(43.npz)              perfect play by the solution in a file; see `jaxgames.solvers.agent`
         mypackage.mymodule:myagent(depth=2)     imports the module first, which must call `register("myagent", ...)`
 

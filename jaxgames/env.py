@@ -48,6 +48,12 @@ class Outcome:
     winners: tuple[int, ...]  # seats; empty unless `kind` is "win"
     reason: str  # "checkmate", "all edges drawn", "illegal action by seat 1"; "" on a live board
 
+    def to_text(self) -> str:
+        """Returns how the game ended, as in "won by seat 0: checkmate"; "" on a live board."""
+        if self.kind == "win":
+            return f"won by seat {' and '.join(map(str, self.winners))}: {self.reason}"
+        return "" if self.kind == "live" else f"{self.kind}: {self.reason}"
+
 
 # The public methods that check their arguments and call the method with an underscore, which a game supplies.
 CHECKED_METHODS = (
@@ -238,12 +244,7 @@ class Env(abc.ABC, Generic[S]):
         A game that draws nothing has the text of `to_string` in place of the board.
         """
         self._check_board("to_text", state, on_host=True)
-        outcome = self.outcome(state)
-        end = f"seat {int(state.current_player)} to move"
-        if outcome.kind == "win":
-            end = f"won by seat {' and '.join(map(str, outcome.winners))}: {outcome.reason}"
-        elif outcome.kind != "live":
-            end = f"{outcome.kind}: {outcome.reason}"
+        end = self.outcome(state).to_text() or f"seat {int(state.current_player)} to move"
         return f"{self._to_text(state)}\n{end}"
 
     def from_string(self, text: str) -> S:

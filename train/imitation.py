@@ -11,7 +11,7 @@ The settings are in `train/imitation_config.py`, the file of positions is descri
     python -m train.imitation --env checkers --data pairs.npz --run-dir runs/imitation
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -60,17 +60,29 @@ class Imitation:
     config: Config
     env: jaxgames.Env[Any] = field(init=False)
     policy: Policy = field(init=False)
+    games: tuple[tuple[jaxgames.Env[Any], Policy], ...] = field(init=False)
+    """The game and the policy of every file; those above are the first ones. All policies have the same parameters."""
 
     def __post_init__(self) -> None:
-        c, env = self.config, jaxgames.make(self.config.env)
-        object.__setattr__(self, "env", env)
+        c = self.config
         settings = {"hidden_sizes": c.hidden_sizes, "channels": c.channels, "activation": c.activation}
-        object.__setattr__(self, "policy", Policy.of(env, c.sharing, c.network, **settings))
+        envs = [jaxgames.make(text) for text in (c.env, *c.other_envs)]
+        policies = [Policy.of(env, c.sharing, c.network, **settings) for env in envs]
+        if len({*envs}) > 1 and not policies[0].network.any_board:
+            raise ValueError(
+                "other_data with other boards needs a network whose parameters fit every board, such as "
+                f"--network graph, not {c.network or 'the default network'}"
+            )
+        object.__setattr__(self, "env", envs[0])
+        object.__setattr__(self, "policy", policies[0])
+        object.__setattr__(self, "games", tuple(zip(envs, policies, strict=True)))
 
     @property
     def summary(self) -> dict[str, Any]:
         """The settings that identify a run on its first line and in its result."""
-        return {"env": self.config.env, "data": self.config.data, "seed": self.config.seed}
+        c = self.config
+        others = {"other_data": ", ".join(c.other_data)} if c.other_data else {}
+        return {"env": c.env, "data": c.data, **others, "seed": c.seed}
 
     @property
     def divisible(self) -> dict[str, int]:
@@ -132,23 +144,28 @@ class Imitation:
         return train_state._replace(params=load_params(self.config.init_from, train_state.params, self.config))
 
     def load_data(self) -> Data:
-        """Returns the positions of the file, on the host. Raises OSError or ValueError as `load_positions`."""
+        """Returns the positions of the files, on the host. Raises OSError or ValueError as `load_positions`."""
         return load_data(self.config)
 
     def held_arrays(self, key: jax.Array) -> tuple[TrainState, Data]:
         """Returns a train state and the positions."""
-        with jax.ensure_compile_time_eval():  # the file is read inside of a trace, too
+        with jax.ensure_compile_time_eval():  # the files are read inside of a trace, too
             data = self.load_data()
         return self.init(key), jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), data)
 
     def iterate(self, train_state: TrainState, data: Data) -> tuple[TrainState, Metrics]:
-        """Returns the train state after one iteration, and metrics that are reduced on the device."""
+        """Returns the train state after one iteration, and metrics that are reduced on the device.
+
+        The metrics of positions of further files have the file behind another slash: "top_1/validation/FILE".
+        """
         with jax.named_scope("update"):
-            train_state, metrics = update(self.config, self.env, self.policy, train_state, data.train)
+            train_state, metrics = update(self.config, self.games, train_state, [each.train for each in data.files])
         with jax.named_scope("evaluate"):
-            for name, labels in data.evaluated.items():
-                found = evaluate(self.config, self.env, self.policy, train_state.params, labels)
-                metrics |= {f"{metric}/{name}": value for metric, value in found.items()}
+            for end, (env, policy), file in zip(("", *self.config.other_data), self.games, data.files, strict=True):
+                for name, labels in file.evaluated.items():
+                    found = evaluate(self.config, env, policy, train_state.params, labels)
+                    suffix = f"/{name}/{end}" if end else f"/{name}"
+                    metrics |= {f"{metric}{suffix}": value for metric, value in found.items()}
         return train_state._replace(iteration=train_state.iteration + 1), metrics
 
 
@@ -156,19 +173,37 @@ class Imitation:
 
 
 def update(
-    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState, labels: Labels
+    config: Config, games: Sequence[tuple[jaxgames.Env[Any], Policy]], train_state: TrainState, files: Sequence[Labels]
 ) -> tuple[TrainState, Metrics]:
-    """Returns the train state after the gradient steps of an iteration, and metrics."""
+    """Returns the train state after the gradient steps of an iteration, and metrics.
+
+    A gradient step has the mean loss of a minibatch of each file.
+
+    Args:
+      config: the settings.
+      games: the game of each file, and its policy.
+      train_state: before the iteration.
+      files: the positions of each file.
+    """
     order_key, dropout_key = jax.random.split(train_state.key)  # it stays the same; the steps are numbered
     count = config.num_minibatches or 1
-    rows = rows_of_iteration(config, len(labels.action), order_key, train_state.iteration)
+    rows = tuple(
+        rows_of_iteration(config, len(labels.action), key_of(order_key, number), train_state.iteration)
+        for number, labels in enumerate(files)
+    )
 
-    def gradient_step(carry: tuple[Params, Any], x: tuple[jax.Array, jax.Array]) -> Any:
+    def gradient_step(carry: tuple[Params, Any], x: tuple[tuple[jax.Array, ...], jax.Array]) -> Any:
         (params, opt_state), (rows, step) = carry, x
-        minibatch = take(env, labels, rows)
+        found = zip(games, files, rows, strict=True)
+        minibatches = [take(env, labels, of_file) for (env, _), labels, of_file in found]
         weights, statistics = split_statistics(params)
-        gradient, (metrics, statistics) = jax.grad(imitation_loss, argnums=2, has_aux=True)(
-            config, policy, weights, minibatch, statistics, jax.random.fold_in(dropout_key, step)
+        gradient, (metrics, statistics) = jax.grad(mean_loss, argnums=2, has_aux=True)(
+            config,
+            [policy for _, policy in games],
+            weights,
+            minibatches,
+            statistics,
+            jax.random.fold_in(dropout_key, step),
         )
         optimizer = clipped_adamw(learning_rate(config, step), config.weight_decay, config.max_grad_norm)
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
@@ -181,6 +216,33 @@ def update(
     metrics = {name: values.mean() for name, values in metrics.items()}
     metrics["learning_rate"] = learning_rate(config, steps[-1])
     return train_state._replace(params=params, opt_state=opt_state), metrics
+
+
+def key_of(key: jax.Array, number: int) -> jax.Array:
+    """Returns the key of a file by its number: of the first file the key itself."""
+    return jax.random.fold_in(key, number) if number else key
+
+
+def mean_loss(
+    config: Config,
+    policies: Sequence[Policy],
+    weights: Params,
+    minibatches: Sequence[Minibatch],
+    statistics: Params,
+    dropout_key: jax.Array,
+) -> tuple[jax.Array, tuple[Metrics, Params]]:
+    """Returns the mean of `imitation_loss` over the minibatches of all files, and of its metrics; then the statistics.
+
+    The network's statistics go from one minibatch to the next.
+    """
+    total, all_metrics = jnp.float32(0), list[Metrics]()
+    for number, (policy, minibatch) in enumerate(zip(policies, minibatches, strict=True)):
+        key = key_of(dropout_key, number)
+        loss, (metrics, statistics) = imitation_loss(config, policy, weights, minibatch, statistics, key)
+        total = total + loss
+        all_metrics.append(metrics)
+    means: Metrics = {name: jnp.stack([each[name] for each in all_metrics]).mean() for name in all_metrics[0]}
+    return total / len(policies), (means, statistics)
 
 
 def imitation_loss(

@@ -1,16 +1,18 @@
 """The settings of `train.imitation`, and their defaults for each game."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import jaxgames
+from jaxgames import Env
 from train import positions
 from train.models.policy import Sharing
 from train.positions import Positions
 from train.recipes import IMITATION, IMITATION_PRESETS
 from train.settings import (
+    ADDED,
     MAX_SEED,
     check_at_most,
     check_not_negative,
@@ -33,6 +35,12 @@ class Config:
     """The file of labelled positions, which `train.data` writes."""
     data_fingerprint: str | None = None
     """The checksum of the file. It is read from the file, and a run is only resumed with the same positions."""
+    other_data: tuple[str, ...] = field(default=(), metadata=ADDED)
+    """Further files, of this game or of other boards of it. Every minibatch has batch_size positions of each file."""
+    other_data_fingerprints: tuple[str, ...] = field(default=(), metadata=ADDED)
+    """The checksums of the further files, read from them."""
+    other_envs: tuple[str, ...] = field(default=(), metadata=ADDED)
+    """The games of the further files, read from them. Other boards need a network for any board."""
     train_split: str = "train"
     """The positions to learn from."""
     validation_split: str = "validation"
@@ -46,7 +54,7 @@ class Config:
     sharing: Sharing = "shared"
     """The networks that the seats share: all, only the encoder, or none."""
     batch_size: int = 512
-    """Positions of a minibatch; each is one gradient step."""
+    """Positions of a minibatch, from every file; each is one gradient step."""
     num_minibatches: int | None = None
     """Minibatches per iteration. None: those of an epoch, one pass over the positions. If they are fewer than 200,
     those of as many epochs as have 200."""
@@ -81,7 +89,8 @@ class Config:
     """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
 
     def __post_init__(self) -> None:
-        for name in ("channels", "hidden_sizes"):  # JSON stores them as lists
+        lists = ("channels", "hidden_sizes", "other_data", "other_data_fingerprints", "other_envs")
+        for name in lists:  # JSON stores them as lists
             object.__setattr__(self, name, tuple(getattr(self, name)))
         jaxgames.make(self.env)
         for name, kind in (("sharing", Sharing), ("schedule", Schedule)):
@@ -96,18 +105,23 @@ class Config:
             raise ValueError(f"num_minibatches must be at least 1 or left out, not {self.num_minibatches}")
         if self.data is not None and self.data_fingerprint is None:  # a new run; a stored one has it in its settings
             self._read_data(self.data)
+        if self.other_data and self.data is None:
+            raise ValueError("other_data needs data: the further files are learned together with the first one")
 
     def _read_data(self, path: str) -> None:
-        """Sets the settings that come from the file. Raises OSError or ValueError if it cannot be learned from."""
+        """Sets the settings that come from the files. Raises OSError or ValueError if they cannot be learned from."""
         found = load_positions(self)
+        others = load_other_positions(self)
         object.__setattr__(self, "data_fingerprint", positions.fingerprint(path))
+        object.__setattr__(self, "other_data_fingerprints", tuple(map(positions.fingerprint, self.other_data)))
+        object.__setattr__(self, "other_envs", tuple(str(each.env) for each in others))
         if self.num_minibatches is None:
             of_epoch = len(found.of(self.train_split)) // self.batch_size
             object.__setattr__(self, "num_minibatches", of_epoch * -(-MIN_MINIBATCHES // of_epoch))
 
     @property
     def steps_per_iteration(self) -> int:
-        return self.batch_size * (self.num_minibatches or 1)
+        return self.batch_size * (self.num_minibatches or 1) * (1 + len(self.other_data))
 
     @property
     def num_iterations(self) -> int:
@@ -122,16 +136,44 @@ def load_positions(config: Config) -> Positions:
     """
     if config.data is None:
         raise ValueError("data names the file of labelled positions to learn from: add --data pairs.npz")
-    path = Path(config.data)
+    return _checked(config, config.data, config.data_fingerprint, jaxgames.make(config.env))
+
+
+def load_other_positions(config: Config) -> list[Positions]:
+    """Returns the positions of each file of `config.other_data`.
+
+    Raises OSError and ValueError as `load_positions`, and ValueError for a file of another game.
+    """
+    first = jaxgames.make(config.env)
+    fingerprints = config.other_data_fingerprints or (None,) * len(config.other_data)
+    found = [_checked(config, path, known) for path, known in zip(config.other_data, fingerprints, strict=True)]
+    for path, each in zip(config.other_data, found, strict=True):
+        for name in ("id", "num_players", "reward"):  # the values of one network have one meaning
+            ours, theirs = (getattr(env, name, None) for env in (first, each.env))
+            if ours != theirs:
+                raise ValueError(f"other_data must have the {name} of env, {ours}: it is {theirs} in {path}")
+    return found
+
+
+def _checked(config: Config, file: str, known: str | None, env: Env[Any] | None = None) -> Positions:
+    """Returns the positions of a file; see `load_positions`.
+
+    Args:
+      config: the settings.
+      file: the file.
+      known: its checksum when the run was started; None for a new run.
+      env: the game that the positions must be of, if it is given.
+    """
+    path = Path(file)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}: {positions.KIND.how_to_write}")
     fingerprint = positions.fingerprint(path)
-    if config.data_fingerprint not in (None, fingerprint):
+    if known not in (None, fingerprint):
         raise ValueError(
             f"{path} holds other positions than those that the run was started with: its checksum is "
-            f"{fingerprint[:8]}..., not {config.data_fingerprint[:8]}...; put back the file, or start a new run"
+            f"{fingerprint[:8]}..., not {known[:8]}...; put back the file, or start a new run"
         )
-    found = _load(str(path), fingerprint, config.env)
+    found = _load(file, fingerprint, env)
     for name in (config.train_split, config.validation_split):
         if name not in found.splits or not len(found.of(name)):
             filled = [split for split in found.splits if len(found.of(split))]
@@ -147,10 +189,10 @@ def load_positions(config: Config) -> Positions:
     return found
 
 
-@lru_cache(maxsize=1)
-def _load(path: str, fingerprint: str, env: str) -> Positions:
+@lru_cache(maxsize=8)
+def _load(path: str, fingerprint: str, env: Env[Any] | None) -> Positions:
     """Returns `positions.load` of a file. The fingerprint is that of the file as it is now."""
-    return positions.load(path, jaxgames.make(env))
+    return positions.load(path, env)
 
 
 def has_actions(found: Positions) -> bool:

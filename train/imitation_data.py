@@ -13,7 +13,7 @@ import numpy as np
 
 import jaxgames
 from jaxgames.policy_agent import reward_scale
-from train.imitation_config import Config, load_positions
+from train.imitation_config import Config, load_other_positions, load_positions
 from train.ops.sharding import REPLICATED, SHARDED, on_each_device
 from train.positions import Positions, evenly_spaced
 
@@ -30,11 +30,24 @@ class Labels(NamedTuple):
     counted: jax.Array  # bool[P], False for rows that only fill up a batch
 
 
+class FileData(NamedTuple):
+    """The positions of one file."""
+
+    train: Labels
+    evaluated: dict[str, Labels]  # of "train" and "validation", whole batches
+
+
 class Data(NamedTuple):
     """All positions of a run; a copy on each device."""
 
     train: Labels
-    evaluated: dict[str, Labels]  # of "train" and "validation", whole batches
+    evaluated: dict[str, Labels]
+    others: tuple[FileData, ...] = ()  # one per file of `other_data`; those above are of `data`
+
+    @property
+    def files(self) -> tuple[FileData, ...]:
+        """The positions of every file, those of `data` first."""
+        return FileData(self.train, self.evaluated), *self.others
 
 
 class Minibatch(NamedTuple):
@@ -49,14 +62,19 @@ class Minibatch(NamedTuple):
 
 
 def load_data(config: Config) -> Data:
-    """Returns the positions of the file, on the host. Raises OSError or ValueError as `load_positions`."""
-    found = load_positions(config)
+    """Returns the positions of the files, on the host. Raises OSError or ValueError as `load_positions`."""
+    first, *others = (_of_file(config, each) for each in (load_positions(config), *load_other_positions(config)))
+    return Data(*first, others=tuple(others))
+
+
+def _of_file(config: Config, found: Positions) -> FileData:
+    """Returns the positions of one file as the learner holds them."""
     training, validation = found.of(config.train_split), found.of(config.validation_split)
     evaluated = {
         name: whole_batches(evenly_spaced(each, config.evaluated_positions), evaluation_rows(config))
         for name, each in (("train", training), ("validation", validation))
     }
-    return Data(labels_of(training), evaluated)
+    return FileData(labels_of(training), evaluated)
 
 
 def evaluation_rows(config: Config) -> int:

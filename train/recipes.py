@@ -42,6 +42,8 @@ STAR: dict[str, Any] = {  # settings common to the star boards of size 3 and 4 w
     "opponents": ("greedy",) * 7 + ("random",),  # games against random players take three times as many steps
 }
 
+MATING: dict[str, Any] = {"env": "minichess", "gamma": 0.99, "opponents": ("random",)}  # under standard rules
+
 # Settings of studies and of further training, by the names that `--preset` takes. Settings that a study does not state
 # are the defaults of `train.ppo.Config`.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -120,9 +122,12 @@ PRESETS: dict[str, dict[str, Any]] = {
     # One network for both seats of minichess against a random player (docs/papers/alpha_mini.md).
     "minichess_king_capture": RECIPES["minichess"]
     | {"env": "minichess(rules=king_capture, reward=material)", "total_steps": 800_000},
-    # From a run of the last preset, which --init-from names: it has learned to capture, and learns to mate.
+    # From a run of the preset before, which --init-from names: it has learned to capture, and learns to mate.
+    "minichess_mate": RECIPES["minichess"] | MATING | {"total_steps": 4_000_000, "ent_coef": 0.01},
+    # From a run of the preset before, which --init-from names: it learns on without an entropy bonus, in smaller steps.
     "minichess_standard": RECIPES["minichess"]
-    | {"env": "minichess", "total_steps": 4_000_000, "gamma": 0.99, "ent_coef": 0.01, "opponents": ("random",)},
+    | MATING
+    | {"total_steps": 2_000_000, "learning_rate": 5e-4, "ent_coef": 0.0},
 }
 
 # -- train.alphazero -----------------------------------------------------------------------------------------------

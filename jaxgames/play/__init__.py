@@ -2,4 +2,4 @@
 
 from jaxgames.play.session import HUMAN as HUMAN
 from jaxgames.play.session import Session as Session
-from jaxgames.play.session import Thoughts as Thoughts
+from jaxgames.play.thinking import Thoughts as Thoughts

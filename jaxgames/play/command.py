@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from jaxgames.env import Env
-from jaxgames.play.session import HUMAN, Make, Session
-from jaxgames.play.terminal import Terminal
+from jaxgames.play.session import HUMAN, Session
+from jaxgames.play.terminal import Terminal, read_game
+from jaxgames.play.thinking import Make
 
 
 def add_options(parser: argparse.ArgumentParser, seats: str) -> None:
@@ -67,7 +68,7 @@ def _session(env: Env[Any], seats: list[str], options: argparse.Namespace) -> Se
         return Session(env, seats, seed=options.seed, state=state)
     if options.position is not None:
         raise ValueError("--position and --load exclude each other: a saved game has its own start")
-    session = Session.from_json(options.load.read_text(encoding="utf-8"))
+    session = read_game(options.load)
     if session.env != env:
         raise ValueError(f"{options.load} is a game of {session.env}, not of {env}")
     return session.with_seats(seats)

@@ -8,11 +8,14 @@
     GET  /api/start               the games and agents on offer, and the game with which the process was started
     POST /api/VERB                one of `VERBS`, with a JSON object as its body; the reply is what to show
 
+What to show has the submoves that a page does not know: it names the last one it has as `known`; see `views.view`.
+
 A request that makes no sense gets a status from 400 to 499 and {"error": REASON}.
 """
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from importlib import resources
@@ -27,7 +30,7 @@ from jaxgames.play.gate import MAX_BODY_BYTES, Refused
 from jaxgames.play.session import Session
 from jaxgames.play.tables import House, Table, check_length
 
-SCRIPTS = ("page.js", "board.js", "server.js", "panels.js", "newgame.js")
+SCRIPTS = ("page.js", "board.js", "game.js", "memory.js", "server.js", "panels.js", "newgame.js")
 FILES = {"page.css": "text/css", **dict.fromkeys(SCRIPTS, "text/javascript")}
 HEARTBEAT = 15.0  # seconds between the comments that keep a quiet stream of events alive
 
@@ -61,6 +64,10 @@ class Fields:
             raise Refused(422, f"{name} must be an integer from 0 to {2**31 - 1}")
         return value
 
+    def optional_integer(self, name: str) -> int | None:
+        """Returns an integer from 0 to 2^31 - 1, None if the field is missing or null."""
+        return None if self._fields.get(name) is None else self.integer(name)
+
     def flag(self, name: str) -> bool:
         """Returns a bool; False if the field is missing."""
         value = self._fields.get(name, False)
@@ -92,7 +99,7 @@ async def _new(house: House, fields: Fields) -> Table:
 async def _load(house: House, fields: Fields) -> Table:
     """Starts a game from a file, which is played again from its beginning."""
     saved = fields.text("saved")
-    return _seated(house, await house.rules.run(lambda: offers.load(house, saved)))
+    return _seated(house, await house.files.run(lambda: offers.load(house, saved)))
 
 
 def _seated(house: House, session: Session) -> Table:
@@ -160,9 +167,9 @@ async def _seats(house: House, fields: Fields) -> Table:
 
 
 async def _resign(house: House, fields: Fields) -> Table:
-    """Ends the game: the person to move resigns."""
-    table = _table(house, fields)
-    await table.change(lambda session: session.resign())
+    """Ends the game: a person resigns, the one to move or the one of `seat`, also while an agent thinks."""
+    table, seat = _table(house, fields), fields.optional_integer("seat")
+    await table.change(lambda session: session.resign(seat))
     return table
 
 
@@ -203,9 +210,9 @@ def _table(house: House, fields: Fields) -> Table:
 # -- replies -------------------------------------------------------------------------------------------------------
 
 
-async def _shown(house: House, table: Table, theme: str) -> Reply:
-    """Returns what a page shows of a table."""
-    return await house.rules.run(partial(views.view, table, theme))
+async def _shown(house: House, table: Table, theme: str, known: int) -> Reply:
+    """Returns what a page shows of a table, with the submoves that it does not know."""
+    return await house.rules.run(partial(views.view, table, theme, known))
 
 
 def _json(content: Reply, status: int = 200) -> Response:
@@ -261,8 +268,8 @@ def routes(house: House, token: str) -> list[Route]:
         if name not in VERBS:
             raise Refused(404, f"there is no /api/{name}")
         fields = Fields(await request.body())
-        theme = views.theme(fields.text("theme", "light"))
-        return _json(await _shown(house, await VERBS[name](house, fields), theme))
+        theme, known = views.theme(fields.text("theme", "light")), fields.integer("known", 0)
+        return _json(await _shown(house, await VERBS[name](house, fields), theme, known))
 
     async def game(request: Request) -> Response:
         table = house.table(request.query_params.get("table", ""))
@@ -270,13 +277,16 @@ def routes(house: House, token: str) -> list[Route]:
 
     async def still(request: Request) -> Response:
         table = house.table(request.query_params.get("table", ""))
-        html = await house.rules.run(lambda: table.session.to_html())
+        session = await house.rules.run(lambda: table.session.copy())
+        html = await house.files.run(session.to_html)
         return Response(html, media_type="text/plain")  # a page of this origin must not be made of it
 
     async def events(request: Request) -> Response:
         table = house.table(request.query_params.get("table", ""))
-        theme = views.theme(request.query_params.get("theme", "light"))
-        return StreamingResponse(events_of(house, table, theme), media_type="text/event-stream")
+        theme, known = views.theme(request.query_params.get("theme", "light")), request.query_params.get("known", "0")
+        if not re.fullmatch(r"[0-9]{1,9}", known):
+            raise Refused(422, "known must be an integer from 0 to 999999999")
+        return StreamingResponse(events_of(house, table, theme, int(known)), media_type="text/event-stream")
 
     return [
         Route("/", _guarded(page)),
@@ -291,8 +301,11 @@ def routes(house: House, token: str) -> list[Route]:
     ]
 
 
-async def events_of(house: House, table: Table, theme: str) -> AsyncIterator[str]:
-    """Yields what to show as server-sent events, and comments while nothing changes; ends with the table."""
+async def events_of(house: House, table: Table, theme: str, known: int = 0) -> AsyncIterator[str]:
+    """Yields what to show as server-sent events, and comments while nothing changes; ends with the table.
+
+    Each event has the submoves that are new since the one before it; the first one, those that are new since `known`.
+    """
     versions = table.versions()
     waiting = asyncio.ensure_future(anext(versions, None))
     try:
@@ -303,7 +316,9 @@ async def events_of(house: House, table: Table, theme: str) -> AsyncIterator[str
                 continue
             if waiting.result() is None:
                 return
-            yield f"data: {json.dumps(await _shown(house, table, theme))}\n\n"
+            shown = await _shown(house, table, theme, known)
+            known = shown["history"]["last"]
+            yield f"data: {json.dumps(shown)}\n\n"
             waiting = asyncio.ensure_future(anext(versions, None))
     finally:
         waiting.cancel()

@@ -30,9 +30,13 @@ class SavedGame:
     ply: int | None = None  # the position that is shown; None for the last one
     resigned: int | None = None  # the seat of the person who gave up
 
+    def content(self) -> dict[str, Any]:
+        """Returns the object of the file."""
+        return {"format": FORMAT, "version": VERSION, **dataclasses.asdict(self)}
+
     def to_json(self) -> str:
         """Returns the text of the file."""
-        return json.dumps({"format": FORMAT, "version": VERSION, **dataclasses.asdict(self)}, indent=1) + "\n"
+        return json.dumps(self.content(), indent=1) + "\n"
 
 
 def _is_text(value: Any) -> bool:

@@ -20,8 +20,8 @@ from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.play import offers
 from jaxgames.play.gate import LOOPBACK_NAMES, Gate, is_loopback
-from jaxgames.play.session import Make
 from jaxgames.play.tables import PACE, House
+from jaxgames.play.thinking import Make
 
 try:
     import uvicorn
@@ -54,7 +54,8 @@ def app(
       seed: of the agents.
       make: makes the agents.
       pace: seconds that a submove is visible before an agent plays the next one.
-      names, addresses: the hosts that may be asked for; see `jaxgames.play.gate.Gate`.
+      names: the hosts that may be asked for; see `jaxgames.play.gate.Gate`.
+      addresses: whether any IP address may be asked for, too.
 
     Raises ValueError for seats that do not fit the game.
     """
@@ -107,7 +108,11 @@ def serve(
     """Serves the page until Ctrl-C.
 
     Args:
-      env, seats, seed, make, pace: see `app`.
+      env: the game that the page begins with.
+      seats: "human" or the text of an agent, one per seat.
+      seed: of the agents.
+      make: makes the agents.
+      pace: seconds that a submove is visible before an agent plays the next one.
       host: the name or address on which the server listens.
       port: its port; 0 for any free one.
       open_to_network: allows a `host` that other computers reach. All who reach it can play, start games and searches

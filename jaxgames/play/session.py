@@ -10,33 +10,25 @@ The positions are a line from the start to the last submove, and a session shows
 submoves. A submove that is played before the end of the line drops what follows.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self
+import itertools
+from collections.abc import Sequence
+from typing import Any, Self
 
 import jax
 import numpy as np
 
 from jaxgames import agents, registry
-from jaxgames.agents import Agent
-from jaxgames.arena.playing import act_on_one_board
 from jaxgames.env import Env, Outcome
 from jaxgames.host import BoardInfo, host
-from jaxgames.play import saved, still
+from jaxgames.play import saved, still, words
+from jaxgames.play.line import Line
+from jaxgames.play.thinking import Make, OnCompile, Thoughts, analyse, choose
 from jaxgames.render import Move, anchors, has_pictures
 from jaxgames.render.moves import legal_moves
 
 HUMAN = "human"  # the text of a seat that a person plays
 
-Make = Callable[[str, Env[Any]], Agent]
-_compiled: set[tuple[str, str, Env[Any]]] = set()  # methods of agents that have run in this process
-
-
-class Thoughts(NamedTuple):
-    """The probabilities and values of an agent in one position."""
-
-    agent: str
-    moves: tuple[tuple[Move, float], ...]  # all legal moves with the probability of each, the most probable first
-    values: tuple[float, ...] | None  # the expected return of each seat; None: the agent has none
+_serials = itertools.count(1)  # of all submoves of this process
 
 
 class Session:
@@ -48,7 +40,6 @@ class Session:
       seed: of the agents' choices, and of the events of a game of chance.
       start: the position at the beginning, as `env.to_string` writes it; None for the game's own start.
       actions: all submoves of the line.
-      states: all positions of the line; `states[0]` is the start.
       ply: how many submoves lead to the position that is shown.
       resigned: the seat that resigned at the end of the line; None if no person did.
     """
@@ -74,14 +65,16 @@ class Session:
         self.actions: list[int] = []
         self.resigned: int | None = None
         self._texts: list[str] = []
+        self._serials: list[int] = []
         self._host = host(env)
         if self.start is None:
             first, info = self._host.init(self._key(0) if env.needs_key else None)
         else:
             first = env.from_string(self.start)
             info = self._host.look(first)
-        self.states: list[Any] = [first]
-        self._infos: list[BoardInfo] = [info]
+        self._line = Line(self._host.device)
+        self._line.append(first, info.player, info.over)
+        self._last_info = (0, info)  # of the position after so many submoves
 
     # -- the position that is shown ----------------------------------------------------------------------
 
@@ -93,35 +86,65 @@ class Session:
     @property
     def state(self) -> Any:
         """The position that is shown."""
-        return self.states[self.ply]
+        return self._line[self.ply]
+
+    @property
+    def states(self) -> Sequence[Any]:
+        """All positions of the line; `states[0]` is the start."""
+        return self._line
+
+    @property
+    def board(self) -> Any:
+        """The position that is shown, with arrays of numpy: texts and pictures read them much faster."""
+        return self._line.on_host(self.ply)
+
+    @property
+    def _info(self) -> BoardInfo:
+        """The public values of the position that is shown."""
+        if self._last_info[0] != self.ply:
+            self._last_info = (self.ply, self._host.look(self.board))
+        return self._last_info[1]
 
     @property
     def mover(self) -> int:
         """The seat to move; at the end of a game, the seat that the state names."""
-        return self._infos[self.ply].player
+        return self._line.players[self.ply]
 
     @property
     def over(self) -> bool:
         """True if the game has ended in the position that is shown."""
-        return self._infos[self.ply].over or self._is_resigned
+        return self._line.overs[self.ply] or self.is_resigned
 
     @property
     def turn_goes_on(self) -> bool:
         """True if the seat to move has played the last submove, too."""
-        return self.ply > 0 and not self.over and self._infos[self.ply - 1].player == self.mover
+        return self.ply > 0 and not self.over and self._line.players[self.ply - 1] == self.mover
 
     @property
     def outcome(self) -> Outcome:
         """The end of the game, as `env.outcome`; a resignation is a win only where one other seat is left."""
-        if not self._is_resigned:
-            return self.env.outcome(self.state)
+        if not self.is_resigned:
+            return self.env.outcome(self.board)
+        return self._resigned_outcome()
+
+    def _resigned_outcome(self) -> Outcome:
+        """Returns the outcome of the game at the end of the line, where a person resigned."""
         reason = f"seat {self.resigned} resigned"
         if self.env.num_players == 2 and self.resigned is not None:
             return Outcome("win", (1 - self.resigned,), reason)
         return Outcome("forfeit", (), reason)
 
+    def to_text(self) -> str:
+        """Returns `env.to_text` of the position that is shown; after a resignation, the last line says so."""
+        text = self.env.to_text(self.board)
+        if not self.is_resigned:
+            return text
+        *lines, _ = text.split("\n")
+        return "\n".join([*lines, self.outcome.to_text()])
+
     @property
-    def _is_resigned(self) -> bool:
+    def is_resigned(self) -> bool:
+        """True if a person has resigned in the position that is shown."""
         return self.resigned is not None and self.ply == self.plies
 
     def legal(self) -> list[Move]:
@@ -129,17 +152,25 @@ class Session:
         if self.over:
             return []
         if has_pictures(self.env):
-            return list(anchors(self.env, self.state).moves)
-        texts = legal_moves(self.env, self.state)
+            return list(anchors(self.env, self.board).moves)
+        texts = legal_moves(self.env, self.board)
         return [Move(action, text, None, None, "move", text) for action, text in texts.items()]
 
     def moves(self) -> list[str]:
         """Returns the texts of all submoves of the line."""
         return list(self._texts)
 
+    def serials(self) -> list[int]:
+        """Returns a number for each submove of the line.
+
+        The numbers rise along the line, and no two submoves of a process have the same one. So a submove with the same
+        number is the same, with all that are before it.
+        """
+        return list(self._serials)
+
     def movers(self) -> list[int]:
         """Returns the seat to move in every position of the line."""
-        return [info.player for info in self._infos]
+        return list(self._line.players)
 
     # -- moves -------------------------------------------------------------------------------------------
 
@@ -152,24 +183,27 @@ class Session:
             raise ValueError(f"the game is over ({self.outcome.reason}): no move can be played; undo one, or jump back")
         if isinstance(action, bool) or not isinstance(action, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
             raise ValueError(f"the action must be an integer, not {action!r}")
-        mask = self._infos[self.ply].mask
+        board, mask = self.board, self._info.mask
         if not (0 <= action < len(mask) and mask[action]):
-            texts = ", ".join(legal_moves(self.env, self.state).values())
+            texts = ", ".join(legal_moves(self.env, board).values())
             raise ValueError(f"action {action} is illegal here; the legal moves are {texts}")
-        text = self.env.action_to_string(self.state, int(action))
+        text = self.env.action_to_string(board, int(action))
         key = self._key(self.ply + 1) if self.env.needs_key else None
-        state, info = self._host.step(self.state, int(action), key)
-        ply = self.ply
-        self.actions[ply:], self._texts[ply:] = [int(action)], [text]
-        self.states[ply + 1 :], self._infos[ply + 1 :] = [state], [info]
-        self.ply, self.resigned = ply + 1, None
+        state, info = self._host.step(board, int(action), key)
+        self._cut()
+        self.actions.append(int(action))
+        self._texts.append(text)
+        self._serials.append(next(_serials))
+        self._line.append(state, info.player, info.over)
+        self.ply, self.resigned = self.ply + 1, None
+        self._last_info = (self.ply, info)
 
     def undo(self) -> None:
         """Goes back by one submove, which `redo` plays again, or takes a resignation back.
 
         Raises ValueError at the start of the game.
         """
-        if self._is_resigned:
+        if self.is_resigned:
             self.resigned = None
             return
         if self.ply == 0:
@@ -181,14 +215,14 @@ class Session:
 
         Raises ValueError if no person has moved before.
         """
-        if self._is_resigned:
+        if self.is_resigned:
             self.resigned = None
             return
-        people = [ply for ply in range(self.ply) if self.seats[self._infos[ply].player] == HUMAN]
+        people = [ply for ply in range(self.ply) if self.seats[self._line.players[ply]] == HUMAN]
         if not people:
             raise ValueError("there is no turn to undo: no person has moved before this position")
         ply = people[-1]
-        while ply > 0 and self._infos[ply - 1].player == self._infos[ply].player:
+        while ply > 0 and self._line.players[ply - 1] == self._line.players[ply]:
             ply -= 1
         self.ply = ply
 
@@ -219,13 +253,17 @@ class Session:
             seat = people[0] if len(people) == 1 else self.mover
         if seat not in people:
             raise ValueError(f"only people resign: expected one of the seats {people}, not {seat}")
-        ply = self.ply
-        del self.actions[ply:], self._texts[ply:], self.states[ply + 1 :], self._infos[ply + 1 :]
+        self._cut()
         self.resigned = seat
+
+    def _cut(self) -> None:
+        """Drops what followed the position that is shown."""
+        del self.actions[self.ply :], self._texts[self.ply :], self._serials[self.ply :]
+        self._line.cut(self.ply + 1)
 
     # -- agents ------------------------------------------------------------------------------------------
 
-    def agent_action(self, make: Make = agents.make, on_compile: Callable[[str], object] | None = None) -> int:
+    def agent_action(self, make: Make = agents.make, on_compile: OnCompile = None) -> int:
         """Returns the action of the agent to move; it is not played yet.
 
         It depends on the seed, the position and the number of submoves before it only.
@@ -240,19 +278,13 @@ class Session:
         if self.over or text == HUMAN:
             what = "the game is over" if self.over else f"a person plays seat {self.mover}"
             raise ValueError(f"no agent is to move: {what}")
-        agent = make(text, self.env)
-        self._announce("act", text, on_compile)
-        state, mask = self.state, self._infos[self.ply].mask
-        key = jax.random.fold_in(self._key(self.ply), 1)
-        (action,) = act_on_one_board(agent, key, _batch_of_one(state)).tolist()
-        _compiled.add(("act", text, self.env))
+        board, mask, key = self.board, self._info.mask, jax.random.fold_in(self._key(self.ply), 1)
+        action = choose(text, self.env, board, key, make, on_compile)
         if not (0 <= action < len(mask) and mask[action]):
-            raise ValueError(f"{text} chose action {action}, which is illegal in {self.env.to_string(state)!r}")
+            raise ValueError(f"{text} chose action {action}, which is illegal in {self.env.to_string(board)!r}")
         return action
 
-    def analyse(
-        self, agent: str | None = None, make: Make = agents.make, on_compile: Callable[[str], object] | None = None
-    ) -> Thoughts:
+    def analyse(self, agent: str | None = None, make: Make = agents.make, on_compile: OnCompile = None) -> Thoughts:
         """Returns the probabilities and values of an agent in the position that is shown.
 
         Args:
@@ -269,20 +301,9 @@ class Session:
             if not others:
                 raise ValueError("no seat has an agent that could think: name one, such as greedy")
             agent = others[0]
-        player = make(agent, self.env)
-        self._announce("analyse", agent, on_compile)
-        boards = _batch_of_one(self.state)
-        found = _analyse_on_device(player, boards) if player.on_device else agents.analyse(player, boards)
-        probabilities = np.asarray(found.probabilities)[0]
-        _compiled.add(("analyse", agent, self.env))
+        probabilities, values = analyse(agent, self.env, self.board, make, on_compile)
         ranked = sorted(self.legal(), key=lambda move: -probabilities[move.action])
-        values = None if found.values is None else tuple(np.asarray(found.values)[0].tolist())
         return Thoughts(agent, tuple((move, float(probabilities[move.action])) for move in ranked), values)
-
-    def _announce(self, method: str, agent: str, on_compile: Callable[[str], object] | None) -> None:
-        """Calls `on_compile` if this method of an agent has not run yet."""
-        if on_compile is not None and (method, agent, self.env) not in _compiled:
-            on_compile(agent)
 
     def _key(self, ply: int) -> jax.Array:
         """Returns the PRNG key of the events at a ply."""
@@ -294,8 +315,8 @@ class Session:
         """Returns a session of the same line and position with others on the seats. Raises ValueError as `Session`."""
         other = type(self)(self.env, seats, seed=self.seed)
         other.start, other.ply, other.resigned = self.start, self.ply, self.resigned
-        other.actions, other._texts = list(self.actions), list(self._texts)
-        other.states, other._infos = list(self.states), list(self._infos)
+        other.actions, other._texts, other._serials = list(self.actions), list(self._texts), list(self._serials)
+        other._line, other._last_info = self._line.copy(), self._last_info
         return other
 
     def copy(self) -> Self:
@@ -304,6 +325,10 @@ class Session:
 
     def to_json(self) -> str:
         """Returns the game as text: the names of the game and the seats, the start, the moves in notation."""
+        return self.saved().to_json()
+
+    def saved(self) -> saved.SavedGame:
+        """Returns the content of `to_json`."""
         return saved.SavedGame(
             game=str(self.env),
             game_version=self.env.version,
@@ -313,7 +338,7 @@ class Session:
             moves=self.moves(),
             ply=self.ply,
             resigned=self.resigned,
-        ).to_json()
+        )
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -329,7 +354,7 @@ class Session:
         session = cls(env, game.seats, seed=game.seed, state=start)
         for number, move in enumerate(game.moves, start=1):
             try:
-                session.play(env.action_from_string(session.state, move))
+                session.play(env.action_from_string(session.board, move))
             except ValueError as error:
                 raise ValueError(f"move {number} of the saved game, {move!r}, cannot be played: {error}") from None
         if game.resigned is not None:
@@ -347,18 +372,9 @@ class Session:
 
         It asks nothing of the network. Raises ValueError for a game without pictures.
         """
-        ending = "" if self.resigned is None else f"seat {self.resigned} resigned"
-        return still.page(self.env, self.states, self.actions, self._texts, self.seats, self.ply, ending)
-
-
-@jax.jit
-def _analyse_on_device(agent: Agent, boards: Any) -> agents.Analysis:
-    return agents.analyse(agent, boards)
-
-
-def _batch_of_one(state: Any) -> Any:
-    """Returns one board with a leading axis of 1, on the host: agents may compute on another device than the rules."""
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[None], jax.device_get(state))
+        ending = "" if self.resigned is None else words.ending(self.env, self._resigned_outcome())
+        boards = [self._line.on_host(ply) for ply in range(len(self._line))]
+        return still.page(self.env, boards, self.actions, self._texts, self.seats, self.ply, self.to_json(), ending)
 
 
 def _checked_seats(env: Env[Any], seats: Sequence[str]) -> tuple[str, ...]:

@@ -1,23 +1,32 @@
 "use strict";
-// Shows one slide of a game at a time: by slider, buttons, moves and keys. All slides are in the page.
-const slides = [...document.querySelectorAll(".slide")];
+// Shows one position of a game at a time: by slider, buttons, moves and keys. The page has the parts of all positions.
+const parts = [...document.querySelectorAll("[data-at]")].map((part) => [part, spansOf(part.dataset.at)]);
 const moves = [...document.querySelectorAll("li button")];
 const list = document.querySelector("ol");
 const slider = document.querySelector("input");
 const words = document.getElementById("words");
+const wordsAt = words.dataset.words.split("\n");
 const autoplay = document.getElementById("autoplay");
 const MILLISECONDS = 800;
+const LAST = moves.length;
 let timer = 0;
 
+// Returns the pairs of the first and the last position of each span in a text such as "0-4 9".
+function spansOf(text) {
+  return text.split(" ").map((span) => span.split("-").map(Number));
+}
+
 function show(ply) {
-  const shown = Math.min(Math.max(ply, 0), slides.length - 1);
+  const shown = Math.min(Math.max(ply, 0), LAST);
   slider.value = String(shown);
-  slides.forEach((slide, index) => slide.classList.toggle("shown", index === shown));
+  for (const [part, spans] of parts) {
+    part.classList.toggle("shown", spans.some(([first, last = first]) => first <= shown && shown <= last));
+  }
   moves.forEach((move, index) => (index + 1 === shown ? move.setAttribute("aria-current", "step") : move.removeAttribute("aria-current")));
   list.scrollTop = shown > 0 ? moves[shown - 1].offsetTop - list.clientHeight / 2 : 0;
   const move = shown > 0 ? `${moves[shown - 1].textContent}: ` : "";
-  words.textContent = move + words.dataset.words.split("\n")[shown];
-  if (shown === slides.length - 1) stop();
+  words.textContent = move + wordsAt[shown];
+  if (shown === LAST) stop();
 }
 
 function stop() {
@@ -27,7 +36,7 @@ function stop() {
 }
 
 function start() {
-  if (Number(slider.value) === slides.length - 1) show(0);
+  if (Number(slider.value) === LAST) show(0);
   autoplay.setAttribute("aria-pressed", "true");
   timer = setInterval(() => show(Number(slider.value) + 1), MILLISECONDS);
 }
@@ -36,7 +45,7 @@ const STEPS = {
   first: () => show(0),
   back: () => show(Number(slider.value) - 1),
   forward: () => show(Number(slider.value) + 1),
-  last: () => show(slides.length - 1),
+  last: () => show(LAST),
   autoplay: () => (timer ? stop() : start()),
 };
 const KEYS = { Home: "first", ArrowLeft: "back", ArrowRight: "forward", End: "last", " ": "autoplay" };

@@ -1,11 +1,12 @@
 """A game as one HTML file: all boards are drawn in it, and a short script shows one of them.
 
 The file needs no server and asks nothing of the network. Its Content-Security-Policy allows its own script and style
-by their hashes, and nothing else.
+by their hashes, and nothing else. The game is in it as `Session.to_json` writes it, so that it can be played on.
 """
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from html import escape
 from importlib import resources
@@ -47,6 +48,7 @@ _PAGE = """<!DOCTYPE html>
 {moves}
 </ol>
 </nav>
+<script type="application/json" id="game">{game}</script>
 <script>{script}</script>
 </body>
 </html>
@@ -60,6 +62,7 @@ def page(
     moves: Sequence[str],
     seats: Sequence[str],
     ply: int,
+    game: str,
     ending: str = "",
 ) -> str:
     """Returns the HTML of a game.
@@ -71,14 +74,13 @@ def page(
       moves: their texts.
       seats: who plays each seat.
       ply: the number of the position with which the page opens.
+      game: the game as a saved game.
       ending: the words below the last position, if people ended the game there.
 
     Raises ValueError for a game without pictures.
     """
     items = [f"<li><button>{number}. {escape(text)}</button></li>" for number, text in enumerate(moves, start=1)]
-    picture, words = slides(env, states, actions)
-    if ending:
-        words[-1] = ending
+    picture, words = slides(env, states, actions, ending)
     script, style = _file("still.js"), _colours() + _file("still.css")
     return _PAGE.format(
         policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'",
@@ -91,7 +93,19 @@ def page(
         plies=len(moves),
         ply=ply,
         moves="\n".join(items),
+        game=game.replace("<", "\\u003c"),  # no text of the game ends the script
     )
+
+
+def game_of(html: str) -> str:
+    """Returns the saved game in the text of a still page, for `Session.from_json`.
+
+    Raises ValueError for a text without one.
+    """
+    found = re.search(r'<script type="application/json" id="game">(.*?)</script>', html, re.DOTALL)
+    if found is None:
+        raise ValueError("this is no still page: expected HTML with a game in it, as `save FILE.html` writes it")
+    return found[1]
 
 
 def _colours() -> str:

@@ -1,6 +1,7 @@
 """Games in progress on the server: each is a `Session`, to which the agents' moves are added one submove at a time.
 
-The functions of a session run in the thread of the rules. Searches run in the thread of the agents, on a copy of what
+The functions of a session run in the thread of the rules. Whole games are loaded and drawn in the thread of the files,
+which takes seconds for thousands of submoves. Searches run in the thread of the agents, on a copy of what
 they need, so a person can always look, undo or go on. A search that nobody waits for any longer is abandoned: its
 result is dropped, and the next search waits for its end.
 """
@@ -18,7 +19,8 @@ from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.play.gate import Refused
-from jaxgames.play.session import HUMAN, Make, Session
+from jaxgames.play.session import HUMAN, Session
+from jaxgames.play.thinking import Make
 from jaxgames.play.workers import Worker
 
 MAX_TABLES = 100
@@ -187,6 +189,7 @@ class House:
     pace: float = PACE
     rules: Worker = field(default_factory=lambda: Worker("rules"))
     agents: Worker = field(default_factory=lambda: Worker("agents"))
+    files: Worker = field(default_factory=lambda: Worker("files"))
     tables: OrderedDict[str, Table] = field(default_factory=OrderedDict[str, Table])  # the last used one last
 
     def __post_init__(self) -> None:

@@ -13,8 +13,11 @@ from typing import TextIO
 
 from jaxgames import agents, render
 from jaxgames.play.notation import legal_texts, parse_turn
-from jaxgames.play.session import HUMAN, Make, Session
+from jaxgames.play.session import HUMAN, Session
+from jaxgames.play.still import game_of
+from jaxgames.play.thinking import Make
 
+PAGE_SUFFIXES = (".html", ".htm")  # of files that are still pages
 WIDTH = 80
 SHORT = 8  # legal moves in the middle of a turn that are listed without being asked for
 TOP = 5  # moves in the list of what an agent thinks
@@ -24,11 +27,12 @@ MOVE        such as {example}, or its beginning if only one move has it
 ?           the legal moves, and these commands
 u, uu       undo: back to your last submove, or to the start of your last turn
 r           redo: forward to your next submove
+go          lets an agent that has failed try again
 h, h AGENT  what an agent thinks: its first {top} moves, and the value for each seat
 show        the board again
 resign      give up
 save FILE   the game; with the suffix .html, a page with all positions
-load FILE   go on with a saved game
+load FILE   go on with a saved game, also one in a page with all positions
 q           quit"""
 
 
@@ -59,6 +63,7 @@ class Terminal:
         self._out = sys.stdout if out is None else out
         self._echoes = not (read is input and sys.stdin.isatty())  # a transcript shows what was typed
         self._has_colours = has_colours(self._out)
+        self._agents_wait = False  # an agent has failed, and the person decides how the game goes on
 
     def run(self) -> None:
         """Plays until the person quits, the input ends or, if only agents play, the game is over."""
@@ -75,7 +80,7 @@ class Terminal:
     def _turn(self) -> None:
         """Lets an agent play a submove, or a person type a line."""
         session = self.session
-        if not session.over and session.seats[session.mover] != HUMAN:
+        if not (session.over or self._agents_wait or session.seats[session.mover] == HUMAN):
             self._agent_moves()
             return
         seat = "the game is over" if session.over else f"seat {session.mover} ({self._seat_text(session.mover)})"
@@ -85,12 +90,17 @@ class Terminal:
         try:
             self._obey(line)
         except (ValueError, TypeError, OSError, ImportError, RuntimeError) as error:  # the last: an agent's
-            self._say(self._styled(textwrap.fill(str(error), WIDTH), RED))
+            self._say_error(str(error))
 
     def _agent_moves(self) -> None:
-        session = self.session
-        action = session.agent_action(self._make, on_compile=self._say_compiling)
-        seat = session.mover
+        session, seat = self.session, self.session.mover
+        try:
+            action = session.agent_action(self._make, on_compile=self._say_compiling)
+        except Exception as error:  # an agent may fail in any way; the person decides how the game goes on
+            self._agents_wait = True
+            self._say_error(f"seat {seat} ({session.seats[seat]}) failed with {type(error).__name__}: {error}")
+            self._say("go lets it try again; a typed move is played for it; u, save FILE, q work too")
+            return
         session.play(action)
         self._say(f"seat {seat} ({session.seats[seat]}) plays {self._styled(session.moves()[-1], BOLD)}")
         self._show_if_person_moves()
@@ -115,6 +125,8 @@ class Terminal:
             self._say_help()
         elif line in ("u", "uu", "r"):
             self._move_back_or_forth(line)
+        elif line == "go":
+            self._go_on()
         elif line == "resign":
             self.session.resign()
             self._show()
@@ -126,7 +138,14 @@ class Terminal:
             raise ValueError("the game is over: u undoes the last move, save FILE keeps the game, q quits")
         for action in parse_turn(self.session, line):
             self.session.play(action)
+        self._agents_wait = False
         self._show_if_person_moves()
+
+    def _go_on(self) -> None:
+        """Lets the agents move again after a failure."""
+        if not self._agents_wait:
+            raise ValueError("no agent has failed, so none waits: go is for an agent that could not move")
+        self._agents_wait = False
 
     def _move_back_or_forth(self, line: str) -> None:
         """Undoes up to a person's last submove (u) or turn (uu), or goes forward to a person's next one (r)."""
@@ -138,16 +157,17 @@ class Terminal:
             step()
             while session.ply != end and not session.over and session.seats[session.mover] != HUMAN:
                 step()
+        self._agents_wait = False
         self._show()
 
     def _save(self, path: Path) -> None:
-        text = self.session.to_html() if path.suffix.lower() in (".html", ".htm") else self.session.to_json()
+        text = self.session.to_html() if path.suffix.lower() in PAGE_SUFFIXES else self.session.to_json()
         path.write_text(text, encoding="utf-8")
         self._say(f"saved in {path}")
 
     def _load(self, path: Path) -> None:
         """Goes on with a saved game. The seats stay as they are: a file does not choose who plays here."""
-        loaded = Session.from_json(path.read_text(encoding="utf-8"))
+        loaded = read_game(path)
         if loaded.env.num_players != self.session.env.num_players:
             seats = ",".join(loaded.seats)
             raise ValueError(
@@ -156,27 +176,24 @@ class Terminal:
             )
         for text in {*self.session.seats} - {HUMAN}:
             self._make(text, loaded.env)  # raises ValueError for an agent that does not play this game
-        self.session = loaded.with_seats(self.session.seats)
+        self.session, self._agents_wait = loaded.with_seats(self.session.seats), False
         self._show()
 
     # -- what is shown -----------------------------------------------------------------------------------
 
     def _show(self) -> None:
-        session = self.session
-        self._say(f"\n{session.env.to_text(session.state)}")
-        if session.resigned is not None and session.over:
-            self._say(session.outcome.reason)
+        self._say(f"\n{self.session.to_text()}")
 
     def _show_if_person_moves(self) -> None:
         session = self.session
         if not (session.over or session.seats[session.mover] == HUMAN):
             return
         self._show()
-        if session.turn_goes_on and len(texts := legal_texts(session.env, session.state)) <= SHORT:
+        if session.turn_goes_on and len(texts := legal_texts(session.env, session.board)) <= SHORT:
             self._say(f"the turn goes on: {', '.join(texts)}")
 
     def _say_help(self) -> None:
-        texts = legal_texts(self.session.env, self.session.state)
+        texts = legal_texts(self.session.env, self.session.board)
         if texts:
             self._say(textwrap.fill(", ".join(texts), WIDTH, break_long_words=False))
         self._say("\n" + HELP.format(example=texts[0] if texts else "the ones of this game", top=TOP))
@@ -203,7 +220,7 @@ class Terminal:
             result = "the game is not over"
         else:
             result = f"{outcome.kind}: {outcome.reason}"
-        movers = [int(state.current_player) for state in session.states[: session.ply]]
+        movers = session.movers()[: session.ply]
         turns = sum(first != second for first, second in zip([None, *movers], movers, strict=False))
         self._say(f"\n{result}\nsubmoves: {session.ply}, turns: {turns}")
         before, left = _pieces(session, 0), _pieces(session, session.ply)
@@ -211,13 +228,24 @@ class Terminal:
             self._say("left: " + ", ".join(f"{kind} {count}" for kind, count in sorted(left.items())))
 
     def _seat_text(self, seat: int) -> str:
+        if self.session.seats[seat] != HUMAN:
+            return f"{self.session.seats[seat]} has failed"
         return "you" if self.session.seats.count(HUMAN) == 1 else f"person at seat {seat}"
 
     def _styled(self, text: str, style: str) -> str:
         return f"{style}{text}{PLAIN}" if self._has_colours else text
 
+    def _say_error(self, text: str) -> None:
+        self._say(self._styled(textwrap.fill(text, WIDTH), RED))
+
     def _say(self, text: str) -> None:
         print(text, file=self._out, flush=True)
+
+
+def read_game(path: Path) -> Session:
+    """Returns the game of a file: a saved game, or the one in a still page. Raises ValueError for another file."""
+    text = path.read_text(encoding="utf-8")
+    return Session.from_json(game_of(text) if path.suffix.lower() in PAGE_SUFFIXES else text)
 
 
 def has_colours(out: TextIO) -> bool:

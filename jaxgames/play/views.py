@@ -1,24 +1,22 @@
 """A game as the page shows it: everything is ready to be drawn, so the page knows no rules."""
 
+import bisect
 import math
 from typing import Any
 
 from jaxgames import render
 from jaxgames._checks import ParameterError
 from jaxgames.env import Env
-from jaxgames.play import offers
+from jaxgames.play import offers, words
 from jaxgames.play.gate import Refused
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.tables import House, Table
-from jaxgames.render import checkers, minichess
 from jaxgames.render.boards import drawing_of
 from jaxgames.render.drawing import CELL
 from jaxgames.render.theme import THEMES, Theme
 
 RING = 0.48 * CELL  # the largest radius of the mark on a cell, in the units of a drawing
 WIDTH = 400.0  # of the picture; the page stretches it
-
-_NAMES = {"checkers": checkers.SEAT_NAMES, "minichess": minichess.SEAT_NAMES}
 
 
 def theme(name: str) -> str:
@@ -28,16 +26,23 @@ def theme(name: str) -> str:
     return name
 
 
-def view(table: Table, theme: str) -> dict[str, Any]:
+def view(table: Table, theme: str, known: int = 0) -> dict[str, Any]:
     """Returns what a page shows of a table. Call it in the thread of the rules.
 
     Its keys: `table`, `version`, `game`, `name`; `svg` (None for a game without pictures) or `text`; `cells`; `legal`,
-    the moves of the mover; `history`, the submoves that were played; `ply`, `plies`, `mover`, `over`, `seats`,
-    `position`; `status`, a sentence; `thinking`, the agent that searches or None; `waits`, whether an agent is to move
-    and waits for a person; `problem`, an error or ""; `saved`, the game as a file.
+    the moves of the mover; `history`, the submoves that the page does not know; `ply`, `plies`, `mover`, `over`,
+    `seats`, `position`; `status`, a sentence; `thinking`, the agent that searches or None; `waits`, whether an agent is
+    to move and waits for a person; `problem`, an error or ""; `saved`, the game as a file without its moves.
+
+    Args:
+      table: the table.
+      theme: "light" or "dark".
+      known: the `last` of the history that the page has, 0 for none.
     """
-    session, names = table.session, _seat_names(table.session.env)
-    movers, texts = session.movers(), session.moves()
+    session, names = table.session, words.seat_names(table.session.env)
+    movers = session.movers()
+    saved = session.saved().content()
+    del saved["moves"]
     legal = session.legal()
     agent_to_move = not session.over and session.seats[session.mover] != HUMAN
     return {
@@ -47,7 +52,7 @@ def view(table: Table, theme: str) -> dict[str, Any]:
         "name": session.env.id.replace("_", " "),
         **_board(session, movers, theme),
         "legal": [move._asdict() for move in legal],
-        "history": [{"text": text, "seat": seat} for text, seat in zip(texts, movers, strict=False)],
+        "history": _history(session, movers, known),
         "ply": session.ply,
         "plies": session.plies,
         "mover": session.mover,
@@ -56,12 +61,12 @@ def view(table: Table, theme: str) -> dict[str, Any]:
             {"name": name, "player": player, "colour": colour}
             for name, player, colour in zip(names, session.seats, _colours(session.env, THEMES[theme]), strict=True)
         ],
-        "position": session.env.to_string(session.state),
+        "position": session.env.to_string(session.board),
         "status": _status(table, names, all(move.kind == "capture" for move in legal)),
         "thinking": None if table.thinking is None else table.thinking.agent,
         "waits": agent_to_move and table.thinking is None and (table.paused or session.ply < session.plies),
         "problem": table.problem,
-        "saved": session.to_json(),
+        "saved": saved,
     }
 
 
@@ -90,16 +95,33 @@ async def hint(house: House, table: Table, agent: str) -> dict[str, Any]:
 # -- parts of a view -----------------------------------------------------------------------------------------------
 
 
+def _history(session: Session, movers: list[int], known: int) -> dict[str, Any]:
+    """Returns the submoves that follow those which a page knows.
+
+    Its keys: `begin`, the number of known submoves that stay; `after`, the serial number of the last one of them;
+    `moves`, the submoves behind them; `last`, the serial number of the last one. Serial numbers are 0 where there is no
+    submove. A page whose submove before `begin` has another number than `after` must ask for all of them.
+    """
+    serials = [0, *session.serials()]
+    begin = bisect.bisect_right(serials, known) - 1
+    moves = [
+        {"text": text, "seat": seat, "serial": serial}
+        for text, seat, serial in zip(session.moves()[begin:], movers[begin:], serials[begin + 1 :], strict=False)
+    ]
+    return {"begin": begin, "after": serials[begin], "moves": moves, "last": serials[-1]}
+
+
 def _board(session: Session, movers: list[int], theme: str) -> dict[str, Any]:
     """Returns the picture and its cells; the text of the board for a game without pictures."""
-    env, state = session.env, session.state
+    env, board = session.env, session.board
     if not render.has_pictures(env):
-        return {"svg": None, "text": env.to_text(state), "cells": []}
-    picture = render.svg(env, state, last=_last_turn(session, movers), theme=theme, width=WIDTH)
+        return {"svg": None, "text": session.to_text(), "cells": []}
+    ending = words.ending(env, session.outcome) if session.is_resigned else None
+    picture = render.svg(env, board, last=_last_turn(session, movers), ending=ending, theme=theme, width=WIDTH)
     largest = RING * drawing_of(env)[1].scale
     cells = [
         {"name": name, **cell._asdict(), "radius": min(cell.radius, largest)}
-        for name, cell in render.anchors(env, state).cells.items()
+        for name, cell in render.anchors(env, board).cells.items()
     ]
     return {"svg": picture.svg, "text": None, "cells": cells}
 
@@ -116,7 +138,7 @@ def _status(table: Table, names: list[str], only_captures: bool) -> str:
     """Returns a sentence: who is to move or is thinking, or how the game ended."""
     session = table.session
     if session.over:
-        return _ending(session, names)
+        return words.ending(session.env, session.outcome)
     name, player = names[session.mover], session.seats[session.mover]
     if table.thinking is not None:
         waits = ", after the search that was stopped has ended" if table.thinking.waits else ""
@@ -129,24 +151,8 @@ def _status(table: Table, names: list[str], only_captures: bool) -> str:
     return f"{played}{name} to move{captures}"
 
 
-def _ending(session: Session, names: list[str]) -> str:
-    """Returns how the game ended, in words."""
-    outcome = session.outcome
-    reason = outcome.reason
-    for seat, name in enumerate(names):
-        reason = reason.replace(f"seat {seat}", name)
-    if outcome.winners:
-        return f"{' and '.join(names[seat] for seat in outcome.winners)} wins: {reason}"
-    return f"Draw: {reason}" if outcome.kind == "draw" else f"The game is over: {reason}"
-
-
-def _seat_names(env: Env[Any]) -> list[str]:
-    """Returns the names of the seats for people."""
-    return list(_NAMES.get(env.id, [f"Seat {seat}" for seat in range(env.num_players)]))
-
-
 def _colours(env: Env[Any], theme: Theme) -> list[str]:
     """Returns the colour of each seat's pieces."""
-    if env.id in _NAMES:
+    if env.id in words.NAMES:
         return [side.fill for side in (theme.checkers if env.id == "checkers" else theme.minichess).sides]
     return [theme.seats[seat % len(theme.seats)] for seat in range(env.num_players)]

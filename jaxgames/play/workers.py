@@ -1,6 +1,7 @@
 """A thread that runs functions one after the other, for an event loop that must never wait.
 
-JAX computes in such threads: one for the rules of the games, which are always quick, and one for the agents.
+JAX computes in such threads: one for the rules of the games, which are always quick, one for the agents, and one for
+files, whose games are played again.
 """
 
 import asyncio

@@ -13,8 +13,9 @@ import numpy as np
 
 from jaxgames.env import Env
 from jaxgames.render import animation, checkers, chinese_checkers, chinese_checkers_diamond, dots_and_boxes, minichess
-from jaxgames.render.drawing import CARD, Drawing, Scene, document, node, still
+from jaxgames.render.drawing import CARD, Drawing, Scene, document, still
 from jaxgames.render.picture import Picture
+from jaxgames.render.slides import together
 from jaxgames.render.theme import THEMES, Theme, variable_theme
 from jaxgames.wrappers import AutoResetState, Wrapper
 
@@ -32,6 +33,7 @@ def svg(
     state: Any,
     *,
     last: str | Sequence[str | None] | None = None,
+    ending: str | Sequence[str | None] | None = None,
     moves_of: int | str | Sequence[int | str | None] | None = None,
     columns: int | None = None,
     theme: str = "light",
@@ -44,6 +46,8 @@ def svg(
       state: a state of it, or a batch: a list, or states stacked along one leading axis.
       last: the last move, which is marked, as `env.action_to_string` writes it. The submoves of one turn are
         separated by spaces: `"3=>16 16=>18"`. For a batch, one text or None per board.
+      ending: the caption of a game that people have ended on this board, such as `"Black resigned"`. For a batch, one
+        text or None per board.
       moves_of: the cell of one of the mover's pieces, whose legal moves are shown: a number as in the texts of moves,
         or a square of minichess, `"b2"`. Arrows lead to the shaded cells that it can reach. On the diamond they follow
         every shortest chain of hops; elsewhere they show submoves. For a batch, one cell or None per board.
@@ -60,6 +64,7 @@ def svg(
     boards = _boards(state)
     single = not isinstance(state, (list, tuple)) and np.ndim(state.current_player) == 0
     moves = _per_board("last", "text", last, len(boards), single)
+    endings = _per_board("ending", "text", ending, len(boards), single)
     marked = _per_board("moves_of", "cell", moves_of, len(boards), single)
     if columns is None:
         columns = math.ceil(math.sqrt(len(boards)))
@@ -67,10 +72,12 @@ def svg(
         raise ValueError(f"columns must be at least 1, not {columns}")
 
     cards: list[Element] = []
-    for index, (board, text, piece) in enumerate(zip(boards, moves, marked, strict=True)):
+    for index, (board, text, end, piece) in enumerate(zip(boards, moves, endings, marked, strict=True)):
         turn = (text or "").split()
         inner = board.board if isinstance(board, AutoResetState) else board
         scene = drawing.scene(inner, turn)
+        if end is not None:
+            scene = ended(scene, end)
         if piece is not None:
             scene = _with_moves(env, drawing, scene, inner, piece)
         title = scene.caption.text if single else f"{index}: {scene.caption.text}"
@@ -123,21 +130,21 @@ def animate(
     return Picture(document(drawing, [moving], 1, width, label), frames, seconds, drawing.theme.paper)
 
 
-def slides(env: Env[Any], states: Sequence[Any], actions: Sequence[int]) -> tuple[str, list[str]]:
-    """Returns one SVG with all boards of a game in one place, and the words below each of them.
+def slides(env: Env[Any], states: Sequence[Any], actions: Sequence[int], ending: str = "") -> tuple[str, list[str]]:
+    """Returns one SVG with all positions of a game in one place, and the words below each of them.
 
-    Board i is the `<g class="slide">` number i; a page shows one of them. All colours are variables, which
-    `theme.css_variables` declares.
+    A part is visible in the positions that its `data-at` lists; see `jaxgames.render.slides`. All colours are
+    variables, which `theme.css_variables` declares. `ending` is the caption of the last position, if people ended the
+    game there.
 
     Raises ValueError for an env without pictures.
     """
     game, drawing = drawing_of(env)
     drawing = _DRAWINGS[env.id](game, variable_theme())
     scenes = _scenes(game, drawing, _boards(list(states)), list(actions))
-    cards = [still(drawing, scene) for scene in scenes]
-    for card in cards:
-        card.set("class", "slide")
-    picture = document(drawing, [node("g", *cards)], 1, CARD, f"{game}: a game of {len(actions)} steps")
+    if ending:
+        scenes[-1] = ended(scenes[-1], ending)
+    picture = document(drawing, [together(drawing, scenes)], 1, CARD, f"{game}: a game of {len(actions)} steps")
     return picture, [scene.caption.text for scene in scenes]
 
 
@@ -208,6 +215,11 @@ def _one_game(boards: list[Any]) -> list[Any]:
         return boards[: ends[0] + 1] if ends else boards
     end = next((step for step in ends if step > 0), None)  # the first state may have ended the game before this one
     return [board.board for board in boards[:end]] + ([] if end is None else [boards[end].before_reset])
+
+
+def ended(scene: Scene, words: str) -> Scene:
+    """Returns the scene with the caption of a game that people have ended."""
+    return dataclasses.replace(scene, caption=dataclasses.replace(scene.caption, look=None, text=words, strong=True))
 
 
 def _captioned(scene: Scene, text: str, note: str) -> Scene:

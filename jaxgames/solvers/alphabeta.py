@@ -33,23 +33,27 @@ PLAYERS = {
 }
 
 
-class Player(Protocol):
+class Chooser(Protocol):
     """Chooses moves in one game."""
-
-    depth: int
-    milliseconds: int | None  # the time of a move; None: no limit
 
     def choose(self, state: Any, seed: int) -> int:
         """Returns the action on one live board, with leaves on the host; `seed` is from 0 to 2**32 - 1."""
         ...
 
 
+class Player(Chooser, Protocol):
+    """Chooses moves by alpha-beta search."""
+
+    depth: int
+    milliseconds: int | None  # the time of a move; None: no limit
+
+
 @runtime_checkable
 class AnalysingPlayer(Player, Protocol):
-    """A player whose moves are drawn from the best ones."""
+    """A player that can list the best moves it finds."""
 
     def best_actions(self, state: Any) -> list[int]:
-        """Returns the actions on one live board from which `choose` draws one with equal probabilities."""
+        """Returns the best actions on one live board. A player that draws its move draws one of them."""
         ...
 
 
@@ -68,7 +72,7 @@ class AlphaBetaAgent:
 
     on_device: ClassVar[bool] = False
     env: Env[Any]
-    player: Player
+    player: Chooser
     text: str  # the agent's name, as in tables of results
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
@@ -91,7 +95,7 @@ class AlphaBetaAgent:
 
 @dataclass(frozen=True)
 class AnalysingAlphaBetaAgent(AlphaBetaAgent):
-    """`AlphaBetaAgent` of a player that can list the actions from which it draws."""
+    """`AlphaBetaAgent` of a player that can list the best actions."""
 
     player: AnalysingPlayer
 

@@ -11,6 +11,8 @@ How a move is found:
 4. With safe edges left, the long chain rule chooses: see jaxgames/solvers/dots_and_boxes_estimates.py.
 5. Otherwise alpha-beta, deepened step by step up to `depth`: see jaxgames/solvers/dots_and_boxes_limited.py.
 
+`analyse` labels a position with all best edges and the expected return. They are exact where rule 2 applies.
+
 Time. The nodes of a move are limited in proportion to `milliseconds`, to so few that most machines finish long before.
 So the same seed gives the same move. The clock is read between the moves of the position. Each of them has as many
 nodes as should fit in half of the time that is left, by the speed of the last one. When the time is over, the best move
@@ -21,6 +23,7 @@ import contextlib
 import functools
 import math
 import random
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,6 +74,7 @@ SHARE_OF_END = 0.5  # of that, for searches to the end of the game
 NODES_WITHOUT_CHOICE, NODES_PER_CHOICE, SHARE_OF_WIN = 2, 5 / 3, 0.2
 TABLE_SIZE = 1 << 16  # entries of its table
 SAMPLES_PER_PIECE = 50
+NODES_OF_ANALYSIS = 10  # times the nodes of a move: the best edges are tried one by one
 
 
 class DotsAndBoxesPlayer:
@@ -81,6 +85,7 @@ class DotsAndBoxesPlayer:
     ) -> None:
         """Compiles all functions, so that no move waits for that; see `make_player` for the arguments."""
         self.depth, self.milliseconds, self.exact = depth, milliseconds, exact
+        self._reward = env.reward
         self.by_long_chains, self.by_chains = safe_edges == "long_chains", leaves == "chains"
         self._compiled = HAS_NUMBA
         self._function = function_for(HAS_NUMBA)
@@ -110,7 +115,7 @@ class DotsAndBoxesPlayer:
         moves, num_safe = self._moves(random.Random(seed))
         if len(moves) == 1:
             return moves[0]
-        expected = NODES_WITHOUT_CHOICE * NODES_PER_CHOICE ** self._num_choices() if self.exact else math.inf
+        expected = self._nodes_to_the_end()
         end_of_exact = end - (1 - SHARE_OF_END) * seconds
         if expected <= nodes:
             self._clock.start(end_of_exact, nodes)
@@ -130,6 +135,41 @@ class DotsAndBoxesPlayer:
             return moves[0]
         self._clock.start(end, nodes)
         return self._best_to_depth(moves)
+
+    def best_actions(self, state: DotsAndBoxesState) -> list[int]:
+        """Returns the best edges of a live board; see `analyse`."""
+        return self.analyse(state)[0]
+
+    def analyse(self, state: DotsAndBoxesState) -> tuple[list[int], float]:
+        """Returns the best edges of a live board, in ascending order, and the expected return of the mover.
+
+        With few choices left, they are exact: all edges of the highest value, and the value of perfect play by both
+        seats. Otherwise there is one edge, by the rules of `choose`, and an estimate of its value. No clock is read.
+
+        Args:
+          state: the board, on the host.
+        """
+        drawn = ints(np.asarray(state.edges), self._compiled)
+        self._place(drawn)
+        self._samples.random[0] = 0
+        moves, num_safe = self._moves(random.Random(0))
+        nodes = NODES_PER_MILLISECOND * self.milliseconds
+        if self._nodes_to_the_end() <= nodes:
+            self._clock.start(math.inf, NODES_OF_ANALYSIS * nodes)
+            try:
+                best, margin = self._all_best(moves, np.flatnonzero(~np.asarray(state.edges)).tolist())
+                return best, self._expected_return(state, margin)
+            except OutOfTimeError:
+                self._place(drawn)
+        best, margin = self._estimated(moves, num_safe)
+        return [best], self._expected_return(state, margin)
+
+    def _expected_return(self, state: DotsAndBoxesState, margin: float) -> float:
+        """Returns the mover's return from here on, in the env's unit, if it gains `margin` more boxes from here on."""
+        if self._reward == "boxes":
+            return margin
+        at_end = margin - _behind(state)
+        return at_end if self._reward == "margin" else max(-1.0, min(1.0, at_end))
 
     def _zeros(self, size: int) -> Any:
         """Returns int64[size] of zeros, as work space."""
@@ -162,6 +202,10 @@ class DotsAndBoxesPlayer:
             others.sort(key=lambda move: chains.sizes[move])
         return safe + others, len(safe)
 
+    def _nodes_to_the_end(self) -> float:
+        """Returns the expected nodes of a search to the end of the game; infinity without such searches."""
+        return NODES_WITHOUT_CHOICE * NODES_PER_CHOICE ** self._num_choices() if self.exact else math.inf
+
     def _num_choices(self) -> int:
         """Returns the number of safe edges and chains after all boxes are taken that can be taken."""
         board, position, chains = self._board, self._position, self._samples.chains
@@ -189,6 +233,30 @@ class DotsAndBoxesPlayer:
         best, value = _first_of_best(valued)
         return best if value > alpha else None
 
+    def _all_best(self, moves: list[int], open_edges: list[int]) -> tuple[list[int], int]:
+        """Returns the open edges of the highest value, and that value. Raises OutOfTimeError if the nodes are too few.
+
+        Args:
+          moves: edges among which is a best one.
+          open_edges: all of them.
+        """
+        self._function(clear)(self._search.table)
+        self._search.counts[KIND] = TO_THE_END
+        _, value = _first_of_best(list(self._valued(moves, 0, LOWEST, -LOWEST)))
+        found = {edge: _first_of_best(list(self._valued([edge], 0, value - 1, value)))[1] for edge in open_edges}
+        return [edge for edge, bound in found.items() if bound >= value], value
+
+    def _estimated(self, moves: list[int], num_safe: int) -> tuple[int, float]:
+        """Returns the move with the highest estimate, and the estimate; the first `num_safe` moves are safe edges."""
+        if num_safe > 0:
+            self._clock.start(math.inf, NODES_PER_SAMPLE * SAMPLES_PER_MILLISECOND * self.milliseconds)
+            means = self._means_by_long_chain_rule(moves[:num_safe])
+            best = max(means, key=lambda move: means[move])
+            return best, means[best]
+        self._clock.start(math.inf, sys.maxsize)  # few nodes: positions without boxes to take are leaves
+        self._search.counts[KIND] = BY_CHAINS
+        return _first_of_best(list(self._valued(moves, 0, LOWEST, -LOWEST)))
+
     def _best_to_depth(self, moves: list[int]) -> int:
         """Returns the best move by a search that is deepened step by step, as long as there is time."""
         self._search.counts[KIND] = BY_CHAINS if self.by_chains else BY_BOXES
@@ -206,14 +274,18 @@ class DotsAndBoxesPlayer:
 
     def _ordered_by_long_chain_rule(self, moves: list[int]) -> list[int]:
         """Returns the safe edges, those first whose samples have the highest mean."""
+        means = self._means_by_long_chain_rule(moves)
+        return sorted(moves, key=lambda move: -means[move])
+
+    def _means_by_long_chain_rule(self, moves: list[int]) -> dict[int, float]:
+        """Returns the means of the samples that draw each of the safe edges."""
         totals, drawn = self._samples.totals, self._samples.drawn
         for edge in range(len(totals)):
             totals[edge] = drawn[edge] = 0
         with contextlib.suppress(OutOfTimeError):
             while True:
                 self._clock.run(self._sampled)
-        means = {move: totals[move] / drawn[move] if drawn[move] else LOWEST for move in moves}
-        return sorted(moves, key=lambda move: -means[move])
+        return {move: float(totals[move] / drawn[move]) if drawn[move] else LOWEST for move in moves}
 
     # -- values ------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """A client of the page's server inside the process of the tests, and the requests that a page sends."""
 
+import json
 import re
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -14,6 +15,17 @@ from jaxgames.play.server import app
 ADDRESS = "http://127.0.0.1:8000"
 GAME = "dots_and_boxes(rows=1, cols=2)"
 WAIT_SECONDS = 60.0
+
+
+def moves_of(view: dict[str, Any]) -> list[str]:
+    """The submoves in a view that was asked for without `known`: all of them."""
+    assert view["history"]["begin"] == 0
+    return [move["text"] for move in view["history"]["moves"]]
+
+
+def saved_game(view: dict[str, Any]) -> str:
+    """The saved game that a page makes of a view."""
+    return json.dumps({**view["saved"], "moves": moves_of(view)})
 
 
 class Page:

@@ -108,7 +108,7 @@ def test_hop_chain_keeps_its_peg_and_ends_with_the_button_or_the_key(chrome: Bro
             assert someone.session().mover == 1
 
 
-def test_compulsory_capture_is_shown_and_goes_on_with_the_same_piece(chrome: Browser) -> None:
+def test_compulsory_capture_is_shown_and_goes_on_by_itself_until_it_is_undone(chrome: Browser) -> None:
     with served("checkers", ("human", "human")) as address:
         someone = at_position(chrome, address, "B:W15,23,32:B1,2,11")
         assert someone.cells("forced") == ["11"] == someone.cells("source"), "1 and 2 could step, but must not"
@@ -116,12 +116,26 @@ def test_compulsory_capture_is_shown_and_goes_on_with_the_same_piece(chrome: Bro
         assert someone.cells("selected") == ["11"]
         assert someone.cells("target") == ["18"]
         someone.click("18")
+        someone.wait_for("document.querySelector('#ply').value === '2'")
+        assert someone.session().moves() == ["11x18", "18x27"], "the only way to go on"
+        assert someone.session().mover == 1
+        someone.press("u")
         someone.wait_for("document.querySelector('#ply').value === '1'")
+        someone.page.wait_for_timeout(1000)
+        assert someone.ply == 1, "an undone capture waits for the person"
         assert someone.cells("selected") == ["18"], "the same piece must jump again"
         someone.click("27")
         someone.wait_for("document.querySelector('#ply').value === '2'")
-        assert someone.session().moves() == ["11x18", "18x27"]
-        assert someone.session().mover == 1
+
+
+def test_capture_with_two_ways_waits_for_the_person(chrome: Browser) -> None:
+    with served("checkers", ("human", "human")) as address:
+        someone = at_position(chrome, address, "B:W15,22,23,32:B11")
+        someone.click("18")
+        someone.wait_for("document.querySelector('#ply').value === '1'")
+        someone.page.wait_for_timeout(1000)
+        assert someone.ply == 1
+        assert sorted(someone.cells("target")) == ["25", "27"]
 
 
 @pytest.mark.parametrize("keyboard", [False, True], ids=["mouse", "keyboard"])
@@ -269,6 +283,24 @@ def test_thinking_is_shown_can_be_stopped_and_goes_on(chrome: Browser) -> None:
         assert someone.ply == 1
         someone.press("g")
         someone.wait_for("document.querySelector('#ply').value === '2'")
+
+
+def test_person_resigns_while_an_agent_thinks_and_the_board_says_so(chrome: Browser) -> None:
+    with served("dots_and_boxes(rows=2, cols=2)", ("human", "first"), pace=60.0) as address:
+        someone = person(chrome, address)
+        someone.click(someone.cells("edge")[-1])
+        someone.page.locator("#stop").wait_for()
+        someone.page.once("dialog", lambda dialog: dialog.accept())
+        someone.page.locator("#resign").click()
+        someone.wait_for("document.querySelector('#hint').disabled")
+        assert someone.text("#status") == "Seat 1 wins: Seat 0 resigned"
+        assert not someone.page.locator("#stop").is_visible(), "the search was dropped"
+        picture = someone.page.locator("#picture").text_content()
+        assert picture is not None
+        assert "Seat 1 wins: Seat 0 resigned" in picture
+        assert "to move" not in picture
+        assert someone.page.locator("#resign").is_disabled()
+        assert (someone.session().resigned, someone.session().plies) == (0, 1)
 
 
 def test_new_game_is_chosen_on_the_page_and_its_seats_changed(chrome: Browser) -> None:

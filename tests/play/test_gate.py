@@ -168,7 +168,7 @@ def test_seats_of_the_command_line_must_fit_the_game() -> None:
 
 # -- malformed requests --------------------------------------------------------------------------------------------
 
-FIELDS = ("game", "seats", "seed", "saved", "action", "ply", "turn", "text", "agent", "theme")
+FIELDS = ("game", "seats", "seed", "saved", "action", "ply", "turn", "text", "agent", "theme", "known", "seat")
 
 
 def strange(random: random.Random, depth: int = 0) -> Any:

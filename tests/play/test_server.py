@@ -6,18 +6,17 @@ import json
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 import jaxgames
 import jaxgames.play
 from jaxgames import agents
-from jaxgames.play import Session, routes, tables
+from jaxgames.play import Session, offers, routes, tables
 from jaxgames.play.tables import House
-from tests.play.client import GAME, Page, page
+from tests.play.client import GAME, Page, moves_of, page, saved_game
 
 PEOPLE = ["human", "human"]
 
@@ -31,7 +30,7 @@ def here() -> Iterator[Page]:
 def shown(view: dict[str, Any]) -> tuple[Any, ...]:
     """What a page and a session must agree on."""
     legal = [(move["action"], move["text"], move["source"], move["target"], move["kind"]) for move in view["legal"]]
-    return view["ply"], view["plies"], view["mover"], view["over"], legal, [each["text"] for each in view["history"]]
+    return view["ply"], view["plies"], view["mover"], view["over"], legal, moves_of(view)
 
 
 def of_session(session: Session) -> tuple[Any, ...]:
@@ -91,15 +90,20 @@ def test_illegal_and_late_moves_change_nothing_and_the_reason_names_the_legal_on
 
 def test_person_resigns_and_takes_it_back(here: Page) -> None:
     table = here.ask("new", seats=PEOPLE)["table"]
-    assert here.ask("resign", table=table)["status"] == "Seat 1 wins: Seat 0 resigned"
-    assert not here.ask("undo", table=table)["over"]
+    resigned = here.ask("resign", table=table)
+    assert resigned["status"] == "Seat 1 wins: Seat 0 resigned"
+    assert "Seat 1 wins: Seat 0 resigned" in resigned["svg"]
+    assert "to move" not in resigned["svg"]
+    undone = here.ask("undo", table=table)
+    assert not undone["over"]
+    assert "seat 0 to move" in undone["svg"]
 
 
 def test_last_turn_is_marked_in_both_themes(here: Page) -> None:
     table = here.ask("new", seats=PEOPLE)["table"]
     for action in (0, 2, 4, 5):  # the fourth edge completes a box, so seat 1 moves again
         view = here.ask("play", table=table, action=action, ply=here.ask("show", table=table)["ply"])
-    session = Session.from_json(view["saved"])
+    session = Session.from_json(saved_game(view))
     for theme in ("light", "dark"):
         drawn = jaxgames.render.svg(session.env, session.state, last="v(0,1)", theme=theme).svg
         assert here.ask("show", table=table, theme=theme)["svg"] == drawn
@@ -123,7 +127,7 @@ def test_saved_game_is_loaded_and_one_that_does_not_replay_is_refused_with_its_m
     for action in (0, 3):
         here.ask("play", table=table, action=action, ply=here.ask("show", table=table)["ply"])
     text = here.get(f"/api/game?table={table}").text
-    assert text == here.ask("show", table=table)["saved"]
+    assert json.loads(text) == json.loads(saved_game(here.ask("show", table=table)))
     loaded = here.ask("load", saved=text)
     assert loaded["table"] != table
     assert shown(loaded) == shown(here.ask("show", table=table))
@@ -144,7 +148,28 @@ def test_still_page_is_sent_as_a_text_so_that_it_cannot_run_here(here: Page) -> 
     view = here.ask("new", seats=PEOPLE)
     response = here.get(f"/api/still?table={view['table']}")
     assert response.headers["content-type"].startswith("text/plain")
-    assert response.text == Session.from_json(view["saved"]).to_html()
+    assert response.text == Session.from_json(saved_game(view)).to_html()
+
+
+def test_others_are_answered_while_a_game_is_loaded(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, gate = threading.Event(), threading.Event()
+
+    def slow(house: House, saved: str) -> Session:
+        begun.set()
+        assert gate.wait(60)
+        return load(house, saved)
+
+    load = offers.load
+    monkeypatch.setattr(offers, "load", slow)
+    view = here.ask("new", seats=PEOPLE)
+    replies: list[dict[str, Any]] = []
+    loader = threading.Thread(target=lambda: replies.append(here.ask("load", saved=saved_game(view))))
+    loader.start()
+    assert begun.wait(60)
+    assert here.ask("play", table=view["table"], action=0, ply=0)["ply"] == 1
+    gate.set()
+    loader.join(60)
+    assert [reply["ply"] for reply in replies] == [0]
 
 
 # -- the server's limits -------------------------------------------------------------------------------------------
@@ -171,123 +196,42 @@ def test_start_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> No
         importlib.import_module("jaxgames.play.server")
 
 
-# -- agents --------------------------------------------------------------------------------------------------------
+# -- what a page knows ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Gated:
-    """Plays the first legal action once the test opens the gate; before, it thinks."""
-
-    on_device: ClassVar[bool] = False
-    env: Any
-    gate: threading.Event
-    begun: list[str]  # the positions that it has been asked about
-
-    def act(self, key: Any, states: Any) -> Any:
-        self.begun.append(f"{int(states.edges.sum())} edges")
-        assert self.gate.wait(60)
-        return agents.FirstAgent(self.env).act(key, states)
+def told(view: dict[str, Any], moves: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The submoves of a page that had `moves` and is sent a view."""
+    begin, after = view["history"]["begin"], view["history"]["after"]
+    assert after == (moves[begin - 1]["serial"] if begin else 0)
+    return [*moves[:begin], *view["history"]["moves"]]
 
 
-class Failing:
-    """Fails whatever it is asked."""
-
-    on_device: ClassVar[bool] = False
-
-    def act(self, key: Any, states: Any) -> Any:
-        raise OSError("no disk")
-
-    def analyse(self, states: Any) -> Any:
-        raise OSError("no disk")
-
-
-def test_agents_play_one_submove_at_a_time_until_a_person_is_to_move() -> None:
-    with page(["human", "first"]) as here:
-        table = here.ask("new", seats=["human", "first"])["table"]
-        here.ask("play", table=table, action=6, ply=0)
-        view = here.wait(table, lambda view: view["mover"] == 0 and view["ply"] == 2)
-        assert [each["text"] for each in view["history"]] == ["v(0,2)", "h(0,0)"]
-        assert view["thinking"] is None
-        alone = here.ask("new", seats=["first", "random"])["table"]
-        assert here.wait(alone, lambda view: view["over"])["plies"] == 7
-
-
-def test_search_is_stopped_dropped_and_waited_for() -> None:
-    gate, begun = threading.Event(), list[str]()
-
-    def make(text: str, env: Any) -> Any:
-        return Gated(env, gate, begun) if text == "gated" else agents.make(text, env)
-
-    with page(["human", "gated"], make=make) as here:
-        table = here.ask("new", seats=["human", "gated"])["table"]
-        here.ask("play", table=table, action=0, ply=0)
-        here.wait(table, lambda view: view["thinking"] == "gated" and len(begun) == 1)
-        stopped = here.ask("stop", table=table)
-        assert (stopped["thinking"], stopped["waits"], stopped["ply"]) == (None, True, 1)
-        here.ask("undo", table=table)  # the search is still running, and nothing waits for it
-        here.ask("play", table=table, action=3, ply=0)
-        waiting = here.wait(table, lambda view: view["thinking"] == "gated")
-        assert "after the search that was stopped" in waiting["status"]
-        gate.set()
-        view = here.wait(table, lambda view: view["ply"] == 2 and view["thinking"] is None)
-        assert [each["text"] for each in view["history"]] == ["h(1,1)", "h(0,0)"], "the dropped search played nothing"
-
-
-def test_agent_waits_in_an_earlier_position_until_a_person_lets_it_move() -> None:
-    with page(["human", "first"]) as here:
-        table = here.ask("new", seats=["human", "first"])["table"]
-        here.ask("play", table=table, action=6, ply=0)
-        here.wait(table, lambda view: view["ply"] == 2)
-        assert here.ask("undo", table=table)["waits"]
-        here.ask("go", table=table)
-        view = here.wait(table, lambda view: view["ply"] == 2)
-        assert (view["plies"], view["waits"]) == (2, False)
-
-
-def test_failure_of_an_agent_is_shown_and_the_game_goes_on(here: Page) -> None:
-    def make(text: str, env: Any) -> Any:
-        if text == "broken":
-            return Gated(env, threading.Event(), None)  # pyright: ignore[reportArgumentType]  # the agent fails with it
-        return agents.make(text, env)
-
-    with page(["human", "broken"], make=make) as other:
-        table = other.ask("new", seats=["human", "broken"])["table"]
-        other.ask("play", table=table, action=0, ply=0)
-        view = other.wait(table, lambda view: view["problem"] != "")
-        assert view["problem"].startswith("AttributeError")
-        assert view["waits"]
-        other.ask("seats", table=table, seats=["human", "first"])
-        assert other.wait(table, lambda view: view["ply"] == 2)["problem"] == ""
-
-
-def test_hint_has_probabilities_of_all_legal_moves_and_they_sum_to_one(here: Page) -> None:
-    table = here.ask("new", seats=PEOPLE)["table"]
-    here.ask("play", table=table, action=0, ply=0)
-    hint = here.ask("hint", table=table, agent="random")
-    assert {move["action"] for move in hint["moves"]} == set(range(1, 7))
-    assert sum(move["probability"] for move in hint["moves"]) == pytest.approx(1)
-    assert hint["values"] is None
-
-
-def test_game_of_agents_stops_before_it_fills_the_memory(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MAX_PLIES", 3)
-    table = here.ask("new", seats=["first", "random"])["table"]
-    view = here.wait(table, lambda view: view["problem"] != "")
-    assert (view["ply"], view["waits"]) == (3, True)
-    here.ask("seats", table=table, seats=PEOPLE)
-    assert "ends after 3 submoves" in here.refusal("play", 422, table=table, action=view["legal"][0]["action"], ply=3)
-
-
-def test_missing_extra_and_failure_of_an_agent_are_told_to_the_page() -> None:
-    def make(text: str, env: Any) -> Any:
-        if text == "greedy":
-            raise ImportError("mctx is missing")
-        return Failing()
-
-    with page(["human", "failing"], make=make) as other:
-        assert other.refusal("new", 422, seats=["human", "greedy"]) == "mctx is missing"
-        table = other.ask("new", seats=["human", "failing"])["table"]
-        assert other.refusal("hint", 422, table=table, agent="failing") == "failing failed with OSError: no disk"
+def test_page_is_sent_only_the_submoves_that_it_does_not_know(here: Page) -> None:
+    view = here.ask("new", seats=PEOPLE)
+    table, moves = view["table"], list[dict[str, Any]]()
+    steps: list[tuple[str, dict[str, Any], int]] = [
+        ("play", {"action": 0, "ply": 0}, 1),
+        ("play", {"action": 2, "ply": 1}, 1),
+        ("undo", {}, 0),
+        ("redo", {}, 0),
+        ("jump", {"ply": 1}, 0),
+        ("play", {"action": 6, "ply": 1}, 1),  # in place of the second one
+        ("seats", {"seats": ["human", "human"]}, 0),
+        ("jump", {"ply": 0}, 0),
+        ("resign", {}, 0),  # drops all
+        ("undo", {}, 0),
+        ("play", {"action": 1, "ply": 0}, 1),
+        ("position", {"text": "1100000 .. 1"}, 0),
+        ("play", {"action": 5, "ply": 0}, 1),
+    ]
+    for verb, fields, new in steps:
+        known = moves[-1]["serial"] if moves else 0
+        view = here.ask(verb, table=table, known=known, **fields)
+        assert len(view["history"]["moves"]) == new, verb
+        moves = told(view, moves)
+        whole = here.ask("show", table=table)
+        assert moves == whole["history"]["moves"]
+        assert moves_of(whole) == Session.from_json(here.get(f"/api/game?table={table}").text).moves()
 
 
 # -- events --------------------------------------------------------------------------------------------------------
@@ -297,13 +241,18 @@ def test_events_tell_every_change_and_end_with_the_table() -> None:
     async def run() -> list[int]:
         house = House(GAME, ("human", "human"), 0, agents.make, 0.0)
         table = house.seat(Session(GAME, PEOPLE))
-        plies: list[int] = []
+        plies, moves, sent = list[int](), list[dict[str, Any]](), list[int]()
         async for event in routes.events_of(house, table, "light"):
-            plies.append(json.loads(event.removeprefix("data: "))["ply"])
+            view = json.loads(event.removeprefix("data: "))
+            plies.append(view["ply"])
+            moves[:] = told(view, moves)
+            sent.append(len(view["history"]["moves"]))
             if len(plies) < 3:
                 await table.change(lambda session: session.play(len(plies)))
             else:
                 table.close()
+        assert [move["text"] for move in moves] == table.session.moves()
+        assert sum(sent) == 2, "each submove is sent once"
         return plies
 
     assert sorted(set(asyncio.run(run()))) == [0, 1, 2]

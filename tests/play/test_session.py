@@ -3,15 +3,16 @@
 import json
 from typing import Any
 
+import chex
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxgames import make
 from jaxgames.agents import RandomAgent
-from jaxgames.play import HUMAN, Session
-from jaxgames.play import session as session_module
-from jaxgames.play.session import Thoughts
+from jaxgames.play import HUMAN, Session, thinking
+from jaxgames.play.thinking import Thoughts
 from tests.helpers.positions import compiled, legal, start
 
 BOXES = make("dots_and_boxes(rows=1, cols=2)")
@@ -89,6 +90,17 @@ def test_session_is_like_plain_stepping() -> None:
 @pytest.mark.parametrize("game", GAMES)
 def test_session_of_any_game_is_like_plain_stepping(game: str) -> None:
     check_like_plain_stepping(make(game), seed=1, changes=80)
+
+
+def test_positions_are_packed_and_come_back_as_the_states_that_were_played() -> None:
+    arrays = len(jax.live_arrays())
+    session = session_of("h(0,0)", "h(1,0)", "v(0,0)", "v(0,1)")
+    assert len(jax.live_arrays()) == arrays, "a long game keeps no arrays on the device"
+    assert len(session.states) == 5
+    for ply, state in enumerate(session.states):
+        chex.assert_trees_all_equal_dtypes(state, start(BOXES))
+        chex.assert_trees_all_equal(state, played(BOXES, session.actions[:ply]))
+    assert [int(state.current_player) for state in session.states[1:3]] == [1, 0]
 
 
 # -- moves -----------------------------------------------------------------------------------------------
@@ -193,7 +205,7 @@ class HostFirst:
 
 
 def test_agents_on_device_and_host_play_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "_compiled", set[tuple[str, str, Any]]())  # as in a new process
+    monkeypatch.setattr(thinking, "_compiled", set[tuple[str, str, Any]]())  # as in a new process
     on_host = HostFirst()
     compiled_first: list[str] = []
 

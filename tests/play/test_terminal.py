@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jaxgames import make
+from jaxgames import agents, make
 from jaxgames.play import HUMAN, Session
 from jaxgames.play.__main__ import main
 from jaxgames.play.notation import legal_texts
@@ -26,7 +26,7 @@ GAMES = (
 )
 
 
-def transcript(*lines: str, env: Any = BOXES, seats: list[str] | None = None) -> str:
+def transcript(*lines: str, env: Any = BOXES, seats: list[str] | None = None, make: Any = agents.make) -> str:
     """All that the terminal writes until the lines end."""
     typed: Iterator[str] = iter(lines)
 
@@ -38,7 +38,7 @@ def transcript(*lines: str, env: Any = BOXES, seats: list[str] | None = None) ->
             raise EOFError from None
 
     out = io.StringIO()
-    Terminal(Session(env, seats or [HUMAN, "first"]), read=read, out=out).run()
+    Terminal(Session(env, seats or [HUMAN, "first"]), make=make, read=read, out=out).run()
     check_width(out.getvalue())
     return out.getvalue()
 
@@ -85,7 +85,8 @@ def test_thoughts_of_an_agent_are_shown() -> None:
 
 def test_resignation_ends_the_game() -> None:
     text = transcript("resign")
-    assert "seat 0 resigned" in text
+    assert "won by seat 1: seat 0 resigned" in text
+    assert text.count("seat 0 to move") == 1, "before, and not after"
     assert "seat 1 wins: seat 0 resigned" in text
 
 
@@ -111,6 +112,41 @@ def test_game_that_the_agents_do_not_play_is_not_loaded(tmp_path: Path) -> None:
     text = transcript(f"load {tmp_path / 'star.json'}", "show", seats=[HUMAN, "alphabeta"])
     assert "alphabeta plays checkers" in text
     assert text.count("A: 0 boxes") == 2, "the game before is still there"
+
+
+class FailsTwice:
+    """Fails at its first two moves, and then plays the first legal action."""
+
+    on_device = False
+
+    def __init__(self) -> None:
+        self.failures = 2
+
+    def act(self, key: Any, states: Any) -> Any:
+        self.failures -= 1
+        if self.failures >= 0:
+            raise KeyError("no disk")
+        return agents.FirstAgent(BOXES).act(key, states)
+
+
+@pytest.mark.parametrize("seats", [[HUMAN, "failing"], ["failing", "failing"]])
+def test_failure_of_an_agent_leaves_the_game_to_the_person(seats: list[str], tmp_path: Path) -> None:
+    file, agent = tmp_path / "game.json", FailsTwice()
+    lines = ["h(1,1)"] if HUMAN in seats else []
+    text = transcript(*lines, f"save {file}", "go", "v(0,0)", make=lambda text, env: agent, seats=seats)
+    assert text.count("(failing) failed with KeyError: 'no disk'") == 2
+    assert "(failing has failed), ? for help> go" in text
+    saved = Session.from_json(file.read_text(encoding="utf-8"))
+    assert saved.moves() == lines, "nothing was lost"
+    played = [line for line in text.splitlines() if "(failing) plays" in line]
+    assert len(played) == (0 if HUMAN in seats else 6), "a typed move stands for the agent's, and then it moves itself"
+    assert "go is for an agent" in transcript("go")
+
+
+def test_game_in_a_still_page_is_loaded(tmp_path: Path) -> None:
+    file = tmp_path / "game.html"
+    transcript("h(1,1)", f"save {file}")
+    assert "h(0,1), h(1,0), v(0,0)" in transcript(f"load {file}", "?")
 
 
 def test_agents_alone_play_to_the_end() -> None:

@@ -74,11 +74,16 @@ class Checkpoints:
             {name: stored[name] for name in stored if name.startswith(part)}, shapes_by_name(storable), self.folder
         )
         here = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
-        placed = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=here), storable)
+        # orbax stores a node without children, such as the agent `random`, as None.
+        placed = jax.tree.map(
+            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=here), _without_empty_nodes(storable)
+        )
         restore_args = ocp.checkpoint_utils.construct_restore_args(placed)
         # Partial, although all arrays are there: parts without arrays, such as (), may be on one side only.
         arguments = ocp.args.PyTreeRestore(item=placed, restore_args=restore_args, partial_restore=True)
-        return jax.tree.map(_restored, like, self._manager.restore(iteration, args=arguments))
+        found = self._manager.restore(iteration, args=arguments)
+        leaves = jax.tree.leaves(jax.tree.map(_restored, _without_empty_nodes(like), found))
+        return jax.tree.unflatten(jax.tree.structure(like), leaves)
 
     def remove(self, iterations: Sequence[int]) -> None:
         """Removes the checkpoints of these iterations."""
@@ -116,6 +121,16 @@ class _Preserved:
 def _storable(train_state: Any) -> Any:
     """Returns a train state, or a part of one, as orbax can store it from one process of many."""
     return jax.tree.map(lambda leaf: leaf if leaf.size else None, keys_to_data(train_state))
+
+
+def _without_empty_nodes(tree: Any) -> Any:
+    """Returns a pytree with None in place of every node that has no children. The leaves are the same."""
+
+    def is_empty(node: Any) -> bool:
+        structure = jax.tree.structure(node)
+        return structure.num_nodes == 1 and structure.num_leaves == 0
+
+    return jax.tree.map(lambda node: None if is_empty(node) else node, tree, is_leaf=is_empty)
 
 
 def _restored(like: jax.ShapeDtypeStruct, stored: jax.Array | None) -> jax.Array:

@@ -1,5 +1,6 @@
 """Games of an agent against another one on a seat, and what the experiments of this study report of them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,7 +27,8 @@ def play(
 ) -> dict[str, Any]:
     """Returns the results of an agent on a seat: counts of games, and means, in JSON's types.
 
-    The counts are "games", "won", "lost", "drawn" and "truncated". The means are "mean_reward" and "mean_length".
+    The counts are "games", "won", "lost", "drawn" and "truncated", and "draws" has those of each reason for a draw. The
+    means are "mean_reward" and "mean_length".
 
     Args:
       env: the game.
@@ -39,6 +41,7 @@ def play(
     """
     counts = dict.fromkeys(("games", "won", "lost", "drawn", "truncated"), 0)
     sums = {"mean_reward": 0.0, "mean_length": 0.0}
+    draws: Counter[str] = Counter()
     book = None if openings is None else openings.for_games(games)
     for number, first in enumerate(range(0, games, GAMES_AT_ONCE)):
         size = min(GAMES_AT_ONCE, games - first)
@@ -50,11 +53,19 @@ def play(
         counts["games"] += size
         counts["won"] += int(won[:, seat].sum())
         counts["lost"] += int(won[:, 1 - seat].sum())
-        counts["drawn"] += int(arena.drawn(env, played).sum())
+        drawn = np.flatnonzero(arena.drawn(env, played))
+        counts["drawn"] += len(drawn)
+        draws.update(reasons(env, played.boards, drawn))
         counts["truncated"] += int(played.boards.truncated.sum())
         sums["mean_reward"] += float(played.returns[:, seat].sum())
         sums["mean_length"] += float(played.length.sum())
-    return counts | {name: value / games for name, value in sums.items()}
+    return counts | {"draws": dict(draws)} | {name: value / games for name, value in sums.items()}
+
+
+def reasons(env: Env[Any], boards: Any, numbers: np.ndarray) -> list[str]:
+    """Returns the reasons for the ends of the boards with these numbers, such as "stalemate"."""
+    found: Any = jax.device_get(boards)
+    return [env.outcome(jax.tree.map(lambda leaf, row=number: leaf[row], found)).reason for number in numbers]
 
 
 def play_random(

@@ -195,9 +195,11 @@ def draw_within(arguments: Arguments) -> Figure:
                 run = agents.open_run(folder_of(arguments, way, 0, step, "white"))
                 shade = 0.15 + 0.85 * step / arguments.steps
                 line = runs.column(run, column)
-                axes.plot(np.arange(1, len(line) + 1), line, color=plot.COLOURS[0], alpha=shade)
+                name = f"step {step}" if step in (1, 2, arguments.steps) else None
+                axes.plot(np.arange(1, len(line) + 1), line, color=plot.COLOURS[0], alpha=shade, label=name)
             axes.set(xlabel="batches of a step", ylabel=label, title=f"opponents: {way}")
             axes.grid(alpha=0.3)
+            axes.legend()
     return figure
 
 

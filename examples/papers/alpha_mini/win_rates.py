@@ -2,9 +2,11 @@
 
     python -m examples.papers.alpha_mini.win_rates --output runs/papers/alpha_mini/win_rates
 
-The study has "near (97 %)" for its agent of White (abstract, section 7), and no figure of Black. Each preset of PRESETS
-is trained, and then plays greedily on each seat. Under standard rules the run begins with the parameters of the run
-under king capture, and the network also plays with a small tree search. A stopped command continues.
+The study has "near (97 %)" for its agent of White (abstract, section 7), and no figure of Black. Each of RUNS is
+trained with the preset of its name, and then plays greedily on each seat. Under standard rules training begins with the
+parameters of the run under king capture and has three stages: the preset `minichess_mate`, and twice
+`minichess_standard`. With --simulations N these networks also play with a tree search. A second table has the
+reasons for draws. A stopped command continues.
 """
 
 import functools
@@ -27,13 +29,17 @@ from train.driver.commands import check_games
 from train.driver.loop import Settings
 from train.ppo import PPO, config_for
 
-PRESETS = ("minichess_king_capture", "minichess_standard")
-FIRST = {"minichess_standard": "minichess_king_capture"}  # presets that begin with the parameters of another one
+RUNS = ("minichess_king_capture", "minichess_standard", "minichess_standard_again")  # that play
+FIRST = {  # runs that begin with the parameters of another one
+    "minichess_mate": "minichess_king_capture",
+    "minichess_standard": "minichess_mate",
+    "minichess_standard_again": "minichess_standard",
+}
+PRESETS = {"minichess_standard_again": "minichess_standard"}  # of the runs that are not named by their preset
 SEATS = {"White": runs.WHITE, "Black": runs.BLACK}
 THEIRS = {("minichess_king_capture", "White"): 0.97}
-SEARCHED = ("minichess_standard",)  # presets whose networks also play with a search
 HEADER = (
-    "preset",
+    "run",
     "simulations",
     "seat",
     "win rate",
@@ -49,6 +55,7 @@ HEADER = (
 QUICK: dict[str, Any] = {
     "total_steps": 2_000,
     "games": 50,
+    "runs": ("minichess_king_capture", "minichess_mate"),
     "simulations": 2,
     "searched_games": 10,
     "network": "mlp(hidden_sizes=[8])",
@@ -56,9 +63,9 @@ QUICK: dict[str, Any] = {
 
 
 class Cell(NamedTuple):
-    """All that a row depends on, beside the preset's settings."""
+    """All that a row depends on, beside the settings of the run."""
 
-    preset: str
+    run: str
     seat: str
     seed: int
     simulations: int
@@ -68,7 +75,7 @@ class Cell(NamedTuple):
 class Training(NamedTuple):
     """A run whose CPU time is stored."""
 
-    preset: str
+    run: str
     seed: int
 
 
@@ -76,18 +83,18 @@ class Training(NamedTuple):
 class Arguments:
     output: Path = Path("runs/papers/alpha_mini/win_rates")
     """The folder of the runs and of the results."""
-    presets: tuple[str, ...] = PRESETS
-    """The presets of `train.ppo`."""
+    runs: tuple[str, ...] = RUNS
+    """The runs that play; those that they begin with are trained too."""
     seeds: int = 1
-    """Runs of each preset."""
+    """Runs of each kind."""
     games: int = 10_000
     """Games on each seat; 10,000 in the study."""
-    simulations: int = 32
-    """Simulations per move of a tree search on the network, under standard rules; 0 for no such games."""
+    simulations: int = 0
+    """Simulations per move of a tree search on the networks, under standard rules; 0 for no such games."""
     searched_games: int = 1_000
     """Games on each seat with the search."""
     total_steps: int | None = None
-    """Other environment steps than those of the presets."""
+    """Other environment steps than those of the presets, in every run."""
     network: str | None = None
     """Another network than that of the presets."""
     quick: bool = False
@@ -98,32 +105,32 @@ def main() -> None:
     """The command `python -m examples.papers.alpha_mini.win_rates`."""
     arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
     check_games(arguments.games, 0)
-    trained = [(preset, seed) for preset in arguments.presets for seed in range(arguments.seeds)]
-    rows = [row for preset, seed in trained for row in rows_of(arguments, preset, seed)]
-    text = table(rows)
+    runs_and_seeds = [(name, seed) for name in arguments.runs for seed in range(arguments.seeds)]
+    rows = [row for name, seed in runs_and_seeds for row in rows_of(arguments, name, seed)]
+    text = f"{table(rows)}\n\n{table_of_draws(rows)}"
     (arguments.output / "table.md").write_text(text + "\n")
     print(text)
     print(json.dumps(rows))
 
 
-def rows_of(arguments: Arguments, preset: str, seed: int) -> list[dict[str, Any]]:
+def rows_of(arguments: Arguments, run: str, seed: int) -> list[dict[str, Any]]:
     """Returns the results of a run on both seats, after the rest of its training."""
-    folder, seconds = trained(arguments, preset, seed)
+    folder, seconds = trained(arguments, run, seed)
     path = arguments.output / "cells.jsonl"
     players = [(0, arguments.games)]
-    if preset in SEARCHED and arguments.simulations:
+    if arguments.simulations and not of_kings(run):
         players.append((arguments.simulations, arguments.searched_games))
     rows: list[dict[str, Any]] = []
     parts = [(*player, *seat) for player in players for seat in SEATS.items()]
-    for simulations, num_games, name, seat in tqdm(parts, desc=preset, unit=" seats", disable=None):
-        cell = Cell(preset, name, seed, simulations, num_games)
+    for simulations, num_games, name, seat in tqdm(parts, desc=run, unit=" seats", disable=None):
+        cell = Cell(run, name, seed, simulations, num_games)
         text = f"{folder}(simulations={simulations})" if simulations else str(folder)
         found = cells.computed_once(path, cell, functools.partial(games.play_random, text, seat, num_games))
         rows.append({"cpu_seconds": seconds, **cell._asdict(), **found})
     return rows
 
 
-def trained(arguments: Arguments, preset: str, seed: int) -> tuple[Path, float | None]:
+def trained(arguments: Arguments, run: str, seed: int) -> tuple[Path, float | None]:
     """Returns the folder of a run after the rest of its training, and its CPU seconds with those of the run before it.
 
     The seconds are None if several commands trained it.
@@ -131,13 +138,18 @@ def trained(arguments: Arguments, preset: str, seed: int) -> tuple[Path, float |
     given: dict[str, Any] = {"total_steps": arguments.total_steps, "network": arguments.network}
     given = {name: value for name, value in given.items() if value is not None}
     seconds_before: float | None = 0.0
-    if preset in FIRST:
-        first, seconds_before = trained(arguments, FIRST[preset], seed)
+    if run in FIRST:
+        first, seconds_before = trained(arguments, FIRST[run], seed)
         given["init_from"] = str(first)
-    folder = arguments.output / f"{preset}_seed={seed}"
-    learner = PPO(config_for(preset=preset, seed=seed, **given))
-    seconds = train_timed(learner, folder, arguments.output / "trainings.jsonl", Training(preset, seed))
+    folder = arguments.output / f"{run}_seed={seed}"
+    learner = PPO(config_for(preset=PRESETS.get(run, run), seed=seed, **given))
+    seconds = train_timed(learner, folder, arguments.output / "trainings.jsonl", Training(run, seed))
     return folder, None if seconds is None or seconds_before is None else seconds_before + seconds
+
+
+def of_kings(run: str) -> bool:
+    """Returns whether a run plays by the rules of the king's capture."""
+    return "king_capture" in run
 
 
 def train_timed(learner: PPO, folder: Path, path: Path, cell: Training) -> float | None:
@@ -156,24 +168,34 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     """Returns the Markdown table."""
     lines: list[tuple[object, ...]] = []
     for row in rows:
-        of_kings = "king_capture" in row["preset"]
         shares = (f"{row[name] / row['games']:.4f}" for name in ("lost", "drawn", "truncated"))
-        theirs = THEIRS.get((row["preset"], row["seat"]))
+        theirs = THEIRS.get((row["run"], row["seat"]))
         lines.append(
             (
-                row["preset"],
+                row["run"],
                 row["simulations"],
                 row["seat"],
                 games.written_rate(row["won"], row["games"]),
                 *shares,
                 f"{row['mean_length']:.1f}",
                 f"{row['mean_reward']:.3f}",
-                f"{games.rate_from_reward(row['mean_reward']):.4f}" if of_kings else "",
+                f"{games.rate_from_reward(row['mean_reward']):.4f}" if of_kings(row["run"]) else "",
                 "" if theirs is None else theirs,
                 "" if row["cpu_seconds"] is None else f"{row['cpu_seconds']:.0f}",
             )
         )
     return markdown(HEADER, lines)
+
+
+def table_of_draws(rows: Sequence[dict[str, Any]]) -> str:
+    """Returns the Markdown table of the reasons for draws, each as a share of all games."""
+    drawn = [row for row in rows if row["drawn"]]
+    reasons = sorted({reason for row in drawn for reason in row["draws"]})
+    lines: list[tuple[object, ...]] = []
+    for row in drawn:
+        shares = (f"{row['draws'].get(reason, 0) / row['games']:.4f}" for reason in reasons)
+        lines.append((row["run"], row["simulations"], row["seat"], *shares))
+    return markdown(("run", "simulations", "seat", *reasons), lines)
 
 
 if __name__ == "__main__":

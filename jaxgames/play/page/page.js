@@ -1,12 +1,14 @@
 // The page: it shows what the server sends, and sends what a person does.
 
 import { Board } from "./board.js";
+import { forcedCapture, joined, lastSerial, personMoves, resigningSeat } from "./game.js";
+import { remember, remembered } from "./memory.js";
 import { NewGame } from "./newgame.js";
 import { showMoves, showSeats, showThoughts, suggest } from "./panels.js";
-import { Refused, dark, follow, get, post, text, theme, untilBack } from "./server.js";
+import { Refused, dark, download, follow, get, post, text, theme, untilBack } from "./server.js";
 
 const AUTOPLAY = 800; // milliseconds between positions
-const MEMORY = "jaxgames"; // the key of the game in the browser's storage
+const FORCED = 400; // milliseconds until a capture continues that can only continue in one way
 
 const node = (id) => document.getElementById(id);
 
@@ -18,8 +20,9 @@ let hinting = null; // stops a request for a hint
 let described = null; // the request for the agents that play this game
 let autoplay = null;
 let thinkingSince = 0;
+let continuing = 0; // the timer of a capture that continues by itself
 
-const board = new Board((move) => act("play", { action: move.action, ply: view.ply }), say);
+const board = new Board(playMove, say);
 
 // -- showing ---------------------------------------------------------------------------------------------------------
 
@@ -32,33 +35,36 @@ function problem(message) {
   node("problem").hidden = message === "";
 }
 
-const personMoves = () => !view.over && view.seats[view.mover].player === "human";
-
 function show(next) {
-  if (view !== null && next.table === view.table && next.version <= view.version) return;
   const before = view;
-  view = next;
+  if (before !== null && next.table === before.table && next.version <= before.version) return;
+  const whole = joined(before, next);
+  if (whole === null) {
+    act("show", { known: 0 }); // with all submoves
+    return;
+  }
+  view = whole;
   const moved = before === null || before.table !== view.table || before.ply !== view.ply || before.position !== view.position;
   if (moved) forgetHint();
   document.title = `${view.name} · jaxgames`;
   node("name").textContent = view.name;
   node("cells").setAttribute("aria-label", `Board of ${view.name}`);
-  board.show(view, personMoves());
+  board.show(view, personMoves(view));
   showSeats(view, (seats) => act("seats", { seats }));
-  showMoves(view, (ply) => act("jump", { ply }));
+  showMoves(view, view.history.begin, goTo);
   showExtra();
   showControls();
   if (document.activeElement !== node("position")) node("position").value = view.position;
   problem(view.problem);
   say(view.status);
   thinkingSince = view.thinking === null ? 0 : performance.now();
-  remember();
-  if (moved && node("hint").getAttribute("aria-pressed") === "true" && !view.over && personMoves()) askHint();
+  remember(home, view);
+  if (moved && node("hint").getAttribute("aria-pressed") === "true" && !view.over && personMoves(view)) askHint();
 }
 
 // Shows the moves that have no target, such as the end of a turn, as buttons.
 function showExtra() {
-  const moves = personMoves() ? view.legal.filter((move) => move.target === null) : [];
+  const moves = personMoves(view) ? view.legal.filter((move) => move.target === null) : [];
   const buttons = moves.map((move) => {
     const button = document.createElement("button");
     button.type = "button";
@@ -66,7 +72,7 @@ function showExtra() {
     button.textContent = move.kind[0].toUpperCase() + move.kind.slice(1);
     button.title = `${move.label} (E)`;
     button.setAttribute("aria-keyshortcuts", "E");
-    button.addEventListener("click", () => act("play", { action: move.action, ply: view.ply }));
+    button.addEventListener("click", () => playMove(move));
     return button;
   });
   node("extra").replaceChildren(...buttons);
@@ -82,7 +88,7 @@ function showControls() {
   node("ply").setAttribute("aria-valuetext", `${view.ply} of ${view.plies}`);
   node("stop").hidden = view.thinking === null;
   node("go").hidden = !view.waits;
-  node("resign").disabled = !personMoves();
+  node("resign").disabled = resigningSeat(view) === null;
   node("hint").disabled = view.over;
 }
 
@@ -95,14 +101,32 @@ setInterval(() => {
 // -- acting ----------------------------------------------------------------------------------------------------------
 
 async function act(verb, fields = {}) {
+  clearTimeout(continuing);
+  if (verb !== "jump" && verb !== "show") play(false);
   try {
-    show(await post(verb, { table: view.table, theme: theme(), ...fields }));
+    show(await post(verb, { table: view.table, theme: theme(), known: lastSerial(view), ...fields }));
     return true;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     problem(error.message);
     return false;
   }
+}
+
+async function playMove(move) {
+  if (!(await act("play", { action: move.action, ply: view.ply }))) return;
+  const next = forcedCapture(view);
+  if (next === null) return;
+  const { table, ply } = view;
+  continuing = setTimeout(() => {
+    if (view.table === table && view.ply === ply && forcedCapture(view)?.action === next.action) playMove(next);
+  }, FORCED);
+}
+
+function resign() {
+  const seat = resigningSeat(view);
+  const several = view.seats.filter(({ player }) => player === "human").length > 1;
+  if (confirm(`Resign this game${several ? ` as ${view.seats[seat].name}` : ""}?`)) act("resign", { seat });
 }
 
 async function slideTo(ply) {
@@ -124,9 +148,15 @@ function play(on) {
   if (!on) return;
   if (view.ply === view.plies) slideTo(0);
   autoplay = setInterval(async () => {
+    await slideTo(view.ply + 1);
     if (view.ply >= view.plies) play(false);
-    else await slideTo(view.ply + 1);
   }, AUTOPLAY);
+}
+
+// Shows the position that a person asks for, which ends the autoplay.
+function goTo(ply) {
+  play(false);
+  slideTo(ply);
 }
 
 // -- hints -----------------------------------------------------------------------------------------------------------
@@ -176,14 +206,6 @@ function toggleHint() {
 
 // -- files and positions ---------------------------------------------------------------------------------------------
 
-function download(content, type, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([content], { type }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
 async function save(path, type, suffix) {
   try {
     download(await text(`/api/${path}?table=${encodeURIComponent(view.table)}`), type, `${view.name}.${suffix}`);
@@ -209,31 +231,16 @@ async function loadFile() {
   node("file").value = "";
   if (file === undefined) return;
   try {
-    open(await post("load", { saved: await file.text(), theme: theme() }));
+    const saved = await file.text();
+    open(await counted(`${file.name} is loaded: its moves are played again.`, post("load", { saved, theme: theme() })));
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
+    say(view.status);
     problem(`${file.name}: ${error.message}`);
   }
 }
 
 // -- the game on the server ------------------------------------------------------------------------------------------
-
-function remember() {
-  try {
-    localStorage.setItem(MEMORY, JSON.stringify({ home, table: view.table, saved: view.saved, ply: view.ply }));
-  } catch {
-    // the browser's storage is full or forbidden: the game is played, but not remembered
-  }
-}
-
-function remembered() {
-  try {
-    const memory = JSON.parse(localStorage.getItem(MEMORY) ?? "null");
-    return memory?.home === home ? memory : null;
-  } catch {
-    return null; // another program's entry
-  }
-}
 
 // Shows another table, and follows it from now on.
 function open(next) {
@@ -258,7 +265,7 @@ async function describe() {
 
 // Returns the game of this browser if the server has it or can continue it, or else a new one.
 async function continued(start) {
-  const memory = remembered();
+  const memory = remembered(home);
   if (memory !== null) {
     try {
       return await post("show", { table: memory.table, theme: theme() });
@@ -281,7 +288,7 @@ async function followTable() {
   following = stop;
   while (!stop.signal.aborted) {
     try {
-      await follow(view.table, show, stop.signal);
+      await follow(view.table, lastSerial(view), show, stop.signal);
     } catch (error) {
       if (stop.signal.aborted) return;
       if (!(error instanceof Refused)) throw error;
@@ -331,13 +338,13 @@ const CLICKS = {
   undo: () => act("undo"),
   "undo-turn": () => act("undo", { turn: true }),
   redo: () => act("redo"),
-  resign: () => confirm("Resign this game?") && act("resign"),
+  resign,
   stop: () => act("stop"),
   go: () => act("go"),
-  first: () => slideTo(0),
-  previous: () => slideTo(view.ply - 1),
-  next: () => slideTo(view.ply + 1),
-  last: () => slideTo(view.plies),
+  first: () => goTo(0),
+  previous: () => goTo(view.ply - 1),
+  next: () => goTo(view.ply + 1),
+  last: () => goTo(view.plies),
   autoplay: () => play(autoplay === null),
   hint: toggleHint,
   copy: copyPosition,
@@ -347,26 +354,36 @@ const CLICKS = {
   load: () => node("file").click(),
 };
 
-async function begin() {
-  say("Preparing the game: its rules are compiled. The first time takes some seconds.");
+// Returns the result of a request, and counts its seconds behind a message until then.
+async function counted(message, request) {
+  say(message);
   const since = performance.now();
   const clock = setInterval(() => (node("status").dataset.seconds = `${Math.floor((performance.now() - since) / 1000)} s`), 500);
-  let start;
   try {
+    return await request;
+  } finally {
+    clearInterval(clock);
+  }
+}
+
+async function begin() {
+  let start;
+  const prepare = async () => {
     start = await get("/api/start");
     home = homeOf(start);
     open(await continued(start));
+  };
+  try {
+    await counted("Preparing the game: its rules are compiled. The first time takes some seconds.", prepare());
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     problem(error.message);
     return;
-  } finally {
-    clearInterval(clock);
   }
   const dialog = new NewGame(start, async (wanted) => open(await post("new", { ...wanted, theme: theme() })));
   node("new-game").addEventListener("click", () => dialog.open(view));
   for (const [id, clicked] of Object.entries(CLICKS)) node(id).addEventListener("click", clicked);
-  node("ply").addEventListener("input", () => slideTo(Number(node("ply").value)));
+  node("ply").addEventListener("input", () => goTo(Number(node("ply").value)));
   node("file").addEventListener("change", loadFile);
   node("hint-agent").addEventListener("change", () => node("hint").getAttribute("aria-pressed") === "true" && askHint());
   dark.addEventListener("change", async () => {

@@ -62,27 +62,26 @@ function seatItem(seat, index, change) {
 
 // -- moves -----------------------------------------------------------------------------------------------------------
 
-// Shows the moves that were played; `jump(ply)` is called for the position after one of them.
-export function showMoves(view, jump) {
+// Shows the moves that were played, of which the first `begin` are the same as before; `jump(ply)` is called for the
+// position after one of them.
+export function showMoves(view, begin, jump) {
   const list = node("moves");
   if (list.dataset.table !== view.table) {
     list.dataset.table = view.table;
     list.replaceChildren();
   }
-  view.history.forEach((move, index) => {
+  for (let index = begin; index < view.moves.length; index += 1) {
+    const move = view.moves[index];
     const item = list.children[index] ?? list.appendChild(moveItem(index, jump));
-    const button = item.firstChild;
-    if (button.textContent !== move.text) button.textContent = move.text;
-    const chip = `seat${move.seat}`;
-    if (item.dataset.seat !== chip) item.dataset.seat = chip;
+    item.firstChild.textContent = move.text;
+    item.dataset.seat = `seat${move.seat}`;
     item.title = view.seats[move.seat].name;
-    if (index + 1 === view.ply) button.setAttribute("aria-current", "step");
-    else button.removeAttribute("aria-current");
-  });
-  while (list.children.length > view.history.length) list.lastChild.remove();
-  const current = list.querySelector("[aria-current]");
-  if (current !== null) list.scrollTop = current.offsetTop - list.clientHeight / 2;
-  else if (view.ply === 0) list.scrollTop = 0;
+  }
+  while (list.children.length > view.moves.length) list.lastChild.remove();
+  list.querySelector("[aria-current]")?.removeAttribute("aria-current");
+  const current = view.ply > 0 ? list.children[view.ply - 1].firstChild : null;
+  current?.setAttribute("aria-current", "step");
+  list.scrollTop = current === null ? 0 : current.offsetTop - list.clientHeight / 2;
 }
 
 function moveItem(index, jump) {

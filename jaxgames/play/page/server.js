@@ -45,9 +45,19 @@ export async function post(verb, body, signal) {
   return (await request(`/api/${verb}`, { method: "POST", body: content, headers, signal })).json();
 }
 
+// Gives a text to the person as a file.
+export function download(content, type, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([content], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
 // Calls `show` with every event of a table until the stream ends; throws Refused where the server refuses or is gone.
-export async function follow(table, show, signal) {
-  const path = `/api/events?table=${encodeURIComponent(table)}&theme=${theme()}`;
+// The events have the submoves behind the one with the number `known`.
+export async function follow(table, known, show, signal) {
+  const path = `/api/events?table=${encodeURIComponent(table)}&theme=${theme()}&known=${known}`;
   const response = await request(path, { signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let buffer = "";

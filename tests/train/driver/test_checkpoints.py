@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxgames.agents import RandomAgent, with_epsilon
+from tests.helpers.sticks import Sticks
 from tests.helpers.stored_runs import ends, equal_checkpoints, metrics_of, signal_when_training, start, train_in
 from tests.helpers.toy_learner import Config, ToyLearner, TrainState
 from train.driver.checkpoints import Checkpoints
@@ -89,6 +91,18 @@ def test_run_that_ends_before_its_first_iteration_has_the_untrained_parameters(t
 def test_keep_every_below_0_is_refused() -> None:
     with pytest.raises(ValueError, match="keep_every must be at least 0, not -1"):
         Settings(keep_every=-1)
+
+
+def test_train_state_with_nodes_without_arrays_is_restored(tmp_path: Path) -> None:
+    """Opponents such as `random` have no arrays."""
+    env = Sticks()
+    opponents = (with_epsilon(env, RandomAgent(env), 0.5), RandomAgent(env))
+    train_state = {"opponents": opponents, "alone": (RandomAgent(env),), "none": None, "empty": (), "two": jnp.ones(2)}
+    checkpoints = Checkpoints(tmp_path / "checkpoints", lambda _: False)
+    checkpoints.write(1, train_state, {})
+    found = checkpoints.read(1, jax.eval_shape(lambda: train_state))
+    assert jax.tree.structure(found) == jax.tree.structure(train_state)
+    jax.tree.map(np.testing.assert_array_equal, found, train_state)
 
 
 # -- parameters ----------------------------------------------------------------------------------------------------

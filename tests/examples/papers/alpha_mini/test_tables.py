@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
+import jaxgames
 from examples.papers.alpha_mini import discounts, games, policy_improvement, pretraining, random_games, runs, win_rates
 from train.ppo import PPO, config_for
 from train.recipes import PRESETS
@@ -115,17 +117,39 @@ def test_difference_of_pretraining_is_that_of_means_over_seeds() -> None:
 
 def test_table_of_win_rates_has_the_estimate_from_the_reward_for_king_capture_only() -> None:
     rows = [
-        {"preset": preset, "simulations": 0, "seat": "White", "cpu_seconds": 10.0, **RESULT}
-        for preset in win_rates.PRESETS
+        {"run": run, "simulations": 0, "seat": "White", "cpu_seconds": 10.0, **RESULT} for run in win_rates.RUNS[:2]
     ]
     captures, standard = win_rates.table(rows).splitlines()[2:]
     assert captures.endswith("| 18.000 | 0.6500 | 0.97 | 10 |")
     assert standard.endswith("| 18.000 |  |  | 10 |")
 
 
-def test_presets_of_win_rates_exist_and_play_both_seats() -> None:
-    for preset in win_rates.PRESETS:
-        assert config_for(preset=preset).learn_seats == ()
+def test_table_of_draws_has_a_column_per_reason_and_no_row_without_draws() -> None:
+    row = {"run": "a", "simulations": 0, "seat": "White", **RESULT, "draws": {"stalemate": 3, "another": 1}}
+    rows = [row, row | {"seat": "Black", "draws": {"stalemate": 4}}, row | {"drawn": 0, "draws": {}}]
+    assert win_rates.table_of_draws(rows).splitlines()[2:] == [
+        "| a | 0 | White | 0.0100 | 0.0300 |",
+        "| a | 0 | Black | 0.0000 | 0.0400 |",
+    ]
+
+
+STALEMATED, ONE_MOVE_BEFORE = "k4/2K2/1Q3/5/5 b - - 0 1", "k4/2K2/2Q2/5/5 w - - 0 1"
+
+
+def test_reasons_are_those_of_the_boards_that_are_named() -> None:
+    env = jaxgames.make("minichess")
+    boards = [env.from_string(text) for text in (ONE_MOVE_BEFORE, STALEMATED)]
+    batch = jax.tree.map(lambda *leaves: np.stack(leaves), *boards)
+    assert games.reasons(env, batch, np.array([1])) == ["stalemate"]
+
+
+def test_runs_of_win_rates_learn_both_seats_and_begin_with_a_run_before() -> None:
+    for run in {*win_rates.RUNS, *win_rates.FIRST.values()}:
+        assert config_for(preset=win_rates.PRESETS.get(run, run)).learn_seats == ()
+    chain = ["minichess_standard_again"]
+    while chain[-1] in win_rates.FIRST:
+        chain.append(win_rates.FIRST[chain[-1]])
+    assert chain[1:] == ["minichess_standard", "minichess_mate", "minichess_king_capture"]
 
 
 def test_column_without_a_number_is_nan() -> None:

@@ -1,0 +1,24 @@
+// The game that the browser remembers, so that a reload or another server of the same game continues it.
+
+import { savedGame } from "./game.js";
+
+const MEMORY = "jaxgames"; // the key in the browser's storage
+
+// Stores the game of a view. `home` is the game and the seats of the server's command line.
+export function remember(home, view) {
+  try {
+    localStorage.setItem(MEMORY, JSON.stringify({ home, table: view.table, saved: savedGame(view), ply: view.ply }));
+  } catch {
+    // the browser's storage is full or forbidden: the game is played, but not remembered
+  }
+}
+
+// Returns what was stored for this home, null if nothing was.
+export function remembered(home) {
+  try {
+    const memory = JSON.parse(localStorage.getItem(MEMORY) ?? "null");
+    return memory?.home === home ? memory : null;
+  } catch {
+    return null; // another program's entry
+  }
+}
