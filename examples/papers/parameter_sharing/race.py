@@ -35,8 +35,9 @@ from train.driver import loop
 FIRST_STEP, FIRST_COLUMN, FIRST_FARTHEST = 0.3, 0.06, 0.15  # turns per step and column, in the weights at the start
 NEIGHBOURS = 2  # steps between two pegs whose places have a common weight
 RIDGE = 20.0
+PULL_STEP, PULL_COLUMN = 0.2, 0.04  # added to the fitted weights, which pay too little for steps
 MOST_TURNS = {1: 20, 2: 20, 3: 28, 4: 55}  # more turns left count as this many, for N = 1, 2, 3, 4
-LIMIT = 150  # turns of a game
+LIMIT = 66  # turns; longer games, in which a blocked goal is never filled, are left out
 
 
 class Round(NamedTuple):
@@ -48,9 +49,9 @@ class Round(NamedTuple):
 
 
 ROUNDS = (
-    Round(0.3, 0.3, Settings(candidates=1, samples=0, rounds=1, near=1.0)),
-    Round(0.4, 0.2, Settings(candidates=1, samples=0, rounds=1, near=1.0)),
-    Round(0.3, 0.1, Settings(candidates=6, samples=3, rounds=10, near=4.0)),
+    Round(0.3, 0.1, Settings(candidates=1, samples=0, rounds=1, near=1.0)),
+    Round(0.4, 0.1, Settings(candidates=1, samples=0, rounds=1, near=1.0)),
+    Round(0.3, 0.0, Settings(candidates=6, samples=3, rounds=10, near=4.0)),
 )
 FITTED = 2  # the last rounds whose games are fitted
 QUICK: dict[str, Any] = {"size": 1, "games": 20}
@@ -156,13 +157,17 @@ def mean_turns(games: Games) -> float:
 
 def first_weights(size: int) -> Weights:
     """Returns weights that count steps to the far corner, a little also columns, and the farthest peg once more."""
-    t, pegs = tables(size), size * (size + 1) // 2
-    q, r = t.axial.T
-    cells, steps = len(q), np.arange(4.0 * size + 1)
-    cell = FIRST_STEP * distances(size)[:, -1] + FIRST_COLUMN * abs(q + r / 2)
+    pegs, cells, steps = size * (size + 1) // 2, len(tables(size).row), np.arange(4.0 * size + 1)
+    cell = price(size, FIRST_STEP, FIRST_COLUMN)
     return Weights(
         cell, np.zeros(cells * cells), FIRST_FARTHEST * steps, 0 * steps, np.zeros(pegs + 1), np.full(1, 0.005)
     )
+
+
+def price(size: int, step: float, column: float) -> np.ndarray:
+    """Returns float64[cells], a price of the steps to the far corner, and of the columns off the middle line."""
+    q, r = tables(size).axial.T
+    return step * distances(size)[:, -1] + column * abs(q + r / 2)
 
 
 @functools.lru_cache
@@ -215,7 +220,7 @@ def lengths(size: int) -> list[int]:
 def fitted(size: int, games: list[Games]) -> Weights:
     """Returns the weights that predict the turns left best, by ridge regression towards a price per step.
 
-    A position counts less the more turns are left.
+    A position counts less the more turns are left. The price PULL_STEP, PULL_COLUMN is added.
     """
     x = features(size, np.concatenate([part.boards for part in games]))
     left = np.minimum(np.concatenate([part.left for part in games]), MOST_TURNS[size]).astype(np.float64)
@@ -226,7 +231,7 @@ def fitted(size: int, games: list[Games]) -> Weights:
     change = np.linalg.solve(weighted.T @ x + RIDGE * np.eye(x.shape[1]), weighted.T @ (left - x @ prior))
     parts = np.split(prior + change, np.cumsum(lengths(size))[:-1])
     pairs = np.where(pair >= 0, parts[1][np.maximum(pair, 0)], 0.0)
-    return Weights(parts[0][cell], pairs.ravel(), *parts[2:])
+    return Weights(parts[0][cell] + price(size, PULL_STEP, PULL_COLUMN), pairs.ravel(), *parts[2:])
 
 
 if __name__ == "__main__":
