@@ -106,7 +106,8 @@ def learn(arguments: Arguments) -> dict[str, Any]:
         found.append({"positions": len(games.left), "turns": mean_turns(games), "cpu_seconds": seconds})
         loop.log(f"round {number}: {json.dumps(found[-1])}")
     path = arguments.output / f"{size}.npz"
-    save(path, size, weights)
+    if not path.exists():
+        save(path, size, weights)
     return {"weights": str(path), "rounds": found}
 
 
