@@ -76,6 +76,7 @@ class Games(NamedTuple):
 
     boards: np.ndarray  # int8[positions, cells]
     left: np.ndarray  # int64[positions], turns that the seat needed from there on
+    cpu_seconds: float = 0.0  # in which they were played
 
 
 def main() -> None:
@@ -96,13 +97,12 @@ def learn(arguments: Arguments) -> dict[str, Any]:
     weights, played, found = first_weights(size), list[Games](), list[dict[str, Any]]()
     for number in range(len(ROUNDS)):
         path = arguments.output / f"{size}_round_{number}.npz"
-        began = time.process_time()
         games = stored(path) if path.exists() else play(arguments, number, weights)
         if not path.exists():
             np.savez_compressed(path, **games._asdict())
         played.append(games)
         weights = fitted(size, played[-FITTED:])
-        seconds = round(time.process_time() - began, 1)
+        seconds = round(float(games.cpu_seconds), 1)
         found.append({"positions": len(games.left), "turns": mean_turns(games), "cpu_seconds": seconds})
         loop.log(f"round {number}: {json.dumps(found[-1])}")
     path = arguments.output / f"{size}.npz"
@@ -126,7 +126,7 @@ def check_settings(arguments: Arguments) -> None:
 
 def play(arguments: Arguments, number: int, weights: Weights) -> Games:
     """Returns the positions of the games of a round; the seat changes from game to game."""
-    size, now = arguments.size, ROUNDS[number]
+    size, now, began = arguments.size, ROUNDS[number], time.process_time()
     race = make_race(size, weights)
     state = jax.device_get(make_env("chinese_checkers", size=size).init())
     start: np.ndarray = np.asarray(state.board, np.int64)
@@ -138,13 +138,13 @@ def play(arguments: Arguments, number: int, weights: Weights) -> Games:
         if turns > 0:
             boards.append(seen.reshape(LIMIT, -1)[:turns].astype(np.int8))
             left.append(np.arange(turns, 0, -1))
-    return Games(np.concatenate(boards), np.concatenate(left))
+    return Games(np.concatenate(boards), np.concatenate(left), time.process_time() - began)
 
 
 def stored(path: Path) -> Games:
     """Returns the positions of a round that has been played."""
     with np.load(path) as file:
-        return Games(file["boards"], file["left"])
+        return Games(file["boards"], file["left"], float(file["cpu_seconds"]))
 
 
 def mean_turns(games: Games) -> float:
