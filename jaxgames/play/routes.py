@@ -26,7 +26,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from jaxgames.play import offers, views
-from jaxgames.play.gate import MAX_BODY_BYTES, Refused
+from jaxgames.play.gate import MAX_BODY_BYTES, MAX_GAME_BYTES, Refused
 from jaxgames.play.session import Session
 from jaxgames.play.tables import House, Table, check_length
 
@@ -93,12 +93,12 @@ async def _new(house: House, fields: Fields) -> Table:
     def start() -> Session:
         return offers.start(house, game, seats, seed)
 
-    return _seated(house, await house.rules.run(start))
+    return _seated(house, await house.files.run(start))
 
 
 async def _load(house: House, fields: Fields) -> Table:
     """Starts a game from a file, which is played again from its beginning."""
-    saved = fields.text("saved")
+    saved = fields.text("saved", longest=MAX_GAME_BYTES)
     return _seated(house, await house.files.run(lambda: offers.load(house, saved)))
 
 
@@ -162,6 +162,7 @@ async def _position(house: House, fields: Fields) -> Table:
 async def _seats(house: House, fields: Fields) -> Table:
     """Changes who plays which seat."""
     table, seats = _table(house, fields), fields.texts("seats")
+    await house.files.run(partial(offers.check_seats, house, table.session.env, seats))  # makes agents, which are kept
     await table.change(lambda session: table.replace(offers.reseated(house, session, seats)))
     return table
 
@@ -256,7 +257,7 @@ def routes(house: House, token: str) -> list[Route]:
     async def describe(request: Request) -> Response:
         fields = Fields(await request.body())
         game = fields.text("game", longest=offers.MAX_TEXT)
-        return _json(await house.rules.run(partial(offers.described, house, game)))
+        return _json(await house.files.run(partial(offers.described, house, game)))
 
     async def hint(request: Request) -> Response:
         fields = Fields(await request.body())

@@ -89,7 +89,7 @@ class Terminal:
             self._say(line)
         try:
             self._obey(line)
-        except (ValueError, TypeError, OSError, ImportError, RuntimeError) as error:  # the last: an agent's
+        except (ValueError, TypeError, OSError, ImportError) as error:
             self._say_error(str(error))
 
     def _agent_moves(self) -> None:

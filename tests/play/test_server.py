@@ -185,6 +185,16 @@ def test_oldest_table_gives_way_to_the_next_one_above_the_limit(here: Page, monk
     assert "restarted" in here.refusal("show", 404, table=second)
 
 
+def test_saved_game_above_the_limit_is_refused(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session(GAME, PEOPLE)
+    for action in (0, 3):
+        session.play(action)
+    monkeypatch.setattr(tables, "MAX_PLIES", 2)
+    assert here.ask("load", saved=session.to_json())["plies"] == 2
+    monkeypatch.setattr(tables, "MAX_PLIES", 1)
+    assert "1 submoves at most, not 2" in here.refusal("load", 422, saved=session.to_json())
+
+
 def test_start_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [*sys.modules]:
         if name.partition(".")[0] in ("starlette", "uvicorn"):
