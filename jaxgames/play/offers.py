@@ -1,7 +1,8 @@
 """The games and agents that the page may ask for, and the sessions that it starts with them.
 
-A page may name every registered game and the agents that read no file and import no module. It may also name the game
-and the agents with which the process was started, whatever they are: the person who started it chose them.
+A page may name every registered game, and the agents that read no file, and import no module, from outside this
+package. It may also name the game and the agents with which the process was started, whatever they are: the person who
+started it chose them.
 """
 
 from collections.abc import Sequence

@@ -6,9 +6,9 @@
     GET  /api/game?table=ID       the game as a file, which `load` takes
     GET  /api/still?table=ID      the game as a still page in one HTML file
     GET  /api/start               the games and agents on offer, and the game with which the process was started
-    POST /api/VERB                one of `VERBS`, with a JSON object as its body; the reply is what to show
+    POST /api/VERB                one of `VERBS`, with a JSON object as its body; the reply is a view
 
-What to show has the submoves that a page does not know: it names the last one it has as `known`; see `views.view`.
+A reply is a view (`views.view`). A request names the last submove of the page as `known`; the view has the later ones.
 
 A request that makes no sense gets a status from 400 to 499 and {"error": REASON}.
 """
@@ -212,7 +212,7 @@ def _table(house: House, fields: Fields) -> Table:
 
 
 async def _shown(house: House, table: Table, theme: str, known: int) -> Reply:
-    """Returns what a page shows of a table, with the submoves that it does not know."""
+    """Returns what a page shows of a table, with the submoves that it does not have."""
     return await house.rules.run(partial(views.view, table, theme, known))
 
 

@@ -29,7 +29,7 @@ def view(table: Table, theme: str, known: int = 0) -> dict[str, Any]:
     """Returns what a page shows of a table. Call it in the thread of the rules.
 
     Its keys: `table`, `version`, `game`, `name`; `svg` (None for a game without pictures) or `text`; `cells`; `legal`,
-    the moves of the mover; `history`, the submoves that the page does not know; `ply`, `plies`, `mover`, `over`,
+    the moves of the mover; `history`, the submoves that the page does not have; `ply`, `plies`, `mover`, `over`,
     `seats`, `position`; `status`, a sentence; `thinking`, the agent that searches or None; `waits`, whether an agent is
     to move and waits for a person; `problem`, an error or ""; `saved`, the game as a file without its moves.
 
@@ -93,9 +93,9 @@ async def hint(house: House, table: Table, agent: str) -> dict[str, Any]:
 
 
 def _history(session: Session, movers: list[int], known: int) -> dict[str, Any]:
-    """Returns the submoves that follow those which a page knows.
+    """Returns the submoves that follow those which a page has.
 
-    Its keys: `begin`, the number of known submoves that stay; `after`, the serial number of the last one of them;
+    Its keys: `begin`, the number of submoves of the page that stay; `after`, the serial number of the last one of them;
     `moves`, the submoves behind them; `last`, the serial number of the last one. Serial numbers are 0 where there is no
     submove. A page whose submove before `begin` has another number than `after` must ask for all of them.
     """

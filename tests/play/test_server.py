@@ -1,4 +1,4 @@
-"""What the page's server does with the requests of its page: games, positions, agents, files."""
+"""Requests of the page to its server: games, positions, agents, files."""
 
 import asyncio
 import importlib
@@ -28,7 +28,7 @@ def here() -> Iterator[Page]:
 
 
 def shown(view: dict[str, Any]) -> tuple[Any, ...]:
-    """What a page and a session must agree on."""
+    """The parts of a view that must be those of a session."""
     legal = [(move["action"], move["text"], move["source"], move["target"], move["kind"]) for move in view["legal"]]
     return view["ply"], view["plies"], view["mover"], view["over"], legal, moves_of(view)
 

@@ -1,5 +1,5 @@
 // The board: the picture that the server draws, and on it a button for every cell. The server says which moves there
-// are and where they begin and end; no rule of a game is known here.
+// are and where they begin and end; no rule of a game is in this file.
 
 const FINGER = 24; // pixels around a tap in which the nearest useful cell is meant
 const MOUSE = 1.5; // radii of a cell around its middle in which a click is meant for it
