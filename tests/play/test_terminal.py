@@ -115,7 +115,7 @@ def test_game_that_the_agents_do_not_play_is_not_loaded(tmp_path: Path) -> None:
 
 
 class FailsTwice:
-    """Fails at its first two moves, and then plays the first legal action."""
+    """Fails at its first two moves, and then plays the first legal action; it always fails at a hint."""
 
     on_device = False
 
@@ -127,6 +127,15 @@ class FailsTwice:
         if self.failures >= 0:
             raise KeyError("no disk")
         return agents.FirstAgent(BOXES).act(key, states)
+
+    def analyse(self, states: Any) -> Any:
+        raise KeyError("no disk")
+
+
+def test_failure_of_a_hint_is_shown_and_the_game_goes_on() -> None:
+    text = transcript("h failing", "h(0,0)", make=lambda text, env: FailsTwice(), seats=[HUMAN, HUMAN])
+    assert "failing failed with KeyError: 'no disk'" in text
+    assert text.endswith("submoves: 1, turns: 1\n")
 
 
 @pytest.mark.parametrize("seats", [[HUMAN, "failing"], ["failing", "failing"]])
