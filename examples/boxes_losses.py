@@ -4,7 +4,8 @@
 
 The agent plays against a reference, by default `alphabeta`. From certain positions of each game, the reference then
 plays both seats to the end. The agent's mean margin at the end tells what those positions were worth to it. The
-difference to the next row is what the agent lost in between, compared with the reference.
+difference to the next row is what the agent lost in between, compared with the reference. The first box that can be
+taken is left out of the differences: each game has it at another number of open edges.
 
 The positions are the first ones with a number of open edges, and the first one in which a box can be taken: someone has
 opened a chain. The last row is the game as it was played. The agents alternate between the seats, and every two games
@@ -96,14 +97,17 @@ def boxes_losses(arguments: Arguments) -> dict[str, Any]:
     found = computed_once(arguments.output, cell, lambda: measure(env, cell, numbers))
     lines = [
         (row["from"], text_of_rate(row["win_rate"], row["win_rate_interval"]), f"{row['margin']:+.2f}", lost)
-        for row, lost in zip(found["rows"], _lost([row["margin"] for row in found["rows"]]), strict=True)
+        for row, lost in zip(found["rows"], lost_boxes(found["rows"]), strict=True)
     ]
     print(tables.markdown(("the reference plays on from", "win rate", "mean margin", "lost until the next row"), lines))
     return cell._asdict() | found
 
 
-def _lost(margins: list[float]) -> list[str]:
-    return [f"{here - after:+.2f}" for here, after in itertools.pairwise(margins)] + [""]
+def lost_boxes(rows: list[dict[str, Any]]) -> list[str]:
+    """Returns the boxes lost until the next row, as texts; "" for the first offer, which no difference counts."""
+    counted = [row for row in rows if row["from"] != FIRST_OFFER]
+    lost = {row["from"]: row["margin"] - after["margin"] for row, after in itertools.pairwise(counted)}
+    return [f"{lost[row['from']]:+.2f}" if row["from"] in lost else "" for row in rows]
 
 
 def measure(env: Env[Any], cell: Cell, numbers: list[int]) -> dict[str, Any]:

@@ -4,10 +4,13 @@
         --play "alphabeta(milliseconds=20, epsilon=0.1)" --positions 3000 --train 10 --output runs/5x5.npz
     python -m examples.boxes_phases runs/graph --data runs/5x5.npz
 
-For every run and file, the table has the mean absolute error of the value in boxes, and the share of positions whose
-value has the right sign, of those that are worth half a box or more. Then it has the share in which the most probable
-edge is one of the labelled best. The parts of the game are: a box can be taken; no edge is safe, so that a chain must
-be opened; and several numbers of safe edges. A safe edge completes no box and leaves none that can be taken.
+For every run and file, the table has the mean absolute error of the value in boxes. The decided positions are those
+that are worth half a box or more: the table has their number, and the share of those whose value has the right sign.
+Beside it stands the share of the more frequent sign, which a constant value reaches. The last column is the share of
+positions in which the most probable edge is one of the labelled best.
+
+The parts of the game are: a box can be taken; no edge is safe, so that a chain must be opened; and several numbers of
+safe edges. A safe edge completes no box and leaves none that can be taken.
 
 The last line on standard output is JSON.
 """
@@ -33,6 +36,10 @@ from train.positions import Positions
 
 SAFE_EDGES = (3, 6, 10, 16)  # the largest number of each part but the last
 DECIDED = 0.5  # boxes, from which a value has a sign
+HEADER = (
+    *("file", "agent", "part", "positions", "mean |label|", "error"),
+    *("decided", "frequent sign", "right sign", "best edges"),
+)
 
 
 @dataclass(frozen=True)
@@ -67,12 +74,12 @@ def boxes_phases(arguments: Arguments) -> list[dict[str, Any]]:
             row["part"],
             row["positions"],
             *(f"{row[name]:.2f}" for name in ("label", "error")),
-            *(f"{row[name]:.3f}" for name in ("sign", "best_edges")),
+            row["decided"],
+            *(f"{row[name]:.3f}" for name in ("majority_sign", "sign", "best_edges")),
         )
         for row in rows
     ]
-    header = ("file", "agent", "part", "positions", "mean |label|", "error", "right sign", "best edges")
-    print(tables.markdown(header, lines))
+    print(tables.markdown(HEADER, lines))
     return rounded(rows)
 
 
@@ -107,7 +114,7 @@ def compared(agent: str, found: Positions, parts: dict[str, np.ndarray]) -> Sequ
         raise ValueError(f"{agent} has no values")
     error, label = np.abs(values[mover] - found.value), np.abs(found.value)
     decided = label >= DECIDED
-    sign = np.sign(values[mover]) == np.sign(found.value)
+    sign, ahead = np.sign(values[mover]) == np.sign(found.value), found.value > 0
     hit = found.probabilities[mover[0], probabilities.argmax(1)] > 0
     return [
         {
@@ -115,12 +122,24 @@ def compared(agent: str, found: Positions, parts: dict[str, np.ndarray]) -> Sequ
             "positions": int(rows.sum()),
             "label": float(label[rows].mean()),
             "error": float(error[rows].mean()),
-            "sign": float((sign & decided & rows).sum() / max((decided & rows).sum(), 1)),
+            "decided": int((decided & rows).sum()),
+            "majority_sign": majority(ahead[decided & rows]),
+            "sign": share(sign[decided & rows]),
             "best_edges": float(hit[rows].mean()),
         }
         for name, rows in parts.items()
         if rows.any()
     ]
+
+
+def share(chosen: np.ndarray) -> float:
+    """Returns the share of the entries of bool[N] that are True, NaN if there is no entry."""
+    return float(chosen.mean()) if len(chosen) else float("nan")
+
+
+def majority(chosen: np.ndarray) -> float:
+    """Returns the share of the entries of bool[N] that have the more frequent value, NaN if there is no entry."""
+    return max(share(chosen), share(~chosen))
 
 
 if __name__ == "__main__":

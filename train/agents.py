@@ -197,7 +197,7 @@ def learner_for(run: RunFolder, env: Env[Any]) -> Learner:
     game: Any = env  # a dataclass, as every env and every config
     config: Any = learner.config
     board = dataclasses.replace(game, reward=game_of_run.reward) if hasattr(game, "reward") else game
-    others = {"other_envs": ()} if hasattr(config, "other_envs") else {}
+    others = {each.name: () for each in dataclasses.fields(config) if each.name.startswith("other_")}
     return type(learner)(dataclasses.replace(config, env=str(board), **others))
 
 

@@ -15,6 +15,7 @@ from train.settings import (
     check_at_most,
     check_not_negative,
     check_positive,
+    check_same_game,
     check_widths,
     default_settings,
 )
@@ -172,14 +173,9 @@ def check_other_envs(env: str, others: Sequence[str]) -> None:
     seen = [first]
     for text in others:
         other = jaxgames.make(text)
-        if other.id != first.id:
-            raise ValueError(f"other_envs must be further boards of {first.id}, the game of env, not {text}")
+        check_same_game("other_envs", first, other, text)
         if other in seen:
             raise ValueError(f"env and other_envs must be different boards: {text} is there twice")
-        for name in ("num_players", "reward"):  # the values of one network have one meaning
-            ours, theirs = (getattr(each, name, None) for each in (first, other))
-            if ours != theirs:
-                raise ValueError(f"other_envs must have the {name} of env, {ours}: it is {theirs} in {text}")
         seen.append(other)
 
 

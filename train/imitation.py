@@ -186,7 +186,7 @@ def update(
       files: the positions of each file.
     """
     order_key, dropout_key = jax.random.split(train_state.key)  # it stays the same; the steps are numbered
-    count = config.num_minibatches or 1
+    count, policies = config.num_minibatches or 1, [policy for _, policy in games]
     rows = tuple(
         rows_of_iteration(config, len(labels.action), key_of(order_key, number), train_state.iteration)
         for number, labels in enumerate(files)
@@ -194,16 +194,10 @@ def update(
 
     def gradient_step(carry: tuple[Params, Any], x: tuple[tuple[jax.Array, ...], jax.Array]) -> Any:
         (params, opt_state), (rows, step) = carry, x
-        found = zip(games, files, rows, strict=True)
-        minibatches = [take(env, labels, of_file) for (env, _), labels, of_file in found]
         weights, statistics = split_statistics(params)
+        minibatches, key = minibatches_of(games, files, rows), jax.random.fold_in(dropout_key, step)
         gradient, (metrics, statistics) = jax.grad(mean_loss, argnums=2, has_aux=True)(
-            config,
-            [policy for _, policy in games],
-            weights,
-            minibatches,
-            statistics,
-            jax.random.fold_in(dropout_key, step),
+            config, policies, weights, minibatches, statistics, key
         )
         optimizer = clipped_adamw(learning_rate(config, step), config.weight_decay, config.max_grad_norm)
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
@@ -216,6 +210,14 @@ def update(
     metrics = {name: values.mean() for name, values in metrics.items()}
     metrics["learning_rate"] = learning_rate(config, steps[-1])
     return train_state._replace(params=params, opt_state=opt_state), metrics
+
+
+def minibatches_of(
+    games: Sequence[tuple[jaxgames.Env[Any], Policy]], files: Sequence[Labels], rows: Sequence[jax.Array]
+) -> list[Minibatch]:
+    """Returns the minibatch of each file, at its `rows` (int32[batch_size])."""
+    found = zip(games, files, rows, strict=True)
+    return [take(env, labels, of_file) for (env, _), labels, of_file in found]
 
 
 def key_of(key: jax.Array, number: int) -> jax.Array:

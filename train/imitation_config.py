@@ -17,12 +17,14 @@ from train.settings import (
     check_at_most,
     check_not_negative,
     check_positive,
+    check_same_game,
     check_widths,
     default_settings,
 )
 
 Schedule = Literal["cosine", "linear", "constant"]
 MIN_MINIBATCHES = 200  # of an iteration by default, so that evaluations and checkpoints take a small part of the time
+FILES_IN_MEMORY = 2  # whole tables, kept from one reading to the next; a run with more files reads them again
 
 
 @dataclass(frozen=True)
@@ -103,10 +105,20 @@ class Config:
         check_at_most(self, {"label_smoothing": 1, "seed": MAX_SEED})
         if self.num_minibatches is not None and self.num_minibatches < 1:
             raise ValueError(f"num_minibatches must be at least 1 or left out, not {self.num_minibatches}")
+        self._check_other_data()
         if self.data is not None and self.data_fingerprint is None:  # a new run; a stored one has it in its settings
             self._read_data(self.data)
+
+    def _check_other_data(self) -> None:
+        """Raises ValueError if the further files do not fit the other settings. Reads none of them."""
         if self.other_data and self.data is None:
             raise ValueError("other_data needs data: the further files are learned together with the first one")
+        files = (self.data, *self.other_data)
+        if twice := [file for number, file in enumerate(files) if file in files[:number]]:
+            raise ValueError(f"data and other_data must be different files: {twice[0]} is there twice")
+        lengths = {len(self.other_data), len(self.other_data_fingerprints), len(self.other_envs)}
+        if self.data_fingerprint is not None and len(lengths) > 1:
+            raise ValueError("other_data cannot be changed in a run that was started; start a new one")
 
     def _read_data(self, path: str) -> None:
         """Sets the settings that come from the files. Raises OSError or ValueError if they cannot be learned from."""
@@ -148,10 +160,7 @@ def load_other_positions(config: Config) -> list[Positions]:
     fingerprints = config.other_data_fingerprints or (None,) * len(config.other_data)
     found = [_checked(config, path, known) for path, known in zip(config.other_data, fingerprints, strict=True)]
     for path, each in zip(config.other_data, found, strict=True):
-        for name in ("id", "num_players", "reward"):  # the values of one network have one meaning
-            ours, theirs = (getattr(env, name, None) for env in (first, each.env))
-            if ours != theirs:
-                raise ValueError(f"other_data must have the {name} of env, {ours}: it is {theirs} in {path}")
+        check_same_game("other_data", first, each.env, path)
     return found
 
 
@@ -189,7 +198,7 @@ def _checked(config: Config, file: str, known: str | None, env: Env[Any] | None 
     return found
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=FILES_IN_MEMORY)
 def _load(path: str, fingerprint: str, env: Env[Any] | None) -> Positions:
     """Returns `positions.load` of a file. The fingerprint is that of the file as it is now."""
     return positions.load(path, env)

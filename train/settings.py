@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jaxgames
+from jaxgames import Env
 
 MAX_SEED = 2**31 - 2  # JAX drops higher bits than 32; the next number is the seed of evaluations
 ADDED = {"added": True}  # metadata of a setting that older runs do not have; they were trained with its default
@@ -36,6 +37,23 @@ def check_widths(config: Any, names: Sequence[str]) -> None:
     for name in names:
         if any(width < 1 for width in getattr(config, name)):
             raise ValueError(f"{name} must be positive numbers, not {getattr(config, name)}")
+
+
+def check_same_game(setting: str, first: Env[Any], other: Env[Any], name: str) -> None:
+    """Raises ValueError unless a further board is one of the same game, where a return has the same meaning.
+
+    Their returns can differ by a factor: with reward=margin, a value is a share of the boxes of its board.
+
+    Args:
+      setting: that names the further board.
+      first: the game of `env`.
+      other: the further board.
+      name: of the further board in the message.
+    """
+    for field in ("id", "num_players", "reward"):
+        ours, theirs = (getattr(env, field, None) for env in (first, other))
+        if ours != theirs:
+            raise ValueError(f"{setting} must have the {field} of env, {ours}: it is {theirs} in {name}")
 
 
 def default_settings(

@@ -19,7 +19,7 @@ CONFIG = Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=16, rollout_lengt
         ({"env": "chess"}, "chinese_checkers"),
         (
             {"other_envs": ("checkers",)},
-            "other_envs must be further boards of dots_and_boxes, the game of env, not checke",
+            "other_envs must have the id of env, dots_and_boxes: it is checkers in checkers",
         ),
         ({"other_envs": ("dots_and_boxes(row=1)",)}, "no parameter 'row'; its parameters are rows, cols, reward"),
         ({"other_envs": ("dots_and_boxes", "dots_and_boxes( rows=5)")}, r"dots_and_boxes\( rows=5\) is there twice"),

@@ -15,7 +15,7 @@ from tests.helpers.registrations import temporary_registrations
 from tests.helpers.solved import solved_boxes
 from train import agents
 from train.driver.run_folder import RunFolder
-from train.imitation import Imitation, imitation_loss, mean_loss
+from train.imitation import Imitation, imitation_loss, key_of, mean_loss
 from train.imitation_config import Config, load_other_positions
 from train.imitation_data import Minibatch
 
@@ -35,9 +35,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Files of positions of two boards and of another game, by their names."""
     folder = tmp_path_factory.mktemp("data")
     tables = {"1x2": solved_positions(solved_boxes(1, 2)), "1x3": solved_positions(solved_boxes(1, 3))}
-    return {name: saved(table, folder / f"{name}.npz") for name, table in tables.items()} | {
-        "checkers": saved(random_positions(60), folder / "checkers.npz")
-    }
+    tables |= {"copy": tables["1x2"], "checkers": random_positions(60)}
+    return {name: saved(table, folder / f"{name}.npz") for name, table in tables.items()}
 
 
 def config_of(files: dict[str, str], *others: str, **settings: Any) -> Config:
@@ -46,7 +45,7 @@ def config_of(files: dict[str, str], *others: str, **settings: Any) -> Config:
 
 
 def test_games_and_checksums_come_from_the_files(files: dict[str, str]) -> None:
-    config = config_of(files, "1x3", "1x2")
+    config = config_of(files, "1x3", "copy")
     assert config.other_envs == tuple(str(solved_boxes(1, cols).env) for cols in (3, 2))
     assert config.other_data_fingerprints[1] == config.data_fingerprint != config.other_data_fingerprints[0]
     assert config.steps_per_iteration == 3 * 5 * 16
@@ -61,6 +60,15 @@ def test_files_that_do_not_fit_together_are_refused(files: dict[str, str]) -> No
         Imitation(config_of(files, "1x3", network="mlp"))
     with pytest.raises(ValueError, match="other_data needs data"):
         Config(other_data=(files["1x3"],))
+    for twice in (("1x2",), ("1x3", "1x3")):
+        with pytest.raises(ValueError, match=f"must be different files: {files[twice[-1]]} is there twice"):
+            config_of(files, *twice)
+
+
+def test_further_files_of_a_run_that_was_started_cannot_be_changed(files: dict[str, str]) -> None:
+    for other in ((), ("copy",)):
+        with pytest.raises(ValueError, match="other_data cannot be changed in a run that was started; start a new one"):
+            dataclasses.replace(config_of(files, *other), other_data=(files["1x3"], files["copy"]))
 
 
 def test_further_file_with_other_positions_is_refused_later(files: dict[str, str], tmp_path: Path) -> None:
@@ -73,25 +81,50 @@ def test_further_file_with_other_positions_is_refused_later(files: dict[str, str
 
 
 class Outputs:
-    """A network whose outputs are its weights."""
+    """A network whose outputs are its weights, with noise from the key of the dropped units."""
 
-    def apply_in_training(self, params: Any, *_: Any) -> Any:
-        return params["heads"]["params"]["logits"], params["heads"]["params"]["value"], {"encoder": {}, "heads": {}}
+    def apply_in_training(self, params: Any, observation: Any, seat: Any, key: jax.Array) -> Any:
+        weights = params["heads"]["params"]
+        logits = weights["logits"] + jax.random.normal(key, weights["logits"].shape)
+        return logits, weights["value"], {"encoder": {}, "heads": {}}
 
 
-def test_loss_is_the_mean_over_the_files() -> None:
-    rng, config, policy = np.random.default_rng(0), Config(), Outputs()
-    weights = {"encoder": {"params": {}}, "heads": {"params": {"logits": rng.normal(size=(2, 3)), "value": np.ones(2)}}}
+POLICY: Any = Outputs()  # a policy for the test
+COMMON: Any = ({"encoder": {}, "heads": {}}, jax.random.key(0))  # statistics and the key
+
+
+def weights_and_minibatches() -> tuple[Any, list[Minibatch]]:
+    """Returns random weights, and minibatches of two positions with other labels."""
+    rng = np.random.default_rng(0)
+    weights = {"logits": rng.normal(size=(2, 3)).astype(np.float32), "value": np.ones(2, np.float32)}
     mask, seat = np.ones((2, 3), np.bool_), np.zeros(2, np.int32)
     minibatches = [
         Minibatch(*map(jnp.asarray, (mask[:, :1], mask, seat, target, rng.normal(size=2), mask[:, 0])))
         for target in (np.eye(3)[:2], np.eye(3)[1:])
     ]
-    common: Any = ({"encoder": {}, "heads": {}}, jax.random.key(0))
-    each = [float(imitation_loss(config, policy, weights, found, *common)[0]) for found in minibatches]  # pyright: ignore[reportArgumentType]  # a policy for the test
-    loss, (metrics, _) = mean_loss(config, [policy] * 2, weights, minibatches, *common)  # pyright: ignore[reportArgumentType]
+    return {"encoder": {"params": {}}, "heads": {"params": weights}}, minibatches
+
+
+def test_loss_is_the_mean_over_the_files() -> None:
+    weights, minibatches = weights_and_minibatches()
+    keys = COMMON[1], key_of(COMMON[1], 1)
+    each = [
+        float(imitation_loss(Config(), POLICY, weights, found, COMMON[0], key)[0])
+        for found, key in zip(minibatches, keys, strict=True)
+    ]
+    loss, (metrics, _) = mean_loss(Config(), [POLICY] * 2, weights, minibatches, *COMMON)
     assert float(loss) == pytest.approx(np.mean(each)) == pytest.approx(float(metrics["loss"]))
     assert each[0] != pytest.approx(each[1])
+
+
+def test_one_file_has_the_bits_of_its_loss_gradient_and_metrics() -> None:
+    weights, (minibatch, _) = weights_and_minibatches()
+    of_one = jax.value_and_grad(imitation_loss, argnums=2, has_aux=True)
+    of_files = jax.value_and_grad(mean_loss, argnums=2, has_aux=True)
+    expected = of_one(Config(), POLICY, weights, minibatch, *COMMON)
+    found = of_files(Config(), [POLICY], weights, [minibatch], *COMMON)
+    jax.tree.map(np.testing.assert_array_equal, found, expected)
+    assert key_of(COMMON[1], 0) is COMMON[1]  # also of the order of the positions
 
 
 @pytest.mark.slow

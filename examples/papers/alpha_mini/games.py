@@ -1,7 +1,7 @@
 """Games of an agent against another one on a seat, and what the experiments of this study report of them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -42,27 +42,34 @@ def play(
     counts = dict.fromkeys(("games", "won", "lost", "drawn", "truncated"), 0)
     sums = {"mean_reward": 0.0, "mean_length": 0.0}
     draws: Counter[str] = Counter()
-    book = None if openings is None else openings.for_games(games)
-    for number, first in enumerate(range(0, games, GAMES_AT_ONCE)):
-        size = min(GAMES_AT_ONCE, games - first)
-        key = jax.random.fold_in(jax.random.key(seed), number)
-        seats = arena.one_seat(key, size, 2, seat)
-        part = None if book is None else jax.tree.map(lambda leaf, rows=slice(first, first + size): leaf[rows], book)
-        played = arena.play(env, (agent, opponent), seats, key, openings=part)
+    for played in batches(env, (agent, opponent), seat, games, seed, openings):
         won = arena.winners(env, played)
-        counts["games"] += size
+        counts["games"] += len(won)
         counts["won"] += int(won[:, seat].sum())
         counts["lost"] += int(won[:, 1 - seat].sum())
         drawn = np.flatnonzero(arena.drawn(env, played))
         counts["drawn"] += len(drawn)
-        draws.update(reasons(env, played.boards, drawn))
+        draws.update(reasons_for_ends(env, played.boards, drawn))
         counts["truncated"] += int(played.boards.truncated.sum())
         sums["mean_reward"] += float(played.returns[:, seat].sum())
         sums["mean_length"] += float(played.length.sum())
     return counts | {"draws": dict(draws)} | {name: value / games for name, value in sums.items()}
 
 
-def reasons(env: Env[Any], boards: Any, numbers: np.ndarray) -> list[str]:
+def batches(
+    env: Env[Any], pair: tuple[Agent, Agent], seat: int, games: int, seed: int, openings: arena.Openings | None
+) -> Iterator[arena.Games]:
+    """Yields games of the first agent on `seat` against the second one, GAMES_AT_ONCE at a time; see `play`."""
+    book = None if openings is None else openings.for_games(games)
+    for number, first in enumerate(range(0, games, GAMES_AT_ONCE)):
+        size = min(GAMES_AT_ONCE, games - first)
+        key = jax.random.fold_in(jax.random.key(seed), number)
+        seats = arena.one_seat(key, size, 2, seat)
+        part = None if book is None else jax.tree.map(lambda leaf, rows=slice(first, first + size): leaf[rows], book)
+        yield arena.play(env, pair, seats, key, openings=part)
+
+
+def reasons_for_ends(env: Env[Any], boards: Any, numbers: np.ndarray) -> list[str]:
     """Returns the reasons for the ends of the boards with these numbers, such as "stalemate"."""
     found: Any = jax.device_get(boards)
     return [env.outcome(jax.tree.map(lambda leaf, row=number: leaf[row], found)).reason for number in numbers]

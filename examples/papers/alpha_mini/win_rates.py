@@ -118,7 +118,7 @@ def rows_of(arguments: Arguments, run: str, seed: int) -> list[dict[str, Any]]:
     folder, seconds = trained(arguments, run, seed)
     path = arguments.output / "cells.jsonl"
     players = [(0, arguments.games)]
-    if arguments.simulations and not of_kings(run):
+    if arguments.simulations and not is_king_capture(run):
         players.append((arguments.simulations, arguments.searched_games))
     rows: list[dict[str, Any]] = []
     parts = [(*player, *seat) for player in players for seat in SEATS.items()]
@@ -147,8 +147,8 @@ def trained(arguments: Arguments, run: str, seed: int) -> tuple[Path, float | No
     return folder, None if seconds is None or seconds_before is None else seconds_before + seconds
 
 
-def of_kings(run: str) -> bool:
-    """Returns whether a run plays by the rules of the king's capture."""
+def is_king_capture(run: str) -> bool:
+    """Returns True if the run is trained under king capture."""
     return "king_capture" in run
 
 
@@ -179,7 +179,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
                 *shares,
                 f"{row['mean_length']:.1f}",
                 f"{row['mean_reward']:.3f}",
-                f"{games.rate_from_reward(row['mean_reward']):.4f}" if of_kings(row["run"]) else "",
+                f"{games.rate_from_reward(row['mean_reward']):.4f}" if is_king_capture(row["run"]) else "",
                 "" if theirs is None else theirs,
                 "" if row["cpu_seconds"] is None else f"{row['cpu_seconds']:.0f}",
             )

@@ -140,7 +140,7 @@ def test_reasons_are_those_of_the_boards_that_are_named() -> None:
     env = jaxgames.make("minichess")
     boards = [env.from_string(text) for text in (ONE_MOVE_BEFORE, STALEMATED)]
     batch = jax.tree.map(lambda *leaves: np.stack(leaves), *boards)
-    assert games.reasons(env, batch, np.array([1])) == ["stalemate"]
+    assert games.reasons_for_ends(env, batch, np.array([1])) == ["stalemate"]
 
 
 def test_runs_of_win_rates_learn_both_seats_and_begin_with_a_run_before() -> None:
