@@ -201,12 +201,18 @@ async function copyPosition() {
   }
 }
 
+// Returns the saved game in the text of a file, which can be a still page.
+function gameIn(content) {
+  if (!content.trimStart().startsWith("<")) return content;
+  return new DOMParser().parseFromString(content, "text/html").getElementById("game")?.textContent ?? "";
+}
+
 async function loadFile() {
   const [file] = node("file").files;
   node("file").value = "";
   if (file === undefined) return;
   try {
-    const saved = await file.text();
+    const saved = gameIn(await file.text());
     open(await counted(`${file.name} is loaded: its moves are played again.`, post("load", { saved, theme: theme() })));
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
