@@ -71,6 +71,7 @@ setInterval(() => {
 
 // -- acting ----------------------------------------------------------------------------------------------------------
 
+// Sends what a person does. Returns whether the table of the page has changed as it says.
 async function act(verb, fields = {}) {
   clearTimeout(continuing);
   if (verb !== "show") notice = "";
@@ -78,7 +79,8 @@ async function act(verb, fields = {}) {
   const { table } = view;
   try {
     const next = await post(verb, { table, theme: theme(), known: lastSerial(view), ...fields });
-    if (view.table === table) show(next); // not a reply of a table that another one has replaced meanwhile
+    if (view.table !== table) return false; // another table has replaced this one meanwhile
+    show(next);
     return true;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
