@@ -4,8 +4,8 @@
     python -m examples.still_games --names checkers minichess --output runs/still_games
 
 A still page is one HTML file with all positions, which needs no server. Games and players are in the table below. With
-the same seeds and versions, the same games come out. In Dots and Boxes that also needs a machine as fast: `alphabeta`
-searches there for 200 milliseconds per move. One line per game names the file and the end of the game.
+the same seeds and versions, the same games come out on every machine that is fast enough: in Dots and Boxes `alphabeta`
+has 200 milliseconds per move. One line per game names the file and the end of the game.
 """
 
 import sys

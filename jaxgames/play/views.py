@@ -1,4 +1,4 @@
-"""A game as the page shows it: everything is ready to be drawn, so the page knows no rules."""
+"""A game as the page shows it: everything is ready to be drawn, so the page needs no rules."""
 
 import bisect
 import math

@@ -71,6 +71,7 @@ setInterval(() => {
 
 // -- acting ----------------------------------------------------------------------------------------------------------
 
+// Sends what a person does. Returns whether the table of the page has changed as it says.
 async function act(verb, fields = {}) {
   clearTimeout(continuing);
   if (verb !== "show") notice = "";
@@ -78,7 +79,8 @@ async function act(verb, fields = {}) {
   const { table } = view;
   try {
     const next = await post(verb, { table, theme: theme(), known: lastSerial(view), ...fields });
-    if (view.table === table) show(next); // not a reply of a table that another one has replaced meanwhile
+    if (view.table !== table) return false; // another table has replaced this one meanwhile
+    show(next);
     return true;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
@@ -201,12 +203,18 @@ async function copyPosition() {
   }
 }
 
+// Returns the saved game in the text of a file, which can be a still page.
+function gameIn(content) {
+  if (!content.trimStart().startsWith("<")) return content;
+  return new DOMParser().parseFromString(content, "text/html").getElementById("game")?.textContent ?? "";
+}
+
 async function loadFile() {
   const [file] = node("file").files;
   node("file").value = "";
   if (file === undefined) return;
   try {
-    const saved = await file.text();
+    const saved = gameIn(await file.text());
     open(await counted(`${file.name} is loaded: its moves are played again.`, post("load", { saved, theme: theme() })));
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
