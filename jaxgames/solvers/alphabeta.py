@@ -12,7 +12,7 @@ time of a move is not used up. The values of all moves, in men or pawns: `jaxgam
 
 import inspect
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -22,8 +22,9 @@ from jaxgames._checks import ParameterError
 from jaxgames._names import import_module
 from jaxgames.agents import Agent, Analysis, with_epsilon
 from jaxgames.env import Env
+from jaxgames.solvers._player_agent import Chooser, HostPlayerAgent, board_of, seeds_of
 from jaxgames.solvers.solution import check_keeps_rules
-from jaxgames.wrappers import game_of, inside
+from jaxgames.wrappers import game_of
 
 # The function that makes the player of each game.
 PLAYERS = {
@@ -31,14 +32,6 @@ PLAYERS = {
     "dots_and_boxes": "jaxgames.solvers.dots_and_boxes_player:make_player",
     "minichess": "jaxgames.solvers.minichess_player:make_player",
 }
-
-
-class Chooser(Protocol):
-    """Chooses moves in one game."""
-
-    def choose(self, state: Any, seed: int) -> int:
-        """Returns the action on one live board, with leaves on the host; `seed` is from 0 to 2**32 - 1."""
-        ...
 
 
 class Player(Chooser, Protocol):
@@ -67,35 +60,8 @@ class ValuingPlayer(AnalysingPlayer, Protocol):
 
 
 @dataclass(frozen=True)
-class AlphaBetaAgent:
-    """Plays the moves of a player, board by board."""
-
-    on_device: ClassVar[bool] = False
-    env: Env[Any]
-    player: Chooser
-    text: str  # the agent's name, as in tables of results
-
-    def act(self, key: jax.Array, states: Any) -> jax.Array:
-        """Returns int32[B], the action on every board; 0 on finished boards."""
-        boards, live = self._boards(states)
-        actions = np.zeros(boards.current_player.shape, np.int32)
-        seeds = _seeds(key, len(actions))
-        for i in live:
-            actions[i] = self.player.choose(_board(boards, i), seeds[i])
-        return jnp.asarray(actions)
-
-    def _boards(self, states: Any) -> tuple[Any, list[int]]:
-        """Returns the boards of the game on the host, and the numbers of those that are live."""
-        boards = jax.device_get(inside(self.env, states)[1])
-        return boards, np.flatnonzero(~(boards.terminated | boards.truncated)).tolist()
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True)
-class AnalysingAlphaBetaAgent(AlphaBetaAgent):
-    """`AlphaBetaAgent` of a player that can list the best actions."""
+class AnalysingAlphaBetaAgent(HostPlayerAgent):
+    """`HostPlayerAgent` of a player that can list the best actions."""
 
     player: AnalysingPlayer
 
@@ -104,7 +70,7 @@ class AnalysingAlphaBetaAgent(AlphaBetaAgent):
         boards, live = self._boards(states)
         probabilities = np.zeros((len(boards.current_player), self.env.num_actions), np.float32)
         for i in live:
-            best = self.player.best_actions(_board(boards, i))
+            best = self.player.best_actions(board_of(boards, i))
             probabilities[i, best] = 1 / len(best)
         return Analysis(jnp.asarray(probabilities), None)
 
@@ -121,21 +87,11 @@ class ValuingAlphaBetaAgent(AnalysingAlphaBetaAgent):
         probabilities = np.zeros((len(boards.current_player), self.env.num_actions), np.float32)
         values = np.zeros((len(boards.current_player), self.env.num_players), np.float32)
         for i in live:
-            best, value = self.player.analyse(_board(boards, i))
+            best, value = self.player.analyse(board_of(boards, i))
             probabilities[i, best] = 1 / len(best)
             values[i] = -value
             values[i, boards.current_player[i]] = value
         return Analysis(jnp.asarray(probabilities), jnp.asarray(values))
-
-
-def _board(boards: Any, i: int) -> Any:
-    return jax.tree.map(lambda leaf: leaf[i], boards)
-
-
-def _seeds(key: jax.Array, number: int) -> list[int]:
-    """Returns a number of seeds, from 0 to 2**32 - 1. One compiled program serves all numbers."""
-    seed = int(jax.random.bits(key, (), jnp.uint32))
-    return np.random.SeedSequence(seed).generate_state(number).tolist()
 
 
 def make(
@@ -169,7 +125,7 @@ def make(
         raise ParameterError(
             f"alphabeta has no parameter {unknown[0]!r} in {game.id}; its parameters are {', '.join(allowed)}, epsilon"
         )
-    _seeds(jax.random.key(0), 1)  # compiled here, not in a timed move
+    seeds_of(jax.random.key(0), 1)  # compiled here, not in a timed move
     limits = {"depth": depth, "milliseconds": milliseconds}
     player: Player = make_player(
         game, **{name: value for name, value in limits.items() if value is not None}, **settings
@@ -180,10 +136,10 @@ def make(
     return agent if epsilon is None else with_epsilon(env, agent, epsilon)
 
 
-def _agent(env: Env[Any], player: Player, text: str) -> AlphaBetaAgent:
+def _agent(env: Env[Any], player: Player, text: str) -> HostPlayerAgent:
     """Returns the agent of a player, with all that the player can do."""
     if isinstance(player, ValuingPlayer):
         return ValuingAlphaBetaAgent(env, player, text)
     if isinstance(player, AnalysingPlayer):
         return AnalysingAlphaBetaAgent(env, player, text)
-    return AlphaBetaAgent(env, player, text)
+    return HostPlayerAgent(env, player, text)

@@ -7,7 +7,6 @@ The search expects that the other seats play greedily: jaxgames/solvers/chinese_
 before every submove, so an agent needs no memory. The same key gives the same action.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +18,13 @@ from jaxgames.env import Env
 from jaxgames.games.chinese_checkers import VISITED, ChineseCheckers, ChineseCheckersState
 from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.solvers._numba import HAS_NUMBA, function_for
-from jaxgames.solvers.alphabeta import AlphaBetaAgent
+from jaxgames.solvers._player_agent import HostPlayerAgent
 from jaxgames.solvers.chinese_checkers_race_moves import SEATS, Weights, arrays_of
 from jaxgames.solvers.chinese_checkers_race_search import Settings, choose, make_race, seed_with
 from jaxgames.solvers.solution import check_keeps_rules
 from jaxgames.wrappers import game_of
 
 MOST = 10_000  # of the numbers of a search
-
-
-@dataclass(frozen=True)
-class RaceAgent(AlphaBetaAgent):
-    """Plays the turns of a `RacePlayer`, board by board."""
 
 
 class RacePlayer:
@@ -136,5 +130,5 @@ def make(
         raise ParameterError(f"{file} has weights for size={size}, not for {game}")
     settings = Settings(candidates, samples, rounds, float(near))
     shown = ", ".join(f"{name}={value!r}" for name, value in settings._asdict().items())
-    agent = RaceAgent(env, RacePlayer(size, weights, settings), f"race({file!r}, {shown})")
+    agent = HostPlayerAgent(env, RacePlayer(size, weights, settings), f"race({file!r}, {shown})")
     return agent if epsilon is None else with_epsilon(env, agent, epsilon)

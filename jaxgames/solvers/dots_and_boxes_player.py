@@ -11,7 +11,7 @@ How a move is found:
 4. With safe edges left, the long chain rule chooses: see jaxgames/solvers/dots_and_boxes_estimates.py.
 5. Otherwise alpha-beta, deepened step by step up to `depth`: see jaxgames/solvers/dots_and_boxes_limited.py.
 
-`analyse` labels a position with all best edges and the expected return. They are exact where rule 2 applies.
+`analyse` labels a position with all best edges and the expected return, by rule 2 where it applies.
 
 Time. The nodes of a move are limited in proportion to `milliseconds`, to so few that most machines finish long before.
 So the same seed gives the same move. The clock is read between the moves of the position. Each of them has as many
@@ -143,8 +143,9 @@ class DotsAndBoxesPlayer:
     def analyse(self, state: DotsAndBoxesState) -> tuple[list[int], float]:
         """Returns the best edges of a live board, in ascending order, and the expected return of the mover.
 
-        With few choices left, they are exact: all edges of the highest value, and the value of perfect play by both
-        seats. Otherwise there is one edge, by the rules of `choose`, and an estimate of its value. No clock is read.
+        Positions with few choices are searched to the end, up to 17 choices with 300 milliseconds. The result is then
+        exact: all edges of the highest value, and the value of perfect play by both seats. With more choices, and if
+        the nodes do not suffice, there is one edge and an estimate of its value. No clock is read.
 
         Args:
           state: the board, on the host.

@@ -13,16 +13,15 @@ import jaxgames
 import train.agents
 from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
-from jaxgames.games.dots_and_boxes import REWARDS, DotsAndBoxes, DotsAndBoxesState
 from jaxgames.solvers import _clock
 from jaxgames.solvers import dots_and_boxes_player as playing
 from jaxgames.solvers._numba import HAS_NUMBA
-from jaxgames.solvers.dots_and_boxes import table_shape, worth_of_edges
 from jaxgames.solvers.dots_and_boxes_player import make_player
 from jaxgames.solvers.dots_and_boxes_search import search
 from jaxgames.wrappers import auto_reset
 from tests.games.dots_and_boxes.pictures import written
 from tests.helpers.solved import solved_boxes
+from tests.solvers.random_boxes import batch, game, random_states
 
 STUDY: dict[str, Any] = {"safe_edges": "random", "leaves": "boxes", "exact": False}
 LONG = 60_000  # milliseconds: no test waits for them, the work of a move is limited otherwise
@@ -80,10 +79,6 @@ def plain_python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(playing, "HAS_NUMBA", False)
 
 
-def game(rows: int, cols: int) -> DotsAndBoxes:
-    return DotsAndBoxes(rows, cols)
-
-
 def state_of(picture: str, rows: int, cols: int) -> Any:
     return jax.device_get(game(rows, cols).from_string(written(picture)))
 
@@ -92,31 +87,6 @@ def played(picture: str, rows: int, cols: int, milliseconds: int = LONG, **setti
     env, state = game(rows, cols), state_of(picture, rows, cols)
     player = make_player(env, milliseconds=milliseconds, **settings)
     return env.action_to_string(state, player.choose(state, 0))
-
-
-def random_states(rows: int, cols: int, number: int, seed: int = 0) -> list[Any]:
-    """States with a random number of random edges, at least one of them open, and alternating owners."""
-    env, generator = game(rows, cols), np.random.default_rng(seed)
-    states: list[Any] = []
-    for _ in range(number):
-        edges = np.zeros(env.num_edges, bool)
-        edges[generator.permutation(env.num_edges)[: generator.integers(env.num_edges)]] = True
-        complete = np.asarray(env._complete(edges))  # pyright: ignore[reportPrivateUsage]  # the rule itself
-        owner = np.where(complete, np.cumsum(complete) % 2, -1).astype(np.int8)
-        leaves: dict[str, Any] = {
-            "current_player": np.int32(generator.integers(2)),
-            "rewards": np.zeros(2, np.float32),
-            "terminated": np.bool_(False),
-            "truncated": np.bool_(False),
-            "edges": edges,
-            "owner": owner,
-        }
-        states.append(DotsAndBoxesState(**leaves))
-    return states
-
-
-def batch(states: list[Any]) -> Any:
-    return jax.tree.map(lambda *leaves: np.stack(leaves), *states)
 
 
 # -- moves -------------------------------------------------------------------------------------------------------------
@@ -190,41 +160,6 @@ def test_long_chain_rule_prefers_the_safe_edge_that_keeps_the_parity() -> None:
             gained.append((worth[chosen], worth[moves[:num_safe]].mean()))
     assert len(gained) > 5
     assert np.mean([value for value, _ in gained]) > np.mean([mean for _, mean in gained]) + 0.5
-
-
-# -- analysis ----------------------------------------------------------------------------------------------------------
-
-
-def test_analysis_has_all_best_edges_and_the_value_of_perfect_play() -> None:
-    table = jax.numpy.asarray(solved_boxes(2, 2).table.reshape(table_shape(game(2, 2))))
-    players = {reward: make_player(DotsAndBoxes(2, 2, reward), milliseconds=LONG) for reward in REWARDS}
-    for state in random_states(2, 2, 10):
-        worth = np.where(state.edges, -128, worth_of_edges(game(2, 2), table, state.edges))
-        lead = sum({state.current_player: 1, -1: 0}.get(owner, -1) for owner in state.owner.tolist())
-        at_end = worth.max() + lead
-        expected = {"boxes": worth.max(), "margin": at_end, "win_loss": np.sign(at_end)}
-        for reward, player in players.items():
-            assert player.analyse(state) == (np.flatnonzero(worth == worth.max()).tolist(), expected[reward])
-        assert players["boxes"].best_actions(state) == players["boxes"].analyse(state)[0]
-
-
-@pytest.mark.parametrize("settings", [{"exact": False}, {"milliseconds": 1}])
-def test_analysis_of_a_larger_position_has_one_open_edge_and_an_estimate(settings: dict[str, Any]) -> None:
-    arguments: dict[str, Any] = {"milliseconds": 2, **settings}
-    player = make_player(DotsAndBoxes(4, 4, "boxes"), **arguments)
-    for state in random_states(4, 4, 6, seed=3):
-        best, value = player.analyse(state)
-        assert not state.edges[best].any()
-        assert len(best) == 1 or "milliseconds" in settings  # with few choices left, all best edges are found
-        assert abs(value) <= (state.owner == -1).sum()
-
-
-def test_agent_labels_with_probabilities_and_values() -> None:
-    env = DotsAndBoxes(1, 2, "boxes")
-    found = agents.analyse(agents.make("alphabeta", env), batch(random_states(1, 2, 5)))
-    np.testing.assert_allclose(found.probabilities.sum(1), 1, rtol=1e-6)
-    assert found.values is not None
-    np.testing.assert_array_equal(found.values.sum(1), 0)
 
 
 # -- the key and the clock ---------------------------------------------------------------------------------------------
