@@ -24,7 +24,7 @@ from jaxgames.solvers.chinese_checkers_race_moves import (
     rotate,
     turns_left,
 )
-from jaxgames.solvers.chinese_checkers_race_search import Settings
+from jaxgames.solvers.chinese_checkers_race_search import Settings, choose, judged, make_race
 
 ENV = jaxgames.make("chinese_checkers(size=2, num_players=6)")
 T = tables(2)
@@ -115,6 +115,18 @@ def test_remaining_steps_are_those_of_the_greedy_agent(game: list[Any]) -> None:
         np.testing.assert_array_equal(np.asarray(work.remaining) / 128, remaining(np.asarray(state.board)[-3:]))
 
 
+def by_feature(size: int, weights: race.Weights) -> np.ndarray:
+    """Returns the weights in the order of `learning.features`."""
+    cell, pair = learning.shapes(size)
+    return np.concatenate(
+        [
+            [weights.cell[int(np.flatnonzero(cell == number)[0])] for number in range(cell.max() + 1)],
+            [weights.pair[int(np.flatnonzero(pair.ravel() == number)[0])] for number in range(pair.max() + 1)],
+            *map(np.asarray, weights[2:]),
+        ]
+    )
+
+
 @pytest.mark.parametrize("size", [1, 2])
 def test_value_is_the_product_of_weights_and_features(size: int) -> None:
     random, star = np.random.default_rng(size), make_star(size)
@@ -123,15 +135,7 @@ def test_value_is_the_product_of_weights_and_features(size: int) -> None:
     )
     left = random.integers(1, 9, 20)
     weights = learning.fitted(size, [learning.Games(boards.astype(np.int8), left)])
-    cell, pair = learning.shapes(size)
-    flat = np.concatenate(
-        [
-            [weights.cell[int(np.flatnonzero(cell == number)[0])] for number in range(cell.max() + 1)],
-            [weights.pair[int(np.flatnonzero(pair.ravel() == number)[0])] for number in range(pair.max() + 1)],
-            *map(np.asarray, weights[2:]),
-        ]
-    )
-    expected = learning.features(size, boards) @ flat
+    expected = learning.features(size, boards) @ by_feature(size, weights)
     pegs = np.zeros(star.pegs, np.int64)
     for board, value in zip(boards, expected, strict=True):
         plain(fill_pegs)(star, board, pegs)
@@ -139,15 +143,48 @@ def test_value_is_the_product_of_weights_and_features(size: int) -> None:
             np.testing.assert_allclose(plain(turns_left)(star, weights, board, pegs), value, atol=1e-9)
 
 
-def test_fit_finds_the_turns_that_a_linear_rule_gives() -> None:
+def test_fit_finds_turns_that_do_not_depend_on_the_steps_to_go() -> None:
+    """The turns are two, and three more for every peg that is off the middle line, unlike the first weights."""
     random, star = np.random.default_rng(0), make_star(2)
     boards = np.array([random.permutation([0] * 3 + [-1] * (star.cells - 3)) for _ in range(3000)]).astype(np.int8)
-    left = np.array([np.asarray(star.to_tip)[board == 0].sum() for board in boards]) // 2
-    weights = learning.fitted(2, [learning.Games(boards, left)])
-    found = learning.features(2, boards)[:, : learning.lengths(2)[0]]
-    assert found.sum() == boards.shape[0] * 3
-    steps = np.asarray(star.to_tip)
-    assert np.corrcoef(np.asarray(weights.cell), steps)[0, 1] > 0.9
+    q, r = T.axial.T
+    left = 2 + 3 * ((boards == 0) & (abs(q + r / 2) > 1)).sum(1)
+    fitted = learning.fitted(2, [learning.Games(boards[:2500], left[:2500])])
+    price = learning.price(2, learning.PULL_STEP, learning.PULL_COLUMN)
+    features = learning.features(2, boards[2500:])
+
+    def error(weights: race.Weights) -> float:
+        return float(abs(features @ by_feature(2, weights) - left[2500:]).mean())
+
+    assert error(fitted._replace(cell=fitted.cell - price)) < 0.3
+    assert error(FIRST) > 1
+
+
+def test_turn_is_judged_the_same_before_and_in_its_middle(game: list[Any]) -> None:
+    """Cells that the peg has left in this turn are empty for the turns after it."""
+    search = make_race(2, FIRST)
+    seen = 0
+    for state, _ in game:
+        board, chain = board_of(state), int(state.peg)
+        if chain < 0 or not (board == VISITED).any():
+            continue
+        plain(choose)(search, board.copy(), chain, QUICK._replace(samples=0), 0.0)
+        number = plain(fill_turns)(STAR, search.work, board.copy(), search.pegs, chain, search.turns)
+        turns = np.asarray(search.turns).reshape(-1, 2)[:number].tolist()
+        scores = np.asarray(search.scores)[:number].copy()
+        empty = np.where(board == VISITED, -1, board)
+        found = [plain(judged)(search, empty, search.pegs, index, to, search.followers) for index, to in turns]
+        np.testing.assert_allclose(scores, found)
+        seen += 1
+    assert seen > 5
+
+
+@pytest.mark.slow  # compiles the search
+def test_compiled_search_chooses_as_the_plain_one(game: list[Any]) -> None:
+    players = [race.RacePlayer(2, FIRST, QUICK, compiled=compiled) for compiled in (True, False)]
+    for state, _ in game[::10]:
+        first, second = (player.choose(state, 7) for player in players)
+        assert first == second
 
 
 def test_player_wins_at_once_where_it_can_and_repeats_its_choice() -> None:
@@ -194,15 +231,26 @@ def test_wrong_files_games_and_parameters_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow  # compiles the search
-def test_learning_resumes_and_refuses_other_settings(tmp_path: Path) -> None:
+def test_learning_resumes_and_refuses_other_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    last = len(learning.ROUNDS) - 1
     arguments = learning.Arguments(output=tmp_path, size=1, games=20)
     first = learning.learn(arguments)
     weights = race.load(first["weights"])
     assert weights[0] == 1
-    for name in ("1_round_2.npz", "1.npz"):
+    for name in (f"1_round_{last}.npz", "1.npz"):
         (tmp_path / name).unlink()
+    played, play = list[int](), learning.play
+
+    def counted(arguments: learning.Arguments, number: int, weights: race.Weights) -> learning.Games:
+        played.append(number)
+        return play(arguments, number, weights)
+
+    monkeypatch.setattr(learning, "play", counted)
     learning.learn(arguments)
+    assert played == [last]
     for one, other in zip(race.load(first["weights"])[1], weights[1], strict=True):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+    with pytest.raises(ValueError, match="games must be at least 10"):
+        learning.learn(learning.Arguments(output=tmp_path, size=1, games=9))
     with pytest.raises(ValueError, match="choose another --output"):
         learning.learn(learning.Arguments(output=tmp_path, size=1, games=30))

@@ -49,11 +49,14 @@ class Round(NamedTuple):
 
 
 ROUNDS = (
-    Round(0.3, 0.1, Settings(candidates=1, samples=0, rounds=1, near=1.0)),
-    Round(0.4, 0.1, Settings(candidates=1, samples=0, rounds=1, near=1.0)),
-    Round(0.3, 0.0, Settings(candidates=6, samples=3, rounds=10, near=4.0)),
+    Round(0.15, 0.1, Settings(candidates=1, samples=0, rounds=1, near=1.0)),
+    Round(0.25, 0.1, Settings(candidates=1, samples=0, rounds=1, near=1.0)),
+    Round(0.2, 0.0, Settings(candidates=6, samples=3, rounds=10, near=4.0)),
+    Round(0.2, 0.0, Settings(candidates=8, samples=6, rounds=10, near=5.0)),
+    Round(0.2, 0.0, Settings(candidates=8, samples=6, rounds=10, near=5.0)),
 )
-FITTED = 2  # the last rounds whose games are fitted
+LEAST_GAMES = 10  # so that every round has some
+FITTED_ROUNDS = 2  # the last rounds whose games are fitted
 QUICK: dict[str, Any] = {"size": 1, "games": 20}
 
 
@@ -63,7 +66,7 @@ class Arguments:
     """The folder of the weights."""
     size: int = 3
     """N, from 1 to 4."""
-    games: int = 6000
+    games: int = 20_000
     """Games in all."""
     seed: int = 0
     """Seed of the games."""
@@ -77,6 +80,7 @@ class Games(NamedTuple):
     boards: np.ndarray  # int8[positions, cells]
     left: np.ndarray  # int64[positions], turns that the seat needed from there on
     cpu_seconds: float = 0.0  # in which they were played
+    unfinished: int = 0  # games of more than LIMIT turns, whose positions are left out
 
 
 def main() -> None:
@@ -88,9 +92,11 @@ def main() -> None:
 def learn(arguments: Arguments) -> dict[str, Any]:
     """Returns the path of the weights, and mean turns and CPU seconds by round.
 
-    Raises ValueError for another size than 1 to 4, and for a folder with games of other settings.
+    Raises ValueError for another size than 1 to 4, too few games, and a folder with games of other settings.
     """
     size = arguments.size
+    if arguments.games < LEAST_GAMES:
+        raise ValueError(f"games must be at least {LEAST_GAMES}, not {arguments.games}")
     if size not in MOST_TURNS:
         raise ValueError(f"size must be one of {', '.join(map(str, MOST_TURNS))}, not {size}")
     check_settings(arguments)
@@ -99,11 +105,12 @@ def learn(arguments: Arguments) -> dict[str, Any]:
         path = arguments.output / f"{size}_round_{number}.npz"
         games = stored(path) if path.exists() else play(arguments, number, weights)
         if not path.exists():
-            np.savez_compressed(path, **games._asdict())
+            write(path, games)
         played.append(games)
-        weights = fitted(size, played[-FITTED:])
+        weights = fitted(size, played[-FITTED_ROUNDS:])
         seconds = round(float(games.cpu_seconds), 1)
-        found.append({"positions": len(games.left), "turns": mean_turns(games), "cpu_seconds": seconds})
+        turns, left_out = mean_turns(games), int(games.unfinished)
+        found.append({"positions": len(games.left), "turns": turns, "unfinished": left_out, "cpu_seconds": seconds})
         loop.log(f"round {number}: {json.dumps(found[-1])}")
     path = arguments.output / f"{size}.npz"
     if not path.exists():
@@ -114,7 +121,7 @@ def learn(arguments: Arguments) -> dict[str, Any]:
 def check_settings(arguments: Arguments) -> None:
     """Writes the settings of the games of a size, or raises ValueError if the folder has games of other settings."""
     path = arguments.output / f"{arguments.size}_settings.json"
-    settings = {"games": arguments.games, "seed": arguments.seed}
+    settings = {"games": arguments.games, "seed": arguments.seed, "rounds": json.loads(json.dumps(ROUNDS))}
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and (there := json.loads(path.read_text())) != settings:
         raise ValueError(f"{arguments.output} has games of {there}, not of {settings}: choose another --output")
@@ -131,20 +138,29 @@ def play(arguments: Arguments, number: int, weights: Weights) -> Games:
     state = jax.device_get(make_env("chinese_checkers", size=size).init())
     start: np.ndarray = np.asarray(state.board, np.int64)
     seen = np.zeros(LIMIT * race.star.cells, np.int64)
-    boards, left = list[np.ndarray](), list[np.ndarray]()
+    boards, left, unfinished = list[np.ndarray](), list[np.ndarray](), 0
     for game in tqdm(range(round(now.share * arguments.games)), unit=" games", disable=None):
         seed_with(race, int(np.random.SeedSequence((arguments.seed, number, game)).generate_state(1)[0]))
         turns = play_alone(race, start.copy(), game % SEATS, now.settings, now.noise, LIMIT, seen)
         if turns > 0:
             boards.append(seen.reshape(LIMIT, -1)[:turns].astype(np.int8))
             left.append(np.arange(turns, 0, -1))
-    return Games(np.concatenate(boards), np.concatenate(left), time.process_time() - began)
+        else:
+            unfinished += 1
+    return Games(np.concatenate(boards), np.concatenate(left), time.process_time() - began, unfinished)
+
+
+def write(path: Path, games: Games) -> None:
+    """Writes the positions of a round to a file, which `stored` reads; the file is there as a whole or not at all."""
+    part = path.with_name(f"part_{path.name}")
+    np.savez_compressed(part, **games._asdict())
+    part.replace(path)
 
 
 def stored(path: Path) -> Games:
     """Returns the positions of a round that has been played."""
     with np.load(path) as file:
-        return Games(file["boards"], file["left"], float(file["cpu_seconds"]))
+        return Games(file["boards"], file["left"], float(file["cpu_seconds"]), int(file["unfinished"]))
 
 
 def mean_turns(games: Games) -> float:
@@ -157,7 +173,7 @@ def mean_turns(games: Games) -> float:
 
 
 def first_weights(size: int) -> Weights:
-    """Returns weights that count steps to the far corner, a little also columns, and the farthest peg once more."""
+    """Returns weights of steps to the far corner and, smaller ones, of columns off the middle and the farthest peg."""
     pegs, cells, steps = size * (size + 1) // 2, len(tables(size).row), np.arange(4.0 * size + 1)
     cell = price(size, FIRST_STEP, FIRST_COLUMN)
     return Weights(
