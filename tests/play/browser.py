@@ -159,7 +159,8 @@ class Person:
         elif self.cells("source"):
             if not self.cells("selected"):
                 self.choose(choice(self.cells("source")), keyboard)
-            self.choose(choice(self.cells("target")), keyboard)
+            if targets := self.cells("target"):  # else the page has continued a capture by itself meanwhile
+                self.choose(choice(targets), keyboard)
             if self.page.locator("#choices button").count():
                 self.press("Enter") if keyboard else self.page.locator("#choices button").first.click()
         elif keyboard:

@@ -203,10 +203,11 @@ async function copyPosition() {
   }
 }
 
-// Returns the saved game in the text of a file, which can be a still page.
+// Returns the saved game in the text of a file, which can be a still page. (To a DOMParser, this page's policy would
+// report the styles of the still page.)
 function gameIn(content) {
   if (!content.trimStart().startsWith("<")) return content;
-  return new DOMParser().parseFromString(content, "text/html").getElementById("game")?.textContent ?? "";
+  return /<script type="application\/json" id="game">(.*?)<\/script>/s.exec(content)?.[1] ?? "";
 }
 
 async function loadFile() {
