@@ -19,6 +19,8 @@ import shutil
 import socket
 import threading
 import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +29,7 @@ import numpy as np
 import jaxgames
 from benchmarks import harness
 from jaxgames.agents import make
+from jaxgames.env import Env
 from jaxgames.play import Session, views
 from jaxgames.play.server import Server, app
 from jaxgames.play.tables import House
@@ -107,30 +110,39 @@ def find_chromium() -> str | None:
     return next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
+@contextmanager
+def served(env: Env[Any], seats: Sequence[str], **options: Any) -> Generator[str]:
+    """Yields the address of a server of the page in this process; `options` are those of `jaxgames.play.server.app`."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = Server(app(env, seats, **options))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
 def _row(browser: Any, game: str, arguments: Arguments) -> dict[str, Any]:
     """Returns the figures of one game."""
     env = jaxgames.make(game)
     seats = ["human"] * env.num_players
-    served = _server_times(env, seats, arguments)
+    server_times = _server_times(env, seats, arguments)
     chance = random.Random(arguments.seed)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = Server(app(env, seats))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
+    with served(env, seats) as address:
         page = browser.new_page()
         begin = time.perf_counter()
-        page.goto(f"http://127.0.0.1:{listener.getsockname()[1]}/")
+        page.goto(address)
         page.locator(".cell.source, .cell.edge").first.wait_for()
         opened = time.perf_counter() - begin
         times: list[float] = []
         while len(times) < arguments.clicks and (took := page.evaluate(CLICK, chance.random())) is not None:
             times.append(took)
         page.close()
-        server.should_exit = True
-        thread.join()
     p50, p95 = (round(float(value), 1) for value in np.percentile(times, (50, 95)))
     figures = {"page": round(opened, 2), "clicks": len(times), "p50": p50, "p95": p95}
-    return {"game": str(env), **figures, "server": round(float(np.percentile(served, 95)), 1)}
+    return {"game": str(env), **figures, "server": round(float(np.percentile(server_times, 95)), 1)}
 
 
 def _server_times(env: Any, seats: list[str], arguments: Arguments) -> list[float]:

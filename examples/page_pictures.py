@@ -6,11 +6,7 @@ Greedy agents play the first submoves, and a person asks for a hint. Needs the e
 `apt-get install chromium`.
 """
 
-import socket
 import sys
-import threading
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -19,9 +15,8 @@ import tyro
 from playwright.sync_api import Browser, FilePayload, ViewportSize, sync_playwright
 
 import jaxgames
-from benchmarks.play import MISSING, OPTIONS, find_chromium
+from benchmarks.play import MISSING, OPTIONS, find_chromium, served
 from jaxgames.play import Session
-from jaxgames.play.server import Server, app
 
 WIDE, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=640)
 MAX_WIDTH = 960  # pixels of a picture
@@ -77,7 +72,7 @@ def main() -> None:
 def take(browser: Browser, picture: Picture, file: Path) -> None:
     """Opens the page of a game in progress, asks for a hint, and writes what is seen."""
     session = begun(picture)
-    with served(session) as address:
+    with served(session.env, session.seats) as address:
         scale = min(1.0, MAX_WIDTH / picture.size["width"])
         context = browser.new_context(viewport=picture.size, color_scheme=picture.scheme, device_scale_factor=scale)
         page = context.new_page()
@@ -102,18 +97,6 @@ def begun(picture: Picture) -> Session:
     while session.ply < picture.submoves or session.turn_goes_on:
         session.play(session.agent_action())
     return session.with_seats(["human" if seat == session.mover else "greedy" for seat in range(env.num_players)])
-
-
-@contextmanager
-def served(session: Session) -> Generator[str]:
-    """Yields the address of a server of the session's game in this process."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = Server(app(session.env, session.seats))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        server.should_exit = True
-        thread.join(30)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ from typing import Any
 
 TOKEN_HEADER = "x-jaxgames-token"
 MAX_BODY_BYTES = 64 * 1024
+MAX_GAME_BYTES = 1024 * 1024  # of the body of LOAD_PATH, which has a whole game in it
+LOAD_PATH = "/api/load"
 BODY_SECONDS = 10.0  # in which a body must have arrived
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -93,7 +95,8 @@ class Gate:
 
         try:
             self._check(scope["method"], scope["path"], _headers(scope))
-            body = await _body(receive, _headers(scope)) if scope["method"] == "POST" else b""
+            limit = MAX_GAME_BYTES if scope["path"] == LOAD_PATH else MAX_BODY_BYTES
+            body = await _body(receive, _headers(scope), limit) if scope["method"] == "POST" else b""
         except Refused as refused:
             await _refuse(guarded_send, refused)
             return
@@ -139,11 +142,11 @@ def _headers(scope: Scope) -> dict[str, list[str]]:
     return headers
 
 
-async def _body(receive: Any, headers: Mapping[str, list[str]]) -> bytes:
-    """Returns the whole body. Raises Refused if it is too long, or does not arrive in time."""
-    too_long = Refused(413, f"a body may have {MAX_BODY_BYTES:,} bytes at most")
+async def _body(receive: Any, headers: Mapping[str, list[str]], limit: int) -> bytes:
+    """Returns the whole body. Raises Refused if it has more bytes than `limit`, or does not arrive in time."""
+    too_long = Refused(413, f"a body may have {limit:,} bytes at most")
     declared = headers.get("content-length", ["0"])[0]
-    if not declared.isdecimal() or len(declared) > 9 or int(declared) > MAX_BODY_BYTES:
+    if not declared.isdecimal() or len(declared) > 9 or int(declared) > limit:
         raise too_long
     body = bytearray()
     try:
@@ -153,7 +156,7 @@ async def _body(receive: Any, headers: Mapping[str, list[str]]) -> bytes:
                 if message["type"] == "http.disconnect":
                     raise Refused(400, "the body ended early")
                 body += message.get("body", b"")
-                if len(body) > MAX_BODY_BYTES:
+                if len(body) > limit:
                     raise too_long
                 if not message.get("more_body", False):
                     return bytes(body)

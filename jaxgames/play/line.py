@@ -8,14 +8,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Self, overload
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 
 class _Form(NamedTuple):
-    """The structure of a state, and the shape and dtype of each of its arrays."""
+    """The structure of a state, and the shape and dtype of each of its arrays.
+
+    The arrays of PRNG keys are those of `jax.random.key_data`, with the implementation of the keys; None for others.
+    """
 
     tree: Any
-    arrays: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
+    arrays: tuple[tuple[tuple[int, ...], np.dtype[Any], Any], ...]
 
 
 class Line(Sequence[Any]):
@@ -23,7 +27,7 @@ class Line(Sequence[Any]):
 
     Attributes:
       players: the seat to move in every position.
-      overs: whether the game is over in every position.
+      overs: for each position, whether the game is over.
     """
 
     def __init__(self, device: Any) -> None:
@@ -37,8 +41,9 @@ class Line(Sequence[Any]):
     def append(self, state: Any, player: int, over: bool) -> None:
         """Adds a position at the end."""
         leaves, tree = jax.tree.flatten(state)
-        arrays = [np.asarray(leaf) for leaf in leaves]
-        form = _Form(tree, tuple((array.shape, array.dtype) for array in arrays))
+        keys = [jax.random.key_impl(leaf) if _is_key(leaf) else None for leaf in leaves]
+        arrays = [np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf) for leaf in leaves]
+        form = _Form(tree, tuple((array.shape, array.dtype, key) for array, key in zip(arrays, keys, strict=True)))
         self._packed.append((self._forms.setdefault(form, form), b"".join(array.tobytes() for array in arrays)))
         self.players.append(player)
         self.overs.append(over)
@@ -56,13 +61,17 @@ class Line(Sequence[Any]):
         return other
 
     def on_host(self, ply: int) -> Any:
-        """Returns the state after `ply` submoves with arrays of numpy, which texts and pictures read fastest."""
+        """Returns the state after `ply` submoves with arrays of numpy, which texts and pictures read fastest.
+
+        PRNG keys are arrays of JAX.
+        """
         form, content = self._packed[ply]
-        leaves: list[np.ndarray] = []
+        leaves: list[Any] = []
         begin = 0
-        for shape, dtype in form.arrays:
+        for shape, dtype, key in form.arrays:
             end = begin + math.prod(shape) * dtype.itemsize
-            leaves.append(np.frombuffer(bytearray(content[begin:end]), dtype).reshape(shape))
+            array = np.frombuffer(bytearray(content[begin:end]), dtype).reshape(shape)
+            leaves.append(array if key is None else jax.random.wrap_key_data(jnp.asarray(array), impl=key))
             begin = end
         return jax.tree.unflatten(form.tree, leaves)
 
@@ -77,3 +86,8 @@ class Line(Sequence[Any]):
         if isinstance(index, slice):
             return [self[ply] for ply in range(*index.indices(len(self)))]
         return jax.device_put(self.on_host(index), self._device)
+
+
+def _is_key(leaf: Any) -> bool:
+    """Returns whether a leaf of a state is an array of typed PRNG keys."""
+    return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

@@ -1,7 +1,8 @@
 """The games and agents that the page may ask for, and the sessions that it starts with them.
 
-A page may name every registered game and the agents that read no file and import no module. It may also name the game
-and the agents with which the process was started, whatever they are: the person who started it chose them.
+A page may name every registered game, and the agents that read no file, and import no module, from outside this
+package. It may also name the game and the agents with which the process was started, whatever they are: the person who
+started it chose them.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from jaxgames._checks import ParameterError
 from jaxgames._names import parse
 from jaxgames.agents import AnalysingAgent
 from jaxgames.env import Env
+from jaxgames.play import tables
 from jaxgames.play.saved import parse as parse_saved
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.tables import House
@@ -50,8 +52,13 @@ def start(house: House, game: str, seats: Sequence[str], seed: int) -> Session:
 
 
 def load(house: House, saved: str) -> Session:
-    """Returns the session of a saved game, played again from its beginning. Raises ValueError for a wrong one."""
+    """Returns the session of a saved game, played again from its beginning.
+
+    Raises ValueError for a wrong game, or for one with more than `tables.MAX_PLIES` submoves.
+    """
     game = parse_saved(saved)
+    if len(game.moves) > tables.MAX_PLIES:
+        raise ParameterError(f"a game on the page has {tables.MAX_PLIES:,} submoves at most, not {len(game.moves):,}")
     check_seats(house, _env(house, game.game), game.seats)
     return Session.from_json(saved)
 

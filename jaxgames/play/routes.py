@@ -6,9 +6,9 @@
     GET  /api/game?table=ID       the game as a file, which `load` takes
     GET  /api/still?table=ID      the game as a still page in one HTML file
     GET  /api/start               the games and agents on offer, and the game with which the process was started
-    POST /api/VERB                one of `VERBS`, with a JSON object as its body; the reply is what to show
+    POST /api/VERB                one of `VERBS`, with a JSON object as its body; the reply is a view
 
-What to show has the submoves that a page does not know: it names the last one it has as `known`; see `views.view`.
+A reply is a view (`views.view`). A request names the last submove of the page as `known`; the view has the later ones.
 
 A request that makes no sense gets a status from 400 to 499 and {"error": REASON}.
 """
@@ -26,7 +26,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from jaxgames.play import offers, views
-from jaxgames.play.gate import MAX_BODY_BYTES, Refused
+from jaxgames.play.gate import MAX_BODY_BYTES, MAX_GAME_BYTES, Refused
 from jaxgames.play.session import Session
 from jaxgames.play.tables import House, Table, check_length
 
@@ -93,12 +93,12 @@ async def _new(house: House, fields: Fields) -> Table:
     def start() -> Session:
         return offers.start(house, game, seats, seed)
 
-    return _seated(house, await house.rules.run(start))
+    return _seated(house, await house.files.run(start))
 
 
 async def _load(house: House, fields: Fields) -> Table:
     """Starts a game from a file, which is played again from its beginning."""
-    saved = fields.text("saved")
+    saved = fields.text("saved", longest=MAX_GAME_BYTES)
     return _seated(house, await house.files.run(lambda: offers.load(house, saved)))
 
 
@@ -162,6 +162,7 @@ async def _position(house: House, fields: Fields) -> Table:
 async def _seats(house: House, fields: Fields) -> Table:
     """Changes who plays which seat."""
     table, seats = _table(house, fields), fields.texts("seats")
+    await house.files.run(partial(offers.check_seats, house, table.session.env, seats))  # makes agents, which are kept
     await table.change(lambda session: table.replace(offers.reseated(house, session, seats)))
     return table
 
@@ -211,7 +212,7 @@ def _table(house: House, fields: Fields) -> Table:
 
 
 async def _shown(house: House, table: Table, theme: str, known: int) -> Reply:
-    """Returns what a page shows of a table, with the submoves that it does not know."""
+    """Returns what a page shows of a table, with the submoves that it does not have."""
     return await house.rules.run(partial(views.view, table, theme, known))
 
 
@@ -256,7 +257,7 @@ def routes(house: House, token: str) -> list[Route]:
     async def describe(request: Request) -> Response:
         fields = Fields(await request.body())
         game = fields.text("game", longest=offers.MAX_TEXT)
-        return _json(await house.rules.run(partial(offers.described, house, game)))
+        return _json(await house.files.run(partial(offers.described, house, game)))
 
     async def hint(request: Request) -> Response:
         fields = Fields(await request.body())

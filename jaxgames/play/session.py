@@ -292,7 +292,8 @@ class Session:
           make: makes the agent of a text, for a game.
           on_compile: called with the agent's text before its first analysis in this process, which is compiled.
 
-        Raises ValueError if the game is over or no seat has an agent, TypeError for an agent without probabilities.
+        Raises ValueError if the game is over, no seat has an agent or the agent fails, TypeError for an agent without
+        probabilities.
         """
         if self.over:
             raise ValueError("the game is over: there is no move to think about")
@@ -301,8 +302,13 @@ class Session:
             if not others:
                 raise ValueError("no seat has an agent that could think: name one, such as greedy")
             agent = others[0]
-        probabilities, values = analyse(agent, self.env, self.board, make, on_compile)
-        ranked = sorted(self.legal(), key=lambda move: -probabilities[move.action])
+        try:
+            probabilities, values = analyse(agent, self.env, self.board, make, on_compile)
+            ranked = sorted(self.legal(), key=lambda move: -probabilities[move.action])
+        except (ValueError, TypeError, ImportError):
+            raise
+        except Exception as error:  # an agent may fail in any way
+            raise ValueError(f"{agent} failed with {type(error).__name__}: {error}") from error
         return Thoughts(agent, tuple((move, float(probabilities[move.action])) for move in ranked), values)
 
     def _key(self, ply: int) -> jax.Array:

@@ -1,9 +1,9 @@
 """Games in progress on the server: each is a `Session`, to which the agents' moves are added one submove at a time.
 
-The functions of a session run in the thread of the rules. Whole games are loaded and drawn in the thread of the files,
-which takes seconds for thousands of submoves. Searches run in the thread of the agents, on a copy of what
-they need, so a person can always look, undo or go on. A search that nobody waits for any longer is abandoned: its
-result is dropped, and the next search waits for its end.
+The functions of a session run in the thread of the rules. Agents are made, and whole games are loaded and drawn, in the
+thread of the files: some agents take a second, and thousands of submoves several. Searches run in the thread of the
+agents, on a copy of what they need, so a person can always look, undo or go on. A search that nobody waits for any
+longer is abandoned: its result is dropped, and the next search waits for its end.
 """
 
 import asyncio

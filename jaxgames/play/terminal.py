@@ -89,7 +89,7 @@ class Terminal:
             self._say(line)
         try:
             self._obey(line)
-        except (ValueError, TypeError, OSError, ImportError, RuntimeError) as error:  # the last: an agent's
+        except (ValueError, TypeError, OSError, ImportError) as error:
             self._say_error(str(error))
 
     def _agent_moves(self) -> None:
@@ -213,13 +213,7 @@ class Terminal:
     def _say_statistics(self) -> None:
         """Prints how the game ended, its length and, where pieces were captured, what is left of them."""
         session = self.session
-        outcome = session.outcome
-        if outcome.kind == "win":
-            result = f"seat {' and '.join(map(str, outcome.winners))} wins: {outcome.reason}"
-        elif outcome.kind == "live":
-            result = "the game is not over"
-        else:
-            result = f"{outcome.kind}: {outcome.reason}"
+        result = session.outcome.to_text() or "the game is not over"
         movers = session.movers()[: session.ply]
         turns = sum(first != second for first, second in zip([None, *movers], movers, strict=False))
         self._say(f"\n{result}\nsubmoves: {session.ply}, turns: {turns}")

@@ -1,4 +1,4 @@
-"""A game as the page shows it: everything is ready to be drawn, so the page knows no rules."""
+"""A game as the page shows it: everything is ready to be drawn, so the page needs no rules."""
 
 import bisect
 import math
@@ -8,9 +8,8 @@ from jaxgames import render
 from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.play import offers, words
-from jaxgames.play.gate import Refused
 from jaxgames.play.session import HUMAN, Session
-from jaxgames.play.tables import House, Table
+from jaxgames.play.tables import House, Table, Thinking
 from jaxgames.render.boards import drawing_of
 from jaxgames.render.drawing import CELL
 from jaxgames.render.theme import THEMES, Theme
@@ -30,7 +29,7 @@ def view(table: Table, theme: str, known: int = 0) -> dict[str, Any]:
     """Returns what a page shows of a table. Call it in the thread of the rules.
 
     Its keys: `table`, `version`, `game`, `name`; `svg` (None for a game without pictures) or `text`; `cells`; `legal`,
-    the moves of the mover; `history`, the submoves that the page does not know; `ply`, `plies`, `mover`, `over`,
+    the moves of the mover; `history`, the submoves that the page does not have; `ply`, `plies`, `mover`, `over`,
     `seats`, `position`; `status`, a sentence; `thinking`, the agent that searches or None; `waits`, whether an agent is
     to move and waits for a person; `problem`, an error or ""; `saved`, the game as a file without its moves.
 
@@ -39,6 +38,8 @@ def view(table: Table, theme: str, known: int = 0) -> dict[str, Any]:
       theme: "light" or "dark".
       known: the `last` of the history that the page has, 0 for none.
     """
+    # the event loop may change these meanwhile; the version is read first, so that a page asks again
+    version, thinking, paused, problem = table.version, table.thinking, table.paused, table.problem
     session, names = table.session, words.seat_names(table.session.env)
     movers = session.movers()
     saved = session.saved().content()
@@ -47,7 +48,7 @@ def view(table: Table, theme: str, known: int = 0) -> dict[str, Any]:
     agent_to_move = not session.over and session.seats[session.mover] != HUMAN
     return {
         "table": table.id,
-        "version": table.version,
+        "version": version,
         "game": str(session.env),
         "name": session.env.id.replace("_", " "),
         **_board(session, movers, theme),
@@ -62,10 +63,10 @@ def view(table: Table, theme: str, known: int = 0) -> dict[str, Any]:
             for name, player, colour in zip(names, session.seats, _colours(session.env, THEMES[theme]), strict=True)
         ],
         "position": session.env.to_string(session.board),
-        "status": _status(table, names, all(move.kind == "capture" for move in legal)),
-        "thinking": None if table.thinking is None else table.thinking.agent,
-        "waits": agent_to_move and table.thinking is None and (table.paused or session.ply < session.plies),
-        "problem": table.problem,
+        "status": _status(session, thinking, names, all(move.kind == "capture" for move in legal)),
+        "thinking": None if thinking is None else thinking.agent,
+        "waits": agent_to_move and thinking is None and (paused or session.ply < session.plies),
+        "problem": problem,
         "saved": saved,
     }
 
@@ -80,12 +81,8 @@ async def hint(house: House, table: Table, agent: str) -> dict[str, Any]:
     session = await house.rules.run(table.session.copy)
     try:
         thoughts = await house.agents.run(lambda: session.analyse(agent, house.agent))
-    except (Refused, ValueError, ImportError):
-        raise
     except TypeError as error:
         raise ValueError(str(error)) from None
-    except Exception as error:  # an agent may fail in any way
-        raise ValueError(f"{agent} failed with {type(error).__name__}: {error}") from error
     moves = [{"action": move.action, "text": move.text, "probability": share} for move, share in thoughts.moves]
     values = None if thoughts.values is None else list(thoughts.values)
     bounds = [abs(bound) for bound in session.env.return_range if math.isfinite(bound)]
@@ -96,9 +93,9 @@ async def hint(house: House, table: Table, agent: str) -> dict[str, Any]:
 
 
 def _history(session: Session, movers: list[int], known: int) -> dict[str, Any]:
-    """Returns the submoves that follow those which a page knows.
+    """Returns the submoves that follow those which a page has.
 
-    Its keys: `begin`, the number of known submoves that stay; `after`, the serial number of the last one of them;
+    Its keys: `begin`, the number of submoves of the page that stay; `after`, the serial number of the last one of them;
     `moves`, the submoves behind them; `last`, the serial number of the last one. Serial numbers are 0 where there is no
     submove. A page whose submove before `begin` has another number than `after` must ask for all of them.
     """
@@ -134,15 +131,14 @@ def _last_turn(session: Session, movers: list[int]) -> str | None:
     return " ".join(session.moves()[begin : session.ply]) or None
 
 
-def _status(table: Table, names: list[str], only_captures: bool) -> str:
+def _status(session: Session, thinking: Thinking | None, names: list[str], only_captures: bool) -> str:
     """Returns a sentence: who is to move or is thinking, or how the game ended."""
-    session = table.session
     if session.over:
         return words.ending(session.env, session.outcome)
     name, player = names[session.mover], session.seats[session.mover]
-    if table.thinking is not None:
-        waits = ", after the search that was stopped has ended" if table.thinking.waits else ""
-        compiles = "; its program is compiled first" if table.thinking.compiles else ""
+    if thinking is not None:
+        waits = ", after the search that was stopped has ended" if thinking.waits else ""
+        compiles = "; its program is compiled first" if thinking.compiles else ""
         return f"{name}: {player} is thinking{waits}{compiles}"
     if player != HUMAN:
         return f"{name}: {player} is to move"

@@ -77,7 +77,7 @@ def svg(
         inner = board.board if isinstance(board, AutoResetState) else board
         scene = drawing.scene(inner, turn)
         if end is not None:
-            scene = ended(scene, end)
+            scene = _ended(scene, end)
         if piece is not None:
             scene = _with_moves(env, drawing, scene, inner, piece)
         title = scene.caption.text if single else f"{index}: {scene.caption.text}"
@@ -143,7 +143,7 @@ def slides(env: Env[Any], states: Sequence[Any], actions: Sequence[int], ending:
     drawing = _DRAWINGS[env.id](game, variable_theme())
     scenes = _scenes(game, drawing, _boards(list(states)), list(actions))
     if ending:
-        scenes[-1] = ended(scenes[-1], ending)
+        scenes[-1] = _ended(scenes[-1], ending)
     picture = document(drawing, [together(drawing, scenes)], 1, CARD, f"{game}: a game of {len(actions)} steps")
     return picture, [scene.caption.text for scene in scenes]
 
@@ -217,7 +217,7 @@ def _one_game(boards: list[Any]) -> list[Any]:
     return [board.board for board in boards[:end]] + ([] if end is None else [boards[end].before_reset])
 
 
-def ended(scene: Scene, words: str) -> Scene:
+def _ended(scene: Scene, words: str) -> Scene:
     """Returns the scene with the caption of a game that people have ended."""
     return dataclasses.replace(scene, caption=dataclasses.replace(scene.caption, look=None, text=words, strong=True))
 

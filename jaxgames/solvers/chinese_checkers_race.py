@@ -42,7 +42,7 @@ class RacePlayer:
         race, peg = self._race, int(state.peg)
         board = np.maximum(np.asarray(state.board, np.int64), VISITED)
         self._seed(race, seed)
-        best = int(self._choose(race, board, peg, self._settings, 0.0))
+        best = int(self._choose(race, board.copy(), peg, self._settings, 0.0))
         if best < 0:
             return 6 * race.star.cells
         origin, to = int(race.pegs[race.turns[2 * best]]), int(race.turns[2 * best + 1])

@@ -85,13 +85,14 @@ def choose(race: Race, board: Ints, chain: int, settings: Settings, noise: float
     """Returns the number of the chosen turn in `race.turns`, for the pegs in `race.pegs`; -1 without a turn.
 
     Args:
-      board: in the mover's frame; it is left as it was.
+      board: in the mover's frame; the cells that the peg has left in this turn become empty.
       chain: the cell of the peg that has hopped in this turn, -1 before its first move.
       noise: scale of Gumbel noise on the judgement of step 1, to explore.
     """
     star, turns, scores = race.star, race.turns, race.scores
     fill_pegs(star, board, race.pegs)
     number = fill_turns(star, race.work, board, race.pegs, chain, turns)
+    end_turn(star, board)  # the next turn may use the cells that the peg has left
     for turn in range(number):
         scores[turn] = judged(race, board, race.pegs, turns[2 * turn], turns[2 * turn + 1], race.followers)
         if noise > 0.0:

@@ -1,8 +1,6 @@
 """A person at the page: Chromium, driven by Playwright, and what a person does with mouse, fingers and keys."""
 
 import json
-import socket
-import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -13,8 +11,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Viewp
 
 import jaxgames
 from benchmarks.play import MISSING, OPTIONS, find_chromium
+from benchmarks.play import served as serving
 from jaxgames.play import Session
-from jaxgames.play.server import Server, app
 
 DESK, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=640)
 WAIT_SECONDS = 120.0
@@ -42,16 +40,9 @@ def browser() -> Generator[Browser]:
 
 @contextmanager
 def served(game: str, seats: Sequence[str], **arguments: Any) -> Generator[str]:
-    """Yields the address of a server in this process."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        arguments.setdefault("pace", 0.0)
-        application = app(jaxgames.make(game), seats, **arguments)
-        server = Server(application)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        server.should_exit = True
-        thread.join(30)
+    """Yields the address of a server in this process, on which agents move at once."""
+    with serving(jaxgames.make(game), seats, **{"pace": 0.0, **arguments}) as address:
+        yield address
 
 
 class Person:

@@ -171,6 +171,47 @@ def test_killed_server_is_noticed_and_the_game_goes_on_with_the_next_one(chrome:
         process.wait()
 
 
+def test_server_that_stops_again_while_the_page_comes_back_is_waited_for(chrome: Browser) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    process = start_process(port)
+    try:
+        while not answers(port):
+            assert process.poll() is None
+            time.sleep(0.1)
+        someone = Person(chrome.new_context(viewport=DESK), f"http://127.0.0.1:{port}/")
+        someone.move(lambda cells: cells[0])
+        before = someone.position
+        process.kill()
+        process.wait()
+        with someone.page.expect_request("**/api/load"):
+            process = start_process(port)
+        process.kill()  # in the middle of the reply: the rules are compiled first
+        process.wait()
+        process = start_process(port)
+        someone.wait_for("document.querySelector('#problem').hidden")
+        someone.wait()
+        assert (someone.position, someone.ply) == (before, 1)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_game_that_cannot_be_continued_is_named_and_kept(chrome: Browser) -> None:
+    with served(BOXES, ("human", "human")) as address:
+        someone = Person(chrome.new_context(viewport=DESK), address)
+        someone.page.evaluate(
+            "() => { const memory = JSON.parse(localStorage.getItem('jaxgames'));"
+            " localStorage.setItem('jaxgames', JSON.stringify({...memory, table: 'gone', saved: '{}'})); }"
+        )
+        someone.page.reload()
+        someone.wait()
+        assert someone.text("#problem").startswith("The game before cannot be continued: this is no saved game")
+        assert someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames refused')).saved") == "{}"
+        someone.move(lambda cells: cells[0])
+        assert not someone.page.locator("#problem").is_visible()
+
+
 # -- files ---------------------------------------------------------------------------------------------------------
 
 
@@ -188,6 +229,15 @@ def test_game_and_still_page_are_downloaded_and_open(chrome: Browser, tmp_path: 
         someone.press("u")
         someone.page.locator("#file").set_input_files(tmp_path / "game.json")
         someone.wait_for("document.querySelector('#ply').value === '4'")
+        someone.press("u", "u")
+        someone.wait_for("document.querySelector('#ply').value === '2'")
+        someone.page.locator("#file").set_input_files(tmp_path / "game.html")
+        someone.wait_for("document.querySelector('#ply').value === '4'")
+        assert someone.session().moves() == saved.moves()
+        assert not someone.errors
+        (tmp_path / "empty.html").write_text("<!DOCTYPE html>")
+        someone.page.locator("#file").set_input_files(tmp_path / "empty.html")
+        someone.wait_for("document.querySelector('#problem').textContent.includes('this is no saved game')")
         (tmp_path / "wrong.json").write_text((tmp_path / "game.json").read_text().replace("h(0,1)", "h(0,0)"))
         someone.page.locator("#file").set_input_files(tmp_path / "wrong.json")
         someone.wait_for("document.querySelector('#problem').textContent.includes('of the saved game')")

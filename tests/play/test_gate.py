@@ -12,7 +12,7 @@ import pytest
 
 import jaxgames
 from jaxgames.play import gate
-from jaxgames.play.gate import HEADERS, MAX_BODY_BYTES
+from jaxgames.play.gate import HEADERS, MAX_BODY_BYTES, MAX_GAME_BYTES
 from jaxgames.play.routes import FILES, VERBS
 from jaxgames.play.server import app, names_of, serve
 from tests.play.client import GAME, Page, page
@@ -121,6 +121,13 @@ def test_long_body_is_refused(here: Page, declared: bool) -> None:
     headers = {**here.headers, "content-type": "application/json"}
     content: Any = body if declared else iter([body[:1000], body[1000:]])  # an iterator is sent without its length
     assert here.client.post("/api/new", content=content, headers=headers).status_code == 413
+
+
+def test_game_may_be_longer_than_other_bodies(here: Page) -> None:
+    headers = {**here.headers, "content-type": "application/json"}
+    for length, status in ((MAX_BODY_BYTES + 1, 422), (MAX_GAME_BYTES + 1, 413)):
+        response = here.client.post("/api/load", content=b"{}" + b" " * (length - 2), headers=headers)
+        assert response.status_code == status, response.text
 
 
 def test_slow_body_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What the page may ask for: all registered games, and the agents that read no file and import no module."""
+"""The page may ask for all registered games, and for the agents that read no file and import no module from outside."""
 
 import sys
 from collections.abc import Iterator

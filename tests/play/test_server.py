@@ -1,4 +1,4 @@
-"""What the page's server does with the requests of its page: games, positions, agents, files."""
+"""Requests of the page to its server: games, positions, agents, files."""
 
 import asyncio
 import importlib
@@ -28,7 +28,7 @@ def here() -> Iterator[Page]:
 
 
 def shown(view: dict[str, Any]) -> tuple[Any, ...]:
-    """What a page and a session must agree on."""
+    """The parts of a view that must be those of a session."""
     legal = [(move["action"], move["text"], move["source"], move["target"], move["kind"]) for move in view["legal"]]
     return view["ply"], view["plies"], view["mover"], view["over"], legal, moves_of(view)
 
@@ -183,6 +183,16 @@ def test_oldest_table_gives_way_to_the_next_one_above_the_limit(here: Page, monk
         here.ask("new", seats=PEOPLE)
     here.ask("show", table=first)
     assert "restarted" in here.refusal("show", 404, table=second)
+
+
+def test_saved_game_above_the_limit_is_refused(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session(GAME, PEOPLE)
+    for action in (0, 3):
+        session.play(action)
+    monkeypatch.setattr(tables, "MAX_PLIES", 2)
+    assert here.ask("load", saved=session.to_json())["plies"] == 2
+    monkeypatch.setattr(tables, "MAX_PLIES", 1)
+    assert "1 submoves at most, not 2" in here.refusal("load", 422, saved=session.to_json())
 
 
 def test_start_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import pytest
 
 from jaxgames import agents
-from jaxgames.play import tables
-from tests.play.client import Page, moves_of, page
+from jaxgames.play import Session, tables, views
+from jaxgames.play.tables import House, Table, Thinking
+from tests.play.client import GAME, Page, moves_of, page
 
 PEOPLE = ["human", "human"]
 
@@ -72,7 +73,8 @@ def test_person_resigns_while_an_agent_thinks() -> None:
         view = other.ask("resign", table=table, seat=0)
         assert (view["over"], view["thinking"], view["status"]) == (True, None, "Seat 1 wins: Seat 0 resigned")
         gate.set()
-        other.ask("new", seats=["first", "human"])  # its agent moves after the search that was dropped
+        later = other.ask("new", seats=["first", "human"])["table"]
+        other.wait(later, lambda view: view["ply"] == 1)  # its agent moves after the search that was dropped
         assert other.ask("show", table=table)["plies"] == 1
 
 
@@ -108,20 +110,45 @@ def test_agent_waits_in_an_earlier_position_until_a_person_lets_it_move() -> Non
         assert (view["plies"], view["waits"]) == (2, False)
 
 
-def test_failure_of_an_agent_is_shown_and_the_game_goes_on(here: Page) -> None:
+def test_failure_of_an_agent_is_shown_and_the_game_goes_on() -> None:
     def make(text: str, env: Any) -> Any:
-        if text == "broken":
-            return Gated(env, threading.Event(), None)  # pyright: ignore[reportArgumentType]  # the agent fails with it
-        return agents.make(text, env)
+        return Failing() if text == "failing" else agents.make(text, env)
 
-    with page(["human", "broken"], make=make) as other:
-        table = other.ask("new", seats=["human", "broken"])["table"]
+    with page(["human", "failing"], make=make) as other:
+        table = other.ask("new", seats=["human", "failing"])["table"]
         other.ask("play", table=table, action=0, ply=0)
         view = other.wait(table, lambda view: view["problem"] != "")
-        assert view["problem"].startswith("AttributeError")
+        assert view["problem"] == "OSError: no disk"
         assert view["waits"]
         other.ask("seats", table=table, seats=["human", "first"])
         assert other.wait(table, lambda view: view["ply"] == 2)["problem"] == ""
+
+
+def test_view_is_made_of_one_moment_while_a_search_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches = [None, Thinking(1, "first", waits=False)]
+    seats = ["human", "first"]
+    house = House(GAME, tuple(seats), 0, agents.make)
+    table = house.seat(Session(GAME, seats))
+    table.session.play(0)
+    monkeypatch.delattr(table, "thinking")
+    monkeypatch.setattr(Table, "thinking", property(lambda table: searches.pop()), raising=False)
+    view = views.view(table, "light")
+    assert (view["thinking"], view["waits"], view["status"]) == ("first", False, "Seat 1: first is thinking")
+
+
+def test_agents_are_made_outside_of_the_thread_of_the_rules() -> None:
+    threads: dict[str, str] = {}
+
+    def make(text: str, env: Any) -> Any:
+        threads[text] = threading.current_thread().name
+        return agents.make(text, env)
+
+    with page(["human", "human"], make=make) as other:
+        table = other.ask("new", seats=["human", "first"])["table"]
+        other.ask("seats", table=table, seats=["human", "greedy(epsilon=0.5)"])
+        other.ask("describe", game=GAME)
+    assert {"first", "greedy(epsilon=0.5)", "greedy", "baseline"} <= threads.keys()
+    assert set(threads.values()) == {"files"}
 
 
 def test_hint_has_probabilities_of_all_legal_moves_and_they_sum_to_one(here: Page) -> None:

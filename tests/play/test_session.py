@@ -12,8 +12,10 @@ import pytest
 from jaxgames import make
 from jaxgames.agents import RandomAgent
 from jaxgames.play import HUMAN, Session, thinking
+from jaxgames.play.line import Line
 from jaxgames.play.thinking import Thoughts
 from tests.helpers.positions import compiled, legal, start
+from tests.helpers.sticks import LuckySticks
 
 BOXES = make("dots_and_boxes(rows=1, cols=2)")
 GAMES = (
@@ -101,6 +103,29 @@ def test_positions_are_packed_and_come_back_as_the_states_that_were_played() -> 
         chex.assert_trees_all_equal_dtypes(state, start(BOXES))
         chex.assert_trees_all_equal(state, played(BOXES, session.actions[:ply]))
     assert [int(state.current_player) for state in session.states[1:3]] == [1, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", GAMES)
+def test_positions_of_any_game_come_back_as_they_were(game: str) -> None:
+    env = make(game)
+    session = Session(env, [HUMAN] * env.num_players)
+    for _ in range(3):
+        session.play(session.legal()[0].action)
+    for ply, state in enumerate(session.states):
+        chex.assert_trees_all_equal_dtypes(state, start(env))
+        chex.assert_trees_all_equal(state, played(env, session.actions[:ply]))
+
+
+def test_keys_in_positions_come_back_with_their_implementation() -> None:
+    session = Session(LuckySticks(), [HUMAN, "random", HUMAN], seed=3)
+    session.play(session.legal()[0].action)
+    session.play(session.agent_action())
+    for ply, state in enumerate(session.states):
+        assert state.luck == jax.random.fold_in(jax.random.key(3), ply)
+    line = Line(jax.devices("cpu")[0])
+    line.append({"luck": jax.random.key(1, impl="rbg")}, 0, False)
+    assert line[0]["luck"] == jax.random.key(1, impl="rbg")
 
 
 # -- moves -----------------------------------------------------------------------------------------------

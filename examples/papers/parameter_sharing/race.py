@@ -35,8 +35,9 @@ from train.driver import loop
 FIRST_STEP, FIRST_COLUMN, FIRST_FARTHEST = 0.3, 0.06, 0.15  # turns per step and column, in the weights at the start
 NEIGHBOURS = 2  # steps between two pegs whose places have a common weight
 RIDGE = 20.0
+PULL_STEP, PULL_COLUMN = 0.2, 0.04  # added to the fitted weights, which pay too little for steps
 MOST_TURNS = {1: 20, 2: 20, 3: 28, 4: 55}  # more turns left count as this many, for N = 1, 2, 3, 4
-LIMIT = 150  # turns of a game
+LIMIT = 66  # turns; longer games, in which a blocked goal is never filled, are left out
 
 
 class Round(NamedTuple):
@@ -48,9 +49,9 @@ class Round(NamedTuple):
 
 
 ROUNDS = (
-    Round(0.3, 0.3, Settings(candidates=1, samples=0, rounds=1, near=1.0)),
-    Round(0.4, 0.2, Settings(candidates=1, samples=0, rounds=1, near=1.0)),
-    Round(0.3, 0.1, Settings(candidates=6, samples=3, rounds=10, near=4.0)),
+    Round(0.3, 0.1, Settings(candidates=1, samples=0, rounds=1, near=1.0)),
+    Round(0.4, 0.1, Settings(candidates=1, samples=0, rounds=1, near=1.0)),
+    Round(0.3, 0.0, Settings(candidates=6, samples=3, rounds=10, near=4.0)),
 )
 FITTED = 2  # the last rounds whose games are fitted
 QUICK: dict[str, Any] = {"size": 1, "games": 20}
@@ -75,6 +76,7 @@ class Games(NamedTuple):
 
     boards: np.ndarray  # int8[positions, cells]
     left: np.ndarray  # int64[positions], turns that the seat needed from there on
+    cpu_seconds: float = 0.0  # in which they were played
 
 
 def main() -> None:
@@ -95,17 +97,17 @@ def learn(arguments: Arguments) -> dict[str, Any]:
     weights, played, found = first_weights(size), list[Games](), list[dict[str, Any]]()
     for number in range(len(ROUNDS)):
         path = arguments.output / f"{size}_round_{number}.npz"
-        began = time.process_time()
         games = stored(path) if path.exists() else play(arguments, number, weights)
         if not path.exists():
             np.savez_compressed(path, **games._asdict())
         played.append(games)
         weights = fitted(size, played[-FITTED:])
-        seconds = round(time.process_time() - began, 1)
+        seconds = round(float(games.cpu_seconds), 1)
         found.append({"positions": len(games.left), "turns": mean_turns(games), "cpu_seconds": seconds})
         loop.log(f"round {number}: {json.dumps(found[-1])}")
     path = arguments.output / f"{size}.npz"
-    save(path, size, weights)
+    if not path.exists():
+        save(path, size, weights)
     return {"weights": str(path), "rounds": found}
 
 
@@ -124,7 +126,7 @@ def check_settings(arguments: Arguments) -> None:
 
 def play(arguments: Arguments, number: int, weights: Weights) -> Games:
     """Returns the positions of the games of a round; the seat changes from game to game."""
-    size, now = arguments.size, ROUNDS[number]
+    size, now, began = arguments.size, ROUNDS[number], time.process_time()
     race = make_race(size, weights)
     state = jax.device_get(make_env("chinese_checkers", size=size).init())
     start: np.ndarray = np.asarray(state.board, np.int64)
@@ -136,13 +138,13 @@ def play(arguments: Arguments, number: int, weights: Weights) -> Games:
         if turns > 0:
             boards.append(seen.reshape(LIMIT, -1)[:turns].astype(np.int8))
             left.append(np.arange(turns, 0, -1))
-    return Games(np.concatenate(boards), np.concatenate(left))
+    return Games(np.concatenate(boards), np.concatenate(left), time.process_time() - began)
 
 
 def stored(path: Path) -> Games:
     """Returns the positions of a round that has been played."""
     with np.load(path) as file:
-        return Games(file["boards"], file["left"])
+        return Games(file["boards"], file["left"], float(file["cpu_seconds"]))
 
 
 def mean_turns(games: Games) -> float:
@@ -156,13 +158,17 @@ def mean_turns(games: Games) -> float:
 
 def first_weights(size: int) -> Weights:
     """Returns weights that count steps to the far corner, a little also columns, and the farthest peg once more."""
-    t, pegs = tables(size), size * (size + 1) // 2
-    q, r = t.axial.T
-    cells, steps = len(q), np.arange(4.0 * size + 1)
-    cell = FIRST_STEP * distances(size)[:, -1] + FIRST_COLUMN * abs(q + r / 2)
+    pegs, cells, steps = size * (size + 1) // 2, len(tables(size).row), np.arange(4.0 * size + 1)
+    cell = price(size, FIRST_STEP, FIRST_COLUMN)
     return Weights(
         cell, np.zeros(cells * cells), FIRST_FARTHEST * steps, 0 * steps, np.zeros(pegs + 1), np.full(1, 0.005)
     )
+
+
+def price(size: int, step: float, column: float) -> np.ndarray:
+    """Returns float64[cells], a price of the steps to the far corner, and of the columns off the middle line."""
+    q, r = tables(size).axial.T
+    return step * distances(size)[:, -1] + column * abs(q + r / 2)
 
 
 @functools.lru_cache
@@ -215,7 +221,7 @@ def lengths(size: int) -> list[int]:
 def fitted(size: int, games: list[Games]) -> Weights:
     """Returns the weights that predict the turns left best, by ridge regression towards a price per step.
 
-    A position counts less the more turns are left.
+    A position counts less the more turns are left. The price PULL_STEP, PULL_COLUMN is added.
     """
     x = features(size, np.concatenate([part.boards for part in games]))
     left = np.minimum(np.concatenate([part.left for part in games]), MOST_TURNS[size]).astype(np.float64)
@@ -226,7 +232,7 @@ def fitted(size: int, games: list[Games]) -> Weights:
     change = np.linalg.solve(weighted.T @ x + RIDGE * np.eye(x.shape[1]), weighted.T @ (left - x @ prior))
     parts = np.split(prior + change, np.cumsum(lengths(size))[:-1])
     pairs = np.where(pair >= 0, parts[1][np.maximum(pair, 0)], 0.0)
-    return Weights(parts[0][cell], pairs.ravel(), *parts[2:])
+    return Weights(parts[0][cell] + price(size, PULL_STEP, PULL_COLUMN), pairs.ravel(), *parts[2:])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // The board: the picture that the server draws, and on it a button for every cell. The server says which moves there
-// are and where they begin and end; no rule of a game is known here.
+// are and where they begin and end; no rule of a game is in this file.
 
 const FINGER = 24; // pixels around a tap in which the nearest useful cell is meant
 const MOUSE = 1.5; // radii of a cell around its middle in which a click is meant for it
@@ -32,7 +32,7 @@ export class Board {
     const moved = !sameBoard || before.table !== view.table || before.ply !== view.ply || before.position !== view.position;
     this.view = view;
     this.enabled = enabled;
-    if (!sameBoard || before.svg !== view.svg) this.drawPicture(view.svg);
+    if (!sameBoard || before.svg !== view.svg || before.text !== view.text) this.drawPicture(view);
     if (!sameBoard) this.makeButtons();
     if (moved || !enabled) {
       this.selected = null;
@@ -48,7 +48,16 @@ export class Board {
     this.draw();
   }
 
-  drawPicture(svg) {
+  // Draws the board; a game without pictures has a text, and no cells.
+  drawPicture({ svg, text }) {
+    node("cells").hidden = svg === null;
+    node("picture").setAttribute("aria-hidden", String(svg !== null)); // the cells are read out in its place
+    if (svg === null) {
+      const lines = document.createElement("pre");
+      lines.textContent = text;
+      node("picture").replaceChildren(lines);
+      return;
+    }
     const picture = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
     picture.removeAttribute("width");
     picture.removeAttribute("height");
@@ -76,8 +85,8 @@ export class Board {
       this.buttons.set(cell.name, button);
     }
     this.rows = inRows(this.view.cells);
-    this.current = this.view.cells[0].name;
-    this.wantedX = this.view.cells[0].x;
+    this.current = this.view.cells[0]?.name ?? null;
+    this.wantedX = this.view.cells[0]?.x ?? 0;
     node("cells").replaceChildren(...this.buttons.values());
   }
 

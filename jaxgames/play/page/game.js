@@ -1,4 +1,4 @@
-// The game as the page knows it: what follows from a view, without the document and without the server.
+// The game that the page has: what follows from a view, without the document and without the server.
 
 // Returns the view with all its submoves in `moves`; null if those that the page has are not the ones before the new.
 export function joined(before, next) {

@@ -3,6 +3,7 @@
 import { savedGame } from "./game.js";
 
 const MEMORY = "jaxgames"; // the key in the browser's storage
+export const REFUSED = "jaxgames refused"; // the key of the last game that a server could not continue
 
 // Stores the game of a view. `home` is the game and the seats of the server's command line.
 export function remember(home, view) {
@@ -20,5 +21,14 @@ export function remembered(home) {
     return memory?.home === home ? memory : null;
   } catch {
     return null; // another program's entry
+  }
+}
+
+// Keeps the game that is stored now, which the server has refused, under the key REFUSED.
+export function keepRefused() {
+  try {
+    localStorage.setItem(REFUSED, localStorage.getItem(MEMORY));
+  } catch {
+    // the browser's storage is full or forbidden
   }
 }

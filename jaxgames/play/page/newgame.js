@@ -10,6 +10,7 @@ export class NewGame {
   constructor(offered, begin) {
     this.offered = offered;
     this.begin = begin;
+    this.agents = []; // that play the chosen game
     for (const name of Object.keys(offered.games)) node("game").append(new Option(name, name));
     node("game").addEventListener("change", () => this.gameChosen());
     node("parameters").addEventListener("change", () => this.describe());
@@ -59,7 +60,9 @@ export class NewGame {
       this.problem("");
       suggest(node("agents"), agents);
       const players = this.players();
-      const opponent = agents.find((agent) => agent === "greedy") ?? "random";
+      const opponent = ["baseline", "greedy"].find((agent) => agents.includes(agent)) ?? "random";
+      const lost = this.agents.filter((agent) => !agents.includes(agent)); // they played the game before, but not this one
+      this.agents = agents;
       node("new-seats").replaceChildren(
         ...Array.from({ length: seats }, (_, index) => {
           const label = made("label", "", `Seat ${index} `);
@@ -68,7 +71,8 @@ export class NewGame {
           field.maxLength = 300;
           field.spellcheck = false;
           field.autocomplete = "off";
-          field.value = players[index] ?? (index === 0 ? "human" : opponent);
+          const player = players[index] ?? (index === 0 ? "human" : opponent);
+          field.value = lost.includes(player) ? opponent : player;
           label.append(field);
           return label;
         }),

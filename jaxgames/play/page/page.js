@@ -2,17 +2,18 @@
 
 import { Board } from "./board.js";
 import { forcedCapture, joined, lastSerial, personMoves, resigningSeat } from "./game.js";
-import { remember, remembered } from "./memory.js";
+import { REFUSED, keepRefused, remember, remembered } from "./memory.js";
 import { NewGame } from "./newgame.js";
-import { showMoves, showSeats, showThoughts, suggest } from "./panels.js";
+import { showControls, showExtra, showMoves, showSeats, showThoughts, suggest } from "./panels.js";
 import { Refused, dark, download, follow, get, post, text, theme, untilBack } from "./server.js";
 
-const AUTOPLAY = 800; // milliseconds between positions
-const FORCED = 400; // milliseconds until a capture continues that can only continue in one way
+const AUTOPLAY_INTERVAL = 800; // milliseconds between positions
+const FORCED_CAPTURE_DELAY = 400; // milliseconds until a capture continues that can only continue in one way
 
 const node = (id) => document.getElementById(id);
 
 let view = null; // what the server sent last
+let notice = ""; // why the game before was not continued, until a person acts
 let home = ""; // the game and seats of the server's command line
 let following = null; // stops the stream of events
 let wantedPly = null; // where the slider stands, while the server is asked for another position
@@ -52,44 +53,14 @@ function show(next) {
   board.show(view, personMoves(view));
   showSeats(view, (seats) => act("seats", { seats }));
   showMoves(view, view.history.begin, goTo);
-  showExtra();
-  showControls();
+  showExtra(view, playMove);
+  showControls(view, wantedPly !== null);
   if (document.activeElement !== node("position")) node("position").value = view.position;
-  problem(view.problem);
+  problem(view.problem || notice);
   say(view.status);
   thinkingSince = view.thinking === null ? 0 : performance.now();
   remember(home, view);
   if (moved && node("hint").getAttribute("aria-pressed") === "true" && !view.over && personMoves(view)) askHint();
-}
-
-// Shows the moves that have no target, such as the end of a turn, as buttons.
-function showExtra() {
-  const moves = personMoves(view) ? view.legal.filter((move) => move.target === null) : [];
-  const buttons = moves.map((move) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "strong";
-    button.textContent = move.kind[0].toUpperCase() + move.kind.slice(1);
-    button.title = `${move.label} (E)`;
-    button.setAttribute("aria-keyshortcuts", "E");
-    button.addEventListener("click", () => playMove(move));
-    return button;
-  });
-  node("extra").replaceChildren(...buttons);
-}
-
-function showControls() {
-  node("undo").disabled = node("undo-turn").disabled = view.ply === 0 && !view.over; // a resignation can be undone
-  node("first").disabled = node("previous").disabled = view.ply === 0;
-  node("redo").disabled = node("next").disabled = node("last").disabled = view.ply === view.plies;
-  node("autoplay").disabled = view.plies === 0;
-  node("ply").max = view.plies;
-  if (wantedPly === null) node("ply").value = view.ply;
-  node("ply").setAttribute("aria-valuetext", `${view.ply} of ${view.plies}`);
-  node("stop").hidden = view.thinking === null;
-  node("go").hidden = !view.waits;
-  node("resign").disabled = resigningSeat(view) === null;
-  node("hint").disabled = view.over;
 }
 
 // The seconds that an agent has been thinking are not read out, so they are not part of the status.
@@ -100,11 +71,16 @@ setInterval(() => {
 
 // -- acting ----------------------------------------------------------------------------------------------------------
 
+// Sends what a person does. Returns whether the table of the page has changed as it says.
 async function act(verb, fields = {}) {
   clearTimeout(continuing);
-  if (verb !== "jump" && verb !== "show") play(false);
+  if (verb !== "show") notice = "";
+  if (verb !== "jump" && verb !== "show") setAutoplay(false);
+  const { table } = view;
   try {
-    show(await post(verb, { table: view.table, theme: theme(), known: lastSerial(view), ...fields }));
+    const next = await post(verb, { table, theme: theme(), known: lastSerial(view), ...fields });
+    if (view.table !== table) return false; // another table has replaced this one meanwhile
+    show(next);
     return true;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
@@ -114,13 +90,14 @@ async function act(verb, fields = {}) {
 }
 
 async function playMove(move) {
-  if (!(await act("play", { action: move.action, ply: view.ply }))) return;
+  const { table, ply } = view;
+  if (!(await act("play", { action: move.action, ply }))) return;
+  if (view.table !== table || view.ply !== ply + 1) return; // the person has undone it meanwhile
   const next = forcedCapture(view);
   if (next === null) return;
-  const { table, ply } = view;
   continuing = setTimeout(() => {
-    if (view.table === table && view.ply === ply && forcedCapture(view)?.action === next.action) playMove(next);
-  }, FORCED);
+    if (view.table === table && view.ply === ply + 1 && forcedCapture(view)?.action === next.action) playMove(next);
+  }, FORCED_CAPTURE_DELAY);
 }
 
 function resign() {
@@ -141,7 +118,7 @@ async function slideTo(ply) {
   node("ply").value = view.ply;
 }
 
-function play(on) {
+function setAutoplay(on) {
   clearInterval(autoplay);
   autoplay = null;
   node("autoplay").setAttribute("aria-pressed", String(on));
@@ -149,13 +126,13 @@ function play(on) {
   if (view.ply === view.plies) slideTo(0);
   autoplay = setInterval(async () => {
     await slideTo(view.ply + 1);
-    if (view.ply >= view.plies) play(false);
-  }, AUTOPLAY);
+    if (view.ply >= view.plies) setAutoplay(false);
+  }, AUTOPLAY_INTERVAL);
 }
 
 // Shows the position that a person asks for, which ends the autoplay.
 function goTo(ply) {
-  play(false);
+  setAutoplay(false);
   slideTo(ply);
 }
 
@@ -226,12 +203,18 @@ async function copyPosition() {
   }
 }
 
+// Returns the saved game in the text of a file, which can be a still page.
+function gameIn(content) {
+  if (!content.trimStart().startsWith("<")) return content;
+  return new DOMParser().parseFromString(content, "text/html").getElementById("game")?.textContent ?? "";
+}
+
 async function loadFile() {
   const [file] = node("file").files;
   node("file").value = "";
   if (file === undefined) return;
   try {
-    const saved = await file.text();
+    const saved = gameIn(await file.text());
     open(await counted(`${file.name} is loaded: its moves are played again.`, post("load", { saved, theme: theme() })));
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
@@ -242,10 +225,12 @@ async function loadFile() {
 
 // -- the game on the server ------------------------------------------------------------------------------------------
 
-// Shows another table, and follows it from now on.
-function open(next) {
+// Shows another table, and follows it from now on. `message` is shown until a person acts.
+function open(next, message = "") {
   view = null;
-  play(false);
+  notice = message;
+  clearTimeout(continuing);
+  setAutoplay(false);
   show(next);
   described = describe().catch((error) => {
     if (!(error instanceof Refused)) throw error;
@@ -263,23 +248,27 @@ async function describe() {
   if (!hints.includes(node("hint-agent").value)) node("hint-agent").value = first ?? hints[0];
 }
 
-// Returns the game of this browser if the server has it or can continue it, or else a new one.
+// Returns the game of this browser if the server has it or can continue it, or else a new one and the reason.
 async function continued(start) {
   const memory = remembered(home);
+  let refusal = "";
   if (memory !== null) {
     try {
-      return await post("show", { table: memory.table, theme: theme() });
+      return [await post("show", { table: memory.table, theme: theme() }), refusal];
     } catch (error) {
       if (error.status !== 404) throw error;
     }
     try {
       const loaded = await post("load", { saved: memory.saved, theme: theme() });
-      return memory.ply === loaded.ply ? loaded : await post("jump", { table: loaded.table, ply: memory.ply, theme: theme() });
+      if (memory.ply === loaded.ply) return [loaded, refusal];
+      return [await post("jump", { table: loaded.table, ply: memory.ply, theme: theme() }), refusal];
     } catch (error) {
-      if (error.status !== 422 && error.status !== 413) throw error; // it does not replay, or is too long to send
+      if (error.status !== 422 && error.status !== 413) throw error;
+      keepRefused();
+      refusal = `The game before cannot be continued: ${error.message}. The browser's storage keeps it as "${REFUSED}".`;
     }
   }
-  return post("new", { seats: start.seats, theme: theme() });
+  return [await post("new", { seats: start.seats, theme: theme() }), refusal];
 }
 
 async function followTable() {
@@ -292,27 +281,38 @@ async function followTable() {
     } catch (error) {
       if (stop.signal.aborted) return;
       if (!(error instanceof Refused)) throw error;
-      await recover(error.status);
+      await recover(error);
       return;
     }
   }
 }
 
-// Continues the game when a server of the same game is there again.
-async function recover(status) {
-  if (status !== 404) {
-    play(false);
-    problem("The server has stopped. Start it again: this page then continues.");
-    board.show(view, false);
-    say("No server");
-    await untilBack();
+// Continues the game when a server of the same game is there again, however often it stops meanwhile.
+async function recover(ended) {
+  let error = ended;
+  while (error !== null) {
+    if (error !== ended || error.status !== 404) {
+      setAutoplay(false);
+      problem(error.status === 0 ? "The server has stopped. Start it again: this page then continues." : error.message);
+      board.show(view, false);
+      say("No server");
+      await untilBack();
+    }
+    error = await reopened();
   }
-  const start = await get("/api/start");
-  if (homeOf(start) !== home) {
-    problem("Another game is served at this address now. Reload the page to play it.");
-    return;
+}
+
+// Opens the game of this browser again. Returns the Refused of the server, null for none.
+async function reopened() {
+  try {
+    const start = await get("/api/start");
+    if (homeOf(start) === home) open(...(await continued(start)));
+    else problem("Another game is served at this address now. Reload the page to play it.");
+    return null;
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return error;
   }
-  open(await continued(start));
 }
 
 const homeOf = (start) => JSON.stringify([start.game, start.seats]);
@@ -320,7 +320,7 @@ const homeOf = (start) => JSON.stringify([start.game, start.seats]);
 // -- keys and buttons ------------------------------------------------------------------------------------------------
 
 const KEYS = {
-  e: () => node("extra").querySelector("button")?.click(),
+  e: () => document.querySelector("#extra [aria-keyshortcuts]")?.click(),
   u: () => node("undo").click(),
   U: () => node("undo-turn").click(),
   r: () => node("redo").click(),
@@ -345,7 +345,7 @@ const CLICKS = {
   previous: () => goTo(view.ply - 1),
   next: () => goTo(view.ply + 1),
   last: () => goTo(view.plies),
-  autoplay: () => play(autoplay === null),
+  autoplay: () => setAutoplay(autoplay === null),
   hint: toggleHint,
   copy: copyPosition,
   set: () => act("position", { text: node("position").value.trim() }),
@@ -371,7 +371,7 @@ async function begin() {
   const prepare = async () => {
     start = await get("/api/start");
     home = homeOf(start);
-    open(await continued(start));
+    open(...(await continued(start)));
   };
   try {
     await counted("Preparing the game: its rules are compiled. The first time takes some seconds.", prepare());

@@ -1,6 +1,7 @@
-// The panels beside the board: the seats, the moves that were played, and what an agent thinks.
+// The buttons and panels around the board: the seats, the moves that were played, and what an agent thinks.
 
 import { percent } from "./board.js";
+import { personMoves, resigningSeat } from "./game.js";
 
 const node = (id) => document.getElementById(id);
 
@@ -58,6 +59,40 @@ function seatItem(seat, index, change) {
   item.append(chip, made("span", "seat", seat.name), field, made("span", "turn"));
   item.dataset.seat = index;
   return item;
+}
+
+// -- controls --------------------------------------------------------------------------------------------------------
+
+// Shows the moves that have no target as buttons: the end of a turn or, in a game without pictures, all moves.
+// `play(move)` plays one of them.
+export function showExtra(view, play) {
+  const moves = personMoves(view) ? view.legal.filter((move) => move.target === null) : [];
+  const buttons = moves.map((move) => {
+    const button = made("button", "strong", view.svg === null ? move.text : move.kind[0].toUpperCase() + move.kind.slice(1));
+    button.type = "button";
+    if (view.svg !== null) {
+      button.title = `${move.label} (E)`;
+      button.setAttribute("aria-keyshortcuts", "E");
+    }
+    button.addEventListener("click", () => play(move));
+    return button;
+  });
+  node("extra").replaceChildren(...buttons);
+}
+
+// Shows which buttons can be pressed. `sliding` is whether the slider is ahead of the view, and stays where it is.
+export function showControls(view, sliding) {
+  node("undo").disabled = node("undo-turn").disabled = view.ply === 0 && !view.over; // a resignation can be undone
+  node("first").disabled = node("previous").disabled = view.ply === 0;
+  node("redo").disabled = node("next").disabled = node("last").disabled = view.ply === view.plies;
+  node("autoplay").disabled = view.plies === 0;
+  node("ply").max = view.plies;
+  if (!sliding) node("ply").value = view.ply;
+  node("ply").setAttribute("aria-valuetext", `${view.ply} of ${view.plies}`);
+  node("stop").hidden = view.thinking === null;
+  node("go").hidden = !view.waits;
+  node("resign").disabled = resigningSeat(view) === null;
+  node("hint").disabled = view.over;
 }
 
 // -- moves -----------------------------------------------------------------------------------------------------------
