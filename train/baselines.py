@@ -12,6 +12,7 @@ The command prints two tables of the cards. The last line on standard output is 
 """
 
 import dataclasses
+import hashlib
 import json
 import sys
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ from jaxgames import make as make_env
 from jaxgames._checks import check_choice
 from jaxgames.baselines import cards
 from jaxgames.baselines.cards import Card, Command, Rating, WinRate
-from train.baseline_recipes import OUTPUT, RECIPES, RUNS, Recipe
+from train.baseline_recipes import CHECKSUM_DIGITS, OUTPUT, RECIPES, RUNS, Recipe
 from train.driver.commands import print_result, text_of_rate
 from train.driver.run_folder import write_whole
 from train.recorded_commands import RecordedCommands
@@ -84,9 +85,11 @@ def make_card(name: str, recipe: Recipe, arguments: Arguments) -> Card:
 def trained(name: str, recipe: Recipe, records: RecordedCommands, output: Path) -> Card:
     """Runs the commands of an agent, the last of which writes its file. Returns its card without games."""
     commands: list[Command] = []
+    version = ""  # of a command: a checksum of those before it, on whose results it depends
     for text in recipe.commands:
         _log(text)
-        record = records.run(text)
+        record = records.run(text, version)
+        version = hashlib.sha256(f"{version}\n{text}".encode()).hexdigest()[:CHECKSUM_DIGITS]
         seconds = None if record.cpu_seconds is None else round(record.cpu_seconds)
         commands.append(Command(text, record.result.get("steps"), seconds))
     game, (header, _, params) = exported.read(output / f"{name}.policy")
