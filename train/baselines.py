@@ -30,6 +30,7 @@ from jaxgames.baselines.cards import Card, Command, Rating, WinRate
 from train.baseline_recipes import CHECKSUM_DIGITS, OUTPUT, RECIPES, RUNS, Recipe
 from train.driver.commands import print_result, text_of_rate
 from train.driver.run_folder import write_whole
+from train.driver.tables import markdown
 from train.recorded_commands import RecordedCommands
 
 OPPONENTS = ("random", "greedy")  # of the win rates; every ladder has both, too
@@ -132,19 +133,13 @@ def win_rate(opponent: str, text: str, records: RecordedCommands, sha256: str) -
 
 def table(made: Sequence[Card]) -> str:
     """Returns the table of the training and the win rates of agents, in Markdown."""
-    return _markdown([HEADER, *map(row_of, made)])
+    return markdown(HEADER, map(row_of, made))
 
 
 def ladders(made: Sequence[Card]) -> str:
     """Returns the table of the ladders of agents, in Markdown: the names with their ratings, the highest first."""
     rows = [(f"`{card.name}`", ", ".join(f"`{each.agent}` {each.elo:,.0f}" for each in card.ladder)) for card in made]
-    return _markdown([LADDER_HEADER, *rows])
-
-
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    """Returns the table of some rows; the first one is the header."""
-    lines = [f"| {' | '.join(cells)} |" for cells in rows]
-    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
+    return markdown(LADDER_HEADER, rows)
 
 
 def row_of(card: Card) -> tuple[str, ...]:
