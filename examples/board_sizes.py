@@ -29,10 +29,10 @@ from matplotlib.lines import Line2D
 from tqdm import tqdm
 
 import jaxgames
-from examples import tables
 from examples.cells import store, stored
 from jaxgames import Env, arena
 from train import agents, plot
+from train.driver import tables
 from train.driver.commands import GameArguments, print_result, text_of_rate
 from train.driver.loop import log
 from train.driver.metrics import rounded

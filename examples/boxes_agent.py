@@ -26,11 +26,11 @@ import tyro
 from tqdm import tqdm
 
 import jaxgames
-from examples import tables
 from jaxgames import Env, agents, arena
 from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent
 from jaxgames.arena.playing import act_on_one_board
+from train.driver import tables
 from train.driver.commands import check_games, print_result, text_of_rate
 from train.driver.metrics import rounded
 

@@ -25,13 +25,13 @@ import numpy as np
 import tyro
 from tqdm import tqdm
 
-from examples import tables
 from examples.board_sizes import OPENING_PLIES, deterministic, env_of
 from examples.cells import computed_once
 from jaxgames import Env, arena
 from jaxgames.agents import Agent
 from jaxgames.solvers.dots_and_boxes import boxes
 from train import agents
+from train.driver import tables
 from train.driver.commands import GameArguments, print_result, text_of_rate
 from train.driver.metrics import rounded
 

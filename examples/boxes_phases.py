@@ -25,11 +25,11 @@ import jax
 import numpy as np
 import tyro
 
-from examples import tables
 from jaxgames.agents import analyse
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.dots_and_boxes import boxes
 from train import agents, positions
+from train.driver import tables
 from train.driver.commands import print_result
 from train.driver.metrics import rounded
 from train.positions import Positions

@@ -15,9 +15,9 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from examples import tables
 from jaxgames.games.checkers import shift
 from train import positions
+from train.driver import tables
 from train.driver.commands import print_result
 from train.positions import Positions
 

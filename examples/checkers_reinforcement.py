@@ -30,7 +30,6 @@ import tyro
 from tqdm import tqdm
 
 from examples.cells import store, stored
-from examples.tables import markdown
 from jaxgames import Env, ParameterError, arena
 from jaxgames._names import split_parameters
 from jaxgames.agents import Agent, analyse
@@ -39,6 +38,7 @@ from train.driver import cli, loop
 from train.driver.commands import GameArguments, print_result, text_of_rate
 from train.driver.learner import Learner
 from train.driver.metrics import rounded
+from train.driver.tables import markdown
 from train.models import networks
 from train.positions import Positions, evenly_spaced
 from train.settings import NETWORK_SETTINGS

@@ -25,13 +25,12 @@ import tyro
 from tqdm import tqdm
 
 import jaxgames
-from examples import tables
 from examples.cells import store, stored
 from jaxgames import Env, arena
 from jaxgames.agents import Agent
 from jaxgames.arena import Seating
 from train import agents
-from train.driver import loop
+from train.driver import loop, tables
 from train.driver.commands import check_games, print_result, text_of_rate
 from train.driver.metrics import rounded
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from examples import tables
 from jaxgames.matrix_games import Point, logit_equilibrium, matrix_game, nash, pareto
+from train.driver import tables
 from train.driver.commands import text_of_rate
 from train.matrix.learners import Learner
 from train.matrix.replicator import basin, critical_temperature, inner_rest_point

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 import tyro
 
-from examples import tables
 from train import evaluate
-from train.driver import cli, loop
+from train.driver import cli, loop, tables
 from train.ppo import PPO, config_for
 
 

@@ -53,6 +53,19 @@ KIND = FileKind(
 )
 
 
+class UnfitFileError(ValueError):
+    """Raised for a file that does not run here.
+
+    Args:
+      reason: the part of the message that says why.
+      advice: the part after it, for users who have the run of the file.
+    """
+
+    def __init__(self, reason: str, advice: str) -> None:
+        super().__init__(f"{reason}: {advice}")
+        self.reason = reason
+
+
 @dataclass(frozen=True)
 class Header:
     """The facts about an exported policy, as JSON in its file. The file also has the game and its version."""
@@ -186,8 +199,8 @@ def load(
       env: the game to play, with or without `auto_reset`.
       plays: returns whether a policy for the first game plays the second one. By default they must be equal.
 
-    Raises OSError if the file cannot be read, ValueError, with the reason, if it is not for this game, platform and
-    version of JAX.
+    Raises OSError if the file cannot be read, ValueError, with the reason, if it is not for this game. Raises
+    UnfitFileError (a ValueError) if it is not for this platform and version of JAX.
     """
     game, (header, module, params) = read(path)
     if not plays(game, without_auto_reset(env)[0]):
@@ -199,28 +212,29 @@ def load(
 
 
 def _check_fits(path: str | Path, header: Header, game: Env[Any]) -> None:
-    """Raises ValueError unless the policy fits the sizes of the game, the platform, and the version of JAX."""
+    """Raises UnfitFileError unless the policy fits the sizes of the game, the platform, and the version of JAX."""
     sizes = (game.observation_shape, game.num_actions, game.num_players)
     of_file = (header.observation_shape, header.num_actions, header.num_players)
     if sizes != of_file:
-        raise ValueError(
+        raise UnfitFileError(
             f"{path} has a policy for observations {list(of_file[0])}, {of_file[1]} actions and {of_file[2]} seats, "
-            f"and {game} has {list(sizes[0])}, {sizes[1]} and {sizes[2]}: {KIND.again}"
+            f"and {game} has {list(sizes[0])}, {sizes[1]} and {sizes[2]}",
+            KIND.again,
         )
     platform = export.default_export_platform()
     if platform not in header.platforms:
         platforms = " ".join([*header.platforms, platform])
-        raise ValueError(
-            f"{path} was made for {', '.join(header.platforms)}, not for {platform}: export the run with "
-            f"--platforms {platforms}"
+        raise UnfitFileError(
+            f"{path} was made for {', '.join(header.platforms)}, not for {platform}",
+            f"export the run with --platforms {platforms}",
         )
     lowest = export.minimum_supported_calling_convention_version
     highest = export.maximum_supported_calling_convention_version
     if not lowest <= header.calling_convention_version <= highest:
-        raise ValueError(
+        raise UnfitFileError(
             f"{path} was made with JAX {header.jax_version} and its calling convention "
-            f"{header.calling_convention_version}, and JAX {jax.__version__} reads {lowest} to {highest}: install that "
-            "JAX, or export the run again with this one"
+            f"{header.calling_convention_version}, and JAX {jax.__version__} reads {lowest} to {highest}",
+            "install that JAX, or export the run again with this one",
         )
 
 

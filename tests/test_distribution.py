@@ -28,16 +28,18 @@ def test_lowest_versions_are_the_stated_bounds() -> None:
     assert all("==" in requirement for requirement in lowest)
 
 
-WHOLE = dict.fromkeys(("jaxgames/py.typed", *distribution.BASELINES), b"")
+WHOLE = dict.fromkeys(distribution.DATA_FILES, b"")
+STILL = "jaxgames/play/still.js"
 
 
 @pytest.mark.parametrize(
     ("files", "error"),
     [
-        ({"jaxgames/py.typed": b""}, r"no jaxgames/baselines/checkers.json, jaxgames/baselines/checkers.policy, "),
+        ({"jaxgames/py.typed": b""}, r"no jaxgames/baselines/checkers.json, .*, jaxgames/play/page/board.js, "),
+        ({name: b"" for name in WHOLE if name != STILL}, f"no {STILL}$"),
         (WHOLE, None),
         (WHOLE | {"jaxgames-0.1.0.dist-info/METADATA": b""}, None),
-        ({"jaxgames/env.py": b""}, "no jaxgames/py.typed"),
+        ({"jaxgames/env.py": b""}, "no .*jaxgames/py.typed"),
         (WHOLE | {"tests/test_env.py": b""}, r"not the library's: tests/test_env.py"),
         (WHOLE | {"train/ppo.py": b""}, r"not the library's: train/ppo.py"),
         ({"jaxgames/py.typed": b"", "jaxgames/table.bin": bytes(4_000_000)}, r"at most 4,000,000"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 RUNS = "runs/baselines"  # the folder of runs and positions in the commands
 OUTPUT = "jaxgames/baselines"  # the folder of the files in the commands
-FIRST_DIGITS = 8  # of the checksum of a file, in the folder of its ladder
+CHECKSUM_DIGITS = 8  # of the checksum of a file, in the name of the ladder's folder
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Recipe:
     env: str
     """The game of the measurements, which the agent has to play."""
     training: str
-    """How the agent is trained, in a sentence for its card."""
+    """The training, in a sentence for its card."""
     commands: tuple[str, ...]
     others: tuple[str, ...] = ()
     """Agents of the ladder, beside random, greedy and baseline."""
@@ -36,7 +36,7 @@ class Recipe:
     def ladder_command(self, name: str, sha256: str) -> str:
         """Returns the command of the ladder, whose folder belongs to this file of the agent."""
         others = "".join(f' "{other}"' for other in self.others)
-        output = f"{RUNS}/ladder_{name}_{sha256[:FIRST_DIGITS]}"
+        output = f"{RUNS}/ladder_{name}_{sha256[:CHECKSUM_DIGITS]}"
         return f'train.ladder "{self.env}" greedy baseline{others} --games {self.ladder_games} --output {output}'
 
 

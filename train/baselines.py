@@ -12,6 +12,7 @@ The command prints two tables of the cards. The last line on standard output is 
 """
 
 import dataclasses
+import hashlib
 import json
 import sys
 from collections.abc import Sequence
@@ -26,9 +27,10 @@ from jaxgames import make as make_env
 from jaxgames._checks import check_choice
 from jaxgames.baselines import cards
 from jaxgames.baselines.cards import Card, Command, Rating, WinRate
-from train.baseline_recipes import OUTPUT, RECIPES, RUNS, Recipe
+from train.baseline_recipes import CHECKSUM_DIGITS, OUTPUT, RECIPES, RUNS, Recipe
 from train.driver.commands import print_result, text_of_rate
 from train.driver.run_folder import write_whole
+from train.driver.tables import markdown
 from train.recorded_commands import RecordedCommands
 
 OPPONENTS = ("random", "greedy")  # of the win rates; every ladder has both, too
@@ -84,9 +86,11 @@ def make_card(name: str, recipe: Recipe, arguments: Arguments) -> Card:
 def trained(name: str, recipe: Recipe, records: RecordedCommands, output: Path) -> Card:
     """Runs the commands of an agent, the last of which writes its file. Returns its card without games."""
     commands: list[Command] = []
+    version = ""  # of a command: a checksum of those before it, on whose results it depends
     for text in recipe.commands:
         _log(text)
-        record = records.run(text)
+        record = records.run(text, version)
+        version = hashlib.sha256(f"{version}\n{text}".encode()).hexdigest()[:CHECKSUM_DIGITS]
         seconds = None if record.cpu_seconds is None else round(record.cpu_seconds)
         commands.append(Command(text, record.result.get("steps"), seconds))
     game, (header, _, params) = exported.read(output / f"{name}.policy")
@@ -129,19 +133,13 @@ def win_rate(opponent: str, text: str, records: RecordedCommands, sha256: str) -
 
 def table(made: Sequence[Card]) -> str:
     """Returns the table of the training and the win rates of agents, in Markdown."""
-    return _markdown([HEADER, *map(row_of, made)])
+    return markdown(HEADER, map(row_of, made))
 
 
 def ladders(made: Sequence[Card]) -> str:
     """Returns the table of the ladders of agents, in Markdown: the names with their ratings, the highest first."""
     rows = [(f"`{card.name}`", ", ".join(f"`{each.agent}` {each.elo:,.0f}" for each in card.ladder)) for card in made]
-    return _markdown([LADDER_HEADER, *rows])
-
-
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    """Returns the table of some rows; the first one is the header."""
-    lines = [f"| {' | '.join(cells)} |" for cells in rows]
-    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
+    return markdown(LADDER_HEADER, rows)
 
 
 def row_of(card: Card) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from jaxgames.baselines.cards import total_seconds
 from train.agents import LEARNERS
 
 TRAININGS = tuple(f"train.{name}" for name in LEARNERS)
@@ -29,7 +30,7 @@ class Record:
     command: str  # behind `python -m`, with the folders that were replaced
     version: str  # of what the command depends on beside its text
     finished: bool
-    cpu_seconds: float | None  # user and system time; None if it was not measured
+    cpu_seconds: float | None  # user and system time; None in a line written by hand, for a run that was not measured
     result: dict[str, Any]  # empty if the command did not finish
 
 
@@ -54,18 +55,17 @@ class RecordedCommands:
           text: the command behind `python -m`.
           version: of what the command depends on beside its text; with another one it runs again.
 
-        Raises ValueError for a command that fails, KeyboardInterrupt if it was interrupted.
+        Raises ValueError for a command that fails or prints no result, KeyboardInterrupt if it was interrupted.
         """
         for name, folder in self._folders.items():
-            text = text.replace(name, str(folder))
+            text = text.replace(name, shlex.quote(str(folder)))
         starts = [record for record in self._records() if (record.command, record.version) == (text, version)]
         if not (starts and starts[-1].finished):
             starts.append(self._start(text, version))
         if not starts[-1].finished:
             raise ValueError(f"this command failed, with the reason above: python -m {text}")
-        seconds = [record.cpu_seconds for record in starts]
-        total = None if None in seconds else sum(filter(None, seconds))
-        return Record(text, version, True, total, starts[-1].result)
+        seconds = total_seconds(record.cpu_seconds for record in starts)
+        return Record(text, version, True, seconds, starts[-1].result)
 
     def _start(self, text: str, version: str) -> Record:
         """Runs a command and stores its record."""
@@ -77,19 +77,30 @@ class RecordedCommands:
         try:
             lines += process.stdout
         finally:  # at Ctrl-C, which the process gets too, it writes a checkpoint
-            finished = process.wait() == 0
-            result = json.loads(lines[-1]) if finished else {}
-            record = Record(text, version, finished, round(_cpu_seconds() - before, 1), result)
+            result = _result(lines) if process.wait() == 0 else None
+            seconds = round(_cpu_seconds() - before, 1)
+            record = Record(text, version, result is not None, seconds, result or {})
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a") as file:
                 file.write(json.dumps(asdict(record)) + "\n")
         if process.returncode == 130:
             raise KeyboardInterrupt
+        if process.returncode == 0 and result is None:
+            raise ValueError(f"the last line that this command prints must be an object of JSON: python -m {text}")
         return record
 
     def _records(self) -> list[Record]:
         lines = self._path.read_text().splitlines() if self._path.exists() else []
         return [Record(**json.loads(line)) for line in lines]
+
+
+def _result(lines: list[str]) -> dict[str, Any] | None:
+    """Returns the object of JSON in the last line of an output, or None."""
+    try:
+        found = json.loads(lines[-1])
+    except (IndexError, json.JSONDecodeError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _cpu_seconds() -> float:

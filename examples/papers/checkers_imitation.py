@@ -32,10 +32,10 @@ import jax
 import numpy as np
 import tyro
 
-from examples import tables
 from jaxgames import Env
 from jaxgames._chunks import in_chunks
 from train import agents, positions
+from train.driver import tables
 from train.models.policy import Params, Policy, split_statistics
 from train.positions import Positions, evenly_spaced
 

@@ -21,11 +21,13 @@ from jaxgames.policy_agent import temperature_of
 from jaxgames.registry import make as make_env
 from jaxgames.wrappers import without_auto_reset
 
+ADVICE = "Use greedy, or mcts(simulations=200)"  # at the end of an error
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class BaselineAgent(ExportedAgent):
-    """The `ExportedAgent` of a file of this package. It has no values where it was trained for another `reward`."""
+    """The `ExportedAgent` of a file. It has no values if its network is untrained, or learned another `reward`."""
 
     has_values: bool = field(default=True, metadata={"static": True})
 
@@ -58,16 +60,17 @@ def make(
     name = cards.find(env)
     if name is None:
         games = "; ".join(cards.card(other).env for other in cards.list_baselines())
-        raise ParameterError(
-            f"there is no baseline agent for {env}; there is one for {games}. Use greedy, or mcts(simulations=200)"
-        )
+        raise ParameterError(f"there is no baseline agent for {env}; there is one for {games}. {ADVICE}")
     card = cards.card(name)
     try:
         policy, params = exported.load(card.file, env, cards.plays)
+    except exported.UnfitFileError as error:
+        raise ParameterError(f"{error.reason}. {ADVICE}") from error
     except ValueError as error:
         raise ParameterError(str(error)) from error
     chosen = temperature_of(temperature, policy.header.temperature, top)
-    agent = BaselineAgent(params, env, policy, float(chosen), top, has_values=_has_reward_of(card.env, env))
+    has_values = policy.header.iteration > 0 and _has_reward_of(card.env, env)
+    agent = BaselineAgent(params, env, policy, float(chosen), top, has_values)
     return agent if epsilon is None else with_epsilon(env, agent, epsilon)
 
 

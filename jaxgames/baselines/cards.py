@@ -7,6 +7,7 @@ card. `python -m train.baselines` in a checkout writes both.
 import dataclasses
 import functools
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,7 +56,7 @@ class Card:
 
     name: str
     env: str  # the game, as `jaxgames.make` takes it
-    training: str  # how it was trained, in a sentence
+    training: str  # in a sentence
     commands: tuple[Command, ...]  # in their order; the last one wrote the file
     parameters: int  # numbers in the network
     sha256: str  # of the program and the parameters in the file
@@ -71,8 +72,7 @@ class Card:
     @property
     def cpu_seconds(self) -> float | None:
         """The CPU seconds of all commands; None if those of one were not measured."""
-        seconds = [command.cpu_seconds for command in self.commands]
-        return None if None in seconds else sum(filter(None, seconds))
+        return total_seconds(command.cpu_seconds for command in self.commands)
 
     def to_json(self) -> str:
         """Returns the card as JSON, which `read` reads."""
@@ -80,6 +80,12 @@ class Card:
         for field in ("commands", "win_rates", "ladder"):
             named[field] = [entry._asdict() for entry in getattr(self, field)]
         return json.dumps(named, indent=1) + "\n"
+
+
+def total_seconds(measured: Iterable[float | None]) -> float | None:
+    """Returns the sum of some CPU seconds; None if one of them was not measured."""
+    seconds = list(measured)
+    return None if None in seconds else sum(filter(None, seconds))
 
 
 def list_baselines() -> list[str]:

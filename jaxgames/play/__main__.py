@@ -5,9 +5,12 @@ python -m jaxgames.play "chinese_checkers(size=2, num_players=3)" --seats human,
 """
 
 import argparse
+import sys
+from typing import Any
 
 from jaxgames import agents, baselines, registry
 from jaxgames._names import split_list
+from jaxgames.env import Env
 from jaxgames.play.command import add_options, play, report_errors
 from jaxgames.play.session import HUMAN
 
@@ -19,18 +22,32 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("game", help=f"one of {games}; with parameters: 'dots_and_boxes(rows=4, cols=4)'")
     add_options(
         parser,
-        seats="who plays each seat: human or an agent, such as human,greedy (default: human against baseline, "
-        "or against random where the game has no baseline agent)",
+        seats="who plays each seat: human or an agent, such as human,greedy (default: human against baseline; against "
+        "greedy where that agent does not run, against random where the game has none)",
     )
     options = parser.parse_args(arguments)
 
     def run() -> None:
         env = registry.make(options.game)
-        opponent = "random" if baselines.find(env) is None else "baseline"
-        seats = [HUMAN, *[opponent] * (env.num_players - 1)] if options.seats is None else split_list(options.seats)
+        if options.seats is None:
+            seats = [HUMAN, *[default_opponent(env)] * (env.num_players - 1)]
+        else:
+            seats = split_list(options.seats)
         play(env, seats, options, agents.make)
 
     report_errors("jaxgames.play", run)
+
+
+def default_opponent(env: Env[Any]) -> str:
+    """Returns the text of the agent that plays a game where --seats is not given."""
+    if baselines.find(env) is None:
+        return "random"
+    try:
+        agents.make("baseline", env)
+    except ValueError as error:
+        print(f"jaxgames.play: greedy plays, because the baseline agent does not run: {error}", file=sys.stderr)
+        return "greedy"
+    return "baseline"
 
 
 if __name__ == "__main__":

@@ -29,10 +29,10 @@ EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 TOOLS = ("build>=1.2", "twine>=6.1", "check-wheel-contents>=0.6", "cffconvert>=2.0", "pyright>=1.1.407")
 MAX_WHEEL_BYTES = 4_000_000  # 3 MB of them are baseline agents
 MIN_TYPED = 0.95  # share of the public names whose types are known in full
-BASELINES = {
-    str(path.relative_to(ROOT))
-    for path in (ROOT / "jaxgames" / "baselines").iterdir()
-    if path.suffix in (".json", ".policy")
+DATA_FILES = {  # of the library: baseline agents, parts of the page, the marker of types
+    path.relative_to(ROOT).as_posix()
+    for path in (ROOT / "jaxgames").rglob("*")
+    if path.is_file() and path.suffix != ".py" and path.parent.name != "__pycache__"
 }
 NOT_ALONE = {  # extras that are not tried in an environment of their own
     "cuda": "gigabytes, for machines with a GPU",
@@ -97,14 +97,12 @@ def check_package(folder: Path) -> None:
 def check_contents(wheel: Path) -> None:
     """Raises SystemExit unless the wheel is small and holds the library, and nothing else.
 
-    The library includes its marker of types, and the files and cards of its baseline agents.
+    The library includes all files of its folder, also those that are not Python.
     """
     size, names = wheel.stat().st_size, zipfile.ZipFile(wheel).namelist()
     if size >= MAX_WHEEL_BYTES:
         sys.exit(f"the wheel has {size:,} bytes; at most {MAX_WHEEL_BYTES:,} are allowed")
-    if "jaxgames/py.typed" not in names:
-        sys.exit("the wheel has no jaxgames/py.typed")
-    if missing := sorted(BASELINES - {*names}):
+    if missing := sorted(DATA_FILES - {*names}):
         sys.exit(f"the wheel has no {', '.join(missing)}")
     foreign = [name for name in names if not re.match(r"jaxgames(-[\w.]+\.dist-info)?/", name)]
     if foreign:

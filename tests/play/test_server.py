@@ -268,6 +268,6 @@ def test_events_tell_every_change_and_end_with_the_table() -> None:
     assert sorted(set(asyncio.run(run()))) == [0, 1, 2]
 
 
-def test_files_of_the_page_are_part_of_the_package() -> None:
+def test_server_has_every_file_of_the_page() -> None:
     folder = Path(jaxgames.play.__file__).parent / "page"
     assert {file.name for file in folder.iterdir()} == {"page.html", *routes.FILES}

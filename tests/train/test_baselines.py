@@ -1,21 +1,26 @@
 """The command train.baselines: its recipes are sound, it does not repeat commands, and the page has its table."""
 
+import importlib
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tyro
 
 import jaxgames
 from jaxgames import agents, baselines, exported
 from jaxgames.baselines import cards
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.stored_runs import ROOT
-from train import baseline_recipes
+from train import baseline_recipes, data, export, imitation_config
 from train import baselines as command
+from train.agents import LEARNERS, learner_type
 from train.baseline_recipes import OUTPUT, RUNS, Recipe
-from train.recorded_commands import RecordedCommands
+from train.driver import cli
+from train.recorded_commands import Record, RecordedCommands
 
 BOXES = "dots_and_boxes(rows=1, cols=1)"
 TINY = Recipe(
@@ -79,6 +84,42 @@ def test_finished_command_is_not_run_again(tmp_path: Path) -> None:
     assert again.cpu_seconds == pytest.approx(stored[2]["cpu_seconds"] + stored[3]["cpu_seconds"])
 
 
+def test_folder_of_a_command_may_have_spaces(tmp_path: Path) -> None:
+    folder = tmp_path / "my runs"
+    folder.mkdir()
+    (folder / "given.json").write_text('{"steps": 7}')
+    records = RecordedCommands(folder / "commands.jsonl", {"FOLDER": folder})
+    assert records.run("json.tool --compact FOLDER/given.json").result == {"steps": 7}
+
+
+def test_command_without_a_result_is_recorded_as_not_finished(tmp_path: Path) -> None:
+    """The module json.tool prints nothing for an empty file of lines, and a list is no result."""
+    path = tmp_path / "commands.jsonl"
+    for content in ("", "[1, 2]"):
+        (tmp_path / "given.json").write_text(content)
+        with pytest.raises(ValueError, match=r"last line.*object of JSON: python -m json.tool"):
+            RecordedCommands(path).run(f"json.tool --json-lines --compact {tmp_path}/given.json")
+    assert [json.loads(line)["finished"] for line in path.read_text().splitlines()] == [False, False]
+
+
+def test_commands_behind_a_changed_one_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, str]] = []
+
+    def run(text: str, version: str = "") -> Record:
+        seen.append((text, version))
+        return Record(text, version, True, 1.0, {})
+
+    records = RecordedCommands(tmp_path / "commands.jsonl")
+    monkeypatch.setattr(records, "run", run)
+    for first in ("train.ppo", "train.ppo", "train.ppo --seed 1"):
+        recipe = replace(TINY, commands=(first, "train.data", "train.export"))
+        command.trained("minichess", recipe, records, cards.FOLDER)
+    once, again, changed = seen[:3], seen[3:6], seen[6:]
+    assert once == again
+    assert len({version for _, version in once}) == 3
+    assert not {*once} & {*changed}
+
+
 @pytest.mark.slow
 def test_command_trains_an_agent_from_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -101,13 +142,16 @@ def test_command_trains_an_agent_from_nothing(
     assert len((tmp_path / "runs" / "commands.jsonl").read_text().splitlines()) == records
 
 
-def test_commands_are_words_of_a_shell() -> None:
-    for recipe in baseline_recipes.RECIPES.values():
-        for text in recipe.commands:
-            assert shlex.split(text)[0] in {
-                "train.ppo",
-                "train.alphazero",
-                "train.imitation",
-                "train.data",
-                "train.export",
-            }
+@pytest.mark.parametrize("name", baseline_recipes.RECIPES)
+def test_commands_have_arguments_that_their_modules_accept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        imitation_config.Config, "_read_data", lambda config, path: None
+    )  # an earlier command writes it
+    for text in baseline_recipes.RECIPES[name].commands:
+        module, *words = shlex.split(text)
+        learner = module.removeprefix("train.")
+        if learner in LEARNERS:
+            made = importlib.import_module(module)
+            cli.parse(learner_type(learner), made.config_for, words)
+        else:
+            tyro.cli({"train.data": data.Arguments, "train.export": export.Arguments}[module], args=words)

@@ -29,9 +29,9 @@ from examples import cells
 from examples.papers.alpha_mini import games, runs
 from examples.papers.quick import shortened
 from examples.papers.training import train_all
-from examples.tables import markdown
 from train import plot
 from train.driver.commands import check_games
+from train.driver.tables import markdown
 from train.sweep import Sweep, sweep_of
 
 THEIRS = {  # Table 1: the win rate by gamma and lambda

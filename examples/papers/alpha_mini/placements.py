@@ -28,12 +28,12 @@ import jaxgames
 from examples import cells
 from examples.papers.alpha_mini import games
 from examples.papers.quick import shortened
-from examples.tables import markdown
 from jaxgames import Env, arena
 from jaxgames.agents import Agent, AnalysingAgent, RandomAgent
 from jaxgames.games.minichess_placements import random_placements
 from train import agents, labels
 from train.driver.commands import check_games
+from train.driver.tables import markdown
 
 TRAINED = "runs/papers/alpha_mini/win_rates/minichess_king_capture_seed=0"
 SOURCES = ("start", "placements")

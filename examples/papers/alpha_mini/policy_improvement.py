@@ -33,9 +33,9 @@ from examples.papers.alpha_mini import games, runs
 from examples.papers.pictures import draw_band
 from examples.papers.quick import shortened
 from examples.papers.training import train
-from examples.tables import markdown
 from train import agents, plot
 from train.driver.commands import check_games
+from train.driver.tables import markdown
 from train.ppo import PPO, config_for
 
 Ways = Literal["last", "all"]

@@ -29,11 +29,11 @@ from examples.papers.intervals import difference, interval, written
 from examples.papers.pictures import draw_band
 from examples.papers.quick import shortened
 from examples.papers.training import train, train_all
-from examples.tables import markdown
 from train import agents, imitation_config, labels, plot, positions
 from train.driver.commands import check_games
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
+from train.driver.tables import markdown
 from train.imitation import Imitation
 from train.settings import NETWORK_SETTINGS
 from train.sweep import Sweep, sweep_of

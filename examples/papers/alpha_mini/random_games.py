@@ -20,9 +20,9 @@ import jaxgames
 from examples import cells
 from examples.papers.alpha_mini import games
 from examples.papers.quick import shortened
-from examples.tables import markdown
 from jaxgames.agents import RandomAgent
 from train.driver.commands import check_games
+from train.driver.tables import markdown
 
 THEIRS = 0.527
 ONLY_WHITE = "examples.papers.alpha_mini.rules:only_white_promotes"

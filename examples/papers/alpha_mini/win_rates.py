@@ -24,9 +24,9 @@ from examples import cells
 from examples.papers.alpha_mini import games, runs
 from examples.papers.quick import shortened
 from examples.papers.training import is_finished, train
-from examples.tables import markdown
 from train.driver.commands import check_games
 from train.driver.loop import Settings
+from train.driver.tables import markdown
 from train.ppo import PPO, config_for
 
 RUNS = ("minichess_king_capture", "minichess_standard", "minichess_standard_again")  # that play

@@ -28,12 +28,12 @@ from examples.papers.parameter_sharing.evaluation import evaluate
 from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
 from examples.papers.parameter_sharing.study import MODES, ROUNDS
 from examples.papers.quick import shortened
-from examples.tables import markdown
 from jaxgames import Env, arena, make
 from jaxgames.agents import RandomAgent
 from jaxgames.policy_agent import PolicyAgent
 from jaxgames.sampling import MASKED_LOGIT
 from train.driver.run_folder import RunFolder
+from train.driver.tables import markdown
 from train.models.policy import Params, Policy, Sharing
 from train.ops.masked_categorical import kl_divergence
 

@@ -11,8 +11,8 @@ from matplotlib.lines import Line2D
 from examples.papers.intervals import Interval, difference, exact_p, interval, written
 from examples.papers.parameter_sharing.study import MEASURES, PAPER, ROUNDS, WINDOW, published
 from examples.papers.pictures import draw_band
-from examples.tables import markdown
 from train import plot
+from train.driver.tables import markdown
 
 Curves = Mapping[str, Any]  # steps [iterations]; columns of evaluation.COLUMNS [seeds][iterations]
 

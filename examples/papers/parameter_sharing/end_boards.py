@@ -20,10 +20,10 @@ from examples import cells
 from examples.papers.parameter_sharing.study import settings_of
 from examples.papers.quick import shortened
 from examples.papers.training import train_all
-from examples.tables import markdown
 from jaxgames import Env, arena, render
 from jaxgames.agents import RandomAgent
 from train import agents
+from train.driver.tables import markdown
 from train.sweep import sweep_of
 
 GAME = "chinese_checkers(size={}, num_players=6)"

@@ -21,8 +21,8 @@ from examples.papers.parameter_sharing import runs
 from examples.papers.parameter_sharing.study import GAMES, WINDOW, Preset, published, settings_of
 from examples.papers.pictures import draw_band
 from examples.papers.quick import shortened
-from examples.tables import markdown
 from train import plot
+from train.driver.tables import markdown
 
 DRAWN = {"rounds": "rounds, 150 if truncated", "mean_turns": "turns to win, games won"}
 QUICK: dict[str, Any] = {"weights": (0.0, 0.01), "seeds": 2, "iterations": 2, "games": 2}

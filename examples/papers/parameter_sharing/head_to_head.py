@@ -25,11 +25,11 @@ from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
 from examples.papers.parameter_sharing.study import STEPS_PER_ITERATION
 from examples.papers.pictures import draw_band
 from examples.papers.quick import shortened
-from examples.tables import markdown
 from jaxgames import Env, arena, make
 from jaxgames.policy_agent import PolicyAgent
 from train import plot
 from train.driver.run_folder import RunFolder
+from train.driver.tables import markdown
 from train.models.policy import Params, Policy
 
 GAME = "chinese_checkers(size=2, num_players=6, max_rounds={})"

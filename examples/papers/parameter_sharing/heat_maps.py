@@ -26,7 +26,6 @@ from examples import cells
 from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
 from examples.papers.parameter_sharing.study import ROUNDS
 from examples.papers.quick import shortened
-from examples.tables import markdown
 from jaxgames import Env, arena, make
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games
@@ -35,6 +34,7 @@ from jaxgames.policy_agent import PolicyAgent
 from jaxgames.render.drawing import CELL
 from jaxgames.render.pegs import ROW
 from train import plot
+from train.driver.tables import markdown
 
 SIZE, SEAT = 2, 0
 GAME = f"chinese_checkers(size={SIZE}, num_players=6, max_rounds={ROUNDS})"

@@ -16,7 +16,7 @@ import tyro
 from examples.papers.parameter_sharing import comparison, runs
 from examples.papers.parameter_sharing.study import GAMES, MEASURES, MODES, ROUNDS, Preset, settings_of
 from examples.papers.quick import shortened
-from examples.tables import markdown
+from train.driver.tables import markdown
 from train.models.policy import Sharing
 
 GAME = "chinese_checkers(size=2, num_players={}, max_rounds={})"

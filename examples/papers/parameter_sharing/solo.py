@@ -20,7 +20,6 @@ import tyro
 
 from examples import cells
 from examples.papers.quick import shortened
-from examples.tables import markdown
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.solvers.chinese_checkers_solo import (
     MAX_SIZE,
@@ -32,6 +31,7 @@ from jaxgames.solvers.chinese_checkers_solo import (
     turns_alone,
 )
 from train.agents import env_of, make
+from train.driver.tables import markdown
 
 HEADER = ("N", "pegs", "fewest without hops", "fewest", "agent alone", "finished games", "turns, mean (range)")
 QUICK: dict[str, Any] = {"sizes": (1, 2), "games": 5}

@@ -26,7 +26,6 @@ from examples.cells import computed_once
 from examples.papers import training
 from examples.papers.parameter_sharing import spoiled_games
 from examples.papers.quick import shortened
-from examples.tables import markdown
 from jaxgames import arena
 from jaxgames import make as make_env
 from jaxgames.games.chinese_checkers import ChineseCheckers
@@ -34,6 +33,7 @@ from train import agents, ppo
 from train.driver import loop
 from train.driver.commands import text_of_rate
 from train.driver.metrics import rounded
+from train.driver.tables import markdown
 
 SELF = "itself"  # in place of an opponent: the agent plays all seats
 OPPONENTS = (SELF, "random", "greedy")

@@ -29,13 +29,13 @@ from examples.papers.parameter_sharing.evaluation import mean_of_last
 from examples.papers.parameter_sharing.heat_maps import SEAT, SIZE, pegs_of
 from examples.papers.parameter_sharing.study import GAMES, PAPER, STEPS_PER_ITERATION, WINDOW, settings_of
 from examples.papers.quick import shortened
-from examples.tables import markdown
 from jaxgames import Env, arena, make
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games
 from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.policy_agent import PolicyAgent
 from train.driver.run_folder import RunFolder
+from train.driver.tables import markdown
 
 RANDOM_SEATS: dict[str, Any] = {"opponents": ("random",), "learn_seats": (0, 2, 4)}
 WIDE: dict[str, Any] = {"hidden_sizes": (128, 128), "ent_coef": 0.01}

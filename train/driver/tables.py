@@ -1,4 +1,4 @@
-"""Tables in Markdown, as the examples print them."""
+"""Tables in Markdown, as commands and examples print them."""
 
 from collections.abc import Iterable, Sequence
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from examples import tables
+from train.driver import tables
 
 
 def test_table_has_a_line_per_row_and_escapes_bars() -> None:
