@@ -169,7 +169,7 @@ GEOMETRY = {
     *("pegs", "picture", "slides", "theme"),
     *("demo_game", "ppo_breakdown", "step_by_cells", "throughput_by_batch"),  # of docs/pictures/
     *("boxes_search", "checkers_judged", "chinese_checkers_diamond_moves", "search_by_simulations"),
-    *("solo_2", "solo_4"),
+    *("solo_2", "solo_4", "parameter_sharing_end_boards_3", "parameter_sharing_end_boards_4"),
 }
 
 
