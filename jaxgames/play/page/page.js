@@ -31,9 +31,11 @@ function say(message) {
   node("status").textContent = message;
 }
 
+let stopped = ""; // the problem while no server answers, which no late reply replaces
+
 function problem(message) {
-  node("problem").textContent = message;
-  node("problem").hidden = message === "";
+  node("problem").textContent = stopped || message;
+  node("problem").hidden = !(stopped || message);
 }
 
 function show(next) {
@@ -294,10 +296,12 @@ async function recover(ended) {
   while (error !== null) {
     if (error !== ended || error.status !== 404) {
       setAutoplay(false);
-      problem(error.status === 0 ? "The server has stopped. Start it again: this page then continues." : error.message);
+      stopped = error.status === 0 ? "The server has stopped. Start it again: this page then continues." : error.message;
+      problem(stopped);
       board.show(view, false);
       say("No server");
       await untilBack();
+      stopped = "";
     }
     error = await reopened();
   }
