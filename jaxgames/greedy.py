@@ -78,7 +78,7 @@ def _(env: Wrapper[Any, Any], state: Any) -> jax.Array:
 # -- both boards of Chinese Checkers -------------------------------------------------------------------------------
 
 
-def _distance(difference: np.ndarray) -> np.ndarray:
+def hexagonal_distance(difference: np.ndarray) -> np.ndarray:
     """Returns int[...], the steps that lead int[..., 2] cells away along the two axes of a hexagonal board."""
     q, r = difference[..., 0], difference[..., 1]
     return np.maximum(np.maximum(abs(q), abs(r)), abs(q + r))
@@ -104,7 +104,7 @@ def _remaining(to_tip: np.ndarray, to_goal: np.ndarray, is_free: jax.Array) -> j
 def _star_distances(size: int) -> tuple[np.ndarray, np.ndarray]:
     """Returns the distances to the tip and to the goal cells for `_remaining`, in the mover's frame."""
     t = chinese_checkers_board.tables(size)
-    return _distance(t.axial - t.axial[-1]), _distance(t.axial[:, None] - t.axial[t.triangle == 3])
+    return hexagonal_distance(t.axial - t.axial[-1]), hexagonal_distance(t.axial[:, None] - t.axial[t.triangle == 3])
 
 
 def remaining_on_star(size: int, in_goal: jax.Array) -> jax.Array:
@@ -141,7 +141,7 @@ def _diamond_distances(size: int, pieces: int) -> tuple[np.ndarray, np.ndarray, 
     """Returns the goal cells in the mover's frame, and the distances to the tip and to them for `_remaining`."""
     places = np.stack(np.divmod(np.arange(size * size), size), axis=-1)
     goal = size * size - 1 - np.array(chinese_checkers_diamond_board.corner(size, pieces))
-    return goal, _distance(places - places[-1]), _distance(places[:, None] - places[goal])
+    return goal, hexagonal_distance(places - places[-1]), hexagonal_distance(places[:, None] - places[goal])
 
 
 @action_scores.register

@@ -74,7 +74,7 @@ class Session:
             info = self._host.look(first)
         self._line = Line(self._host.device)
         self._line.append(first, info.player, info.over)
-        self._last_info = (0, info)  # of the position after so many submoves
+        self._last_info = (0, info)  # the number of submoves before a position, and its info
 
     # -- the position that is shown ----------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.greedy import hexagonal_distance
 from jaxgames.solvers._numba import Ints, compiled
 
 SEATS = 6
@@ -30,6 +31,7 @@ FAR = 1_000_000
 STEP, END_OF_TURN = 128, 1  # scores of the greedy agent, in units of 1/128: jaxgames/greedy.py
 FREE_CELL = 2
 MULTIPLIER, INCREMENT, MASK = 25214903917, 11, 2**48 - 1  # of the random numbers: those of POSIX's drand48
+SEED_OFFSET = 0x330E  # of its srand48
 
 
 class Floats(Protocol):
@@ -95,14 +97,13 @@ def make_star(size: int) -> Star:
 def distances(size: int) -> np.ndarray:
     """Returns int64[cells, cells], the steps between two cells of an empty board."""
     axial = tables(size).axial
-    difference = axial[:, None] - axial
-    return abs(np.concatenate([difference, difference.sum(-1, keepdims=True)], -1)).max(-1).astype(np.int64)
+    return hexagonal_distance(axial[:, None] - axial).astype(np.int64)
 
 
-def make_work(star: Star, seed: int = 0) -> Work:
-    """Returns arrays for the functions of this file. `seed` is from 0 to 2**32 - 1."""
+def make_work(star: Star) -> Work:
+    """Returns arrays for the functions of this file; the seed of the random numbers is 0."""
     zeros = [np.zeros(star.cells, np.int64) for _ in range(4)]
-    return Work(*zeros, random=np.array([seed * 65536 + 13070], np.int64))
+    return Work(*zeros, random=np.array([SEED_OFFSET], np.int64))
 
 
 # -- random numbers and frames -----------------------------------------------------------------------------------------

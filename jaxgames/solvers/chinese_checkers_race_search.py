@@ -21,6 +21,7 @@ from jaxgames.solvers._numba import Ints, compiled
 from jaxgames.solvers.chinese_checkers_race_moves import (
     MASK,
     SEATS,
+    SEED_OFFSET,
     WON,
     Floats,
     Star,
@@ -72,12 +73,12 @@ class Race(NamedTuple):
     board: Ints  # [cells]
 
 
-def make_race(size: int, weights: Weights, seed: int = 0) -> Race:
+def make_race(size: int, weights: Weights) -> Race:
     """Returns the arrays of a search on the board of size N = `size`."""
     star = make_star(size)
     most = star.pegs * star.cells
     turns, scores, pegs = np.zeros((3, 2 * most), np.int64), np.zeros((2, most)), np.zeros((2, star.pegs), np.int64)
-    return Race(star, make_work(star, seed), weights, *turns, *scores, *pegs, board=np.zeros(star.cells, np.int64))
+    return Race(star, make_work(star), weights, *turns, *scores, *pegs, board=np.zeros(star.cells, np.int64))
 
 
 @compiled
@@ -238,5 +239,5 @@ def play_alone(race: Race, board: Ints, seat: int, settings: Settings, noise: fl
 
 @compiled
 def seed_with(race: Race, seed: int) -> None:
-    """Starts the random numbers anew, from a seed of 0 to 2**32 - 1."""
-    race.work.random[0] = (seed * 65536 + 13070) & MASK
+    """Sets the seed of the random numbers, from 0 to 2**32 - 1."""
+    race.work.random[0] = (seed * 65536 + SEED_OFFSET) & MASK

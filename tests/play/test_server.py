@@ -209,7 +209,7 @@ def test_start_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> No
 # -- what a page knows ---------------------------------------------------------------------------------------------
 
 
-def told(view: dict[str, Any], moves: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def moves_after(view: dict[str, Any], moves: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The submoves of a page that had `moves` and is sent a view."""
     begin, after = view["history"]["begin"], view["history"]["after"]
     assert after == (moves[begin - 1]["serial"] if begin else 0)
@@ -238,7 +238,7 @@ def test_page_is_sent_only_the_submoves_that_it_does_not_know(here: Page) -> Non
         known = moves[-1]["serial"] if moves else 0
         view = here.ask(verb, table=table, known=known, **fields)
         assert len(view["history"]["moves"]) == new, verb
-        moves = told(view, moves)
+        moves = moves_after(view, moves)
         whole = here.ask("show", table=table)
         assert moves == whole["history"]["moves"]
         assert moves_of(whole) == Session.from_json(here.get(f"/api/game?table={table}").text).moves()
@@ -255,7 +255,7 @@ def test_events_tell_every_change_and_end_with_the_table() -> None:
         async for event in routes.events_of(house, table, "light"):
             view = json.loads(event.removeprefix("data: "))
             plies.append(view["ply"])
-            moves[:] = told(view, moves)
+            moves[:] = moves_after(view, moves)
             sent.append(len(view["history"]["moves"]))
             if len(plies) < 3:
                 await table.change(lambda session: session.play(len(plies)))

@@ -33,7 +33,7 @@ from jaxgames import Env
 from jaxgames._checks import ParameterError, check_choice, check_int
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
-from jaxgames.greedy import remaining_on_star
+from jaxgames.greedy import hexagonal_distance, remaining_on_star
 from jaxgames.wrappers import Wrapper
 from train.models.layers import ACTIVATIONS, MAX_SIZE, Network, check_sizes, orthogonal, small
 
@@ -228,7 +228,7 @@ def distances(env: ChineseCheckers) -> np.ndarray:
     """
     t = tables(env.size)
     difference = t.axial - t.axial[-1]
-    own = abs(np.stack([*difference.T, difference.sum(1)])).max(0)
+    own = hexagonal_distance(difference)
     if env.num_players == 4:
         return np.stack([own, *np.zeros((3, len(own)))]).astype(np.float32)
     turns = 6 // env.num_players
