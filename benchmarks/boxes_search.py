@@ -22,8 +22,8 @@ from matplotlib.figure import Figure
 
 from benchmarks import harness
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.solvers._numba import HAS_NUMBA
-from jaxgames.solvers.dots_and_boxes_search import Options, Search
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
+from jaxgames.solvers.dots_and_boxes.exact import Options, Search
 
 IMPROVEMENTS = ("table", "symmetries", "chains", "alphabeta", "centre_first", "corners")
 NAIVE = "naive"

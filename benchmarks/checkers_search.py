@@ -19,10 +19,10 @@ import numpy as np
 from benchmarks import harness
 from jaxgames.games.checkers import Checkers, CheckersState
 from jaxgames.host import host
-from jaxgames.solvers import checkers_player
-from jaxgames.solvers._deepening import TABLE_SIZE
-from jaxgames.solvers._numba import HAS_NUMBA
-from jaxgames.solvers.checkers_player import CheckersPlayer
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
+from jaxgames.solvers.alphabeta.deepening import TABLE_SIZE
+from jaxgames.solvers.checkers import player as checkers_player
+from jaxgames.solvers.checkers.player import CheckersPlayer
 
 OPENING_PLIES = 6  # at most
 PLAIN_POSITIONS = 10

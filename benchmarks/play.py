@@ -30,9 +30,10 @@ import jaxgames
 from benchmarks import harness
 from jaxgames.agents import make
 from jaxgames.env import Env
-from jaxgames.play import Session, views
-from jaxgames.play.server import Server, app
-from jaxgames.play.tables import House
+from jaxgames.play import Session
+from jaxgames.play.web import snapshot as views
+from jaxgames.play.web.live_games import House
+from jaxgames.play.web.server import Server, app
 
 GAMES = (
     "checkers",
@@ -112,7 +113,7 @@ def find_chromium() -> str | None:
 
 @contextmanager
 def served(env: Env[Any], seats: Sequence[str], **options: Any) -> Generator[str]:
-    """Yields the address of a server of the page in this process; `options` are those of `jaxgames.play.server.app`."""
+    """Yields the address of a server of the page in this process; `options` are those of `jaxgames.play.web.server.app`."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = Server(app(env, seats, **options))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -32,7 +32,7 @@ from jax.core import Tracer
 
 from jaxgames import greedy
 from jaxgames._checks import ParameterError, check_probability
-from jaxgames._names import Registry
+from jaxgames._specs import Registry
 from jaxgames.env import Env
 from jaxgames.sampling import random_action
 
@@ -237,13 +237,13 @@ BUILT_IN: dict[str, Callable[..., Agent] | str] = {
     "first": _first,
     "greedy": _greedy,
     # Imported when they are asked for:
-    "alphabeta": "jaxgames.solvers.alphabeta:make",
+    "alphabeta": "jaxgames.solvers.alphabeta.agent:make",
     "baseline": "jaxgames.baselines.agent:make",
-    "exported": "jaxgames.exported:make",
+    "exported": "jaxgames.policies.file:make",
     "mcts": "jaxgames.mcts.agents:mcts",
-    "openspiel": "jaxgames.interop.openspiel_bots:make",
-    "race": "jaxgames.solvers.chinese_checkers_race:make",
-    "solver": "jaxgames.solvers.agent:make",
+    "openspiel": "jaxgames.interop.openspiel.bots:make",
+    "race": "examples.papers.parameter_sharing.turn_search.agent:make",
+    "solver": "jaxgames.solvers.exact.agent:make",
 }
 _agents: Registry[Agent] = Registry(
     "agent",
@@ -276,12 +276,12 @@ def make(text: str, env: Env[Any]) -> Agent:
         greedy                      a legal action of the highest score; see `jaxgames.greedy.action_scores`
         first(epsilon=0.1)          a random legal action with the probability 0.1; also for greedy
         mcts(simulations=1000)      tree search with random games to the end; see `jaxgames.mcts.agents.mcts`
-        openspiel(bot=mcts)         a bot of OpenSpiel; see `jaxgames.interop.openspiel_bots`
-        alphabeta(depth=6)          alpha-beta search of three games; see `jaxgames.solvers.alphabeta`
+        openspiel(bot=mcts)         a bot of OpenSpiel; see `jaxgames.interop.openspiel.bots`
+        alphabeta(depth=6)          alpha-beta search of three games; see `jaxgames.solvers.alphabeta.agent`
         baseline                    the agent of this package for the game; see `jaxgames.baselines`
-        exported(first.policy)      the policy of a training run in a file; see `jaxgames.exported`
-        race(3.npz)                 search of own turns on the star; see `jaxgames.solvers.chinese_checkers_race`
-        solver(43.npz)              perfect play by the solution in a file; see `jaxgames.solvers.agent`
+        exported(first.policy)      the policy of a training run in a file; see `jaxgames.policies.file`
+        race(3.npz)                 search of own turns on the star; see `examples.papers.parameter_sharing.turn_search.agent`
+        solver(43.npz)              perfect play by the solution in a file; see `jaxgames.solvers.exact.agent`
         mypackage.mymodule:myagent(depth=2)     imports the module first, which must call `register("myagent", ...)`
 
     Raises ParameterError (a ValueError) for any other text, with what is allowed, and for a registered constructor that

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from jaxgames._names import Registry
+from jaxgames._specs import Registry
 from jaxgames.env import MODULE_OF_GAME, Env
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.chinese_checkers import ChineseCheckers

@@ -27,8 +27,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import written_shape
+from jaxgames._platforms import by_platform
 from jaxgames.bits import union
-from jaxgames.platforms import by_platform
 
 PrefixSums = Callable[[jax.Array], jax.Array]  # float32[n] to float32[n], inclusive
 

@@ -8,10 +8,11 @@ import jax.numpy as jnp
 import pytest
 
 import jaxgames
-from jaxgames import ParameterError, agents, arena, baselines, exported
+from jaxgames import ParameterError, agents, arena, baselines
 from jaxgames.baselines import cards
 from jaxgames.env import Env
 from jaxgames.play import __main__ as play_command
+from jaxgames.policies import file as exported
 from tests.helpers.commands import error_of, last_json, run_command
 from train import match
 

@@ -41,7 +41,7 @@ STILL = "jaxgames/play/still.js"
         (WHOLE | {"jaxgames-0.1.0.dist-info/METADATA": b""}, None),
         ({"jaxgames/env.py": b""}, "no .*jaxgames/py.typed"),
         (WHOLE | {"tests/test_env.py": b""}, r"not the library's: tests/test_env.py"),
-        (WHOLE | {"train/ppo.py": b""}, r"not the library's: train/ppo.py"),
+        (WHOLE | {"train/ppo/learner.py": b""}, r"not the library's: train/ppo/learner.py"),
         ({"jaxgames/py.typed": b"", "jaxgames/table.bin": bytes(4_000_000)}, r"at most 4,000,000"),
     ],
 )

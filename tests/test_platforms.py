@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.platforms import FORMS, VARIABLE, by_platform
+from jaxgames._platforms import FORMS, VARIABLE, by_platform
 from train.models.convolution import Convolution
 
 KEY = jax.random.key(0)

@@ -34,7 +34,7 @@ import tyro
 from jaxgames import Env, ParameterError, agents
 from jaxgames import make as make_env
 from jaxgames._checks import check_text
-from jaxgames._names import MODULE_AND_NAME, split_parameters
+from jaxgames._specs import MODULE_AND_NAME, split_parameters
 from jaxgames.agents import Agent
 from train.driver.commands import print_result
 from train.driver.learner import Learner

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import tyro
 
 from jaxgames import arena
-from jaxgames._names import split_list
+from jaxgames._specs import split_list
 from train import agents
 from train.driver.commands import GameArguments, game_file, play_games, print_result
 from train.driver.metrics import rounded

@@ -25,12 +25,14 @@ import numpy as np
 import tyro
 from jax import export
 
-from jaxgames import _game_files, arena, exported
+from jaxgames import _files as _game_files
+from jaxgames import arena
 from jaxgames import make as make_env
 from jaxgames.agents import analyse
 from jaxgames.env import Env
-from jaxgames.exported import Content, Header, Platform
-from jaxgames.policy_agent import PolicyAgent
+from jaxgames.policies import file as exported
+from jaxgames.policies.agent import PolicyAgent
+from jaxgames.policies.file import Content, Header, Platform
 from train import agents
 from train.driver.commands import print_result
 from train.driver.run_folder import RunFolder

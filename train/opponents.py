@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env, ParameterError, random_action
-from jaxgames._names import split_parameters
+from jaxgames._specs import split_parameters
 from jaxgames.agents import Agent
 from train import agents
 from train.models.policy import apply_by_seat

@@ -8,7 +8,7 @@ In the terminal, `h` shows what the run thinks: its most probable moves, and the
 
 import argparse
 
-from jaxgames._names import split_list
+from jaxgames._specs import split_list
 from jaxgames.play.command import add_options, play, report_errors
 from jaxgames.play.session import HUMAN
 from train import agents

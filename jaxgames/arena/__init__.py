@@ -20,12 +20,12 @@ from jaxgames.arena.games import advance as advance
 from jaxgames.arena.games import advance_until_over as advance_until_over
 from jaxgames.arena.games import record as record
 from jaxgames.arena.games import start as start
-from jaxgames.arena.opening_lists import load_openings as load_openings
 from jaxgames.arena.openings import MAX_PLIES as MAX_PLIES
 from jaxgames.arena.openings import Openings as Openings
 from jaxgames.arena.openings import openings_of_boards as openings_of_boards
 from jaxgames.arena.openings import openings_of_moves as openings_of_moves
 from jaxgames.arena.openings import random_openings as random_openings
+from jaxgames.arena.openings.lists import load_openings as load_openings
 from jaxgames.arena.playing import Recorded as Recorded
 from jaxgames.arena.playing import play as play
 from jaxgames.arena.records import GameFile as GameFile

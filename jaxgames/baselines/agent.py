@@ -11,13 +11,13 @@ from typing import Any
 
 import jax
 
-from jaxgames import exported
 from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent, Analysis, with_epsilon
 from jaxgames.baselines import cards
 from jaxgames.env import Env
-from jaxgames.exported import ExportedAgent
-from jaxgames.policy_agent import temperature_of
+from jaxgames.policies import file as exported
+from jaxgames.policies.agent import temperature_of
+from jaxgames.policies.file import ExportedAgent
 from jaxgames.registry import make as make_env
 from jaxgames.wrappers import without_auto_reset
 

@@ -1,6 +1,6 @@
 """The cards of the baseline agents: the game of each, how it was trained, and its results.
 
-The folder of this module has two files for each agent: NAME.policy, which `jaxgames.exported` reads, and NAME.json, its
+The folder of this module has two files for each agent: NAME.policy, which `jaxgames.policies.file` reads, and NAME.json, its
 card. `python -m train.baselines` in a checkout writes both.
 """
 

@@ -35,7 +35,7 @@ import numpy as np
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames.bits import W, reversed_bits, union
 from jaxgames.env import Env, State
-from jaxgames.games import _drawn
+from jaxgames.games import _text_boards as _drawn
 from jaxgames.games._text import parse_int
 
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}  # plies without progress that make a draw

@@ -35,8 +35,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._platforms import by_platform
 from jaxgames.bits import union
-from jaxgames.platforms import by_platform
 
 MAX_CELLS_PER_SLICE = 12  # in `unpack` on CPUs
 DIRECTIONS = ((1, 0), (1, -1), (0, -1), (-1, 0), (-1, 1), (0, 1))

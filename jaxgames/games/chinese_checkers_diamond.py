@@ -26,7 +26,7 @@ import numpy as np
 
 from jaxgames._checks import MAX_TURN_LIMIT, ParameterError, check_choice, check_int
 from jaxgames.env import Env, State
-from jaxgames.games import _drawn
+from jaxgames.games import _text_boards as _drawn
 from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
 from jaxgames.games.chinese_checkers_diamond_board import (
     FIRST_STEP_BIT,

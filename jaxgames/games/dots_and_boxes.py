@@ -23,7 +23,7 @@ import numpy as np
 
 from jaxgames._checks import check_choice, check_int
 from jaxgames.env import Env, State
-from jaxgames.games import _drawn
+from jaxgames.games import _text_boards as _drawn
 from jaxgames.games._text import parse_seat, split_fields
 
 REWARDS = ("win_loss", "margin", "boxes")

@@ -20,8 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
+from jaxgames._platforms import computed_once
 from jaxgames.env import Env, State
-from jaxgames.games import _drawn
+from jaxgames.games import _text_boards as _drawn
 from jaxgames.games._text import parse_int, split_fields, split_rows
 from jaxgames.games.minichess_board import (
     BOARD,
@@ -49,7 +50,6 @@ from jaxgames.games.minichess_board import (
     pseudo_legal_masks,
     targets,
 )
-from jaxgames.platforms import computed_once
 
 BOARDS = {
     "gardner": "rnbqk/ppppp/5/PPPPP/RNBQK",

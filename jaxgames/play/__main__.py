@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from jaxgames import agents, baselines, registry
-from jaxgames._names import split_list
+from jaxgames._specs import split_list
 from jaxgames.env import Env
 from jaxgames.play.command import add_options, play, report_errors
 from jaxgames.play.session import HUMAN

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from jaxgames.env import Env
+from jaxgames.play.agent_calls import Make
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.terminal import Terminal, read_game
-from jaxgames.play.thinking import Make
 
 
 def add_options(parser: argparse.ArgumentParser, seats: str) -> None:
@@ -47,7 +47,7 @@ def play(env: Env[Any], seats: list[str], options: argparse.Namespace, make: Mak
         return
     if options.position is not None or options.load is not None:
         raise ValueError("--position and --load need --terminal; the page has buttons for both")
-    from jaxgames.play.server import serve
+    from jaxgames.play.web.server import serve
 
     serve(
         env,

@@ -20,9 +20,11 @@ import numpy as np
 from jaxgames import agents, registry
 from jaxgames.env import Env, Outcome
 from jaxgames.host import BoardInfo, host
-from jaxgames.play import saved, still, words
-from jaxgames.play.line import Line
-from jaxgames.play.thinking import Make, OnCompile, Thoughts, analyse, choose
+from jaxgames.play import game_file as saved
+from jaxgames.play import names as words
+from jaxgames.play import static_page as still
+from jaxgames.play.agent_calls import Make, OnCompile, Thoughts, analyse, choose
+from jaxgames.play.history import Line
 from jaxgames.render import Move, anchors, has_pictures
 from jaxgames.render.moves import legal_moves
 

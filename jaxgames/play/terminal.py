@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TextIO
 
 from jaxgames import agents, render
+from jaxgames.play.agent_calls import Make
 from jaxgames.play.notation import legal_texts, parse_turn
 from jaxgames.play.session import HUMAN, Session
-from jaxgames.play.still import game_of
-from jaxgames.play.thinking import Make
+from jaxgames.play.static_page import game_of
 
 PAGE_SUFFIXES = (".html", ".htm")  # of files that are still pages
 WIDTH = 80

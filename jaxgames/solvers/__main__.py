@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxgames.registry import make
-from jaxgames.solvers.checking import count_errors
-from jaxgames.solvers.solution import load, solution_class, solve
+from jaxgames.solvers.exact.solution import load, solution_class, solve
+from jaxgames.solvers.exact.verify import count_errors
 
 SUFFIX = ".unfinished"  # of the file that keeps the progress, beside the output
 

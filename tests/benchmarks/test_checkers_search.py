@@ -8,7 +8,7 @@ import pytest
 from benchmarks import checkers_search
 from benchmarks.checkers_search import Arguments, measure_checkers_search, positions
 from jaxgames.games.checkers import Checkers
-from jaxgames.solvers import checkers_player
+from jaxgames.solvers.checkers import player as checkers_player
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.play import Arguments, measure_clicks
-from tests.play.browser import chromium
+from tests.play.web.browser import chromium
 
 
 @pytest.mark.slow

@@ -44,7 +44,14 @@ TRIED_EXTRAS = sorted(EXTRAS.keys() - NOT_ALONE.keys() - {"docs", "distrax"})
 TEST_TOOLS = ("pytest>=8.4", "hypothesis>=6.140", "pytest-xdist>=3.6")
 TESTS = (
     *("tests/test_env.py", "tests/test_registry.py", "tests/test_sampling.py", "tests/test_wrappers.py"),
-    *("tests/contract", "tests/render", "tests/mcts", "tests/interop", "tests/train/test_ppo.py", "tests/train/driver"),
+    *(
+        "tests/contract",
+        "tests/render",
+        "tests/mcts",
+        "tests/interop",
+        "tests/train/ppo/test_ppo.py",
+        "tests/train/driver",
+    ),
 )
 
 

@@ -44,7 +44,7 @@ def search() -> None:
 
 def numba() -> None:
     """Compiles the search in Dots and Boxes and finds a value."""
-    from jaxgames.solvers.dots_and_boxes_search import search
+    from jaxgames.solvers.dots_and_boxes.exact import search
 
     assert search(jaxgames.make(GAME), compiled=True).value == 0
 
@@ -63,7 +63,7 @@ def play() -> None:
     """Serves the page and asks for it."""
     import asyncio
 
-    from jaxgames.play.server import app
+    from jaxgames.play.web.server import app
 
     application = app(jaxgames.make(GAME), ["human", "first"])
     sent: list[MutableMapping[str, Any]] = []

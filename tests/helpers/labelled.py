@@ -11,8 +11,8 @@ import numpy as np
 
 import jaxgames
 from jaxgames.sampling import MASKED_LOGIT
-from jaxgames.solvers.solution import Solution
-from train.positions import UNKNOWN, Positions
+from jaxgames.solvers.exact.solution import Solution
+from train.data.positions import UNKNOWN, Positions
 
 ENV = jaxgames.make("checkers")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jaxgames._names import Registry
+from jaxgames._specs import Registry
 
 
 @contextmanager

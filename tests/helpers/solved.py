@@ -4,8 +4,8 @@ import functools
 
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.solvers.chinese_checkers_diamond import DiamondSolution
-from jaxgames.solvers.dots_and_boxes import DotsAndBoxesSolution
+from jaxgames.solvers.chinese_checkers_diamond.solution import DiamondSolution
+from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
 
 
 @functools.cache

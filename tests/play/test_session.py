@@ -11,9 +11,10 @@ import pytest
 
 from jaxgames import make
 from jaxgames.agents import RandomAgent
-from jaxgames.play import HUMAN, Session, thinking
-from jaxgames.play.line import Line
-from jaxgames.play.thinking import Thoughts
+from jaxgames.play import HUMAN, Session
+from jaxgames.play import agent_calls as thinking
+from jaxgames.play.agent_calls import Thoughts
+from jaxgames.play.history import Line
 from tests.helpers.positions import compiled, legal, start
 from tests.helpers.sticks import LuckySticks
 

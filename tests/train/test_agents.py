@@ -11,7 +11,7 @@ import pytest
 
 import jaxgames
 from jaxgames.agents import EpsilonAgent, RandomAgent
-from jaxgames.policy_agent import PolicyAgent
+from jaxgames.policies.agent import PolicyAgent
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.train.conftest import Runs
 from train import agents

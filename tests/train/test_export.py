@@ -16,20 +16,22 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import agents, arena, exported
+from jaxgames import agents, arena
 from jaxgames.agents import Agent, analyse
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.mcts import MCTSAgent, SearchConfig
-from jaxgames.solvers.solution import solve
+from jaxgames.policies import file as exported
+from jaxgames.solvers.exact.solution import solve
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.stored_runs import ROOT
 from tests.train.conftest import Runs
 from train import agents as agents_of_runs
-from train import export, ladder, match
+from train import export, match
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
 from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder
+from train.ladder import __main__ as ladder
 from train.models import networks
 from train.models.policy import Sharing
 from train.ppo import PPO, Config

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import agents, exported
+from jaxgames import agents
+from jaxgames.policies import file as exported
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.train.conftest import Runs
 from train import export

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.policy_agent import temperature_of
+from jaxgames.policies.agent import temperature_of
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.sticks import Sticks
 from train import agents

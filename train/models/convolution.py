@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.platforms import by_platform
+from jaxgames._platforms import by_platform
 
 Padding = Literal["SAME", "VALID"]
 MIN_CHANNELS_FOR_CELLS = 128  # measured by benchmarks/convolutions.py

@@ -25,12 +25,12 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames._checks import check_choice
-from jaxgames._names import Registry
+from jaxgames._specs import Registry
 from train.models.alpha_mini import alpha_mini
 from train.models.convolution import Convolution
 from train.models.diagonal_mlp import diagonal_mlp
 from train.models.graph import graph
-from train.models.hops import hops
+from train.models.hop_planner import hops
 from train.models.larson import larson, larson_text
 from train.models.layers import ACTIVATIONS, DenseHeads, Network, check_grid, check_sizes, orthogonal
 from train.models.residual_mlp import residual_mlp

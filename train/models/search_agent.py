@@ -1,7 +1,7 @@
 """The agent that plays by tree search on a policy's network: `RUN(simulations=64)`, `RUN(simulations=64, search=puct)`.
 
 The network gives the search its logits and values. Without simulations, the network alone chooses the action
-(`jaxgames.policy_agent`). The extra `search` is needed.
+(`jaxgames.policies.agent`). The extra `search` is needed.
 """
 
 from dataclasses import dataclass, field
@@ -13,8 +13,8 @@ import jax.numpy as jnp
 from jaxgames import Env
 from jaxgames.agents import Analysis
 from jaxgames.mcts import MCTSAgent, SearchConfig, SearchResult
-from jaxgames.mcts.policy_evaluate import PolicyEvaluate
-from jaxgames.policy_agent import PolicyAgent
+from jaxgames.policies.agent import PolicyAgent
+from jaxgames.policies.evaluate import PolicyEvaluate
 from jaxgames.wrappers import without_auto_reset
 from train.models.policy import Params, Policy
 

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 
 import jaxgames
-from train.ops.chosen_rows import map_chosen_rows
 from train.ops.sharding import SHARDED_BY_BOARD, on_each_device
+from train.ops.sparse_map import map_chosen_rows
 
 Metrics = dict[str, jax.Array]  # float32[] each
 

@@ -5,7 +5,7 @@
 
 The study claims that its agent "is more robust to deviations" (section 7). It asks for the "move quality on boards with
 random piece placements" (section 6.1.2), and measures neither. Here each agent plays against a random player, from the
-start and from random placements (`jaxgames/games/minichess_placements.py`). And on positions of random games and on
+start and from random placements (`jaxgames/arena/openings/placements.py`). And on positions of random games and on
 placements, its move is compared with the best moves of alpha-beta, of which there can be several.
 
 The agents of `policy_improvement` are runs too, such as OUTPUT/last/seed=0/white_8 with --seats 0. Finished rows are
@@ -25,13 +25,14 @@ import tyro
 from tqdm import tqdm
 
 import jaxgames
-from examples import cells
+from examples.papers import _cells as cells
+from examples.papers._quick import shortened
 from examples.papers.alpha_mini import games
-from examples.papers.quick import shortened
 from jaxgames import Env, arena
 from jaxgames.agents import Agent, AnalysingAgent, RandomAgent
-from jaxgames.games.minichess_placements import random_placements
-from train import agents, labels
+from jaxgames.arena.openings.placements import random_placements
+from train import agents
+from train.data import labels
 from train.driver.commands import check_games
 from train.driver.tables import markdown
 

@@ -28,11 +28,11 @@ import tyro
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from examples import cells
+from examples.papers import _cells as cells
+from examples.papers._pictures import draw_band
+from examples.papers._quick import shortened
+from examples.papers._training import train
 from examples.papers.alpha_mini import games, runs
-from examples.papers.pictures import draw_band
-from examples.papers.quick import shortened
-from examples.papers.training import train
 from train import agents, plot
 from train.driver.commands import check_games
 from train.driver.tables import markdown

@@ -23,18 +23,20 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 import jaxgames
-from examples import cells
+from examples.papers import _cells as cells
+from examples.papers._intervals import difference, interval, written
+from examples.papers._pictures import draw_band
+from examples.papers._quick import shortened
+from examples.papers._training import train, train_all
 from examples.papers.alpha_mini import games, runs
-from examples.papers.intervals import difference, interval, written
-from examples.papers.pictures import draw_band
-from examples.papers.quick import shortened
-from examples.papers.training import train, train_all
-from train import agents, imitation_config, labels, plot, positions
+from train import agents, plot
+from train.data import labels, positions
 from train.driver.commands import check_games
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
 from train.imitation import Imitation
+from train.imitation import config as imitation_config
 from train.settings import NETWORK_SETTINGS
 from train.sweep import Sweep, sweep_of
 

@@ -17,9 +17,9 @@ import tyro
 from tqdm import tqdm
 
 import jaxgames
-from examples import cells
+from examples.papers import _cells as cells
+from examples.papers._quick import shortened
 from examples.papers.alpha_mini import games
-from examples.papers.quick import shortened
 from jaxgames.agents import RandomAgent
 from train.driver.commands import check_games
 from train.driver.tables import markdown

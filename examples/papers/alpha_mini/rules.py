@@ -15,9 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
+from jaxgames._platforms import computed_once
 from jaxgames.games.minichess import Minichess, MinichessState
 from jaxgames.games.minichess_board import PAWN, QUEEN, RANK, VALUES, decode, mirror
-from jaxgames.platforms import computed_once
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import tyro
 from tqdm import tqdm
 
-from examples import cells
+from examples.papers import _cells as cells
+from examples.papers._quick import shortened
+from examples.papers._training import is_finished, train
 from examples.papers.alpha_mini import games, runs
-from examples.papers.quick import shortened
-from examples.papers.training import is_finished, train
 from train.driver.commands import check_games
 from train.driver.loop import Settings
 from train.driver.tables import markdown

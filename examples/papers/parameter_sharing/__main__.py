@@ -17,9 +17,9 @@ from typing import Any
 
 import tyro
 
+from examples.papers._quick import shortened
 from examples.papers.parameter_sharing import comparison, runs
-from examples.papers.parameter_sharing.study import GAMES, MODES, Preset, settings_of
-from examples.papers.quick import shortened
+from examples.papers.parameter_sharing.published import GAMES, MODES, Preset, settings_of
 from train import plot
 from train.models.policy import Sharing
 

@@ -22,15 +22,15 @@ import jax.numpy as jnp
 import numpy as np
 import tyro
 
-from examples import cells
-from examples.papers.intervals import interval, paired_difference, written
+from examples.papers import _cells as cells
+from examples.papers._intervals import interval, paired_difference, written
+from examples.papers._quick import shortened
 from examples.papers.parameter_sharing.evaluation import evaluate
+from examples.papers.parameter_sharing.published import MODES, ROUNDS
 from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
-from examples.papers.parameter_sharing.study import MODES, ROUNDS
-from examples.papers.quick import shortened
 from jaxgames import Env, arena, make
 from jaxgames.agents import RandomAgent
-from jaxgames.policy_agent import PolicyAgent
+from jaxgames.policies.agent import PolicyAgent
 from jaxgames.sampling import MASKED_LOGIT
 from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
@@ -75,7 +75,7 @@ class Arguments:
 
 @dataclass(frozen=True)
 class Blanked:
-    """A policy that does not see some planes of its observation; see `jaxgames.policy_agent.Policy`.
+    """A policy that does not see some planes of its observation; see `jaxgames.policies.agent.Policy`.
 
     Its parameters are those of the policy, and bool[planes], the planes that it sees. So all kinds of blanking share
     their compiled programs.

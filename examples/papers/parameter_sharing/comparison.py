@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from examples.papers.intervals import Interval, difference, exact_p, interval, written
-from examples.papers.parameter_sharing.study import MEASURES, PAPER, ROUNDS, WINDOW, published
-from examples.papers.pictures import draw_band
+from examples.papers._intervals import Interval, difference, exact_p, interval, written
+from examples.papers._pictures import draw_band
+from examples.papers.parameter_sharing.published import MEASURES, PAPER, ROUNDS, WINDOW, published
 from train import plot
 from train.driver.tables import markdown
 

@@ -16,10 +16,10 @@ import jax
 import numpy as np
 import tyro
 
-from examples import cells
-from examples.papers.parameter_sharing.study import settings_of
-from examples.papers.quick import shortened
-from examples.papers.training import train_all
+from examples.papers import _cells as cells
+from examples.papers._quick import shortened
+from examples.papers._training import train_all
+from examples.papers.parameter_sharing.published import settings_of
 from jaxgames import Env, arena, render
 from jaxgames.agents import RandomAgent
 from train import agents

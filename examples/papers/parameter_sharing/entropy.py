@@ -16,11 +16,11 @@ import numpy as np
 import tyro
 from matplotlib.figure import Figure
 
-from examples.papers.intervals import difference, exact_p, interval, written
+from examples.papers._intervals import difference, exact_p, interval, written
+from examples.papers._pictures import draw_band
+from examples.papers._quick import shortened
 from examples.papers.parameter_sharing import runs
-from examples.papers.parameter_sharing.study import GAMES, WINDOW, Preset, published, settings_of
-from examples.papers.pictures import draw_band
-from examples.papers.quick import shortened
+from examples.papers.parameter_sharing.published import GAMES, WINDOW, Preset, published, settings_of
 from train import plot
 from train.driver.tables import markdown
 

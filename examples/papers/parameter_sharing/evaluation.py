@@ -14,12 +14,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from examples.papers.parameter_sharing.published import ROUNDS
 from examples.papers.parameter_sharing.running_sums import RunningSums, RunningSumsState
-from examples.papers.parameter_sharing.study import ROUNDS
 from jaxgames import arena
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games
-from jaxgames.policy_agent import PolicyAgent
+from jaxgames.policies.agent import PolicyAgent
 from train.models.policy import Params, Policy
 
 COLUMNS = {

@@ -19,14 +19,14 @@ import tyro
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from examples import cells
-from examples.papers.intervals import interval, paired_difference, written
+from examples.papers import _cells as cells
+from examples.papers._intervals import interval, paired_difference, written
+from examples.papers._pictures import draw_band
+from examples.papers._quick import shortened
+from examples.papers.parameter_sharing.published import STEPS_PER_ITERATION
 from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
-from examples.papers.parameter_sharing.study import STEPS_PER_ITERATION
-from examples.papers.pictures import draw_band
-from examples.papers.quick import shortened
 from jaxgames import Env, arena, make
-from jaxgames.policy_agent import PolicyAgent
+from jaxgames.policies.agent import PolicyAgent
 from train import plot
 from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown

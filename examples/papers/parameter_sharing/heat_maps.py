@@ -22,15 +22,15 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from examples import cells
+from examples.papers import _cells as cells
+from examples.papers._quick import shortened
+from examples.papers.parameter_sharing.published import ROUNDS
 from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
-from examples.papers.parameter_sharing.study import ROUNDS
-from examples.papers.quick import shortened
 from jaxgames import Env, arena, make
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games
 from jaxgames.games.chinese_checkers_board import tables
-from jaxgames.policy_agent import PolicyAgent
+from jaxgames.policies.agent import PolicyAgent
 from jaxgames.render.drawing import CELL
 from jaxgames.render.pegs import ROW
 from train import plot

@@ -13,9 +13,9 @@ from typing import Any
 
 import tyro
 
+from examples.papers._quick import shortened
 from examples.papers.parameter_sharing import comparison, runs
-from examples.papers.parameter_sharing.study import GAMES, MEASURES, MODES, ROUNDS, Preset, settings_of
-from examples.papers.quick import shortened
+from examples.papers.parameter_sharing.published import GAMES, MEASURES, MODES, ROUNDS, Preset, settings_of
 from train.driver.tables import markdown
 from train.models.policy import Sharing
 

@@ -15,19 +15,19 @@ from typing import Any
 import jax
 import numpy as np
 
-from examples.papers import training
+from examples.papers import _training as training
 from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate
-from examples.papers.parameter_sharing.study import GAMES, MODES, settings_of
+from examples.papers.parameter_sharing.published import GAMES, MODES, settings_of
 from jaxgames.agents import Agent
 from train import agents
 from train.curves import open_runs
-from train.driver.cells import Cells
 from train.driver.loop import Settings, evaluation_key
 from train.driver.metrics import to_floats
 from train.driver.run_folder import RunFolder
 from train.models.policy import Params, Policy, Sharing
 from train.ppo import PPO
 from train.sweep import Sweep, sweep_of
+from train.sweep.batched_runs import Cells
 
 PARAMS = "params"  # the folder of the parameters in a run's folder
 

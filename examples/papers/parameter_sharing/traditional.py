@@ -22,10 +22,10 @@ import jax
 import jax.numpy as jnp
 import tyro
 
-from examples.cells import computed_once
-from examples.papers import training
+from examples.papers import _training as training
+from examples.papers._cells import computed_once
+from examples.papers._quick import shortened
 from examples.papers.parameter_sharing import spoiled_games
-from examples.papers.quick import shortened
 from jaxgames import arena
 from jaxgames import make as make_env
 from jaxgames.games.chinese_checkers import ChineseCheckers

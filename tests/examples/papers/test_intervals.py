@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from examples.papers.intervals import Interval, difference, exact_p, interval, paired_difference, written
+from examples.papers._intervals import Interval, difference, exact_p, interval, paired_difference, written
 
 INFINITY = float("inf")
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from examples.papers.pictures import draw_band
+from examples.papers._pictures import draw_band
 
 
 def test_curve_is_the_median_in_a_band_and_leaves_out_points_without_a_number() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from examples import papers
-from examples.papers.quick import shortened
+from examples.papers._quick import shortened
 
 ROOT = Path(__file__).parents[3]
 CPU_SECONDS = 120  # of a short form: a minute on the machines of the docs, and as much again for slower ones
@@ -43,7 +43,7 @@ def test_every_module_without_a_short_form_is_an_experiment_and_takes_data() -> 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_experiment_has_a_short_form(name: str) -> None:
     assert {"quick", "output"} <= fields_of(name), (
-        f"the Arguments of {name} must have the fields `quick` and `output` (see examples/papers/quick.py), "
+        f"the Arguments of {name} must have the fields `quick` and `output` (see examples/papers/_quick.py), "
         "or WITHOUT_QUICK a reason"
     )
     module: Any = importlib.import_module(name)

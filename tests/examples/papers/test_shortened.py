@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from examples.papers.quick import shortened
+from examples.papers._quick import shortened
 
 SMALL = {"games": 2, "seeds": (0,)}
 

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgames.solvers.checking import count_errors
+from jaxgames.solvers.exact.verify import count_errors
 from tests.games.chinese_checkers_diamond.pictures import game
 from tests.games.chinese_checkers_diamond.slow_solver import ILLEGAL, LIVE, LOST, WON, index_of_start, solved
 from tests.helpers.positions import board

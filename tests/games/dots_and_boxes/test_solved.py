@@ -9,7 +9,7 @@ import copy
 import numpy as np
 import pytest
 
-from jaxgames.solvers.checking import count_errors
+from jaxgames.solvers.exact.verify import count_errors
 from tests.helpers.solved import solved_boxes
 
 

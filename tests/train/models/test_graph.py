@@ -11,7 +11,7 @@ import pytest
 import jaxgames
 from jaxgames import ParameterError
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.solvers.dots_and_boxes import boxes
+from jaxgames.solvers.dots_and_boxes.solution import boxes
 from train.models.policy import Policy
 from train.ops.symmetries import symmetries
 

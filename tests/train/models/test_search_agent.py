@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from jaxgames.agents import EpsilonAgent, analyse
-from jaxgames.mcts.policy_evaluate import PolicyEvaluate
-from jaxgames.policy_agent import PolicyAgent, reward_scale, seat_values
+from jaxgames.policies.agent import PolicyAgent, reward_scale, seat_values
+from jaxgames.policies.evaluate import PolicyEvaluate
 from jaxgames.wrappers import AutoResetState, auto_reset
 from tests.helpers.sticks import Sticks
 from train import agents

@@ -6,7 +6,7 @@ import pytest
 from examples.papers.parameter_sharing import comparison
 from examples.papers.parameter_sharing.comparison import differences, draw, finite, measures, reached, table
 from examples.papers.parameter_sharing.evaluation import COLUMNS
-from examples.papers.parameter_sharing.study import MEASURES, MODES, PAPER, WINDOW, published, settings_of
+from examples.papers.parameter_sharing.published import MEASURES, MODES, PAPER, WINDOW, published, settings_of
 from train.ppo import Config
 
 STEPS = [4000 * (i + 1) for i in range(12)]

@@ -1,0 +1,103 @@
+"""Takes the pictures of the page that docs/play.md shows: one game each, in Chromium.
+
+    python -m docs.make.page_pictures
+
+Greedy agents play the first submoves, and a person asks for a hint. Needs the extra `play`, Playwright and Chromium:
+`apt-get install chromium`.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import tyro
+from playwright.sync_api import Browser, FilePayload, ViewportSize, sync_playwright
+
+import jaxgames
+from benchmarks.play import MISSING, OPTIONS, find_chromium, served
+from jaxgames.play import Session
+
+WIDE, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=640)
+MAX_WIDTH = 960  # pixels of a picture
+
+
+class Picture(NamedTuple):
+    """A game, and how its page is shown."""
+
+    game: str
+    submoves: int  # that are played before
+    hint: str  # the agent that is asked
+    scheme: Literal["light", "dark"] = "light"
+    size: ViewportSize = WIDE
+
+
+PICTURES = {
+    "checkers": Picture("checkers", 20, "alphabeta(depth=6)"),
+    "minichess": Picture("minichess", 8, "alphabeta(depth=4)", scheme="dark"),
+    "dots_and_boxes": Picture("dots_and_boxes(rows=4, cols=4)", 24, "greedy"),
+    "chinese_checkers": Picture("chinese_checkers(size=2, num_players=6)", 30, "greedy", scheme="dark", size=PHONE),
+    "chinese_checkers_diamond": Picture("chinese_checkers_diamond(size=5, pieces=6)", 10, "greedy", scheme="dark"),
+}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("docs/pictures")
+    """The folder of the pictures."""
+    names: tuple[str, ...] = tuple(PICTURES)
+    """The pictures, by their names in the table `PICTURES`."""
+
+
+def main() -> None:
+    """The command `python -m docs.make.page_pictures`."""
+    arguments = tyro.cli(Arguments, prog="python -m docs.make.page_pictures", description=__doc__)
+    program = find_chromium()
+    if program is None:
+        sys.exit(f"docs.make.page_pictures: {MISSING}")
+    if unknown := set(arguments.names) - PICTURES.keys():
+        sys.exit(
+            f"docs.make.page_pictures: expected --names from {', '.join(PICTURES)}, not {', '.join(sorted(unknown))}"
+        )
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=OPTIONS)
+        for name in arguments.names:
+            file = arguments.output / f"play_{name}.png"
+            take(browser, PICTURES[name], file)
+            print(file, flush=True)
+        browser.close()
+
+
+def take(browser: Browser, picture: Picture, file: Path) -> None:
+    """Opens the page of a game in progress, asks for a hint, and writes what is seen."""
+    session = begun(picture)
+    with served(session.env, session.seats) as address:
+        scale = min(1.0, MAX_WIDTH / picture.size["width"])
+        context = browser.new_context(viewport=picture.size, color_scheme=picture.scheme, device_scale_factor=scale)
+        page = context.new_page()
+        page.goto(address)
+        page.locator(".cell").first.wait_for()
+        content = session.to_json().encode()
+        page.locator("#file").set_input_files(
+            FilePayload(name="game.json", mimeType="application/json", buffer=content)
+        )
+        page.locator(f"#ply[max='{session.plies}']").wait_for()
+        page.locator("#hint-agent").fill(picture.hint)
+        page.locator("#hint").click()
+        page.locator("#thoughts").wait_for(timeout=300_000)
+        page.evaluate("scrollTo(0, 0)")  # a narrow page has scrolled to the hint
+        page.screenshot(path=file)
+
+
+def begun(picture: Picture) -> Session:
+    """Returns a game after its first submoves, in which a person is to move and greedy agents have the other seats."""
+    env = jaxgames.make(picture.game)
+    session = Session(env, ["greedy"] * env.num_players)
+    while session.ply < picture.submoves or session.turn_goes_on:
+        session.play(session.agent_action())
+    return session.with_seats(["human" if seat == session.mover else "greedy" for seat in range(env.num_players)])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,329 @@
+"""Measures how well policies predict the moves of recorded games of checkers, beside simple baselines.
+
+    python -m examples.papers.checkers_imitation pairs.npz --runs runs/checkers runs/larson --output runs/tables.json
+
+`pairs.npz` comes from `train.data`, with the splits "train", "test" and, if there is a second collection, "external".
+The tables have
+
+    accuracy      the share of positions whose move is among the k best legal actions; k = 1, 2, 3, 5, 10
+    raw legal     the share of positions where the best of all actions is legal
+    legal mass    the mean probability that the softmax over all actions gives to the legal ones
+    by submove    accuracy with k = 1 by the number of the submove in its game
+
+on the test games, on their positions that no training game has ("unseen"), and on the second collection. Equal scores
+share the ranks that they take, so a baseline that prefers no action has the accuracy of a random order.
+
+    python -m examples.papers.checkers_imitation pairs.npz --shuffled shuffled.npz
+
+This writes the same positions in the splits of Larson 2016: pairs in a random order, 85 % to train, 10 % to validate,
+5 % to test. Positions of one game, and equal positions, are then in several splits. docs/papers/checkers_imitation.md
+has the results.
+"""
+
+import dataclasses
+import functools
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import jax
+import numpy as np
+import tyro
+
+from jaxgames import Env
+from jaxgames._batches import in_chunks
+from train import agents
+from train.data import positions
+from train.data.positions import Positions, evenly_spaced
+from train.driver import tables
+from train.models.policy import Params, Policy, split_statistics
+
+KS = (1, 2, 3, 5, 10)
+SUBMOVES = {"0-9": 10, "10-19": 20, "20-39": 40, "40-79": 80, "80+": 1 << 30}  # group: the first ply after it
+SHUFFLED_SHARES = {"train": 0.85, "validation": 0.10, "test": 0.05}  # of Larson 2016
+CLAIMED_TOP_1 = 0.819  # the name of a folder in the code of Larson 2016; a running mean on shuffled pairs
+POSITION_SPLIT = (85, 95)  # keys modulo 100: below the first to train, from the second on to test
+CHUNK = 1024  # positions whose logits are computed at once
+
+Score = Callable[[Positions], np.ndarray]  # positions -> float32[P, num_actions]
+Table = dict[str, dict[str, float]]  # a row for each set of positions or group, a column for each measure
+
+
+@dataclass(frozen=True)
+class Arguments:
+    data: Annotated[Path, tyro.conf.Positional]
+    """The file of positions, which `train.data` writes."""
+    runs: tuple[str, ...] = ()
+    """Runs, as `runs/first` or `runs/first@40`."""
+    limit: int = 0
+    """The largest number of positions of a set that the networks are measured on, evenly spaced; 0 for all."""
+    train_positions: int = 20_000
+    """Training positions, evenly spaced, for the accuracy in training."""
+    output: Path | None = None
+    """A file for all numbers, in JSON."""
+    markdown: Path | None = None
+    """A file for the tables."""
+    shuffled: Path | None = None
+    """Writes the positions in shuffled splits to this file, and measures nothing."""
+    seed: int = 0
+    """Seed of the shuffled splits."""
+
+
+def main() -> None:
+    """The command `python -m examples.papers.checkers_imitation`."""
+    arguments = tyro.cli(Arguments, prog="python -m examples.papers.checkers_imitation", description=__doc__)
+    if arguments.limit < 0 or arguments.train_positions < 1:
+        raise SystemExit("limit must be at least 0, and train_positions at least 1")
+    found = positions.load(arguments.data)
+    if arguments.shuffled is not None:
+        shuffled = shuffle_splits(found, arguments.seed)
+        shuffled.save(arguments.shuffled)
+        print(f"wrote {len(shuffled):,} positions to {arguments.shuffled}")
+        return
+    results = measure_all(found, arguments.runs, arguments.limit, arguments.train_positions)
+    text = markdown(results)
+    print(text)
+    for path, content in ((arguments.output, json.dumps(results, indent=1) + "\n"), (arguments.markdown, text + "\n")):
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+
+
+def measure_all(found: Positions, runs: Iterable[str], limit: int, train_positions: int) -> dict[str, Any]:
+    """Returns the tables of the baselines and of all runs, and the numbers of positions, as JSON has them.
+
+    Raises ValueError for a file without training or test positions, and for a run of another game.
+    """
+    labelled = found.take(found.action != positions.UNKNOWN)
+    training, sets = labelled.of("train"), sets_of(labelled)
+    seen = positions.keys(training)
+    book = functools.partial(lookup_scores, seen, training.action, found.env.num_actions)
+    results: dict[str, Any] = {
+        "positions": {"train": len(training), **{name: len(each) for name, each in sets.items()}},
+        "models": {"uniform": measure(sets, uniform_scores), "lookup": measure(sets, book), **hindsight(sets)},
+        "seen by submove": by_submove(np.isin(positions.keys(sets["test"]), seen), sets["test"].ply),
+        "position split": position_split(labelled),
+    }
+    for text in runs:
+        spaced = {"train": evenly_spaced(training, train_positions)}
+        spaced |= {name: evenly_spaced(each, limit) for name, each in sets.items()}
+        results["models"][text] = measure_run(text, spaced)
+    return results
+
+
+# -- sets of positions -----------------------------------------------------------------------------------------------
+
+
+def sets_of(found: Positions) -> dict[str, Positions]:
+    """Returns the sets that models are measured on: test, its unseen and seen positions, and external if there are any.
+
+    Raises ValueError if there are no training or no test positions.
+    """
+    for split in ("train", "test"):
+        if split not in found.splits or not len(found.of(split)):
+            raise ValueError(f"the file has no positions of the split {split!r}; it has {', '.join(found.splits)}")
+    test = found.of("test")
+    seen = np.isin(positions.keys(test), positions.keys(found.of("train")))
+    sets = {"test": test, "unseen": test.take(~seen), "seen": test.take(seen)}
+    if "external" in found.splits:
+        sets["external"] = found.of("external")
+    return {name: each for name, each in sets.items() if len(each)}
+
+
+def shuffle_splits(found: Positions, seed: int) -> Positions:
+    """Returns the positions of one collection in the splits of Larson 2016: drawn pair by pair, and not game by game.
+
+    Positions of the split "external" are left out.
+    """
+    kept = found.take(found.split != found.splits.index("external")) if "external" in found.splits else found
+    order, count = np.random.default_rng(seed).permutation(len(kept)), len(kept)
+    split = np.empty(count, np.int8)
+    ends = np.cumsum([round(share * count) for share in SHUFFLED_SHARES.values()])
+    for index, (start, end) in enumerate(zip([0, *ends[:-1]], [*ends[:-1], count], strict=True)):
+        split[order[start:end]] = index
+    return dataclasses.replace(kept, split=split, splits=tuple(SHUFFLED_SHARES))
+
+
+# -- scores of actions -----------------------------------------------------------------------------------------------
+
+
+def uniform_scores(found: Positions) -> np.ndarray:
+    """Returns float32[P, num_actions], equal scores for all actions."""
+    return np.zeros((len(found), found.env.num_actions), np.float32)
+
+
+def lookup_scores(keys: np.ndarray, action: np.ndarray, num_actions: int, found: Positions) -> np.ndarray:
+    """Returns float32[P, num_actions], the times that an action was played on the same position of a collection.
+
+    Args:
+      keys: uint64[N], the collection's positions.
+      action: int32[N], the actions that were played on them.
+      num_actions: of the game.
+      found: the positions to score, P.
+    """
+    distinct, row = np.unique(positions.keys(found), return_inverse=True)
+    place = np.searchsorted(distinct, keys).clip(max=len(distinct) - 1)
+    match = distinct[place] == keys
+    counts = np.zeros((len(distinct), num_actions), np.float32)
+    np.add.at(counts, (place[match], action[match]), 1)
+    return counts[row]
+
+
+def logits_of(policy: Policy, params: Params, found: Positions) -> np.ndarray:
+    """Returns float32[P, num_actions], the logits of a policy for the mover."""
+    return in_chunks(functools.partial(_logits, found.env, policy, params), found.states, min(CHUNK, len(found)))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _logits(env: Env[Any], policy: Policy, params: Params, states: Any) -> jax.Array:
+    observation = jax.vmap(lambda state: env.observe(state))(states)
+    return policy.apply(params, observation, states.current_player)[0]
+
+
+# -- measures --------------------------------------------------------------------------------------------------------
+
+
+def among_best(scores: np.ndarray, legal: np.ndarray, action: np.ndarray, k: int) -> np.ndarray:
+    """Returns float64[P], the probability that the action is among the k legal ones with the best scores.
+
+    It is 0 or 1 unless several actions have the action's score. These are in a random order.
+
+    Args:
+      scores: float32[P, num_actions].
+      legal: bool[P, num_actions].
+      action: int32[P], a legal one of each position.
+      k: the number of best actions.
+    """
+    own = scores[np.arange(len(action)), action][:, None]
+    better, equal = ((scores > own) & legal).sum(1), ((scores == own) & legal).sum(1)
+    return np.clip((k - better) / equal, 0, 1)
+
+
+def accuracy(scores: np.ndarray, legal: np.ndarray, action: np.ndarray) -> dict[str, float]:
+    """Returns the share of positions whose action is among the k best legal ones, by "top-k"."""
+    return {f"top-{k}": float(among_best(scores, legal, action, k).mean()) for k in KS}
+
+
+def legality(logits: np.ndarray, legal: np.ndarray) -> dict[str, float]:
+    """Returns how often the best of all actions is legal, and the mean probability of the legal ones together."""
+    best, total = logits.argmax(1), np.exp(logits - logits.max(1, keepdims=True), dtype=np.float64)
+    return {
+        "raw legal": float(legal[np.arange(len(best)), best].mean()),
+        "legal mass": float(((total * legal).sum(1) / total.sum(1)).mean()),
+    }
+
+
+def by_submove(right: np.ndarray, ply: np.ndarray) -> dict[str, float]:
+    """Returns the mean of `right` in each group of submove numbers; groups without positions are left out."""
+    group = np.searchsorted(list(SUBMOVES.values()), ply, side="right")
+    return {
+        name: float(right[group == number].mean()) for number, name in enumerate(SUBMOVES) if (group == number).any()
+    }
+
+
+def measure(sets: Mapping[str, Positions], score: Score, raw: bool = False) -> dict[str, Table]:
+    """Returns the measures of a model by set, and its accuracy with k = 1 by submove of the two held-out collections.
+
+    Args:
+      sets: the sets of positions by their names.
+      score: (positions) -> float32[P, num_actions], the model.
+      raw: whether the scores are logits of all actions, so that legality is measured too.
+    """
+    measures: dict[str, Table] = {"sets": {}, "submoves": {}}
+    for name, each in sets.items():
+        scores, legal = score(each), positions.legal_actions(each)
+        measures["sets"][name] = accuracy(scores, legal, each.action) | (legality(scores, legal) if raw else {})
+        if name in ("test", "external"):
+            measures["submoves"][name] = by_submove(among_best(scores, legal, each.action, 1), each.ply)
+    return measures
+
+
+def measure_run(text: str, sets: Mapping[str, Positions]) -> dict[str, Any]:
+    """Returns `measure` of a run, the number of its weights, and the gap between its accuracy in training and test.
+
+    Raises FileNotFoundError if there is no such run, ValueError if it plays another game.
+    """
+    found = agents.parse(text)
+    if found is None:
+        raise ValueError(f"runs must be folders of runs, not the agent {text!r}")
+    run = agents.open_run(found.folder)
+    learner: Any = agents.learner_for(run, sets["test"].env)
+    params = run.params(found.iteration)
+    measures: dict[str, Any] = measure(sets, functools.partial(logits_of, learner.policy, params), raw=True)
+    measures["weights"] = sum(leaf.size for leaf in jax.tree.leaves(split_statistics(params)[0]))
+    measures["gap"] = measures["sets"]["train"]["top-1"] - measures["sets"]["test"]["top-1"]
+    return measures
+
+
+def position_split(found: Positions) -> dict[str, Any]:
+    """Returns the baselines where no test position is in training: the splits are by the hash of the position."""
+    of_first = found.take(found.split != found.splits.index("external")) if "external" in found.splits else found
+    keys = positions.keys(of_first)
+    low, high = POSITION_SPLIT
+    training, test = keys % 100 < low, of_first.take(keys % 100 >= high)
+    book = functools.partial(lookup_scores, keys[training], of_first.action[training], found.env.num_actions)
+    sets = {"test": test}
+    return {
+        "positions": {"train": int(training.sum()), "test": len(test)},
+        "seen": float(np.isin(positions.keys(test), keys[training]).mean()),
+        "models": {"uniform": measure(sets, uniform_scores), "lookup": measure(sets, book), **hindsight(sets)},
+    }
+
+
+def hindsight(sets: Mapping[str, Positions]) -> dict[str, Any]:
+    """Returns the measures of the best answer for each position of a set, from the set's own moves: the ceiling."""
+    return {
+        "hindsight": measure(
+            {name: each for name, each in sets.items() if name in ("test", "external")},
+            lambda each: lookup_scores(positions.keys(each), each.action, each.env.num_actions, each),
+        )
+    }
+
+
+# -- tables ----------------------------------------------------------------------------------------------------------
+
+
+def markdown(results: Mapping[str, Any]) -> str:
+    """Returns the tables of `measure_all` in Markdown."""
+    counts = ", ".join(f"{name} {count:,}" for name, count in results["positions"].items())
+    split = results["position split"]
+    return "\n\n".join(
+        [
+            f"Positions: {counts}.",
+            accuracy_table(results["models"]),
+            submove_table(results["models"], results["seen by submove"]),
+            f"Split by position: train {split['positions']['train']:,}, test {split['positions']['test']:,}, "
+            f"of which {split['seen']:.1%} are in training.",
+            accuracy_table(split["models"]),
+            f"Larson 2016 claims top-1 {CLAIMED_TOP_1}, a running mean on shuffled pairs: not comparable.",
+        ]
+    )
+
+
+def accuracy_table(models: Mapping[str, Any]) -> str:
+    """Returns the measures of models, a row for each set of positions."""
+    columns = [*(f"top-{k}" for k in KS), "raw legal", "legal mass"]
+    lines: list[tuple[str, ...]] = []
+    for model, found in models.items():
+        for name, row in found["sets"].items():
+            lines.append((model, name, *(f"{row[column]:.3f}" if column in row else "" for column in columns)))
+        if "gap" in found:
+            empty = [""] * (len(columns) - 1)
+            lines.append((f"{model}, {found['weights']:,} weights", "train - test", f"{found['gap']:.3f}", *empty))
+    return tables.markdown(("model", "positions", *columns), lines)
+
+
+def submove_table(models: Mapping[str, Any], seen: Mapping[str, float]) -> str:
+    """Returns the accuracy with k = 1 by submove, and the share of the test positions that are in training."""
+    rows = [("share in training", "test", seen)]
+    rows += [(model, name, row) for model, found in models.items() for name, row in found["submoves"].items()]
+    lines = [
+        (model, name, *(f"{row[group]:.3f}" if group in row else "" for group in SUBMOVES)) for model, name, row in rows
+    ]
+    return tables.markdown(("top-1", "positions", *SUBMOVES), lines)
+
+
+if __name__ == "__main__":
+    main()

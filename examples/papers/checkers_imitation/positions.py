@@ -1,0 +1,99 @@
+"""Facts about labelled positions of checkers: what `train.data` made of a collection of games.
+
+    python -m train.data games.zip --external others.pdn --output pairs.npz
+    python -m examples.papers.checkers_imitation.positions pairs.npz
+
+The first table has a row per split. The second has the share of the positions that the training set has too, by the
+number of the submove in its game. docs/papers/checkers_imitation.md has the results. The last line on standard output
+is JSON.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+
+from jaxgames.games.checkers import shift
+from train.data import positions
+from train.data.positions import Positions
+from train.driver import tables
+from train.driver.commands import print_result
+
+SUBMOVES = {"0-9": 0, "10-19": 10, "20-39": 20, "40-79": 40, "80+": 80}  # the first one of each group
+
+
+@dataclass(frozen=True)
+class Arguments:
+    data: Annotated[Path, tyro.conf.Positional]
+    """The file of positions, which `train.data` writes."""
+
+
+def main() -> None:
+    """The command `python -m examples.papers.checkers_imitation.positions`."""
+    description = "Count what a file of labelled positions of checkers has."
+    arguments = tyro.cli(
+        Arguments, prog="python -m examples.papers.checkers_imitation.positions", description=description
+    )
+    print_result("examples.papers.checkers_imitation.positions", lambda: show(facts(positions.load(arguments.data))))
+
+
+def facts(found: Positions) -> dict[str, Any]:
+    """Returns the facts of every split and of all positions, by the heads of the tables."""
+    legal = positions.legal_actions(found).sum(1)
+    captures = plays_capture(found)
+    keys = positions.keys(found)
+    learned = np.unique(keys[found.split == 0])
+    is_seen = np.isin(keys, learned)
+
+    def of_rows(rows: np.ndarray) -> dict[str, Any]:
+        return {
+            "games": len(np.unique(found.game[rows])),
+            "positions": int(rows.sum()),
+            "different": len(np.unique(keys[rows])),
+            "seen in training": float(is_seen[rows].mean()),
+            "legal actions": float(legal[rows].mean()),
+            "one legal action": float((legal[rows] == 1).mean()),
+            "captures": float(captures[rows].mean()),
+            "drawn": float((found.value[rows] == 0).mean()),
+        }
+
+    splits = {name: found.split == number for number, name in enumerate(found.splits)}
+    group = np.searchsorted(list(SUBMOVES.values()), found.ply, side="right") - 1
+    return {
+        "splits": {name: of_rows(rows) for name, rows in {**splits, "all": found.split >= 0}.items() if rows.any()},
+        "seen": {
+            name: {
+                text: float(is_seen[here].mean())
+                for number, text in enumerate(SUBMOVES)
+                if (here := rows & (group == number)).any()
+            }
+            for name, rows in splits.items()
+            if name != "train"
+        },
+    }
+
+
+def plays_capture(found: Positions) -> np.ndarray:
+    """Returns bool[P], whether the action of a position is a jump. Captures are compulsory, so all legal ones are."""
+    near = [shift(np.uint32(1 << square), direction) for square in range(32) for direction in range(4)]  # by action
+    return np.array(near, np.uint32)[found.action] & found.states.opponents != 0
+
+
+def show(result: dict[str, Any]) -> dict[str, Any]:
+    """Prints the facts as two tables of Markdown, and returns them."""
+    for rows in result.values():
+        heads = list(dict.fromkeys(head for row in rows.values() for head in row))
+        lines = [(name, *(written(row.get(head, "")) for head in heads)) for name, row in rows.items()]
+        print(tables.markdown(("split", *heads), lines), end="\n\n")
+    return result
+
+
+def written(value: Any) -> str:
+    """Returns a number as in the tables: integers with commas, others with three digits."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}" if isinstance(value, float) else value
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,334 @@
+"""From imitation to reinforcement: trains PPO and AlphaZero from a policy of people's moves, and prints three tables.
+
+    python -m examples.papers.checkers_imitation.reinforcement runs/imitation --data pairs.npz --output runs/reinforcement
+
+PPO and AlphaZero start from the parameters of the run, with their presets `from_imitation`. Two further runs start from
+random parameters, with the recipes of checkers, the same network and the same number of steps.
+
+    games       every run against the pretrained policy and against PPO, sampled and greedy, from random three-move
+                ballots; the agents swap seats after each game
+    depth       the smallest depth of alpha-beta against which a greedy agent scores less than half
+    people      the share of people's moves that a policy predicts, and its divergence from the pretrained policy
+
+Runs and cells that are finished are kept, so a command that was stopped resumes. The last line on standard output is
+JSON: the rows of the tables.
+"""
+
+import functools
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+from tqdm import tqdm
+
+from examples.papers._cells import store, stored
+from jaxgames import Env, ParameterError, arena
+from jaxgames._specs import split_parameters
+from jaxgames.agents import Agent, analyse
+from train import agents, alphazero, ppo
+from train.data import positions
+from train.data.positions import Positions, evenly_spaced
+from train.driver import cli, loop
+from train.driver.commands import GameArguments, print_result, text_of_rate
+from train.driver.learner import Learner
+from train.driver.metrics import rounded
+from train.driver.tables import markdown
+from train.models import networks
+from train.settings import NETWORK_SETTINGS
+
+Name = Literal["ppo", "ppo_scratch", "alphazero", "alphazero_scratch"]
+Table = Literal["games", "depth", "people"]
+GREEDY, SAMPLED = 0, 1  # temperatures
+ROWS = 1024  # positions that a network evaluates at once
+SMALLEST_PROBABILITY = 1e-30  # in a logarithm
+
+
+@dataclass(frozen=True)
+class Arguments:
+    pretrained: Annotated[str, tyro.conf.Positional]
+    """A run of checkers, such as runs/imitation or runs/imitation@20."""
+    data: Path
+    """The file of positions with people's moves, which `train.data` wrote."""
+    output: Path = Path("runs/reinforcement")
+    """The folder of the runs, and of the cells."""
+    runs: tuple[Name, ...] = get_args(Name)
+    """The runs that are trained and measured."""
+    ppo_steps: int = 3_000_000
+    """Environment steps of each run of PPO."""
+    alphazero_steps: int = 300_000
+    """Environment steps of each run of AlphaZero."""
+    games: int = 1000
+    """Games of two agents on the device."""
+    openings: str = "ballots"
+    """The list of openings, as `--opening-list` of `train.match` takes it."""
+    simulations: int = 64
+    """Simulations of AlphaZero's search in further games; 0 leaves these games out."""
+    depths: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8)
+    """The depths of alpha-beta, in ascending order."""
+    depth_games: int = 200
+    """Games against each depth."""
+    split: str = "test"
+    """The positions that are predicted."""
+    num_positions: int = 20_000
+    """Their number, evenly spaced over the split."""
+    seed: int = 0
+    """Seed of the runs and of the games."""
+
+
+class Cell(NamedTuple):
+    """A cell of a table, with all that its result depends on."""
+
+    table: Table
+    agent: str
+    opponent: str  # of people: the file and the split
+    size: int  # games or positions
+    openings: str
+    seed: int
+
+
+def main() -> None:
+    """The command `python -m examples.papers.checkers_imitation.reinforcement`."""
+    program = "examples.papers.checkers_imitation.reinforcement"
+    arguments = tyro.cli(Arguments, prog=f"python -m {program}", description=__doc__)
+    print_result(program, lambda: {"cells": measure(arguments)})
+
+
+def measure(arguments: Arguments) -> list[dict[str, Any]]:
+    """Trains the runs that are not finished, measures what is not stored, and prints the tables. Returns their rows."""
+    game_settings(arguments, arguments.games).check()
+    pretrained = agents.name_of(arguments.pretrained)
+    env = agents.env_for([pretrained])
+    texts = {"pretrained": pretrained} | {name: train(name, pretrained, arguments) for name in arguments.runs}
+    bench = Bench(env, arguments, pretrained)
+    rows = [row for cell in cells_of(texts, arguments) for row in bench.rows(cell)]
+    for row in rows:
+        row["agent"], row["opponent"] = (shortened(row[each], texts) for each in ("agent", "opponent"))
+    print("\n\n".join(tables(rows)))
+    return rows
+
+
+# -- runs ----------------------------------------------------------------------------------------------------------
+
+
+def train(name: Name, pretrained: str, arguments: Arguments) -> str:
+    """Returns the text of a run's agent, after the rest of its training. Ends the program if a signal stops it."""
+    settings = loop.Settings(run_dir=arguments.output / name, resume=True, evaluate_every=0)
+    run = cli.create_or_resume(learner_of(name, pretrained, arguments), settings)
+    if not loop.run_training(run.learner, run, settings)["finished"]:
+        sys.exit(130)
+    return agents.name_of(str(run.folder))
+
+
+def learner_of(name: Name, pretrained: str, arguments: Arguments) -> Learner:
+    """Returns the learner of a run, with the network of the pretrained one and, unless from scratch, its parameters."""
+    found = agents.parse(pretrained)
+    if found is None or found.parameters:
+        raise ValueError(f"expected a run such as runs/imitation or runs/imitation@20, not {pretrained}")
+    learner: Any = agents.open_run(found.folder).learner
+    config = learner.config
+    given: dict[str, Any] = {setting: getattr(config, setting) for setting in NETWORK_SETTINGS}
+    given |= {"network": without_dropout(learner), "seed": arguments.seed}
+    if not name.endswith("scratch"):
+        given["init_from"] = pretrained
+    preset = None if name.endswith("scratch") else "from_imitation"
+    if name.startswith("alphazero"):
+        settings = alphazero.config_for(config.env, preset=preset, total_steps=arguments.alphazero_steps, **given)
+        return alphazero.AlphaZero(settings)
+    return ppo.PPO(ppo.config_for(config.env, preset=preset, total_steps=arguments.ppo_steps, **given))
+
+
+def without_dropout(learner: Any) -> str | None:
+    """Returns the text of a learner's network without dropout, which rollouts do not have; its parameters still fit."""
+    text: str | None = learner.config.network
+    if text is None or not learner.policy.network.training_mode:
+        return text
+    name, parameters = split_parameters(text, f"expected a network, not {text!r}")
+    written = ", ".join(f"{key}={value!r}" for key, value in (parameters | {"dropout": 0.0}).items())
+    try:
+        networks.make(f"{name}({written})", learner.env)
+    except ParameterError:  # it has no such parameter
+        return text
+    return f"{name}({written})"
+
+
+# -- cells ---------------------------------------------------------------------------------------------------------
+
+
+def cells_of(texts: Mapping[str, str], arguments: Arguments) -> Iterator[list[Cell]]:
+    """Yields lists of cells. The cells of a list are measured until one of them ends it; see `Bench.rows`."""
+    trained = [name for name in texts if name != "pretrained"]
+    for opponent in ("pretrained", "ppo"):
+        for name in trained:
+            if opponent not in texts or name == opponent:
+                continue
+            of_agent = [{"temperature": temperature} for temperature in (SAMPLED, GREEDY)]
+            if name.startswith("alphazero") and arguments.simulations:
+                of_agent.append({"temperature": GREEDY, "simulations": arguments.simulations})
+            for parameters in of_agent:
+                other = agent_text(texts[opponent], temperature=parameters["temperature"])
+                agent = agent_text(texts[name], **parameters)
+                yield [Cell("games", agent, other, arguments.games, arguments.openings, arguments.seed)]
+    for text in texts.values():
+        agent = agent_text(text, temperature=GREEDY)
+        depths = [f"alphabeta(depth={depth})" for depth in arguments.depths]
+        size, openings, seed = arguments.depth_games, arguments.openings, arguments.seed
+        yield [Cell("depth", agent, opponent, size, openings, seed) for opponent in depths]
+    for text in texts.values():
+        agent = agent_text(text, temperature=SAMPLED)
+        yield [Cell("people", agent, f"{arguments.data}: {arguments.split}", arguments.num_positions, "", 0)]
+
+
+def agent_text(run: str, **parameters: Any) -> str:
+    """Returns the text of a run's agent with parameters. AlphaZero without simulations plays with the network alone."""
+    found = agents.parse(run)
+    assert found is not None
+    if agents.open_run(found.folder).learner.name == "alphazero":
+        parameters.setdefault("simulations", 0)
+    return agents.text_of(found._replace(parameters=parameters))
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Measures cells, and keeps their results in a file."""
+
+    env: Env[Any]
+    arguments: Arguments
+    pretrained: str
+
+    @property
+    def path(self) -> Path:
+        return self.arguments.output / "cells.jsonl"
+
+    def rows(self, cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+        """Yields the cells with their results. Depths after the first one that the agent scores less than half against
+        are left out."""
+        for cell in cells:
+            result = stored(self.path, Cell).get(cell)
+            if result is None:
+                began = time.perf_counter()
+                result = self.predict(cell) if cell.table == "people" else self.play(cell)
+                result["seconds"] = round(time.perf_counter() - began, 1)
+                loop.log(f"{cell.agent} - {cell.opponent}: {json.dumps(result)}")
+                store(self.path, cell, result)
+            yield cell._asdict() | result
+            if cell.table == "depth" and result["score"] < 0.5:
+                return
+
+    def play(self, cell: Cell) -> dict[str, Any]:
+        """Returns the results of games, in which the agents alternate between the seats."""
+        pair = [agents.make(text, self.env) for text in (cell.agent, cell.opponent)]
+        seats = arena.seating((1, 1), "alternating", cell.size)
+        openings = game_settings(self.arguments, cell.size).openings_for(self.env, "alternating")
+        with tqdm(total=cell.size, unit=" games", disable=None, desc=f"{cell.agent} - {cell.opponent}") as bar:
+            key = jax.random.key(cell.seed)
+            games = arena.play(self.env, pair, seats, key, openings=openings, on_finished=bar.update)
+        own, other = (arena.results(self.env, games, seats, number) for number in (0, 1))
+        truncated = round(own["truncated_rate"] * cell.size)
+        draws = cell.size - own["wins"] - other["wins"] - truncated
+        return {
+            "wins": own["wins"],
+            "losses": other["wins"],
+            "draws": draws,
+            "truncated": truncated,
+            "score": round((own["wins"] + (draws + truncated) / 2) / cell.size, 4),
+        } | rounded({name: own[name] for name in ("win_rate", "win_rate_interval", "mean_length")})
+
+    def predict(self, cell: Cell) -> dict[str, Any]:
+        """Returns how a policy predicts people's moves, and its mean divergence (nats) from the pretrained policy."""
+        found = people(self.arguments)
+        agent = agents.make(cell.agent, self.env)
+        reference = agents.make(agent_text(self.pretrained, temperature=SAMPLED), self.env)
+        parts = range(0, len(found), ROWS)
+        sums = [predicted(agent, reference, found.take(np.arange(i, min(i + ROWS, len(found))))) for i in parts]
+        hits, log_prob, divergence = np.sum(sums, 0)
+        means = {"log_loss": -log_prob / len(found), "kl": divergence / len(found), "top_1": hits / len(found)}
+        return rounded({name: float(mean) for name, mean in means.items()}) | {
+            "positions": len(found),
+            "top_1_interval": rounded(list(arena.wilson(int(hits), len(found)))),
+        }
+
+
+@functools.lru_cache(maxsize=1)
+def people(arguments: Arguments) -> Positions:
+    """Returns the positions that are predicted."""
+    found = positions.load(arguments.data).of(arguments.split)
+    return evenly_spaced(found.take(found.action >= 0), arguments.num_positions)
+
+
+def predicted(agent: Agent, reference: Agent, found: Positions) -> np.ndarray:
+    """Returns sums over positions: of hits, of the log-probability of people's moves, and of the divergence."""
+    return np.asarray(_predicted(agent, reference, found.states, found.action))
+
+
+@jax.jit
+def _predicted(agent: Agent, reference: Agent, states: Any, action: jax.Array) -> jax.Array:
+    p, q = (analyse(each, states).probabilities for each in (agent, reference))
+    log_p, log_q = (jnp.log(jnp.maximum(each, SMALLEST_PROBABILITY)) for each in (p, q))
+    log_prob = jnp.take_along_axis(log_p, action[:, None], axis=1)
+    hits = p.argmax(-1) == action
+    return jnp.stack([hits.sum(), log_prob.sum(), (p * (log_p - log_q)).sum()])
+
+
+def game_settings(arguments: Arguments, games: int) -> GameArguments:
+    """Returns the settings of games that begin with random openings of the list, two games with each."""
+    return GameArguments(games=games, openings=-(-games // 2), opening_list=arguments.openings, seed=arguments.seed)
+
+
+# -- tables --------------------------------------------------------------------------------------------------------
+
+
+def shortened(text: str, texts: Mapping[str, str]) -> str:
+    """Returns the text of an agent with the name of a run in place of its folder and checkpoint."""
+    for name, run in texts.items():
+        text = text.replace(f"{run}(", f"{name}(")
+    return text
+
+
+def tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns the Markdown tables: of the games, of the depths of alpha-beta, and of people's moves."""
+    counts = ("size", "wins", "losses", "draws", "truncated")
+    header = ("agent", "opponent", "games", *counts[1:], "win rate", "score")
+    played = [row for row in rows if row["table"] != "people"]
+    games = [
+        (
+            f"`{row['agent']}`",
+            f"`{row['opponent']}`",
+            *(f"{row[name]:,}" for name in counts),
+            text_of_rate(row["win_rate"], row["win_rate_interval"]),
+            f"{row['score']:.3f}",
+        )
+        for row in played
+    ]
+    last_depths = {row["agent"]: row for row in rows if row["table"] == "depth"}
+    depths = [
+        (f"`{agent}`", last["opponent"] if last["score"] < 0.5 else "none of these", f"{last['score']:.3f}")
+        for agent, last in last_depths.items()
+    ]
+    moves = [
+        (
+            f"`{row['agent']}`",
+            f"{row['positions']:,}",
+            text_of_rate(row["top_1"], row["top_1_interval"]),
+            f"{row['log_loss']:.3f}",
+            f"{row['kl']:.3f}",
+        )
+        for row in rows
+        if row["table"] == "people"
+    ]
+    return [
+        markdown(header, games),
+        markdown(("agent", "depth below half", "score there"), depths),
+        markdown(("agent", "positions", "top-1", "log loss", "KL from the pretrained policy"), moves),
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""Plays the agent `alphabeta` against the opponents of a study in Dots and Boxes, and prints the study's table beside.
+
+    python -m examples.papers.dots_and_boxes.agent
+    python -m examples.papers.dots_and_boxes.agent --games 20 --board 3 3 --opponents random "solver(33.npz)"
+
+The opponents of the study (El Kaddouri, Rys and Gao 2024, section 5.7, 500 games each on two cores of another machine):
+
+    self        the agent itself
+    mcts        OpenSpiel's MCTSBot with 1,000 simulations and one random game each, on OpenSpiel's own dots_and_boxes
+    random      uniformly random edges
+    first       the first open edge
+    study       the study's own agent: depth 9, the boxes taken, one random safe edge
+
+Any other text names an agent. The seats alternate. A game is lost to the clock if one move of the agent takes longer
+than its time. It is played to its end all the same. The last line on standard output is JSON.
+"""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+from tqdm import tqdm
+
+import jaxgames
+from jaxgames import Env, agents, arena
+from jaxgames._checks import ParameterError
+from jaxgames.agents import Agent
+from jaxgames.arena.playing import act_on_one_board
+from train.driver import tables
+from train.driver.commands import check_games, print_result, text_of_rate
+from train.driver.metrics import rounded
+
+THEIRS = {"self": (245, 255, 0), "mcts": (431, 0, 69), "random": (499, 0, 1), "first": (500, 0, 0)}
+STUDY = "alphabeta(depth=9, milliseconds=200, safe_edges=random, leaves=boxes, exact=False)"
+
+
+@dataclass(frozen=True)
+class Arguments:
+    games: int = 500
+    """Games against each opponent."""
+    board: tuple[int, int] = (5, 5)
+    """Rows and columns of boxes."""
+    agent: str = "alphabeta"
+    """The agent."""
+    milliseconds: int = 200
+    """The time of a move, after which a game counts as lost to the clock."""
+    opponents: tuple[str, ...] = ("self", "mcts", "random", "first", "study")
+    """The opponents: names of the table above, or texts of agents."""
+    simulations: int = 1000
+    """Simulations of mcts."""
+    seed: int = 0
+    """Seed of the games; the same seed gives the same games."""
+
+
+def main() -> None:
+    """The command `python -m examples.papers.dots_and_boxes.agent`."""
+    program = "examples.papers.dots_and_boxes.agent"
+    arguments = tyro.cli(Arguments, prog=f"python -m {program}", description=__doc__)
+    print_result(program, lambda: play(arguments))
+
+
+def play(arguments: Arguments) -> dict[str, Any]:
+    """Plays all games, prints the table, and returns its rows."""
+    check_games(arguments.games, arguments.seed)
+    env = jaxgames.make("dots_and_boxes", rows=arguments.board[0], cols=arguments.board[1])
+    agent = agents.make(arguments.agent, env)
+    opponents = [opponent_of(text, env, arguments) for text in arguments.opponents]
+    rows: list[dict[str, Any]] = []
+    with tqdm(total=arguments.games * len(opponents), unit=" games", disable=None) as bar:
+        for name, opponent in zip(arguments.opponents, opponents, strict=True):
+            bar.set_description(f"against {name}")
+            rows.append({"opponent": name} | play_row(env, agent, opponent, arguments, bar))
+    print(table(rows))
+    return {"env": str(env), "agent": str(agent), "milliseconds": arguments.milliseconds, "rows": rows}
+
+
+def play_row(env: Env[Any], agent: Agent, opponent: Agent, arguments: Arguments, bar: Any) -> dict[str, Any]:
+    """Returns the results of the games against one opponent."""
+    players = [Timed(agent), Timed(opponent)]
+    for player in players:  # compiles what is not compiled, out of the measured moves
+        player.act(jax.random.key(0), jax.tree.map(lambda leaf: leaf[None], env.init()))
+        player.seconds.clear()
+        player.cpu_seconds.clear()
+    over = 0
+    lost_to_the_clock = 0
+
+    def finished(number: int) -> None:
+        nonlocal over, lost_to_the_clock
+        late = sum(seconds > arguments.milliseconds / 1000 for seconds in players[0].seconds)
+        lost_to_the_clock += late > over
+        over = late
+        bar.update(number)
+
+    seats = arena.seating((1, 1), "alternating", arguments.games)
+    games = arena.play(env, players, seats, jax.random.key(arguments.seed), on_finished=finished)
+    mine, theirs = (arena.results(env, games, seats, number) for number in (0, 1))
+    times = {
+        "ms": milliseconds(players[0].seconds),
+        "cpu_ms": milliseconds(players[0].cpu_seconds),
+        "opponent_cpu_ms": milliseconds(players[1].cpu_seconds),
+    }
+    return {
+        "games": arguments.games,
+        "wins": mine["wins"],
+        "losses": theirs["wins"],
+        "ties": arguments.games - mine["wins"] - theirs["wins"],
+        "lost_to_the_clock": lost_to_the_clock,
+        "moves": len(players[0].seconds),
+    } | rounded({"win_rate": mine["win_rate"], "win_rate_interval": mine["win_rate_interval"], **times})
+
+
+def milliseconds(seconds: list[float]) -> dict[str, float]:
+    """Returns the mean, the 99th percentile and the largest of some times."""
+    times = 1e3 * np.array(seconds)
+    return {"mean": float(times.mean()), "p99": float(np.quantile(times, 0.99)), "max": float(times.max())}
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Returns the Markdown table: a row per opponent, the study's figures in the last column."""
+    counts = ("games", "wins", "losses", "ties", "lost_to_the_clock")
+    times = ("ms per move: mean, p99, max", "of these on the CPU", "opponent's CPU ms")
+    header = ("opponent", *counts[:-1], "lost to the clock", "win rate", *times, "the study: wins, losses, time-outs")
+    lines = [
+        (
+            f"`{row['opponent']}`",
+            *(row[name] for name in counts),
+            text_of_rate(row["win_rate"], row["win_rate_interval"]),
+            *(", ".join(f"{ms:.2f}" for ms in row[name].values()) for name in ("ms", "cpu_ms")),
+            f"{row['opponent_cpu_ms']['mean']:.2f}",
+            ", ".join(map(str, THEIRS.get(row["opponent"], ()))),
+        )
+        for row in rows
+    ]
+    return tables.markdown(header, lines)
+
+
+# -- players -------------------------------------------------------------------------------------------------------
+
+
+def opponent_of(text: str, env: Env[Any], arguments: Arguments) -> Agent:
+    """Returns the opponent that a name of the study or the text of an agent stands for."""
+    if text == "mcts":
+        return OpenSpielMCTS(env, arguments.simulations, arguments.seed)
+    return agents.make({"self": arguments.agent, "study": STUDY}.get(text, text), env)
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Plays as another agent on one board at a time, and keeps the seconds of each move, and those of this thread."""
+
+    on_device: ClassVar[bool] = False
+    agent: Agent
+    seconds: list[float] = field(default_factory=list[float])
+    cpu_seconds: list[float] = field(default_factory=list[float])
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        states = jax.block_until_ready(states)
+        began, cpu_began = time.perf_counter(), time.thread_time()
+        action = act_on_one_board(self.agent, key, states)
+        self.seconds.append(time.perf_counter() - began)
+        self.cpu_seconds.append(time.thread_time() - cpu_began)
+        return jnp.asarray(action)
+
+
+class OpenSpielMCTS:
+    """OpenSpiel's own bot on OpenSpiel's own game, both compiled. It follows one game from move to move.
+
+    The agent `openspiel` plays the same bot on the rules of jaxgames from any board, but much more slowly.
+    """
+
+    on_device: ClassVar[bool] = False
+
+    def __init__(self, env: Any, simulations: int, seed: int) -> None:
+        from examples.openspiel_match import counterpart, make_bot  # needs an extra
+
+        self._game, _ = counterpart(env)
+        self._bot = make_bot(self._game, simulations, seed)
+        self._state: Any = self._game.new_initial_state()
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        """Returns int32[1], the bot's action on one board, a later one of the same game or one of a new game."""
+        drawn = {int(edge) for edge in np.flatnonzero(np.asarray(states.edges[0]))}
+        if not {*self._state.history()} <= drawn:
+            self._state = self._game.new_initial_state()
+        self._follow(drawn - {*self._state.history()})
+        if self._state.current_player() != int(states.current_player[0]):
+            raise ParameterError("mcts follows one game from its start: this board is of another game")
+        action = int(self._bot.step(self._state))
+        self._state.apply_action(action)
+        return jnp.array([action], jnp.int32)
+
+    def _follow(self, edges: set[int]) -> None:
+        """Draws the opponent's edges: all but the last one complete boxes."""
+        while edges:
+            mover = self._state.current_player()
+            taking = (edge for edge in sorted(edges) if self._state.child(edge).current_player() == mover)
+            edge = next(taking, min(edges))
+            self._state.apply_action(edge)
+            edges.remove(edge)
+
+    def __str__(self) -> str:
+        return "mcts"
+
+
+if __name__ == "__main__":
+    main()

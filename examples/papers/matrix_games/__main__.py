@@ -1,0 +1,199 @@
+"""Repeats the tables and the figure on matrix games of El Kaddouri, Rys and Gao 2024, and draws the dynamics.
+
+    python -m examples.papers.matrix_games --output runs/matrix_games
+
+Two learners play a game against each other, 1,000 runs per cell. The eight tables have the share of runs that end
+within 0.05 of a point, with its 95 % Wilson interval. Beside it is the Yes or No of the study. The settings are those
+of the study: step size 0.001, 100,000 steps, temperature from 0.5 to 0.01. After the tables, each error of the study is
+named, with the figures that show it. docs/matrix_games.md discusses them.
+
+The output folder gets tables.md, cells.json and four pictures. The last line on standard output is JSON: the cells, the
+errors, the pictures, and the seconds.
+"""
+
+import itertools
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import tyro
+from tqdm import tqdm
+
+from examples.papers.matrix_games import pictures as pictures
+from examples.papers.matrix_games import tables as tables
+from examples.papers.matrix_games.tables import LEARNERS, SETTINGS, TABLES, Setting
+from jaxgames._checks import check_int
+from jaxgames.matrix_games import matrix_game
+from train.driver.commands import MAX_SEED, print_result
+from train.driver.run_folder import write_whole
+from train.matrix.replicator import Dynamics, Floats, integrate
+from train.matrix.tabular import Result, run, share_near
+
+FIGURE_1 = ("prisoners_dilemma", "subsidy", "subsidy_printed", "battle_of_sexes")
+FIGURE_RUNS = 200  # of which those with the nearest starts are drawn
+FIGURE_LEARNERS = ("lenient κ = 5", "lenient FAQ κ = 5")  # the study's, and the one that follows the field
+STARTS = ((0.25, 0.25), (0.8, 0.7), (0.3, 0.8), (0.75, 0.25))  # (x, y) of the four trajectories of a panel
+FIRST_TEMPERATURE = 0.5  # of the study's schedule
+FIELD = Dynamics(tau=0.1, kappa=5)
+SIMPLEX = ("Boltzmann", "lenient κ = 5", "FAQ")
+BARS = ("subsidy", "prisoners_dilemma", "battle_of_sexes")
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/matrix_games")
+    """The folder of the tables and pictures."""
+    runs: int = 1000
+    """Runs per cell."""
+    steps: int = 100_000
+    """Steps per run."""
+    seed: int = 0
+    """Seed of all runs; the same seed gives the same runs."""
+
+
+def main() -> None:
+    """The command `python -m examples.papers.matrix_games`."""
+    program = "examples.papers.matrix_games"
+    arguments = tyro.cli(Arguments, prog=f"python -m {program}", description=__doc__)
+    print_result(program, lambda: compute(arguments))
+
+
+def compute(arguments: Arguments) -> dict[str, Any]:
+    """Runs all learners, writes the tables and pictures, prints the tables, and returns what the last line has.
+
+    Raises ValueError for a number of runs or steps, or a seed, that is out of range.
+    """
+    check_int("runs", arguments.runs, 1, 1_000_000)
+    check_int("steps", arguments.steps, 1, 100_000_000)
+    check_int("seed", arguments.seed, 0, MAX_SEED)
+    began, began_cpu = time.perf_counter(), time.process_time()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    with tqdm(total=len(SETTINGS) + len(FIGURE_1) * len(FIGURE_LEARNERS) + 4, unit=" parts", disable=None) as bar:
+        found = _all_runs(arguments, bar)
+        written = _pictures(arguments, found, bar)
+    findings = tables.findings(found.shares, found.constant, found.predicted)
+    texts = [tables.text_of(each, found.shares) for each in TABLES]
+    texts += ["### All points", tables.summary(found.shares)]
+    text = "\n\n".join([*texts, "### Errors of the study", tables.findings_text(findings)])
+    write_whole(arguments.output / "tables.md", text + "\n")
+    cells = tables.as_json(found.shares)
+    write_whole(arguments.output / "cells.json", json.dumps(cells, indent=1))
+    print(text)
+    return {
+        "cells": cells,
+        "errors": [finding._asdict() for finding in findings],
+        "pictures": [str(path) for path in written],
+        "seconds": round(time.perf_counter() - began, 1),
+        "cpu_seconds": round(time.process_time() - began_cpu, 1),
+    }
+
+
+# -- runs ----------------------------------------------------------------------------------------------------------
+
+
+def _run(arguments: Arguments, setting: Setting, number: int, runs: int) -> Result:
+    """Returns the runs of a setting; `number` tells their keys apart."""
+    key = jax.random.fold_in(jax.random.key(arguments.seed), number)
+    game = matrix_game(setting.game)
+    return run(game, LEARNERS[setting.learner], key, runs, arguments.steps, setting.start)
+
+
+class Found(NamedTuple):
+    """The parts of all runs that the tables and pictures need."""
+
+    shares: dict[tuple[tables.Row, str], Any]
+    simplex: dict[str, Floats]  # by learner, the row player's policies of the first run of rock-paper-scissors
+    constant: list[Floats]  # mean policies at the end of the runs of CONSTANT
+    predicted: dict[str, float]  # by learner, the share of runs of `subsidy` that end where the dynamics do
+
+
+def _all_runs(arguments: Arguments, bar: Any) -> Found:
+    """Returns what all settings give."""
+    found = Found({}, {}, [], {})
+    for number, setting in enumerate(SETTINGS):
+        bar.set_description(f"{setting.game}, {setting.learner}")
+        result = _run(arguments, setting, number, arguments.runs)
+        if setting == tables.CONSTANT:
+            found.constant.extend(np.asarray(result.policies, np.float64).mean(0))
+        elif setting.game == "biased_rps" and setting.learner in SIMPLEX:
+            found.simplex[setting.learner] = np.asarray(result.trajectory[:, 0, 0], np.float64)
+        if setting.start == "policies":
+            found.predicted[setting.learner] = _predicted(setting, result)
+        columns = {column.label: column for each in TABLES if each.game == setting.game for column in each.columns}
+        for row in tables.rows_of(setting.game):
+            if row.setting == setting:
+                policies = np.asarray(result.greedy_policies if row.greedy else result.policies)
+                for label, column in columns.items():
+                    found.shares[row, label] = share_near(policies, column.point)
+        bar.update()
+    return found
+
+
+def _predicted(setting: Setting, result: Result) -> float:
+    """Returns the share of runs that end in the same quarter of the square as the dynamics from their start.
+
+    The dynamics have the learner's leniency and its first temperature.
+    """
+    learner = LEARNERS[setting.learner]
+    dynamics = Dynamics(FIRST_TEMPERATURE, learner.kappa if learner.is_lenient else 1)
+    first, last = (np.asarray(policies, np.float64) for policies in (result.trajectory[0], result.policies))
+    path = integrate(matrix_game(setting.game), dynamics, (first[:, 0], first[:, 1]), duration=60, num_points=2)
+    ends = np.stack([path.row[:, -1, 0], path.column[:, -1, 0]], -1)
+    return float(((ends > 0.5) == (last[..., 0] > 0.5)).all(-1).mean())
+
+
+# -- pictures --------------------------------------------------------------------------------------------------------
+
+
+def _pictures(arguments: Arguments, found: Found, bar: Any) -> list[Path]:
+    """Writes the four pictures. Returns their paths."""
+    paths: dict[tuple[str, str], Floats] = {}
+    for number, (learner, name) in enumerate(itertools.product(FIGURE_LEARNERS, FIGURE_1), len(SETTINGS)):
+        bar.set_description(f"trajectories, {name}, {learner}")
+        result = _run(arguments, Setting(name, learner, "policies"), number, FIGURE_RUNS)
+        paths[learner, name] = _nearest(np.asarray(result.trajectory, np.float64))
+        bar.update()
+    subsidy = matrix_game("subsidy")
+    draw = {
+        "dynamics": lambda: pictures.draw_fields([matrix_game(name) for name in FIGURE_1], paths, FIELD),
+        "basins": lambda: pictures.draw_basins(subsidy, (1, 2, 5, 10), (0, 0.5)),
+        "rps": lambda: pictures.draw_simplex(matrix_game("biased_rps"), found.simplex, tables.PRINTED_RPS.point[0]),
+        "shares": lambda: pictures.draw_shares(_bars(found.shares)),
+    }
+    written: list[Path] = []
+    for name, figure in draw.items():
+        bar.set_description(f"picture, {name}")
+        written.append(pictures.save(figure(), arguments.output / f"matrix_games_{name}.png"))
+        bar.update()
+    return written
+
+
+def _nearest(trajectory: Floats) -> Floats:
+    """Returns the trajectories whose starts are nearest to STARTS, float64[starts, points, 2, 2].
+
+    Args:
+      trajectory: float64[points, runs, 2, 2].
+    """
+    first = trajectory[0, :, :, 0]  # float64[runs, 2]
+    chosen = [int(np.abs(first - start).max(-1).argmin()) for start in STARTS]
+    return trajectory[:, chosen].swapaxes(0, 1)
+
+
+def _bars(shares: tables.Shares) -> list[dict[str, Any]]:
+    """Returns the entries of the bar chart: greedy policies of epsilon-greedy learners, policies of all others."""
+    found: list[dict[str, Any]] = []
+    for (row, label), (share, interval) in shares.items():
+        is_greedy = LEARNERS[row.setting.learner].kind == "epsilon_greedy"
+        if row.setting.game in BARS and row.greedy == is_greedy:
+            game = f"{row.setting.game}, start: {row.setting.start}"
+            entry = {"game": game, "learner": row.setting.learner, "point": label}
+            found.append(entry | {"share": share, "interval": interval})
+    return found
+
+
+if __name__ == "__main__":
+    main()

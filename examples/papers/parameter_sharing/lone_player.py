@@ -1,0 +1,133 @@
+"""The claim of section 4.1: 20 turns without jumps for N = 2, and "a couple" fewer for the best strategy.
+
+    python -m examples.papers.parameter_sharing.lone_player --output runs/papers/parameter_sharing/solo
+    python -m examples.papers.parameter_sharing.lone_player --sizes 2 --agents greedy "RUN(temperature=1)"
+
+One seat plays alone on the star, from its home to its goal; the other seats have no pegs. For each size the table has
+the fewest turns without hops, the fewest of all, and the turns that agents take alone. A run counts for the size of its
+game. A game of the fewest turns is drawn as an animation.
+
+Finished games and agents are in OUTPUT/games.jsonl and OUTPUT/agents.jsonl; a repeated command reads them there.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tyro
+
+from examples.papers import _cells as cells
+from examples.papers._quick import shortened
+from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.solvers.chinese_checkers.lone_player import (
+    MAX_SIZE,
+    SoloGame,
+    picture,
+    replay,
+    shortest_solo,
+    shortest_without_hops,
+    turns_alone,
+)
+from train.agents import env_of, make
+from train.driver.tables import markdown
+
+HEADER = ("N", "pegs", "fewest without hops", "fewest", "agent alone", "finished games", "turns, mean (range)")
+QUICK: dict[str, Any] = {"sizes": (1, 2), "games": 5}
+
+
+class GameCell(NamedTuple):
+    size: int
+
+
+class AgentCell(NamedTuple):
+    size: int
+    agent: str
+    games: int
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/papers/parameter_sharing/solo")
+    """The folder of the results."""
+    sizes: tuple[int, ...] = (2, 3, 4)
+    """N, each from 1 to 4; 4 takes minutes."""
+    agents: tuple[str, ...] = ("greedy",)
+    """Agents that play alone: texts as train.match takes them."""
+    games: int = 1000
+    """Games of each agent."""
+    quick: bool = False
+    """Tries everything with small numbers."""
+
+    def __post_init__(self) -> None:
+        for size in self.sizes:
+            if not 1 <= size <= MAX_SIZE:
+                raise SystemExit(f"sizes must be from 1 to {MAX_SIZE}, not {size}")
+        if self.games < 1:
+            raise SystemExit(f"games must be at least 1, not {self.games}")
+
+
+def main() -> None:
+    """The command `python -m examples.papers.parameter_sharing.lone_player`."""
+    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+    games = {size: shortest(size, arguments.output) for size in arguments.sizes}
+    rows: list[tuple[object, ...]] = []
+    alone: dict[str, dict[str, Any]] = {}
+    for size, agent, env in agents_of(arguments):
+        found = play_alone(env, AgentCell(size, agent, arguments.games), arguments.output)
+        alone[f"{agent}, N = {size}"] = found
+        mean = "" if found["mean"] is None else f"{found['mean']:.1f} ({found['min']}-{found['max']})"
+        fewest = (len(shortest_without_hops(size).turns), len(games[size].turns))
+        rows.append((size, env.num_pegs, *fewest, agent, f"{found['finished']} of {arguments.games}", mean))
+    text = markdown(HEADER, rows)
+    (arguments.output / "solo.md").write_text(text + "\n")
+    print(text)
+    print(json.dumps({"fewest": {size: len(game.turns) for size, game in games.items()}, "alone": alone}))
+
+
+def shortest(size: int, output: Path) -> SoloGame:
+    """Returns a shortest game, from the results if it is there, after it won in the env; draws it."""
+    path, cell = output / "games.jsonl", GameCell(size)
+    found = cells.stored(path, GameCell).get(cell)
+    game = (
+        shortest_solo(size) if found is None else SoloGame(size, tuple(map(tuple, found["game"])), len(found["game"]))
+    )
+    replay(game)
+    if found is None:
+        cells.store(path, cell, {"game": game.turns})
+        picture(game).save(output / f"size_{size}.svg")
+    return game
+
+
+def agents_of(arguments: Arguments) -> Iterator[tuple[int, str, ChineseCheckers]]:
+    """Yields size, text and env of each agent; a run has the size of its game.
+
+    Ends the program if a run does not play on the star, or has another size.
+    """
+    for agent in arguments.agents:
+        own = env_of(agent)
+        if own is None:
+            yield from ((size, agent, ChineseCheckers(size, 6)) for size in arguments.sizes)
+        elif isinstance(own, ChineseCheckers) and own.size in arguments.sizes:
+            yield own.size, agent, own
+        else:
+            raise SystemExit(f"{agent} plays {own}: expected chinese_checkers of a size in {arguments.sizes}")
+
+
+def play_alone(env: ChineseCheckers, cell: AgentCell, output: Path) -> dict[str, Any]:
+    """Returns the number of finished games of an agent alone, and the mean and range of their turns."""
+
+    def play() -> dict[str, Any]:
+        turns = turns_alone(env, make(cell.agent, env), cell.games)
+        won = turns[turns > 0]
+        found: dict[str, Any] = {"finished": len(won), "mean": None, "min": None, "max": None}
+        if len(won):
+            found |= {"mean": round(float(won.mean()), 2), "min": int(won.min()), "max": int(won.max())}
+        return found
+
+    return cells.computed_once(output / "agents.jsonl", cell, play)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,331 @@
+"""Whole turns on the star with six seats: those of the greedy agent, those of a seat, and a linear value of its pegs.
+
+A board is int64[cells] in the mover's frame: 0 is the mover's peg, 1 ... 5 are those of the other seats clockwise. An
+empty cell is -1. A cell that the moving peg has left in this turn is -2: no peg can land there before the turn is over.
+
+The value estimates how many turns the mover still needs. It is the sum of
+
+    cell        per peg: the weight of its cell
+    pair        per pair of pegs: the weight of their two cells
+    farthest    the weight of the steps from the farthest peg to the far corner of the goal
+    second      the same for the second farthest peg
+    others      the weight of the number of other seats' pegs in the goal
+    free        a weight times the sum of the steps from each peg outside of the goal to the nearest free cell of it
+
+The functions here are compiled where numba is installed; without it the same source runs in plain Python.
+"""
+
+import functools
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.greedy import hexagonal_distance
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled
+
+SEATS = 6
+LEFT = -2  # a cell that the moving peg has left in this turn
+WON = -1000.0  # in place of the value of a full goal
+FAR = 1_000_000
+STEP, END_OF_TURN = 128, 1  # scores of the greedy agent, in units of 1/128: jaxgames/greedy.py
+FREE_CELL = 2
+MULTIPLIER, INCREMENT, MASK = 25214903917, 11, 2**48 - 1  # of the random numbers: those of POSIX's drand48
+SEED_OFFSET = 0x330E  # of its srand48
+
+
+class Floats(Protocol):
+    """float64[n]."""
+
+    def __getitem__(self, index: int, /) -> float: ...
+    def __setitem__(self, index: int, value: float, /) -> None: ...
+
+
+class Star(NamedTuple):
+    """The board of one size. Index `cells` stands for every place outside of the star."""
+
+    size: int
+    cells: int
+    pegs: int
+    near: Ints  # [6 * cells], the neighbour in each direction
+    beyond: Ints  # [6 * cells], where a hop lands
+    rotated: Ints  # [cells], the cell of the last mover's frame that a cell of the next mover's frame was
+    to_tip: Ints  # [cells], steps to the far corner of the goal
+    to_goal: Ints  # [cells * pegs], steps to each cell of the goal
+
+
+class Work(NamedTuple):
+    """Arrays that the functions overwrite."""
+
+    remaining: Ints  # [cells]
+    spare: Ints  # [cells]
+    seen: Ints  # [cells]
+    queue: Ints  # [cells]
+    random: Ints  # [1], the state of the random numbers
+
+
+class Weights(NamedTuple):
+    """The weights of the value."""
+
+    cell: Floats  # [cells]
+    pair: Floats  # [cells * cells]
+    farthest: Floats  # [4N + 1], by steps
+    second: Floats  # [4N + 1], by steps
+    others: Floats  # [pegs + 1], by number
+    free: Floats  # [1]
+
+
+@functools.lru_cache
+def make_star(size: int) -> Star:
+    """Returns the board of size N = `size`."""
+    t = tables(size)
+    cells, pegs = len(t.row), size * (size + 1) // 2
+    steps = distances(size)
+    return Star(
+        size=size,
+        cells=cells,
+        pegs=pegs,
+        near=t.neighbour[:cells].astype(np.int64).ravel(),
+        beyond=t.beyond[:cells].astype(np.int64).ravel(),
+        rotated=t.rotated[1].astype(np.int64),
+        to_tip=steps[:, -1].copy(),
+        to_goal=steps[:, -pegs:].ravel(),
+    )
+
+
+@functools.lru_cache
+def distances(size: int) -> np.ndarray:
+    """Returns int64[cells, cells], the steps between two cells of an empty board."""
+    axial = tables(size).axial
+    return hexagonal_distance(axial[:, None] - axial).astype(np.int64)
+
+
+def make_work(star: Star) -> Work:
+    """Returns arrays for the functions of this file; the seed of the random numbers is 0."""
+    zeros = [np.zeros(star.cells, np.int64) for _ in range(4)]
+    return Work(*zeros, random=np.array([SEED_OFFSET], np.int64))
+
+
+# -- random numbers and frames -----------------------------------------------------------------------------------------
+
+
+@compiled
+def random_below(work: Work, limit: int) -> int:
+    """Returns a random integer from 0 to `limit` - 1."""
+    work.random[0] = (int(work.random[0]) * MULTIPLIER + INCREMENT) & MASK
+    return (int(work.random[0]) >> 17) % limit
+
+
+@compiled
+def rotate(star: Star, work: Work, board: Ints) -> None:
+    """Turns the board into the frame of the next seat, which is the next mover."""
+    for cell in range(star.cells):
+        owner = board[star.rotated[cell]]
+        work.spare[cell] = owner - 1 if owner > 0 else SEATS - 1 if owner == 0 else -1
+    for cell in range(star.cells):
+        board[cell] = work.spare[cell]
+
+
+@compiled
+def is_full(star: Star, board: Ints) -> bool:
+    """Returns True if the mover's pegs fill its goal."""
+    for cell in range(star.cells - star.pegs, star.cells):  # noqa: SIM110  # no generators in compiled functions
+        if board[cell] != 0:
+            return False
+    return True
+
+
+@compiled
+def fill_pegs(star: Star, board: Ints, pegs: Ints) -> None:
+    """Writes the cells of the mover's pegs."""
+    end = 0
+    for cell in range(star.cells):
+        if board[cell] == 0:
+            pegs[end] = cell
+            end += 1
+
+
+# -- the greedy agent --------------------------------------------------------------------------------------------------
+
+
+@compiled
+def steps_to_free(star: Star, board: Ints, cell: int) -> int:
+    """Returns the steps from a cell to the nearest free cell of the goal; FAR if none is free."""
+    best = FAR
+    for place in range(star.pegs):
+        if board[star.cells - star.pegs + place] < 0:
+            best = min(best, star.to_goal[cell * star.pegs + place])
+    return best
+
+
+@compiled
+def fill_remaining(star: Star, work: Work, board: Ints) -> None:
+    """Writes `jaxgames.greedy.remaining_on_star` of the mover into `work.remaining`, in units of 1/128."""
+    goal = star.cells - star.pegs
+    deepest, is_closed = star.size, False
+    for cell in range(goal, star.cells):
+        if board[cell] > 0:
+            deepest = min(deepest, star.to_tip[cell])
+    for cell in range(goal, star.cells):
+        is_closed = is_closed or star.to_tip[cell] > deepest
+    for cell in range(star.cells):
+        steps = STEP * star.to_tip[cell]
+        if cell >= goal:
+            if star.to_tip[cell] > deepest:
+                steps = STEP * star.size
+        elif not is_closed:
+            free = steps_to_free(star, board, cell)
+            if free < FAR:
+                steps += FREE_CELL * free
+        work.remaining[cell] = steps
+
+
+@compiled
+def greedy_turn(star: Star, work: Work, board: Ints) -> bool:
+    """Plays a whole turn of the greedy agent; returns True if it fills its goal."""
+    peg, has_won, goes_on = -1, False, True
+    while goes_on:
+        fill_remaining(star, work, board)
+        best, ties, best_cell, best_to = -1, 0, -1, -1
+        if peg >= 0:
+            best, ties, best_cell, best_to = END_OF_TURN, 1, peg, peg
+        for cell in range(star.cells):
+            if board[cell] != 0 or (peg >= 0 and cell != peg):
+                continue
+            for direction in range(6):
+                to = star.near[6 * cell + direction]
+                if to < star.cells and board[to] >= 0:
+                    to = star.beyond[6 * cell + direction]
+                elif peg >= 0:
+                    continue
+                if to >= star.cells or board[to] != -1:
+                    continue
+                gain = max(work.remaining[cell] - work.remaining[to], 0)
+                if gain > best:
+                    best, ties, best_cell, best_to = gain, 0, cell, to
+                if gain == best:
+                    ties += 1
+                    if random_below(work, ties) == 0:
+                        best_cell, best_to = cell, to
+        if best_cell == best_to:  # the end of the turn, or no move
+            break
+        is_hop = _is_hop(star, best_cell, best_to)
+        board[best_cell] = LEFT if is_hop else -1
+        board[best_to] = 0
+        has_won = is_full(star, board)
+        peg, goes_on = best_to, is_hop and not has_won
+    end_turn(star, board)
+    return has_won
+
+
+@compiled
+def _is_hop(star: Star, cell: int, to: int) -> bool:
+    """Returns True if a cell is two cells along a line from another."""
+    for direction in range(6):  # noqa: SIM110  # no generators in compiled functions
+        if star.beyond[6 * cell + direction] == to:
+            return True
+    return False
+
+
+@compiled
+def end_turn(star: Star, board: Ints) -> None:
+    """Makes the cells that the moving peg has left empty."""
+    for cell in range(star.cells):
+        if board[cell] == LEFT:
+            board[cell] = -1
+
+
+# -- the turns of a seat -----------------------------------------------------------------------------------------------
+
+
+@compiled
+def fill_turns(star: Star, work: Work, board: Ints, pegs: Ints, chain: int, turns: Ints) -> int:
+    """Writes all turns of the mover, each the index of its peg and its last cell; returns their number.
+
+    Args:
+      pegs: the cells of the mover's pegs.
+      chain: the cell of the peg that has hopped in this turn: it may hop on or stay. -1: the turn begins.
+      turns: int64[2 * pegs * cells].
+    """
+    number = 0
+    for index in range(star.pegs):
+        origin = pegs[index]
+        if chain >= 0 and origin != chain:
+            continue
+        board[origin] = LEFT
+        work.queue[0], head, end = origin, 0, 1
+        work.seen[origin] = 1
+        while head < end:
+            cell = work.queue[head]
+            head += 1
+            for direction in range(6):
+                over, to = star.near[6 * cell + direction], star.beyond[6 * cell + direction]
+                if to < star.cells and board[over] >= 0 and board[to] == -1 and work.seen[to] == 0:
+                    work.seen[to] = 1
+                    work.queue[end] = to
+                    end += 1
+        for place in range(0 if chain >= 0 else 1, end):
+            turns[2 * number], turns[2 * number + 1] = index, work.queue[place]
+            number += 1
+        for direction in range(6):
+            to = star.near[6 * origin + direction]
+            if chain < 0 and to < star.cells and board[to] == -1 and work.seen[to] == 0:
+                turns[2 * number], turns[2 * number + 1] = index, to
+                number += 1
+        for place in range(end):
+            work.seen[work.queue[place]] = 0
+        board[origin] = 0
+    return number
+
+
+@compiled
+def move(board: Ints, pegs: Ints, index: int, to: int) -> int:
+    """Moves a peg; returns the cell that it has left."""
+    origin = pegs[index]
+    board[origin] = -1
+    board[to] = 0
+    pegs[index] = to
+    return origin
+
+
+@compiled
+def turns_left(star: Star, weights: Weights, board: Ints, pegs: Ints) -> float:
+    """Returns the value: the turns that the mover still needs, estimated; WON if its goal is full."""
+    if is_full(star, board):
+        return WON
+    goal, value, others, farthest, second = star.cells - star.pegs, 0.0, 0, 0, 0
+    for index in range(star.pegs):
+        cell = pegs[index]
+        value += weights.cell[cell]
+        for other in range(index):
+            value += weights.pair[cell * star.cells + pegs[other]]
+        steps = star.to_tip[cell]
+        second = max(second, min(steps, farthest))
+        farthest = max(farthest, steps)
+        if cell < goal:
+            free = steps_to_free(star, board, cell)
+            if free < FAR:
+                value += weights.free[0] * free
+    for cell in range(goal, star.cells):
+        if board[cell] > 0:
+            others += 1
+    return value + weights.farthest[farthest] + weights.second[second] + weights.others[others]
+
+
+@compiled
+def best_turn(star: Star, work: Work, weights: Weights, board: Ints, pegs: Ints, turns: Ints) -> tuple[int, float]:
+    """Returns the number of the turn with the lowest value after it, in `turns`, and this value; -1 without a turn."""
+    best, lowest = -1, 1.0 * FAR
+    for number in range(fill_turns(star, work, board, pegs, -1, turns)):
+        index, to = turns[2 * number], turns[2 * number + 1]
+        origin = move(board, pegs, index, to)
+        value = turns_left(star, weights, board, pegs)
+        move(board, pegs, index, origin)
+        if value < lowest:
+            best, lowest = number, value
+    return best, lowest
+
+
+def arrays_of(weights: Weights) -> dict[str, Any]:
+    """Returns the weights by name, as they are stored."""
+    return dict(zip(weights._fields, weights, strict=True))

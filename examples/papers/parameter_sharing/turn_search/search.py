@@ -1,0 +1,243 @@
+"""Search of one's own turns on the star with six seats: the other seats are expected to play greedily.
+
+    1. Every turn is judged on the board as it is: by the value after it, and after the best turn that could follow if
+       nobody else moved.
+    2. The best of them, the candidates, are tried. Far from the end, each other seat plays one greedy turn, and the
+       seat's next turn is judged as in step 1. Near the end, such rounds go on until somebody wins, or for `rounds`
+       rounds, and the seat plays the turns of the best value. All candidates have the same random numbers.
+    3. The turn with the best mean result is chosen. A result counts turns: those that the value still expects, or those
+       won or lost against it.
+
+The value, and what a board looks like: examples/papers/parameter_sharing/turn_search/moves.py. The functions here are compiled
+where numba is installed; without it the same source runs in plain Python.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from examples.papers.parameter_sharing.turn_search.moves import (
+    MASK,
+    SEATS,
+    SEED_OFFSET,
+    WON,
+    Floats,
+    Star,
+    Weights,
+    Work,
+    best_turn,
+    end_turn,
+    fill_pegs,
+    fill_turns,
+    greedy_turn,
+    is_full,
+    make_star,
+    make_work,
+    move,
+    random_below,
+    rotate,
+    turns_left,
+)
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled
+
+NOW = 0.4  # weight of the value after a turn; the rest is that of the value after the second one
+JUDGED = 0.3  # weight of the judgement of step 1 in step 3
+RESULT = 10.0  # turns that a win or a loss counts
+FOLLOWERS = 5  # turns after a candidate that are judged
+NO_TURN = -1.0e9
+
+
+class Settings(NamedTuple):
+    """The settings of a search."""
+
+    candidates: int
+    samples: int  # games that every candidate is tried in; 0: the turn is chosen in step 1
+    rounds: int
+    near: float  # turns left, by the value, below which games are played to their end
+
+
+class Race(NamedTuple):
+    """A board with its value, and the arrays of a search."""
+
+    star: Star
+    work: Work
+    weights: Weights
+    turns: Ints  # [2 * pegs * cells], those of the root
+    followers: Ints  # [2 * pegs * cells], those after it
+    last: Ints  # [2 * pegs * cells], those after the followers
+    scores: Floats  # [pegs * cells], of the turns of the root
+    later_scores: Floats  # [pegs * cells], of the followers
+    pegs: Ints  # [pegs]
+    later_pegs: Ints  # [pegs]
+    board: Ints  # [cells]
+
+
+def make_race(size: int, weights: Weights) -> Race:
+    """Returns the arrays of a search on the board of size N = `size`."""
+    star = make_star(size)
+    most = star.pegs * star.cells
+    turns, scores, pegs = np.zeros((3, 2 * most), np.int64), np.zeros((2, most)), np.zeros((2, star.pegs), np.int64)
+    return Race(star, make_work(star), weights, *turns, *scores, *pegs, board=np.zeros(star.cells, np.int64))
+
+
+@compiled
+def choose(race: Race, board: Ints, chain: int, settings: Settings, noise: float) -> int:
+    """Returns the number of the chosen turn in `race.turns`, for the pegs in `race.pegs`; -1 without a turn.
+
+    Args:
+      board: in the mover's frame; the cells that the peg has left in this turn become empty.
+      chain: the cell of the peg that has hopped in this turn, -1 before its first move.
+      noise: scale of Gumbel noise on the judgement of step 1, to explore.
+    """
+    star, turns, scores = race.star, race.turns, race.scores
+    fill_pegs(star, board, race.pegs)
+    number = fill_turns(star, race.work, board, race.pegs, chain, turns)
+    end_turn(star, board)  # the next turn may use the cells that the peg has left
+    for turn in range(number):
+        scores[turn] = judged(race, board, race.pegs, turns[2 * turn], turns[2 * turn + 1], race.followers)
+        if noise > 0.0:
+            uniform = (1 + random_below(race.work, 2**20 - 1)) / 2**20
+            scores[turn] -= noise * math.log(-math.log(uniform))
+    left = turns_left(star, race.weights, board, race.pegs)
+    candidates = min(settings.candidates, number) if settings.samples > 0 else 0
+    best = _highest(scores, number)
+    if best < 0 or scores[best] > -WON / 2 or candidates == 0:
+        return best
+    chosen, highest, seed = best, NO_TURN, int(race.work.random[0])
+    for _ in range(candidates):
+        turn = _highest(scores, number)
+        judgement, total = scores[turn], 0.0
+        scores[turn] = NO_TURN
+        race.work.random[0] = seed
+        for _ in range(settings.samples):
+            total += tried(race, board, turns[2 * turn], turns[2 * turn + 1], settings, left)
+        score = total / settings.samples + JUDGED * judgement
+        if score > highest:
+            chosen, highest = turn, score
+    return chosen
+
+
+@compiled
+def _highest(scores: Floats, number: int) -> int:
+    """Returns the number of the highest score; -1 if there is none above NO_TURN."""
+    best, highest = -1, NO_TURN
+    for turn in range(number):
+        if scores[turn] > highest:
+            best, highest = turn, scores[turn]
+    return best
+
+
+@compiled
+def judged(race: Race, board: Ints, pegs: Ints, index: int, to: int, after: Ints) -> float:
+    """Returns the judgement of a turn on the board as it is, minus turns; -WON if it wins.
+
+    `after` is overwritten by the turns that could follow.
+    """
+    star, weights = race.star, race.weights
+    origin = move(board, pegs, index, to)
+    score = -turns_left(star, weights, board, pegs)
+    if score < -WON:
+        _, value = best_turn(star, race.work, weights, board, pegs, after)
+        score = NOW * score - (1.0 - NOW) * max(value, 0.0)
+    move(board, pegs, index, origin)
+    return score
+
+
+@compiled
+def best_judgement(race: Race, board: Ints, pegs: Ints) -> float:
+    """Returns the best judgement of the FOLLOWERS turns with the best value after them; RESULT if a turn wins."""
+    star, turns, scores = race.star, race.followers, race.later_scores
+    number = fill_turns(star, race.work, board, pegs, -1, turns)
+    for turn in range(number):
+        index, to = turns[2 * turn], turns[2 * turn + 1]
+        origin = move(board, pegs, index, to)
+        scores[turn] = -turns_left(star, race.weights, board, pegs)
+        move(board, pegs, index, origin)
+    best = NO_TURN
+    for _ in range(min(FOLLOWERS, number)):
+        turn = _highest(scores, number)
+        if scores[turn] >= -WON:
+            return RESULT
+        scores[turn] = NO_TURN
+        best = max(best, judged(race, board, pegs, turns[2 * turn], turns[2 * turn + 1], race.last))
+    return best if number > 0 else -turns_left(star, race.weights, board, pegs)
+
+
+@compiled
+def tried(race: Race, root: Ints, index: int, to: int, settings: Settings, left: float) -> float:
+    """Returns the result of a turn in one game after it, minus turns.
+
+    Args:
+      root: the board before the turn.
+      left: turns left before the turn, by the value.
+    """
+    star, board, pegs = race.star, race.board, race.later_pegs
+    for cell in range(star.cells):
+        board[cell] = root[cell]
+    board[race.pegs[index]] = -1
+    board[to] = 0
+    end_turn(star, board)
+    for played in range(1, settings.rounds + 1):
+        if others_win(star, race.work, board):
+            return -RESULT - left
+        fill_pegs(star, board, pegs)
+        if left >= settings.near:
+            return best_judgement(race, board, pegs) - 1.0
+        best, _ = best_turn(star, race.work, race.weights, board, pegs, race.followers)
+        if best >= 0:
+            move(board, pegs, race.followers[2 * best], race.followers[2 * best + 1])
+            if is_full(star, board):
+                return RESULT - played
+    return -turns_left(star, race.weights, board, pegs) - settings.rounds
+
+
+@compiled
+def others_win(star: Star, work: Work, board: Ints) -> bool:
+    """Plays a greedy turn of each other seat, up to the mover's next one; returns True as soon as one of them wins."""
+    for _ in range(SEATS - 1):
+        rotate(star, work, board)
+        if greedy_turn(star, work, board):
+            return True
+    rotate(star, work, board)
+    return False
+
+
+@compiled
+def play_alone(race: Race, board: Ints, seat: int, settings: Settings, noise: float, limit: int, seen: Ints) -> int:
+    """Plays a game of one seat against five greedy ones, and writes the positions before its turns.
+
+    The game goes on until the seat has filled its goal: others that have filled theirs pass.
+
+    Args:
+      board: the start, in the frame of seat 0; it is overwritten.
+      seat: that of the search.
+      settings: of the search.
+      noise: as for `choose`.
+      limit: the most turns.
+      seen: int64[limit * cells]; row by row the boards before the seat's turns.
+
+    Returns:
+      The turns of the seat; with a minus sign, if it has not filled its goal.
+    """
+    star, has_won = race.star, 0
+    for turn in range(limit):
+        for mover in range(SEATS):
+            if mover == seat:
+                for cell in range(star.cells):
+                    seen[turn * star.cells + cell] = board[cell]
+                best = choose(race, board, -1, settings, noise)
+                if best >= 0:
+                    move(board, race.pegs, race.turns[2 * best], race.turns[2 * best + 1])
+                if is_full(star, board):
+                    return turn + 1
+            elif (has_won >> mover) & 1 == 0 and greedy_turn(star, race.work, board):
+                has_won |= 1 << mover
+            rotate(star, race.work, board)
+    return -limit
+
+
+@compiled
+def seed_with(race: Race, seed: int) -> None:
+    """Sets the seed of the random numbers, from 0 to 2**32 - 1."""
+    race.work.random[0] = (seed * 65536 + SEED_OFFSET) & MASK

@@ -1,0 +1,173 @@
+"""Turns to win with full sharing: what keeps self-play of 400,000 steps above the study's 20.7 turns.
+
+    python -m examples.papers.parameter_sharing.turns_to_win --output runs/papers/parameter_sharing/turns
+
+Self-play only meets its own kind: all pegs run through the middle and leave their homes early. Random players stay
+at home, and their pegs block the goal. So there are variants in which random players have three of the six seats in
+training. The budget is that of the study, and steps of random players count. Every variant is measured with sampled
+actions, as in the study, and with greedy ones. A turn is blocked if it begins with a peg of another seat in the
+goal: it cannot win. The last column is the length of the games in training.
+"""
+
+import functools
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+
+from examples.papers import _cells as cells
+from examples.papers._intervals import difference, exact_p, interval, written
+from examples.papers._quick import shortened
+from examples.papers.parameter_sharing import heat_maps, runs
+from examples.papers.parameter_sharing.comparison import finite
+from examples.papers.parameter_sharing.evaluation import mean_of_last
+from examples.papers.parameter_sharing.heat_maps import SEAT, SIZE, pegs_of
+from examples.papers.parameter_sharing.published import GAMES, PAPER, STEPS_PER_ITERATION, WINDOW, settings_of
+from jaxgames import Env, arena, make
+from jaxgames.agents import Agent, RandomAgent
+from jaxgames.arena import Games
+from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.policies.agent import PolicyAgent
+from train.driver.run_folder import RunFolder
+from train.driver.tables import markdown
+
+RANDOM_SEATS: dict[str, Any] = {"opponents": ("random",), "learn_seats": (0, 2, 4)}
+WIDE: dict[str, Any] = {"hidden_sizes": (128, 128), "ent_coef": 0.01}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "self_play": {},
+    "random_seats": RANDOM_SEATS,
+    "wide": WIDE,
+    "random_seats_wide": RANDOM_SEATS | WIDE,
+}
+SAMPLED, GREEDY = 1.0, 1e-3  # temperatures; at the second, the most probable action is always drawn
+GAME: Env[Any] = make(heat_maps.GAME)
+QUICK: dict[str, Any] = {"variants": ("random_seats",), "seeds": 2, "iterations": 2, "games": 2, "last_games": 2}
+
+
+class Cell(NamedTuple):
+    """All that the games after the last iteration of a run depend on."""
+
+    run: str
+    games: int
+    temperature: float
+
+
+@dataclass(frozen=True)
+class Arguments:
+    output: Path = Path("runs/papers/parameter_sharing/turns")
+    """The folder of the runs and of the results."""
+    variants: tuple[str, ...] = tuple(VARIANTS)
+    """Names of variants; an unknown name is refused with the list."""
+    seeds: int = 5
+    """Runs of each variant."""
+    iterations: int = 100
+    """Iterations of each run, of 4,000 steps each."""
+    games: int = GAMES
+    """Games of an evaluation."""
+    last_games: int = 300
+    """Games after the last iteration, sampled and greedy each."""
+    quick: bool = False
+    """Tries everything with small numbers."""
+
+    def __post_init__(self) -> None:
+        for name in self.variants:
+            if name not in VARIANTS:
+                raise SystemExit(f"variants must be among {', '.join(VARIANTS)}, not {name!r}")
+
+
+def main() -> None:
+    """The command `python -m examples.papers.parameter_sharing.turns_to_win`."""
+    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+    found = {name: measure(name, arguments) for name in arguments.variants}
+    first = next(iter(found.values()))
+    names = list(first)
+    rows: list[list[str]] = []
+    for variant, of_seeds in found.items():
+        medians = [written(interval(of_seeds[name]), "{:.2f}") for name in names]
+        sampled = of_seeds["sampled"], first["sampled"]
+        change = [written(difference(*sampled), "{:+.2f}"), f"{exact_p(*sampled):.3f}"]
+        rows.append([variant, *medians, *(["", ""] if of_seeds is first else change)])
+    text = markdown(["variant", *names, "change of sampled", "p"], rows)
+    (arguments.output / "turns.md").write_text(text + "\n")
+    print(f"{text}\n\nthe study, sampled: {PAPER['shared'][-1]}")
+    print(json.dumps({name: {n: finite(of_runs) for n, of_runs in c.items()} for name, c in found.items()}))
+
+
+def measure(variant: str, arguments: Arguments) -> dict[str, list[float]]:
+    """Returns the turns to win of each seed by column: at parts of the budget, sampled and greedy at its end.
+
+    "blocked" are the turns that begin with a peg of another seat in the goal. The last column is the mean length of the
+    games in training, in submoves.
+    """
+    changes = {name: (value,) for name, value in VARIANTS[variant].items()}
+    settings = settings_of("parameter_sharing", arguments.iterations, **changes)
+    trained = [*runs.train_all(arguments.output / variant, settings, arguments.seeds, arguments.games).values()]
+    rows = [run.rows() for run in trained]
+    columns: dict[str, list[float]] = {}
+    for part in (4, 2):
+        end = max(arguments.iterations // part, 1)
+        name = f"sampled, {end * STEPS_PER_ITERATION:,} steps"
+        columns[name] = [mean_of_last(each[:end], "mean_turns", WINDOW) for each in rows]
+    columns["sampled"] = [mean_of_last(each, "mean_turns", WINDOW) for each in rows]
+    for name, temperature in (("sampled", SAMPLED), ("greedy", GREEDY)):
+        played = [played_once(run, temperature, arguments) for run in trained]
+        if name == "greedy":  # sampled turns are those of the evaluations
+            columns[name] = [math.inf if turns is None else turns for turns, _ in played]
+        columns[f"blocked, {name}"] = [blocked for _, blocked in played]
+    columns["submoves in training"] = [mean_of_last(each, "episode_length", WINDOW) for each in rows]
+    return columns
+
+
+def played_once(run: RunFolder, temperature: float, arguments: Arguments) -> tuple[float | None, float]:
+    """Returns `turns_of` a run, from the results if they are there."""
+    cell = Cell(str(run.folder), arguments.last_games, temperature)
+    compute = functools.partial(turns_of, run, arguments.last_games, temperature)
+    found = cells.computed_once(arguments.output / "cells.jsonl", cell, compute)
+    return found["turns"], found["blocked"]
+
+
+def turns_of(run: RunFolder, games: int, temperature: float) -> dict[str, float | None]:
+    """Returns the means of "turns" to win and of "blocked" turns after the last iteration; see `count_turns`.
+
+    The turns are None if no game is won.
+    """
+    policy: Any = run.learner.policy  # pyright: ignore[reportAttributeAccessIssue]  # PPO has one
+    agent = PolicyAgent(run.params(), GAME, policy, np.float32(temperature))
+    turns, blocked = count_turns(GAME, agent, jax.random.key(run.config.seed), games)
+    return {"turns": float(turns) if np.isfinite(turns) else None, "blocked": float(blocked)}
+
+
+@functools.partial(jax.jit, static_argnames=("env", "games"))
+def count_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int) -> tuple[jax.Array, jax.Array]:
+    """Returns means over games of an agent in seat 0 against random players, float32[] each.
+
+    The first is that of the turns in the games won, NaN if there are none. The second is that of the agent's turns that
+    begin with a peg of another seat in its goal, in all games. No such turn can win.
+    """
+    start_key, key = jax.random.split(key)
+    seats = arena.one_seat(start_key, games, env.num_players, SEAT)
+    players = agent, RandomAgent(env)
+    goal = tables(SIZE).triangle == 3
+
+    def body(carry: tuple[Games, jax.Array, jax.Array]) -> tuple[Games, jax.Array, jax.Array]:
+        games, blocked, key = carry
+        key, subkey = jax.random.split(key)
+        begins = ~games.over & (games.boards.current_player == SEAT) & (games.last_mover != SEAT)
+        others = jax.vmap(lambda board: pegs_of(env, board)[1])(games.boards)
+        games, _ = arena.advance(env, players, seats, games, subkey)
+        return games, blocked + (begins & (others & goal).any(-1)), key
+
+    begun = arena.start(env, start_key, games), jnp.zeros(games, jnp.int32), key
+    played, blocked, _ = jax.lax.while_loop(lambda carry: ~carry[0].over.all(), body, begun)
+    won = arena.winners(env, played)[:, SEAT]
+    return (played.turns[:, SEAT] * won).sum() / won.sum(), blocked.mean()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Experiments of the study on strength in solved games; docs/papers/solution_strength.md has their results."""

@@ -1,0 +1,230 @@
+"""OpenSpiel's bots as agents: outside opponents in every game, from any position.
+
+    openspiel()                                       MCTS with 1,000 simulations
+    openspiel(bot=mcts, simulations=100, rollouts=8)  MCTS with other settings: see `mcts`
+    openspiel(playout="greedy(epsilon=0.2)")          MCTS whose rollouts are played by another agent
+    openspiel(bot=random)                             OpenSpiel's uniformly random bot
+    openspiel(bot="mypackage.mymodule:mybot")         a bot of your own: see `register`
+
+A bot plays on the host, board by board, on the rules of jaxgames (see `jaxgames.interop.openspiel`). It gets a state
+without a history, and a new bot plays every move. So an agent has no memory: its actions depend on the boards and the
+key alone. It needs OpenSpiel: `pip install "jaxgames[openspiel]"`.
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames import agents
+from jaxgames._checks import ParameterError, check_choice, check_int
+from jaxgames._specs import Registry
+from jaxgames.agents import Agent
+from jaxgames.env import Env
+from jaxgames.interop.openspiel.game import OpenSpielGame, OpenSpielState
+from jaxgames.interop.openspiel.positions import pyspiel, returns
+
+# Returns the bot of a player: (game, player, seed) -> bot. The seed is from 0 to 2**32 - 1.
+MakeBot = Callable[[OpenSpielGame, int, int], Any]
+
+MAX_SIMULATIONS = 100_000_000
+
+
+@dataclass(frozen=True)
+class OpenSpielAgent:
+    """Plays the moves of an OpenSpiel bot.
+
+    Args:
+      env: the game.
+      make_bot: returns the bot that plays one move, a `pyspiel.Bot`, from (game, player, seed).
+      text: the agent's name, as in tables of results.
+    """
+
+    on_device: ClassVar[bool] = False
+    env: Env[Any]
+    make_bot: MakeBot
+    text: str = "openspiel"
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        """Returns int32[B], the bot's action on every board; the same for the same key. 0 on finished boards.
+
+        An action is played without the bot where it is the only legal one.
+
+        Raises ValueError if the bot plays an illegal action.
+        """
+        boards = jax.device_get(states)
+        seeds = np.asarray(jax.random.bits(key, boards.current_player.shape, jnp.uint32)).tolist()
+        game = OpenSpielGame(self.env)
+        actions = np.zeros(len(seeds), np.int32)
+        for i in np.flatnonzero(~(boards.terminated | boards.truncated)).tolist():
+            state = game.state_at(jax.tree.map(lambda leaf, i=i: leaf[i], boards))
+            actions[i] = self._act(game, state, seeds[i])
+        return jnp.asarray(actions)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _act(self, game: OpenSpielGame, state: OpenSpielState, seed: int) -> int:
+        """Returns the action on one live board."""
+        legal = state.position.legal
+        if len(legal) == 1:
+            return legal[0]
+        bot = self.make_bot(game, state.position.player, seed)
+        action = int(bot.step(state))
+        if action not in legal:
+            raise ValueError(f"{type(bot).__name__} must play a legal action, one of {legal}, not {action}, in {state}")
+        return action
+
+
+def mcts(
+    env: Env[Any],
+    simulations: int = 1000,
+    rollouts: int = 1,
+    max_rollout_steps: int = 1000,
+    playout: str = "random",
+    uct_c: float = 2.0,
+    solve: bool = True,
+) -> MakeBot:
+    """Returns a maker of OpenSpiel's `MCTSBot`, whose rollouts are played on the device.
+
+    Args:
+      env: the game.
+      simulations: positions that a search of one move visits, at least 2.
+      rollouts: games that value a new position, all at once.
+      max_rollout_steps: steps after which a rollout is cut off; it counts as a game without a winner.
+      playout: the agent that plays all seats in the rollouts, for `jaxgames.agents.make`; it must be on the device.
+      uct_c: the constant of exploration in UCT, for returns from -1 to 1.
+      solve: whether the search keeps track of positions that are won or lost for certain.
+
+    Raises ParameterError (a ValueError) for a value that is not allowed.
+    """
+    from open_spiel.python.algorithms.mcts import MCTSBot  # slow to import
+
+    check_int("simulations", simulations, 2, MAX_SIMULATIONS)
+    check_int("rollouts", rollouts, 1, MAX_SIMULATIONS)
+    check_int("max_rollout_steps", max_rollout_steps, 0, MAX_SIMULATIONS)
+    check_choice("solve", solve, (False, True))
+    _check_uct_c(uct_c)
+    agent = agents.make(playout, env)
+    if not agent.on_device:
+        raise ParameterError(f"playout must be an agent on the device, such as random or greedy, not {playout!r}")
+
+    def make_bot(game: OpenSpielGame, player: int, seed: int) -> Any:
+        return MCTSBot(
+            game,
+            uct_c,
+            simulations,
+            RolloutEvaluator(agent, env, rollouts, max_rollout_steps, seed),
+            solve=solve,
+            random_state=np.random.RandomState(seed),  # the type that the bot takes
+        )
+
+    return make_bot
+
+
+def _check_uct_c(value: object) -> None:
+    """Raises ParameterError unless the value is a finite number of at least 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ParameterError(f"uct_c must be a number of at least 0, not {value!r}")
+
+
+def uniform_random(env: Env[Any]) -> MakeBot:
+    """Returns a maker of OpenSpiel's uniformly random bot."""
+    return lambda game, player, seed: pyspiel.make_uniform_random_bot(player, seed & 0x7FFFFFFF)
+
+
+_bots: Registry[MakeBot] = Registry(
+    "bot",
+    {"mcts": mcts, "random": uniform_random},
+    examples="'mcts', 'random' or 'mypackage.mymodule:mybot'",
+    register="jaxgames.interop.openspiel.bots.register",
+    num_arguments=1,
+)
+
+
+def register(name: str, constructor: Callable[..., MakeBot]) -> None:
+    """Adds a bot, so that `openspiel(bot=NAME, parameter=value)` plays `constructor(env, parameter=value)`.
+
+    Args:
+      name: a Python identifier.
+      constructor: returns a function from (game, player, seed) to the `pyspiel.Bot` that plays one move.
+
+    Raises ValueError if the name is taken or is not a Python identifier, TypeError if the constructor cannot be called.
+    """
+    _bots.register(name, constructor)
+
+
+def make(env: Env[Any], bot: str = "mcts", **parameters: Any) -> OpenSpielAgent:
+    """Returns an OpenSpiel bot as an agent.
+
+    Args:
+      env: the game.
+      bot: "mcts", "random", or a name that `register` added. "mypackage.mymodule:mybot" imports the module first.
+      **parameters: of the bot.
+
+    Raises ParameterError (a ValueError) for an unknown bot or parameter, with those that are allowed.
+    """
+    written = "".join(f", {name}={value!r}" for name, value in parameters.items())
+    return OpenSpielAgent(env, _bots.make(bot, env, **parameters), f"openspiel(bot={bot!r}{written})")
+
+
+# -- rollouts ------------------------------------------------------------------------------------------------------
+
+
+class RolloutEvaluator:
+    """Values a position by games from there to the end, for OpenSpiel's `MCTSBot`."""
+
+    def __init__(self, agent: Agent, env: Env[Any], rollouts: int, max_steps: int, seed: int) -> None:
+        """
+        Args:
+          agent: plays all seats, on the device.
+          env: the game.
+          rollouts: games per position.
+          max_steps: steps after which a game is cut off, without a winner.
+          seed: from 0 to 2**32 - 1.
+        """
+        self.agent = agent
+        self.env = env
+        self.rollouts: int = rollouts
+        self.max_steps: int = max_steps
+        self.seed: int = seed
+        self.positions: int = 0  # valued so far
+
+    def evaluate(self, state: OpenSpielState) -> np.ndarray:
+        """Returns float64[num_players], the mean returns of games from a position."""
+        self.positions += 1
+        seeds = np.array([self.seed, self.positions], np.uint32)
+        board = state.position.board
+        if jax.default_backend() != "cpu":  # positions are on the CPU, rollouts on the default device
+            board = jax.device_get(board)
+        return returns(np.asarray(_share_won(self.env, self.agent, self.rollouts, self.max_steps, board, seeds)))
+
+    def prior(self, state: OpenSpielState) -> list[tuple[int, float]]:
+        """Returns the legal actions with equal probabilities."""
+        legal = state.position.legal
+        return [(action, 1 / len(legal)) for action in legal]
+
+
+@functools.partial(jax.jit, static_argnames=("env", "games", "max_steps"))
+def _share_won(env: Env[Any], agent: Agent, games: int, max_steps: int, board: Any, seeds: jax.Array) -> jax.Array:
+    """Returns float32[num_players], the share of the games from a position that each seat wins."""
+    boards = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (games, *jnp.shape(leaf))), board)
+
+    def unfinished(carry: tuple[Any, jax.Array, jax.Array]) -> jax.Array:
+        boards, _, step = carry
+        return ~(boards.terminated | boards.truncated).all() & (step < max_steps)
+
+    def body(carry: tuple[Any, jax.Array, jax.Array]) -> tuple[Any, jax.Array, jax.Array]:
+        boards, key, step = carry
+        key, subkey = jax.random.split(key)
+        actions = agent.act(subkey, boards)
+        return jax.vmap(lambda board, action: env.step(board, action))(boards, actions), key, step + 1
+
+    key = jax.random.fold_in(jax.random.key(seeds[0]), seeds[1])
+    boards, _, _ = jax.lax.while_loop(unfinished, body, (boards, key, jnp.int32(0)))
+    return jax.vmap(env.winners)(boards).mean(0, dtype=jnp.float32)

@@ -1,0 +1,270 @@
+"""Games of jaxgames as environments of PettingZoo, which several agents play in turn (AEC).
+
+    env = aec_env("chinese_checkers(size=2, num_players=6)")
+    env.reset(seed=0)
+    for agent in env.agent_iter():
+        observation, reward, terminated, truncated, info = env.last()
+        over = terminated or truncated
+        env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
+
+The environment plays one board on the host. To train with thousands of boards, use the env itself, which is far faster.
+
+Agent `player_k` has seat k. Actions and rewards are those of the env. One step is one submove: while the same seat
+moves, `agent_selection` stays. An illegal action ends the game, as in the env. It pays the offender -1, and the other
+seats share 1. Terminated and truncated games have their own flags. There is no parallel form, because seats take turns.
+
+It needs PettingZoo: `pip install "jaxgames[pettingzoo]"`.
+"""
+
+from typing import Any, Literal, Protocol
+
+import jax
+import numpy as np
+
+from jaxgames import render
+from jaxgames._checks import check_choice
+from jaxgames.env import Env
+from jaxgames.host import BoardInfo, host
+from jaxgames.interop.pettingzoo import published as pettingzoo_published
+from jaxgames.registry import as_env
+
+try:
+    import gymnasium
+    from pettingzoo import AECEnv
+    from pettingzoo.utils import wrappers
+except ImportError as error:
+    raise ImportError('PettingZoo is missing; install it with: pip install "jaxgames[pettingzoo]"') from error
+
+Spaces = Literal["dict", "published"]
+SPACES = ("dict", "published")
+FRAMES_PER_SECOND = 2  # of videos that are recorded from "rgb_array"
+
+
+class Layout(Protocol):
+    """How observations, masks and actions of a board are written for PettingZoo."""
+
+    observation_shape: tuple[int, ...]
+    num_actions: int
+
+    def observation(self, observation: np.ndarray) -> np.ndarray:
+        """Returns int8[*self.observation_shape] for bool[*env.observation_shape]."""
+        ...
+
+    def mask(self, state: Any, mask: np.ndarray) -> np.ndarray:
+        """Returns int8[self.num_actions] for bool[env.num_actions], the legal actions of the mover."""
+        ...
+
+    def action(self, state: Any, action: Any) -> Any:
+        """Returns the action of the env. For an illegal action it is any illegal one."""
+        ...
+
+
+class DictLayout:
+    """The layout `spaces="dict"`: shapes and numbers of the env."""
+
+    def __init__(self, env: Env[Any]) -> None:
+        self.observation_shape: tuple[int, ...] = env.observation_shape
+        self.num_actions: int = env.num_actions
+
+    def observation(self, observation: np.ndarray) -> np.ndarray:
+        return observation.astype(np.int8)
+
+    def mask(self, state: Any, mask: np.ndarray) -> np.ndarray:
+        return mask.astype(np.int8)
+
+    def action(self, state: Any, action: Any) -> Any:
+        return action
+
+
+class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
+    """A game of jaxgames as an environment of PettingZoo; made by `raw_env` and `aec_env`.
+
+    Observation space of every agent: Dict with "observation", Box(0, 1, shape, int8), as the agent sees the board; and
+    "action_mask", Box(0, 1, (n,), int8), all zeros for an agent that is not to move and after the end of the game.
+    Action space: Discrete(n).
+
+    Attributes:
+      game: the env.
+      board: its state.
+      board_info: the public values of the board.
+      state_space: Box(0, 1, shape, int8), the space of `state`.
+    """
+
+    def __init__(self, env: Env[Any], render_mode: str | None, layout: Layout) -> None:
+        super().__init__()
+        modes = render_modes(env)
+        if render_mode is not None and render_mode not in modes:
+            needs = "" if "rgb_array" in modes else '; rgb_array needs a game with pictures, and "jaxgames[render]"'
+            raise ValueError(f"render_mode must be one of {', '.join(modes)} or None, not {render_mode!r}{needs}")
+        self.game: Env[Any] = env
+        self.render_mode: str | None = render_mode
+        self.metadata: dict[str, Any] = {
+            "name": f"jaxgames_{env.id}_v0",
+            "render_modes": modes,
+            "is_parallelizable": False,
+            "render_fps": FRAMES_PER_SECOND,
+        }
+        self.possible_agents = [f"player_{seat}" for seat in range(env.num_players)]
+        self.board: Any = None
+        self.board_info: BoardInfo
+        self._host = host(env)
+        self._layout = layout
+        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self._key: jax.Array | None = None
+        self.state_space: gymnasium.spaces.Box = gymnasium.spaces.Box(0, 1, layout.observation_shape, np.int8)
+        self.observation_spaces = {agent: _observation_space(layout) for agent in self.possible_agents}
+        self.action_spaces = {agent: gymnasium.spaces.Discrete(layout.num_actions) for agent in self.possible_agents}
+
+    def observation_space(self, agent: str) -> Any:
+        """Returns the observation space of an agent, the same object in every call."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Any:
+        """Returns the action space of an agent, the same object in every call."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Puts the board at the start.
+
+        Args:
+          seed: makes a game of chance repeatable; other games ignore it.
+          options: ignored.
+        """
+        if self.game.needs_key and (seed is not None or self._key is None):
+            chosen = int(np.random.SeedSequence(seed).generate_state(1)[0])
+            with jax.default_device(self._host.device):
+                self._key = jax.device_put(jax.random.key(chosen), self._host.device)  # later keys are split there too
+        self.board, self.board_info = self._host.init(self._next_key())
+        self.agents = self.possible_agents[:]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos = {agent: {} for agent in self.agents}
+        self.agent_selection = self.agents[self.board_info.player]
+        self._skip_agent_selection = None
+        self._show()
+
+    def step(self, action: int | None) -> None:
+        """Plays an action of the selected agent; None for an agent whose game is over.
+
+        Raises ValueError for another action of an agent whose game is over, TypeError for an action that is not an
+        integer.
+        """
+        mover = self.agent_selection
+        if self.board_info.over:
+            self._was_dead_step(action)  # pyright: ignore[reportArgumentType]  # PettingZoo's type lacks None
+            return
+        self._cumulative_rewards[mover] = 0.0
+        played = self._layout.action(self.board, action)
+        self.board, info = self._host.step(self.board, played, self._next_key())
+        self.board_info = info
+        self.rewards = dict(zip(self.agents, info.rewards.tolist(), strict=True))
+        self.agent_selection = self.agents[info.player]
+        self._accumulate_rewards()
+        if info.over:
+            self.terminations = dict.fromkeys(self.agents, info.terminated)
+            self.truncations = dict.fromkeys(self.agents, info.truncated)
+            self._deads_step_first()
+        self._show()
+
+    def observe(self, agent: str) -> dict[str, np.ndarray]:
+        """Returns {"observation": ..., "action_mask": ...} as the agent sees the board: new arrays in each call."""
+        seat = self._seats[agent]
+        if seat == self.board_info.player:
+            mask = self._layout.mask(self.board, self.board_info.mask)
+        else:
+            mask = np.zeros(self._layout.num_actions, np.int8)
+        return {"observation": self._layout.observation(self._host.observe(self.board, seat)), "action_mask": mask}
+
+    def state(self) -> np.ndarray:
+        """Returns int8[*state_space.shape], the whole board as seat 0 sees it."""
+        return self._layout.observation(self._host.observe(self.board, 0))
+
+    def render(self) -> Any:
+        """Returns the board: a text as "ansi", uint8[height, width, 3] as "rgb_array".
+
+        Returns None as "human": every `reset` and `step` has printed the text already.
+        """
+        if self.render_mode is None:
+            modes = ", ".join(self.metadata["render_modes"])
+            gymnasium.logger.warn(
+                f"render() needs a render mode: make the environment with render_mode, one of {modes}"
+            )
+        if self.render_mode == "rgb_array":
+            return render.svg(self.game, self.board).pixels()
+        return self._text() if self.render_mode == "ansi" else None
+
+    def close(self) -> None:
+        """Does nothing: there is no window."""
+
+    def _show(self) -> None:
+        """Prints the board if the render mode is "human"."""
+        if self.render_mode == "human":
+            print(self._text())
+
+    def _text(self) -> str:
+        """Returns the position in notation, and which agent is to move or how the game ended."""
+        outcome = self.game.outcome(self.board)
+        if outcome.kind == "live":
+            status = f"{self.possible_agents[self.board_info.player]} to move"
+        elif outcome.winners:
+            status = f"{', '.join(self.possible_agents[seat] for seat in outcome.winners)} won: {outcome.reason}"
+        else:
+            status = f"{outcome.kind}: {outcome.reason}"
+        return f"{self.game.to_string(self.board)}\n{status}"
+
+    def _next_key(self) -> jax.Array | None:
+        """Returns a new key for a game of chance, None for the others."""
+        if self._key is None:
+            return None
+        self._key, key = jax.random.split(self._key)
+        return key
+
+
+def raw_env(env_or_id: Env[Any] | str, render_mode: str | None = None, spaces: Spaces = "dict") -> BoardGameEnv:
+    """Returns a game as an environment of PettingZoo, without PettingZoo's wrappers.
+
+    The arguments are those of `aec_env`.
+    """
+    env = as_env(env_or_id)
+    check_choice("spaces", spaces, SPACES)
+    layout = pettingzoo_published.PublishedLayout(env) if spaces == "published" else DictLayout(env)
+    return BoardGameEnv(env, render_mode, layout)
+
+
+def aec_env(
+    env_or_id: Env[Any] | str, render_mode: str | None = None, spaces: Spaces = "dict"
+) -> AECEnv[str, dict[str, np.ndarray], int]:
+    """Returns a game as an environment of PettingZoo, in the wrappers that check the actions and the order of calls.
+
+    `TerminateIllegalWrapper` is not among them: the env itself ends the game after an illegal action.
+
+    Args:
+      env_or_id: an env, or a text that `jaxgames.make` takes.
+      render_mode: None, "ansi" (the position as text), "human" (prints it) or "rgb_array" (an image; needs the extra
+        `render`).
+      spaces: "dict" for shapes and actions of the env. "published" for those of the environment that Gu and Adhikari
+        published; only for `chinese_checkers` with 6 seats.
+
+    Raises:
+      TypeError: neither an env nor a text.
+      ValueError: an unknown game, render mode or kind of spaces; an `auto_reset` env; "published" for another game.
+    """
+    checked = wrappers.AssertOutOfBoundsWrapper(raw_env(env_or_id, render_mode, spaces))
+    return wrappers.OrderEnforcingWrapper(checked)
+
+
+def render_modes(env: Env[Any]) -> list[str]:
+    """Returns the render modes of a game; "rgb_array" is one if its pictures can become pixels."""
+    return ["ansi", "rgb_array", "human"] if render.has_pixels(env) else ["ansi", "human"]
+
+
+def _observation_space(layout: Layout) -> Any:
+    """Returns the Dict space of one agent."""
+    return gymnasium.spaces.Dict(
+        {
+            "observation": gymnasium.spaces.Box(0, 1, layout.observation_shape, np.int8),
+            "action_mask": gymnasium.spaces.Box(0, 1, (layout.num_actions,), np.int8),
+        }
+    )

@@ -1,0 +1,146 @@
+"""The agent of a policy with its parameters, such as the network of a training run or of a file (`exported`).
+
+For the logits l of a position's legal actions, an action a of the `top` most probable ones is played with probability
+
+    exp(l(a) / temperature) / sum of exp(l(b) / temperature) over these actions b
+
+With temperature 0 it is the most probable action; of equally probable actions, the first one. So a `top` without a
+temperature means temperature 1 where the default is 0 (`temperature_of`).
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.agents import Analysis
+from jaxgames.env import Env
+from jaxgames.sampling import MASKED_LOGIT, sample_action, shifted_logits
+from jaxgames.wrappers import without_auto_reset
+
+
+class Policy(Protocol):
+    """A function of parameters and observations, for every seat; hashable."""
+
+    def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Returns logits float32[B, num_actions] and values float32[B], in the scaled reward of `reward_scale`.
+
+        The values are float32[B, num_players] where a policy has one for every seat; see
+        `jaxgames.policies.evaluate`.
+
+        Args:
+          params: a pytree of arrays.
+          observation: bool[B, *observation_shape].
+          seat: int32[B], the player of each row.
+        """
+        ...
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class PolicyAgent:
+    """Plays every seat with one policy; see `jaxgames.agents.Agent`.
+
+    The parameters and a temperature above 0 are leaves. So all runs of one network, at all temperatures above 0, share
+    the compiled program of their games.
+    """
+
+    on_device: ClassVar[bool] = True
+    params: Any
+    env: Env[Any] = field(metadata={"static": True})
+    policy: Policy = field(metadata={"static": True})
+    temperature: Any = 1.0
+    """float32[]: 1 samples from the policy, values between 0 and 1 make it more deterministic. A number is converted; 0
+    becomes None, which plays the most probable action."""
+    top: int | None = field(default=None, metadata={"static": True})
+    """The number of most probable legal actions that are sampled from; None for all."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.temperature, (int, float)):  # as it is given; a leaf of a pytree can be anything
+            if not self.temperature >= 0:  # NaN too
+                raise ValueError(f"temperature must be 0 or more, not {self.temperature}")
+            number = np.float32(self.temperature)
+            object.__setattr__(self, "temperature", number if number > 0 else None)
+        if self.top is not None and self.top < 1:
+            raise ValueError(f"top must be at least 1, the number of actions to sample from, not {self.top}")
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        """Returns actions int32[B]."""
+        logits, mask = self._logits(states)
+        if self.temperature is None:
+            return _best(logits, mask)
+        weights = jnp.exp(shifted_logits(logits, mask))
+        return jax.vmap(sample_action)(jax.random.split(key, weights.shape[0]), weights)
+
+    def analyse(self, states: Any) -> Analysis:
+        """Returns the probabilities that `act` plays with, and the value that the policy gives to each seat.
+
+        The value of a seat is computed from that seat's own observation. It estimates the sum of the seat's rewards in
+        the rest of the game, in the env's unit and discounted as in training. It is 0 on a finished board.
+        """
+        logits, mask = self._logits(states)
+        if self.temperature is None:
+            probabilities = mask & (np.arange(mask.shape[-1]) == _best(logits, mask)[:, None])
+        else:
+            probabilities = jnp.where(mask, jax.nn.softmax(jnp.where(mask, logits, MASKED_LOGIT)), 0)
+        _, boards = without_auto_reset(self.env, states)
+        over = boards.terminated | boards.truncated
+        return Analysis(probabilities.astype(jnp.float32), jnp.where(over[:, None], 0, self.values(states)))
+
+    def values(self, states: Any) -> jax.Array:
+        """Returns float32[B, num_players], each seat's value in the env's unit of reward."""
+        return seat_values(self.env, self.policy, self.params, states) / reward_scale(self.env)
+
+    def _logits(self, states: Any) -> tuple[jax.Array, jax.Array]:
+        """Returns logits divided by the temperature, and the actions to choose from: both [B, num_actions]."""
+        observation = jax.vmap(self.env.observe)(states)
+        mask = jax.vmap(self.env.legal_action_mask)(states)
+        logits, _ = self.policy.apply(self.params, observation, states.current_player)
+        if self.top is not None and self.top < mask.shape[-1]:
+            mask = mask & _is_among_best(logits, mask, self.top)
+        if self.temperature is None:
+            return logits, mask
+        best = jnp.where(mask, logits, MASKED_LOGIT).max(-1, keepdims=True)
+        return (logits - best) / self.temperature, mask  # the best stays 0 at the lowest temperature
+
+
+def temperature_of(temperature: float | None, default: float, top: int | None) -> float:
+    """Returns the temperature of an agent: the given one, else the default.
+
+    With `top`, an agent draws among several actions. So 1 takes the place of a default of 0, which never draws.
+    """
+    if temperature is not None:
+        return temperature
+    return 1.0 if top is not None and default == 0 else default
+
+
+def seat_values(env: Env[Any], policy: Policy, params: Any, states: Any) -> jax.Array:
+    """Returns float32[B, num_players]: each seat's value, from its own observation of states [B], in scaled reward."""
+    seats = jnp.arange(env.num_players, dtype=jnp.int32)
+    observations = jax.vmap(lambda board: jax.vmap(lambda seat: env.observe(board, seat))(seats))(states)
+    batch = observations.shape[0]
+    _, values = policy.apply(params, observations.reshape(-1, *env.observation_shape), jnp.tile(seats, batch))
+    return values.reshape(batch, -1)
+
+
+def reward_scale(env: Env[Any]) -> float:
+    """Returns the factor from the env's rewards to those that a policy learns from.
+
+    The largest reward of a step becomes 1, so that one set of weights in the loss fits all games.
+    """
+    return 1.0 / max(abs(bound) for bound in env.reward_range)
+
+
+def _best(logits: jax.Array, mask: jax.Array) -> jax.Array:
+    """Returns int32[B], the most probable action; of equal ones the first."""
+    return jnp.where(mask, logits, -jnp.inf).argmax(-1)
+
+
+def _is_among_best(logits: jax.Array, mask: jax.Array, number: int) -> jax.Array:
+    """Returns bool[B, num_actions]: the `number` most probable legal actions; of equal ones the first."""
+    logits = jnp.where(mask, logits, -jnp.inf)
+    best, actions = jax.lax.top_k(logits, number)  # of equal ones the first, in descending order
+    last, last_action = best[:, -1:], actions[:, -1:]
+    return (logits > last) | ((logits == last) & (np.arange(mask.shape[-1]) <= last_action))

@@ -1,0 +1,340 @@
+"""Policies in files of their own: the agent `exported(FILE)`.
+
+    python -m train.export runs/first --output first.policy
+    jaxgames.agents.make("exported(first.policy, temperature=0, epsilon=0.1)", env)
+
+A file has the network as a program of `jax.export` (StableHLO, for any number of boards), the parameters as arrays, and
+a header. It needs neither flax nor `train`, and nothing in it is unpickled. `Exported.serialize` is not used, because
+it needs flatbuffers: the file has the module of StableHLO itself, and `jax.export` makes the rest again.
+
+With a tree search on the network of a file:
+
+    agent = jaxgames.agents.make("exported(first.policy)", env)
+    player = jaxgames.mcts.MCTSAgent(env, agent.evaluate, SearchConfig(simulations=64), agent.params)
+"""
+
+import dataclasses
+import hashlib
+import json
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import export
+from jax.core import Tracer
+
+from jaxgames import _files as _game_files
+from jaxgames._checks import ParameterError, check_int
+from jaxgames._files import FileKind
+from jaxgames.agents import Agent, with_epsilon
+from jaxgames.env import Env
+from jaxgames.mcts.config import check_number
+from jaxgames.policies.agent import PolicyAgent, temperature_of
+from jaxgames.policies.evaluate import PolicyEvaluate
+from jaxgames.wrappers import without_auto_reset
+
+Platform = Literal["cpu", "cuda", "rocm", "tpu"]
+Values = Literal["observations", "search"]
+
+HEADER, PROGRAM, PARAMETER = "header", "program", "parameter."  # names of the arrays in a file
+KIND = FileKind(
+    format=1,
+    noun="exported policy",
+    relation="has a policy for",
+    source="train.export",
+    how_to_write="write one with python -m train.export RUN --output FILE",
+    again="export a run again with python -m train.export",
+    compressed=False,
+)
+
+
+class UnfitFileError(ValueError):
+    """Raised for a file that does not run here.
+
+    Args:
+      reason: the part of the message that says why.
+      advice: the part after it, for users who have the run of the file.
+    """
+
+    def __init__(self, reason: str, advice: str) -> None:
+        super().__init__(f"{reason}: {advice}")
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Header:
+    """The facts about an exported policy, as JSON in its file. The file also has the game and its version."""
+
+    learner: str  # such as "ppo"
+    run: str  # the folder of the run
+    iteration: int  # of the checkpoint
+    network: dict[str, Any]  # the settings of the network, such as its name and sizes
+    sharing: str  # of the parameters between seats: "shared", "shared_encoder" or "independent"
+    observation_shape: tuple[int, ...]
+    num_actions: int
+    num_players: int
+    temperature: float  # with which the run's own agent plays
+    values: Values  # each seat's value is from its own observation, or all are as a search takes them
+    value_shape: tuple[int, ...]  # of a row's value: () or (num_players,)
+    platforms: tuple[str, ...]
+    jax_version: str
+    calling_convention_version: int
+    kept_arguments: tuple[int, ...]  # the indices of the arguments that the program reads
+    sha256: str  # of the program and the parameters
+
+
+class Content(NamedTuple):
+    """The content of a file: the header, the program and the parameters."""
+
+    header: Header
+    module: bytes  # StableHLO
+    params: tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True)
+class ExportedPolicy:
+    """The program of a file as a `jaxgames.policies.agent.Policy`. Those of equal programs are equal."""
+
+    digest: str  # SHA-256 of the program
+    values: Values
+    header: Header = field(compare=False)
+    file: str = field(compare=False)
+    call: Callable[..., tuple[jax.Array, jax.Array]] = field(compare=False, repr=False)
+
+    def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Returns logits float32[B, num_actions] and values float32[B, *value_shape], in scaled reward."""
+        return self.call(params, observation, seat.astype(jnp.int32))
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ExportedAgent(PolicyAgent):
+    """The `PolicyAgent` of a file. Its parameters are a tuple of arrays."""
+
+    policy: ExportedPolicy = field(metadata={"static": True})
+
+    @property
+    def evaluate(self) -> PolicyEvaluate:
+        """The evaluation of boards for `jaxgames.mcts`, with the parameters `params`."""
+        return PolicyEvaluate(without_auto_reset(self.env)[0], self.policy)
+
+    def values(self, states: Any) -> jax.Array:
+        """Returns float32[B, num_players], each seat's value in the env's unit of reward."""
+        if self.policy.values == "observations":
+            return super().values(states)
+        return PolicyEvaluate(self.env, self.policy)(self.params, states).values
+
+    def __str__(self) -> str:
+        """Returns the agent's text, with the parameters that differ from those of the run's own agent."""
+        return f"exported({', '.join([self.policy.file, *self.written_parameters()])})"
+
+    def written_parameters(self) -> list[str]:
+        """Returns the parameters that differ from those of the run's own agent, such as "temperature=0.5"."""
+        temperature = 0.0 if self.temperature is None else self.temperature
+        written: list[str] = []
+        if isinstance(temperature, Tracer):
+            written.append(f"temperature={temperature}")
+        elif temperature != np.float32(self.policy.header.temperature):
+            written.append(f"temperature={temperature:g}")
+        if self.top is not None:
+            written.append(f"top={self.top}")
+        return written
+
+
+def make(
+    env: Env[Any],
+    file: str,
+    temperature: float | None = None,
+    top: int | None = None,
+    epsilon: float | None = None,
+) -> Agent:
+    """Returns the agent `exported(FILE)`.
+
+    Args:
+      env: the game of the policy, with or without `auto_reset`.
+      file: the file, which `python -m train.export RUN --output FILE` wrote.
+      temperature: 1 samples from the policy, 0 plays greedily; None is that of the run's own agent.
+      top: the number of most probable legal actions that are sampled from; None for all.
+      epsilon: the probability of a uniformly random legal action instead; None for 0.
+
+    Raises ParameterError (a ValueError) for a file that cannot be read, is damaged or is no exported policy. It also
+    raises it for a file of another game, another version of the game, another platform or another version of JAX, and
+    for a parameter that is not allowed.
+    """
+    check_parameters(temperature, top)
+    try:
+        policy, params = load(file, env)
+    except OSError as error:
+        raise ParameterError(
+            f"{file} cannot be read ({error.strerror}): expected the file of a policy, which "
+            f"python -m train.export RUN --output {file} writes"
+        ) from error
+    except ValueError as error:
+        raise ParameterError(str(error)) from error
+    temperature = temperature_of(temperature, policy.header.temperature, top)
+    agent = ExportedAgent(params, env, policy, float(temperature), top)
+    return agent if epsilon is None else with_epsilon(env, agent, epsilon)
+
+
+def check_parameters(temperature: float | None, top: int | None) -> None:
+    """Raises ParameterError for a temperature or a number of actions that is not allowed; see `make`."""
+    if temperature is not None:
+        check_number("temperature", temperature, zero=True)
+    if top is not None:
+        check_int("top", top, 1, 2**31 - 1, " or None")
+
+
+def load(
+    path: str | Path, env: Env[Any], plays: Callable[[Env[Any], Env[Any]], bool] = operator.eq
+) -> tuple[ExportedPolicy, tuple[jax.Array, ...]]:
+    """Returns the policy and the parameters of a file.
+
+    Args:
+      path: the file.
+      env: the game to play, with or without `auto_reset`.
+      plays: returns whether a policy for the first game plays the second one. By default they must be equal.
+
+    Raises OSError if the file cannot be read, ValueError, with the reason, if it is not for this game. Raises
+    UnfitFileError (a ValueError) if it is not for this platform and version of JAX.
+    """
+    game, (header, module, params) = read(path)
+    if not plays(game, without_auto_reset(env)[0]):
+        raise ValueError(f"{path} has a policy for {game}, not for {env}")
+    _check_fits(path, header, game)
+    program = _program(header, module, params)
+    digest = hashlib.sha256(module).hexdigest()
+    return ExportedPolicy(digest, header.values, header, str(path), _mappable(program)), tuple(map(jnp.asarray, params))
+
+
+def _check_fits(path: str | Path, header: Header, game: Env[Any]) -> None:
+    """Raises UnfitFileError unless the policy fits the sizes of the game, the platform, and the version of JAX."""
+    sizes = (game.observation_shape, game.num_actions, game.num_players)
+    of_file = (header.observation_shape, header.num_actions, header.num_players)
+    if sizes != of_file:
+        raise UnfitFileError(
+            f"{path} has a policy for observations {list(of_file[0])}, {of_file[1]} actions and {of_file[2]} seats, "
+            f"and {game} has {list(sizes[0])}, {sizes[1]} and {sizes[2]}",
+            KIND.again,
+        )
+    platform = export.default_export_platform()
+    if platform not in header.platforms:
+        platforms = " ".join([*header.platforms, platform])
+        raise UnfitFileError(
+            f"{path} was made for {', '.join(header.platforms)}, not for {platform}",
+            f"export the run with --platforms {platforms}",
+        )
+    lowest = export.minimum_supported_calling_convention_version
+    highest = export.maximum_supported_calling_convention_version
+    if not lowest <= header.calling_convention_version <= highest:
+        raise UnfitFileError(
+            f"{path} was made with JAX {header.jax_version} and its calling convention "
+            f"{header.calling_convention_version}, and JAX {jax.__version__} reads {lowest} to {highest}",
+            "install that JAX, or export the run again with this one",
+        )
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
+
+
+def write(path: str | Path, env: Env[Any], content: Content) -> None:
+    """Writes a policy to a file, which `read` reads; creates the folders of the file."""
+    header = json.dumps(dataclasses.asdict(content.header))
+    arrays = {HEADER: np.asarray(header), PROGRAM: np.frombuffer(content.module, np.uint8)}
+    arrays |= {f"{PARAMETER}{number}": leaf for number, leaf in enumerate(content.params)}
+    _game_files.write_file(KIND, path, env, arrays)
+
+
+def read(path: str | Path) -> tuple[Env[Any], Content]:
+    """Returns the game and the content of a file.
+
+    Raises OSError if it cannot be read. Raises ValueError, with the reason, for a file that is cut short or altered, or
+    is no exported policy. Raises it also for another format, and for another version of the game.
+    """
+    game, arrays = _game_files.read_file(KIND, path)
+    if HEADER not in arrays:
+        raise ValueError(f"{path} is no {KIND.noun}: {KIND.how_to_write}")
+    try:
+        stored = {name: _tuples(value) for name, value in json.loads(str(arrays.pop(HEADER))).items()}
+        header, module = Header(**stored), arrays.pop(PROGRAM).tobytes()
+        params = tuple(arrays[f"{PARAMETER}{number}"] for number in range(len(arrays)))
+    except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is no {KIND.noun}, because its entries differ ({error}): {KIND.again}") from error
+    return game, Content(header, module, params)
+
+
+def digest_of(module: bytes, params: Sequence[np.ndarray]) -> str:
+    """Returns the SHA-256 of a program and its parameters in hexadecimal digits."""
+    digest = hashlib.sha256(module)
+    for leaf in params:
+        digest.update(np.ascontiguousarray(leaf).tobytes())
+    return digest.hexdigest()
+
+
+def _tuples(value: Any) -> Any:
+    """Returns a value of JSON with tuples in place of lists."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # of JSON
+
+
+# -- programs ------------------------------------------------------------------------------------------------------
+
+
+def arguments(observation_shape: Sequence[int], params: Sequence[Any]) -> tuple[Any, ...]:
+    """Returns the shapes of a program's arguments: parameters, observations and seats, for any number of rows.
+
+    Args:
+      observation_shape: of the game.
+      params: the parameters, or their shapes and dtypes.
+    """
+    (rows,) = export.symbolic_shape("rows")
+    of_params = tuple(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in params)
+    observation = jax.ShapeDtypeStruct((rows, *observation_shape), jnp.bool_)
+    return of_params, observation, jax.ShapeDtypeStruct((rows,), jnp.int32)
+
+
+def _program(header: Header, module: bytes, params: Sequence[np.ndarray]) -> export.Exported:
+    """Returns the program of a file: that of a function with the same arguments and results, with its module."""
+
+    def outline(params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        # Of arguments only, so that it can be traced while constants are computed, inside of another trace.
+        number, rows = seat.astype(jnp.float32), seat.shape[0]
+        logits = jax.lax.broadcast_in_dim(number, (rows, header.num_actions), (0,))
+        return logits, jax.lax.broadcast_in_dim(number, (rows, *header.value_shape), (0,))
+
+    made = export.export(jax.jit(outline), platforms=header.platforms)(*arguments(header.observation_shape, params))
+    return dataclasses.replace(
+        made,
+        fun_name="exported",
+        mlir_module_serialized=module,
+        module_kept_var_idx=header.kept_arguments,
+        calling_convention_version=header.calling_convention_version,
+    )
+
+
+def _mappable(program: export.Exported) -> Callable[..., Any]:
+    """Returns the call of a program, with a rule for `vmap`, which programs of `jax.export` do not have.
+
+    Mapped rows are rows of one larger batch. Where the parameters are mapped, the program runs once for each of them.
+    """
+
+    @jax.custom_batching.custom_vmap
+    def call(params: Any, observation: jax.Array, seat: jax.Array) -> Any:
+        return program.call(params, observation, seat)
+
+    @call.def_vmap
+    def _(axis_size: int, is_mapped: Any, *arguments: Any) -> Any:
+        def spread(leaf: jax.Array, mapped: bool) -> jax.Array:
+            return leaf if mapped else jnp.broadcast_to(leaf, (axis_size, *leaf.shape))
+
+        if any(jax.tree.leaves(is_mapped[0])):
+            entries = jax.tree.map(spread, arguments, tuple(is_mapped))
+            return jax.lax.map(lambda entry: call(*entry), entries), (True, True)
+        rows = [spread(leaf, mapped) for leaf, mapped in zip(arguments[1:], is_mapped[1:], strict=True)]
+        results = call(arguments[0], *(leaf.reshape(-1, *leaf.shape[2:]) for leaf in rows))
+        return jax.tree.map(lambda leaf: leaf.reshape(axis_size, -1, *leaf.shape[1:]), results), (True, True)
+
+    return call

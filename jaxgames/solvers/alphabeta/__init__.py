@@ -1,0 +1,1 @@
+"""The alpha-beta search that all players on the host share, and the agent `alphabeta`."""

@@ -1,0 +1,145 @@
+"""The agent `alphabeta`: alpha-beta search to a limited depth or in limited time, on the host.
+
+    agent = jaxgames.agents.make("alphabeta(milliseconds=200)", jaxgames.make("dots_and_boxes(rows=5, cols=5)"))
+    agent = jaxgames.agents.make("alphabeta(depth=6)", jaxgames.make("checkers"))
+    agent = jaxgames.agents.make("alphabeta(depth=4)", jaxgames.make("minichess"))
+
+A game has a player: a function of PLAYERS makes it from the game and the parameters of the agent's text. The player
+chooses a move on one board at a time. It has no memory between moves. The same key gives the same move as long as the
+time of a move is not used up. The values of all moves, in men or pawns: `jaxgames.solvers.checkers.player.evaluate` and
+`jaxgames.solvers.minichess.player.evaluate`.
+"""
+
+import inspect
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames._checks import ParameterError
+from jaxgames._specs import import_module
+from jaxgames.agents import Agent, Analysis, with_epsilon
+from jaxgames.env import Env
+from jaxgames.solvers.alphabeta.host_agent import Chooser, HostPlayerAgent, board_of, seeds_of
+from jaxgames.solvers.exact.solution import check_keeps_rules
+from jaxgames.wrappers import game_of
+
+# The function that makes the player of each game.
+PLAYERS = {
+    "checkers": "jaxgames.solvers.checkers.player:make_player",
+    "dots_and_boxes": "jaxgames.solvers.dots_and_boxes.player:make_player",
+    "minichess": "jaxgames.solvers.minichess.player:make_player",
+}
+
+
+class Player(Chooser, Protocol):
+    """Chooses moves by alpha-beta search."""
+
+    depth: int
+    milliseconds: int | None  # the time of a move; None: no limit
+
+
+@runtime_checkable
+class AnalysingPlayer(Player, Protocol):
+    """A player that can list the best moves it finds."""
+
+    def best_actions(self, state: Any) -> list[int]:
+        """Returns the best actions on one live board. A player that draws its move draws one of them."""
+        ...
+
+
+@runtime_checkable
+class ValuingPlayer(AnalysingPlayer, Protocol):
+    """A player that can also estimate the mover's return, in a game of two seats that sums to zero."""
+
+    def analyse(self, state: Any) -> tuple[list[int], float]:
+        """Returns the best actions on one live board, and the mover's expected return in the env's unit."""
+        ...
+
+
+@dataclass(frozen=True)
+class AnalysingAlphaBetaAgent(HostPlayerAgent):
+    """`HostPlayerAgent` of a player that can list the best actions."""
+
+    player: AnalysingPlayer
+
+    def analyse(self, states: Any) -> Analysis:
+        """Returns the same probability for each action of the best value, and no values: a search has no returns."""
+        boards, live = self._boards(states)
+        probabilities = np.zeros((len(boards.current_player), self.env.num_actions), np.float32)
+        for i in live:
+            best = self.player.best_actions(board_of(boards, i))
+            probabilities[i, best] = 1 / len(best)
+        return Analysis(jnp.asarray(probabilities), None)
+
+
+@dataclass(frozen=True)
+class ValuingAlphaBetaAgent(AnalysingAlphaBetaAgent):
+    """`AnalysingAlphaBetaAgent` of a player that can estimate returns."""
+
+    player: ValuingPlayer
+
+    def analyse(self, states: Any) -> Analysis:
+        """Returns the same probability for each action of the best value, and the expected returns by the search."""
+        boards, live = self._boards(states)
+        probabilities = np.zeros((len(boards.current_player), self.env.num_actions), np.float32)
+        values = np.zeros((len(boards.current_player), self.env.num_players), np.float32)
+        for i in live:
+            best, value = self.player.analyse(board_of(boards, i))
+            probabilities[i, best] = 1 / len(best)
+            values[i] = -value
+            values[i, boards.current_player[i]] = value
+        return Analysis(jnp.asarray(probabilities), jnp.asarray(values))
+
+
+def make(
+    env: Env[Any],
+    depth: int | None = None,
+    milliseconds: int | None = None,
+    epsilon: float | None = None,
+    **settings: Any,
+) -> Agent:
+    """Returns the agent `alphabeta(depth=9, milliseconds=200)`.
+
+    Args:
+      env: a game with a player, or a `Wrapper` of one that keeps its rules.
+      depth: the levels of a search that does not reach the end of the game; None for the default of the game's player.
+      milliseconds: the time of a move; None for the default of the game's player, which can be no limit.
+      epsilon: the probability of a uniformly random legal action instead; None for 0.
+      **settings: further parameters of the game's player: `jaxgames.solvers.dots_and_boxes.player.make_player`,
+        `jaxgames.solvers.checkers.player.make_player`, `jaxgames.solvers.minichess.player.make_player`.
+
+    Raises ParameterError (a ValueError) for a game without a player, for a board that is too large, and for a parameter
+    or a value that is not allowed. It also raises it for a `Wrapper` that changes the rules.
+    """
+    check_keeps_rules(env)
+    game = game_of(env)
+    if game.id not in PLAYERS:
+        raise ParameterError(f"alphabeta plays {', '.join(sorted(PLAYERS))}, not {game.id}")
+    module, _, name = PLAYERS[game.id].partition(":")
+    make_player = getattr(import_module(module, "alphabeta"), name)
+    allowed = [*inspect.signature(make_player).parameters][1:]
+    if unknown := sorted(settings.keys() - set(allowed)):
+        raise ParameterError(
+            f"alphabeta has no parameter {unknown[0]!r} in {game.id}; its parameters are {', '.join(allowed)}, epsilon"
+        )
+    seeds_of(jax.random.key(0), 1)  # compiled here, not in a timed move
+    limits = {"depth": depth, "milliseconds": milliseconds}
+    player: Player = make_player(
+        game, **{name: value for name, value in limits.items() if value is not None}, **settings
+    )
+    shown = {"depth": player.depth, "milliseconds": player.milliseconds, **settings}
+    text = f"alphabeta({', '.join(f'{name}={value!r}' for name, value in shown.items() if value is not None)})"
+    agent = _agent(env, player, text)
+    return agent if epsilon is None else with_epsilon(env, agent, epsilon)
+
+
+def _agent(env: Env[Any], player: Player, text: str) -> HostPlayerAgent:
+    """Returns the agent of a player, with all that the player can do."""
+    if isinstance(player, ValuingPlayer):
+        return ValuingAlphaBetaAgent(env, player, text)
+    if isinstance(player, AnalysingPlayer):
+        return AnalysingAlphaBetaAgent(env, player, text)
+    return HostPlayerAgent(env, player, text)

@@ -1,0 +1,1 @@
+"""The shortest game of a lone player on the star."""

@@ -1,0 +1,1 @@
+"""The exact solution of Chinese Checkers on the diamond."""

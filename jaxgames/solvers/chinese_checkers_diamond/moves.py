@@ -1,0 +1,310 @@
+"""Positions of Chinese Checkers on the diamond by number, and the positions that follow them.
+
+A position is one placement of both sides in the mover's frame. Its number is
+
+    rank(own) * C(N - k, k) + rank(other)
+
+for N cells and k pieces per side. rank(own) is the place of the mover's cells in the colexicographic order of all sets
+of k cells. rank(other) is that of the opponent's cells, renumbered over the cells without a piece of the mover. The
+rank of a set c_0 < c_1 < ... is the sum of the binomial coefficients C(c_i, i + 1).
+
+After a move the frame rotates by 180 degrees: the opponent's cells come first, in reversed order. So all positions
+that follow one position share rank(own), which is computed once. Their rank(other) differs by the piece that moves
+and by its target. `_Placed` holds the part that depends on the piece.
+
+The rules are those of `jaxgames.games.chinese_checkers_diamond`, computed on whole batches of bit sets.
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
+from jaxgames.games.chinese_checkers_diamond_board import DIRECTIONS, corner
+from jaxgames.solvers.chinese_checkers_diamond.cell_sets import (
+    Words,
+    above,
+    below,
+    both,
+    count,
+    either,
+    is_empty,
+    keep,
+    lowest,
+    rotated,
+    shifted,
+    split,
+    without,
+    words_of,
+)
+
+C = TypeVar("C")
+
+
+class Geometry(NamedTuple):
+    """Sets of cells of one board, and ranks of sets of cells."""
+
+    cells: int  # N
+    pieces: int  # k
+    num_own: int  # C(N, k)
+    num_other: int  # C(N - k, k)
+    all: Words
+    home: Words  # of the mover
+    goal: Words  # of the mover
+    near: list[Words]  # by direction: the cells with a neighbour there
+    far: list[Words]  # by direction: the cells with a cell two away
+    offset: list[int]  # by direction: the number of the neighbour minus that of the cell
+    binomial: np.ndarray  # uint32[k + 1, N + 1], C(n, r) at [r, n]
+    own_sets: np.ndarray  # uint32[C(N, k), words], the set of each rank
+    other_sets: np.ndarray  # uint32[C(N - k, k), words], the same for sets of N - k cells
+
+
+@functools.lru_cache
+def geometry(size: int, pieces: int) -> Geometry:
+    """Returns the tables of the board of n = `size` with k = `pieces`."""
+    cells = size * size
+    places = [(row, col) for row in range(size) for col in range(size)]
+
+    def with_cell(distance: int, direction: tuple[int, int]) -> Words:
+        inside = [all(0 <= x + distance * dx < size for x, dx in zip(at, direction, strict=True)) for at in places]
+        return words_of(np.flatnonzero(inside).tolist(), cells)
+
+    home = corner(size, pieces)
+    return Geometry(
+        cells=cells,
+        pieces=pieces,
+        num_own=math.comb(cells, pieces),
+        num_other=math.comb(cells - pieces, pieces),
+        all=words_of(range(cells), cells),
+        home=words_of(home, cells),
+        goal=words_of([cells - 1 - cell for cell in home], cells),
+        near=[with_cell(1, direction) for direction in DIRECTIONS],
+        far=[with_cell(2, direction) for direction in DIRECTIONS],
+        offset=[size * row + col for row, col in DIRECTIONS],
+        binomial=np.array(
+            [[min(math.comb(n, r), 2**32 - 1) for n in range(cells + 1)] for r in range(pieces + 1)], np.uint32
+        ),
+        own_sets=_sets_by_rank(cells, pieces, cells),
+        other_sets=_sets_by_rank(cells - pieces, pieces, cells),
+    )
+
+
+def _sets_by_rank(numbers: int, pieces: int, num_cells: int) -> np.ndarray:
+    """Returns uint32[C(numbers, pieces), words], all sets of `pieces` numbers in colexicographic order."""
+    sets = np.zeros((1, -(-num_cells // 32)), np.uint32)
+    by_count = [sets] + [sets[:0]] * pieces  # all sets of 0, 1, ... of the numbers so far
+    for number in range(numbers):
+        bit = np.array(words_of([number], num_cells), np.uint32)
+        by_count = [by_count[0]] + [np.concatenate([by_count[i], by_count[i - 1] | bit]) for i in range(1, pieces + 1)]
+    return by_count[pieces]
+
+
+def num_positions(env: ChineseCheckersDiamond) -> int:
+    """Returns the number of placements, C(N, k) * C(N - k, k)."""
+    assert env.pieces is not None  # settled by the env
+    return math.comb(env.num_cells, env.pieces) * math.comb(env.num_cells - env.pieces, env.pieces)
+
+
+def geometry_of(env: ChineseCheckersDiamond) -> Geometry:
+    """Returns the tables of a game."""
+    assert env.pieces is not None  # settled by the env
+    return geometry(env.size, env.pieces)
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def position_at(env: ChineseCheckersDiamond, indices: jax.Array) -> tuple[Words, Words]:
+    """Returns the mover's and the opponent's cells of the positions with these numbers, uint32[B]."""
+    g = geometry_of(env)
+    own_rank, other_rank = jnp.divmod(indices, np.uint32(g.num_other))
+    own = _row(g.own_sets, own_rank)
+    other = _row(g.other_sets, other_rank)
+    for bit in split(own, g.pieces):  # makes room for each cell of the mover, the lowest first
+        under = below(bit)
+        other = either(both(other, under), shifted(without(other, under), 1))
+    return own, other
+
+
+def index_of(env: ChineseCheckersDiamond, own: Words, other: Words) -> jax.Array:
+    """Returns uint32[B], the numbers of positions."""
+    g = geometry_of(env)
+    free = without(g.all, own)
+    own_rank = _rank(g, [count(below(bit)) for bit in split(own, g.pieces)])
+    other_rank = _rank(g, [count(both(free, below(bit))) for bit in split(other, g.pieces)])
+    return own_rank * np.uint32(g.num_other) + other_rank
+
+
+def after_pass(env: ChineseCheckersDiamond, own: Words, other: Words) -> tuple[Words, Words]:
+    """Returns the same placement with the other side to move, in its frame: its cells, and the cells of its opponent.
+
+    Applied twice it returns the position itself.
+    """
+    return rotated(other, env.num_cells), rotated(own, env.num_cells)
+
+
+def _row(sets: np.ndarray, rank: jax.Array) -> Words:
+    return tuple(jnp.asarray(word).at[rank].get(mode="promise_in_bounds") for word in sets.T)
+
+
+def _binomial(g: Geometry, numbers: jax.Array, r: int) -> jax.Array:
+    """Returns uint32[...], C(number, r)."""
+    if r <= 1:
+        return jnp.ones_like(numbers, jnp.uint32) if r == 0 else numbers.astype(jnp.uint32)
+    return jnp.asarray(g.binomial[r]).at[numbers].get(mode="promise_in_bounds")
+
+
+def _rank(g: Geometry, ascending: list[jax.Array]) -> jax.Array:
+    """Returns uint32[...], the rank of the set of these numbers."""
+    return sum((_binomial(g, number, i + 1) for i, number in enumerate(ascending)), jnp.uint32(0))
+
+
+# -- ends --------------------------------------------------------------------------------------------------------------
+
+
+def is_lost(env: ChineseCheckersDiamond, own: Words, other: Words) -> jax.Array:
+    """Returns bool[B], whether the last mover has won: the mover's home is full and holds one of its pieces."""
+    home = geometry_of(env).home
+    return is_empty(without(home, either(own, other))) & ~is_empty(both(home, other))
+
+
+def is_illegal(env: ChineseCheckersDiamond, own: Words, other: Words) -> jax.Array:
+    """Returns bool[B], whether the rules forbid the position: the mover has won already, or a tip is locked."""
+    g = geometry_of(env)
+    illegal = is_empty(without(g.goal, either(own, other))) & ~is_empty(both(g.goal, own))
+    if env.tip_lock:
+        for side, (tip, fence) in zip((own, other), _tips_and_fences(env), strict=True):
+            illegal |= is_empty(without(fence, side)) & is_empty(both(tip, either(own, other)))
+    return illegal
+
+
+def _tips_and_fences(env: ChineseCheckersDiamond) -> list[tuple[Words, Words]]:
+    """Returns the tip of a home and the four cells that lock it: the mover's, then the opponent's."""
+    cells, fence = env.num_cells, (1, env.size, 2, 2 * env.size)
+    return [
+        (words_of([0], cells), words_of(fence, cells)),
+        (words_of([cells - 1], cells), words_of([cells - 1 - cell for cell in fence], cells)),
+    ]
+
+
+# -- moves -------------------------------------------------------------------------------------------------------------
+
+
+def targets_of_pieces(env: ChineseCheckersDiamond, own: Words, other: Words) -> tuple[Words, Words]:
+    """Returns each piece's cell and the cells that it may move to, words of shape [k, B], the lowest piece first.
+
+    The position must be legal. Moves are also listed on finished boards. A pass is not listed.
+    """
+    g = geometry_of(env)
+    pieces = tuple(jnp.stack(words) for words in zip(*split(own, g.pieces), strict=True))
+    occupied = either(own, other)
+    empty = without(g.all, occupied)
+
+    steps: Words = tuple(jnp.zeros_like(x) for x in pieces)
+    can_hop: list[Words] = []  # by direction: the cells from which a hop is possible
+    for near, far, offset in zip(g.near, g.far, g.offset, strict=True):
+        steps = either(steps, shifted(both(pieces, near), offset))
+        can_hop.append(both(both(far, shifted(occupied, -offset)), shifted(empty, -2 * offset)))
+
+    def further(reached: Words) -> Words:
+        for hop_from, offset in zip(can_hop, g.offset, strict=True):
+            reached = either(reached, shifted(both(reached, hop_from), 2 * offset))
+        return reached
+
+    def advance(carry: tuple[Words, jax.Array]) -> tuple[Words, jax.Array]:
+        reached = further(carry[0])
+        after = further(reached)
+        return after, ~is_empty(without(after, carry[0])).all()
+
+    reached = jax.lax.while_loop(lambda carry: carry[1], advance, (pieces, jnp.bool_(True)))[0]
+    targets = either(both(steps, empty), without(reached, pieces))
+    for origins, forbidden in _forbidden(env, own, other):
+        targets = without(targets, keep(~is_empty(both(pieces, origins)), forbidden))
+    return pieces, targets
+
+
+def _forbidden(env: ChineseCheckersDiamond, own: Words, other: Words) -> list[tuple[Words, Words]]:
+    """Returns pairs of sets: no piece may move from the first to the second."""
+    g = geometry_of(env)
+    occupied = either(own, other)
+    # The last empty cell of the mover's home while an opponent's piece is there: filling it lets the opponent win.
+    hole = without(g.home, occupied)
+    fills = ~is_empty(both(g.home, other)) & (count(hole) == 1)
+    forbidden = [(without(g.all, g.home), keep(fills, hole))]
+    if env.tip_lock:
+        tip, fence = _tips_and_fences(env)[0]
+        missing = without(fence, own)  # not empty while the tip is: a legal position has no locked tip
+        # The tip is empty after the move if it was empty before, or if the piece leaves it.
+        free_tip = is_empty(both(tip, occupied))
+        origins = either(keep(free_tip, without(g.all, fence)), tip)
+        forbidden.append((origins, keep(count(missing) == 1, missing)))
+    return forbidden
+
+
+class _Placed(NamedTuple):
+    """The parts of a following position's number that do not depend on the target; see the top of the file."""
+
+    row: jax.Array  # uint32[B], rank(own) * C(N - k, k) of all following positions
+    free: Words  # [B], the cells without a piece of the opponent
+    others: Words  # [k, B], the mover's pieces without the one that moves
+    base: list[jax.Array]  # uint32[k, B] by j: the rank of these pieces if j of them come before the target
+
+
+def _placed(g: Geometry, own: Words, other: Words, pieces: Words) -> _Placed:
+    free = without(g.all, other)
+    opponent = [count(both(g.all, above(bit))) for bit in reversed(split(other, g.pieces))]
+    number = count(both(free, above(pieces)))[::-1]  # of the mover's cells after the rotation: ascending
+    base: list[jax.Array] = []
+    for j in range(g.pieces):
+        ranks: list[jax.Array] = []
+        for moving in reversed(range(g.pieces)):  # the lowest piece comes last after the rotation
+            rest = [number[i] for i in range(g.pieces) if i != moving]
+            places = [i + (i >= j) for i in range(len(rest))]  # those from j on make room for the target
+            ranks.append(sum((_binomial(g, n, i + 1) for n, i in zip(rest, places, strict=True)), jnp.uint32(0)))
+        base.append(jnp.stack([jnp.broadcast_to(rank, number.shape[1:]) for rank in ranks]))
+    return _Placed(_rank(g, opponent) * np.uint32(g.num_other), free, without(own, pieces), base)
+
+
+def fold_children(
+    env: ChineseCheckersDiamond,
+    own: Words,
+    other: Words,
+    function: Callable[[C, jax.Array, jax.Array, jax.Array], C],
+    carry: C,
+) -> C:
+    """Returns `carry` after `function` has seen every position that follows.
+
+    Args:
+      own, other: the mover's and the opponent's cells of legal positions that are not finished.
+      function: called repeatedly with `carry`, each time with one more move of every piece. Its other arguments have
+        the shape [k, B]: the number of the position after the move, the target, and whether the piece has the move.
+        A pass is a move of the first piece to cell -1.
+    """
+    g = geometry_of(env)
+    pieces, targets = targets_of_pieces(env, own, other)
+    placed = _placed(g, own, other, pieces)
+    first = jnp.arange(g.pieces)[:, None] == 0
+    passes = first & is_empty(targets).all(0)
+    passed = index_of(env, *after_pass(env, own, other))
+    carry = function(carry, jnp.where(passes, passed, 0), jnp.full(passes.shape, -1), passes)
+
+    def visit(loop: tuple[Words, C]) -> tuple[Words, C]:
+        remaining, carry = loop
+        target = lowest(remaining)
+        higher = above(target)
+        before = count(both(placed.others, higher))  # the pieces that come before the target after the rotation
+        number = count(both(placed.free, higher))
+        place = (before + 1) * (g.cells + 1) + number
+        rank = jnp.asarray(g.binomial.ravel()).at[place].get(mode="promise_in_bounds")
+        for j, base in enumerate(placed.base):
+            rank += jnp.where(before == j, base, 0)
+        live = ~is_empty(target)
+        cell = g.cells - 1 - count(both(g.all, higher))
+        return without(remaining, target), function(carry, jnp.where(live, placed.row + rank, 0), cell, live)
+
+    return jax.lax.while_loop(lambda loop: ~is_empty(loop[0]).all(), visit, (targets, carry))[1]

@@ -1,0 +1,331 @@
+"""Chinese Checkers on the diamond solved: every placement of the pieces, by retrograde analysis.
+
+The numbers of the positions are those of `jaxgames.solvers.chinese_checkers_diamond.moves`, the byte per position that
+of `jaxgames.solvers.exact.retrograde`. Illegal positions are those whose mover has won already. With `tip_lock`, those with a
+locked tip are illegal too.
+"""
+
+import dataclasses
+import functools
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames._batches import in_chunks
+from jaxgames.env import State
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
+from jaxgames.games.chinese_checkers_diamond_board import tables, unpack
+from jaxgames.solvers.chinese_checkers_diamond.cell_sets import Words, below, both, count, is_empty
+from jaxgames.solvers.chinese_checkers_diamond.moves import (
+    after_pass,
+    fold_children,
+    index_of,
+    is_illegal,
+    is_lost,
+    num_positions,
+    position_at,
+    targets_of_pieces,
+)
+from jaxgames.solvers.exact import retrograde
+from jaxgames.solvers.exact.retrograde import DRAW, ILLEGAL, OPEN
+from jaxgames.solvers.exact.solution import Children, Solution, live_boards, not_of, read_file, start_of, write_file
+
+CHUNK = 1 << 15  # positions that are computed at once on a CPU: their words stay in its caches
+CHUNK_ON_ACCELERATOR = 1 << 20
+SECONDS_BETWEEN_SAVES = 300  # of an unfinished analysis
+PLIES = "plies"  # the entry of an unfinished file for the number of sweeps
+BYTES_PER_POSITION = 3  # of the tables of an analysis
+SECONDS_PER_POSITION = 1e-5  # on two cores of a CPU, about, for the message that refuses a game
+MAX_POSITIONS = 2**31 - 1  # int32 numbers the entries of an array
+
+
+class DiamondSolution(Solution[ChineseCheckersDiamond]):
+    """The solution of `chinese_checkers_diamond`: 1 where the mover wins, -1 where it loses, 0 for a draw.
+
+    Illegal positions have the value 0 and -1 plies, and no best actions.
+    """
+
+    ignored: ClassVar[tuple[str, ...]] = ("max_plies",)
+    keeps_progress: ClassVar[bool] = True
+
+    def __init__(self, env: ChineseCheckersDiamond, table: np.ndarray, max_moves: int) -> None:
+        """
+        Args:
+          env: the game.
+          table: uint8[num_states], the byte of every position; see `jaxgames.solvers.exact.retrograde`.
+          max_moves: the largest number of legal actions of a position.
+        """
+        self.env = env
+        self.table = table
+        self.num_states: int = len(table)
+        self.max_moves: int = max_moves
+
+    @classmethod
+    def solve(cls, env: ChineseCheckersDiamond, progress: bool = True) -> Self:
+        check_size(env)
+        table, max_moves = _classify_all(env)
+        retrograde.analyse(table, _Order(env), chunk_size(), progress, after_sweep=lambda _: None)
+        return cls(env, table, max_moves)
+
+    @classmethod
+    def solve_with_file(cls, env: ChineseCheckersDiamond, progress: bool, unfinished: Path) -> Self:
+        check_size(env)
+        table, max_moves, plies = _read_unfinished(env, unfinished) if unfinished.exists() else (*_classify_all(env), 0)
+        saved = time.monotonic()
+
+        def save(plies: int) -> None:
+            nonlocal saved
+            if time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
+                write_file(
+                    unfinished, env, {"table": table, "max_moves": np.asarray(max_moves), PLIES: np.asarray(plies)}
+                )
+                saved = time.monotonic()
+
+        retrograde.analyse(table, _Order(env), chunk_size(), progress, save, plies)
+        unfinished.unlink(missing_ok=True)
+        return cls(env, table, max_moves)
+
+    def value(self, states: State) -> np.ndarray:
+        entry = self.table[self.index(states)]
+        return np.where(entry >= ILLEGAL, 0, np.where(entry % 2 == 1, 1, -1)).astype(np.int8)
+
+    def plies(self, states: State) -> np.ndarray:
+        entry = self.table[self.index(states)].astype(np.int32)
+        return np.where(entry >= ILLEGAL, -1, entry).astype(np.int32)
+
+    def is_legal(self, states: State) -> np.ndarray:
+        return self.table[self.index(states)] != ILLEGAL
+
+    def best_actions(self, states: State) -> np.ndarray:
+        states = live_boards(states)
+        indices = self.index(states)
+        actions, children, live = self.children(indices)
+        value = self.table[indices]
+        # The mover's result after a move, 2 won, 1 drawn, 0 lost: the opponent's is even, drawn or odd.
+        reply = self.table[children]
+        after = np.where(reply == DRAW, 1, np.where(reply % 2 == 0, 2, 0))
+        now = np.where(value == DRAW, 1, np.where(value % 2 == 1, 2, 0))
+        over = np.asarray(states.terminated) | np.asarray(states.truncated)
+        rows, slots = np.nonzero(live & (after == now[:, None]) & ~over[:, None])
+        best = np.zeros((len(indices), self.env.num_actions), np.bool_)
+        best[rows, actions[rows, slots]] = True
+        return best
+
+    def counts(self) -> dict[str, Any]:
+        """Returns how many positions are won, lost and drawn for the mover, and illegal.
+
+        `states` is their sum. `plies` lists how many positions end after 0, 1, 2, ... plies.
+        """
+        by_entry = np.bincount(self.table, minlength=256)
+        ending = by_entry[:ILLEGAL]
+        return {
+            "states": self.num_states,
+            "won": int(ending[1::2].sum()),
+            "lost": int(ending[0::2].sum()),
+            "drawn": int(by_entry[DRAW]),
+            "illegal": int(by_entry[ILLEGAL]),
+            "plies": np.trim_zeros(ending, "b").tolist(),
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """Returns the facts of every game, and of this one the plies and the winning moves from the start."""
+        start = start_of(self.env)
+        return super().facts() | {
+            "start_plies": int(self.plies(start)[0]),
+            "start_moves": int(self.children(self.index(start)).live.sum()),
+            "start_best_moves": int(self.best_actions(start).sum()),
+        }
+
+    def report(self) -> str:
+        """Returns the table of the states with either seat to move, the start, and the plies to the end as text."""
+        facts = self.facts()
+        decided = facts["won"] + facts["lost"]  # seat 0 wins the won ones if it moves, the lost ones if seat 1 moves
+        rows = [2 * self.num_states, decided, decided, 2 * facts["drawn"], 2 * facts["illegal"]]
+        names = ["states", "won by seat 0", "lost by seat 0", "drawn", "illegal"]
+        outcome = {1: "won", 0: "drawn", -1: "lost"}[facts["start_value"]]
+        length = f" in {facts['start_plies']} plies" if facts["start_value"] else ""
+        lines = [f"{name:>14}  {number:>13,}" for name, number in zip(names, rows, strict=True)]
+        lines += ["", f"The start is {outcome} for seat 0{length}; {facts['start_best_moves']} of its "]
+        lines[-1] += f"{facts['start_moves']} moves keep this value."
+        lines += ["", f"{'plies to the end':>16}  positions of the mover"]
+        lines += [f"{plies:>16}  {number:>13,}" for plies, number in enumerate(facts["plies"])]
+        return "\n".join(lines)
+
+    def index(self, states: State) -> np.ndarray:
+        """Returns uint32[B], the indices of positions.
+
+        A state does not hold the size of its board. One of a smaller diamond with as many pieces is read as the
+        position of this diamond with the same words.
+
+        Raises ValueError for other numbers of pieces, and for pieces that are not on this diamond.
+        """
+        pieces: Any = getattr(live_boards(states), "pieces", None)
+        if pieces is None or np.ndim(pieces) != 4 or np.shape(pieces)[1:] != (2, 2, 2):
+            raise not_of(self.env, states)
+        indices, fits = in_chunks(functools.partial(index_of_states, self.env), np.asarray(pieces))
+        if not fits.all():
+            row = int(np.flatnonzero(~fits)[0])
+            raise ValueError(
+                f"expected {self.env.pieces} pieces per side, and state {row} has other numbers of them, or pieces "
+                f"outside of the {self.env.num_cells} cells of {self.env}"
+            )
+        return indices
+
+    def states_at(self, indices: Any) -> ChineseCheckersDiamondState:
+        return in_chunks(functools.partial(_states_at, self.env), self.checked_indices(indices))
+
+    def children(self, indices: Any) -> Children:
+        indices = self.checked_indices(indices)
+        actions, children, live = in_chunks(functools.partial(children_of, self.env, self.max_moves), indices)
+        live &= ((self.table[indices] != ILLEGAL) & (self.table[indices] != 0))[:, None]
+        return Children(np.where(live, actions, -1), np.where(live, children, 0), live)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"table": self.table, "max_moves": np.asarray(self.max_moves)}
+
+    @classmethod
+    def from_arrays(cls, env: ChineseCheckersDiamond, arrays: dict[str, np.ndarray]) -> Self:
+        if PLIES in arrays:
+            raise ValueError(f"the analysis of {env} is not finished: resume it, and load the file of the result")
+        if missing := {"table", "max_moves"} - arrays.keys():
+            raise ValueError(f"the file holds no {' and no '.join(sorted(missing))} of {env}: solve the game again")
+        table, max_moves = arrays["table"], int(arrays["max_moves"])
+        if table.shape != (num_positions(env),) or table.dtype != np.uint8:
+            raise ValueError(
+                f"expected uint8[{num_positions(env)}], one byte per position of {env}, "
+                f"not {table.dtype}{list(table.shape)}"
+            )
+        return cls(env, table, max_moves)
+
+
+def check_size(env: ChineseCheckersDiamond) -> None:
+    """Raises ValueError, with what it would take, for a game with too many positions."""
+    positions = num_positions(env)
+    if positions > MAX_POSITIONS:
+        memory, hours = BYTES_PER_POSITION * positions / 2**30, positions * SECONDS_PER_POSITION / 3600
+        raise ValueError(
+            f"{env} has {positions:,} positions, and at most {MAX_POSITIONS:,} can be solved: "
+            f"its tables would take {memory:,.0f} GiB, and two cores about {hours:,.0f} hours"
+        )
+
+
+def chunk_size() -> int:
+    """Returns the number of positions that are computed at once."""
+    return CHUNK if jax.default_backend() == "cpu" else CHUNK_ON_ACCELERATOR
+
+
+def _read_unfinished(env: ChineseCheckersDiamond, path: Path) -> tuple[np.ndarray, int, int]:
+    """Returns the table, the largest number of moves and the number of sweeps. Raises ValueError for another file."""
+    solved, arrays = read_file(path)
+    if str(solved) != str(env) or PLIES not in arrays:
+        raise ValueError(f"{path} holds no unfinished analysis of {env}: name another file, or remove it")
+    return arrays["table"], int(arrays["max_moves"]), int(arrays[PLIES])
+
+
+# -- compiled ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Order:
+    """The order in which the sweeps visit positions: by the number of the same placement with the other side to move.
+
+    All positions that follow one position have the opponent's cells in the first part of their number. In this order
+    neighbours have the same cells of the opponent. So a sweep reads the table in one place at a time.
+    """
+
+    env: ChineseCheckersDiamond
+
+    def index(self, visits: jax.Array) -> jax.Array:
+        return index_of(self.env, *after_pass(self.env, *position_at(self.env, visits)))
+
+    def fold(self, visits: jax.Array, visit: Any, carry: Any) -> Any:
+        return fold_children(self.env, *after_pass(self.env, *position_at(self.env, visits)), visit, carry)
+
+
+def _classify_all(env: ChineseCheckersDiamond) -> tuple[np.ndarray, int]:
+    """Returns uint8[positions], 0 for finished, ILLEGAL and OPEN positions, and the largest number of moves."""
+    positions, max_moves, chunk = num_positions(env), 1, chunk_size()
+    ends = np.zeros(positions, np.uint8)
+    for begin in range(0, positions, chunk):
+        rows = np.minimum(np.arange(begin, begin + chunk), positions - 1).astype(np.uint32)
+        part, moves = _classify(env, rows)
+        ends[begin : begin + chunk] = np.asarray(part)[: positions - begin]
+        max_moves = max(max_moves, int(moves))
+    return ends, max_moves
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _classify(env: ChineseCheckersDiamond, indices: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns uint8[B], and the largest number of moves of an open position."""
+    own, other = position_at(env, indices)
+    ends = jnp.where(is_illegal(env, own, other), ILLEGAL, jnp.where(is_lost(env, own, other), 0, OPEN))
+    moves = count(targets_of_pieces(env, own, other)[1]).sum(0)
+    return ends.astype(jnp.uint8), jnp.where(ends == OPEN, moves, 0).max()
+
+
+def _cells(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[Words, Words]:
+    """Returns the mover's and the opponent's cells of states, as rows of words."""
+    on_cells = unpack(env.size, pieces)  # bool[B, 2, N]
+    num_words = -(-env.num_cells // 32)
+    padded = jnp.pad(on_cells, ((0, 0), (0, 0), (0, 32 * num_words - env.num_cells)))
+    bits = padded.reshape(*padded.shape[:2], num_words, 32).astype(jnp.uint32) << np.arange(32, dtype=np.uint32)
+    words = bits.sum(-1, dtype=jnp.uint32)
+    return tuple(words[:, 0, i] for i in range(num_words)), tuple(words[:, 1, i] for i in range(num_words))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def index_of_states(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns uint32[B], the indices, and bool[B], whether each side has its k pieces, on different cells."""
+    own, other = _cells(env, pieces)
+    fits = (count(own) == env.pieces) & (count(other) == env.pieces) & is_empty(both(own, other))
+    fits &= ((pieces & ~tables(env.size).all) == 0).all((1, 2, 3))
+    return jnp.where(fits, index_of(env, own, other), 0), fits
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _states_at(env: ChineseCheckersDiamond, indices: jax.Array) -> ChineseCheckersDiamondState:
+    own, other = position_at(env, indices)
+    start = env.init(None)
+    t = tables(env.size)
+    words: list[jax.Array] = []
+    for side in (own, other):
+        on_cells = [(side[cell // 32] >> (cell % 32)) & 1 for cell in range(env.num_cells)]
+        by_word = [jnp.zeros_like(side[0])] * 4
+        for cell, bit in enumerate(on_cells):
+            by_word[t.word[cell]] |= bit << int(t.bit[cell])
+        words.append(jnp.stack(by_word, -1))
+    pieces = jnp.stack(words, 1).reshape(-1, 2, 2, 2).astype(start.pieces.dtype)
+    rows = indices.shape[0]
+    states: ChineseCheckersDiamondState = jax.tree.map(lambda x: jnp.broadcast_to(x, (rows, *x.shape)), start)
+    return dataclasses.replace(states, terminated=is_lost(env, own, other), pieces=pieces)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def children_of(env: ChineseCheckersDiamond, max_moves: int, indices: jax.Array) -> Children:
+    """Returns the positions that follow, also those of finished and illegal positions, which have no meaning."""
+    own, other = position_at(env, indices)
+    pieces, targets = targets_of_pieces(env, own, other)
+    moves = count(targets)
+    first_slot = jnp.cumsum(moves, 0) - moves  # int32[k, B]
+    origin = count(below(pieces))
+    rows = jnp.broadcast_to(jnp.arange(indices.shape[0]), moves.shape)
+
+    def visit(carry: Any, children: jax.Array, cell: jax.Array, live: jax.Array) -> Any:
+        slot, actions, found, lives = carry
+        action = jnp.where(cell < 0, 0, origin * env.num_cells + cell)
+        at = jnp.where(live, slot, max_moves)
+        return (
+            slot + live,
+            actions.at[rows, at].set(action, mode="drop"),
+            found.at[rows, at].set(children, mode="drop"),
+            lives.at[rows, at].set(True, mode="drop"),
+        )
+
+    shape = (indices.shape[0], max_moves)
+    empty = (jnp.full(shape, -1, jnp.int32), jnp.zeros(shape, jnp.uint32), jnp.zeros(shape, jnp.bool_))
+    return Children(*fold_children(env, own, other, visit, (first_slot, *empty))[1:])

@@ -1,0 +1,1 @@
+"""Dots and Boxes: the exact solution, the exact search, and the alpha-beta player."""

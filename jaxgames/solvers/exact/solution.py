@@ -1,0 +1,287 @@
+"""Exact solutions of games: values, plies to the end and best actions of every position, and the files that keep them.
+
+    solution = jaxgames.solvers.solve(env)
+    solution.value(states)              # int8[B], for the mover
+    solution.best_actions(states)       # bool[B, num_actions]
+    solution.save("43.npz")
+    solution = jaxgames.solvers.load("43.npz")
+
+A position has a number, its index, in the frame of the mover. A position with seat 1 to move has the index of the
+rotated position with seat 0 to move. So the solution holds one entry for both.
+"""
+
+import abc
+import dataclasses
+import importlib
+from pathlib import Path
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+
+import jax
+import numpy as np
+
+from jaxgames import _files as _game_files
+from jaxgames._checks import ParameterError
+from jaxgames._files import FileKind
+from jaxgames.env import Env, State
+from jaxgames.wrappers import AutoReset, AutoResetState, Wrapper, game_of
+
+FORMAT = 1  # of the files; increased when their content changes
+RULES = ("step", "legal_action_mask", "winners")  # the methods of an env on which its solution depends
+
+# The class of the solutions of each game.
+SOLVERS = {
+    "chinese_checkers_diamond": "jaxgames.solvers.chinese_checkers_diamond.solution:DiamondSolution",
+    "dots_and_boxes": "jaxgames.solvers.dots_and_boxes.solution:DotsAndBoxesSolution",
+}
+
+E = TypeVar("E", bound=Env[Any])
+
+
+class Children(NamedTuple):
+    """The positions that follow each of B positions, one row per position, its legal actions in ascending order.
+
+    A row is filled up with entries that are not live. A finished or illegal position has no live entry.
+    """
+
+    actions: np.ndarray  # int32[B, K]; -1 where not live
+    children: np.ndarray  # uint32[B, K], indices in the frame of the seat that moves next; 0 where not live
+    live: np.ndarray  # bool[B, K]
+
+
+class Solution(abc.ABC, Generic[E]):
+    """The exact solution of one game.
+
+    Methods take batches of states with a leading axis of any length. Of the states of an `auto_reset` env they read the
+    live boards. They read the position only: the numbers of plies or rounds and a truncation do not matter, except that
+    no action is best on a finished board.
+    """
+
+    env: E
+    num_states: int  # positions with an index
+    max_moves: int  # K, the largest number of legal actions of a position
+
+    ignored: ClassVar[tuple[str, ...]] = ()  # parameters of the game on which its solution does not depend
+    keeps_progress: ClassVar[bool] = False  # whether `solve_with_file` is supplied
+
+    # -- supplied by a game ----------------------------------------------------------------------------------------
+
+    @classmethod
+    @abc.abstractmethod
+    def solve(cls, env: E, progress: bool = True) -> Self:
+        """Returns the solution of a game. Raises ValueError, with what it would take, for a game that is too large."""
+
+    @abc.abstractmethod
+    def value(self, states: State) -> np.ndarray:
+        """Returns int8[B], the value for the mover with best play of both sides."""
+
+    @abc.abstractmethod
+    def plies(self, states: State) -> np.ndarray:
+        """Returns int32[B], the plies to the end if the winner wins soonest and the loser loses latest; -1 for draws.
+
+        Raises ValueError for a game that is not won or lost by its last move.
+        """
+
+    @abc.abstractmethod
+    def is_legal(self, states: State) -> np.ndarray:
+        """Returns bool[B], whether the rules allow the position."""
+
+    @abc.abstractmethod
+    def counts(self) -> dict[str, Any]:
+        """Returns how many positions have each value, in the frame of the mover."""
+
+    @abc.abstractmethod
+    def index(self, states: State) -> np.ndarray:
+        """Returns uint32[B], the indices of positions.
+
+        A state does not hold the parameters of its game. Raises ValueError for states that cannot be of this game.
+        """
+
+    @abc.abstractmethod
+    def states_at(self, indices: Any) -> Any:
+        """Returns the states with these indices, uint32[B]: seat 0 to move, counters 0, flags as by `from_string`."""
+
+    @abc.abstractmethod
+    def children(self, indices: Any) -> Children:
+        """Returns the positions that follow those with these indices, uint32[B]."""
+
+    @abc.abstractmethod
+    def best_actions(self, states: State) -> np.ndarray:
+        """Returns bool[B, num_actions], the legal actions that keep the value; all False on a finished board."""
+
+    @abc.abstractmethod
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Returns the arrays that a file keeps."""
+
+    @classmethod
+    @abc.abstractmethod
+    def from_arrays(cls, env: E, arrays: dict[str, np.ndarray]) -> Self:
+        """Returns the solution with the arrays of a file. Raises ValueError if they do not fit the game."""
+
+    @classmethod
+    def solve_with_file(cls, env: E, progress: bool, unfinished: Path) -> Self:
+        """Returns the solution. A file keeps the progress: it is read if it is there, and removed at the end.
+
+        Raises ValueError for a game whose solver keeps no progress.
+        """
+        raise ValueError(f"the solver of {env.id} keeps no progress: leave out the file {unfinished}")
+
+    @property
+    def num_bytes(self) -> int:
+        """The bytes of the tables that a file keeps, before compression."""
+        return sum(array.nbytes for array in self.arrays().values() if array.ndim > 0)
+
+    # -- the same for all games ------------------------------------------------------------------------------------
+
+    def fits(self, env: Env[Any]) -> bool:
+        """Returns whether this is the solution of `env`; parameters that do not change the solution may differ.
+
+        The solution of a game is not that of a `Wrapper` which changes its rules.
+        """
+        parameters, expected = (_without_ignored(each, self.ignored) for each in (game_of(env), self.env))
+        return parameters == expected and not rule_changes(env)
+
+    def checked_indices(self, indices: Any) -> np.ndarray:
+        """Returns indices as uint32[B]. Raises ValueError unless they are numbers of positions."""
+        numbers = np.asarray(indices)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise ValueError(f"expected integers of shape [B], not {numbers.dtype}{list(numbers.shape)}")
+        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < self.num_states):
+            raise ValueError(f"indices must be from 0 to {self.num_states - 1}")
+        return numbers.astype(np.uint32)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the solution to one file in NumPy's .npz format, which `load` reads; creates its folders.
+
+        The file holds the version of the format, the game and its version, and a checksum over everything.
+        """
+        write_file(path, self.env, self.arrays())
+
+    def facts(self) -> dict[str, Any]:
+        """Returns the game, the value of its start for seat 0, and the counts: what the command prints as JSON."""
+        return {"env": str(self.env), "start_value": int(self.value(start_of(self.env))[0]), **self.counts()}
+
+    def report(self) -> str:
+        """Returns the same as text for people."""
+        return "\n".join(f"{name}: {fact}" for name, fact in self.facts().items())
+
+
+def solve(env: Env[Any], progress: bool = True, unfinished: str | Path | None = None) -> Solution[Any]:
+    """Returns the exact solution of a game.
+
+    Args:
+      env: the game, or a `Wrapper` of it that keeps its rules.
+      progress: whether to show a progress bar on a terminal; needs tqdm.
+      unfinished: a file that keeps the progress of a long analysis, so that it can be resumed after an interruption.
+        Only `chinese_checkers_diamond` can have one.
+
+    Raises ValueError for a game without a solver, for a `Wrapper` that changes the rules, and for a game that is too
+    large, with what it would take.
+    """
+    solver = solution_class(env)
+    check_keeps_rules(env)
+    env = game_of(env)
+    if unfinished is None:
+        return solver.solve(env, progress)
+    return solver.solve_with_file(env, progress, Path(unfinished))
+
+
+def solution_class(env: Env[Any]) -> type[Solution[Any]]:
+    """Returns the class of a game's solutions. Raises ValueError for a game without a solver."""
+    if not isinstance(env, Env) or env.id not in SOLVERS:  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
+        raise ValueError(f"expected an env of {' or '.join(SOLVERS)}, the games that can be solved, not {env}")
+    module, _, name = SOLVERS[env.id].partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def load(path: str | Path, env: Env[Any] | None = None) -> Solution[Any]:
+    """Returns the solution that `save` wrote.
+
+    Args:
+      path: the file.
+      env: the game that the file must solve, if it is given.
+
+    Raises OSError if the file cannot be read. Raises ValueError, with the reason, for a file that is no solution, is
+    cut short or altered, has another format, or solves another game than `env` or another version of the game.
+    """
+    solved, arrays = read_file(path)
+    solution = solution_class(solved).from_arrays(solved, arrays)
+    if env is not None and not solution.fits(env):
+        raise ValueError(f"{path} solves {solved}, not {env}")
+    return solution
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def write_file(path: str | Path, env: Env[Any], arrays: dict[str, np.ndarray]) -> None:
+    """Writes the arrays of a game, so that `read_file` reads them; creates the folders of the file."""
+    _game_files.write_file(_file_kind(), path, env, arrays)
+
+
+def read_file(path: str | Path) -> tuple[Env[Any], dict[str, np.ndarray]]:
+    """Returns the game and the arrays of a file.
+
+    Raises OSError if it cannot be read, ValueError, with the reason, if `write_file` of this version did not write it.
+    """
+    return _game_files.read_file(_file_kind(), path)
+
+
+def _file_kind() -> FileKind:
+    return FileKind(
+        format=FORMAT,
+        noun="solution",
+        relation="solves",
+        source="jaxgames.solvers",
+        how_to_write="write one with solution.save(path)",
+        again="solve the game again",
+    )
+
+
+# -- wrappers ----------------------------------------------------------------------------------------------------------
+
+
+def rule_changes(env: Env[Any]) -> list[str]:
+    """Returns the methods by which the wrappers of an env change its rules; `auto_reset` keeps them."""
+    changes: list[str] = []
+    while isinstance(env, Wrapper):
+        if not isinstance(env, AutoReset):
+            changes += [name for name in RULES if getattr(type(env), name) is not getattr(Wrapper, name)]
+        env = env.unwrapped
+    return changes
+
+
+def check_keeps_rules(env: Env[Any]) -> None:
+    """Raises ParameterError (a ValueError) for an env with a wrapper that changes the rules of its game."""
+    if changes := rule_changes(env):
+        raise ParameterError(
+            f"{env} changes the rules of {game_of(env)} by its own {' and '.join(changes)}, and a solution is of the "
+            "game alone: pass the game, or a wrapper that keeps its rules"
+        )
+
+
+# -- batches -----------------------------------------------------------------------------------------------------------
+
+
+def start_of(env: Env[Any]) -> Any:
+    """Returns the start of a game without chance, as a batch of one state on the host."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[None], env.init(None))
+
+
+def live_boards(states: State) -> Any:
+    """Returns the boards to play on: those inside the states of an `auto_reset` env, otherwise `states`."""
+    return states.board if isinstance(states, AutoResetState) else states
+
+
+def not_of(env: Env[Any], states: Any) -> ValueError:
+    """Returns the error that refuses states of another game, or one board in place of a batch."""
+    if isinstance(states, env.state_type) and np.ndim(states.terminated) == 0:
+        found = "one board: jax.tree.map(lambda x: x[None], state)"
+    else:
+        found = type(states).__name__
+    return ValueError(f"expected a batch of states of {env}, not {found}")
+
+
+def _without_ignored(env: Env[Any], names: tuple[str, ...]) -> tuple[type[Any], tuple[Any, ...]]:
+    """Returns the class of an env and its parameters except those with these names."""
+    fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(env)  # pyright: ignore[reportArgumentType]  # every env is a dataclass
+    return type(env), tuple(getattr(env, field.name) for field in fields if field.name not in names)

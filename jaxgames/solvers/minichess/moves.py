@@ -1,0 +1,342 @@
+"""Moves of 5 x 5 chess as words, for the search of `jaxgames.solvers.minichess.search`.
+
+A position is four words of 25 bits in the mover's frame. Bit file * 5 + rank is a cell, as in
+`jaxgames.games.minichess_board`, which draws the board and the numbers of the actions.
+
+    own                 the mover's pieces
+    ones, twos, fours   the bits of the kind of the piece on each cell; all three are 0 on an empty cell
+
+    kind                P 1    N 2    B 3    R 4    Q 5    K 6
+
+An action is that of the env. Functions with numbers in and out are compiled where numba is installed. With
+`plain(function)` the same source runs in plain Python. All numbers are integers of at most 62 bits.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxgames.games.minichess import MinichessState
+from jaxgames.games.minichess_board import BOARD, DIAGONAL, KNIGHT_JUMPS, NUM_PLANES, RANK, STRAIGHT, TARGET, Direction
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled, ints
+
+MAX_MOVES = 512  # of a position: no piece has more than 20 targets, or four actions each for three
+NUM_ACTIONS = 25 * NUM_PLANES
+PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = range(1, 7)  # kinds
+BOTTOM, SECOND, TOP = RANK[0], RANK[1], RANK[4]
+THIRD, FOURTH = RANK[2], RANK[3]
+DARK = sum(1 << cell for cell in range(0, 25, 2))  # the cells with the colour of a1
+
+# The directions of rays: the first four lead to cells of higher numbers, the others back.
+DIRECTIONS: tuple[Direction, ...] = ((0, 1), (1, 0), (1, 1), (1, -1), (0, -1), (-1, 0), (-1, -1), (-1, 1))
+assert {*DIRECTIONS} == {*STRAIGHT, *DIAGONAL}
+
+
+class Tables(NamedTuple):
+    """Tables from which the moves of the pieces are computed. Sets of cells are words."""
+
+    rays: Ints  # [8 * 25], the cells in each of DIRECTIONS from each cell
+    jumps: Ints  # [25], of a knight
+    steps: Ints  # [25], of a king
+    strikes: Ints  # [25], where a pawn of the mover captures
+    actions: Ints  # [25 * 25], from * 25 + to: the action; of a pawn on its last rank, that which makes a queen
+    targets: Ints  # [NUM_ACTIONS], the cell that an action leads to; -1 for none
+
+
+def make_tables(compiled: bool) -> Tables:
+    """Returns the tables, as arrays for compiled functions or as lists for plain ones."""
+    actions = np.zeros((25, 25), np.int64)
+    for cell, plane in zip(*np.nonzero(TARGET[:, 9:] >= 0), strict=True):
+        actions[cell, TARGET[cell, 9 + plane]] = NUM_PLANES * cell + 9 + plane
+    rays = [_reached(cell, direction, 4) for direction in DIRECTIONS for cell in range(25)]
+    jumps, steps, strikes = (
+        [sum(_reached(cell, direction, 1) for direction in directions) for cell in range(25)]
+        for directions in (KNIGHT_JUMPS, DIRECTIONS, ((-1, 1), (1, 1)))
+    )
+    words = (rays, jumps, steps, strikes, actions.ravel(), TARGET.ravel())
+    return Tables(*(ints(values, compiled) for values in words))
+
+
+def _reached(cell: int, direction: Direction, steps: int) -> int:
+    """Returns the set of cells that at most that many steps in a direction lead to."""
+    found = 0
+    for times in range(1, steps + 1):
+        file, rank = cell // 5 + times * direction[0], cell % 5 + times * direction[1]
+        if file in range(5) and rank in range(5):
+            found |= 1 << (5 * file + rank)
+    return found
+
+
+def words_of(state: MinichessState) -> tuple[int, int, int, int]:
+    """Returns a board on the host as the words own, ones, twos, fours."""
+    position = state.position
+    own, *pieces = (int(cells) for cells in (position.own, *position.pieces))
+    bits = (sum(cells for kind, cells in enumerate(pieces, start=PAWN) if kind & bit) for bit in (1, 2, 4))
+    ones, twos, fours = bits
+    return own, ones, twos, fours
+
+
+# -- sets of cells -----------------------------------------------------------------------------------------------------
+
+
+@compiled
+def size(word: int) -> int:
+    """Returns the number of cells of a set."""
+    word -= word >> 1 & 0x55555555
+    word = (word & 0x33333333) + (word >> 2 & 0x33333333)
+    word = word + (word >> 4) & 0x0F0F0F0F
+    return (word * 0x01010101 & 0xFFFFFFFF) >> 24
+
+
+@compiled
+def mirrored(word: int) -> int:
+    """Returns the same cells in the opponent's frame: rank 1 becomes rank 5."""
+    return (word & BOTTOM) << 4 | (word & SECOND) << 2 | word & THIRD | (word & FOURTH) >> 2 | (word & TOP) >> 4
+
+
+@compiled
+def line_attacks(rays: Ints, cell: int, occupied: int, direction: int) -> int:
+    """Returns the cells that a slider sees in a direction (0 to 3) and back: up to the first piece, and this one."""
+    ahead = rays[25 * direction + cell]
+    blockers = ahead & occupied
+    seen = ahead & ((blockers & -blockers) * 2 - 1)
+    back = rays[25 * (direction + 4) + cell]
+    blockers = back & occupied
+    blockers |= blockers >> 1
+    blockers |= blockers >> 2
+    blockers |= blockers >> 4
+    blockers |= blockers >> 8
+    blockers |= blockers >> 16
+    return seen | back & ~(blockers >> 1)
+
+
+@compiled
+def attacks(tables: Tables, cell: int, kind: int, occupied: int) -> int:
+    """Returns the cells that a piece on a cell attacks, a pawn one of the mover's."""
+    if kind == PAWN:
+        return tables.strikes[cell]
+    if kind == KNIGHT:
+        return tables.jumps[cell]
+    if kind == KING:
+        return tables.steps[cell]
+    seen = 0
+    if kind != ROOK:
+        for direction in range(2, 4):
+            seen |= line_attacks(tables.rays, cell, occupied, direction)
+    if kind != BISHOP:
+        for direction in range(2):
+            seen |= line_attacks(tables.rays, cell, occupied, direction)
+    return seen
+
+
+@compiled
+def kind_on(ones: int, twos: int, fours: int, cell: int) -> int:
+    """Returns the kind of the piece on a cell; 0 on an empty one."""
+    return (ones >> cell & 1) + 2 * (twos >> cell & 1) + 4 * (fours >> cell & 1)
+
+
+@compiled
+def king_is_attacked(tables: Tables, own: int, ones: int, twos: int, fours: int) -> bool:
+    """Returns whether the opponent's pieces attack a king of the mover."""
+    occupied = ones | twos | fours
+    theirs = occupied & ~own
+    kings = own & twos & fours
+    while kings != 0:
+        first = kings & -kings
+        kings ^= first
+        cell = size(first - 1)
+        hit = tables.strikes[cell] & ones & ~twos & ~fours  # where a pawn of the opponent would capture from
+        hit |= tables.jumps[cell] & twos & ~ones & ~fours
+        hit |= tables.steps[cell] & twos & fours
+        if hit & theirs != 0:
+            return True
+        straight, diagonal = theirs & fours & ~twos, theirs & ones & (twos ^ fours)
+        for direction in range(2):
+            if straight != 0 and line_attacks(tables.rays, cell, occupied, direction) & straight != 0:
+                return True
+        for direction in range(2, 4):
+            if diagonal != 0 and line_attacks(tables.rays, cell, occupied, direction) & diagonal != 0:
+                return True
+    return False
+
+
+@compiled
+def cannot_mate(ones: int, twos: int, fours: int) -> bool:
+    """Returns whether the material is insufficient for a mate, as `jaxgames.games.minichess_board.cannot_mate`."""
+    if fours & ~twos != 0 or ones & ~twos != 0:  # a rook, a queen or a pawn
+        return False
+    minors = twos & ~fours
+    bishops = minors & ones
+    one_color = bishops & DARK == 0 or bishops & ~DARK == 0
+    return minors & (minors - 1) == 0 or (minors == bishops and one_color)
+
+
+# -- moves -------------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def write_moves(
+    tables: Tables,
+    own: int,
+    ones: int,
+    twos: int,
+    fours: int,
+    double_step: int,
+    queen_only: int,
+    noisy: int,
+    moves: Ints,
+    begin: int,
+) -> int:
+    """Writes the mover's actions to moves[begin:], the safety of its king left out; returns their number.
+
+    Args:
+      tables: of the moves.
+      own, ones, twos, fours: the position.
+      double_step: 1 if a pawn on its second rank may go two cells.
+      queen_only: 1 if a pawn can become only a queen.
+      noisy: 1 for captures and for pawns that become queens only; no pawn becomes another piece then.
+      moves: the list.
+      begin: the place of the first action.
+    """
+    occupied = ones | twos | fours
+    theirs = occupied & ~own
+    allowed = theirs if noisy == 1 else BOARD & ~own
+    end = begin
+    left = own
+    while left != 0:
+        first = left & -left
+        left ^= first
+        cell = size(first - 1)
+        kind = kind_on(ones, twos, fours, cell)
+        reached = attacks(tables, cell, kind, occupied)
+        if kind == PAWN:
+            reached &= theirs
+            forward = first << 1 & ~occupied & ~BOTTOM & BOARD
+            if double_step == 1:
+                forward |= (forward & THIRD) << 1 & ~occupied
+            reached |= forward & TOP if noisy == 1 else forward
+        else:
+            reached &= allowed
+        while reached != 0:
+            target = reached & -reached
+            reached ^= target
+            to = size(target - 1)
+            moves[end] = tables.actions[25 * cell + to]
+            end += 1
+            if kind == PAWN and target & TOP != 0 and noisy == 0 and queen_only == 0:
+                side = 0 if to - cell == 1 else 1 if to > cell else 2
+                for piece in range(3):
+                    moves[end] = NUM_PLANES * cell + 3 * piece + side
+                    end += 1
+    return end - begin
+
+
+@compiled
+def moved(tables: Tables, own: int, ones: int, twos: int, fours: int, action: int) -> tuple[int, int, int, int, bool]:
+    """Returns the words after an action, still in the mover's frame, and whether it was a capture or a pawn's move."""
+    cell, plane = action // NUM_PLANES, action % NUM_PLANES
+    to = tables.targets[action]
+    origin, target = 1 << cell, 1 << to
+    kind = kind_on(ones, twos, fours, cell)
+    is_irreversible = kind == PAWN or (ones | twos | fours) & target != 0
+    if kind == PAWN and target & TOP != 0:
+        kind = QUEEN if plane >= 9 else ROOK - plane // 3
+    rest = ~(origin | target)
+    return (
+        own & rest | target,
+        ones & rest | (kind & 1) << to,
+        twos & rest | (kind >> 1 & 1) << to,
+        fours & rest | kind >> 2 << to,
+        is_irreversible,
+    )
+
+
+@compiled
+def turned(own: int, ones: int, twos: int, fours: int) -> tuple[int, int, int, int]:
+    """Returns the words of the same position in the opponent's frame."""
+    theirs = (ones | twos | fours) & ~own
+    return mirrored(theirs), mirrored(ones), mirrored(twos), mirrored(fours)
+
+
+@compiled
+def captures_king(tables: Tables, own: int, twos: int, fours: int, action: int) -> bool:
+    """Returns whether an action captures a king."""
+    return 1 << tables.targets[action] & twos & fours & ~own != 0
+
+
+@compiled
+def is_legal(tables: Tables, own: int, ones: int, twos: int, fours: int, action: int) -> bool:
+    """Returns whether one of `write_moves` is legal under standard rules: it leaves the king safe and captures none."""
+    if captures_king(tables, own, twos, fours, action):
+        return False
+    own, ones, twos, fours, _ = moved(tables, own, ones, twos, fours, action)
+    return not king_is_attacked(tables, own, ones, twos, fours)
+
+
+@compiled
+def write_legal_moves(
+    tables: Tables,
+    own: int,
+    ones: int,
+    twos: int,
+    fours: int,
+    king_capture: int,
+    double_step: int,
+    queen_only: int,
+    moves: Ints,
+    begin: int,
+) -> int:
+    """Writes the legal actions to moves[begin:], and returns their number; see `write_moves`.
+
+    Under `king_capture` (1) all moves are legal while the mover has a king, and none without.
+    """
+    if king_capture == 1 and own & twos & fours == 0:
+        return 0
+    no = 0  # no argument is a literal: numba would compile the function again for each
+    number = write_moves(tables, own, ones, twos, fours, double_step, queen_only, no, moves, begin)
+    if king_capture == 1:
+        return number
+    end = begin
+    for place in range(begin, begin + number):
+        if is_legal(tables, own, ones, twos, fours, moves[place]):
+            moves[end] = moves[place]
+            end += 1
+    return end - begin
+
+
+@compiled
+def num_sequences(
+    tables: Tables,
+    own: int,
+    ones: int,
+    twos: int,
+    fours: int,
+    king_capture: int,
+    double_step: int,
+    queen_only: int,
+    plies: int,
+    moves: Ints,
+    begin: int,
+) -> int:
+    """Returns the number of sequences of a number of moves, draws left out. `moves` has room for those of all plies."""
+    if plies == 0:
+        return 1
+    number = write_legal_moves(tables, own, ones, twos, fours, king_capture, double_step, queen_only, moves, begin)
+    total = 0
+    for place in range(begin, begin + number):
+        after_own, after_ones, after_twos, after_fours, _ = moved(tables, own, ones, twos, fours, moves[place])
+        after_own, after_ones, after_twos, after_fours = turned(after_own, after_ones, after_twos, after_fours)
+        total += num_sequences(
+            tables,
+            after_own,
+            after_ones,
+            after_twos,
+            after_fours,
+            king_capture,
+            double_step,
+            queen_only,
+            plies - 1,
+            moves,
+            begin + number,
+        )
+    return total

@@ -1,0 +1,78 @@
+"""Full-width search of a fixed depth, for all states of a solved game at once.
+
+A sweep gives every state the best of its children's values, from the mover's side and discounted. After d sweeps every
+state has the value of a search of depth d. It costs d passes over the table of children, however large the tree would
+be. The solver's values are not used: only the rules, and the values that are given for the leaves.
+"""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from jaxgames._checks import ParameterError, check_int
+from jaxgames.solvers.exact.solution import Solution
+from jaxgames.solvers.strength.graph import CHUNK, Graph, graph_of
+from jaxgames.solvers.strength.policy_table import Act, OnStates, Values, call_in_batches, no_progress
+
+MAX_DEPTH = 1000
+
+
+def lookahead(
+    solution: Solution[Any],
+    values: Values,
+    depth: int,
+    *,
+    discount: float = 0.99,
+    seat: int = 0,
+    on_states: OnStates = no_progress,
+) -> Act:
+    """Returns the agent that searches `depth` plies and judges the leaves with `values`; of equal moves the first.
+
+    The result has the form that `measure` takes. It plays legal moves on live boards, and action 0 on all others.
+
+    Args:
+      solution: its states and moves are used, its values are not.
+      values: a function from boards [4096] to float32[4096], the mover's expected return; clipped to -1 ... 1.
+      depth: 1 compares the values behind each move.
+      discount: per ply, so that of two wins the sooner one is better, and of two losses the later one.
+      seat: to move on the boards that `values` is given.
+      on_states: is called with the number of states for which `values` was called, for a progress bar.
+
+    Raises ValueError if `depth` or `discount` is out of range.
+    """
+    check_int("depth", depth, 1, MAX_DEPTH)
+    if not 0 < discount <= 1:
+        raise ParameterError(f"discount must be a number above 0 and at most 1, such as 0.99, not {discount}")
+    graph = graph_of(solution)
+    leaves = np.full(graph.size, -1, np.float32)  # a finished game is lost for the seat to move
+    leaves[graph.live] = np.clip(call_in_batches(solution, values, graph.live, seat, on_states), -1, 1)
+    actions = jnp.asarray(best_actions(graph, leaves, depth, discount))
+    return lambda states: actions[jnp.asarray(solution.index(states))]
+
+
+def best_actions(graph: Graph, leaves: NDArray[np.float32], depth: int, discount: float) -> NDArray[np.int32]:
+    """Returns int32[S], the best action of every state in a search of `depth` plies; 0 where none is legal.
+
+    Args:
+      graph: the game.
+      leaves: float32[S], the value of each state at the end of the search, for the mover.
+      depth: in plies.
+      discount: per ply.
+    """
+    value = leaves
+    for _ in range(depth - 1):
+        value = np.concatenate([_backed_up(rows, value, discount).max(-1) for rows in _chunks(graph)])
+        value = np.where(graph.is_live, value, leaves)
+    slots = np.concatenate([_backed_up(rows, value, discount).argmax(-1) for rows in _chunks(graph)])
+    return np.maximum(graph.actions[np.arange(graph.size), slots], 0)
+
+
+def _chunks(graph: Graph) -> list[NDArray[np.int32]]:
+    return [graph.children[begin : begin + CHUNK] for begin in range(0, graph.size, CHUNK)]
+
+
+def _backed_up(children: NDArray[np.int32], value: NDArray[np.float32], discount: float) -> NDArray[np.float32]:
+    """Returns float32[B, K], the value of each move for the mover; minus infinity behind the last legal move."""
+    return -np.float32(discount) * np.append(value, np.float32(np.inf))[children]

@@ -1,0 +1,171 @@
+"""The tables of matrix games: the points of the study, its errors, and the whole command with few short runs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from examples.papers.matrix_games import __main__ as matrix_games
+from examples.papers.matrix_games import pictures as matrix_games_pictures
+from examples.papers.matrix_games.__main__ import Arguments, compute
+from examples.papers.matrix_games.tables import (
+    LEARNERS,
+    NASH_OF_RPS,
+    PRINTED_RPS,
+    SETTINGS,
+    TABLES,
+    Row,
+    Setting,
+    Table,
+    gain,
+    rows_of,
+    summary,
+    text_of,
+)
+from jaxgames._checks import ParameterError
+from jaxgames.matrix_games import Point, matrix_game, nash, pareto
+from train.matrix.replicator import CORNERS
+
+STUDY = {  # the eight tables, from the top of the study: answers by point
+    "Nash equilibria, prisoner's dilemma": ["Yes Yes Yes"],
+    "Nash equilibria, biased rock-paper-scissors": ["No No No"],
+    "Nash equilibria, subsidy game": ["No No Yes", "Yes Yes Yes", "Yes No No"],
+    "Nash equilibria, battle of the sexes": ["No No No", "No Yes Yes", "Yes Yes Yes"],
+    "Pareto optima, prisoner's dilemma": ["No No No"],
+    "Pareto optima, biased rock-paper-scissors": ["No No No"],
+    "Pareto optima, subsidy game": ["No No Yes"],
+    "Pareto optima, battle of the sexes": ["No Yes Yes", "Yes Yes Yes"],
+}
+
+
+def numbers(points: list[Point]) -> list[list[float]]:
+    """The points as sorted lists of rounded probabilities."""
+    return sorted(np.concatenate(point).round(9).tolist() for point in points)
+
+
+def table_of(title: str) -> Table:
+    return next(table for table in TABLES if table.title == title)
+
+
+@pytest.mark.parametrize("title", STUDY)
+def test_tables_have_the_answers_of_the_study(title: str) -> None:
+    assert [" ".join(column.answers) for column in table_of(title).columns if column.answers] == STUDY[title]
+
+
+def test_points_are_the_equilibria_and_optima_of_their_games() -> None:
+    """Except those of the study that are wrong: of rock-paper-scissors, and of the printed subsidy game."""
+    for table in TABLES:
+        game = matrix_game(table.game)
+        points = numbers([column.point for column in table.columns])
+        if table.game == "biased_rps":
+            assert numbers([NASH_OF_RPS.point]) == numbers(nash(game))
+        elif table.title.startswith("Nash"):
+            wrong = 3 if table.game == "subsidy_printed" else 0
+            assert numbers([column.point for column in table.columns[wrong:]]) == numbers(nash(game))
+            assert not any(point in numbers(nash(game)) for point in numbers([c.point for c in table.columns[:wrong]]))
+        else:
+            assert [point for point in numbers(pareto(game)) if point not in points] == []
+
+
+def test_best_reply_gains_nothing_at_an_equilibrium() -> None:
+    """At the study's point of rock-paper-scissors, paper wins 0.25 * 10/16 - 0.05 / 16 and the policy wins nothing."""
+    payoffs = matrix_game("biased_rps").payoffs[0]
+    assert gain(payoffs, NASH_OF_RPS.point) == pytest.approx(0)
+    assert gain(payoffs, PRINTED_RPS.point) == pytest.approx(0.25 * 10 / 16 - 0.05 / 16)
+
+
+def test_table_has_the_study_beside_our_share() -> None:
+    table = table_of("Nash equilibria, subsidy game")
+    shares = {(row, column.label): (0.25, (0.2, 0.3)) for row in rows_of("subsidy") for column in table.columns}
+    lines = text_of(table, shares).splitlines()
+    assert lines[2].startswith("| learner | (1, 1), study | (1, 1), ours | (0, 0), study |")
+    assert "| Boltzmann, start: policies | No | 0.250 (0.200-0.300) | Yes | 0.250 (0.200-0.300) | No |" in lines[-6]
+    assert "| lenient κ = 5 | Yes |" in "\n".join(lines)
+    assert "| FAQ | - |" in "\n".join(lines)
+
+
+def test_summary_has_a_row_for_every_point_and_start() -> None:
+    """And the shares of greedy policies for epsilon-greedy learners."""
+    games = {setting.game for setting in SETTINGS}
+    shares = {
+        (row, column.label): (0.5 if row.greedy else 0.25, (0.0, 1.0))
+        for table in TABLES
+        for row in rows_of(table.game)
+        for column in table.columns
+    }
+    lines = summary(shares).splitlines()[2:]
+    assert {line.split("`")[1] for line in lines} == games
+    assert len(lines) == 4 + 2 + 3 + 6 + 3 + 3
+    expected = "0.500 | 0.500 | 0.250 | 0.250 | 0.250 | 0.250 | 0.250 | 0.250"
+    assert f"| `subsidy` | values | (1, 1) | No, No, Yes | {expected} |" in lines
+    assert f"| `subsidy` | policies | (1, 1) | No, No, Yes | - | - | {expected[16:]} |" in lines
+
+
+def test_labels_tell_the_rows_of_a_table_apart() -> None:
+    for table in TABLES:
+        labels = [row.label for row in rows_of(table.game)]
+        assert len(set(labels)) == len(labels)
+    assert Row(Setting("subsidy", "ε-greedy 0.2", "values"), True).label == "ε-greedy 0.2, greedy policy"
+
+
+def test_nearest_runs_are_drawn() -> None:
+    """Run k of 100 starts at (k / 100, k / 100)."""
+    first = np.arange(100) / 100
+    trajectory = np.zeros((5, 100, 2, 2))
+    trajectory[..., 0] = first[:, None]
+    drawn = matrix_games._nearest(trajectory)  # pyright: ignore[reportPrivateUsage]
+    assert drawn.shape == (4, 5, 2, 2)
+    assert drawn[:2, 0, 0, 0].tolist() == [0.25, 0.75]
+
+
+def test_each_end_has_its_colour() -> None:
+    colours = {matrix_games_pictures.colour_of_end(corner) for corner in (None, (0, 0), (1, 1))}
+    assert len(colours) == 3
+    assert matrix_games_pictures.BASIN_COLOURS[1 + CORNERS.index((1, 1))] == matrix_games_pictures.colour_of_end((1, 1))
+
+
+@pytest.mark.parametrize(("setting", "number"), [("runs", 0), ("steps", 0), ("seed", -1)])
+def test_numbers_out_of_range_are_refused(setting: str, number: int, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=f"{setting} must be an integer from"):
+        compute(Arguments(output=tmp_path, **{setting: number}))  # pyright: ignore[reportArgumentType]  # all three are integers
+
+
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """The folder and the result of the command with a few short runs."""
+    folder = tmp_path_factory.mktemp("matrix_games")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matrix_games_pictures, "MAP_SIZE", 12)  # with all cells, the maps take most of the time
+        return folder, compute(Arguments(output=folder, runs=60, steps=40))
+
+
+@pytest.mark.slow  # compiles each learner
+def test_command_writes_tables_and_pictures(computed: tuple[Path, dict[str, Any]]) -> None:
+    folder, result = computed
+    text = (folder / "tables.md").read_text()
+    assert text.count("\n### ") + text.startswith("### ") == len(TABLES) + 2
+    assert json.loads((folder / "cells.json").read_text()) == result["cells"]
+    assert len(result["errors"]) == 12
+    assert len(result["pictures"]) == 4
+    for path in map(Path, result["pictures"]):
+        assert path.stat().st_size < 200_000
+        with Image.open(path) as picture:
+            assert len(picture.convert("RGB").getcolors(1000) or []) > 10
+
+
+@pytest.mark.slow
+def test_shares_of_the_command_fit_each_other(computed: tuple[Path, dict[str, Any]]) -> None:
+    """All settings are there, and an epsilon-greedy pair at (1, 1) counts as (10/11, 10/11) for small epsilons."""
+    cells = computed[1]["cells"]
+    assert {(cell["game"], cell["learner"], cell["start"]) for cell in cells} == {*SETTINGS[:-1]}
+    share = {(*(cell[key] for key in ("game", "learner", "start", "greedy")), cell["point"]): cell for cell in cells}
+    for learner in ("ε-greedy 0.1", "ε-greedy 0.2"):
+        greedy = share["subsidy", learner, "values", True, "(1, 1)"]
+        assert share["subsidy", learner, "values", False, "(10/11, 10/11)"]["share"] == greedy["share"] > 0
+        assert share["subsidy", learner, "values", False, "(1, 1)"]["share"] == 0
+    for cell in cells:
+        assert cell["interval"][0] <= cell["share"] <= cell["interval"][1]
+    assert {cell["learner"] for cell in cells} == {*LEARNERS} - {"Boltzmann, τ = 0.05"}

@@ -1,0 +1,84 @@
+"""OpenSpiel's own tests and algorithms on games of jaxgames, beside its own game of Dots and Boxes."""
+
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python import policy, rl_environment
+from open_spiel.python.algorithms import exploitability, get_all_states, mcts, minimax
+
+from tests.interop.openspiel.openspiel_games import ALL_SMALL, TINY, load
+
+
+def theirs(rows: int, cols: int) -> Any:
+    """OpenSpiel's game of the same board."""
+    return pyspiel.load_game("dots_and_boxes", {"num_rows": rows, "num_cols": cols, "utility_margin": False})
+
+
+@pytest.mark.parametrize("serialize", [False, True])
+def test_random_simulations_of_openspiel_pass(serialize: bool) -> None:
+    pyspiel.random_sim_test(load(TINY), 3, serialize, False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("serialize", [False, True])
+@pytest.mark.parametrize("text", ALL_SMALL)
+def test_random_simulations_of_openspiel_pass_for_every_game(text: str, serialize: bool) -> None:
+    pyspiel.random_sim_test(load(text), 5, serialize, False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["checkers", "chinese_checkers(size=2,num_players=6,max_rounds=40)", "minichess"])
+def test_random_simulations_of_openspiel_pass_for_larger_games(text: str) -> None:
+    pyspiel.random_sim_test(load(text), 1, True, False)
+
+
+def test_alpha_beta_search_finds_the_value_of_the_own_game_of_openspiel() -> None:
+    """Two boxes with one edge drawn: the same value and the same best edge."""
+    states = [game.new_initial_state().child(0) for game in (load(TINY), theirs(1, 2))]
+    found = [minimax.alpha_beta_search(state.get_game(), state, maximizing_player_id=1) for state in states]
+    assert found[0] == found[1]
+
+
+@pytest.mark.slow
+def test_alpha_beta_search_finds_the_value_of_the_start() -> None:
+    ours, expected = (minimax.alpha_beta_search(game) for game in (load(TINY), theirs(1, 2)))
+    assert ours == expected
+
+
+def test_exploitability_of_uniform_play_is_that_of_the_own_game_of_openspiel() -> None:
+    games = [load("dots_and_boxes(rows=1,cols=1)"), theirs(1, 1)]
+    ours, expected = (exploitability.exploitability(game, policy.UniformRandomPolicy(game)) for game in games)
+    assert ours == pytest.approx(expected)
+
+
+@pytest.mark.slow
+def test_all_histories_of_two_boxes_are_found() -> None:
+    """Any order of any of the seven edges: the sum of 7! / (7 - k)! over k from 0 to 7."""
+    states = get_all_states.get_all_states(load(TINY), to_string=lambda state: state.history_str())
+    assert len(states) == 13_700
+
+
+def test_python_mcts_takes_the_box_that_it_needs() -> None:
+    """h(0,0) completes the left box; any other edge gives both away."""
+    game = load(TINY)
+    evaluator = mcts.RandomRolloutEvaluator(n_rollouts=1, random_state=np.random.RandomState(0))
+    bot = mcts.MCTSBot(game, 2.0, 60, evaluator, random_state=np.random.RandomState(0))
+    state = game.new_initial_state("0010111 .. 0")
+    assert state.action_to_string(bot.step(state)) == "h(0,0)"
+
+
+def test_rl_environment_pays_the_rewards_of_the_scheme() -> None:
+    """Seat 0 draws the last edge of the first box, is paid at once, and moves again."""
+    load(TINY)
+    env = rl_environment.Environment("jaxgames_dots_and_boxes", rows=1, cols=2, reward="boxes")
+    step = env.reset()
+    assert len(step.observations["info_state"][0]) == env.observation_spec()["info_state"][0] == 3 * 5 * 3
+    for edge in (0, 1, 2, 3, 4):  # h(0,0), h(0,1), h(1,0), h(1,1), v(0,0)
+        step = env.step([edge])
+    assert (step.current_player(), step.rewards) == (1, [0, 0])
+    step = env.step([5])  # the edge between the boxes completes the left one
+    assert (step.current_player(), step.rewards) == (1, [-1, 1])
+    step = env.step([6])
+    assert (step.last(), step.rewards) == (True, [-1, 1])

@@ -1,0 +1,196 @@
+"""OpenSpiel's bots as agents: legal actions, wins where they are in hand, the same actions for the same key."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+import pytest
+
+import jaxgames
+from jaxgames import agents, arena
+from jaxgames._checks import ParameterError
+from jaxgames.agents import FirstAgent, RandomAgent
+from jaxgames.interop.openspiel import bots as openspiel_bots
+from jaxgames.interop.openspiel.bots import OpenSpielAgent
+from tests.helpers.positions import compiled, play, stacked, start
+from tests.helpers.sticks import Sticks
+
+DOTS = jaxgames.make("dots_and_boxes(rows=1, cols=2)")
+ANY_KEY = jax.random.key(0)
+
+
+def act(agent: Any, states: Any, seed: int = 0) -> list[int]:
+    return agent.act(jax.random.key(seed), states).tolist()
+
+
+class FirstBot(pyspiel.Bot):  # pyright: ignore[reportUntypedBaseClass]  # pyspiel has no types
+    """Plays the legal action at one place of their list."""
+
+    def __init__(self, place: int = 0) -> None:
+        super().__init__()
+        self.place = place
+
+    def step(self, state: Any) -> int:
+        return state.legal_actions()[self.place]
+
+
+# -- MCTS ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("id", "position", "best"),
+    [
+        ("dots_and_boxes(rows=1, cols=2)", "0010111 .. 0", "h(0,0)"),  # takes the box before it must give up the other
+        ("checkers", "B:W5:BK6,12", "6-1"),  # blocks the last man
+        pytest.param(
+            "chinese_checkers(size=1, num_players=2)", "./.1../.../.0../. 0 - 0", "9->12", marks=pytest.mark.slow
+        ),  # fills the goal
+        pytest.param(
+            "chinese_checkers(size=1, num_players=2)", "./.0../1../..../. 1 - 0", "5=>0", marks=pytest.mark.slow
+        ),
+        pytest.param("chinese_checkers_diamond(size=3, pieces=1)", "..1/..0/... 0 4", "5>8", marks=pytest.mark.slow),
+    ],
+)
+def test_mcts_plays_the_best_action_of_a_small_position(id: str, position: str, best: str) -> None:
+    env = jaxgames.make(id)
+    state = env.from_string(position)
+    agent = openspiel_bots.make(env, simulations=60, max_rollout_steps=50)
+    assert [env.action_to_string(state, action) for action in act(agent, stacked([state] * 2))] == [best] * 2
+
+
+@pytest.mark.slow  # the tests above and below show what it searches
+def test_mcts_beats_the_random_agent() -> None:
+    env = jaxgames.make("dots_and_boxes(rows=1, cols=3)")
+    players = [agents.make("openspiel(bot=mcts, simulations=20)", env), agents.make("random", env)]
+    seats = arena.one_seat(ANY_KEY, 8, 2)
+    results = arena.summary(env, arena.play(env, players, seats, ANY_KEY), seats)
+    assert results["win_rate"] >= 0.7
+
+
+def test_more_simulations_find_the_move_that_few_do_not() -> None:
+    """Two simulations look at one action and at no reply: the action is as good as drawn."""
+    state = stacked([DOTS.from_string("0010111 .. 0")] * 12)
+    assert len(set(act(openspiel_bots.make(DOTS, simulations=2), state))) > 1
+    assert set(act(openspiel_bots.make(DOTS, simulations=60), state)) == {0}
+
+
+def test_rollouts_are_averaged() -> None:
+    """After h(0,0) each side gets a box. After either of the two other edges, seat 1 takes both boxes."""
+    game = openspiel_bots.OpenSpielGame(DOTS)
+    settled, open_ = (game.state_at(DOTS.from_string(text)) for text in ("1010111 0. 0", "0010111 .. 0"))
+    assert openspiel_bots.RolloutEvaluator(RandomAgent(DOTS), DOTS, 8, 100, seed=0).evaluate(settled).tolist() == [0, 0]
+    one = openspiel_bots.RolloutEvaluator(RandomAgent(DOTS), DOTS, 1, 100, seed=0)
+    assert {tuple(one.evaluate(open_)) for _ in range(30)} == {(0, 0), (-1, 1)}
+    many = openspiel_bots.RolloutEvaluator(RandomAgent(DOTS), DOTS, 64, 100, seed=0).evaluate(open_)
+    assert many[0] == -many[1]
+    assert -0.9 < many[0] < -0.4
+    assert openspiel_bots.RolloutEvaluator(RandomAgent(DOTS), DOTS, 8, 1, seed=0).evaluate(open_).tolist() == [
+        0,
+        0,
+    ]  # cut off
+
+
+def test_playout_agent_plays_the_rollouts() -> None:
+    """FirstAgent takes the left box, and then leaves the right one to seat 1."""
+    state = openspiel_bots.OpenSpielGame(DOTS).state_at(DOTS.from_string("0010111 .. 0"))
+    evaluator = openspiel_bots.RolloutEvaluator(FirstAgent(DOTS), DOTS, 1, 100, seed=0)
+    assert {tuple(evaluator.evaluate(state)) for _ in range(10)} == {(0, 0)}
+    by_first = agents.make("openspiel(simulations=60, playout='first(epsilon=0.5)')", DOTS)
+    assert act(by_first, stacked([state.position.board] * 2)) == [0, 0]
+
+
+# -- any bot -------------------------------------------------------------------------------------------------------
+
+
+def assert_plays_whole_games(env: jaxgames.Env[Any], text: str) -> None:
+    """Two games with the agent on all seats end without an illegal action."""
+    seats = jnp.zeros((2, env.num_players), jnp.int32)
+    games = arena.play(env, [agents.make(text, env)], seats, ANY_KEY)
+    assert not games.forfeited.any()
+    assert games.over.all()
+
+
+@pytest.mark.parametrize("text", ["openspiel(simulations=4)", "openspiel(bot=random)"])
+def test_bots_play_whole_games_with_legal_actions(text: str) -> None:
+    assert_plays_whole_games(Sticks(), text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["openspiel(simulations=4, max_rollout_steps=50)", "openspiel(bot=random)"])
+@pytest.mark.parametrize(
+    "id",
+    ["chinese_checkers(size=1, num_players=6)", "chinese_checkers_diamond(size=3, pieces=3)", "checkers", "minichess"],
+)
+def test_bots_play_whole_games_of_every_kind(id: str, text: str) -> None:
+    assert_plays_whole_games(jaxgames.make(id), text)
+
+
+@pytest.mark.parametrize("text", ["openspiel(simulations=3)", "openspiel(bot=random)"])
+def test_same_key_gives_the_same_actions_and_another_key_others(text: str) -> None:
+    agent, states = agents.make(text, DOTS), stacked([start(DOTS)] * 12)
+    assert act(agent, states, seed=1) == act(agent, states, seed=1) != act(agent, states, seed=2)
+    assert len(set(act(agent, states))) > 1  # boards of a batch have seeds of their own
+
+
+def test_actions_stand_at_the_place_of_their_board() -> None:
+    """Live and finished boards, one with a single legal action: the bot is not asked about the last two kinds."""
+    one_left, over = DOTS.from_string("1111110 0. 0"), DOTS.from_string("1111111 01 0")
+    states = stacked([over, one_left, start(DOTS), DOTS.from_string("0110111 .. 1"), over])
+    asked: list[tuple[int, int]] = []
+
+    def make_bot(game: Any, player: int, seed: int) -> Any:
+        asked.append((player, seed))
+        return FirstBot(place=1)
+
+    actions = OpenSpielAgent(DOTS, make_bot).act(ANY_KEY, states)
+    assert actions.dtype == np.int32
+    assert actions.tolist()[1:4] == [6, 1, 3]
+    assert [player for player, _ in asked] == [0, 1]
+    assert all(0 <= seed < 2**32 for _, seed in asked)
+
+
+def test_bot_of_a_user_is_played_by_name() -> None:
+    openspiel_bots.register("first_bot", lambda env, place=0: lambda game, player, seed: FirstBot(place))
+    agent = agents.make("openspiel(bot=first_bot, place=2)", DOTS)
+    assert str(agent) == "openspiel(bot='first_bot', place=2)"
+    assert act(agent, stacked([start(DOTS), play(DOTS, start(DOTS), "h(0,1)")])) == [2, 3]
+
+
+def test_illegal_action_of_a_bot_is_refused() -> None:
+    class Illegal(FirstBot):
+        def step(self, state: Any) -> int:
+            return 0
+
+    state = play(DOTS, start(DOTS), "h(0,0)")
+    assert not compiled(DOTS).mask(state)[0]
+    with pytest.raises(ValueError, match=r"Illegal must play a legal action, one of .*, not 0, in 1000000 \.\. 1"):
+        OpenSpielAgent(DOTS, lambda game, player, seed: Illegal()).act(ANY_KEY, stacked([state]))
+
+
+def test_agent_of_three_seats_plays_users_games() -> None:
+    """The mover takes all sticks if two or three are left."""
+    env = Sticks()
+    agent = openspiel_bots.make(env, simulations=60)
+    assert act(agent, stacked([env.at(2, 0), env.at(3, 1), env.at(1, 2), env.at(0, 0)]))[:3] == [1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("openspiel(bot=alphazero)", "unknown bot 'alphazero'; the bots are"),
+        ("openspiel(bot=random, simulations=3)", "random has no parameter 'simulations'; its parameters are none"),
+        ("openspiel(depth=3)", "mcts has no parameter 'depth'; its parameters are simulations, rollouts"),
+        ("openspiel(simulations=1)", "simulations must be an integer from 2 to"),
+        ("openspiel(rollouts=0)", "rollouts must be an integer from 1 to"),
+        ("openspiel(max_rollout_steps=-1)", "max_rollout_steps must be an integer from 0 to"),
+        ("openspiel(uct_c=-1)", "uct_c must be a number of at least 0"),
+        ("openspiel(playout=nobody)", "unknown agent 'nobody'; the agents are"),
+        ("openspiel(playout=openspiel)", "playout must be an agent on the device, such as random or greedy"),
+        ("openspiel(solve=3)", "solve must be one of False, True"),
+    ],
+)
+def test_wrong_text_is_refused_with_what_is_allowed(text: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        agents.make(text, DOTS)

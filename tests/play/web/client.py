@@ -1,0 +1,74 @@
+"""A client of the page's server inside the process of the tests, and the requests that a page sends."""
+
+import json
+import re
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from starlette.testclient import TestClient
+
+import jaxgames
+from jaxgames.play.web.server import app
+
+ADDRESS = "http://127.0.0.1:8000"
+GAME = "dots_and_boxes(rows=1, cols=2)"
+WAIT_SECONDS = 60.0
+
+
+def moves_of(view: dict[str, Any]) -> list[str]:
+    """The submoves in a view that was asked for without `known`: all of them."""
+    assert view["history"]["begin"] == 0
+    return [move["text"] for move in view["history"]["moves"]]
+
+
+def saved_game(view: dict[str, Any]) -> str:
+    """The saved game that a page makes of a view."""
+    return json.dumps({**view["saved"], "moves": moves_of(view)})
+
+
+class Page:
+    """The requests of one page."""
+
+    def __init__(self, client: TestClient) -> None:
+        self.client = client
+        found = re.search(r'name="token" content="([^"]+)"', client.get("/").text)
+        assert found is not None
+        self.token = found[1]
+        self.headers = {"x-jaxgames-token": self.token, "origin": ADDRESS}
+
+    def post(self, verb: str, body: Any) -> Any:
+        """Returns the response to a request with a JSON body."""
+        return self.client.post(f"/api/{verb}", json=body, headers=self.headers)
+
+    def get(self, path: str) -> Any:
+        """Returns the response to a request with the token."""
+        return self.client.get(path, headers=self.headers)
+
+    def ask(self, verb: str, **fields: Any) -> dict[str, Any]:
+        """Returns the reply to a request that must succeed."""
+        response = self.post(verb, fields)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    def refusal(self, verb: str, status: int, **fields: Any) -> str:
+        """Returns the reason of a refusal with this status."""
+        response = self.post(verb, fields)
+        assert response.status_code == status, response.text
+        return response.json()["error"]
+
+    def wait(self, table: str, done: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Returns what the server shows of a table as soon as `done` is true of it."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not done(view := self.ask("show", table=table)):
+            assert time.monotonic() < deadline, view
+            time.sleep(0.005)
+        return view
+
+
+@contextmanager
+def page(seats: Sequence[str] = ("human", "human"), game: str = GAME, **arguments: Any) -> Generator[Page]:
+    """Yields the page of a server, which ends with the block."""
+    with TestClient(app(jaxgames.make(game), seats, pace=0.0, **arguments), base_url=ADDRESS) as client:
+        yield Page(client)

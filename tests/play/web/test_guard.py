@@ -1,0 +1,249 @@
+"""Requests that do not come from the server's own page are refused, and nothing foreign can run in the page."""
+
+import asyncio
+import json
+import random
+import re
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import jaxgames
+from jaxgames.play.web import guard as gate
+from jaxgames.play.web.guard import HEADERS, MAX_BODY_BYTES, MAX_GAME_BYTES
+from jaxgames.play.web.routes import FILES, VERBS
+from jaxgames.play.web.server import app, names_of, serve
+from tests.play.web.client import GAME, Page, page
+
+
+@pytest.fixture(scope="module")
+def here() -> Iterator[Page]:
+    with page() as client:
+        yield client
+
+
+# -- the page ------------------------------------------------------------------------------------------------------
+
+
+def test_page_and_its_files_need_no_inline_script_and_no_inline_style(here: Page) -> None:
+    html = here.client.get("/").text
+    assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", html)
+    assert all("src=" in script for script in re.findall(r"<script[^>]*>", html))
+    linked = set(re.findall(r'"/page/([^"]+)"', html))
+    imported = {
+        name for file in FILES for name in re.findall(r'from "\./([^"]+)"', here.client.get(f"/page/{file}").text)
+    }
+    assert linked | imported == FILES.keys(), "all files are used, and all that are used are served"
+
+
+def test_page_names_no_foreign_host(here: Page) -> None:
+    for path in ("/", *(f"/page/{name}" for name in FILES)):
+        assert not re.search(r"https?://", here.client.get(path).text), path
+
+
+def test_scripts_put_no_text_into_the_page_as_html(here: Page) -> None:
+    for name in FILES:
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b", here.client.get(f"/page/{name}").text
+        )
+
+
+@pytest.mark.parametrize("path", ["/", "/page/page.js", "/api/start", "/nothing"])
+def test_every_response_has_the_headers_that_protect_the_page(here: Page, path: str) -> None:
+    headers = here.client.get(path).headers
+    assert HEADERS.items() <= dict(headers).items()
+    assert "'unsafe" not in headers["content-security-policy"]
+    assert "default-src 'none'" in headers["content-security-policy"]
+
+
+# -- the gate ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"host": "attacker.example"}, 400),
+        ({"host": "127.0.0.1.attacker.example:8000"}, 400),
+        ({"host": ""}, 400),
+        ({"origin": "http://attacker.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": "http://127.0.0.1:9000"}, 403),
+        ({"origin": "https://127.0.0.1:8000"}, 403),
+        ({"origin": None}, 403),
+        ({"x-jaxgames-token": None}, 403),
+        ({"x-jaxgames-token": ""}, 403),
+        ({"x-jaxgames-token": "é"}, 403),
+        ({"content-type": "text/plain"}, 415),
+        ({"content-type": "application/x-www-form-urlencoded"}, 415),
+        ({"content-type": None}, 415),
+        ({}, 200),
+        ({"host": "localhost:9000", "origin": "http://localhost:9000"}, 200),  # a tunnel of ssh
+        ({"host": "[::1]:8000", "origin": "http://[::1]:8000"}, 200),
+        ({"content-type": "application/json; charset=utf-8"}, 200),
+    ],
+)
+def test_request_is_checked(here: Page, changed: dict[str, str | None], status: int) -> None:
+    given = {**here.headers, "host": "127.0.0.1:8000", "content-type": "application/json", **changed}
+    headers = {name: value.encode() for name, value in given.items() if value is not None}
+    body = json.dumps({"seats": ["human", "human"]}).encode()
+    request = here.client.build_request("POST", "/api/new", content=body, headers=headers)
+    for name in ("content-type", "origin"):
+        if changed.get(name, "") is None:
+            request.headers.pop(name, None)
+    response = here.client.send(request)
+    assert response.status_code == status, response.text
+    assert ("error" in response.json()) == (status != 200)
+
+
+def test_other_methods_are_refused(here: Page) -> None:
+    for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
+        assert here.client.request(method, "/api/new", headers=here.headers).status_code == 405
+    assert here.client.get("/api/new", headers=here.headers).status_code == 405
+
+
+def test_events_and_files_of_a_game_need_the_token(here: Page) -> None:
+    table = here.ask("new", seats=["human", "human"])["table"]
+    for name in ("events", "game", "still"):
+        assert here.client.get(f"/api/{name}?table={table}").status_code == 403
+        assert here.get(f"/api/{name}?table=other").status_code == 404
+
+
+def test_length_with_thousands_of_digits_is_refused(here: Page) -> None:
+    headers = {**here.headers, "content-type": "application/json", "content-length": "9" * 5000}
+    assert here.client.post("/api/new", content=b"{}", headers=headers).status_code == 413
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_long_body_is_refused(here: Page, declared: bool) -> None:
+    body = b" " * (MAX_BODY_BYTES + 1)
+    headers = {**here.headers, "content-type": "application/json"}
+    content: Any = body if declared else iter([body[:1000], body[1000:]])  # an iterator is sent without its length
+    assert here.client.post("/api/new", content=content, headers=headers).status_code == 413
+
+
+def test_game_may_be_longer_than_other_bodies(here: Page) -> None:
+    headers = {**here.headers, "content-type": "application/json"}
+    for length, status in ((MAX_BODY_BYTES + 1, 422), (MAX_GAME_BYTES + 1, 413)):
+        response = here.client.post("/api/load", content=b"{}" + b" " * (length - 2), headers=headers)
+        assert response.status_code == status, response.text
+
+
+def test_slow_body_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "BODY_SECONDS", 0.01)
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(60)
+        raise AssertionError("the gate waits no longer")
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    headers = {"host": "localhost", "origin": "http://localhost", "content-type": "application/json"}
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/new",
+        "headers": [(name.encode(), value.encode()) for name, value in {**headers, "x-jaxgames-token": "t"}.items()],
+    }
+    asyncio.run(gate.Gate(None, token="t")(scope, receive, send))
+    assert sent[0]["status"] == 408
+
+
+def test_other_computers_are_let_in_only_on_request() -> None:
+    env = jaxgames.make(GAME)
+    for host in ("0.0.0.0", "::", "192.168.1.5", "example.org"):
+        with pytest.raises(ValueError, match="lets other computers in"):
+            serve(env, ["human", "human"], host=host, open_browser=False)
+    with page(names=frozenset({"board.example"}), addresses=True) as open_page:
+        for host, status in (("board.example", 200), ("192.168.1.5:80", 200), ("attacker.example", 400)):
+            assert open_page.client.get("/", headers={"host": host}).status_code == status
+
+
+def test_server_answers_to_the_address_on_which_it_listens() -> None:
+    assert "127.0.0.2" in names_of("127.0.0.2", open_to_network=False)
+    assert socket.gethostname().lower() not in names_of("127.0.0.1", open_to_network=False) - {"localhost"}
+    assert {"board.example", socket.gethostname().lower()} <= names_of("Board.example", open_to_network=True)
+
+
+def test_seats_of_the_command_line_must_fit_the_game() -> None:
+    with pytest.raises(ValueError, match="2 seats"):
+        app(jaxgames.make(GAME), ["human"])
+
+
+# -- malformed requests --------------------------------------------------------------------------------------------
+
+FIELDS = ("game", "seats", "seed", "saved", "action", "ply", "turn", "text", "agent", "theme", "known", "seat")
+
+
+def strange(random: random.Random, depth: int = 0) -> Any:
+    """Returns a random JSON value."""
+    simple = (
+        None,
+        True,
+        -1,
+        0,
+        3,
+        2**31,
+        10**400,
+        1.5,
+        "",
+        "human",
+        "x" * 500,
+        "\ud800",
+        "\x00",
+        "random",
+        "1e9",
+        "a:b",
+    )
+    kind = random.randrange(10)
+    if kind == 0 and depth < 3:
+        return [strange(random, depth + 1) for _ in range(random.randrange(4))]
+    if kind == 1 and depth < 3:
+        return {random.choice(("table", "game", "seats", "text")): strange(random, depth + 1)}
+    return random.choice(simple)
+
+
+def malformed(random: random.Random, table: str) -> bytes:
+    """Returns the body of a request that no page sends: broken JSON, or an object in which something is wrong."""
+    kind = random.randrange(6)
+    if kind == 0:
+        return random.randbytes(random.randrange(200))
+    if kind == 1:
+        return b"[" * random.randrange(1, 60_000)
+    if kind == 2:
+        return json.dumps(strange(random, 3)).encode()
+    fields = {name: strange(random) for name in random.sample(FIELDS, random.randrange(1, 6))}
+    fields["table"] = table if kind > 3 else strange(random)
+    fields["theme"] = random.choice(("green", 7, None, "x" * 100))  # wrong for every verb that takes it
+    return json.dumps(fields).encode()
+
+
+def test_server_refuses_a_thousand_malformed_requests_and_lives(here: Page) -> None:
+    table = here.ask("new", seats=["human", "human"])["table"]
+    headers = {**here.headers, "content-type": "application/json"}
+    chance = random.Random(0)
+    verbs = (*VERBS, "hint", "describe", "nothing", "..", "%00", "new/new")
+    for number in range(1000):
+        verb, body = chance.choice(verbs), malformed(chance, table)
+        response = here.client.post(f"/api/{verb}", content=body, headers=headers)
+        assert 400 <= response.status_code < 500, (number, verb, body[:300], response.text)
+    assert here.ask("show", table=table)["ply"] == 0, "nothing was played"
+
+
+def test_strange_value_in_any_field_is_no_error_of_the_server(here: Page) -> None:
+    """The table and the theme are right here, so that every verb reads its own fields."""
+    table = here.ask("new", seats=["human", "human"])["table"]
+    headers = {**here.headers, "content-type": "application/json"}
+    chance = random.Random(1)
+    refused = dict.fromkeys((*VERBS, "hint", "describe"), 0)
+    for number in range(400):
+        verb = chance.choice([*refused])
+        fields = {name: strange(chance) for name in FIELDS} | {"table": table, "theme": "dark"}
+        response = here.client.post(f"/api/{verb}", content=json.dumps(fields).encode(), headers=headers)
+        assert response.status_code < 500, (number, verb, fields, response.text)
+        refused[verb] += response.status_code >= 400
+    assert all(refused[verb] for verb in refused.keys() - {"show", "stop", "go"}), refused
+    assert here.ask("show", table=table)["table"] == table

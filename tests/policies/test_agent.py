@@ -1,0 +1,153 @@
+"""The agent of a policy: its probabilities by temperature, top and epsilon, and its values of a board."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames.agents import Agent, with_epsilon
+from jaxgames.policies.agent import PolicyAgent
+from tests.helpers.sticks import Sticks
+
+STICKS = Sticks()
+
+
+class TableOfLogits:
+    """A policy whose parameters are the logits of each seat, float32[num_players, num_actions].
+
+    The value of a seat is 10 * seat + 1 if it is to move, + 2 if the seat before it is, + 3 if the seat after it is.
+    """
+
+    def apply(self, params: jax.Array, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        assert observation.shape[1:] == STICKS.observation_shape
+        mover_ahead = observation[:, 0, 1:] @ jnp.array([1.0, 3.0, 2.0])
+        return params[seat], 10.0 * seat + mover_ahead
+
+
+TABLE = TableOfLogits()
+LOGITS = jnp.log(jnp.array([[1.0, 2.0, 3.0], [9.0, 8.0, 7.0], [1.0, 1.0, 1.0]]))
+NUM_SAMPLES = 4000
+
+
+class Traced:
+    """`agent.act` and `agent.analyse` under jit, with the number of times that they were traced."""
+
+    def __init__(self) -> None:
+        self.traces = 0
+        self.act: Any = jax.jit(self._act)
+        self.analyse: Any = jax.jit(lambda agent, states: agent.analyse(states))
+
+    def _act(self, agent: Agent, key: jax.Array, states: Any) -> jax.Array:
+        self.traces += 1
+        return agent.act(key, states)
+
+
+@pytest.fixture(scope="module")
+def traced() -> Traced:
+    return Traced()
+
+
+def sticks(left: int, seat: int, count: int) -> Any:
+    """The same board `count` times."""
+    return jax.tree.map(lambda x: jnp.repeat(x[None], count, 0), STICKS.at(left, seat))
+
+
+# -- probabilities -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("temperature", "top", "epsilon", "left", "seat", "expected"),
+    [
+        (1.0, None, 0.0, 7, 0, (1 / 6, 2 / 6, 3 / 6)),
+        (0.5, None, 0.0, 7, 0, (1 / 14, 4 / 14, 9 / 14)),
+        (1.0, None, 0.0, 2, 0, (1 / 3, 2 / 3, 0)),  # of two sticks nobody takes three
+        (1.0, 2, 0.0, 7, 0, (0, 2 / 5, 3 / 5)),
+        (0.5, 2, 0.0, 7, 0, (0, 4 / 13, 9 / 13)),
+        (1.0, 2, 0.0, 2, 0, (1 / 3, 2 / 3, 0)),  # the two of the legal ones
+        (1.0, 2, 0.0, 7, 1, (9 / 17, 8 / 17, 0)),
+        (1.0, 2, 0.0, 7, 2, (1 / 2, 1 / 2, 0)),  # of equal ones the first
+        (1.0, 2, 0.0, 1, 0, (1, 0, 0)),  # fewer legal ones than two
+        (1.0, 1, 0.0, 7, 0, (0, 0, 1)),
+        (1.0, 9, 0.0, 7, 0, (1 / 6, 2 / 6, 3 / 6)),  # more than there are
+        (1.0, None, 0.3, 7, 0, (0.7 / 6 + 0.1, 1.4 / 6 + 0.1, 2.1 / 6 + 0.1)),
+        (1.0, None, 0.3, 2, 0, (0.7 / 3 + 0.15, 1.4 / 3 + 0.15, 0)),  # random moves are legal too
+        (0.5, 2, 0.3, 7, 0, (0.1, 2.8 / 13 + 0.1, 6.3 / 13 + 0.1)),
+        (0.0, None, 0.0, 7, 0, (0, 0, 1)),
+        (0.0, None, 0.3, 7, 0, (0.1, 0.1, 0.8)),
+        (1e-30, None, 0.0, 7, 0, (0, 0, 1)),
+    ],
+)
+def test_actions_have_the_probabilities_of_the_analysis(
+    temperature: float,
+    top: int | None,
+    epsilon: float,
+    left: int,
+    seat: int,
+    expected: tuple[float, ...],
+    traced: Traced,
+) -> None:
+    """Seat 0 has the logits log 1, log 2, log 3. Frequencies differ by at most five standard deviations."""
+    agent: Agent = PolicyAgent(LOGITS, STICKS, TABLE, temperature, top)
+    if epsilon:
+        agent = with_epsilon(STICKS, agent, epsilon)
+    states = sticks(left, seat, NUM_SAMPLES)
+    found = np.asarray(traced.analyse(agent, states).probabilities)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, np.broadcast_to(expected, found.shape), atol=1e-6)
+
+    actions = np.asarray(traced.act(agent, jax.random.key(0), states))
+    frequencies = np.bincount(actions, minlength=3) / NUM_SAMPLES
+    deviation = np.sqrt(np.multiply(expected, np.subtract(1, expected)) / NUM_SAMPLES)
+    assert (np.abs(frequencies - expected) <= 5 * deviation + 1e-12).all()  # exact where the probability is 0 or 1
+
+
+def test_temperature_0_plays_the_most_probable_legal_action_of_the_movers_seat(traced: Traced) -> None:
+    agent = PolicyAgent(LOGITS, STICKS, TABLE, 0.0)
+    for key in (jax.random.key(0), jax.random.key(1)):
+        assert set(traced.act(agent, key, sticks(7, 0, 20)).tolist()) == {2}
+        assert set(traced.act(agent, key, sticks(2, 0, 20)).tolist()) == {1}
+        assert set(traced.act(agent, key, sticks(7, 1, 20)).tolist()) == {0}
+
+
+# -- values --------------------------------------------------------------------------------------------------------
+
+
+def test_values_are_of_each_seats_own_observation_in_the_unit_of_the_rewards(traced: Traced) -> None:
+    """The largest reward is 2, so the policy's values are of half the rewards. Seat 1 is to move."""
+    _, values = traced.analyse(PolicyAgent(LOGITS, STICKS, TABLE), sticks(7, 1, 2))
+    np.testing.assert_allclose(values, [[2 * 3, 2 * 11, 2 * 22]] * 2)
+
+
+def test_finished_board_has_no_probabilities_and_no_value(traced: Traced) -> None:
+    for temperature in (1.0, 0.0):
+        probabilities, values = traced.analyse(PolicyAgent(LOGITS, STICKS, TABLE, temperature), sticks(0, 1, 2))
+        np.testing.assert_array_equal(probabilities, np.zeros((2, 3)))
+        np.testing.assert_array_equal(values, np.zeros((2, 3)))
+
+
+# -- the program and its arguments ---------------------------------------------------------------------------------
+
+
+def test_other_parameters_temperatures_and_epsilons_share_a_program() -> None:
+    traced, states = Traced(), sticks(7, 0, 4)
+    for params, temperature in ((LOGITS, 1.0), (LOGITS + 1, 0.5), (-LOGITS, 3)):
+        traced.act(PolicyAgent(params, STICKS, TABLE, temperature), jax.random.key(0), states)
+    assert traced.traces == 1
+    for params, temperature, epsilon in ((LOGITS, 1.0, 0.1), (LOGITS + 1, 0.5, 1)):
+        agent = with_epsilon(STICKS, PolicyAgent(params, STICKS, TABLE, temperature), epsilon)
+        traced.act(agent, jax.random.key(0), states)
+    assert traced.traces == 2
+
+
+@pytest.mark.parametrize("temperature", [-1, float("nan")])
+def test_temperature_below_0_is_refused(temperature: float) -> None:
+    with pytest.raises(ValueError, match=f"temperature must be 0 or more, not {temperature}"):
+        PolicyAgent(LOGITS, STICKS, TABLE, temperature)
+
+
+@pytest.mark.parametrize("top", [0, -1])
+def test_top_below_1_is_refused(top: int) -> None:
+    with pytest.raises(ValueError, match=f"top must be at least 1, the number of actions to sample from, not {top}"):
+        PolicyAgent(LOGITS, STICKS, TABLE, top=top)

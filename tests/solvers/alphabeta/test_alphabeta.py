@@ -1,0 +1,280 @@
+"""The agent `alphabeta`: legal and best moves in Dots and Boxes, its time, its texts. In plain Python unless slow."""
+
+import random
+import re
+import time
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import jaxgames
+import train.agents
+from jaxgames import agents, arena
+from jaxgames._checks import ParameterError
+from jaxgames.solvers.alphabeta import clock as _clock
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
+from jaxgames.solvers.dots_and_boxes import player as playing
+from jaxgames.solvers.dots_and_boxes.exact import search
+from jaxgames.solvers.dots_and_boxes.player import make_player
+from jaxgames.wrappers import auto_reset
+from tests.games.dots_and_boxes.pictures import written
+from tests.helpers.solved import solved_boxes
+from tests.solvers.dots_and_boxes.random_boxes import batch, game, random_states
+
+STUDY: dict[str, Any] = {"safe_edges": "random", "leaves": "boxes", "exact": False}
+LONG = 60_000  # milliseconds: no test waits for them, the work of a move is limited otherwise
+
+# Two chains of three boxes. The mover takes one box of the first, and leaves two to take the second chain.
+OPENED = """
+    *---*---*---*
+    |
+    *---*---*---*
+
+    *---*---*---*
+"""
+ONE_TAKEN = """
+    *---*---*---*
+    | 0 |
+    *---*---*---*
+
+    *---*---*---*
+"""
+LAST_CHAIN = """
+    *---*---*---*
+    | 0 |
+    *---*---*---*
+    | 1 | 1 | 1 |
+    *---*---*---*
+"""
+# An opened loop of four boxes, and a chain of five. The mover leaves the four boxes to take the chain.
+LOOP = """
+    *---*---*   *
+    |       |   |
+    *   *---*   *
+    |       |   |
+    *---*---*   *
+                |
+    *---*---*---*
+"""
+
+
+class Clock:
+    """A clock that goes on by some seconds at each look."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.looks = 0
+
+    def perf_counter(self) -> float:
+        self.looks += 1
+        return self.looks * self.seconds
+
+
+@pytest.fixture(autouse=True)
+def plain_python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiles nothing in fast tests."""
+    if request.node.get_closest_marker("slow") is None:
+        monkeypatch.setattr(playing, "HAS_NUMBA", False)
+
+
+def state_of(picture: str, rows: int, cols: int) -> Any:
+    return jax.device_get(game(rows, cols).from_string(written(picture)))
+
+
+def played(picture: str, rows: int, cols: int, milliseconds: int = LONG, **settings: Any) -> str:
+    env, state = game(rows, cols), state_of(picture, rows, cols)
+    player = make_player(env, milliseconds=milliseconds, **settings)
+    return env.action_to_string(state, player.choose(state, 0))
+
+
+# -- moves -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rows", "cols", "number"), [(1, 1, 20), (1, 4, 20), (2, 3, 20), (4, 1, 5), (5, 5, 4)])
+@pytest.mark.parametrize("settings", [{}, STUDY])
+def test_moves_are_open_edges(rows: int, cols: int, number: int, settings: dict[str, Any]) -> None:
+    player = make_player(game(rows, cols), milliseconds=2, **settings)
+    for seed, state in enumerate(random_states(rows, cols, number)):
+        assert not state.edges[player.choose(state, seed)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [{}, STUDY, {"safe_edges": "random"}, {"leaves": "boxes"}, {"exact": False}])
+@pytest.mark.parametrize(("rows", "cols"), [(1, 1), (1, 8), (5, 5), (6, 7), (8, 8)])
+def test_moves_are_open_edges_on_all_boards(rows: int, cols: int, settings: dict[str, Any]) -> None:
+    player = make_player(game(rows, cols), milliseconds=20, **settings)
+    for seed, state in enumerate(random_states(rows, cols, 30)):
+        assert not state.edges[player.choose(state, seed)]
+
+
+def test_moves_keep_the_value_of_the_solved_game() -> None:
+    solution = solved_boxes(2, 2)
+    player, states = make_player(game(2, 2), milliseconds=LONG), random_states(2, 2, 60)
+    best = solution.best_actions(batch(states))
+    assert 1 < best.sum(1).mean() < 0.8 * (~batch(states).edges).sum(1).mean()  # not every move is a best one
+    for state, of_state in zip(states, best, strict=True):
+        assert of_state[player.choose(state, 0)], game(2, 2).to_string(state)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "cols", "number"), [(2, 2, 1000), (2, 3, 500), (3, 3, 300)])
+def test_compiled_moves_keep_the_value_of_the_solved_game(rows: int, cols: int, number: int) -> None:
+    solution, states = solved_boxes(rows, cols), random_states(rows, cols, number)
+    player = make_player(game(rows, cols), milliseconds=LONG)
+    best = solution.best_actions(batch(states))
+    assert all(of_state[player.choose(state, 0)] for state, of_state in zip(states, best, strict=True))
+
+
+def test_chain_is_taken_down_to_the_boxes_that_keep_control() -> None:
+    assert played(OPENED, 2, 3) == "v(0,1)"
+    assert played(ONE_TAKEN, 2, 3) == "v(0,3)"
+    assert played(LAST_CHAIN, 2, 3) == "v(0,2)"
+
+
+def test_loop_of_four_boxes_is_left_for_a_longer_chain() -> None:
+    assert search(game(3, 3), state_of(LOOP, 3, 3), compiled=False, progress=False).value == 5 - 4
+    assert played(LOOP, 3, 3) == "h(1,0)"
+
+
+def test_studys_search_takes_the_box_that_it_sees() -> None:
+    assert played(ONE_TAKEN, 2, 3, depth=1, **STUDY) == "v(0,2)"  # two boxes now; the chain behind is out of sight
+    assert played(ONE_TAKEN, 2, 3, depth=9, **STUDY) == "v(0,3)"
+
+
+def test_long_chain_rule_prefers_the_safe_edge_that_keeps_the_parity() -> None:
+    """Without a search to the end, the edges that it chooses are worth half a box more than safe edges at random."""
+    solution, env = solved_boxes(2, 3), game(2, 3)
+    player = make_player(env, milliseconds=LONG // 1000, exact=False)
+    gained: list[tuple[int, float]] = []
+    for state in random_states(2, 3, 400):
+        player._place(state.edges.astype(int).tolist())  # pyright: ignore[reportPrivateUsage]
+        moves, num_safe = player._moves(random.Random(0))  # pyright: ignore[reportPrivateUsage]
+        if num_safe < 2:
+            continue
+        worth = solution.worth(solution.index(batch([state])))[0]
+        if len({*worth[moves[:num_safe]].tolist()}) > 1:
+            chosen = player.choose(state, 0)
+            assert chosen in moves[:num_safe]
+            gained.append((worth[chosen], worth[moves[:num_safe]].mean()))
+    assert len(gained) > 5
+    assert np.mean([value for value, _ in gained]) > np.mean([mean for _, mean in gained]) + 0.5
+
+
+# -- the key and the clock ---------------------------------------------------------------------------------------------
+
+
+def test_same_key_gives_the_same_moves_and_other_keys_others() -> None:
+    env = game(2, 3)
+    agent = agents.make("alphabeta(milliseconds=10, safe_edges=random, exact=False)", env)
+    states = jax.vmap(lambda _: env.init())(np.arange(20))
+    first, again, other = (agent.act(jax.random.key(key), states).tolist() for key in (0, 0, 1))
+    assert first == again
+    assert first != other
+    assert len({*first}) > 3  # each board has its own random numbers
+
+
+def test_move_does_not_depend_on_moves_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_clock, "time", Clock(0.0))
+    states = random_states(3, 3, 12, seed=1)
+    one_by_one = [make_player(game(3, 3), milliseconds=10).choose(state, 3) for state in states[:3]]
+    player = make_player(game(3, 3), milliseconds=10)
+    for state in reversed(states):
+        player.choose(state, 3)
+    assert [player.choose(state, 3) for state in states[:3]] == one_by_one
+
+
+@pytest.mark.parametrize("settings", [{}, STUDY, {"exact": False}])
+def test_search_ends_with_the_time(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 100 ms for a move and 10 ms between two looks, there are at most ten looks, and two that find it over."""
+    player = make_player(game(3, 3), milliseconds=100, **settings)
+    for seed, state in enumerate(random_states(3, 3, 10)):
+        clock = Clock(0.01)
+        monkeypatch.setattr(_clock, "time", clock)
+        assert not state.edges[player.choose(state, seed)]
+        assert clock.looks <= 12
+
+
+@pytest.mark.slow
+def test_no_move_takes_longer_than_its_time_in_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the time of this thread, which does not count what other programs take."""
+    monkeypatch.setattr(playing, "HAS_NUMBA", False)
+    monkeypatch.setattr(_clock.time, "perf_counter", time.thread_time)
+    player = make_player(game(8, 8), milliseconds=200)
+    for seed, state in enumerate(random_states(8, 8, 40)):
+        began = time.thread_time()
+        player.choose(state, seed)
+        assert time.thread_time() - began < 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_NUMBA, reason="compares compiled functions with plain ones")
+def test_compiled_and_plain_functions_choose_the_same_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = make_player(game(3, 3), milliseconds=LONG // 60)
+    monkeypatch.setattr(playing, "HAS_NUMBA", False)
+    plain = make_player(game(3, 3), milliseconds=LONG // 60)
+    monkeypatch.setattr(_clock, "time", Clock(0.0))
+    for seed, state in enumerate(random_states(3, 3, 60, seed=2)):
+        assert compiled.choose(state, seed) == plain.choose(state, seed)
+
+
+# -- games and texts ---------------------------------------------------------------------------------------------------
+
+
+def test_first_player_wins_every_game_where_the_start_is_won() -> None:
+    env = game(2, 2)
+    players = [agents.make(f"alphabeta(milliseconds={LONG})", env), agents.make("random", env)]
+    agent_of_seat = arena.seating((1, 1), "fixed", 2)
+    games = arena.play(env, players, agent_of_seat, jax.random.key(0))
+    assert arena.results(env, games, agent_of_seat)["wins"] == 2
+
+
+@pytest.mark.slow
+def test_agent_beats_the_studys_agent() -> None:
+    env = game(5, 5)
+    players = [
+        agents.make(text, env) for text in ("alphabeta", "alphabeta(safe_edges=random,leaves=boxes,exact=False)")
+    ]
+    agent_of_seat = arena.seating((1, 1), "alternating", 30)
+    games = arena.play(env, players, agent_of_seat, jax.random.key(0))
+    assert arena.results(env, games, agent_of_seat)["wins"] >= 25
+
+
+def test_texts_name_the_agent_and_its_settings() -> None:
+    env = game(1, 2)
+    for text in (
+        "alphabeta(depth=9, milliseconds=200)",
+        "alphabeta(depth=2, milliseconds=5, safe_edges='random', leaves='boxes', exact=False)",
+        "alphabeta(depth=9, milliseconds=200, epsilon=0.5)",
+    ):
+        assert str(agents.make(text, env)) == text
+    assert str(agents.make("alphabeta(leaves=chains)", env)) == "alphabeta(depth=9, milliseconds=200, leaves='chains')"
+    assert str(train.agents.make("alphabeta", env)) == "alphabeta(depth=9, milliseconds=200)"
+
+
+def test_wrapped_states_are_read() -> None:
+    env = auto_reset(game(1, 2))
+    states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 3))
+    actions = agents.make("alphabeta", env).act(jax.random.key(1), states)
+    assert actions.dtype == np.int32
+    assert actions.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("text", "env", "message"),
+    [
+        ("alphabeta", "chinese_checkers", "alphabeta plays checkers, dots_and_boxes, minichess, not chinese_checkers"),
+        ("alphabeta", "dots_and_boxes(rows=9, cols=2)", "up to 8 x 8 boxes"),
+        ("alphabeta(deep=2)", "dots_and_boxes", "no parameter 'deep' in dots_and_boxes; its parameters are depth, "),
+        ("alphabeta(depth=0)", "dots_and_boxes", "depth must be an integer from 1 to 144, not 0"),
+        ("alphabeta(milliseconds=0.5)", "dots_and_boxes", "milliseconds must be an integer from 1 to"),
+        ("alphabeta(safe_edges=all)", "dots_and_boxes", "safe_edges must be one of 'long_chains', 'random'"),
+        ("alphabeta(leaves=None)", "dots_and_boxes", "leaves must be one of 'chains', 'boxes'"),
+        ("alphabeta(exact=1)", "dots_and_boxes", "exact must be one of False, True"),
+        ("alphabeta(epsilon=2)", "dots_and_boxes(rows=1, cols=1)", "epsilon must be a number from 0 to 1"),
+    ],
+)
+def test_wrong_parameter_is_refused(text: str, env: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        agents.make(text, jaxgames.make(env))

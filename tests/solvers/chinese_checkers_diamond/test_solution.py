@@ -1,0 +1,267 @@
+"""The solver of the diamond: numbers of positions, moves, progress that is kept, and the check against the rules.
+
+`tests/games/chinese_checkers_diamond/test_solved.py` compares whole solutions with a slow solver and known numbers.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import solvers
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
+from jaxgames.solvers.__main__ import main
+from jaxgames.solvers.chinese_checkers_diamond import moves as moves
+from jaxgames.solvers.chinese_checkers_diamond import solution as diamond
+from jaxgames.solvers.chinese_checkers_diamond.solution import DiamondSolution, check_size
+from jaxgames.solvers.exact import retrograde
+from jaxgames.solvers.exact.retrograde import OPEN
+from jaxgames.solvers.exact.verify import count_errors
+from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.positions import batched, board, in_chunks, stacked
+from tests.helpers.solved import solved_diamond
+
+PARTIAL = 1000  # positions of a board that is too large to test them all
+
+
+def game(size: int, pieces: int, **parameters: Any) -> ChineseCheckersDiamond:
+    return ChineseCheckersDiamond(size=size, pieces=pieces, **parameters)
+
+
+def solution() -> DiamondSolution:
+    return solved_diamond(3, 3)
+
+
+def unsolved(size: int, pieces: int, tip_lock: bool = False) -> DiamondSolution:
+    """Every position open: good for numbers and moves."""
+    env = game(size, pieces, tip_lock=tip_lock)
+    return DiamondSolution(env, np.full(moves.num_positions(env), OPEN), max_moves=64)
+
+
+# -- numbers of positions ----------------------------------------------------------------------------------------------
+
+
+def test_number_of_the_first_and_last_positions_are_those_of_the_definition() -> None:
+    """Colexicographic: the first has the lowest cells, the mover's first; the last has the highest."""
+    env = game(3, 3)
+    first, last = (jax.device_get(env.from_string(text)) for text in ("000/111/... 0 0", ".../111/000 0 0"))
+    assert solution().index(stacked([first, last])).tolist() == [0, 1679]
+
+
+def test_states_have_their_own_indices() -> None:
+    indices = np.arange(solution().num_states)
+    np.testing.assert_array_equal(solution().index(solution().states_at(indices)), indices)
+
+
+def test_sides_change_places_after_a_pass() -> None:
+    env = game(3, 3)
+    before, after = (env.from_string(f"00./0.1/1.1 {seat} 0") for seat in (0, 1))
+    passed = jax.jit(lambda i: moves.index_of(env, *moves.after_pass(env, *moves.position_at(env, i))))(
+        solution().index(stacked([before, after]))
+    )
+    assert passed.tolist() == solution().index(stacked([after, before])).tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "pieces"), [(2, 1), (4, 6), (6, 3), (7, 3), (9, 1)])  # one to three words of cells
+def test_states_of_other_boards_have_their_own_indices(size: int, pieces: int) -> None:
+    unknown = unsolved(size, pieces)
+    indices = np.random.default_rng(0).integers(0, unknown.num_states, PARTIAL)
+    np.testing.assert_array_equal(unknown.index(unknown.states_at(indices)), indices)
+
+
+def test_seat_1_has_the_index_of_the_rotated_position() -> None:
+    env = game(3, 3)
+    positions = ["00./0.1/.11 0 0", "00./0.1/.11 1 0", "11./1.0/.00 1 5", "11./1.0/.00 0 0"]  # the last two: colours
+    a, b, c, d = solution().index(stacked(env.from_string(text) for text in positions)).tolist()
+    assert (a, d) == (b, c)
+    assert a != c
+
+
+def test_wrong_states_and_indices_are_refused() -> None:
+    env = game(3, 3)
+    with pytest.raises(ValueError, match=r"expected 3 pieces per side, and state 1 has"):
+        solution().index(stacked(env.from_string(text) for text in ("00./0.1/.11 0 0", "00./0.1/..1 0 0")))
+    larger = game(4, 6).from_string("00.0/0.11/.111/00.1 0 0")
+    with pytest.raises(ValueError, match=r"state 0 has .*, or pieces outside of the 9 cells of .*size=3"):
+        solution().index(stacked([larger]))
+    with pytest.raises(ValueError, match=r"expected a batch of states of chinese_checkers_diamond\(size=3"):
+        solution().value(env.init())
+    for indices in ([-1], [1680]):
+        with pytest.raises(ValueError, match="indices must be from 0 to 1679"):
+            solution().states_at(np.array(indices))
+    with pytest.raises(ValueError, match=r"expected integers of shape \[B\]"):
+        solution().children(np.zeros(3))
+
+
+def test_empty_batches_have_empty_results() -> None:
+    none = solution().states_at(np.zeros(0, np.int64))
+    assert solution().value(none).shape == (0,)
+    assert solution().best_actions(none).shape == (0, 81)
+    assert solution().children(solution().index(none)).actions.shape == (0, solution().max_moves)
+
+
+# -- moves -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("size", "pieces", "tip_lock"),
+    [
+        (4, 6, True),  # every rule
+        *(
+            pytest.param(*parameters, marks=pytest.mark.slow)
+            for parameters in [(2, 1, False), (4, 3, False), (4, 6, False), (5, 3, False), (6, 3, False), (9, 1, False)]
+        ),
+    ],
+)
+def test_moves_of_random_positions_are_those_of_the_env(size: int, pieces: int, tip_lock: bool) -> None:
+    unknown = unsolved(size, pieces, tip_lock)
+    env = unknown.env
+
+    @jax.jit
+    def ends(indices: jax.Array) -> tuple[jax.Array, jax.Array]:
+        position = moves.position_at(env, indices)
+        return moves.is_illegal(env, *position), moves.is_lost(env, *position)
+
+    indices = np.random.default_rng(1).integers(0, unknown.num_states, PARTIAL).astype(np.uint32)
+    illegal, lost = in_chunks(PARTIAL, ends, indices)
+    indices = indices[~(illegal | lost)]
+
+    states = unknown.states_at(indices)
+    actions, children, live = unknown.children(indices)
+    rows, slots = np.nonzero(live)
+    masks = in_chunks(PARTIAL, batched(env).mask, states)
+    np.testing.assert_array_equal(np.argwhere(masks), np.stack([rows, actions[rows, slots]], -1))
+    after = in_chunks(PARTIAL, batched(env).step, board(states, rows), actions[rows, slots])
+    np.testing.assert_array_equal(unknown.index(after), children[rows, slots])
+    illegal, lost = in_chunks(PARTIAL, ends, children[rows, slots])
+    assert not illegal.any()
+    np.testing.assert_array_equal(lost, after.terminated)
+
+
+def test_player_without_a_move_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No solvable board has such a position, so the moves are taken away."""
+
+    def none(env: Any, own: Any, other: Any) -> Any:
+        pieces, targets = targets_of_pieces(env, own, other)
+        return pieces, tuple(jnp.zeros_like(words) for words in targets)
+
+    targets_of_pieces = moves.targets_of_pieces
+    monkeypatch.setattr(moves, "targets_of_pieces", none)
+    unknown, env = unsolved(3, 3), game(3, 3)
+    before, after = (env.from_string(f"00./0.1/1.1 {seat} 0") for seat in (0, 1))
+    nothing = (jnp.zeros((3, 1), jnp.uint32), jnp.zeros((3, 1), jnp.int32), jnp.zeros((3, 1), jnp.int32))
+
+    def add(carry: Any, *move: Any) -> Any:
+        return tuple(total + part.astype(total.dtype) for total, part in zip(carry, move, strict=True))
+
+    children, cells, live = jax.jit(lambda i: moves.fold_children(env, *moves.position_at(env, i), add, nothing))(
+        unknown.index(stacked([before]))
+    )
+    assert live.tolist() == [[1], [0], [0]]  # the pass is the only move
+    assert cells[0].tolist() == [-1]
+    assert children[0].tolist() == unknown.index(stacked([after])).tolist()
+
+
+def test_illegal_and_finished_states_have_no_moves() -> None:
+    states = solution().states_at(np.arange(1680))
+    legal = solution().is_legal(states)
+    lost, illegal = np.flatnonzero(states.terminated & legal), np.flatnonzero(~legal)
+    assert (len(lost), len(illegal)) == (361, 380)
+    for positions, value, plies in ((lost, -1, 0), (illegal, 0, -1)):
+        assert (solution().value(board(states, positions)) == value).all()
+        assert (solution().plies(board(states, positions)) == plies).all()
+        assert not solution().children(positions).live.any()
+        assert not solution().best_actions(board(states, positions)).any()
+
+
+# -- analysis ----------------------------------------------------------------------------------------------------------
+
+
+def test_limit_of_plies_does_not_matter() -> None:
+    env = game(3, 3, max_plies=1)
+    assert solution().fits(env)
+    assert not solution().fits(game(4, 3))
+    truncated = stacked([env.from_string("00./0.1/.11 0 1")])
+    assert truncated.truncated.all()
+    assert abs(solution().value(truncated)) == 1
+    assert not solution().best_actions(truncated).any()
+
+
+def test_game_that_is_too_large_is_refused_with_what_it_would_take() -> None:
+    with pytest.raises(ValueError, match=r"4,805,077,200 positions.* 13 GiB, and two cores about 13 hours"):
+        solvers.solve(game(5, 6))
+    check_size(game(8, 3))
+
+
+def test_games_without_a_solver_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"chinese_checkers_diamond.*, the games that can be solved, not checkers"):
+        solvers.solve(jaxgames.make("checkers"))
+
+
+def test_killed_analysis_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is killed while it sweeps for the fourth time, and resumes after the sweeps that the file has."""
+    unfinished = tmp_path / "33.npz.unfinished"
+    monkeypatch.setattr(diamond, "SECONDS_BETWEEN_SAVES", -1.0)
+    sweep = retrograde.sweep
+    sweeps: list[int] = []
+
+    def killed(table: Any, is_open: Any, order: Any, chunk: int, plies: int, update: Any) -> int:
+        found = sweep(table, is_open, order, chunk, plies, update)
+        sweeps.append(plies)
+        if len(sweeps) == 4:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(retrograde, "sweep", killed)
+    with pytest.raises(KeyboardInterrupt):
+        solvers.solve(game(3, 3), progress=False, unfinished=unfinished)
+    with pytest.raises(ValueError, match="is not finished"):
+        solvers.load(unfinished)
+    with pytest.raises(ValueError, match=r"holds no unfinished analysis of chinese_checkers_diamond\(size=4"):
+        solvers.solve(game(4, 3), progress=False, unfinished=unfinished)
+    resumed = solvers.solve(game(3, 3), progress=False, unfinished=unfinished)
+    assert sweeps[:6] == [1, 2, 3, 4, 4, 5]
+    assert resumed.counts() == solution().counts()
+    assert not unfinished.exists()
+
+
+@pytest.mark.parametrize(("entry", "wrong"), [(3, 2), (3, 5), (4, 6), (2, 255), (2, 254), (0, 254), (0, 1)])
+def test_check_finds_positions_that_do_not_follow_from_their_moves(entry: int, wrong: int) -> None:
+    table = np.where(solution().table == entry, np.uint8(wrong), solution().table)
+    altered = DiamondSolution(solution().env, table, solution().max_moves)
+    assert count_errors(altered, 300, progress=False) > 0
+
+
+def test_check_finds_no_errors_in_a_solution() -> None:
+    assert count_errors(solution(), 1000, progress=False) == 0
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def test_command_prints_the_table_and_ends_with_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "33.npz"
+    text = "chinese_checkers_diamond(size=3, pieces=3)"
+    assert run_command(main, text, "--output", path, "--check", 100) is None
+    printed = capsys.readouterr().out
+    assert [line.split()[-1] for line in printed.splitlines()[:5]] == ["3,360", "1,300", "1,300", "0", "760"]
+    assert "The start is won for seat 0 in 7 plies; 2 of its 6 moves keep this value." in printed
+    result = json.loads(printed.splitlines()[-1])
+    assert result | {"start_value": 1, "start_plies": 7, "won": 720, "checked": 100, "errors": 0} == result
+    assert solvers.load(path).counts() == solution().counts()
+    assert [found.name for found in tmp_path.iterdir()] == ["33.npz"]
+    assert run_command(main, path) is None
+    again = last_json(capsys)
+    assert again["plies"] == result["plies"]
+
+
+def test_command_refuses_what_it_cannot_solve() -> None:
+    assert "the games that can be solved" in error_of(main, "checkers")
+    assert "4,805,077,200 positions" in error_of(main, "chinese_checkers_diamond(size=5, pieces=6)")
+    assert "--check must be 0 or the number" in error_of(main, "chinese_checkers_diamond(size=3)", "--check", -1)

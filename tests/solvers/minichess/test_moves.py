@@ -1,0 +1,118 @@
+"""Moves of 5 x 5 chess as words: known counts, and the slow reference. In plain Python unless slow."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames.games.minichess import Minichess
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, ints, plain
+from jaxgames.solvers.minichess.moves import (
+    MAX_MOVES,
+    Tables,
+    cannot_mate,
+    king_is_attacked,
+    make_tables,
+    mirrored,
+    moved,
+    num_sequences,
+    size,
+    turned,
+    words_of,
+    write_legal_moves,
+    write_moves,
+)
+from tests.games.minichess.cases import make_reference
+from tests.games.minichess.reference import Position, Reference, is_dead
+from tests.games.minichess.test_perft import PERFT
+from tests.solvers.minichess.slow_minichess import is_noisy, placements, random_games, state_of
+
+TABLES = make_tables(compiled=False)
+RULES: list[dict[str, Any]] = [
+    {},
+    {"rules": "king_capture"},
+    {"board": "baby", "double_step": True, "promotion": "queen"},
+    {"board": "mallet", "rules": "king_capture", "double_step": True},
+]
+
+
+def rules_of(env: Minichess) -> tuple[int, int, int]:
+    return int(env.rules == "king_capture"), int(env.double_step), int(env.promotion == "queen")
+
+
+def legal(env: Minichess, words: tuple[int, int, int, int]) -> list[int]:
+    moves = [0] * MAX_MOVES
+    return sorted(moves[: plain(write_legal_moves)(TABLES, *words, *rules_of(env), moves, 0)])
+
+
+def noisy(env: Minichess, words: tuple[int, int, int, int]) -> list[int]:
+    moves = [0] * MAX_MOVES
+    return sorted(moves[: plain(write_moves)(TABLES, *words, *rules_of(env)[1:], 1, moves, 0)])
+
+
+def is_attacked(reference: Reference, position: Position) -> bool:
+    """Whether the opponent could take a king of the side to move."""
+    return reference.can_take_king(Position(board=position.board, seat=1 - position.seat))
+
+
+def check_positions(parameters: dict[str, Any], number: int, seed: int) -> None:
+    """Compares moves, the positions after them, checks and dead positions with the reference."""
+    env = jaxgames.make("minichess", **parameters)
+    assert isinstance(env, Minichess)
+    reference, rng = make_reference(env), np.random.default_rng(seed)
+    for position in random_games(reference, rng, number) + placements(reference, rng, number):
+        words, moves = words_of(state_of(env, reference, position)), reference.moves(position)
+        assert legal(env, words) == sorted(moves), reference.to_string(position)
+        if reference.king_capture:
+            assert noisy(env, words) == sorted(action for action, move in moves.items() if is_noisy(position, move))
+        assert plain(king_is_attacked)(TABLES, *words) == is_attacked(reference, position)
+        assert plain(cannot_mate)(*words[1:]) == is_dead(position.board)
+        action = int(rng.choice(sorted(moves)))
+        *after, is_irreversible = plain(moved)(TABLES, *words, action)
+        following = reference.after(position, moves[action])
+        assert plain(turned)(*after) == words_of(env.from_string(following.fen))
+        assert is_irreversible == (following.quiet == 0)
+
+
+def test_words_are_mirrored_and_counted_as_sets_of_cells() -> None:
+    rng = np.random.default_rng(0)
+    for word in rng.integers(1 << 25, size=100).tolist():
+        cells = [cell for cell in range(25) if word >> cell & 1]
+        assert plain(mirrored)(word) == sum(1 << (5 * (cell // 5) + 4 - cell % 5) for cell in cells)
+        assert plain(size)(word) == len(cells)
+
+
+@pytest.mark.parametrize("parameters", RULES[2:])
+def test_moves_and_the_positions_after_them_follow_the_reference(parameters: dict[str, Any]) -> None:
+    check_positions(parameters, number=4, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parameters", RULES)
+def test_moves_of_many_positions_follow_the_reference(parameters: dict[str, Any]) -> None:
+    check_positions(parameters, number=600, seed=2)
+
+
+def count(
+    text: str, parameters: dict[str, Any], tables: Tables, plies: int, moves: Any, function: Any = num_sequences
+) -> int:
+    env = jaxgames.make("minichess", **parameters)
+    assert isinstance(env, Minichess)
+    return function(tables, *words_of(env.from_string(text)), *rules_of(env), plies, moves, 0)
+
+
+@pytest.mark.parametrize(("text", "parameters", "leaves"), PERFT)
+def test_number_of_sequences_is_the_known_one(text: str, parameters: dict[str, Any], leaves: list[int]) -> None:
+    moves = [0] * 4 * MAX_MOVES
+    known = [number for number in leaves if number < 300]
+    found = [count(text, parameters, TABLES, plies, moves, plain(num_sequences)) for plies in range(1, len(known) + 1)]
+    assert found == known
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_NUMBA, reason="takes minutes in plain Python")
+@pytest.mark.parametrize(("text", "parameters", "leaves"), PERFT)
+def test_number_of_long_sequences_is_the_known_one(text: str, parameters: dict[str, Any], leaves: list[int]) -> None:
+    tables, moves = make_tables(compiled=True), ints([0] * 8 * MAX_MOVES, compiled=True)
+    assert [count(text, parameters, tables, plies, moves) for plies in range(1, len(leaves) + 1)] == leaves

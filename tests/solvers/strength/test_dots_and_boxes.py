@@ -1,0 +1,271 @@
+"""The strength measures of Dots and Boxes, against slow plain Python that plays every game one by one."""
+
+import functools
+import math
+from fractions import Fraction
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
+from jaxgames.solvers.strength import measure
+from tests.games.dots_and_boxes.pictures import game
+from tests.helpers.solved import solved_boxes
+from tests.solvers.dots_and_boxes.slow_boxes import SlowBoxes
+
+SLOW = SlowBoxes(2, 2)
+
+
+def solved() -> DotsAndBoxesSolution:
+    return solved_boxes(2, 2)
+
+
+# -- agents: an edge for every set of drawn edges and seat ----------------------------------------------------------
+
+
+def lowest(drawn: int, seat: int) -> int:
+    return SLOW.edges(drawn)[0]
+
+
+def perfect(drawn: int, seat: int) -> int:
+    return SLOW.best_edges(drawn)[0]
+
+
+def mixed(drawn: int, seat: int) -> int:
+    """Nearly always right, and not the same on both seats."""
+    edges = SLOW.edges(drawn)
+    return edges[(7 * drawn + seat) % len(edges)] if drawn % 5 == 3 else SLOW.best_edges(drawn)[-1]
+
+
+AGENTS = {"lowest": lowest, "perfect": perfect, "mixed": mixed}
+
+
+@functools.cache
+def as_act(agent: Any) -> Any:
+    table = np.array([[agent(drawn, seat) for drawn in range(SLOW.full)] + [0] for seat in (0, 1)])
+
+    def act(states: Any) -> Any:
+        assert states.edges.shape == (4096, 12)
+        return jnp.asarray(table)[states.current_player, jnp.asarray(solved().index(states))]
+
+    return act
+
+
+@functools.cache
+def measured(name: str, seat: int) -> dict[str, Any]:
+    return measure(game(2, 2), as_act(AGENTS[name]), solved(), seat=seat)
+
+
+# -- the slow reference --------------------------------------------------------------------------------------------
+
+
+class SlowMeasures:
+    """The plays of an agent on one seat. A node is (drawn edges, whether the agent is to move)."""
+
+    def __init__(self, agent: Any, seat: int) -> None:
+        self.agent, self.seat = agent, seat
+        self.target = SLOW.value(0) * (1 if seat == 0 else -1)
+        self.scores: dict[tuple[int, bool], set[int]] = {}  # with which plays reach a node
+        self._visit(0, seat == 0, 0)
+        self.worst = functools.cache(self._worst)
+
+    def replies(self, drawn: int, is_agent: bool) -> list[int]:
+        return [self.agent(drawn, self.seat)] if is_agent else SLOW.edges(drawn)
+
+    def after(self, drawn: int, is_agent: bool, edge: int) -> tuple[int, bool, int]:
+        gain = SLOW.gain(drawn, edge)
+        return drawn | 1 << edge, is_agent == (gain > 0), gain if is_agent else -gain
+
+    def _visit(self, drawn: int, is_agent: bool, score: int) -> None:
+        """Plays on from a node, once per score."""
+        seen = self.scores.setdefault((drawn, is_agent), set())
+        if score not in seen:
+            seen.add(score)
+            for edge in self.replies(drawn, is_agent) if drawn != SLOW.full else []:
+                child, moves_again, gain = self.after(drawn, is_agent, edge)
+                self._visit(child, moves_again, score + gain)
+
+    def _worst(self, drawn: int, is_agent: bool) -> int:
+        if drawn == SLOW.full:
+            return 0
+        following = [self.after(drawn, is_agent, edge) for edge in self.replies(drawn, is_agent)]
+        return min(gain + self.worst(child, again) for child, again, gain in following)
+
+    @functools.cache  # noqa: B019  # as long as the tests run
+    def margins(self, drawn: int, is_agent: bool) -> dict[int, Fraction]:
+        """The exact probability of each margin to go against uniform replies."""
+        if drawn == SLOW.full:
+            return {0: Fraction(1)}
+        found: dict[int, Fraction] = {}
+        edges = self.replies(drawn, is_agent)
+        for edge in edges:
+            child, again, gain = self.after(drawn, is_agent, edge)
+            for margin, probability in self.margins(child, again).items():
+                found[margin + gain] = found.get(margin + gain, Fraction(0)) + probability / len(edges)
+        return found
+
+    def agent_nodes(self) -> list[int]:
+        return [drawn for drawn, is_agent in self.scores if is_agent and drawn != SLOW.full]
+
+    def share(self, holds: Any) -> float:
+        nodes = self.agent_nodes()
+        return sum(map(holds, nodes)) / len(nodes)
+
+    def least(self, drawn: int) -> int:
+        return min(self.scores[drawn, True])
+
+    def is_right(self, drawn: int) -> bool:
+        return self.agent(drawn, self.seat) in SLOW.best_edges(drawn)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("name", AGENTS)
+def test_weak_measures_are_those_of_plain_python(name: str, seat: int) -> None:
+    slow, found = SlowMeasures(AGENTS[name], seat), measured(name, seat)
+    assert found["target_margin"] == slow.target
+    assert found["worst_margin"] == slow.worst(0, seat == 0)
+    assert found["weak_solved"] is (slow.worst(0, seat == 0) >= slow.target)
+    assert found["agent_states"] == len(slow.agent_nodes())
+    assert found["unique_states"] == len({node for node in slow.scores if node[0] != SLOW.full}) + 1
+    assert found["sure_fraction"] == slow.share(lambda d: slow.least(d) + slow.worst(d, True) >= slow.target)
+    assert found["kept_value"] == slow.share(lambda d: slow.least(d) + SLOW.value(d) >= slow.target)
+    assert found["action_weak"] == slow.share(slow.is_right)
+    margins = slow.margins(0, seat == 0)
+    expected = float(sum(p for margin, p in margins.items() if margin >= slow.target))
+    np.testing.assert_allclose(found["weak_uniform"], expected, rtol=1e-12)
+    loss = float(sum(p for margin, p in margins.items() if margin < 0))
+    np.testing.assert_allclose(found["weak_uniform_loss"], loss, rtol=1e-12, atol=1e-15)
+    mean = float(sum(margin * p for margin, p in margins.items()))
+    np.testing.assert_allclose(found["weak_uniform_margin"], mean, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("name", AGENTS)
+def test_strong_measures_are_those_of_plain_python(name: str, seat: int) -> None:
+    agent, found = AGENTS[name], measured(name, seat)
+    right = {drawn: agent(drawn, seat) in SLOW.best_edges(drawn) for drawn in range(SLOW.full)}
+    decisive = [drawn for drawn in right if len(SLOW.best_edges(drawn)) < len(SLOW.edges(drawn))]
+    won = [drawn for drawn in right if SLOW.value(drawn) > 0]
+    lost = [SLOW.value(drawn) - SLOW.worth(drawn, agent(drawn, seat)) for drawn in right]
+    assert found["strong_states"] == SLOW.full
+    assert found["strong_action"] == sum(right.values()) / SLOW.full
+    assert found["strong_decisive"] == sum(right[drawn] for drawn in decisive) / len(decisive)
+    assert found["strong_won"] == sum(right[drawn] for drawn in won) / len(won)
+    np.testing.assert_allclose(found["strong_margin_lost"], sum(lost) / SLOW.full)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_self_play_has_the_margin_of_plain_python(name: str) -> None:
+    drawn, mover, margin = 0, 0, 0
+    while drawn != SLOW.full:
+        edge = AGENTS[name](drawn, mover)
+        gain = SLOW.gain(drawn, edge)
+        margin += gain if mover == 0 else -gain
+        drawn, mover = drawn | 1 << edge, mover if gain else 1 - mover
+    found = measured(name, 0)
+    assert found["self_play_margin"] == margin
+    assert found["ultra_weak"] == float(margin == SLOW.value(0))
+    assert found["self_play_winner"] == (None if margin == 0 else int(margin < 0))
+    assert found["self_play_plies"] == 12
+
+
+def test_perfect_agent_solves_the_game_on_both_seats() -> None:
+    for seat in (0, 1):
+        found = measured("perfect", seat)
+        assert found["weak_solved"] is True
+        names = "ultra_weak", "weak_uniform", "sure_fraction", "kept_value", "action_weak"
+        names += "strong_action", "strong_decisive", "strong_won"
+        assert {found[name] for name in names} == {1.0}
+        assert found["strong_margin_lost"] == 0
+
+
+def test_agent_that_errs_solves_nothing() -> None:
+    found = measured("lowest", 0)
+    assert found["weak_solved"] is False
+    assert found["worst_margin"] < found["target_margin"]
+    assert 0 < found["sure_fraction"] < found["kept_value"] < 1
+
+
+def test_mistakes_by_ply_add_up_to_all_states_that_occur() -> None:
+    found = measured("mixed", 1)
+    table = found["mistakes_by_ply"]
+    assert sum(table["states"]) == found["agent_states"]
+    rows = zip(table["mistakes"], table["decisive"], table["states"], strict=True)
+    assert all(mistakes <= decisive <= states for mistakes, decisive, states in rows)
+    assert math.isclose(1 - sum(table["mistakes"]) / found["agent_states"], found["action_weak"])
+
+
+def test_strong_measures_can_be_sampled() -> None:
+    found = measure(game(2, 2), as_act(mixed), solved(), strong_states=1000)
+    assert found["weak_states"] is found["strong_fastest"] is None  # measures of games that are won and lost
+    assert found["strong_states"] == 1000
+    assert abs(found["strong_action"] - measured("mixed", 0)["strong_action"]) < 0.04  # three standard errors
+    assert found["sure_fraction"] == measured("mixed", 0)["sure_fraction"]
+
+
+# Compiling the values takes most of the time of this file, so only one reward is fast.
+SLOW_REWARDS = [pytest.param(reward, marks=pytest.mark.slow) for reward in ("win_loss", "boxes")]
+
+
+@pytest.mark.parametrize("reward", ["margin", *SLOW_REWARDS])
+def test_values_are_compared_in_the_unit_of_the_reward(reward: str) -> None:
+    """The agent's values are the true ones, but 0.5 too high."""
+
+    def true(states: Any) -> Any:
+        to_go = solved().value(states).astype(int)
+        score = np.where(states.owner == 0, 1, np.where(states.owner == 1, -1, 0)).sum(1)
+        final = to_go - score  # of seat 1, which is to move
+        return jnp.asarray({"win_loss": np.sign(final), "margin": final, "boxes": to_go}[reward] + 0.5)
+
+    found = measure(game(2, 2, reward), as_act(perfect), solved(), seat=1, values=true)
+    np.testing.assert_allclose(found["value_mse"], 0.25)
+    assert found["value_sign"] == 1
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda states: jnp.zeros(4096, jnp.int32), "act played the illegal action 0 for '1"),
+        (lambda states: jnp.full(4096, 12), "act played the illegal action 12 for '0"),
+        (lambda states: jnp.zeros(4096), r"act must return actions, an array of int32\[4096\], not of float32"),
+        (lambda states: jnp.zeros(1, jnp.int32), "expected one number for each of 4096 boards"),
+    ],
+)
+def test_wrong_action_is_refused(act: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        measure(game(2, 2), act, solved())
+
+
+def test_agent_that_plays_another_move_the_second_time_is_refused() -> None:
+    calls: list[int] = []
+
+    def act(states: Any) -> Any:
+        calls.append(1)
+        mask = ~states.edges
+        return mask.argmax(1) if len(calls) == 1 else 11 - mask[:, ::-1].argmax(1)
+
+    with pytest.raises(ValueError, match="act must be deterministic"):
+        measure(game(2, 2), act, solved())
+
+
+def test_limit_of_plies_below_the_length_of_the_game_is_refused() -> None:
+    with pytest.raises(ValueError, match="plies must be an integer from 12 to"):
+        measure(game(2, 2), as_act(perfect), solved(), plies=11)
+
+
+def test_agent_is_asked_on_boards_with_alternating_owners() -> None:
+    seen: list[Any] = []
+
+    def act(states: Any) -> Any:
+        seen.append(jax.device_get(states))
+        return (~states.edges).argmax(1)
+
+    measure(game(2, 2), act, solved(), seat=1)
+    scores = {
+        int((states.owner == 0).sum(1)[row] - (states.owner == 1).sum(1)[row]) for states in seen for row in (0, 4094)
+    }
+    assert scores <= {0, 1}
+    assert {states.current_player.tolist()[0] for states in seen} == {0, 1}  # seat 0 in self-play

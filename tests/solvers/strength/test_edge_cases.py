@@ -1,0 +1,157 @@
+"""The measures of strength where plays have no end, are drawn or cut off, and where an agent breaks the rules."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxgames.solvers.strength import measure
+from jaxgames.solvers.strength.policy_table import BATCH
+from tests.games.chinese_checkers_diamond.pictures import game
+from tests.solvers.strength.drawn_graphs import GraphSolution
+from tests.solvers.strength.measured import agent, solution
+
+Act = Callable[[Any], Any]
+
+
+# -- cycles and draws ----------------------------------------------------------------------------------------------
+
+
+def first(states: Any) -> np.ndarray:
+    """The first move of every state."""
+    return np.zeros(BATCH, np.int32)
+
+
+def last(moves: Sequence[Sequence[int]]) -> Act:
+    """The last move of every state."""
+    return lambda states: np.array([max(len(moves[number]) - 1, 0) for number in states.number.tolist()], np.int32)
+
+
+#   The agent moves in 0 and 2, the other seat in 1; 3 is lost for its mover.
+#   0 -> 1 -> 2 -> 1 or 3
+WANDERING = [[1], [2], [1, 3], []]
+
+
+def test_agent_that_keeps_the_win_for_ever_solves_nothing() -> None:
+    """No play ends, so nothing is won; the moves keep the value, and the agent is never sure."""
+    game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1})
+    measures = measure(game.env, first, game)
+    assert (measures["weak_solved"], measures["ultra_weak"], measures["weak_states"]) == (False, 0, 0)
+    assert (measures["kept_value"], measures["action_weak"], measures["strong_action"]) == (1, 1, 1)
+    assert (measures["sure_fraction"], measures["weak_uniform"], measures["weak_uniform_loss"]) == (0, 0, 0)
+    assert (measures["self_play_winner"], measures["weak_uniform_longest"]) == (None, 50)
+
+
+def test_agent_that_finishes_is_sure_in_every_state() -> None:
+    game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1})
+    measures = measure(game.env, last(WANDERING), game)
+    assert (measures["weak_solved"], measures["ultra_weak"], measures["weak_states"]) == (True, 1, 1)
+    assert (measures["sure_fraction"], measures["weak_uniform"], measures["weak_uniform_plies"]) == (1, 1, 3)
+
+
+def test_win_that_comes_after_the_limit_of_plies_is_a_draw_in_games_but_solves_the_game() -> None:
+    game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1})
+    measures = measure(game.env, last(WANDERING), game, plies=2)
+    assert (measures["ultra_weak"], measures["weak_uniform"]) == (0, 0)
+    assert (measures["weak_solved"], measures["weak_states"]) == (True, 1)
+
+
+#   Every reply but one leads to a win: the wandering one of state 1, which leads back to 0.
+#   0 -> 1 -> 0 or 2,  2 -> 3
+RETURNING = [[1], [0, 2], [3], []]
+
+
+def test_reply_that_leads_back_is_not_sure_although_all_final_states_are_won() -> None:
+    """The share of won final states is 1, and half of the games against random replies last longer each time."""
+    game = GraphSolution(RETURNING, {0: 1, 1: -1, 2: 1})
+    measures = measure(game.env, first, game, plies=7)
+    assert (measures["weak_states"], measures["weak_solved"], measures["sure_fraction"]) == (1, False, 0.5)
+    assert measures["weak_uniform"] == 0.875  # 1/2 after 3 plies, 1/4 after 5, 1/8 after 7
+    assert measures["weak_uniform_plies"] == 3 / 2 + 5 / 4 + 7 / 8 + 7 / 8
+
+
+#   A draw: the agent repeats 0 -> 1 -> 0. In 1 the other seat can also play 2, from which 3 and 4 follow.
+#   0 -> 1 -> 0 or 2,  2 -> 1 or 3,  3 -> 4,  4 is lost for its mover, the agent
+DRAWN = [[1], [0, 2], [1, 3], [4], []]
+
+
+@pytest.mark.parametrize(("act", "solved", "sure"), [(first, True, 1.0), (last(DRAWN), False, 0.0)])
+def test_cycle_is_enough_where_the_start_is_a_draw(act: Act, solved: bool, sure: float) -> None:
+    game = GraphSolution(DRAWN, {0: 0, 1: 0, 2: 0, 3: 1})
+    measures = measure(game.env, act, game)
+    assert (measures["weak_solved"], measures["sure_fraction"]) == (solved, sure)
+    assert measures["weak_states"] == float(solved)  # nothing ends, or all that ends is lost
+    assert measures["ultra_weak"] == float(solved)  # the agent plays both seats
+    assert measures["weak_uniform"] == 1 - measures["weak_uniform_loss"]
+    assert (measures["weak_uniform_loss"] > 0) != solved
+
+
+def test_seat_that_loses_the_start_reaches_its_value_with_any_moves() -> None:
+    measures = measure(game(3, 3), agent("hash0", 3), solution(3), seat=1)
+    assert (measures["weak_solved"], measures["weak_states"], measures["weak_uniform"]) == (True, 1, 1)
+    assert measures["weak_uniform_loss"] > 0
+
+
+# -- agents that break the rules -----------------------------------------------------------------------------------
+
+
+def test_illegal_action_is_refused_with_the_board_and_the_legal_actions() -> None:
+    message = r"illegal action 3 for 'state \d' and for \d other states; the legal actions there are 0"
+    game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1})
+    with pytest.raises(ValueError, match=message):
+        measure(game.env, lambda states: np.full(BATCH, 3, np.int32), game)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (np.zeros(3, np.int32), r"shape \(4096,\), not of \(3,\)"),
+        (np.zeros(BATCH, np.float32), "act must return actions"),
+    ],
+)
+def test_answers_of_another_shape_or_type_are_refused(answer: np.ndarray, message: str) -> None:
+    game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1})
+    with pytest.raises(ValueError, match=message):
+        measure(game.env, lambda states: answer, game)
+
+
+def test_agent_that_plays_another_move_the_second_time_is_refused() -> None:
+    calls = itertools.count()
+
+    def act(states: Any) -> np.ndarray:
+        return np.where(states.number == 2, next(calls) > 0, 0).astype(np.int32)
+
+    game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1})
+    with pytest.raises(ValueError, match="act must be deterministic: for 'state 2' it played action 0, and 1"):
+        measure(game.env, act, game)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"plies": 0}, "plies must be an integer from 1"),
+        ({"seat": 2}, "seat must be one of 0, 1"),
+        ({"strong_states": 0}, "strong_states must be an integer from 1"),
+    ],
+)
+def test_settings_out_of_range_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        measure(game(3, 3), agent("hash0", 3), solution(3), **changes)
+
+
+def test_solution_of_another_game_is_refused_and_another_limit_of_plies_is_not() -> None:
+    with pytest.raises(ValueError, match=r"the solution is of .*size=3.*, not of .*size=4"):
+        measure(game(4, 3), agent("hash0", 3), solution(3))
+    short = game(3, 3, max_plies=30)
+    assert measure(short, agent("hash0", 3), solution(3)) == measure(game(3, 3), agent("hash0", 3), solution(3))
+
+
+def test_random_sample_of_states_estimates_the_strong_measures() -> None:
+    measures = measure(game(3, 3), agent("hash0", 3), solution(3), strong_states=600)
+    every = measure(game(3, 3), agent("hash0", 3), solution(3))
+    assert measures["strong_states"] == 600
+    assert measures["strong_action"] == pytest.approx(every["strong_action"], abs=0.06)
+    assert measures["strong_action"] != every["strong_action"]
+    assert measures["sure_fraction"] == every["sure_fraction"]

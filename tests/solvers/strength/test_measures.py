@@ -1,0 +1,198 @@
+"""The measures of strength: known numbers on the 4 x 4 diamond, a slow reference on 3 x 3, and the edge cases."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames.solvers.strength import measure
+from jaxgames.solvers.strength.graph import graph_of
+from jaxgames.solvers.strength.policy_table import BATCH, PolicyTable, boards
+from jaxgames.solvers.strength.reachable import reached_states
+from tests.games.chinese_checkers_diamond.pictures import game
+from tests.helpers.positions import board
+from tests.solvers.strength import reference as strength_reference
+from tests.solvers.strength.measured import Act, agent, measured, solution
+
+# -- known numbers -------------------------------------------------------------------------------------------------
+
+KNOWN: dict[str, dict[str, float | None]] = {
+    "hash0": {
+        "ultra_weak": 0,
+        "self_play_winner": None,
+        "self_play_plies": 50,
+        "weak_solved": False,
+        "weak_states": 0.224756,
+        "agent_states": 149_257,
+        "unique_states": 251_496,
+        "won_terminals": 1_429,
+        "lost_terminals": 4_929,
+        "weak_uniform": 0.147771,
+        "weak_uniform_loss": 0.147474,
+        "sure_fraction": 0.010773,
+        "kept_value": 0.648787,
+        "action_weak": 0.705608,
+        "strong_action": 0.705661,
+        "strong_decisive": 0.448824,
+        "strong_won": 0.546343,
+        "strong_fastest": 0.258849,
+        "strong_states": 149_311,
+    },
+    "fastest": {
+        "ultra_weak": 1,
+        "self_play_winner": 0,
+        "self_play_plies": 21,
+        "weak_solved": True,
+        "agent_states": 17_007,
+        "unique_states": 25_602,
+        "won_terminals": 2_332,
+        "lost_terminals": 0,
+        "weak_uniform_loss": 0,
+        "weak_uniform_plies": 9.33273,
+        "weak_uniform_longest": 21,
+        "strong_states": 149_311,
+    }
+    | dict.fromkeys(("weak_states", "weak_uniform", "sure_fraction", "kept_value", "action_weak"), 1)
+    | dict.fromkeys(("strong_action", "strong_decisive", "strong_won", "strong_fastest", "weak_optimal"), 1),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_measures_of_4_x_4_are_the_known_ones(name: str) -> None:
+    """Counted by another program, written in numpy from the rules; with six digits."""
+    measures, _ = measured(name)
+    for key, expected in KNOWN[name].items():
+        tolerance = 6e-6 if key == "weak_uniform_plies" else 1e-6 if isinstance(expected, float) else 1e-9
+        assert measures[key] == (expected if expected is None else pytest.approx(expected, abs=tolerance)), key
+
+
+@pytest.mark.parametrize(("name", "total"), [("hash0", 19_049_537), ("fastest", 11_979_182)])
+def test_agent_is_asked_once_per_state_of_4_x_4_and_its_actions_have_the_known_sum(name: str, total: int) -> None:
+    """The first batch is a sample of all states, for which the agent is asked on the other seat too."""
+    _, asked = measured(name)
+    live = graph_of(solution(4)).live
+    assert [len(call.states) for call in asked] == [BATCH] * (2 + math.ceil((len(live) - BATCH) / BATCH))
+    sample, mirrored, *others = asked
+    np.testing.assert_array_equal(mirrored.states, sample.states)
+    assert [{*call.seats.tolist()} for call in asked] == [{0}, {1}, *[{0}] * len(others)]
+    states = np.concatenate([call.states for call in (sample, *others)])
+    padding = len(states) - len(live)  # the last batch is filled up with its last state
+    np.testing.assert_array_equal(np.sort(states[: len(states) - padding]), live)
+    actions = np.concatenate([call.actions for call in (sample, *others)])[: len(live)]
+    assert int(actions.sum(dtype=np.int64)) == total
+
+
+def test_states_of_4_x_4_are_decisive_and_won_as_often_as_known() -> None:
+    graph = graph_of(solution(4))
+    is_decisive = graph.num_best < graph.num_moves
+    assert (graph.live.size, int(is_decisive.sum()), int((graph.value == 1).sum())) == (149_311, 79_735, 96_875)
+
+
+@pytest.mark.slow
+def test_agent_that_errs_only_at_the_start_still_wins_most_final_positions() -> None:
+    """Ahmad, Sturtevant and Bowling expect a win rate of 0 of it, over all replies."""
+    start = jax.tree.map(lambda leaf: leaf[None], game(4, 3).init())
+    wrong = np.asarray(jax.vmap(game(4, 3).legal_action_mask)(start) & ~solution(4).best_actions(start))[0]
+
+    def act(states: Any) -> np.ndarray:
+        at_start = solution(4).index(states) == solution(4).index(start)
+        return np.where(at_start, np.flatnonzero(wrong)[0], agent("fastest", 4)(states)).astype(np.int32)
+
+    measures = measure(game(4, 3), act, solution(4))
+    assert measures["ultra_weak"] == 0
+    assert not measures["weak_solved"]
+    assert 0.9 < measures["weak_states"] < 0.95
+    assert measures["weak_uniform"] > 0.9999
+
+
+# -- a slow reference ----------------------------------------------------------------------------------------------
+
+
+def by_seat(states: Any) -> jax.Array:
+    """Another policy on each seat."""
+    return jnp.where(states.current_player == 0, agent("hash1", 3)(states), agent("hash2", 3)(states))
+
+
+def policy_of(act: Act) -> strength_reference.Policy:
+    """The moves of an agent in all positions of 3 x 3, by the position's text."""
+    env, graph = game(3, 3), graph_of(solution(3))
+    policy: strength_reference.Policy = {}
+    for seat in (0, 1):
+        states = jax.device_get(boards(solution(3), graph.live, seat))
+        actions = np.asarray(act(states))
+        for row in range(len(graph.live)):
+            policy[env.to_string(board(states, row))] = int(actions[row])
+    return policy
+
+
+@pytest.mark.parametrize("name", ["hash0", "fastest", "by_seat"])
+@pytest.mark.parametrize(("seat", "plies"), [(0, 50), (1, 7)])
+def test_every_measure_is_that_of_plain_python(name: str, seat: int, plies: int) -> None:
+    act = by_seat if name == "by_seat" else agent(name, 3)
+    measures = measure(game(3, 3), act, solution(3), plies, seat=seat)
+    expected = strength_reference.measures(strength_reference.solved(3, 3), policy_of(act), seat, plies)
+    for key, value in expected.items():
+        assert measures[key] == (value if value is None else pytest.approx(value, abs=1e-12)), key
+
+
+@pytest.mark.parametrize("name", ["hash0", "fastest"])
+def test_mistakes_are_counted_where_they_are(name: str) -> None:
+    """By plies from the start, over the states that occur; by moves from the start, and by winning moves, over all."""
+    policy, rules = policy_of(agent(name, 3)), strength_reference.solved(3, 3)
+    measures = measure(game(3, 3), agent(name, 3), solution(3))
+    reached = strength_reference.reach(rules, policy, seat=0)
+    plies = {
+        each: ply for each, ply in reached.items() if each in rules.moves and strength_reference.seat_of(each) == 0
+    }
+    assert measures["mistakes_by_ply"] == table(rules, policy, plies, "ply")
+    shares: dict[str, float] = {}
+    for each, following in rules.moves.items():
+        if strength_reference.seat_of(each) == 0 and rules.value[each] == 1:
+            winning = sum(rules.value[after] == -1 for after in following.values())
+            shares[each] = math.ceil(10 * winning / len(following)) / 10
+    assert measures["mistakes_by_share"] == table(rules, policy, shares, "share")
+    assert len(plies) <= sum(measures["mistakes_by_distance"]["states"]) <= measures["strong_states"]
+    wrong = round((1 - measures["strong_action"]) * measures["strong_states"])
+    assert sum(measures["mistakes_by_share"]["mistakes"]) == wrong
+
+
+def table(
+    rules: strength_reference.Game, policy: strength_reference.Policy, group: Mapping[str, float], name: str
+) -> dict[str, list[Any]]:
+    """The table of mistakes of some positions by group."""
+    columns: dict[str, list[Any]] = {name: sorted(set(group.values())), "states": [], "decisive": [], "mistakes": []}
+    for number in columns[name]:
+        positions = [each for each in group if group[each] == number]
+        columns["states"].append(len(positions))
+        columns["decisive"].append(sum(strength_reference.is_decisive(rules, each) for each in positions))
+        columns["mistakes"].append(sum(not strength_reference.keeps(rules, policy, each) for each in positions))
+    return columns
+
+
+# -- values --------------------------------------------------------------------------------------------------------
+
+
+def test_values_are_compared_with_the_true_ones_in_all_states_and_in_those_that_occur() -> None:
+    """The values are 0.2 too low, and 0.9 too high in the lost states: right sign, wrong sign."""
+    true = solution(3)
+
+    def values(states: Any) -> np.ndarray:
+        value = true.value(states)
+        return np.where(value == 1, 0.8, -0.1).astype(np.float32)
+
+    measures = measure(game(3, 3), agent("hash0", 3), true, values=values)
+    states = true.states_at(graph_of(true).live)
+    won = float((true.value(states) == 1).mean())
+    assert measures["value_accuracy"] == pytest.approx(won)
+    assert measures["value_sign"] == 1
+    errors = np.where(true.value(states) == 1, 0.2**2, 0.9**2)
+    assert measures["value_mse"] == pytest.approx(errors.mean(), rel=1e-6)
+    assert measures["value_mse_margin"] == pytest.approx(1.96 * errors.std() / len(errors) ** 0.5, rel=1e-4)
+    graph = graph_of(true)
+    reached = reached_states(graph, PolicyTable(true, graph, agent("hash0", 3)))
+    assert measures["weak_value_accuracy"] == pytest.approx((graph.value[reached.agent] == 1).mean())
+    assert measures["weak_value_accuracy"] != pytest.approx(won)

@@ -1,0 +1,292 @@
+"""AlphaZero: runs are functions of their key and learn a solved game; its parts against numbers computed by hand.
+
+The game is `tests.helpers.sticks`, whose optimal play is known: leave a multiple of four sticks.
+"""
+
+import dataclasses
+import functools
+from pathlib import Path
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames.mcts import SearchResult
+from jaxgames.policies.evaluate import PolicyEvaluate
+from tests.helpers.sticks import Sticks
+from train.alphazero import AlphaZero, Config, alphazero_loss, average_decay, update
+from train.alphazero.rollout import (
+    EpisodeStats,
+    Sample,
+    Steps,
+    TrainState,
+    choose,
+    predicted_result,
+    samples_of,
+    search_metrics,
+    unpack_observations,
+    value_targets,
+    with_cut_off_values,
+)
+from train.driver.run_folder import RunFolder
+
+pytestmark = pytest.mark.usefixtures("sticks")
+
+GAME = Sticks(num_players=2, sticks=9)
+SETTINGS: dict[str, Any] = {
+    "env": "sticks(num_players=2, sticks=9)",
+    "total_steps": 40 * 32 * 16,
+    "num_envs": 32,
+    "rollout_length": 16,
+    "simulations": 8,
+    "gamma": 1.0,
+    "random_starts": 0.5,
+    "random_plies": 6,
+    "replay_size": 4 * 32 * 16,
+    "num_updates": 8,
+    "minibatch_size": 128,
+    "learning_rate": 5e-3,
+    "ema": 0.9,
+    "hidden_sizes": (32,),
+}
+ITERATIONS = 3  # of the runs that are compared
+
+targets_of: Any = jax.jit(value_targets, static_argnums=0)
+metrics_of: Any = jax.jit(search_metrics)
+chosen_by: Any = jax.jit(choose, static_argnums=0)
+cut_off_values: Any = jax.jit(with_cut_off_values, static_argnums=(0, 1))
+loss_of: Any = jax.jit(alphazero_loss, static_argnums=(0, 1))
+
+
+def config_with(**changes: Any) -> Config:
+    return Config(**(SETTINGS | changes))
+
+
+@dataclasses.dataclass(frozen=True)
+class Compiled:
+    """The learner and its functions, compiled once."""
+
+    learner: AlphaZero
+    init: Any
+    iterate: Any
+
+    def run(self, seed: int, iterations: int = ITERATIONS) -> tuple[TrainState, list[dict[str, jax.Array]]]:
+        train_state, rows = self.init(jax.random.key(seed)), list[dict[str, jax.Array]]()
+        for _ in range(iterations):
+            train_state, metrics = self.iterate(train_state)
+            rows.append(metrics)
+        return train_state, rows
+
+
+@pytest.fixture(scope="module")
+def compiled(sticks: None) -> Compiled:
+    learner = AlphaZero(config_with())
+    iterate = jax.jit(chex.assert_max_traces(learner.iterate, n=1))  # fails in any test that traces it again
+    return Compiled(learner, jax.jit(learner.init), iterate)
+
+
+@pytest.fixture(scope="module")
+def first(compiled: Compiled) -> tuple[TrainState, list[dict[str, jax.Array]]]:
+    return compiled.run(seed=1)
+
+
+def same(a: TrainState, b: TrainState) -> bool:
+    """Bit for bit."""
+    words = [jax.device_get(each._replace(key=jax.random.key_data(each.key))) for each in (a, b)]
+    return jax.tree.all(jax.tree.map(lambda x, y: x.dtype == y.dtype and np.array_equal(x, y), *words))
+
+
+# -- a run ---------------------------------------------------------------------------------------------------------
+
+
+def test_same_key_gives_the_same_bits(compiled: Compiled, first: Any) -> None:
+    again, rows = compiled.run(seed=1)
+    assert same(again, first[0])
+    for row, before in zip(rows, first[1], strict=True):
+        jax.tree.map(np.testing.assert_array_equal, row, before)  # NaN where no game ended
+
+
+def test_another_key_gives_another_run(compiled: Compiled, first: Any) -> None:
+    other, _ = compiled.run(seed=2)
+    differ = jax.tree.map(lambda a, b: bool(np.any(a != b)), *jax.device_get((first[0].params, other.params)))
+    assert jax.tree.all(differ)
+
+
+@pytest.mark.slow  # test_alphazero_boards.py stores a train state; test_loop.py continues one
+def test_stored_train_state_continues_to_the_same_bits(compiled: Compiled, first: Any, tmp_path: Path) -> None:
+    middle, _ = compiled.run(seed=1, iterations=ITERATIONS - 1)
+    run = RunFolder.create(tmp_path / "run", compiled.learner)
+    run.save(middle)
+    run.close()
+    restored = RunFolder.open(tmp_path / "run", AlphaZero).restore()
+    assert restored is not None
+    assert same(compiled.iterate(restored)[0], first[0])
+
+
+def test_metrics_are_those_of_the_run(first: Any) -> None:
+    rows = jax.device_get(first[1])
+    assert [int(row["replay_samples"]) for row in rows] == [512, 1024, 1536]
+    assert [row["learning_rate"] for row in rows] == sorted((row["learning_rate"] for row in rows), reverse=True)
+    for row in rows:
+        assert row["num_episodes"] > 0
+        assert row["episode_win_rate/seat_0"] + row["episode_win_rate/seat_1"] == pytest.approx(1)
+        assert 0 <= row["self_play_value_accuracy"] <= 1
+        assert 0 < row["search_entropy"] <= np.log(3)
+        assert row["policy_loss"] > 0
+
+
+def test_network_alone_learns_optimal_play_and_values(compiled: Compiled) -> None:
+    """Positions with 4 or 8 sticks are lost. In all others the mover takes as many as leave 8, 4 or none."""
+    train_state, _ = compiled.run(seed=0, iterations=compiled.learner.config.num_iterations)
+    left, seats = np.divmod(np.arange(18), 2)
+    positions = jax.vmap(GAME.at)(jnp.asarray(left + 1), jnp.asarray(seats))
+    agent = compiled.learner.agent(train_state.params)
+    actions = np.asarray(agent.act(jax.random.key(0), positions)).reshape(9, 2)
+    for sticks_left in (1, 2, 3, 5, 6, 7, 9):
+        assert actions[sticks_left - 1].tolist() == [sticks_left % 4 - 1] * 2
+    values = np.asarray(PolicyEvaluate(GAME, compiled.learner.policy)(train_state.params, positions).values)
+    np.testing.assert_array_equal(values[:, 0], -values[:, 1])
+    of_mover = values[np.arange(18), seats].reshape(9, 2)
+    assert (of_mover[[3, 7]] < -0.5).all()
+    assert (of_mover[[0, 1, 2, 4, 5, 6, 8]] > 0.5).all()
+
+
+def test_average_of_the_parameters_plays_and_the_others_learn(first: Any) -> None:
+    train_state = first[0]
+    leaves = zip(*map(jax.tree.leaves, (train_state.params, train_state.learning)), strict=True)
+    assert all(np.any(np.asarray(a) != np.asarray(b)) for a, b in leaves)
+    assert [round(float(average_decay(config_with(), jnp.int32(step))), 3) for step in (0, 8, 1000)] == [0.1, 0.5, 0.9]
+    alone = AlphaZero(config_with(ema=0.0))
+    assert jax.eval_shape(alone.init, jax.random.key(0)).learning is None
+
+
+# -- its parts -----------------------------------------------------------------------------------------------------
+
+
+def steps_of(**changes: Any) -> Steps:
+    """Three steps on one board of 5, 4 and 2 sticks, of which the movers 0, 1, 0 take 1, 2 and 2: seat 0 wins."""
+    return finished_game()._replace(**changes)
+
+
+@functools.cache
+@jax.jit
+def finished_game() -> Steps:
+    boards = [GAME.at(5, 0), GAME.at(4, 1), GAME.at(2, 0), GAME.at(0, 1)]
+    stacked: Any = jax.tree.map(lambda *leaves: jnp.stack(leaves)[:, None], *boards)
+    before, after = (jax.tree.map(lambda leaf, part=part: leaf[part], stacked) for part in (slice(3), slice(1, 4)))
+    return Steps(
+        observation=jax.vmap(jax.vmap(GAME.observe))(before),
+        seat=before.current_player,
+        slots=jnp.array([[[0, 1, 2]], [[2, 1, 0]], [[0, 1, -1]]]),
+        weights=jnp.array([[[1.0, 0, 0]], [[0.5, 0.25, 0.25]], [[0, 1.0, 0]]]),
+        predicted=jnp.array([[[0.3, -0.3]], [[0.5, -0.5]], [[0.1, -0.1]]]),
+        values=jnp.array([[[0.4, -0.4]], [[0.6, -0.6]], [[1.0, -1.0]]]),
+        next_values=jnp.array([[[0.6, -0.6]], [[1.0, -1.0]], [[64.0, -64.0]]]),
+        rewards=jnp.array([[[0.0, 0]], [[0, 0]], [[1, -1]]]),
+        terminated=jnp.array([[False], [False], [True]]),
+        truncated=jnp.zeros((3, 1), bool),
+        next_state=after,
+        episode_stats=EpisodeStats(jnp.array([[1], [2], [3]]), jnp.zeros((3, 1, 2))),
+    )
+
+
+def test_targets_of_a_finished_game_are_its_discounted_outcome_and_the_values_on_the_way() -> None:
+    config = config_with(gamma=0.5, td_lambda=0.5)
+    targets = np.asarray(targets_of(config, steps_of()))[:, 0, 0]
+    second = 0.5 * (1.0 / 2 + 1 / 2)
+    np.testing.assert_allclose(targets, [0.5 * (0.6 / 2 + second / 2), second, 1], rtol=1e-6)
+
+
+def test_truncated_game_is_worth_its_last_board_or_a_draw() -> None:
+    cut_off = steps_of(terminated=jnp.zeros((3, 1), bool), truncated=jnp.array([[False], [True], [False]]))
+    config = config_with(gamma=0.5, td_lambda=1.0)
+    assert np.asarray(targets_of(config, cut_off))[1, 0].tolist() == [0.5, -0.5]
+    draw = dataclasses.replace(config, truncation_is_draw=True)
+    assert np.asarray(targets_of(draw, cut_off))[:2, 0].tolist() == [[0, 0], [0, 0]]
+
+
+def test_board_that_a_limit_cut_off_has_the_value_of_the_network(compiled: Compiled, first: Any) -> None:
+    cut_off = steps_of(truncated=jnp.array([[False], [True], [False]]))
+    params, policy = first[0].params, compiled.learner.policy
+    found = np.asarray(cut_off_values(GAME, policy, params, cut_off))
+    board = jax.tree.map(lambda leaf: leaf[1], cut_off.next_state)
+    of_network = jax.jit(PolicyEvaluate(GAME, policy))(params, board).values
+    np.testing.assert_allclose(found[1], of_network, rtol=1e-5)
+    np.testing.assert_array_equal(found[[0, 2]], np.asarray(cut_off.next_values)[[0, 2]])
+
+
+def test_sample_holds_the_bits_of_the_observation_and_the_value_of_the_mover() -> None:
+    steps = steps_of()
+    samples = samples_of(GAME, steps, jnp.array([[[0.7, -0.7]], [[0.5, -0.5]], [[1.0, -1.0]]]))
+    np.testing.assert_allclose(samples.values[:, 0, 0], [0.7, -0.5, 1.0])  # seats 0, 1, 0
+    observations = unpack_observations(GAME, samples.observation[:, 0])
+    np.testing.assert_array_equal(observations, steps.observation[:, 0])
+    assert samples.observation.shape == (3, 1, 4)  # 27 bits
+
+
+def test_value_accuracy_counts_predictions_of_finished_games_that_match_the_outcome() -> None:
+    """The movers 0, 1, 0 predict 0.3, -0.5 and 0.1: a win, a loss and a draw, where seat 0 wins."""
+    metrics = metrics_of(steps_of())
+    assert float(metrics["self_play_value_accuracy"]) == pytest.approx(2 / 3)
+    assert float(metrics["search_value_error"]) == pytest.approx((0.6**2 + 0.4**2 + 0) / 3)
+    assert float(metrics["search_entropy"]) == pytest.approx(1.5 * np.log(2) / 3)
+    unfinished = metrics_of(steps_of(terminated=jnp.zeros((3, 1), bool)))
+    assert np.isnan(unfinished["self_play_value_accuracy"])
+    assert predicted_result(jnp.array([0.26, 0.25, -0.25, -0.26])).tolist() == [1, 0, 0, -1]
+
+
+def test_first_steps_of_a_game_are_sampled_from_the_policy_of_the_search() -> None:
+    size = 4_000
+    result = SearchResult(
+        action=jnp.full(size, 7),
+        slots=jnp.broadcast_to(jnp.array([7, 5, 3, -1]), (size, 4)),
+        weights=jnp.broadcast_to(jnp.array([0.5, 0.25, 0.25, 0]), (size, 4)),
+        visits=jnp.zeros((size, 4), jnp.int32),
+        values=jnp.zeros((size, 2)),
+    )
+    config = config_with(sampled_plies=2)
+    early = np.asarray(chosen_by(config, jax.random.key(0), result, jnp.full(size, 1)))
+    shares = {action: (early == action).mean() for action in (7, 5, 3)}
+    assert shares == pytest.approx({7: 0.5, 5: 0.25, 3: 0.25}, abs=0.03)
+    assert (np.asarray(chosen_by(config, jax.random.key(0), result, jnp.full(size, 2))) == 7).all()
+    assert choose(config_with(), jax.random.key(0), result, jnp.zeros(size)) is result.action
+
+
+def test_gradient_moves_the_policy_to_the_search_and_the_value_to_its_target(compiled: Compiled, first: Any) -> None:
+    """Slots may have any order, and padding adds nothing."""
+    policy, params = compiled.learner.policy, jax.device_get(first[0].params)
+    observation = GAME.observe(GAME.at(7, 0))[None]
+    sample = Sample(observation, jnp.array([[2, 0, -1]]), jnp.array([[0.75, 0.25, 0]]), jnp.array([[-0.5]]))
+    gradient = jax.jit(jax.grad(lambda params: alphazero_loss(compiled.learner.config, policy, params, sample)[0]))
+
+    for _ in range(200):
+        params = jax.tree.map(lambda leaf, change: leaf - 0.1 * np.asarray(change), params, gradient(params))
+    logits, values = jax.jit(policy.apply)(params, observation, jnp.zeros(1, jnp.int32))
+    np.testing.assert_allclose(jax.nn.softmax(logits[0, np.array([2, 0])]), [0.75, 0.25], atol=0.02)
+    assert float(values[0]) == pytest.approx(-0.5, abs=0.02)
+
+
+def test_loss_has_the_terms_computed_by_hand(compiled: Compiled, first: Any) -> None:
+    policy, params = compiled.learner.policy, first[0].params
+    observation = GAME.observe(GAME.at(7, 0))[None]
+    logits, values = jax.jit(policy.apply)(params, observation, jnp.zeros(1, jnp.int32))
+    sample = Sample(observation, jnp.array([[0, 1, 2]]), jnp.array([[0.5, 0.5, 0]]), values[None] + 2)
+    config = config_with(value_coef=0.25, l2_coef=0.01)
+    loss, (metrics, _) = loss_of(config, policy, params, sample)
+    log_probs = np.asarray(jax.nn.log_softmax(logits[0]))
+    squares = sum(float(jnp.square(leaf).sum()) for leaf in jax.tree.leaves(params))
+    assert float(metrics["policy_loss"]) == pytest.approx(-log_probs[:2].mean(), rel=1e-5)
+    assert float(metrics["value_loss"]) == pytest.approx(4, rel=1e-5)
+    assert float(loss) == pytest.approx(-log_probs[:2].mean() + 0.25 * 4 + 0.01 * squares, rel=1e-5)
+
+
+def test_update_is_public_with_the_shapes_of_a_train_state(compiled: Compiled) -> None:
+    learner = compiled.learner
+    before = jax.eval_shape(learner.init, jax.random.key(0))
+    after, _ = jax.eval_shape(lambda state: update(learner.config, GAME, learner.policy, state), before)
+    assert jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), after) == jax.tree.map(
+        lambda leaf: (leaf.shape, leaf.dtype), before
+    )

@@ -1,0 +1,252 @@
+"""The command train.analyse: what moves lose, what an agent thinks of them, and where a game leaves a database."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import agents
+from jaxgames.games.checkers_pdn import BrokenGame
+from jaxgames.solvers.checkers import player as playing
+from jaxgames.solvers.checkers.player import Evaluation
+from tests.helpers.commands import error_of, last_json, run_command
+from tests.train.conftest import Runs
+from train.analyse import __main__ as analyse
+from train.analyse import annotation as judgement
+from train.analyse.annotation import Database, Turn, first_unknown, judge, summary
+from train.analyse.recorded_game import RecordedGame, read_games
+from train.data.positions import Positions
+
+CHECKERS = jaxgames.make("checkers")
+OPENING = '[Event "club"]\n[Black "A"]\n[White "B"]\n[Result "0-1"]\n\n1. 11-15 22-18 2. 15x22 25x18 3. 8-11 0-1\n'
+TWO_JUMPS = '\n[SetUp "1"]\n[FEN "W:W21,32:B1,10,17"]\n[Result "1-0"]\n\n1... 21x14x7 2. 1-5 1-0\n'
+BROKEN = '\n[Event "broken"]\n\n1. 11-15\n22-19 2. 15-18 *\n'  # line 4 of the game
+
+
+@pytest.fixture(autouse=True)
+def plain_python() -> Iterator[None]:
+    """Compiles no search."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(playing, "HAS_NUMBA", False)
+        playing._evaluator.cache_clear()  # pyright: ignore[reportPrivateUsage]  # players of slow tests are compiled
+        yield
+    playing._evaluator.cache_clear()  # pyright: ignore[reportPrivateUsage]  # those of this test are not
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two games and a broken one."""
+    path = tmp_path_factory.mktemp("games") / "games.pdn"
+    path.write_text(OPENING + TWO_JUMPS + BROKEN)
+    return path
+
+
+@pytest.fixture(scope="module")
+def games(file: Path) -> list[RecordedGame]:
+    """The two games."""
+    found = read_games(file)
+    assert isinstance(found[2], BrokenGame)
+    return [game for game in found if isinstance(game, RecordedGame)]
+
+
+# -- what moves lose -----------------------------------------------------------------------------------------------
+
+
+def with_values(game: RecordedGame, values: Mapping[str, float], **settings: Any) -> list[Turn]:
+    """The turns of a game when actions have these values for their mover, and all others -0.5."""
+
+    def evaluate(env: Any, state: Any, depth: int) -> Evaluation:
+        assert depth == 3
+        legal = np.flatnonzero(env.legal_action_mask(state)).tolist()
+        found = [values.get(env.action_to_string(state, action), -0.5) for action in legal]
+        return Evaluation(max(found), legal, found)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judgement, "evaluate", evaluate)
+        return judge(game, depth=3, **settings)
+
+
+def test_values_are_for_black_and_losses_are_the_movers(games: list[RecordedGame]) -> None:
+    turns = with_values(games[0], {"11-15": 0.2, "22-18": -1.3, "23-19": 0.1, "15x22": 1.4, "8-11": 900.0})
+    assert [(turn.move, turn.best) for turn in turns[:3]] == [
+        ("11-15", "11-15"),
+        ("22-18", "23-19"),
+        ("15x22", "15x22"),
+    ]
+    assert [(turn.before, turn.after) for turn in turns[:3]] == [(0.2, 0.2), (-0.1, 1.3), (1.4, 1.4)]
+    assert [turn.lost for turn in turns[:3]] == pytest.approx([0.0, 1.4, 0.0])
+    assert [turn.blunder for turn in turns] == [False, True, False, False, False]
+    assert (turns[4].before, turns[4].after) == (judgement.DECIDED, judgement.DECIDED)  # a win that is seen
+    assert summary(turns, 1) == {"seat": 1, "turns": 2, "lost": pytest.approx(0.7), "blunders": [2]}
+
+
+def test_threshold_of_blunders_is_a_setting(games: list[RecordedGame]) -> None:
+    values = {"22-18": -1.3, "23-19": 0.1}
+    assert with_values(games[0], values, blunder=1.39)[1].blunder
+    assert not with_values(games[0], values, blunder=1.41)[1].blunder
+
+
+def test_capture_is_one_turn_with_the_value_of_its_last_jump(games: list[RecordedGame]) -> None:
+    turns = with_values(games[1], {"21x14": 1.0, "14x7": 2.0})
+    assert [(turn.move, turn.seat, turn.ply) for turn in turns] == [("21x14x7", 1, 0), ("1-5", 0, 2)]
+    assert (turns[0].before, turns[0].after, turns[0].lost, turns[0].best) == (-2.0, -2.0, 0.0, "21x14")
+
+
+def test_alpha_beta_finds_the_man_that_a_move_loses(tmp_path: Path) -> None:
+    """Nothing takes back on 9."""
+    path = tmp_path / "game.pdn"
+    path.write_text('[SetUp "1"]\n[FEN "B:W18,31:B1,9"]\n\n1. 9-14 18x9 *\n')
+    (game,) = read_games(path)
+    assert isinstance(game, RecordedGame)
+    turns = judge(game, depth=2)
+    assert [turn.blunder for turn in turns] == [True, False]
+    assert (turns[0].lost or 0) > 0.8
+    assert (turns[1].lost, turns[1].best) == (0, "18x9")
+
+
+# -- an agent ------------------------------------------------------------------------------------------------------
+
+
+def test_opinion_has_probability_rank_and_favourite(games: list[RecordedGame]) -> None:
+    uniform = judge(games[1], None, agent=agents.make("random", CHECKERS))
+    assert [(turn.probability, turn.rank, turn.legal) for turn in uniform] == [(1.0, 1, 1), (1 / 2, 1, 2)]
+    assert summary(uniform, 0)["probability"] == 0.5
+    first = judge(games[0], None, agent=agents.make("first", CHECKERS))
+    lowest = CHECKERS.action_to_string(games[0].state(0), int(CHECKERS.legal_action_mask(games[0].state(0)).argmax()))
+    assert (first[0].favourite, first[0].probability, first[0].rank, first[0].legal) == (lowest, 0.0, 2, 7)
+    found = summary(first, 0)
+    assert (found["probability"], found["top_3"]) == (0.0, 1.0)
+    assert first[0].agent_value is None
+
+
+# -- a database ----------------------------------------------------------------------------------------------------
+
+
+def database(game: RecordedGame, plies: int, action: int | None = None) -> Positions:
+    """The first plies of a game, once in each of two splits; the last one with another action."""
+    actions = game.actions[:plies].copy()
+    if action is not None:
+        actions[-1] = action
+    rows = np.arange(plies).repeat(2)
+    states = {name: getattr(game.states, name)[rows] for name in vars(game.states)}
+    unknown, nothing = np.full(2 * plies, -1), np.full(2 * plies, np.nan)
+    split = np.arange(2 * plies) % 2
+    state = type(game.states)(**states)
+    return Positions(game.env, state, actions[rows], nothing, None, unknown, unknown, split, ("train", "test"))
+
+
+def test_first_move_out_of_the_database_is_found(games: list[RecordedGame]) -> None:
+    game = games[0]
+    turns = judge(game, None, database=Database.of(database(game, 3)))
+    assert [(turn.seen, turn.played) for turn in turns] == [(2, 2)] * 3 + [(0, 0)] * 2
+    unknown = first_unknown(turns)
+    assert unknown is not None
+    assert unknown.number == 4
+    assert first_unknown(judge(game, None, database=Database.of(database(game, 5)))) is None
+
+
+def test_other_move_on_a_known_board_is_out_of_the_database(games: list[RecordedGame]) -> None:
+    game = games[0]
+    other = int(np.flatnonzero(CHECKERS.legal_action_mask(game.state(1)))[0])
+    assert other != game.actions[1]
+    turns = judge(game, None, database=Database.of(database(game, 2, other)))
+    assert (turns[1].seen, turns[1].played) == (2, 0)
+
+
+# -- the command ---------------------------------------------------------------------------------------------------
+
+
+def test_command_prints_a_table_and_writes_json_and_a_picture(
+    file: Path, games: list[RecordedGame], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, output, picture = tmp_path / "pairs.npz", tmp_path / "new" / "game.json", tmp_path / "new" / "game.svg"
+    database(games[0], 3).save(data)
+    options = ("--game", 1, "--depth", 1, "--data", data, "--splits", "train", "--output", output, "--picture", picture)
+    assert run_command(analyse.main, file, "--agent", "random", *options) is None
+    printed = capsys.readouterr()
+    *table, result = printed.out.splitlines()
+    assert table[0] == "club, A - B, 0-1"
+    assert max(map(len, table)) <= 80
+    assert [line.split()[:2] for line in table[2:5]] == [["1", "11-15"], ["2", "22-18"], ["3", "15x22"]]
+    assert "first move out of the database: turn 4, 25x18" in table
+    facts = json.loads(result)
+    assert (facts["games"][0]["first_unknown"], facts["broken"]) == (4, [])
+    assert [seat["turns"] for seat in facts["games"][0]["seats"]] == [3, 2]
+    whole = json.loads(output.read_text())
+    assert [turn["move"] for turn in whole["games"][0].pop("turns")] == [*games[0].moves]
+    assert whole == facts
+    assert picture.read_text().startswith("<?xml")
+
+
+def test_broken_game_is_named_and_the_others_are_judged(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = (OPENING + TWO_JUMPS).count("\n") + 5
+    assert run_command(analyse.main, file, "--agent", "random", "--depth", 0) is None
+    printed = capsys.readouterr()
+    assert f"{file}, line {line}: 22-19 is not legal" in printed.err
+    result = json.loads(printed.out.splitlines()[-1])
+    assert [game["game"] for game in result["games"]] == [1, 2]
+    assert [(game["game"], game["line"]) for game in result["broken"]] == [(3, line)]
+
+
+@pytest.mark.slow
+def test_games_of_other_games_are_texts_with_an_action_per_line(
+    untrained: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run gives the game; its network has values. A turn in which a box is completed has several edges."""
+    env, moves = jaxgames.make("dots_and_boxes(rows=2, cols=2)"), tmp_path / "moves.txt"
+    state = env.init()
+    texts: list[str] = []
+    while not state.terminated:
+        action = int(env.legal_action_mask(state).argmax())
+        texts.append(env.action_to_string(state, action))
+        state = env.step(state, action)
+    moves.write_text("# a game\n" + "\n".join(texts) + "\n")
+    output = tmp_path / "game.json"
+    assert run_command(analyse.main, moves, "--agent", untrained.first, "--output", output) is None
+    assert last_json(capsys)["depth"] is None
+    turns = json.loads(output.read_text())["games"][0]["turns"]
+    assert " ".join(turn["move"] for turn in turns) == " ".join(texts)
+    assert len(turns) < len(texts)
+    assert all(0 < turn["probability"] < 1 for turn in turns[:3])
+    assert all(-2 < turn["agent_value"] < 2 for turn in turns)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "a picture has one game, and {file} has 2: add --game 1"),
+        (("--game", 3), "line {line}: 22-19 is not legal"),
+        (("--game", 4), "game must be an integer from 1 to 3, not 4"),
+        (("--game", 1, "--depth", 0), "there is nothing to judge by: add --agent or --data, or for checkers --depth 8"),
+        (("--game", 1, "--depth", -1), "depth must be an integer from 0 to"),
+        (("--game", 1, "--blunder", 0), "blunder must be a number above 0 and up to 10, not 0"),
+        (("--game", 1, "--splits", "train"), "--splits are those of a database: add --data pairs.npz"),
+        (("--game", 1, "--env", "minichess"), "has games of checkers, not of minichess"),
+        (("--game", 1, "--depth", 0, "--agent", "mcts"), "cannot judge moves"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: tuple[Any, ...], message: str, file: Path, tmp_path: Path) -> None:
+    line = (OPENING + TWO_JUMPS).count("\n") + 5
+    found = error_of(analyse.main, file, *arguments, "--picture", tmp_path / "game.svg")
+    assert message.format(file=file, line=line) in found
+
+
+def test_wrong_files_are_refused(file: Path, games: list[RecordedGame], tmp_path: Path) -> None:
+    picture = error_of(analyse.main, file, "--game", 1, "--picture", tmp_path / "game.gif")
+    assert "the picture must end in .svg or .png, not" in picture
+    text, empty = tmp_path / "moves.txt", tmp_path / "empty.pdn"
+    text.write_text("h(0,0)\n\nh(0,0)\n")
+    empty.touch()
+    assert "moves.txt is no .pdn file, so add the game of its actions" in error_of(analyse.main, text)
+    wrong = error_of(analyse.main, text, "--env", "dots_and_boxes(rows=1, cols=1)", "--agent", "random")
+    assert f"{text}, line 3: h(0,0) is not legal" in wrong
+    assert f"{empty} has no game with moves" in error_of(analyse.main, empty)
+    assert "No such file" in error_of(analyse.main, tmp_path / "missing.pdn")
+    data = tmp_path / "pairs.npz"
+    database(games[0], 1).save(data)
+    splits = error_of(analyse.main, file, "--game", 1, "--data", data, "--splits", "all")
+    assert f"the splits of {data} are train, test, not all" in splits

@@ -1,0 +1,161 @@
+"""The command train.baselines: its recipes are sound, it does not repeat commands, and the page has its table."""
+
+import importlib
+import json
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tyro
+
+import jaxgames
+from jaxgames import agents, baselines
+from jaxgames.baselines import cards
+from jaxgames.policies import file as exported
+from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.stored_runs import ROOT
+from train import export
+from train.agents import LEARNERS, learner_type
+from train.baselines import __main__ as command
+from train.baselines import recipes as baseline_recipes
+from train.baselines.recipes import OUTPUT, RUNS, Recipe
+from train.baselines.recorded_commands import Record, RecordedCommands
+from train.data import __main__ as data
+from train.driver import cli
+from train.imitation import config as imitation_config
+
+BOXES = "dots_and_boxes(rows=1, cols=1)"
+TINY = Recipe(
+    env=BOXES,
+    training="For a test.",
+    commands=(
+        f'train.ppo --env "{BOXES}" --network "mlp(hidden_sizes=[4])" --total-steps 64 --num-envs 4 --rollout-length 8 '
+        f"--num-minibatches 1 --evaluate-every 0 --run-dir {RUNS}/tiny",
+        f"train.export {RUNS}/tiny --output {OUTPUT}/tiny.policy --half",
+    ),
+)
+
+
+def test_every_agent_of_the_package_has_a_recipe_with_the_commands_of_its_card() -> None:
+    assert sorted(baseline_recipes.RECIPES) == baselines.list_baselines()
+    for name, recipe in baseline_recipes.RECIPES.items():
+        card = baselines.card(name)
+        assert baselines.find(jaxgames.make(recipe.env)) == name
+        assert tuple(each.text for each in card.commands) == recipe.commands
+        assert recipe.commands[-1].startswith("train.export ")
+        assert f"--output {OUTPUT}/{name}.policy" in recipe.commands[-1]
+        players = jaxgames.make(recipe.env).num_players
+        assert [each.command for each in card.win_rates] == [
+            recipe.match_command(opponent, players) for opponent in command.OPPONENTS
+        ]
+        assert card.ladder_command == recipe.ladder_command(name, card.sha256)
+        assert card.training == recipe.training
+
+
+def test_page_has_the_tables_of_the_cards() -> None:
+    made = [baselines.card(name) for name in baselines.list_baselines()]
+    page = (ROOT / "docs" / "baselines.md").read_text()
+    assert command.table(made) in page
+    assert command.ladders(made) in page
+
+
+def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
+    assert "name must be one of 'checkers'" in error_of(command.main, "chess")
+    assert "add --no-measure" in error_of(command.main, "minichess", "--output", tmp_path)
+
+
+def test_finished_command_is_not_run_again(tmp_path: Path) -> None:
+    """The commands are those of Python's own module json.tool, which prints what it reads."""
+    given, path = tmp_path / "given.json", tmp_path / "commands.jsonl"
+    given.write_text('{"steps": 7}')
+    text = "json.tool --compact FOLDER/given.json"
+    records = RecordedCommands(path, {"FOLDER": tmp_path})
+    first = records.run(text)
+    assert (first.finished, first.result) == (True, {"steps": 7})
+    given.write_text('{"steps": 8}')
+    assert records.run(text).result == {"steps": 7}
+    assert records.run(text, "another version").result == {"steps": 8}
+    given.write_text("no JSON")
+    with pytest.raises(ValueError, match=r"failed.*json.tool"):
+        records.run(text, "a third version")
+    given.write_text('{"steps": 9}')
+    again = records.run(text, "a third version")
+    stored = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [row["finished"] for row in stored] == [True, True, False, True]
+    assert again.result == {"steps": 9}
+    assert again.cpu_seconds == pytest.approx(stored[2]["cpu_seconds"] + stored[3]["cpu_seconds"])
+
+
+def test_folder_of_a_command_may_have_spaces(tmp_path: Path) -> None:
+    folder = tmp_path / "my runs"
+    folder.mkdir()
+    (folder / "given.json").write_text('{"steps": 7}')
+    records = RecordedCommands(folder / "commands.jsonl", {"FOLDER": folder})
+    assert records.run("json.tool --compact FOLDER/given.json").result == {"steps": 7}
+
+
+def test_command_without_a_result_is_recorded_as_not_finished(tmp_path: Path) -> None:
+    """The module json.tool prints nothing for an empty file of lines, and a list is no result."""
+    path = tmp_path / "commands.jsonl"
+    for content in ("", "[1, 2]"):
+        (tmp_path / "given.json").write_text(content)
+        with pytest.raises(ValueError, match=r"last line.*object of JSON: python -m json.tool"):
+            RecordedCommands(path).run(f"json.tool --json-lines --compact {tmp_path}/given.json")
+    assert [json.loads(line)["finished"] for line in path.read_text().splitlines()] == [False, False]
+
+
+def test_commands_behind_a_changed_one_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, str]] = []
+
+    def run(text: str, version: str = "") -> Record:
+        seen.append((text, version))
+        return Record(text, version, True, 1.0, {})
+
+    records = RecordedCommands(tmp_path / "commands.jsonl")
+    monkeypatch.setattr(records, "run", run)
+    for first in ("train.ppo", "train.ppo", "train.ppo --seed 1"):
+        recipe = replace(TINY, commands=(first, "train.data", "train.export"))
+        command.trained("minichess", recipe, records, cards.FOLDER)
+    once, again, changed = seen[:3], seen[3:6], seen[6:]
+    assert once == again
+    assert len({version for _, version in once}) == 3
+    assert not {*once} & {*changed}
+
+
+@pytest.mark.slow
+def test_command_trains_an_agent_from_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "RECIPES", {"tiny": TINY})
+    arguments = ("tiny", "--runs", tmp_path / "runs", "--output", tmp_path, "--no-measure")
+    assert run_command(command.main, *arguments) is None
+    card = cards.read(tmp_path / "tiny.json")
+    assert last_json(capsys)["baselines"][0]["sha256"] == card.sha256
+    assert [each.steps for each in card.commands] == [64, None]
+    assert card.cpu_seconds is not None
+    assert card.cpu_seconds > 0
+    game, content = exported.read(tmp_path / "tiny.policy")
+    assert card.env == str(game)
+    assert {leaf.dtype.name for leaf in content.params} == {"float16"}
+    agent: Any = agents.make(f"exported({tmp_path / 'tiny.policy'})", game)
+    assert agent.params[0].dtype == "float16"
+    records = len((tmp_path / "runs" / "commands.jsonl").read_text().splitlines())
+    assert run_command(command.main, *arguments) is None
+    assert len((tmp_path / "runs" / "commands.jsonl").read_text().splitlines()) == records
+
+
+@pytest.mark.parametrize("name", baseline_recipes.RECIPES)
+def test_commands_have_arguments_that_their_modules_accept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        imitation_config.Config, "_read_data", lambda config, path: None
+    )  # an earlier command writes it
+    for text in baseline_recipes.RECIPES[name].commands:
+        module, *words = shlex.split(text)
+        learner = module.removeprefix("train.")
+        if learner in LEARNERS:
+            made = importlib.import_module(module)
+            cli.parse(learner_type(learner), made.config_for, words)
+        else:
+            tyro.cli({"train.data": data.Arguments, "train.export": export.Arguments}[module], args=words)

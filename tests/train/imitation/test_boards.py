@@ -1,0 +1,146 @@
+"""Imitation on several files: their games and checksums, the mean of their losses, one network for all boards."""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests.helpers.labelled import random_positions, saved, solved_positions
+from tests.helpers.registrations import temporary_registrations
+from tests.helpers.solved import solved_boxes
+from train import agents
+from train.driver.run_folder import RunFolder
+from train.imitation import Imitation, imitation_loss, key_of, mean_loss
+from train.imitation.config import Config, load_other_positions
+from train.imitation.data import Minibatch
+
+NETWORK = "tests.helpers.patch_network:patch(width=8)"
+SMALL: dict[str, Any] = {"batch_size": 16, "num_minibatches": 5, "network": NETWORK}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def network() -> Iterator[None]:
+    """Takes back the registration of the network."""
+    with temporary_registrations():
+        yield
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Files of positions of two boards and of another game, by their names."""
+    folder = tmp_path_factory.mktemp("data")
+    tables = {"1x2": solved_positions(solved_boxes(1, 2)), "1x3": solved_positions(solved_boxes(1, 3))}
+    tables |= {"copy": tables["1x2"], "checkers": random_positions(60)}
+    return {name: saved(table, folder / f"{name}.npz") for name, table in tables.items()}
+
+
+def config_of(files: dict[str, str], *others: str, **settings: Any) -> Config:
+    env = str(solved_boxes(1, 2).env)
+    return Config(env=env, data=files["1x2"], other_data=tuple(files[name] for name in others), **SMALL | settings)
+
+
+def test_games_and_checksums_come_from_the_files(files: dict[str, str]) -> None:
+    config = config_of(files, "1x3", "copy")
+    assert config.other_envs == tuple(str(solved_boxes(1, cols).env) for cols in (3, 2))
+    assert config.other_data_fingerprints[1] == config.data_fingerprint != config.other_data_fingerprints[0]
+    assert config.steps_per_iteration == 3 * 5 * 16
+    assert dataclasses.replace(config, total_steps=1000).other_envs == config.other_envs
+    assert [policy.network.any_board for _, policy in Imitation(config).games] == [True] * 3
+
+
+def test_files_that_do_not_fit_together_are_refused(files: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="other_data must have the id of env, dots_and_boxes: it is checkers in"):
+        config_of(files, "checkers")
+    with pytest.raises(ValueError, match="needs a network whose parameters fit every board, such as --network graph"):
+        Imitation(config_of(files, "1x3", network="mlp"))
+    with pytest.raises(ValueError, match="other_data needs data"):
+        Config(other_data=(files["1x3"],))
+    for twice in (("1x2",), ("1x3", "1x3")):
+        with pytest.raises(ValueError, match=f"must be different files: {files[twice[-1]]} is there twice"):
+            config_of(files, *twice)
+
+
+def test_further_files_of_a_run_that_was_started_cannot_be_changed(files: dict[str, str]) -> None:
+    for other in ((), ("copy",)):
+        with pytest.raises(ValueError, match="other_data cannot be changed in a run that was started; start a new one"):
+            dataclasses.replace(config_of(files, *other), other_data=(files["1x3"], files["copy"]))
+
+
+def test_further_file_with_other_positions_is_refused_later(files: dict[str, str], tmp_path: Path) -> None:
+    table = solved_positions(solved_boxes(1, 3))
+    config = config_of({**files, "own": saved(table, tmp_path / "own.npz")}, "own")
+    assert len(load_other_positions(config)[0]) == len(table)
+    saved(table, tmp_path / "own.npz", value=table.value / 2)
+    with pytest.raises(ValueError, match="other positions than those that the run was started with"):
+        load_other_positions(config)
+
+
+class Outputs:
+    """A network whose outputs are its weights, with noise from the key of the dropped units."""
+
+    def apply_in_training(self, params: Any, observation: Any, seat: Any, key: jax.Array) -> Any:
+        weights = params["heads"]["params"]
+        logits = weights["logits"] + jax.random.normal(key, weights["logits"].shape)
+        return logits, weights["value"], {"encoder": {}, "heads": {}}
+
+
+POLICY: Any = Outputs()  # a policy for the test
+COMMON: Any = ({"encoder": {}, "heads": {}}, jax.random.key(0))  # statistics and the key
+
+
+def weights_and_minibatches() -> tuple[Any, list[Minibatch]]:
+    """Returns random weights, and minibatches of two positions with other labels."""
+    rng = np.random.default_rng(0)
+    weights = {"logits": rng.normal(size=(2, 3)).astype(np.float32), "value": np.ones(2, np.float32)}
+    mask, seat = np.ones((2, 3), np.bool_), np.zeros(2, np.int32)
+    minibatches = [
+        Minibatch(*map(jnp.asarray, (mask[:, :1], mask, seat, target, rng.normal(size=2), mask[:, 0])))
+        for target in (np.eye(3)[:2], np.eye(3)[1:])
+    ]
+    return {"encoder": {"params": {}}, "heads": {"params": weights}}, minibatches
+
+
+def test_loss_is_the_mean_over_the_files() -> None:
+    weights, minibatches = weights_and_minibatches()
+    keys = COMMON[1], key_of(COMMON[1], 1)
+    each = [
+        float(imitation_loss(Config(), POLICY, weights, found, COMMON[0], key)[0])
+        for found, key in zip(minibatches, keys, strict=True)
+    ]
+    loss, (metrics, _) = mean_loss(Config(), [POLICY] * 2, weights, minibatches, *COMMON)
+    assert float(loss) == pytest.approx(np.mean(each)) == pytest.approx(float(metrics["loss"]))
+    assert each[0] != pytest.approx(each[1])
+
+
+def test_one_file_has_the_bits_of_its_loss_gradient_and_metrics() -> None:
+    weights, (minibatch, _) = weights_and_minibatches()
+    of_one = jax.value_and_grad(imitation_loss, argnums=2, has_aux=True)
+    of_files = jax.value_and_grad(mean_loss, argnums=2, has_aux=True)
+    expected = of_one(Config(), POLICY, weights, minibatch, *COMMON)
+    found = of_files(Config(), [POLICY], weights, [minibatch], *COMMON)
+    jax.tree.map(np.testing.assert_array_equal, found, expected)
+    assert key_of(COMMON[1], 0) is COMMON[1]  # also of the order of the positions
+
+
+@pytest.mark.slow
+def test_network_learns_both_boards_and_its_agent_plays_them(files: dict[str, str], tmp_path: Path) -> None:
+    config = config_of(files, "1x3", total_steps=30 * 2 * 5 * 16, learning_rate=0.01)
+    learner = Imitation(config)
+    data = jax.device_put(learner.load_data())
+    state, iterate, history = jax.jit(learner.init)(jax.random.key(0)), jax.jit(learner.iterate), list[Any]()
+    for _ in range(config.num_iterations):
+        state, metrics = iterate(state, data)
+        history.append(metrics)
+    for name in ("policy_loss/train", f"policy_loss/train/{files['1x3']}"):
+        assert history[-1][name] < history[0][name] - 0.05
+    run = RunFolder.create(tmp_path / "run", learner)
+    run.save(state)
+    run.close()
+    other = solved_boxes(1, 3).env
+    agent = agents.make(str(tmp_path / "run"), other)
+    assert agent.act(jax.random.key(0), jax.vmap(other.init)(jax.random.split(jax.random.key(0), 2))).shape == (2,)

@@ -1,0 +1,288 @@
+"""The parts of an iteration of `train.imitation`, and what it learns from a solved game."""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames.agents import analyse
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
+from tests.helpers.labelled import ENV, random_positions, saved, solved_positions
+from tests.helpers.registrations import temporary_registrations
+from tests.helpers.solved import solved_diamond
+from train.driver.memory import check_memory, num_bytes
+from train.driver.run_folder import RunFolder
+from train.imitation import Imitation, imitation_loss, learning_rate, rank_of_label
+from train.imitation.config import Config, load_positions
+from train.imitation.data import Minibatch, load_data, rows_of_iteration
+from train.ppo import PPO
+from train.ppo import Config as PPOConfig
+
+SMALL: dict[str, Any] = {"hidden_sizes": (8,), "batch_size": 16}
+
+
+@pytest.fixture(scope="module")
+def checkers(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file with 200 positions of checkers: 150 to learn from, 50 for validation; not all have labels."""
+    number = np.arange(200)
+    positions = random_positions(200)
+    return saved(
+        positions,
+        tmp_path_factory.mktemp("data") / "pairs.npz",
+        split=(number % 4 == 3).astype(np.int8),
+        action=np.where(number % 5 == 0, -1, positions.action),
+        value=np.where(number % 7 == 0, np.nan, np.sin(number)),
+    )
+
+
+def trained(config: Config, iterations: int) -> tuple[Imitation, Any, dict[str, float]]:
+    """A learner after some iterations, its parameters, and its last metrics."""
+    learner = Imitation(config)
+    data = jax.device_put(learner.load_data())
+    train_state, iterate, metrics = jax.jit(learner.init)(jax.random.key(0)), jax.jit(learner.iterate), {}
+    for _ in range(iterations):
+        train_state, metrics = iterate(train_state, data)
+    return learner, train_state.params, {name: float(value) for name, value in metrics.items()}
+
+
+# -- the order of positions ----------------------------------------------------------------------------------------
+
+
+def rows(num_minibatches: int, iterations: int, num_positions: int = 22, batch_size: int = 4) -> np.ndarray:
+    """The positions of all minibatches of some iterations."""
+    config = Config(num_minibatches=num_minibatches, batch_size=batch_size)
+    of_iteration = jax.jit(functools.partial(rows_of_iteration, config, num_positions, jax.random.key(3)))
+    found = [of_iteration(iteration) for iteration in range(iterations)]
+    assert all(each.shape == (num_minibatches, batch_size) for each in found)
+    return np.concatenate(found)
+
+
+def test_epoch_has_no_position_twice_and_each_has_an_order_of_its_own() -> None:
+    epochs = rows(5, 6).reshape(6, 20)
+    for epoch in epochs:
+        assert len({*epoch.tolist()}) == 20
+    assert len({tuple(epoch.tolist()) for epoch in epochs}) == 6
+    assert {*epochs.ravel().tolist()} == {*range(22)}  # the last, partial minibatch has other positions each time
+
+
+@pytest.mark.parametrize("num_minibatches", [2, 3, 7, 10])
+def test_order_of_positions_does_not_depend_on_the_length_of_an_iteration(num_minibatches: int) -> None:
+    np.testing.assert_array_equal(rows(num_minibatches, -(-30 // num_minibatches))[:30], rows(5, 6))
+
+
+# -- the loss ------------------------------------------------------------------------------------------------------
+
+
+class Outputs:
+    """A network whose weights are its outputs."""
+
+    def apply_in_training(self, params: Any, *_: Any) -> Any:
+        return params["heads"]["params"]["logits"], params["heads"]["params"]["value"], {}
+
+
+def loss_and_gradient(
+    logits: np.ndarray, value: np.ndarray, minibatch: Minibatch, **settings: Any
+) -> tuple[dict[str, float], dict[str, jax.Array]]:
+    """The metrics of the loss of a network with these outputs, and the gradient in the outputs."""
+    weights = {
+        "encoder": {"params": {}},
+        "heads": {"params": {"logits": jnp.asarray(logits), "value": jnp.asarray(value)}},
+    }
+    network: Any = Outputs()
+    empty: Any = {"encoder": {}, "heads": {}}
+    gradient, (metrics, _) = jax.grad(imitation_loss, argnums=2, has_aux=True)(
+        Config(**settings), network, weights, minibatch, empty, jax.random.key(0)
+    )
+    return {name: float(number) for name, number in metrics.items()}, gradient["heads"]["params"]
+
+
+LOGITS = np.array([[1.0, 2.0, 0.5], [0.0, 0.0, 3.0], [1.0, 1.0, 1.0]])
+MASK = np.array([[True, True, False], [True, True, True], [True, False, True]])
+TARGET = np.array([[0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 0.0]])  # the last position has none
+VALUE = np.array([0.5, np.nan, -1.0])
+
+
+def minibatch_of(target: np.ndarray = TARGET, label: np.ndarray = VALUE) -> Minibatch:
+    arrays = (np.zeros((3, 1), np.bool_), MASK, np.zeros(3, np.int32), target, label, np.ones(3, np.bool_))
+    return Minibatch(*map(jnp.asarray, arrays))
+
+
+def test_loss_is_the_cross_entropy_over_legal_actions_plus_the_squared_error() -> None:
+    value = np.array([0.0, 7.0, 1.0])
+    found, _ = loss_and_gradient(LOGITS, value, minibatch_of(), legal_coef=0.0, value_coef=0.25, l2_coef=0.01)
+    of_first = -np.log(np.exp(2) / (np.exp(1) + np.exp(2)))
+    of_second = -np.log(1 / (2 + np.exp(3)))
+    assert found["policy_loss"] == pytest.approx((of_first + of_second) / 2, rel=1e-6)
+    assert found["value_loss"] == pytest.approx((0.25 + 4) / 2)
+    expected = found["policy_loss"] + 0.25 * found["value_loss"] + 0.01 * ((LOGITS**2).sum() + 50)
+    assert found["loss"] == pytest.approx(expected, rel=1e-6)
+
+
+def test_loss_with_legal_coef_1_is_the_cross_entropy_over_all_actions() -> None:
+    found, _ = loss_and_gradient(LOGITS, np.zeros(3), minibatch_of(), legal_coef=1.0, value_coef=0.0)
+    log_probs = LOGITS - np.log(np.exp(LOGITS).sum(1, keepdims=True))
+    assert found["loss"] == pytest.approx(-(TARGET * log_probs)[:2].sum() / 2, rel=1e-6)
+
+
+def test_smoothed_labels_are_spread_over_the_legal_actions_only() -> None:
+    found, _ = loss_and_gradient(
+        LOGITS, np.zeros(3), minibatch_of(), legal_coef=0.0, value_coef=0.0, label_smoothing=0.3
+    )
+    log_probs = LOGITS - np.log((np.exp(LOGITS) * MASK).sum(1, keepdims=True))
+    target = 0.7 * TARGET + 0.3 * MASK / MASK.sum(1, keepdims=True)
+    assert found["loss"] == pytest.approx(-(target * log_probs * MASK)[:2].sum() / 2, rel=1e-6)
+
+
+def test_positions_without_labels_add_no_loss_and_no_gradient() -> None:
+    nothing = minibatch_of(np.zeros((3, 3)), np.full(3, np.nan))
+    found, gradient = loss_and_gradient(LOGITS, np.ones(3), nothing, legal_coef=0.5)
+    assert found["loss"] == 0
+    assert all(not leaf.any() for leaf in gradient.values())
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [("constant", [1, 1, 1]), ("linear", [1, 0.5, 0.25]), ("cosine", [1, 0.5, 0.5 - 0.5 * np.sqrt(0.5)])],
+)
+def test_learning_rate_falls_to_zero_by_its_schedule(schedule: Any, expected: list[float]) -> None:
+    config = Config(learning_rate=0.2, schedule=schedule, total_steps=4 * 2 * 16, num_minibatches=2, batch_size=16)
+    found = [float(learning_rate(config, jnp.int32(step))) for step in (0, 4, 6)]
+    assert found == pytest.approx([0.2 * factor for factor in expected])
+
+
+# -- evaluation ----------------------------------------------------------------------------------------------------
+
+
+def test_rank_counts_legal_actions_that_are_preferred_to_the_best_labelled_one() -> None:
+    logits = jnp.array([[9.0, 3.0, 2.0, 1.0], [5.0, 5.0, 5.0, 5.0], [0.0, 1.0, 2.0, 3.0]])
+    mask = jnp.array([[False, True, True, True], [True] * 4, [True] * 4])
+    target = jnp.array([[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0], [0.4, 0.0, 0.4, 0.2]])
+    assert rank_of_label(logits, mask, target).tolist() == [2, 2, 1]
+
+
+def test_metrics_of_evaluation_are_those_of_a_slow_reference(checkers: str) -> None:
+    """The 50 positions of validation are three batches and a part of one."""
+    config = Config(data=checkers, evaluated_positions=0, **SMALL)
+    learner, params, metrics = trained(config, 1)
+    validation = load_data(config).evaluated["validation"]
+    assert len(validation.action) % 16 == 0
+    positions = load_positions(config).of("validation")
+    observation = jax.vmap(ENV.observe)(positions.states)
+    logits, value = map(np.asarray, learner.policy.apply(params, observation, positions.states.current_player))
+    mask = np.asarray(jax.vmap(ENV.legal_action_mask)(positions.states))
+    chosen = np.where(mask, logits, -np.inf)
+    rows = positions.action >= 0
+    order = np.argsort(-chosen, axis=1, kind="stable")
+    for top in (1, 3):
+        found = (order[:, :top] == positions.action[:, None]).any(1)[rows].mean()
+        assert metrics[f"top_{top}/validation"] == pytest.approx(found, rel=1e-6)
+    log_probs = chosen - np.log(np.exp(chosen).sum(1, keepdims=True))
+    expected = -log_probs[np.arange(50), positions.action][rows].mean()
+    assert metrics["policy_loss/validation"] == pytest.approx(expected, rel=1e-5)
+    assert metrics["raw_legal/validation"] == pytest.approx(mask[np.arange(50), logits.argmax(1)].mean(), rel=1e-6)
+    error = np.sqrt(np.nanmean((value - positions.value) ** 2))
+    assert metrics["value_error/validation"] == pytest.approx(error, rel=1e-5)
+
+
+def test_evaluated_positions_are_evenly_spaced(checkers: str) -> None:
+    found = load_data(Config(data=checkers, evaluated_positions=10, **SMALL)).evaluated
+    whole = load_positions(Config(data=checkers, **SMALL))
+    for name, size in (("train", 150), ("validation", 50)):
+        expected = whole.of(name).action[np.arange(10) * size // 10]
+        np.testing.assert_array_equal(found[name].action[:10], expected)
+        assert found[name].counted.sum() == 10
+
+
+# -- learning ------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def boxes() -> DotsAndBoxesSolution:
+    """All positions of a board with seven edges; the return is counted in boxes."""
+    return DotsAndBoxesSolution.solve(DotsAndBoxes(1, 2, reward="boxes"), progress=False)
+
+
+def test_table_of_a_solved_game_is_learned(tmp_path: Path) -> None:
+    """The policy plays a best action and the value is the margin, also where the network has a unit of its own."""
+    table = solved_positions(boxes())
+    data = saved(table, tmp_path / "table.npz", split=np.zeros(len(table)), splits=("train",))
+    config = Config(
+        env=str(boxes().env),
+        data=data,
+        validation_split="train",
+        total_steps=800 * 32,
+        num_minibatches=800,
+        batch_size=32,
+        learning_rate=5e-3,
+        value_coef=1.0,
+        hidden_sizes=(64, 64),
+        activation="relu",
+    )
+    learner, params, metrics = trained(config, 1)
+    assert metrics["top_1/train"] > 0.95
+    assert metrics["value_error/train"] < 0.2
+    agent = learner.agent(params)
+    actions = np.asarray(agent.act(jax.random.key(0), table.states))
+    best = boxes().best_actions(table.states)
+    assert best[np.arange(len(table)), actions].mean() == pytest.approx(metrics["top_1/train"])
+    values = np.asarray(analyse(agent, jax.tree.map(jnp.asarray, table.states)).values)
+    of_mover = values[np.arange(len(table)), np.asarray(table.states.current_player)]
+    assert np.abs(of_mover - table.value).mean() < 0.2
+
+
+@pytest.mark.slow
+def test_table_of_a_larger_game_is_learned_and_others_of_its_positions_are_predicted(tmp_path: Path) -> None:
+    solution = solved_diamond(3, 3)
+    config = Config(
+        env=str(solution.env),
+        data=saved(solved_positions(solution), tmp_path / "table.npz"),
+        total_steps=9_000 * 64,
+        num_minibatches=9_000,
+        batch_size=64,
+        learning_rate=2e-3,
+        hidden_sizes=(128, 128),
+    )
+    _, _, metrics = trained(config, 1)
+    assert metrics["top_1/train"] > 0.98
+    assert metrics["top_1/validation"] > 0.6
+    assert metrics["value_error/train"] < 0.2
+
+
+@pytest.mark.slow  # compiles a network with batch norm
+def test_network_with_a_training_mode_learns_its_statistics(checkers: str) -> None:
+    with temporary_registrations():
+        config = Config(data=checkers, network="tests.helpers.noisy_network:noisy(width=8)", batch_size=16)
+        learner = Imitation(config)
+        before = jax.jit(learner.init)(jax.random.key(0)).params
+        _, params, metrics = trained(config, 1)
+    statistics = [each["encoder"]["batch_stats"]["BatchNorm_0"]["mean"] for each in (before, params)]
+    assert not np.allclose(*statistics)
+    assert np.isfinite(metrics["policy_loss/validation"])
+
+
+def test_ppo_starts_from_the_parameters_of_a_run(checkers: str, tmp_path: Path) -> None:
+    learner = Imitation(Config(data=checkers, **SMALL))
+    run = RunFolder.create(tmp_path / "run", learner)
+    train_state = jax.jit(learner.init)(jax.random.key(0))
+    run.save(train_state)
+    run.close()
+    config = PPOConfig(env="checkers", hidden_sizes=(8,), num_envs=2, init_from=str(tmp_path / "run"))
+    found = PPO(config).load(jax.jit(PPO(config).init)(jax.random.key(1))).params
+    jax.tree.map(np.testing.assert_array_equal, found, train_state.params)
+    back = Imitation(Config(data=checkers, init_from=str(tmp_path / "run"), **SMALL))
+    jax.tree.map(np.testing.assert_array_equal, back.load(train_state).params, train_state.params)
+
+
+def test_held_arrays_have_a_board_per_position(checkers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = Imitation(Config(data=checkers, evaluated_positions=32, **SMALL))
+    _, data = jax.eval_shape(learner.held_arrays, jax.random.key(0))
+    labels = 4 + 4 + 1  # bytes: an action, a value, and whether it counts
+    assert sum(map(num_bytes, jax.tree.leaves(data.train))) == 150 * (ENV.state_bytes + labels)
+    monkeypatch.setattr("train.driver.memory.memory_of", lambda device: 5000)
+    with pytest.raises(ValueError, match=r"needs at least .* of memory"):
+        check_memory(learner, 1)

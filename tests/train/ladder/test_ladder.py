@@ -1,0 +1,289 @@
+"""The command train.ladder: who plays whom, what is stored and drawn, and what it refuses."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames import arena, make
+from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.scripted_agents import Taker
+from tests.helpers.sticks import Sticks
+from tests.train.conftest import Runs
+from train import agents
+from train.driver.run_folder import RunFolder
+from train.ladder import __main__ as ladder
+from train.ladder import picture as ladder_picture
+from train.ladder.folder import PairResult, lock_folder
+
+BOXES = "dots_and_boxes(rows=2, cols=2)"
+GAMES = ("--games", 8)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class AlwaysThree:
+    """Takes three sticks, also where this is illegal because fewer are left."""
+
+    on_device: ClassVar[bool] = True
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        return jnp.full(states.left.shape, 2)
+
+
+# -- games ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("num_players", [2, 3, 4, 6])
+def test_agents_of_a_pair_have_every_seat_equally_often(num_players: int) -> None:
+    seating = ladder.pair_seating(12, num_players)
+    assert (seating[::2] + seating[1::2] == 1).all()  # the two games of an opening are each other's swap
+    if num_players % 2 == 0:
+        assert (seating != np.roll(seating, 1, axis=1)).all()  # both neighbours are the other agent
+    else:
+        assert len({tuple(row) for row in seating}) == 2 * num_players  # which seats are neighbours rotates
+
+
+def test_results_of_a_pair_are_those_of_known_games() -> None:
+    """Seven sticks: 1 against 2 is won by the first mover; 3 wins from both seats (7 4 3 0 and 7 6 3 2 0)."""
+    env = Sticks(num_players=2, sticks=7)
+    one, two, three = (Taker(jnp.int32(sticks)) for sticks in (1, 2, 3))
+    key = jax.random.key(0)
+    assert ladder.play_pair(env, (one, two), 8, key) == PairResult((4, 4), 0, 0)
+    assert ladder.play_pair(env, (one, three), 8, key) == PairResult((0, 8), 0, 0)
+
+
+def test_illegal_action_loses_the_game() -> None:
+    """As the second mover the stubborn agent has two sticks left and takes three; as the first mover it wins."""
+    result = ladder.play_pair(
+        Sticks(num_players=2, sticks=7), (AlwaysThree(), Taker(jnp.int32(1))), 8, jax.random.key(0)
+    )
+    assert result == PairResult((4, 4), 0, 0)
+
+
+# -- ratings -------------------------------------------------------------------------------------------------------
+
+
+def stored(folder: Path, names: Sequence[str], results: Sequence[tuple[int, int, int]]) -> Path:
+    """The file of a folder's pairs, with wins, losses and draws of the pairs in the order of `names`."""
+    pairs = [(first, second) for place, second in enumerate(names) for first in names[:place]]
+    lines = [
+        {"agents": pair, "wins": [won, lost], "draws": drawn, "truncated": 0}
+        for pair, (won, lost, drawn) in zip(pairs, results, strict=True)
+    ]
+    folder.mkdir(exist_ok=True)
+    (folder / "pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder / "pairs.jsonl"
+
+
+def test_ratings_are_those_of_the_stored_pairs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arena, "play", None)  # no game is needed
+    stored(tmp_path, ("first", "greedy", "random"), [(1, 5, 2), (3, 1, 4), (8, 0, 0)])
+    run_command(ladder.main, BOXES, "greedy", "first", *GAMES, "--output", tmp_path)
+    output = capsys.readouterr().out.splitlines()
+    result = json.loads(output[-1])
+    wins, draws = [[0, 1, 3], [5, 0, 8], [1, 0, 0]], [[0, 2, 4], [2, 0, 0], [4, 0, 0]]  # first, greedy, random
+    rows = {row["agent"]: row for row in result["agents"]}
+    assert [*rows] == ["greedy", "first", "random"]
+    elo, interval = (function(wins, draws, anchor=2) for function in (arena.elo, arena.elo_interval))
+    for place, name in enumerate(("first", "greedy", "random")):
+        assert rows[name]["elo"] == pytest.approx(elo[place], abs=0.05)
+        assert rows[name]["elo_interval"] == pytest.approx(interval[place].tolist(), abs=0.05)
+    assert rows["greedy"] | {"elo": 0, "elo_interval": 0} == {
+        **{"agent": "greedy", "elo": 0, "elo_interval": 0, "games": 16, "wins": 13, "draws": 2, "losses": 1}
+    }
+    assert result["scores"] == [[None, 0.75, 1], [0.25, None, 0.625], [0, 0.375, None]]
+    assert [line.split()[0] for line in output[:-1]] == ["agent", "greedy", "first", "random"]
+    assert result["files"] == [str(tmp_path / f"ladder.{ending}") for ending in ("json", "png", "svg")]
+    assert json.loads((tmp_path / "ladder.json").read_text())["agents"] == result["agents"]
+    assert (tmp_path / "ladder.png").read_bytes().startswith(b"\x89PNG")
+    assert b"<svg" in (tmp_path / "ladder.svg").read_bytes()
+
+
+def test_agent_that_wins_all_games_has_no_upper_bound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stored(tmp_path, ("greedy", "random"), [(8, 0, 0)])
+    run_command(ladder.main, BOXES, "greedy", *GAMES, "--output", tmp_path)
+    output = capsys.readouterr().out
+    greedy = json.loads(output.splitlines()[-1])["agents"][0]
+    assert greedy["elo"] == pytest.approx(400 * np.log10(8.5 / 0.5), abs=0.05)
+    assert greedy["elo_interval"][1] is None
+    assert f"at least {greedy['elo_interval'][0]:.0f}" in output
+    assert ladder.written_interval(None, -3.0) == "at most -3"
+
+
+# -- checkpoints ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def run(untrained: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with the checkpoints of the iterations 1 to 4, which are all alike."""
+    of_first = agents.open_run(untrained.first)
+    folder = RunFolder.create(tmp_path_factory.mktemp("ladder") / "run", of_first.learner)
+    train_state = of_first.restore()
+    assert train_state is not None
+    for iteration in range(1, 5):
+        folder.save(train_state._replace(iteration=jnp.int32(iteration)), keep_every=1)
+    folder.close()
+    return folder.folder
+
+
+def test_rating_over_checkpoints_counts_where_it_falls(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Checkpoint 3 is worse than 2 and better than 1; with every second one, 2 and 4 are left."""
+    names = [f"{run}@{iteration}" for iteration in range(1, 5)]
+    among = [(0, 8, 0), (1, 7, 0), (5, 3, 0), (0, 8, 0), (2, 6, 0), (1, 7, 0)]  # 1-2, 1-3, 2-3, 1-4, 2-4, 3-4
+    stored(tmp_path, (*names, "random"), [*among, (4, 4, 0), (7, 1, 0), (7, 1, 0), (8, 0, 0)])
+    for every, kept, fallen in ((1, [1, 2, 3, 4], [3]), (2, [2, 4], [])):
+        run_command(ladder.main, BOXES, "--checkpoints", run, "--every", every, *GAMES, "--output", tmp_path)
+        output = capsys.readouterr().out
+        (found,) = json.loads(output.splitlines()[-1])["checkpoints"]
+        assert found == {
+            "run": str(run),
+            "agents": [f"{run}@{iteration}" for iteration in kept],
+            "steps": [8 * iteration for iteration in kept],
+            "falls": len(fallen),
+            "significant_falls": 0,  # the difference is that of a few games
+            "falls_at": [f"{run}@{iteration}" for iteration in fallen],
+        }
+        assert f"falls {len(fallen)} times over {len(kept)} checkpoints" in output
+
+
+def test_ladder_plays_every_pair_once_and_resumes(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ladder that is stopped in its second pair, and then extended, has the pairs of one that is never stopped."""
+    play, played = ladder.play_pair, list[Any]()
+
+    def stopped(*arguments: Any) -> PairResult:
+        played.append(arguments)
+        if len(played) == 2:
+            raise KeyboardInterrupt
+        return play(*arguments)
+
+    monkeypatch.setattr(ladder, "play_pair", stopped)
+    options = ("--checkpoints", run, "--every", 2, *GAMES)
+    resumed, whole = tmp_path / "resumed", tmp_path / "whole"
+    assert run_command(ladder.main, BOXES, *options, "--output", resumed) == 130
+    assert len((resumed / "pairs.jsonl").read_text().splitlines()) == 1
+    run_command(ladder.main, BOXES, *options, "--output", resumed)
+    assert len(played) == 1 + 1 + 2
+    result = last_json(capsys)
+    assert sum(row["games"] for row in result["agents"]) == 2 * 3 * 8
+    run_command(ladder.main, BOXES, *options, "--output", whole)
+    assert (resumed / "pairs.jsonl").read_text() == (whole / "pairs.jsonl").read_text()
+    assert last_json(capsys) | {"files": []} == result | {"files": []}
+
+    openings = played[0][4]
+    assert openings.number.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert (openings.plies > 2).all()
+
+
+def test_fall_is_significant_after_many_games() -> None:
+    run = ladder.Checkpoints("run", ["run@1", "run@2", "run@3", "run@4"], [1, 2, 3, 4])
+    found = ladder.ratings(
+        ["random", *run.names],
+        {
+            **{("random", name): PairResult((0, 0), 200, 0) for name in run.names},
+            **{(run.names[i], run.names[j]): PairResult((0, 0), 200, 0) for i in range(4) for j in range(i + 1, 4)},
+            ("run@1", "run@2"): PairResult((150, 50), 0, 0),  # 1 is better than 2
+            ("run@3", "run@4"): PairResult((101, 99), 0, 0),
+        },
+    )
+    fell = ladder.falls(run, found)
+    assert (fell["falls_at"], fell["falls"], fell["significant_falls"]) == (["run@2", "run@4"], 2, 1)
+
+
+# -- the picture ---------------------------------------------------------------------------------------------------
+
+
+def test_picture_has_agents_in_one_panel_and_checkpoints_in_the_other() -> None:
+    def row(agent: str, elo: float, low: float | None, high: float | None) -> Any:
+        return {"agent": agent, "elo": elo, "elo_interval": [low, high]}
+
+    rows = [row("r@2", 90, 80, None), row("greedy", 70, 50, 90), row("r@1", 20, 10, 30), row("random", 0, 0, 0)]
+    figure: Any = ladder_picture.draw("sticks", rows, {"r": (["r@1", "r@2"], [100, 200])})
+    of_agents, of_run = figure.axes
+    assert [label.get_text() for label in of_agents.get_yticklabels()] == ["greedy", "random"]
+    lines = [line.get_xydata().tolist() for line in of_run.lines if line.get_label() == "r"]
+    assert lines == [[[100, 20], [200, 90]]]
+    assert [line.get_xydata().tolist() for line in of_run.lines if line.get_marker() == "^"] == [[[200, 90]]]
+    (alone,) = ladder_picture.draw("sticks", rows, {}).axes
+    assert len(alone.get_yticklabels()) == 4
+    assert ladder_picture.shortened("a" * 50 + "@40") == "…" + "a" * 36 + "@40"
+
+
+# -- what is refused -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected an agent besides random, which has rating 0, such as greedy or runs/first"),
+        (["random"], "expected an agent besides random"),
+        (["nobody"], "nobody holds no run"),
+        (["greedy(depth=2)"], "greedy has no parameter 'depth'"),
+        (["greedy", "--anchor", "rndom"], "rndom holds no run"),
+        (["--checkpoints", "greedy"], "--checkpoints takes runs, such as runs/first"),
+        (["--checkpoints", "greedy", "--every", 0], "every must be at least 1, not 0"),
+        (["greedy", "--games", 0], "games must be from 1 to 10000000, not 0"),
+        (["greedy", "--openings", -1], "openings must be from 0 to 1000000, not -1"),
+        (["greedy", "--opening-plies", -1], "opening_plies must be from 0 to 10000, not -1"),
+        (["greedy", "--seed", -1], "seed must be from 0 to 4294967295, not -1"),
+    ],
+)
+def test_ladder_refuses_a_wrong_value(arguments: list[Any], message: str, tmp_path: Path) -> None:
+    error = error_of(ladder.main, BOXES, *arguments, "--output", tmp_path / "new")
+    assert error.startswith("train.ladder: ")
+    assert message in error
+    assert not (tmp_path / "new").exists()
+
+
+def test_run_of_another_game_or_without_a_checkpoint_is_refused(untrained: Runs, run: Path) -> None:
+    assert "was trained on dots_and_boxes(rows=2, cols=2" in error_of(ladder.main, "minichess", run)
+    assert "has no checkpoint yet" in error_of(ladder.main, BOXES, "--checkpoints", untrained.other_game)
+    assert "--checkpoints takes runs" in error_of(ladder.main, BOXES, "--checkpoints", f"{run}@1")
+
+
+def test_folder_that_is_not_of_this_ladder_is_refused(run: Path, tmp_path: Path) -> None:
+    pairs = stored(tmp_path, ("greedy", "random"), [(8, 0, 0)])
+    arguments = (BOXES, "greedy", "--output", tmp_path)
+    run_command(ladder.main, *arguments, *GAMES)
+    error = error_of(ladder.main, *arguments, "--games", 6)
+    assert f"{tmp_path} holds a ladder with other settings: games was 8 and is 6; openings was 4 and is 3" in error
+    with lock_folder(tmp_path):
+        assert f"{tmp_path} is in use by process" in error_of(ladder.main, *arguments, *GAMES)
+    pairs.write_text(pairs.read_text() + '{"agents": ["first"]}\n')
+    assert f"{pairs}, line 2 is not the result of a pair" in error_of(ladder.main, *arguments, *GAMES)
+    (tmp_path / "settings.json").write_text("{")
+    assert f"{tmp_path / 'settings.json'} is not JSON" in error_of(ladder.main, *arguments, *GAMES)
+    assert f"{run} holds a training run" in error_of(ladder.main, BOXES, "greedy", "--output", run)
+
+
+def test_help_lists_the_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(ladder.main, "--help") == 0
+    assert "--checkpoints" in capsys.readouterr().out
+
+
+def test_ladder_with_a_list_of_openings_is_refused_after_the_list_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arena, "play", None)  # no game is needed
+    env, path, folder = make(BOXES), tmp_path / "openings.txt", tmp_path / "ladder"
+    first, second = (env.action_to_string(env.init(), action) for action in (0, 1))
+    path.write_text(f"{first}\n{second}\n")
+    stored(folder, ("first", "random"), [(3, 1, 4)])
+    arguments = (BOXES, "first", *GAMES, "--openings", 0, "--opening-list", path, "--output", folder)
+    run_command(ladder.main, *arguments)
+    settings = json.loads((folder / "settings.json").read_text())
+    assert settings["opening_list"] == str(path)
+    path.write_text(f"{second}\n{first}\n")
+    assert "opening_checksum was" in error_of(ladder.main, *arguments)

@@ -1,0 +1,114 @@
+"""The network of the star that plans hops: its plan, its inputs, its first policy and its parameters."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import ParameterError
+from jaxgames.games.chinese_checkers_board import tables
+from train.models import networks
+from train.models.hop_planner import Bridges, distances, off_board, on_board
+from train.models.policy import Policy
+
+ENV = jaxgames.make("chinese_checkers(size=2, num_players=6)")
+T = tables(2)
+CELLS = len(T.axial)
+SMALL = "hops(hidden_sizes=[4], hops=3)"
+
+
+def longest(worth: np.ndarray, occupied: np.ndarray, blocked: np.ndarray, cell: int, hops: int) -> float:
+    """Returns the largest worth within some hops from a cell, by trying all chains."""
+    best = float(worth[cell])
+    for direction in range(6 if hops else 0):
+        over, to = T.neighbour[cell, direction], T.beyond[cell, direction]
+        if to < CELLS and occupied[over] and not blocked[to]:
+            best = max(best, longest(worth, occupied, blocked, int(to), hops - 1))
+    return best
+
+
+@pytest.fixture(scope="module")
+def boards() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Worth, occupied cells and blocked cells of three boards, [cells, 3] each."""
+    random = np.random.default_rng(0)
+    occupied = random.random((CELLS, 3)) < 0.4
+    return random.normal(size=(CELLS, 3)).astype(np.float32), occupied, occupied | (random.random((CELLS, 3)) < 0.1)
+
+
+@pytest.mark.parametrize("hops", [pytest.param(0, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow), 3])
+def test_reach_is_the_best_of_all_chains(boards: tuple[np.ndarray, np.ndarray, np.ndarray], hops: int) -> None:
+    worth, occupied, blocked = boards
+    found = Bridges.of(2, jnp.asarray(occupied), jnp.asarray(blocked)).reach(jnp.asarray(worth), hops)
+    expected = [[longest(worth[:, b], occupied[:, b], blocked[:, b], c, hops) for b in range(3)] for c in range(CELLS)]
+    np.testing.assert_allclose(found, expected, atol=1e-3)  # the best cell is found from rounded worths
+
+
+@pytest.mark.slow
+def test_gradient_of_a_reach_goes_to_its_best_cell(boards: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    worth, occupied, blocked = map(jnp.asarray, boards)
+    bridges = Bridges.of(2, occupied, blocked)
+    weights = jax.random.normal(jax.random.key(0), worth.shape)
+    found = jax.grad(lambda x: (bridges.reach(x, 3) * weights).sum())(worth)
+    best, expected = np.asarray(bridges.best_cell(worth, 3)), np.zeros(worth.shape, np.float32)
+    for cell, board in np.ndindex(*worth.shape):
+        expected[best[cell, board], board] += weights[cell, board]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_gains_are_those_of_steps_and_hops(boards: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    plan, occupied, blocked = boards
+    reach = plan + 1
+    found = np.asarray(Bridges.of(2, jnp.asarray(occupied), jnp.asarray(blocked)).gains(plan, reach))  # pyright: ignore[reportArgumentType]  # numpy arrays
+    for direction, cell, board in np.ndindex(6, CELLS, 3):
+        near, beyond = T.neighbour[cell, direction], T.beyond[cell, direction]
+        if near < CELLS and not occupied[near, board]:
+            assert found[direction, cell, board] == plan[near, board] - plan[cell, board]
+        elif beyond < CELLS and not blocked[beyond, board]:
+            assert found[direction, cell, board] == reach[beyond, board] - plan[cell, board]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_board_with_a_margin_keeps_cells_and_gradients(size: int) -> None:
+    cells = len(tables(size).axial)
+    x, weights = jax.random.normal(jax.random.key(0), (2, cells, 2))
+    padded = on_board(size, x)
+    assert int((padded != 0).sum()) == x.size
+    np.testing.assert_array_equal(off_board(size, padded), x)
+    found = jax.grad(lambda x: (off_board(size, on_board(size, x)) * weights).sum())(x)
+    np.testing.assert_array_equal(found, weights)
+
+
+@pytest.mark.parametrize(
+    "num_players", [pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow), 6]
+)
+def test_every_seat_is_equally_far_from_its_goal_at_the_start(num_players: int) -> None:
+    env = jaxgames.make("chinese_checkers", size=2, num_players=num_players)
+    q, r = T.axial.T + 4
+    pegs = np.asarray(env.observe(env.init(jax.random.key(0))))[q, r, :num_players]
+    found = (pegs.T * distances(env)).sum(1)  # pyright: ignore[reportArgumentType]  # a star
+    assert found.tolist() == [8 + 7 + 7] * num_players
+
+
+@pytest.mark.slow
+def test_first_policy_begins_the_chain_that_leads_furthest() -> None:
+    """From cell 1, two hops down-right lead over a peg in the third row and one in the fifth; other moves gain less."""
+    env = jaxgames.make("chinese_checkers(size=2, num_players=2)")
+    state = env.from_string("./0./...0.../....../...1./....../......./11/1 0 - 0")
+    policy = Policy.of(env, "shared", SMALL)
+    apply = jax.jit(lambda params: policy.apply(params, env.observe(state)[None], jnp.zeros(1, jnp.int32)))
+    logits, value = apply(policy.init(jax.random.key(0)))
+    legal = np.asarray(env.legal_action_mask(state))
+    assert int(np.where(legal, np.asarray(logits[0]), -np.inf).argmax()) == 6 * 1 + 5
+    assert abs(float(value[0])) < 0.1
+
+
+def test_other_games_and_wrong_parameters_are_refused() -> None:
+    with pytest.raises(ParameterError, match="hops plays only chinese_checkers, not minichess"):
+        networks.make("hops", jaxgames.make("minichess"))
+    with pytest.raises(ParameterError, match="steepness must be from 0 to 512, not -1"):
+        networks.make("hops(steepness=-1)", ENV)
+    with pytest.raises(ParameterError, match="hops must be"):
+        networks.make("hops(hops=-1)", ENV)

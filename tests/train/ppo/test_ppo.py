@@ -1,0 +1,350 @@
+"""PPO by self-play: what it collects, what it learns from that, and that a run is a function of its key."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from tests.train.ops import advantages_reference
+from train import ppo
+from train.models.policy import Sharing
+from train.ops.advantages import per_seat_advantages
+from train.ppo import PPO, Config, TrainState, Transition, train
+from train.ppo.rollout import bootstrap_values
+
+CONFIG = Config(
+    env="chinese_checkers(size=1, num_players=2, max_rounds=8, reward=sparse)",  # pays 5 and -1
+    sharing="shared",
+    total_steps=3 * 16 * 24,
+    num_envs=16,
+    rollout_length=24,
+    update_epochs=2,
+    num_minibatches=2,
+    learning_rate=0.01,
+    anneal_lr=True,
+    gamma=0.9,
+    gae_lambda=0.8,
+    hidden_sizes=(8,),
+)
+LEARNER = PPO(CONFIG)
+GAME = LEARNER.env
+SHAPE = (CONFIG.rollout_length, CONFIG.num_envs)
+
+init = jax.jit(LEARNER.init)
+iterate = jax.jit(chex.assert_max_traces(LEARNER.iterate, n=1))  # fails in any test that traces it again
+apply = jax.jit(LEARNER.policy.apply)
+
+
+def key(seed: int) -> jax.Array:
+    return jax.random.key(seed)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Bit for bit."""
+    return jax.tree.all(jax.tree.map(lambda x, y: x.dtype == y.dtype and bool(np.all(x == y)), *jax.device_get((a, b))))
+
+
+def unwrapped(train_state: TrainState) -> TrainState:
+    """With the key as plain words."""
+    return train_state._replace(key=jax.random.key_data(train_state.key))
+
+
+@dataclasses.dataclass(frozen=True)
+class Collected:
+    train_state: TrainState  # that played
+    steps: Transition  # [rollout_length, num_envs]
+    bootstrap: np.ndarray
+    advantages: np.ndarray  # that the update was given
+
+
+@pytest.fixture(scope="module")
+def collected() -> Collected:
+    """An iteration, stopped before its update, of a policy with random biases: no value and no logit is trivial."""
+    train_state = init(key(0))
+    rng = np.random.default_rng(0)
+    noise = jax.tree.map(lambda leaf: jnp.asarray(0.5 * rng.normal(size=leaf.shape), jnp.float32), train_state.params)
+    train_state = train_state._replace(params=noise)
+
+    @jax.jit
+    def parts(train_state: TrainState) -> Any:
+        after, steps = ppo.collect(CONFIG, GAME, LEARNER.policy, train_state)
+        bootstrap = bootstrap_values(GAME, LEARNER.policy, after.params, steps)
+        return steps, bootstrap, ppo.estimate_advantages(CONFIG, GAME, LEARNER.policy, after.params, steps)
+
+    steps, bootstrap, advantages = jax.device_get(parts(train_state))
+    return Collected(train_state, steps, bootstrap, advantages)
+
+
+@pytest.fixture(scope="module")
+def finals(collected: Collected) -> list[list[jaxgames.State]]:
+    """The rollout's actions played again, one plain board at a time: the board after each step, [step][board]."""
+    start, step = jax.device_get(GAME.init(key(0))), jax.jit(GAME.step)
+    columns: list[list[jaxgames.State]] = []
+    for actions in np.asarray(collected.steps.action).T:
+        state, column = start, list[jaxgames.State]()
+        for action in actions:
+            state = jax.device_get(step(state, action))
+            column.append(state)
+            state = start if state.terminated | state.truncated else state
+        columns.append(column)
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def stacked(boards: list[list[jaxgames.State]]) -> Any:
+    """Leaves [rollout_length, num_envs, ...]."""
+    rows = [jax.tree.map(lambda *leaves: np.stack(leaves), *row) for row in boards]
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *rows)
+
+
+# -- collect --------------------------------------------------------------------------------------------------
+
+
+def test_only_legal_actions_are_played(collected: Collected) -> None:
+    mask, action = np.asarray(collected.steps.mask), np.asarray(collected.steps.action)
+    assert np.take_along_axis(mask, action[..., None], -1).all()
+    assert not mask.all(-1).any()
+
+
+def test_stored_steps_are_those_of_the_game_replayed(collected: Collected, finals: list[list[jaxgames.State]]) -> None:
+    """Observations, masks and movers stored with each step are those of the board on which it was played."""
+    steps, boards = collected.steps, stacked(finals)
+    for name in ("terminated", "truncated"):
+        np.testing.assert_array_equal(getattr(steps, name), getattr(boards, name))
+    np.testing.assert_allclose(steps.rewards, boards.rewards / 5, rtol=1e-6)  # the largest reward is scaled to 1
+    start = jax.tree.map(lambda x: np.broadcast_to(x, (1, CONFIG.num_envs, *x.shape)), GAME.init(key(0)))
+    before = jax.tree.map(lambda first, rest: np.concatenate([first, rest[:-1]]), start, boards)
+    restarted = np.asarray(before.terminated | before.truncated)
+    before = jax.tree.map(
+        lambda x, first: np.where(restarted.reshape(SHAPE + (1,) * (x.ndim - 2)), first, x), before, start
+    )
+    np.testing.assert_array_equal(steps.seat, before.current_player)
+    np.testing.assert_array_equal(steps.observation, jax.jit(jax.vmap(jax.vmap(GAME.observe)))(before))
+    np.testing.assert_array_equal(steps.mask, jax.jit(jax.vmap(jax.vmap(GAME.legal_action_mask)))(before))
+
+
+def test_rollout_contains_terminated_and_truncated_games(collected: Collected) -> None:
+    """Without both, the other tests here would prove little."""
+    assert collected.steps.terminated.any()
+    assert collected.steps.truncated[:-1].any()
+    assert not collected.steps.truncated[-1].all()
+
+
+def test_values_and_log_probabilities_are_those_of_the_policy(collected: Collected) -> None:
+    flat = jax.tree.map(
+        lambda x: x.reshape(-1, *x.shape[2:]), collected.steps._replace(next_state=None, episode_stats=None)
+    )
+    logits, values = apply(collected.train_state.params, flat.observation, flat.seat)
+    np.testing.assert_allclose(flat.value, values, rtol=1e-4, atol=1e-5)
+    logits = np.where(flat.mask, np.asarray(logits, np.float64), -np.inf)
+    log_probs = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    chosen = np.take_along_axis(log_probs, np.asarray(flat.action)[:, None], 1)[:, 0]
+    np.testing.assert_allclose(flat.log_prob, chosen, rtol=1e-4, atol=1e-4)
+
+
+# -- advantages and update ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def final_values(collected: Collected, finals: list[list[jaxgames.State]]) -> np.ndarray:
+    """float[rollout_length, num_envs, num_players], every seat's value of the board after each step."""
+    seats = jnp.arange(GAME.num_players)
+    views = jax.jit(jax.vmap(jax.vmap(jax.vmap(GAME.observe, in_axes=(None, 0)), in_axes=(0, None)), in_axes=(0, None)))
+    observations = views(stacked(finals), seats).reshape(-1, *GAME.observation_shape)
+    count = observations.shape[0] // GAME.num_players
+    _, values = apply(collected.train_state.params, observations, jnp.tile(seats, count))
+    return np.asarray(values).reshape(*SHAPE, GAME.num_players)
+
+
+def test_game_that_was_cut_off_bootstraps_every_seat_from_its_last_board(
+    collected: Collected, final_values: np.ndarray
+) -> None:
+    cut_off = np.asarray(collected.steps.truncated).copy()
+    cut_off[-1] |= ~np.asarray(collected.steps.terminated[-1])
+    np.testing.assert_allclose(collected.bootstrap[cut_off], final_values[cut_off], rtol=1e-4, atol=1e-5)
+
+
+def test_advantages_equal_their_definition(collected: Collected, final_values: np.ndarray) -> None:
+    """Computed slowly from the games as they were played again."""
+    steps = collected.steps
+    for board in range(CONFIG.num_envs):
+        slow = advantages_reference.per_seat_advantages(
+            *(np.asarray(x)[:, board] for x in (steps.rewards, steps.value, steps.seat)),
+            *(np.asarray(x)[:, board] for x in (steps.terminated, steps.truncated, final_values)),
+            gamma=CONFIG.gamma,
+            gae_lambda=CONFIG.gae_lambda,
+        )
+        np.testing.assert_allclose(collected.advantages[:, board], slow, rtol=1e-3, atol=1e-4)
+
+
+def test_target_of_the_last_move_depends_on_how_the_game_ended(collected: Collected, final_values: np.ndarray) -> None:
+    """After the rules ended it only what was paid counts; after a limit cut it off, also what might have come."""
+    steps, targets = collected.steps, collected.advantages + collected.steps.value
+    mover = np.asarray(steps.seat)[..., None]
+    paid, follows = (np.take_along_axis(np.asarray(x), mover, -1)[..., 0] for x in (steps.rewards, final_values))
+    for ended, expected in ((steps.terminated, paid), (steps.truncated, paid + CONFIG.gamma * follows)):
+        np.testing.assert_allclose(targets[ended], expected[np.asarray(ended)], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        "dots_and_boxes(rows=1, cols=3)",
+        pytest.param("chinese_checkers_diamond(size=3, pieces=1)", marks=pytest.mark.slow),  # the winner moves last
+    ],
+)
+def test_every_decision_of_the_loser_carries_the_loss_in_a_zero_sum_game(game: str) -> None:
+    """Also where the game ends on the opponent's move. Undiscounted and with values of 0 an advantage is the return."""
+    learner = PPO(dataclasses.replace(CONFIG, env=game, rollout_length=40))
+    _, steps = jax.device_get(
+        jax.jit(functools.partial(ppo.collect, learner.config, learner.env, learner.policy))(
+            jax.jit(learner.init)(key(0))
+        )
+    )
+    nothing = np.zeros_like(steps.rewards)
+    estimate = jax.vmap(per_seat_advantages, in_axes=(1, 1, 1, 1, 1, 1, None, None), out_axes=1)
+    advantages = jax.jit(estimate)(
+        steps.rewards, nothing[..., 0], steps.seat, steps.terminated, steps.truncated, nothing, 1.0, 1.0
+    )
+    by_opponent = 0
+    for board in range(CONFIG.num_envs):
+        begin = 0
+        for end in np.flatnonzero(steps.terminated[:, board]):
+            movers = steps.seat[begin : end + 1, board]
+            result = steps.rewards[end, board]
+            assert sorted(result) == [-1, 1]
+            np.testing.assert_array_equal(advantages[begin : end + 1, board], result[movers])
+            by_opponent += result[movers[-1]] == 1
+            begin = end + 1
+    assert by_opponent > CONFIG.num_envs
+
+
+def test_value_loss_falls_when_the_same_steps_are_repeated(collected: Collected) -> None:
+    steps = collected.steps._replace(next_state=None, episode_stats=None)  # pyright: ignore[reportArgumentType]  # as in `iterate`
+    learner = PPO(dataclasses.replace(CONFIG, anneal_lr=False, ent_coef=0.0))
+    update = jax.jit(functools.partial(ppo.update, learner.config, learner.policy))
+    train_state, losses = collected.train_state, list[float]()
+    for _ in range(10):
+        train_state, metrics = update(train_state, steps, jnp.asarray(collected.advantages))
+        losses.append(float(metrics["value_loss"]))
+    assert losses[-1] < 0.5 * losses[0]
+
+
+def test_episode_metrics_count_the_games_that_ended(collected: Collected, finals: list[list[jaxgames.State]]) -> None:
+    """Lengths and returns counted by hand, over the first rollout of a run, in which every game begins."""
+    lengths, returns, winners = list[int](), list[np.ndarray](), list[np.ndarray]()
+    winners_of = jax.jit(GAME.winners)
+    for column in zip(*finals, strict=True):
+        begin, total = 0, np.zeros(GAME.num_players)
+        for time, state in enumerate(column, start=1):
+            total = total + np.asarray(state.rewards)
+            if state.terminated | state.truncated:
+                lengths.append(time - begin)
+                returns.append(total)
+                winners.append(np.asarray(winners_of(state)))
+                begin, total = time, np.zeros(GAME.num_players)
+    metrics = jax.jit(functools.partial(ppo.episode_metrics, GAME))(collected.steps)
+    assert int(metrics["num_episodes"]) == len(lengths)
+    np.testing.assert_allclose(metrics["episode_length"], np.mean(lengths), rtol=1e-5)
+    np.testing.assert_allclose(
+        metrics["episode_truncated_rate"], collected.steps.truncated.sum() / len(lengths), rtol=1e-5
+    )
+    terminated = collected.steps.terminated.sum()
+    assert 0 < np.sum(winners) == terminated < len(lengths)
+    assert metrics["episode_draw_rate"] == 0
+    for seat in range(GAME.num_players):
+        np.testing.assert_allclose(metrics[f"episode_win_rate/seat_{seat}"], np.mean(winners, 0)[seat], rtol=1e-5)
+        np.testing.assert_allclose(
+            metrics[f"episode_return/seat_{seat}"], np.mean(returns, 0)[seat], rtol=1e-4, atol=1e-6
+        )
+
+
+# -- a run is a function of its key --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[int, tuple[TrainState, list[dict[str, jax.Array]]]]:
+    """Runs of two seeds, an iteration at a time."""
+
+    def run(seed: int) -> tuple[TrainState, list[dict[str, jax.Array]]]:
+        train_state, rows = init(key(seed)), list[dict[str, jax.Array]]()
+        for _ in range(CONFIG.num_iterations):
+            train_state, metrics = iterate(train_state)
+            rows.append(metrics)
+        return train_state, rows
+
+    return {seed: run(seed) for seed in (1, 2)}
+
+
+def test_same_key_gives_the_same_bits(runs: Any) -> None:
+    again, rows = init(key(1)), list[dict[str, jax.Array]]()
+    for _ in range(CONFIG.num_iterations):
+        again, metrics = iterate(again)
+        rows.append(metrics)
+    assert same(unwrapped(again), unwrapped(runs[1][0]))
+    for row, before in zip(rows, runs[1][1], strict=True):
+        jax.tree.map(np.testing.assert_array_equal, row, before)  # NaN where no game ended
+
+
+def test_another_key_gives_another_run(runs: Any) -> None:
+    (first, _), (second, _) = runs[1], runs[2]
+    differ = jax.tree.map(lambda a, b: bool(np.any(a != b)), *jax.device_get((first.params, second.params)))
+    assert jax.tree.all(differ)
+
+
+def test_iterations_count_and_change_the_parameters(runs: Any) -> None:
+    train_state, rows = runs[1]
+    assert int(train_state.iteration) == CONFIG.num_iterations == len(rows) == 3
+    before = init(key(1)).params
+    assert jax.tree.all(jax.tree.map(lambda a, b: bool(np.any(a != b)), *jax.device_get((before, train_state.params))))
+
+
+@pytest.mark.slow  # compiles two whole runs; a sweep's cells are compared with single runs in test_sweep.py
+def test_vmap_of_whole_runs_equals_a_run_of_each_seed(runs: Any) -> None:
+    """`train` under vmap gives what a loop of iterations gives for each seed, metrics included."""
+    seeds = (1, 2)
+    train_states, metrics = jax.jit(jax.vmap(lambda key: train(CONFIG, key)))(jnp.stack([key(seed) for seed in seeds]))
+    for place, seed in enumerate(seeds):
+        train_state, rows = runs[seed]
+        jax.tree.map(
+            lambda many, one, place=place: np.testing.assert_allclose(many[place], one, rtol=1e-3, atol=1e-4),
+            train_states.params,
+            train_state.params,
+        )
+        assert set(metrics) == set(rows[0])
+        for name, values in metrics.items():
+            np.testing.assert_allclose(values[place], [row[name] for row in rows], rtol=1e-2, atol=1e-3)
+
+
+def test_annealed_rate_is_zero_after_the_last_iteration(runs: Any) -> None:
+    """One more iteration changes only the last bits."""
+    train_state, _ = runs[1]
+    after, _ = iterate(train_state)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-7), after.params, train_state.params)
+
+
+# -- sharing -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sharing",
+    ["independent", pytest.param("shared_encoder", marks=pytest.mark.slow)],  # one more compilation of an iteration
+)
+def test_seat_learns_only_from_its_own_decisions(sharing: Sharing) -> None:
+    """In one step from the start only seat 0 moves: the parameters of the other seats do not change."""
+    config = dataclasses.replace(
+        CONFIG, env="chinese_checkers(size=1, num_players=3, max_rounds=5)", sharing=sharing, rollout_length=1
+    )
+    learner = PPO(config)
+    before = jax.jit(learner.init)(key(0))
+    before, after = jax.device_get((before.params, jax.jit(learner.iterate)(before)[0].params))
+    own = ("encoder", "heads") if sharing == "independent" else ("heads",)
+    for part in own:
+        for old, new in zip(*(jax.tree.leaves(params[part]) for params in (before, after)), strict=True):
+            assert (old[0] != new[0]).any()
+            np.testing.assert_array_equal(old[1:], new[1:])

@@ -1,0 +1,229 @@
+"""PPO from a trained policy: the critic learns alone at first, and a divergence holds the policy near its start."""
+
+import dataclasses
+import signal
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests.helpers.stored_runs import arguments_of, ends, equal_checkpoints, metrics_of, signal_when_training, start
+from tests.helpers.stored_runs import train_in as trained_in
+from tests.train.conftest import Runs
+from train import ppo
+from train.driver.loop import Settings, run_training
+from train.driver.run_folder import RunFolder
+from train.models.critic_params import critic_only
+from train.models.policy import Policy, Sharing
+from train.ppo import PPO, Config
+from train.sweep import Sweep, run_sweep, sweep_of
+
+WARMUP = 2  # iterations
+CONFIG = Config(
+    env="dots_and_boxes(rows=2, cols=2)",  # that of the runs of `untrained`
+    hidden_sizes=(8,),
+    num_envs=4,
+    rollout_length=8,
+    total_steps=4 * 32,
+    update_epochs=2,
+    num_minibatches=2,
+    learning_rate=0.03,
+    anneal_lr=False,
+)
+
+
+def from_run(runs: Runs, **changes: Any) -> Config:
+    """Settings of a run that starts from a trained policy."""
+    given: dict[str, Any] = {"init_from": str(runs.first), "critic_warmup": WARMUP}
+    return dataclasses.replace(CONFIG, **given | {"kl_coef": 0.1, "final_kl_coef": 0.01} | changes)
+
+
+def outputs(learner: PPO, params: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Logits and values of every seat on random observations."""
+    rng = np.random.default_rng(0)
+    observations = jnp.asarray(rng.random((16, *learner.env.observation_shape)) < 0.5)
+    seats = jnp.arange(16) % learner.env.num_players
+    return jax.device_get(jax.jit(learner.policy.apply)(params, observations, seats))
+
+
+# -- the critic learns alone ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sharing",
+    ["shared", *(pytest.param(each, marks=pytest.mark.slow) for each in ("shared_encoder", "independent"))],
+)
+def test_policy_keeps_all_its_bits_while_the_critic_learns_and_changes_later(sharing: Sharing, untrained: Runs) -> None:
+    learner = PPO(from_run(untrained, sharing=sharing))
+    iterate = jax.jit(learner.iterate)
+    train_state = learner.load(jax.jit(learner.init)(jax.random.key(0)))
+    first_logits, values = outputs(learner, train_state.params)
+    for iteration in range(WARMUP + 2):
+        train_state, metrics = iterate(train_state)
+        logits, new_values = outputs(learner, train_state.params)
+        assert (new_values != values).all()
+        assert (logits == first_logits).all() == (iteration < WARMUP)
+        expected = {0: 0.1, 1: 0.07, 2: 0.04, 3: 0.01}[iteration]
+        np.testing.assert_allclose(metrics["kl_coef"], expected, rtol=1e-5)
+        assert (metrics["first_kl"] > 1e-5) == (iteration >= WARMUP)
+        values = new_values
+
+
+@pytest.mark.slow  # compiles a network with batch norm
+def test_statistics_of_the_network_stay_too_while_the_critic_learns() -> None:
+    env = "minichess(rules=king_capture)"
+    sizes: dict[str, Any] = {"num_envs": 4, "rollout_length": 4, "num_minibatches": 1, "critic_warmup": 1}
+    learner = PPO(Config(env=env, network="alpha_mini", init_from="not read here", **sizes))
+    train_state = jax.jit(learner.init)(jax.random.key(0))
+    iterate = jax.jit(learner.iterate)
+    (logits, values), states = outputs(learner, train_state.params), [train_state]
+    for _ in range(2):
+        states.append(iterate(states[-1])[0])
+    after_warmup, later = (outputs(learner, state.params) for state in states[1:])
+    np.testing.assert_array_equal(after_warmup[0], logits)
+    assert (after_warmup[1] != values).any()
+    assert (later[0] != logits).any()
+
+
+@pytest.mark.parametrize(
+    "network",
+    ["mlp", *(pytest.param(each, marks=pytest.mark.slow) for each in ("residual_mlp(blocks=1)", "resnet(blocks=1)"))],
+)
+def test_arrays_of_the_critic_alone_are_those_whose_gradient_of_the_logits_is_zero(network: str) -> None:
+    learner = PPO(dataclasses.replace(CONFIG, network=network, hidden_sizes=()))
+    params = jax.jit(learner.init_params)(jax.random.key(0))
+    noise = jax.tree.map(lambda leaf: leaf + 0.1 * jax.random.normal(jax.random.key(leaf.size), leaf.shape), params)
+    observations = jax.random.bernoulli(jax.random.key(1), shape=(8, *learner.env.observation_shape))
+
+    @jax.jit
+    def gradient(params: Any) -> Any:
+        weights = jnp.linspace(-1, 2, learner.env.num_actions)
+        return jax.grad(lambda p: (learner.policy.apply(p, observations, jnp.zeros(8, jnp.int32))[0] * weights).sum())(
+            params
+        )
+
+    own = critic_only(learner.policy)
+    has_none = jax.tree.map(lambda leaf: not bool(np.any(leaf)), gradient(noise))
+    assert own == has_none
+    assert {*jax.tree.leaves(own["encoder"])} == {False}
+    assert {*jax.tree.leaves(own["heads"])} == {False, True}
+
+
+class AllShared(Policy):
+    """Its value is the largest logit."""
+
+    def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        logits = sum(leaf.sum() for leaf in jax.tree.leaves(params)) * jnp.ones((seat.size, 3))
+        return logits, logits.max(-1)
+
+
+def test_network_whose_critic_has_nothing_of_its_own_is_refused() -> None:
+    policy = PPO(CONFIG).policy
+    own = AllShared(policy.observation_shape, policy.num_players, policy.sharing, policy.network)
+    with pytest.raises(ValueError, match="its critic cannot learn alone: leave out critic_warmup"):
+        critic_only(own)
+
+
+# -- the divergence from the first policy --------------------------------------------------------------------------
+
+
+def test_first_policy_is_that_of_the_other_run_and_stays(untrained: Runs) -> None:
+    learner = PPO(from_run(untrained, critic_warmup=0))
+    train_state = learner.load(jax.jit(learner.init)(jax.random.key(0)))
+    loaded = jax.device_get(train_state.params)
+    after = jax.device_get(jax.jit(learner.iterate)(train_state)[0])
+    jax.tree.map(np.testing.assert_array_equal, after.first_params, loaded)
+    assert any((a != b).any() for a, b in zip(*map(jax.tree.leaves, (after.params, loaded)), strict=True))
+
+
+def test_weight_of_the_divergence_is_constant_without_a_final_one() -> None:
+    config = dataclasses.replace(CONFIG, init_from="a", kl_coef=0.3)
+    weights = [float(ppo.kl_weight(config, jnp.int32(iteration))) for iteration in (0, 2, 3, 9)]
+    np.testing.assert_allclose(weights, 0.3)
+    config = dataclasses.replace(config, final_kl_coef=0.0)
+    weights = [float(ppo.kl_weight(config, jnp.int32(iteration))) for iteration in (0, 2, 3, 9)]
+    np.testing.assert_allclose(weights, [0.3, 0.1, 0, 0], atol=1e-7)  # 9 is after the end
+
+
+@pytest.mark.slow  # two more compilations of an iteration
+def test_large_weight_holds_the_policy_and_weight_0_changes_nothing(untrained: Runs) -> None:
+    def trained(**changes: Any) -> tuple[Any, float]:
+        changes = {"critic_warmup": 0, "final_kl_coef": None, "learning_rate": 0.003} | changes
+        learner = PPO(from_run(untrained, **changes))
+        train_state = learner.load(jax.jit(learner.init)(jax.random.key(0)))
+        iterate, metrics = jax.jit(learner.iterate), {}
+        for _ in range(4):
+            train_state, metrics = iterate(train_state)
+        return train_state, float(metrics.get("first_kl", np.nan))
+
+    (held, held_kl), (free, free_kl), (without, _) = trained(kl_coef=30.0), trained(kl_coef=0.0), trained(kl_coef=None)
+    assert held_kl < 0.3 * free_kl
+    assert without.first_params is None
+    for a, b in zip(*map(jax.tree.leaves, (free.params, without.params)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+    assert any((a != b).any() for a, b in zip(*map(jax.tree.leaves, (free.params, held.params)), strict=True))
+
+
+# -- settings, folders, sweeps -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"critic_warmup": 3}, "critic_warmup needs init_from: add --init-from runs/imitation, or leave critic_warmup"),
+        ({"kl_coef": 0.1}, "kl_coef needs init_from"),
+        ({"init_from": "a", "final_kl_coef": 0.1}, "final_kl_coef needs kl_coef: add --kl-coef 0.1, or leave"),
+        ({"init_from": "a", "kl_coef": -0.1}, "kl_coef must be 0 or more, not -0.1"),
+        ({"init_from": "a", "kl_coef": 0.1, "final_kl_coef": -1.0}, "final_kl_coef must be 0 or more"),
+        ({"init_from": "a", "critic_warmup": -1}, "critic_warmup must be 0 or more"),
+    ],
+)
+def test_setting_that_needs_another_one_is_refused_without_it(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(CONFIG, **changes)
+
+
+def test_runs_with_and_without_a_divergence_are_different_groups_of_a_sweep() -> None:
+    fixed = {"env": (CONFIG.env,), "init_from": ("a",)}
+    groups = sweep_of("ppo", fixed | {"kl_coef": (None, 0.0, 0.1, 0.2)}).groups()
+    assert [len(group) for group in groups] == [1, 3]
+
+
+@pytest.mark.slow  # a sweep of four cells
+def test_traced_weights_have_their_effect_in_a_sweep(untrained: Runs, tmp_path: Path) -> None:
+    weights: dict[str, dict[str, Any]] = {"base": {}, "first": {"kl_coef": 1.0}, "final": {"final_kl_coef": 1.0}}
+    cells = {f"{name}/seed=0": PPO(from_run(untrained, **each)) for name, each in weights.items()}
+    sweep = Sweep("ppo", {}, 0, 1, cells)
+    assert len(sweep.groups()) == 1
+    watched = Settings(checkpoint_every=2, evaluate_every=0)
+    assert run_sweep(sweep, dataclasses.replace(watched, run_dir=tmp_path / "sweep"))["finished"]
+    found = {name: RunFolder.open(tmp_path / "sweep" / name / "seed=0", PPO).params() for name in weights}
+    for name in ("first", "final"):
+        pairs = zip(jax.tree.leaves(found[name]), jax.tree.leaves(found["base"]), strict=True)
+        assert any((a != b).any() for a, b in pairs)
+    trained_in(tmp_path / "single", cells["first/seed=0"], watched)
+    single = RunFolder.open(tmp_path / "single", PPO).params()
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5), found["first"], single)
+
+
+@pytest.mark.slow  # a process that is killed
+def test_killed_run_continues_to_the_same_bits_without_the_other_run(untrained: Runs, tmp_path: Path) -> None:
+    settings = Settings(checkpoint_every=3, evaluate_every=5, evaluation_games=8)
+    other = tmp_path / "other"
+    trained_in(other, PPO(dataclasses.replace(CONFIG, channels=(4,))), settings)
+    changes: dict[str, Any] = {"init_from": str(other), "channels": (4,), "total_steps": 80 * 32, "critic_warmup": 40}
+    learner = PPO(from_run(untrained, **changes))
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    trained_in(whole, learner, settings)
+    process = start("train.ppo", arguments_of(learner.config, settings, killed))
+    signal_when_training(killed, [process], 0, signal.SIGKILL)
+    assert ends([process])[0][0] == -signal.SIGKILL
+    other.rename(tmp_path / "gone")
+    run = RunFolder.open(killed, PPO)
+    assert run_training(run.learner, run, settings)["finished"]
+    assert equal_checkpoints(killed, whole)
+    assert metrics_of(killed) == metrics_of(whole)
+    assert metrics_of(whole)[0]["first_kl"] == 0 < metrics_of(whole)[-1]["first_kl"]

@@ -1,0 +1,236 @@
+"""The command train.strength: the rows of agents and searches, all checkpoints of a run, and the pictures."""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames import solvers
+from jaxgames.agents import GreedyAgent
+from jaxgames.solvers.strength import measure, share_of
+from jaxgames.solvers.strength.full_width import lookahead
+from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.solved import solved_diamond
+from train import agents
+from train.driver.run_folder import RunFolder
+from train.ppo import PPO, Config
+from train.strength import __main__ as strength
+from train.strength import figures as strength_figures
+
+GAME = "chinese_checkers_diamond(size=3, pieces=3)"
+ROW = {"episode_length": 8.0, "episode_win_rate/seat_0": 0.75, "episode_win_rate/seat_1": 0.125}
+RATES = {"episode_draw_rate": 0.0, "episode_truncated_rate": 0.125}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
+    """A run that was never trained, with three checkpoints of different parameters and metrics that are made up."""
+    learner = PPO(Config(env=GAME, hidden_sizes=(8,), num_envs=2, rollout_length=4, num_minibatches=1))
+    folder = RunFolder.create(tmp_path_factory.mktemp("runs") / "first", learner)
+    init = jax.jit(learner.init)
+    for iteration in (0, 2, 4):
+        folder.save(init(jax.random.key(iteration))._replace(iteration=jnp.int32(iteration)), keep_every=2)
+    for iteration in range(1, 5):
+        length = {"episode_length": math.nan} if iteration == 1 else {}
+        folder.log({"iteration": iteration, "steps": 8 * iteration, **ROW, **RATES, **length})
+    yield folder
+    folder.close()
+
+
+@pytest.fixture(scope="module")
+def solution_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("solutions") / "33.npz"
+    solved().save(path)
+    return path
+
+
+def solved() -> solvers.Solution[Any]:
+    return solved_diamond(3, 3)
+
+
+def rounded(measures: Any) -> Any:
+    """The measures as the command prints them."""
+    return json.loads(json.dumps(strength.rounded(measures, strength.DIGITS)))
+
+
+def without(row: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
+
+
+# -- rows ----------------------------------------------------------------------------------------------------------
+
+
+def test_rows_of_a_run_are_its_network_and_each_search(
+    run: RunFolder, solution_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"{run.folder}@4"
+    assert run_command(strength.main, run.folder, "--solution", solution_file, "--depth", 1, 2) is None
+    result = last_json(capsys)
+    assert (result["plies"], result["seat"]) == (50, 0)
+    assert [(row["agent"], row["search"]) for row in result["rows"]] == [(text, ""), (text, "1 ply"), (text, "2 plies")]
+
+    agent = agents.make(f"{text}(temperature=0)", run.learner.env)
+    player = strength.deterministic(text, agent, run.learner.env)
+    assert player.values is not None
+    network, _, deep = (without(row, "agent", "search", "seconds") for row in result["rows"])
+    assert network == rounded(measure(run.learner.env, player.act, solved(), values=player.values))
+    assert {"value_accuracy", "value_mse", "weak_value_sign"} <= network.keys()
+    act = lookahead(solved(), player.values, 2)
+    assert deep == rounded(measure(run.learner.env, act, solved()))
+    assert deep["strong_action"] != network["strong_action"]
+
+
+def test_game_is_solved_where_no_file_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(strength.main, "first", "--env", GAME, "--seat", 1, "--plies", 9) is None
+    (row,) = last_json(capsys)["rows"]
+    act = strength.deterministic("first", agents.make("first", solved().env), solved().env).act
+    assert without(row, "agent", "search", "seconds") == rounded(measure(solved().env, act, solved(), 9, seat=1))
+
+
+@pytest.mark.slow  # compiles the scores
+def test_greedy_plays_the_first_of_equally_good_moves() -> None:
+    env = solved().env
+    states = solved().states_at(np.arange(4096) % solved().num_states)
+    actions = strength.deterministic("greedy", GreedyAgent(env), env).act(states)
+    is_best = np.asarray(GreedyAgent(env).analyse(states).probabilities) > 0
+    np.testing.assert_array_equal(actions, is_best.argmax(-1))
+    assert (is_best.sum(-1) > 1).any()
+
+
+def test_share_of_no_states_is_null_in_the_printed_line(
+    solution_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strength, "measure", lambda *_, **__: {"strong_decisive": share_of(np.zeros(0, np.bool_))})
+    assert run_command(strength.main, "first", "--env", GAME, "--solution", solution_file) is None
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert '"strong_decisive": null' in line
+    assert "NaN" not in line
+
+
+# -- all checkpoints -----------------------------------------------------------------------------------------------
+
+
+def test_checkpoints_are_measured_once(
+    run: RunFolder, solution_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that was ended while it wrote the third row measures that one only."""
+    measured: list[str] = []
+    drawn: list[list[dict[str, Any]]] = []
+
+    def watched(*arguments: Any, **settings: Any) -> Any:
+        measured.append("once")
+        return measure(*arguments, **settings)
+
+    def no_pictures(of_run: RunFolder, rows: list[dict[str, Any]], output: Path) -> list[Path]:
+        drawn.append(rows)
+        return [output / "a.png"]
+
+    monkeypatch.setattr(strength, "measure", watched)
+    monkeypatch.setattr(strength, "draw_checkpoints", no_pictures)
+    command = (run.folder, "--checkpoints", "--solution", solution_file)
+    assert run_command(strength.main, *command) is None
+    first = last_json(capsys)
+    assert [row["agent"] for row in first["rows"]] == [f"{run.folder}@{iteration}" for iteration in (0, 2, 4)]
+    assert first["pictures"] == [str(run.folder / "strength" / "a.png")]
+
+    rows = run.folder / "strength" / "strength.jsonl"
+    lines = rows.read_text().splitlines(keepends=True)
+    rows.write_text("".join(lines[:2]) + lines[2][:50])
+    assert run_command(strength.main, *command) is None
+    again = last_json(capsys)
+    assert len(measured) == 3 + 1
+    assert [without(row, "seconds") for row in again["rows"]] == [without(row, "seconds") for row in first["rows"]]
+    assert drawn == [first["rows"], again["rows"]]
+    assert len(rows.read_text().splitlines()) == 3
+
+
+@pytest.mark.slow  # seconds of drawing
+def test_checkpoints_are_drawn(
+    run: RunFolder, solution_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = (run.folder, "--checkpoints", "--solution", solution_file, "--depth", 2, "--output", tmp_path)
+    assert run_command(strength.main, *command) is None
+    names = ["figures", "table_2", "mistakes"]
+    expected = [tmp_path / f"{name}{ending}" for name in names for ending in (".png", ".svg")]
+    assert last_json(capsys)["pictures"] == [str(path) for path in expected]
+    assert all(path.stat().st_size > 1000 for path in expected)
+    for text in ("Figure 4", "Figure 9", "2 plies", "Ahmad, Sturtevant"):
+        assert f"<!-- {text}" in expected[1].read_text()  # matplotlib writes each text as paths, with a comment
+
+
+def test_rows_of_other_settings_are_measured_again(solution_file: Path, tmp_path: Path) -> None:
+    command = ("first", "--env", GAME, "--solution", solution_file, "--output", tmp_path)
+    assert run_command(strength.main, *command) is None
+    assert run_command(strength.main, *command, "--plies", 9) is None
+    assert run_command(strength.main, *command, "--plies", 9) is None
+    rows = [json.loads(line) for line in (tmp_path / "strength.jsonl").read_text().splitlines()]
+    assert [(row["settings"]["plies"], row["self_play_plies"]) for row in rows] == [(50, 50), (9, 9)]
+
+
+def test_damaged_line_is_named(run: RunFolder, solution_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "strength.jsonl").write_text('{"env": "another game"}\n')
+    message = error_of(strength.main, run.folder, "--solution", solution_file, "--output", tmp_path)
+    assert f"{tmp_path / 'strength.jsonl'}, line 1 is no row of train.strength" in message
+
+
+def test_games_are_steps_divided_by_their_mean_length(run: RunFolder) -> None:
+    """No game ended in the first iteration, so its steps count with the length of the second."""
+    assert strength_figures.games_played(run) == {0: 0, 1: 0, 2: 2, 3: 3, 4: 4}
+
+
+def test_panels_have_the_run_and_what_the_study_states(run: RunFolder) -> None:
+    rows: list[dict[str, Any]] = [
+        {"agent": "run@4", "search": "", "weak_states": 0.9, "agent_states": 7, "strong_action": 0.5},
+        {"agent": "run@0", "search": "", "weak_states": 0.1, "agent_states": 9, "strong_action": 0.25},
+        {"agent": "run@4", "search": "64 simulations", "weak_states": 1.0, "agent_states": 5, "strong_action": 1.0},
+    ]
+    found = strength_figures.panels(run.rows(), rows, strength_figures.games_played(run))
+    winners, accuracy, length, wins, *_, actions, states = found
+    assert [line.label for line in winners.lines] == ["first player", "second player", "draws"]
+    assert [line.y[0] for line in winners.lines] == [0.75, 0.125, 0.125]
+    assert winners.study is not None
+    assert (winners.study.x, winners.study.y) == ([12 * 800, 50 * 800], [1.0, 1.0])
+    assert accuracy.lines == []  # PPO does not log it
+    assert (length.lines[0].x, length.lines[0].y) == ([2, 3, 4], [8, 8, 8])
+    assert [(line.label, line.x, line.y) for line in wins.lines] == [
+        ("network alone", [0, 4], [0.1, 0.9]),
+        ("64 simulations", [4], [1.0]),
+    ]
+    assert wins.study is not None
+    assert wins.study.y == [0.886, 0.955, 0.980, 0.975, 0.976]
+    assert states.study is not None
+    assert states.study.y == [147_813, 45_390, 22_633, 35_272, 25_236]
+    assert [line.label for line in actions.lines] == ["all states, network alone", "all states, 64 simulations"]
+
+
+# -- what is refused -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["random", "first(epsilon=0.1)", "RUN(temperature=0.5)", "RUN(epsilon=0.1)"])
+def test_agents_that_play_at_random_are_refused(text: str, run: RunFolder, solution_file: Path) -> None:
+    text = text.replace("RUN", str(run.folder))
+    message = error_of(strength.main, text, "--env", GAME, "--solution", solution_file)
+    assert "plays at random, and the measures need one move per board" in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "name at least one agent"),
+        (("first", "--env", GAME, "--depth", 2), "none of the agents is a run"),
+        (("RUN", "--simulations", 0), "take numbers of 1 or more"),
+        (("RUN", "first", "--checkpoints"), "--checkpoints takes the folder of one run"),
+        (("RUN@4", "--checkpoints"), "--checkpoints takes the folder of one run"),
+        (("first", "--env", "chinese_checkers_diamond(size=9)"), "positions"),
+        (("RUN", "--plies", 0), "plies must be an integer from 1"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(arguments: tuple[Any, ...], message: str, run: RunFolder) -> None:
+    given = [str(argument).replace("RUN", str(run.folder)) for argument in arguments]
+    assert message in error_of(strength.main, *given)

@@ -1,0 +1,356 @@
+"""Sweeps: a cell equals its single run, a killed sweep continues to the same bits, and what the commands read."""
+
+import dataclasses
+import json
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from tests.helpers import toy_learner
+from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.stored_runs import ends, equal_checkpoints, metrics_of, signal_when_training, start, train_in
+from tests.helpers.toy_learner import ToyLearner
+from train import evaluate, ppo, sweep
+from train.agents import LEARNERS, make
+from train.driver.learner import with_traced
+from train.driver.loop import Settings
+from train.driver.run_folder import RunFolder
+from train.ppo import PPO
+from train.ppo.config import KL_COEFS  # these need another run: test_ppo_pretrained.py
+from train.sweep import Sweep, changes, run_sweep, sweep_of
+from train.sweep.arguments import parse
+from train.sweep.batched_runs import Cells, CellsState, Group
+from train.sweep.run_folders import CellFolders
+
+jax.devices()  # JAX starts here, with the devices of the other tests
+
+TINY: dict[str, Any] = {
+    "env": ("dots_and_boxes(rows=1, cols=2)",),
+    "total_steps": (96,),
+    "num_envs": (4,),
+    "rollout_length": (8,),
+    "update_epochs": (2,),
+    "num_minibatches": (2,),
+    "hidden_sizes": ((4,),),
+    "channels": ((),),
+    "opponents": (("first",),),  # so that their epsilon has an effect
+    "learning_rate": (0.01,),
+}
+CONFIG = ppo.config_for(**{name: value for name, (value,) in TINY.items()})
+OTHER = {  # another value of every traced setting
+    "learning_rate": 0.003,
+    "gamma": 0.5,
+    "gae_lambda": 0.3,
+    "clip_coef": 0.001,
+    "vf_coef": 2.0,
+    "ent_coef": 0.5,
+    "max_grad_norm": 0.01,
+    "opponent_epsilon": 0.5,
+}
+WATCHED = Settings(checkpoint_every=2, evaluate_every=2, evaluation_games=8)
+TOY = Settings(checkpoint_every=4, evaluate_every=4, evaluation_games=4)
+TOY_TABLE: dict[str, Any] = {"num_envs": (2, 4), "learning_rate": (0.25, 0.5), "total_steps": (40,)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def toy() -> Iterator[None]:
+    """Makes the toy learner a learner of the commands."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(LEARNERS, "toy", "ToyLearner")
+        patch.setitem(sys.modules, "train.toy", toy_learner)
+        yield
+
+
+def toy_sweep(**more: Any) -> Sweep:
+    """Two groups (num_envs) of four cells each, of 20 and of 10 iterations."""
+    return sweep_of("toy", TOY_TABLE | more, seeds=2, seed=3)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, toy: None) -> Path:
+    """An uninterrupted sweep of the toy learner."""
+    folder = tmp_path_factory.mktemp("sweeps") / "whole"
+    settings = dataclasses.replace(TOY, run_dir=folder, checkpoint_every=20)
+    assert run_sweep(toy_sweep(), settings)["finished"]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep of PPO: cell "none" has the settings of CONFIG, "all" those of OTHER."""
+    return sweep_of_changes(tmp_path_factory, {"none": {}, "all": OTHER})
+
+
+@pytest.fixture(scope="module")
+def swept_one_by_one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep of PPO: cell "none" has the settings of CONFIG, the others one of OTHER each."""
+    return sweep_of_changes(tmp_path_factory, {"none": {}, **{name: {name: value} for name, value in OTHER.items()}})
+
+
+def sweep_of_changes(tmp_path_factory: pytest.TempPathFactory, changed: dict[str, dict[str, Any]]) -> Path:
+    cells = {f"changed={name}/seed=0": PPO(dataclasses.replace(CONFIG, **each)) for name, each in changed.items()}
+    folder = tmp_path_factory.mktemp("sweeps") / "ppo"
+    assert run_sweep(Sweep("ppo", {}, 0, 1, cells), dataclasses.replace(WATCHED, run_dir=folder))["finished"]
+    return folder
+
+
+# -- a cell equals its single run ------------------------------------------------------------------------------------
+
+
+def test_cell_of_the_toy_learner_has_the_bits_of_its_single_run(whole: Path, tmp_path: Path) -> None:
+    name, seed = "num_envs=4+learning_rate=0.25", 4
+    config = toy_learner.Config(num_envs=4, learning_rate=0.25, total_steps=40, seed=seed)
+    train_in(tmp_path / "single", ToyLearner(config), dataclasses.replace(TOY, checkpoint_every=20))
+    assert metrics_of(whole / name / f"seed={seed}") == metrics_of(tmp_path / "single")
+    assert equal_checkpoints(whole / name / f"seed={seed}", tmp_path / "single")
+
+
+@pytest.mark.slow  # compiles two iterations of PPO
+def test_cell_equals_its_single_run(swept: Path, tmp_path: Path) -> None:
+    """Parameters, metrics and evaluations, up to rounding."""
+    single, cell = tmp_path / "single", swept / "changed=all" / "seed=0"
+    train_in(single, PPO(dataclasses.replace(CONFIG, **OTHER)), WATCHED)
+    assert json.loads((cell / "config.json").read_text()) == json.loads((single / "config.json").read_text())
+    assert_close(RunFolder.open(cell, PPO).params(), RunFolder.open(single, PPO).params())
+    rows, expected = metrics_of(cell), metrics_of(single)
+    assert [[*row] for row in rows] == [[*row] for row in expected]
+    for row, of_single in zip(rows, expected, strict=True):
+        for name, value in of_single.items():
+            assert row[name] == (None if value is None else pytest.approx(value, rel=1e-4, abs=1e-5)), name
+
+
+@pytest.mark.parametrize("name", [name for name in PPO.traced_settings if name not in KL_COEFS])
+@pytest.mark.slow
+def test_traced_setting_has_its_effect(name: str, swept_one_by_one: Path) -> None:
+    folders = (swept_one_by_one / f"changed={each}" / "seed=0" for each in (name, "none"))
+    assert not equal(*(RunFolder.open(folder, PPO).params() for folder in folders))
+
+
+def iterated(learner: Any) -> Any:
+    """The train state after three iterations."""
+    train_state = jax.jit(learner.init)(jax.random.key(learner.config.seed))
+    iterate = jax.jit(learner.iterate)
+    for _ in range(3):
+        train_state, _ = iterate(train_state)
+    return train_state
+
+
+def params_of(state: CellsState, index: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf[index], state.params)
+
+
+def assert_close(found: Any, expected: Any) -> None:
+    jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6), found, expected)
+
+
+def equal(first: Any, second: Any) -> bool:
+    return all(np.array_equal(x, y) for x, y in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True))
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 5])
+@pytest.mark.slow
+def test_cells_at_once_do_not_change_a_cell(at_once: int) -> None:
+    """One after the other, in chunks with a remainder, and all at once."""
+    configs = [toy_learner.Config(learning_rate=rate, seed=seed) for rate in (0.1, 0.2) for seed in (0, 1)]
+    learners = tuple(map(ToyLearner, [*configs, toy_learner.Config(learning_rate=0.3)]))
+    state = iterated(Cells(Group(learners, at_once=at_once)))
+    for index, learner in enumerate(learners):
+        assert_close(params_of(state, index), iterated(learner).params)
+
+
+def test_only_traced_settings_can_be_numbers_of_a_trace() -> None:
+    with pytest.raises(ValueError, match=r"only learning_rate can be traced, not num_envs"):
+        with_traced(ToyLearner(toy_learner.Config()), {"num_envs": jax.numpy.float32(3)})
+
+
+# -- folders ---------------------------------------------------------------------------------------------------------
+
+
+def test_folder_of_a_cell_is_that_of_a_run(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Agents and evaluations read it."""
+    cell = whole / "num_envs=4+learning_rate=0.5" / "seed=4"
+    run = RunFolder.open(cell, ToyLearner)
+    assert make(str(cell), run.learner.env).on_device
+    result = run.result()
+    assert result is not None
+    assert (result["finished"], result["run_dir"], result["seed"], result["steps"]) == (True, str(cell), 4, 40)
+    assert list(cell.glob("events.out.tfevents.*"))
+    assert run_command(evaluate.main, cell, "--games", 4) is None
+    assert last_json(capsys)["games"] == 4
+
+
+def test_cell_is_continued_by_the_command_of_its_learner(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell = shutil.copytree(whole / "num_envs=4+learning_rate=0.5" / "seed=4", tmp_path / "cell")
+    more = ["--run-dir", cell, "--resume", "--total-steps", 80, "--evaluate-every", 0]
+    assert run_command(toy_learner.main, *more) == 0
+    assert last_json(capsys)["steps"] == 80
+    train_in(tmp_path / "single", ToyLearner(RunFolder.open(cell, ToyLearner).config), Settings(evaluate_every=0))
+    assert_close(RunFolder.open(cell, ToyLearner).params(), RunFolder.open(tmp_path / "single", ToyLearner).params())
+
+
+def test_summary_has_median_and_range_over_seeds(whole: Path) -> None:
+    stored = json.loads((whole / "summary.json").read_text())
+    assert stored["varied"] == ["num_envs", "learning_rate"]
+    settings = [{"num_envs": number, "learning_rate": rate} for number in (2, 4) for rate in (0.25, 0.5)]
+    assert [(row["settings"], row["seeds"]) for row in stored["rows"]] == [(each, 2) for each in settings]
+    for row in stored["rows"]:
+        name = "num_envs={num_envs}+learning_rate={learning_rate}".format(**row["settings"])
+        rates = [metrics_of(whole / name / f"seed={seed}")[-1]["win_rate"] for seed in (3, 4)]
+        expected = {"median": np.mean(rates), "lowest": min(rates), "highest": max(rates)}
+        assert row["win_rate"] == {each: pytest.approx(value, abs=1e-4) for each, value in expected.items()}
+    lines = (whole / "summary.md").read_text().splitlines()
+    assert lines[0] == "| num_envs | learning_rate | seeds | win_rate | mean_turns | mean_reward |"
+    assert [line.split(" | ")[:3] for line in lines[2:4]] == [["| 2", "0.25", "2"], ["| 2", "0.5", "2"]]
+    assert "<image" in (whole / "summary.svg").read_text()  # a heat map of two settings
+    assert (whole / "summary.png").stat().st_size > 1000
+
+
+def test_group_has_the_cells_that_differ_in_seeds_and_traced_settings(whole: Path) -> None:
+    assert [len(group) for group in toy_sweep().groups()] == [4, 4]
+    lengths = {path.parents[1].name: len(metrics_of(path.parent)) for path in whole.rglob("config.json")}
+    assert {name[:10]: length for name, length in lengths.items()} == {"num_envs=2": 20, "num_envs=4": 10}
+
+
+# -- stopped, killed, resumed ----------------------------------------------------------------------------------------
+
+
+class Killed(Exception):
+    """Stands for SIGKILL: nothing after it is executed."""
+
+
+@pytest.mark.slow
+def test_killed_sweep_continues_to_the_same_bits(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is killed after the second group wrote a checkpoint of half of its cells."""
+    folder, save = tmp_path / "killed", RunFolder.save
+
+    def save_or_die(run: RunFolder, train_state: Any, keep_every: int = 0) -> None:
+        if int(train_state.iteration) == 8 and str(run.folder).endswith("num_envs=4+learning_rate=0.5/seed=3"):
+            raise Killed
+        save(run, train_state, keep_every)
+
+    monkeypatch.setattr(RunFolder, "save", save_or_die)
+    with pytest.raises(Killed):
+        run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=folder))
+    monkeypatch.undo()
+    newest = [max(int(each.name) for each in path.iterdir()) for path in folder.glob("num_envs=4*/*/checkpoints")]
+    assert sorted(newest) == [4, 4, 8, 8]
+    finished = folder / "num_envs=2+learning_rate=0.25" / "seed=3" / "result.json"
+    before = finished.stat().st_mtime_ns
+    assert run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=folder, resume=True))["finished"]
+    assert finished.stat().st_mtime_ns == before, "a finished group was repeated"
+    for path in sorted(whole.rglob("config.json")):
+        twin = folder / path.parent.relative_to(whole)
+        assert equal_checkpoints(twin, path.parent)
+        assert metrics_of(twin) == metrics_of(path.parent)
+    assert (folder / "summary.md").read_text() == (whole / "summary.md").read_text()
+
+
+@pytest.mark.slow
+def test_signal_stops_after_an_iteration_with_checkpoints(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, log = tmp_path / "stopped", CellFolders.log
+
+    def log_and_interrupt(cells: CellFolders, row: dict[str, Any]) -> None:
+        log(cells, row)
+        if row["iteration"] == 3:
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(CellFolders, "log", log_and_interrupt)
+    result = run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=folder))
+    monkeypatch.undo()
+    assert not result["finished"]
+    assert f"stopped; continue with: python -m train.sweep --run-dir {folder} --resume" in capsys.readouterr().err
+    assert [len(metrics_of(path.parent)) for path in folder.rglob("config.json")] == [3] * 4  # of the first group
+    assert run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=folder, resume=True))["finished"]
+    cell = Path("num_envs=4+learning_rate=0.5") / "seed=4"
+    assert equal_checkpoints(folder / cell, whole / cell)
+
+
+@pytest.mark.slow  # starts JAX twice
+def test_command_killed_by_the_system_continues_to_the_same_bits(tmp_path: Path) -> None:
+    table = [f"--{name.replace('_', '-')}={value}" for name, (value,) in TINY.items() if isinstance(value, int | str)]
+    table = [each for each in table if "total" not in each]
+    table += ["--total-steps=1280", "--hidden-sizes=4", "--channels=", "--learning-rate=0.01"]
+    table += ["--gamma", "0.5", "0.9", "--seeds=2", "--checkpoint-every=2", "--evaluate-every=0"]
+    (whole,) = [start("train.sweep", [*table, f"--run-dir={tmp_path / 'whole'}"])]
+    assert ends([whole])[0][0] == 0
+    killed = start("train.sweep", [*table, f"--run-dir={tmp_path / 'killed'}"])
+    signal_when_training(tmp_path / "killed" / "gamma=0.9" / "seed=1", [killed], 0, signal.SIGKILL)
+    assert ends([killed])[0][0] == -signal.SIGKILL
+    time.sleep(0.1)
+    assert not (tmp_path / "killed" / "summary.json").exists(), "over before the signal came"
+    resumed = start("train.sweep", [f"--run-dir={tmp_path / 'killed'}", "--resume", "--evaluate-every=0"])
+    ((status, out, _),) = ends([resumed])
+    assert status == 0
+    assert json.loads(out.splitlines()[-1])["finished"]
+    for path in (tmp_path / "whole").rglob("config.json"):
+        twin = tmp_path / "killed" / path.parent.relative_to(tmp_path / "whole")
+        assert equal_checkpoints(twin, path.parent)
+        assert metrics_of(twin) == metrics_of(path.parent)
+
+
+# -- the command line and its errors ---------------------------------------------------------------------------------
+
+
+def test_stored_table_is_the_default_of_a_resumed_sweep(whole: Path) -> None:
+    parsed = parse(["--run-dir", str(whole), "--resume"])
+    assert sweep_of(parsed.learner, parsed.values, parsed.seeds, parsed.seed).to_json() == json.loads(
+        (whole / "sweep.json").read_text()
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--gamma", "0.5", "1.5"], "gamma must be from 0 to 1, not 1.5"),
+        (["--gamma", "0.5", "0.5"], "gamma has the value 0.5 twice"),
+        (["--hidden-sizes", "8,x"], "a value of hidden_sizes must be a list of int such as 64,64, not '8,x'"),
+        (["--seeds", "0"], "seeds must be at least 1, not 0"),
+        (["--learner", "dqn"], "learner must be one of ppo, alphazero, imitation, toy, not 'dqn'"),
+        (["--resume"], "--resume needs the --run-dir of the sweep to continue"),
+        (["--cells-at-once", "-1"], "cells_at_once must be 0 or more, not -1"),
+        (["--devices", "100"], "devices must be at most"),
+        (["--coordinator", "localhost:9000", "--processes", "2"], "a sweep runs in one process"),
+        (["--distributed"], "a sweep runs in one process"),
+        (["--num-envs", "400000000", "--cells-at-once", "2", "--seeds", "2"], "reduce cells_at_once = 2"),
+    ],
+)
+def test_wrong_argument_is_named(arguments: list[str], message: str, tmp_path: Path) -> None:
+    assert message in error_of(sweep.main, *arguments, *(["--run-dir", tmp_path] * ("--resume" not in arguments)))
+    assert not any(tmp_path.iterdir())
+
+
+def test_sweep_with_other_settings_is_refused(whole: Path) -> None:
+    with pytest.raises(FileExistsError, match="holds a sweep already: add --resume"):
+        run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=whole))
+    message = error_of(sweep.main, "--run-dir", whole, "--resume", "--learning-rate", 0.25, 0.75)
+    assert "was started with other settings: learning_rate was [0.25, 0.5] and is [0.25, 0.75]" in message
+
+
+def test_changes_of_defaults_are_named_with_their_cell() -> None:
+    """The table is the same, and another version of the learner has another default."""
+    before, now = toy_sweep().to_json(), toy_sweep().to_json()
+    assert changes(before, now) == []
+    now["cells"]["num_envs=2+learning_rate=0.25/seed=3"]["sizes"] = [3, 5]
+    assert changes(before, now) == ["in num_envs=2+learning_rate=0.25/seed=3, sizes was [3, 2] and is [3, 5]"]
+
+
+def test_cell_that_was_continued_alone_is_refused(tmp_path: Path) -> None:
+    """Its group would not be at the same iteration any more."""
+    table = toy_sweep()
+    name, learner = next(iter(table.cells.items()))
+    assert isinstance(learner, ToyLearner)
+    RunFolder.create(tmp_path / name, ToyLearner(dataclasses.replace(learner.config, total_steps=400))).close()
+    with pytest.raises(ValueError, match="continued with other settings: total_steps is 400 there and 40 here"):
+        run_sweep(table, dataclasses.replace(TOY, run_dir=tmp_path))

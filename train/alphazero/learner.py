@@ -1,0 +1,330 @@
+"""AlphaZero by self-play: a network learns from the searches that it guides.
+
+    alphazero = AlphaZero(Config(env="chinese_checkers_diamond(size=4, pieces=3)"))
+    train_state = alphazero.init(key)
+    train_state, metrics = alphazero.iterate(train_state)   # collect, targets, update: one program, under one jit
+
+`iterate` is pure: use `jax.vmap` to train several seeds. A stored `TrainState` continues with bit-identical results.
+The settings are in `train/alphazero/config.py`, self-play is in `train/alphazero/rollout.py`.
+
+    python -m train.alphazero --env "chinese_checkers_diamond(size=4, pieces=3)" --run-dir runs/first
+
+Sources: Silver et al., A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play,
+2018; Danihelka et al., Policy improvement by planning with Gumbel, 2022.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import optax
+
+import jaxgames
+from jaxgames.agents import Agent, with_epsilon
+from jaxgames.mcts.config import Policy as SearchPolicy
+from jaxgames.mcts.config import Seats
+from jaxgames.policies.agent import temperature_of
+from train import agents
+from train.alphazero.config import TRACED_SETTINGS, Config, config_for
+from train.alphazero.rollout import (
+    GameState,
+    Sample,
+    Steps,
+    TrainState,
+    collect,
+    init_game,
+    samples_of,
+    search_metrics,
+    unpack_observations,
+    value_targets,
+)
+from train.driver import cli
+from train.models.policy import Params, Policy, merge_statistics, split_statistics
+from train.models.search_agent import NetworkAgent, SearchAgent
+from train.models.value_heads import with_seat_values
+from train.ops import replay
+from train.ops.episodes import Metrics, episode_metrics
+from train.ops.minibatches import num_groups, take_rows
+from train.ops.optimizers import clipped_adamw
+from train.ops.sharding import REPLICATED, SHARDED
+from train.ops.symmetries import symmetries
+from train.pretrained import load_params
+
+
+@dataclass(frozen=True)
+class AlphaZero:
+    """The learner that `train.driver` runs; static under jit."""
+
+    name: ClassVar[str] = "alphazero"
+    config_type: ClassVar[type[Config]] = Config
+    former_names: ClassVar[Mapping[str, str]] = {}
+    traced_settings: ClassVar[tuple[str, ...]] = TRACED_SETTINGS
+
+    config: Config
+    env: jaxgames.Env[Any] = field(init=False)
+    policy: Policy = field(init=False)
+    games: tuple[tuple[jaxgames.Env[Any], Policy], ...] = field(init=False)
+    """Every game and its policy; those above are the first ones. All policies have the same parameters."""
+
+    def __post_init__(self) -> None:
+        c = self.config
+        settings = {"hidden_sizes": c.hidden_sizes, "channels": c.channels, "activation": c.activation}
+        envs = [jaxgames.make(text) for text in (c.env, *c.other_envs)]
+        policies = [with_seat_values(env, Policy.of(env, "shared", c.network, **settings)) for env in envs]
+        if c.other_envs and not all(policy.network.any_board for policy in policies):
+            raise ValueError(
+                "other_envs needs a network whose parameters fit every board, such as --network graph, "
+                f"not {c.network or 'the default network'}"
+            )
+        object.__setattr__(self, "env", envs[0])
+        object.__setattr__(self, "policy", policies[0])
+        object.__setattr__(self, "games", tuple(zip(envs, policies, strict=True)))
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The settings that identify a run on its first line and in its result."""
+        c = self.config
+        others = {"other_envs": ", ".join(c.other_envs)} if c.other_envs else {}
+        return {"env": c.env, **others, "search": c.search, "simulations": c.simulations, "seed": c.seed}
+
+    @property
+    def divisible(self) -> dict[str, int]:
+        """Counts that must be multiples of the number of devices, by their names."""
+        return {"num_envs": self.config.num_envs, "minibatch_size": self.config.minibatch_size}
+
+    @property
+    def partition_specs(self) -> Any:
+        """Partition of each part of a train state over the devices."""
+        c = self.config
+        whole: Any = REPLICATED  # specs stand for arrays
+        boards: Any = SHARDED
+        starts = boards if c.random_starts > 0 else None
+        others = (GameState(boards, boards, starts, boards),) * len(c.other_envs)
+        learning = whole if c.ema > 0 else None
+        return TrainState(whole, learning, whole, boards, boards, starts, boards, whole, whole, others)
+
+    def agent(
+        self,
+        params: Params,
+        temperature: float | None = None,
+        epsilon: float = 0.0,
+        top: int | None = None,
+        simulations: int | None = None,
+        search: SearchPolicy | None = None,
+        seats: Seats | None = None,
+    ) -> Agent:
+        """Returns the agent with these parameters; see `Learner.agent`.
+
+        Args:
+          params: from a train state.
+          temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings. With `top`,
+            None is 1 where that is 0.
+          epsilon: the probability of a uniformly random legal action instead.
+          top: the number of most probable legal actions that are sampled from; None for all.
+          simulations: of the search; 0 plays with the network alone, None is `evaluation_simulations` of the settings.
+          search: its rule; None is that of the settings.
+          seats: how seats choose in its tree; None is that of the settings.
+        """
+        c = self.config
+        temperature = temperature_of(temperature, c.temperature, top)
+        simulations = c.evaluation_simulations if simulations is None else simulations
+        if simulations == 0:
+            agent = NetworkAgent(params, self.env, self.policy, temperature, top)
+        else:
+            config = c.search_without_noise(simulations, search, seats)
+            agent = SearchAgent(params, self.env, self.policy, config, temperature, top)
+        return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
+
+    def make_agent(self, text: str) -> Agent:
+        """Returns the agent that `text` names; see `train.agents.make`."""
+        return agents.make(text, self.env)
+
+    def init_params(self, key: jax.Array) -> Params:
+        """Returns random parameters."""
+        return self.policy.init(key)
+
+    def init(self, key: jax.Array) -> TrainState:
+        """Returns the train state before the first iteration."""
+        c, (first, *others) = self.config, [env for env, _ in self.games]
+        key, params_key, *game_keys = jax.random.split(key, 4)  # of boards and starts
+        params = self.init_params(params_key)
+        return TrainState(
+            params=params,
+            learning=params if c.ema > 0 else None,
+            opt_state=make_optimizer(c, 0.0).init(split_statistics(params)[0]),
+            **init_game(c, first, *game_keys)._asdict(),
+            key=key,
+            iteration=jnp.int32(0),
+            others=tuple(
+                init_game(c, env, *(jax.random.fold_in(key, number) for key in game_keys))
+                for number, env in enumerate(others, start=1)
+            ),
+        )
+
+    def load(self, train_state: TrainState) -> TrainState:
+        """Returns the train state with the parameters of `init_from`."""
+        if self.config.init_from is None:
+            return train_state
+        params = load_params(self.config.init_from, train_state.params, self.config)
+        return train_state._replace(params=params, learning=None if train_state.learning is None else params)
+
+    def held_arrays(self, key: jax.Array) -> tuple[TrainState, Steps]:
+        """Returns a train state and the steps collected from it; with several games, from the largest boards."""
+        train_state = self.init(key)
+        found = zip(self.games, train_state.games, strict=True)
+        (env, policy), game = max(found, key=lambda each: each[0][0].state_bytes)
+        return train_state, collect(self.config, env, policy, train_state.with_game(game))[1]
+
+    def iterate(self, train_state: TrainState) -> tuple[TrainState, Metrics]:
+        """Returns the train state after one iteration, and metrics that are reduced on the device.
+
+        The games take turns: collect, targets and update of one game, then of the next, with the same parameters. The
+        metrics of the games after the first have the game behind a slash: "policy_loss/dots_and_boxes(...)".
+        """
+        games, metrics = list(train_state.games), Metrics()
+        for number, (env, policy) in enumerate(self.games):
+            train_state = train_state.with_game(games[number])
+            train_state, of_game = learn_game(self.config, env, policy, train_state, number)
+            games[number] = train_state.games[0]
+            if number > 0:
+                del of_game["learning_rate"]  # all games have the same
+                of_game = {f"{name}/{env}": value for name, value in of_game.items()}
+            metrics |= of_game
+        train_state = train_state.with_game(games[0])._replace(others=tuple(games[1:]))
+        return train_state._replace(iteration=train_state.iteration + 1), metrics
+
+
+def learn_game(
+    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState, number: int = 0
+) -> tuple[TrainState, Metrics]:
+    """Returns the train state after an iteration's steps and updates of the first game in it, and metrics.
+
+    Args:
+      config: the settings.
+      env: the game.
+      policy: its policy.
+      train_state: with the game in the first place; see `TrainState.with_game`.
+      number: of the game in the iteration.
+    """
+    with jax.named_scope("collect"):
+        train_state, steps = collect(config, env, policy, train_state)
+    with jax.named_scope("targets"):
+        samples = samples_of(env, steps, value_targets(config, steps))
+        stored = replay.insert(train_state.replay, samples, train_state.iteration)
+        train_state = train_state._replace(replay=stored)
+    metrics = episode_metrics(env, steps) | search_metrics(steps)
+    with jax.named_scope("update"):
+        train_state, update_metrics = update(config, env, policy, train_state, number)
+    return train_state, metrics | update_metrics
+
+
+def update(
+    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState, number: int = 0
+) -> tuple[TrainState, Metrics]:
+    """Returns the train state after `num_updates` gradient steps on the replay buffer, and metrics.
+
+    The arguments are those of `learn_game`.
+    """
+    groups = num_groups(config.num_envs, config.minibatch_size)
+    capacity = train_state.replay.slots.shape[1]
+    filled = replay.num_filled(train_state.replay, config.rollout_length, train_state.iteration + 1)
+    stored = replay.grouped(train_state.replay, groups)
+    rate = learning_rate(config, train_state.iteration)
+    optimizer = make_optimizer(config, rate)
+
+    def gradient_step(carry: Any, x: tuple[jax.Array, jax.Array]) -> Any:
+        (learning, average, opt_state), (key, step) = carry, x
+        rows_key, symmetry_key, dropout_key = jax.random.split(key, 3)
+        rows = replay.draw_rows(rows_key, groups, config.num_envs // groups, capacity, filled, config.minibatch_size)
+        minibatch = with_random_symmetry(config, env, symmetry_key, take_rows(stored, rows))
+        weights, statistics = split_statistics(learning)
+        (_, (metrics, statistics)), gradient = jax.value_and_grad(alphazero_loss, argnums=2, has_aux=True)(
+            config, policy, weights, minibatch, statistics, dropout_key
+        )
+        updates, opt_state = optimizer.update(gradient, opt_state, weights)
+        learning = merge_statistics(optax.apply_updates(weights, updates), statistics)
+        if average is not None:
+            average = optax.incremental_update(learning, average, 1 - average_decay(config, step))
+        return (learning, average, opt_state), metrics
+
+    key, subkey = jax.random.split(train_state.key)
+    average = None if train_state.learning is None else train_state.params
+    start = train_state.learning_params, average, train_state.opt_state
+    turn = train_state.iteration * (1 + len(config.other_envs)) + number  # updates of any game before
+    steps = turn * config.num_updates + jnp.arange(config.num_updates)
+    (learning, average, opt_state), metrics = jax.lax.scan(
+        gradient_step, start, (jax.random.split(subkey, config.num_updates), steps)
+    )
+    metrics = {name: values.mean() for name, values in metrics.items()}
+    metrics["learning_rate"] = jnp.asarray(rate, jnp.float32)
+    metrics["replay_samples"] = (filled * config.num_envs).astype(jnp.float32)
+    params = learning if average is None else average
+    train_state = train_state._replace(params=params, learning=None if average is None else learning)
+    return train_state._replace(opt_state=opt_state, key=key), metrics
+
+
+def with_random_symmetry(config: Config, env: jaxgames.Env[Any], key: jax.Array, minibatch: Sample) -> Sample:
+    """Returns the minibatch with unpacked observations, each sample after a random symmetry of the game."""
+    observations = unpack_observations(env, minibatch.observation)
+    slots = minibatch.slots.astype(jnp.int32)
+    found = symmetries(env)
+    if config.symmetries and len(found) > 1:
+        which = jax.random.randint(key, (slots.shape[0],), 0, len(found))
+        observations, slots = found.of_observations(which, observations), found.of_actions(which, slots)
+    return minibatch._replace(observation=observations, slots=slots)
+
+
+def alphazero_loss(
+    config: Config,
+    policy: Policy,
+    weights: Params,
+    minibatch: Sample,
+    statistics: Params | None = None,
+    dropout_key: jax.Array | None = None,
+) -> tuple[jax.Array, tuple[Metrics, Params]]:
+    """Returns the loss of a minibatch [B, ...]; then its metrics, and the network's statistics after it.
+
+    The loss is the cross-entropy to the search's policy, over its slots, plus value_coef * the mean squared error of
+    the values plus l2_coef * the squared parameters. `statistics` and `dropout_key` are for a network with a training
+    mode, such as batch norm or dropout. Observations are bool[B, *observation_shape].
+    """
+    params = weights if statistics is None else merge_statistics(weights, statistics)
+    seat = jnp.zeros(minibatch.slots.shape[0], jnp.int32)  # the parameters are the same for all seats
+    logits, values, statistics = policy.apply_in_training(params, minibatch.observation, seat, dropout_key)
+    of_slots = jnp.take_along_axis(logits, jnp.maximum(minibatch.slots, 0), axis=1)
+    is_action = minibatch.slots >= 0
+    log_probs = jax.nn.log_softmax(of_slots, where=is_action, axis=1)
+    targets = minibatch.weights.astype(jnp.float32)
+    policy_loss = -jnp.where(is_action, targets * log_probs, 0).sum(1).mean()
+    value_loss = jnp.square(values.reshape(minibatch.values.shape) - minibatch.values).mean()
+    l2 = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(weights))
+    loss = policy_loss + config.value_coef * value_loss + config.l2_coef * l2
+    return loss, ({"policy_loss": policy_loss, "value_loss": value_loss}, statistics)
+
+
+def learning_rate(config: Config, iteration: jax.Array) -> jax.Array:
+    """Returns float32[], the learning rate in the iteration after `iteration` others (int32[])."""
+    first, last = jnp.float32(config.learning_rate), jnp.float32(config.final_learning_rate)
+    if config.lr_drop_after is not None:
+        return jnp.where(iteration < config.lr_drop_after, first, last)
+    done = jnp.minimum(iteration / max(config.num_iterations - 1, 1), 1.0)
+    return first + (last - first) * done
+
+
+def average_decay(config: Config, step: jax.Array) -> jax.Array:
+    """Returns float32[], the decay of the moving average after `step` gradient steps (int32[]).
+
+    It grows to `ema`, so that the random first parameters soon have no weight.
+    """
+    return jnp.minimum(config.ema, (1 + step) / (10 + step))
+
+
+def make_optimizer(config: Config, rate: jax.Array | float) -> optax.GradientTransformation:
+    """Returns AdamW with gradients clipped by their norm. Its state does not depend on the learning rate `rate`."""
+    return clipped_adamw(rate, config.weight_decay, config.max_grad_norm)
+
+
+if __name__ == "__main__":
+    cli.main(AlphaZero, config_for)

@@ -1,0 +1,268 @@
+"""Self-play of AlphaZero: one search per step on every board, and the samples that follow from it.
+
+All boards play at the same time, and a finished board restarts in the same step. A game starts from the game's own
+start or, with a share of `random_starts`, from a random position.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxgames
+from jaxgames.mcts import SearchResult, search
+from jaxgames.mcts.search import choose_boards
+from jaxgames.policies.agent import reward_scale
+from jaxgames.policies.evaluate import PolicyEvaluate
+from jaxgames.solvers.strength import VALUE_THRESHOLD
+from train.alphazero.config import Config
+from train.models.policy import Params, Policy
+from train.models.value_heads import outputs_of
+from train.ops import replay
+from train.ops.episodes import EpisodeStats, Metrics, map_chosen_steps
+from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
+from train.ops.start_positions import Starts, init_starts, next_starts
+from train.ops.value_targets import discounts, lambda_returns, outcomes
+
+
+class Sample(NamedTuple):
+    """One step in the replay buffer. See `unpack_observations` for the observation."""
+
+    observation: jax.Array  # uint8[size of an observation / 8, rounded up], its bits
+    slots: jax.Array  # int16 or int32[K], the actions of the search; -1 in padding
+    weights: jax.Array  # float16[K], the search's policy over them
+    values: jax.Array  # float32[1 or num_players], the targets of the value head
+
+
+class GameState(NamedTuple):
+    """The part of a train state that belongs to one game; the fields are those of `TrainState`."""
+
+    boards: Any
+    episode_stats: EpisodeStats
+    starts: Starts | None
+    replay: Sample
+
+
+class TrainState(NamedTuple):
+    """The whole state of a run between two iterations."""
+
+    params: Params  # of the agents; with `ema`, the moving average of `learning`
+    learning: Params | None  # the parameters that gradient steps change; None if `params` are these
+    opt_state: Any  # optax's
+    boards: Any  # live states [num_envs]
+    episode_stats: EpisodeStats  # [num_envs]
+    starts: Starts | None  # random positions, one per board; None without `random_starts`
+    replay: Sample  # [num_envs, capacity, ...]
+    key: jax.Array
+    iteration: jax.Array  # int32[]
+    others: tuple[GameState, ...] = ()  # one per game of `other_envs`; all above is of `env` or shared
+
+    @property
+    def games(self) -> tuple[GameState, ...]:
+        """The state of every game, that of `env` first."""
+        return GameState(self.boards, self.episode_stats, self.starts, self.replay), *self.others
+
+    def with_game(self, game: GameState) -> "TrainState":
+        """Returns the train state with this game in the place of the first one."""
+        return self._replace(**game._asdict())
+
+    @property
+    def learning_params(self) -> Params:
+        """The parameters that gradient steps change, and that self-play searches with."""
+        return self.params if self.learning is None else self.learning
+
+
+class Steps(NamedTuple):
+    """The steps of a rollout, leaves [rollout_length, num_envs, ...]."""
+
+    observation: jax.Array  # bool[*observation_shape]
+    seat: jax.Array  # int32[], the mover
+    slots: jax.Array  # int32[K], the actions of the search; -1 in padding
+    weights: jax.Array  # float32[K], the search's policy over them
+    predicted: jax.Array  # float32[num_players], the network's values, scaled as all values and rewards here
+    values: jax.Array  # float32[num_players], the search's values
+    next_values: jax.Array  # float32[num_players], of the board that the step led to, before any restart
+    rewards: jax.Array  # float32[num_players]
+    terminated: jax.Array  # bool[]
+    truncated: jax.Array  # bool[]
+    next_state: jaxgames.State  # the board that the step led to, before any restart
+    episode_stats: EpisodeStats  # of the game that the step belongs to, the step included
+    learner_seats: None = None  # the learner plays all seats
+
+
+def init_game(config: Config, env: jaxgames.Env[Any], boards_key: jax.Array, starts_key: jax.Array) -> GameState:
+    """Returns the state of a game before the first iteration. Each key is a PRNG key."""
+    capacity = replay.capacity_of(config.replay_size, config.num_envs, config.rollout_length)
+    return GameState(
+        boards=jax.vmap(env.init)(jax.random.split(boards_key, config.num_envs)),
+        episode_stats=EpisodeStats(
+            jnp.zeros(config.num_envs, jnp.int32), jnp.zeros((config.num_envs, env.num_players), jnp.float32)
+        ),
+        starts=(
+            init_starts(env, starts_key, config.num_envs, config.random_plies) if config.random_starts > 0 else None
+        ),
+        replay=replay.empty(sample_shape(config, env), config.num_envs, capacity),
+    )
+
+
+def collect(
+    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState
+) -> tuple[TrainState, Steps]:
+    """Returns the new train state and `rollout_length` steps of every board.
+
+    After the last step there is one more search, for the values of the boards that it led to.
+    """
+    params, scale = train_state.learning_params, reward_scale(env)
+    evaluate = PolicyEvaluate(env, policy)
+
+    def step(carry: Any, x: tuple[jax.Array, jax.Array]) -> Any:
+        (boards, stats, starts), (key, is_last) = carry, x
+        search_key, action_key, step_key, restart_key = jax.random.split(key, 4)
+        result = search(env, evaluate, config.self_play_search, search_key, params, boards)
+        action = choose(config, action_key, result, stats.length)
+        after = jax.vmap(env.step)(boards, action, jax.random.split(step_key, config.num_envs))
+        ended = after.terminated | after.truncated
+        stats_after = EpisodeStats(stats.length + 1, stats.returns + after.rewards)
+        steps = Steps(
+            observation=jax.vmap(env.observe)(boards),
+            seat=boards.current_player,
+            slots=result.slots,
+            weights=result.weights,
+            predicted=evaluate(params, boards).values * scale,
+            values=result.values * scale,
+            next_values=jnp.zeros_like(result.values),
+            rewards=after.rewards * scale,
+            terminated=after.terminated,
+            truncated=after.truncated,
+            next_state=after,
+            episode_stats=stats_after,
+        )
+        stats_after = EpisodeStats(stats_after.length * ~ended, stats_after.returns * ~ended[:, None])
+        boards, starts = restart(config, env, restart_key, ended, after, starts)
+        new = boards, stats_after, starts
+        return jax.tree.map(lambda old, new: jnp.where(is_last, old, new), carry, new), steps
+
+    key, subkey = jax.random.split(train_state.key)
+    num_searches = config.rollout_length + 1
+    xs = jax.random.split(subkey, num_searches), np.arange(num_searches) == config.rollout_length
+    start = train_state.boards, train_state.episode_stats, train_state.starts
+    (boards, stats, starts), searched = jax.lax.scan(step, start, xs)
+    steps: Steps = jax.tree.map(lambda x: x[:-1], searched)
+    steps = steps._replace(next_values=searched.values[1:])
+    if not config.truncation_is_draw:
+        steps = steps._replace(next_values=with_cut_off_values(env, policy, params, steps))
+    return train_state._replace(boards=boards, episode_stats=stats, starts=starts, key=key), steps
+
+
+def choose(config: Config, key: jax.Array, result: SearchResult, length: jax.Array) -> jax.Array:
+    """Returns the actions int32[B]: sampled from the search's policy in the first steps, then the search's choice.
+
+    Args:
+      config: the settings.
+      key: a PRNG key.
+      result: of the search.
+      length: int32[B], the steps that the games have had.
+    """
+    if config.sampled_plies == 0:
+        return result.action
+    slot = jax.random.categorical(key, jnp.log(result.weights))
+    sampled = jnp.take_along_axis(result.slots, slot[:, None], axis=1)[:, 0].astype(result.action.dtype)
+    return jnp.where(length < config.sampled_plies, sampled, result.action)
+
+
+def restart(
+    config: Config, env: jaxgames.Env[Any], key: jax.Array, ended: jax.Array, boards: Any, starts: Starts | None
+) -> tuple[Any, Starts | None]:
+    """Returns live boards, new ones where a game ended, and the random positions after this step.
+
+    Args:
+      config: the settings.
+      env: the game.
+      key: a PRNG key.
+      ended: bool[num_envs], whether the games ended.
+      boards: states [num_envs] after the step.
+      starts: random positions for the boards that restart; None without them.
+    """
+    init_key, which_key, starts_key = jax.random.split(key, 3)
+    new = jax.vmap(env.init)(jax.random.split(init_key, config.num_envs))
+    if starts is None:
+        return choose_boards(ended, new, boards), None
+    is_random = jax.random.uniform(which_key, ended.shape) < config.random_starts
+    new = choose_boards(is_random, starts.boards, new)
+    return choose_boards(ended, new, boards), next_starts(env, starts_key, starts, config.random_plies)
+
+
+def with_cut_off_values(env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Steps) -> jax.Array:
+    """Returns `next_values`, with the network's values of the boards on which a limit cut off a game.
+
+    Such boards are rare, so only they are evaluated, in chunks of num_envs.
+    """
+
+    def of_device(params: Params, boards: Any, truncated: jax.Array) -> jax.Array:
+        evaluate = PolicyEvaluate(env, policy)
+        return map_chosen_steps(lambda boards: evaluate(params, boards).values, boards, truncated)
+
+    of_boards = on_each_device(of_device, REPLICATED, SHARDED_BY_BOARD, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD)
+    values = of_boards(params, steps.next_state, steps.truncated) * reward_scale(env)
+    return jnp.where(steps.truncated[..., None], values, steps.next_values)
+
+
+def value_targets(config: Config, steps: Steps) -> jax.Array:
+    """Returns float32[rollout_length, num_envs, num_players], the value targets of all seats."""
+    ended = steps.terminated | steps.truncated
+    over = ended if config.truncation_is_draw else steps.terminated
+    # Where a game ends and the board restarts, `next_state` is still the board of the old game.
+    discount = discounts(steps.seat, steps.next_state.current_player, over, config.gamma)
+    returns = functools.partial(lambda_returns, td_lambda=config.td_lambda)
+    return jax.vmap(returns, in_axes=1, out_axes=1)(steps.rewards, discount, steps.next_values, ended)
+
+
+def samples_of(env: jaxgames.Env[Any], steps: Steps, targets: jax.Array) -> Sample:
+    """Returns the samples of a rollout, leaves [rollout_length, num_envs, ...]."""
+    shape = steps.seat.shape
+    heads = jax.vmap(functools.partial(outputs_of, env))(targets, steps.seat)
+    bits = steps.observation.reshape(*shape, -1)
+    return Sample(jnp.packbits(bits, axis=-1), steps.slots, steps.weights, heads)
+
+
+def sample_shape(config: Config, env: jaxgames.Env[Any]) -> Sample:
+    """Returns the shapes and types of one sample."""
+    num_slots = config.self_play_search.num_slots(env.num_actions)
+    num_values = outputs_of(env, jnp.zeros((1, env.num_players)), jnp.zeros(1, jnp.int32)).shape[1]
+    shapes: Any = (
+        jax.ShapeDtypeStruct((-(-int(np.prod(env.observation_shape)) // 8),), jnp.uint8),
+        jax.ShapeDtypeStruct((num_slots,), jnp.int16 if env.num_actions <= 2**15 else jnp.int32),
+        jax.ShapeDtypeStruct((num_slots,), jnp.float16),
+        jax.ShapeDtypeStruct((num_values,), jnp.float32),
+    )
+    return Sample(*shapes)
+
+
+def unpack_observations(env: jaxgames.Env[Any], packed: jax.Array) -> jax.Array:
+    """Returns observations bool[B, *observation_shape] of their bits uint8[B, bytes]."""
+    size = int(np.prod(env.observation_shape))
+    return jnp.unpackbits(packed, axis=-1, count=size).astype(jnp.bool_).reshape(-1, *env.observation_shape)
+
+
+def search_metrics(steps: Steps) -> Metrics:
+    """Returns means over the steps of a rollout; NaN for those of finished games if no game ended."""
+    entropy = -jax.scipy.special.xlogy(steps.weights, steps.weights).sum(-1).mean()
+    paid, known = jax.vmap(outcomes, in_axes=1, out_axes=1)(steps.rewards, steps.terminated | steps.truncated)
+
+    def of_mover(values: jax.Array) -> jax.Array:
+        return jnp.take_along_axis(values, steps.seat[..., None], axis=-1)[..., 0]
+
+    outcome, predicted, searched = of_mover(paid), of_mover(steps.predicted), of_mover(steps.values)
+    accurate = predicted_result(predicted) == jnp.sign(outcome)
+    return {
+        "search_entropy": entropy,
+        "search_value_error": jnp.square(searched - outcome).mean(where=known),
+        "self_play_value_accuracy": accurate.mean(where=known),
+    }
+
+
+def predicted_result(values: jax.Array) -> jax.Array:
+    """Returns float32[...], 1 for a value that predicts a win, -1 for a loss, 0 for a draw."""
+    return jnp.where(values > VALUE_THRESHOLD, 1.0, jnp.where(values < -VALUE_THRESHOLD, -1.0, 0.0))

@@ -1,0 +1,1 @@
+"""The command `train.analyse`: recorded games, annotated."""

@@ -1,0 +1,237 @@
+"""Judges a recorded game: what every move lost, what an agent thinks of it, and where the game leaves a database.
+
+    python -m train.analyse game.pdn
+    python -m train.analyse game.pdn --agent runs/imitation --data pairs.npz --output game.json --picture game.svg
+    python -m train.analyse moves.txt --env minichess --agent runs/first
+
+It prints a table with a row per turn. Values are for seat 0, in checkers Black. The last line on standard output is
+JSON: the games with a summary of every seat, and the games that cannot be read. The file of `--output` has all turns.
+"""
+
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+from tqdm import tqdm
+
+from jaxgames import Env, make
+from jaxgames._checks import check_int, check_positive
+from jaxgames._files import check_output
+from jaxgames.agents import Agent
+from jaxgames.games.checkers import Checkers
+from jaxgames.games.checkers_pdn import COLOURS, BrokenGame
+from jaxgames.solvers.alphabeta.table import MAX_DEPTH
+from train import agents
+from train.analyse import picture as analyse_picture
+from train.analyse.annotation import DECIDED, Database, Turn, first_unknown, judge, summary
+from train.analyse.recorded_game import RecordedGame, read_games
+from train.data import positions
+from train.driver.commands import print_result
+from train.driver.metrics import rounded
+
+NO_VALUE = "-"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    file: Annotated[Path, tyro.conf.Positional]
+    """A .pdn file with games of checkers, or with --env a text with the actions of one game, one per line."""
+    game: int | None = None
+    """The number of the game in the file, from 1. If not given, all of them."""
+    env: str | None = None
+    """The game, as `jaxgames.make` takes it. If not given, that of the run, or checkers."""
+    agent: str | None = None
+    """An agent with probabilities: a run, such as runs/imitation, or another one, such as "exported(first.policy)"."""
+    temperature: float = 1.0
+    """The temperature of a run that has none in brackets. 1 is the policy as it was learned."""
+    data: Path | None = None
+    """A file of positions, such as pairs.npz of train.data: the database."""
+    splits: tuple[str, ...] = ()
+    """The splits of the database that count, such as train. If not given, all of them."""
+    depth: int = 8
+    """The turns that alpha-beta looks ahead, in checkers; 0 for no alpha-beta."""
+    blunder: float = 0.5
+    """A move that loses more men than this is a blunder."""
+    output: Path | None = None
+    """A file for the judgement as JSON, with all turns. It is replaced if it exists."""
+    picture: Path | None = None
+    """A picture of one game, .svg or .png. It is replaced if it exists."""
+
+
+def main() -> None:
+    """The command `python -m train.analyse`."""
+    description = "Judge the moves of a recorded game."
+    arguments = tyro.cli(Arguments, prog="python -m train.analyse", description=description)
+    print_result("train.analyse", lambda: analyse(arguments))
+
+
+def analyse(arguments: Arguments) -> dict[str, Any]:
+    """Prints the tables, writes the files, and returns the result that the command prints.
+
+    Raises ValueError for a file without a game that can be read, and for arguments that are wrong or do not fit.
+    """
+    _check(arguments)
+    env = _env(arguments)
+    games, broken = _chosen(arguments, read_games(arguments.file, env))
+    env = games[0].env
+    depth = arguments.depth if isinstance(env, Checkers) and arguments.depth else None
+    agent, database = _agent(arguments, env), _database(arguments, env)
+    if depth is None and agent is None and database is None:
+        raise ValueError("there is nothing to judge by: add --agent or --data, or for checkers --depth 8")
+    judged: list[dict[str, Any]] = []
+    with tqdm(total=sum(len(game.moves) for game in games), unit=" turns", disable=None if depth else True) as bar:
+        for game in games:
+            turns = judge(game, depth, arguments.blunder, agent, database, bar.update)
+            print(table(game, turns))
+            judged.append(_facts(game, turns))
+            if arguments.picture is not None:
+                figure = analyse_picture.draw(game, turns, arguments.agent)
+                analyse_picture.save(figure, arguments.picture)
+    result: dict[str, Any] = {"file": str(arguments.file), "env": str(env), "depth": depth, "agent": arguments.agent}
+    result |= {"data": None if arguments.data is None else str(arguments.data), "blunder": arguments.blunder}
+    result |= {"games": judged, "broken": broken}
+    if arguments.output is not None:
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
+        arguments.output.write_text(json.dumps(rounded(result), indent=1) + "\n")
+    short = [{name: value for name, value in game.items() if name != "turns"} for game in judged]
+    return rounded(result | {"games": short})
+
+
+def _check(arguments: Arguments) -> None:
+    """Raises ValueError for an argument that is not allowed, OSError for a file that cannot be written."""
+    check_int("depth", arguments.depth, 0, MAX_DEPTH)
+    check_positive("blunder", arguments.blunder, DECIDED)
+    if arguments.splits and arguments.data is None:
+        raise ValueError("--splits are those of a database: add --data pairs.npz")
+    if arguments.picture is not None and arguments.picture.suffix not in analyse_picture.SUFFIXES:
+        raise ValueError(f"the picture must end in {' or '.join(analyse_picture.SUFFIXES)}, not {arguments.picture}")
+    for path in (arguments.output, arguments.picture):
+        if path is not None:
+            check_output(path)
+
+
+def _env(arguments: Arguments) -> Env[Any] | None:
+    """Returns the game that the arguments name; None if they name none."""
+    if arguments.env is not None:
+        return make(arguments.env)
+    return None if arguments.agent is None else agents.env_of(arguments.agent)
+
+
+def _agent(arguments: Arguments, env: Env[Any]) -> Agent | None:
+    if arguments.agent is None:
+        return None
+    return agents.make(agents.with_temperature(arguments.agent, arguments.temperature), env)
+
+
+def _database(arguments: Arguments, env: Env[Any]) -> Database | None:
+    if arguments.data is None:
+        return None
+    found = positions.load(arguments.data, env)
+    if unknown := [split for split in arguments.splits if split not in found.splits]:
+        raise ValueError(f"the splits of {arguments.data} are {', '.join(found.splits)}, not {', '.join(unknown)}")
+    chosen = [found.splits.index(split) for split in arguments.splits or found.splits]
+    return Database.of(found.take(np.isin(found.split, chosen)))
+
+
+def _chosen(
+    arguments: Arguments, games: Sequence[RecordedGame | BrokenGame]
+) -> tuple[list[RecordedGame], list[dict[str, Any]]]:
+    """Returns the games to judge, and those that cannot be read as JSON; these are also on standard error.
+
+    Raises ValueError if the chosen game cannot be read or is not there, or if none can be read.
+    """
+    if arguments.game is not None:
+        check_int("game", arguments.game, 1, max(1, len(games)))
+        games = games[arguments.game - 1 : arguments.game]
+    broken = [
+        {"game": number, "line": game.line, "reason": game.reason}
+        for number, game in enumerate(games, start=arguments.game or 1)
+        if isinstance(game, BrokenGame)
+    ]
+    messages = [f"{arguments.file}, line {game['line']}: {game['reason']}" for game in broken]
+    found = [game for game in games if not isinstance(game, BrokenGame) and game.moves]
+    if not found:
+        raise ValueError(messages[0] if messages else f"{arguments.file} has no game with moves")
+    if arguments.picture is not None and len(found) > 1:
+        raise ValueError(f"a picture has one game, and {arguments.file} has {len(found)}: add --game 1")
+    for message in messages:
+        print(message, file=sys.stderr)
+    return found, broken
+
+
+def _facts(game: RecordedGame, turns: Sequence[Turn]) -> dict[str, Any]:
+    """Returns the judgement of a game in JSON's types."""
+    unknown = first_unknown(turns) if turns[0].played is not None else None
+    return {
+        "game": game.number,
+        "title": game.title,
+        "result": game.result,
+        "first_unknown": None if unknown is None else unknown.number,
+        "seats": [summary(turns, seat) for seat in range(game.env.num_players)],
+        "turns": [dataclasses.asdict(turn) for turn in turns],
+    }
+
+
+# -- text ----------------------------------------------------------------------------------------------------------
+
+
+def table(game: RecordedGame, turns: Sequence[Turn]) -> str:
+    """Returns the judgement of a game as text, at most 80 characters wide, with the summaries at its end."""
+    has_values, has_agent, has_data = turns[0].lost is not None, turns[0].rank is not None, turns[0].seen is not None
+    heads = [f"{'turn':>4} {'move':<14}"]
+    heads += [f"{'best':<6} {'before':>6} {'after':>6} {'lost':>5}  "] if has_values else []
+    heads += [f"{'prob':>5} {'rank':>5} {'top':<6} {'value':>5}"] if has_agent else []
+    heads += ["data"] if has_data else []
+    lines = [f"{game.title}, {game.result}", " ".join(heads)]
+    for turn in turns:
+        cells = [f"{turn.number:>4} {_cut(turn.move, 14):<14}"]
+        if has_values:
+            mark = "??" if turn.blunder else "  "
+            cells.append(f"{turn.best:<6} {_men(turn.before)} {_men(turn.after)} {turn.lost:>5.2f}{mark}")
+        if has_agent:
+            value = NO_VALUE if turn.agent_value is None else f"{turn.agent_value:+.2f}"
+            rank = f"{turn.rank}/{turn.legal}"
+            cells.append(f"{turn.probability:>5.3f} {rank:>5} {_cut(turn.favourite or '', 6):<6} {value:>5}")
+        if has_data:
+            cells.append(f"{turn.played:>4}")
+        lines.append(" ".join(cells).rstrip())
+    return "\n".join([*lines, *_summaries(game, turns), ""])
+
+
+def _summaries(game: RecordedGame, turns: Sequence[Turn]) -> list[str]:
+    """Returns a line for every seat, and one for the database."""
+    names = COLOURS if isinstance(game.env, Checkers) else [f"seat {seat}" for seat in range(game.env.num_players)]
+    lines: list[str] = []
+    for seat, name in enumerate(names):
+        found = summary(turns, seat)
+        parts = [f"{name}: {found['turns']} turns"]
+        if "lost" in found:
+            parts.append(f"{found['lost']:.2f} men lost a turn, {len(found['blunders'])} blunders")
+        if "top_1" in found:
+            parts.append(f"top-1 {found['top_1']:.2f}, top-3 {found['top_3']:.2f}")
+        lines.append("; ".join(parts))
+    if turns and turns[0].played is not None:
+        unknown = first_unknown(turns)
+        where = "none" if unknown is None else f"turn {unknown.number}, {unknown.move}"
+        lines.append(f"first move out of the database: {where}")
+    return lines
+
+
+def _men(value: float | None) -> str:
+    """Returns a value in men; a decided one is a win or a loss of seat 0."""
+    assert value is not None
+    return f"{'win' if value > 0 else 'loss':>6}" if abs(value) >= DECIDED else f"{value:>+6.2f}"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+if __name__ == "__main__":
+    main()

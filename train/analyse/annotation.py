@@ -1,0 +1,222 @@
+"""The judgement of a recorded game, turn by turn: by alpha-beta in checkers, by an agent, and by a database.
+
+    database = Database.of(positions.load("pairs.npz"))
+    turns = judge(game, agent=agents.make("runs/first", game.env), database=database)
+
+Alpha-beta values a board in men, for seat 0. The value after a turn is that of the move that was played, in the same
+search. So a turn loses the value of the best move less that of its own, for the mover. It is 0 for the best move.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxgames import Env
+from jaxgames._batches import in_chunks
+from jaxgames.agents import Agent, Analysis, analyse
+from jaxgames.games.checkers import Checkers
+from jaxgames.solvers.checkers.player import evaluate
+from train.analyse.recorded_game import RecordedGame
+from train.data.positions import UNKNOWN, Positions, keys
+
+DECIDED = 10.0  # men; a win that the search has seen to its end counts as this, and no other value is larger
+CHUNK = 64  # boards that an agent analyses at once
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn and everything that is known of it; None where there is no judge. Values are for seat 0."""
+
+    number: int  # in the game, from 1
+    ply: int  # the first one of the turn, from 0
+    seat: int  # that moved
+    move: str
+    before: float | None = None  # men, with the best move
+    after: float | None = None  # men, with the move that was played
+    lost: float | None = None  # men, by the mover
+    best: str | None = None  # the first action of the best move; the one that was played, if none is better
+    blunder: bool = False  # whether more was lost than the threshold
+    probability: float | None = None  # with which the agent plays all plies of the turn
+    rank: int | None = None  # of the turn's first action among the legal ones, from 1; equal ones share the first rank
+    legal: int | None = None  # the number of legal actions at the first ply
+    favourite: str | None = None  # the first action that the agent would most probably play
+    agent_value: float | None = None  # return of seat 0 that the agent expects before the turn
+    seen: int | None = None  # how often the board before the turn is in the database
+    played: int | None = None  # how often the turn's actions were played there: the smallest number of its plies
+
+    @property
+    def is_known(self) -> bool:
+        """True if the turn is in the database."""
+        return bool(self.played)
+
+
+@dataclass(frozen=True)
+class Database:
+    """The boards and actions of positions, to look others up."""
+
+    env: Env[Any]
+    keys: np.ndarray  # uint64[P], of `train.data.positions.keys`
+    action: np.ndarray  # int32[P]
+
+    @classmethod
+    def of(cls, positions: Positions) -> "Database":
+        """Returns the database of some positions, ordered by their keys."""
+        found = keys(positions)
+        order = np.argsort(found)
+        return cls(positions.env, found[order], positions.action[order])
+
+    def counts(self, boards: Positions) -> list[tuple[int, int]]:
+        """Returns how often each board is in the database, and how often its action was played there."""
+        found: list[tuple[int, int]] = []
+        for key, action in zip(keys(boards), boards.action, strict=True):
+            rows = slice(np.searchsorted(self.keys, key), np.searchsorted(self.keys, key, side="right"))
+            found.append((len(self.action[rows]), int((self.action[rows] == action).sum())))
+        return found
+
+
+def judge(
+    game: RecordedGame,
+    depth: int | None = 8,
+    blunder: float = 0.5,
+    agent: Agent | None = None,
+    database: Database | None = None,
+    on_valued: Callable[[int], object] = lambda _: None,
+) -> list[Turn]:
+    """Returns the turns of a game.
+
+    Args:
+      game: the game.
+      depth: of alpha-beta, in turns; None for no alpha-beta. Only for checkers.
+      blunder: men; a turn that loses more is a blunder.
+      agent: an agent of this game with a method `analyse`; None for none.
+      database: of positions of this game; None for none.
+      on_valued: is called with 1 after every turn that alpha-beta has valued.
+
+    Raises ValueError for an agent without probabilities, or a database of another game.
+    """
+    turns = [
+        Turn(number + 1, int(ply), int(game.states.current_player[ply]), move)
+        for number, (ply, move) in enumerate(zip(game.first_plies, game.moves, strict=True))
+    ]
+    if depth is not None:
+        turns = [_valued(game, turn, depth, blunder, on_valued) for turn in turns]
+    if agent is not None:
+        turns = _with_opinion(game, turns, agent)
+    if database is not None:
+        turns = _with_database(game, turns, database)
+    return turns
+
+
+def first_unknown(turns: Sequence[Turn]) -> Turn | None:
+    """Returns the first turn that is not in the database; None if all are."""
+    return next((turn for turn in turns if not turn.is_known), None)
+
+
+def summary(turns: Sequence[Turn], seat: int) -> dict[str, Any]:
+    """Returns the numbers of a seat: its turns, what it lost, and the agent's opinion of its moves.
+
+    `lost` is the mean of men per turn. `probability` is the geometric mean, exp of the mean of log p; it is 0 if the
+    agent never plays a move. `top_1` and `top_3` are the shares of the moves that are among the agent's favourites.
+    """
+    own = [turn for turn in turns if turn.seat == seat]
+    found: dict[str, Any] = {"seat": seat, "turns": len(own)}
+    lost = [turn.lost for turn in own if turn.lost is not None]
+    if lost:
+        found |= {"lost": float(np.mean(lost)), "blunders": [turn.number for turn in own if turn.blunder]}
+    ranks = np.array([turn.rank for turn in own if turn.rank is not None])
+    if len(ranks):
+        with np.errstate(divide="ignore"):
+            logs = np.log([turn.probability for turn in own if turn.probability is not None])
+        found |= {"top_1": float((ranks == 1).mean()), "top_3": float((ranks <= 3).mean())}
+        found["probability"] = float(np.exp(logs.mean()))
+    return found
+
+
+# -- alpha-beta ----------------------------------------------------------------------------------------------------
+
+
+def _valued(game: RecordedGame, turn: Turn, depth: int, blunder: float, on_valued: Callable[[int], object]) -> Turn:
+    """Returns a turn with the values of alpha-beta. The last jump of a capture is valued on its own board."""
+    assert isinstance(game.env, Checkers)
+    plies = game.plies_of(turn.number - 1)
+    first = evaluate(game.env, game.state(plies[0]), depth)
+    last = first if len(plies) == 1 else evaluate(game.env, game.state(plies[-1]), depth)
+    played = _limited(last.values[last.actions.index(int(game.actions[plies[-1]]))])
+    value = max(_limited(first.value), played)  # searches of two boards can differ
+    own = first.values[first.actions.index(int(game.actions[plies[0]]))]
+    best = int(game.actions[plies[0]]) if own == first.value else first.actions[first.values.index(first.value)]
+    sign = 1 if turn.seat == 0 else -1
+    on_valued(1)
+    return dataclasses.replace(
+        turn,
+        before=sign * value + 0.0,  # no negative zero
+        after=sign * played + 0.0,
+        lost=value - played,
+        best=game.env.action_to_string(game.state(plies[0]), best),
+        blunder=value - played > blunder,
+    )
+
+
+def _limited(value: float) -> float:
+    """Returns a value in men, at most DECIDED and at least its negative."""
+    return float(np.clip(value, -DECIDED, DECIDED))
+
+
+# -- an agent ------------------------------------------------------------------------------------------------------
+
+
+def _with_opinion(game: RecordedGame, turns: Sequence[Turn], agent: Agent) -> list[Turn]:
+    """Returns the turns with the probabilities and values of an agent."""
+    probabilities, values = _analysed(agent, game.states)
+    masks = in_chunks(jax.jit(jax.vmap(game.env.legal_action_mask)), game.states, CHUNK)
+    found: list[Turn] = []
+    for turn in turns:
+        plies = np.array(game.plies_of(turn.number - 1))
+        first, state = plies[0], game.state(int(plies[0]))
+        of_actions, legal = probabilities[first], masks[first]
+        favourite = int(np.where(legal, of_actions, -1).argmax())
+        found.append(
+            dataclasses.replace(
+                turn,
+                probability=float(probabilities[plies, game.actions[plies]].prod()),
+                rank=1 + int((of_actions[legal] > of_actions[game.actions[first]]).sum()),
+                legal=int(legal.sum()),
+                favourite=game.env.action_to_string(state, favourite),
+                agent_value=None if values is None else float(values[first, 0]),
+            )
+        )
+    return found
+
+
+def _analysed(agent: Agent, states: Any) -> Analysis:
+    """Returns the analysis of boards, on the host. Raises ValueError for an agent that has none."""
+    function = jax.jit(analyse) if agent.on_device else analyse
+    try:
+        return in_chunks(lambda boards: function(agent, boards), states, CHUNK)
+    except TypeError as error:
+        raise ValueError(f"{agent} cannot judge moves: {error}") from error
+
+
+# -- a database ----------------------------------------------------------------------------------------------------
+
+
+def _with_database(game: RecordedGame, turns: Sequence[Turn], database: Database) -> list[Turn]:
+    """Returns the turns with the number of times that the database has them."""
+    if database.env != game.env:
+        raise ValueError(f"the database has positions of {database.env}, not of {game.env}")
+    size = len(game.actions)
+    unknown, nothing = np.full(size, UNKNOWN), np.full(size, np.nan)
+    boards = Positions(game.env, game.states, game.actions, nothing, None, unknown, unknown, np.zeros(size), ("game",))
+    counts = database.counts(boards)
+    return [
+        dataclasses.replace(
+            turn,
+            seen=counts[turn.ply][0],
+            played=min(counts[ply][1] for ply in game.plies_of(turn.number - 1)),
+        )
+        for turn in turns
+    ]

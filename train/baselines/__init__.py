@@ -1,0 +1,1 @@
+"""The command `train.baselines`: trains the agents that come with the package."""

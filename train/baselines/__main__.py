@@ -1,0 +1,165 @@
+"""Trains the baseline agents that come with the project, and measures how strong they are: `make agents`.
+
+    python -m train.baselines
+    python -m train.baselines minichess checkers --no-measure
+    python -m train.baselines minichess --runs trial/runs --output trial --no-measure
+
+`train.baselines.recipes` has the commands of each agent. Their runs are in the folder of --runs. The folder of --output
+gets the file of each agent and its card, see `jaxgames.baselines.cards`. A finished command is not run again, and one
+that was stopped resumes: `train.baselines.recorded_commands`.
+
+The command prints two tables of the cards. The last line on standard output is JSON: all their numbers.
+"""
+
+import dataclasses
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from jaxgames import make as make_env
+from jaxgames._checks import check_choice
+from jaxgames.baselines import cards
+from jaxgames.baselines.cards import Card, Command, Rating, WinRate
+from jaxgames.policies import file as exported
+from train.baselines.recipes import CHECKSUM_DIGITS, OUTPUT, RECIPES, RUNS, Recipe
+from train.baselines.recorded_commands import RecordedCommands
+from train.driver.commands import print_result, text_of_rate
+from train.driver.run_folder import write_whole
+from train.driver.tables import markdown
+
+OPPONENTS = ("random", "greedy")  # of the win rates; every ladder has both, too
+LADDER_HEADER = ("agent", "Elo on its ladder")
+HEADER = ("agent", "steps", "CPU seconds", "against `random`", "against `greedy`", "Elo")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """The agents, such as minichess; none for all."""
+    runs: Path = Path(RUNS)
+    """The folder of the runs. A stopped command resumes from it."""
+    output: Path = Path(OUTPUT)
+    """The folder of the files and cards."""
+    measure: bool = True
+    """Plays the games of the card. The agent `baseline` plays them, so they need the default --output."""
+
+
+def main() -> None:
+    """The command `python -m train.baselines`."""
+    description = "Train the baseline agents that come with the project."
+    arguments = tyro.cli(Arguments, prog="python -m train.baselines", description=description)
+    print_result("train.baselines", lambda: baselines(arguments))
+
+
+def baselines(arguments: Arguments) -> dict[str, Any]:
+    """Writes the files and cards, prints the tables, and returns the result that the command prints.
+
+    Raises ValueError for an unknown name, for arguments that do not fit together, and for a command that fails.
+    """
+    for name in arguments.names:
+        check_choice("name", name, tuple(RECIPES))
+    if arguments.measure and arguments.output.resolve() != cards.FOLDER:
+        raise ValueError(f"games need the files in {cards.FOLDER}: leave --output out, or add --no-measure")
+    made = [make_card(name, RECIPES[name], arguments) for name in arguments.names or RECIPES]
+    print(table(made), ladders(made), sep="\n\n")
+    return {"baselines": [json.loads(card.to_json()) for card in made]}
+
+
+def make_card(name: str, recipe: Recipe, arguments: Arguments) -> Card:
+    """Trains an agent, writes its file, plays its games, and writes its card, which is returned."""
+    records = RecordedCommands(arguments.runs / "commands.jsonl", {RUNS: arguments.runs, OUTPUT: arguments.output})
+    path = arguments.output / f"{name}.json"
+    card = trained(name, recipe, records, arguments.output)
+    write_whole(path, card.to_json())  # before the games, in which the agent reads it
+    if arguments.measure:
+        card = measured(card, recipe, records)
+        write_whole(path, card.to_json())
+    return card
+
+
+def trained(name: str, recipe: Recipe, records: RecordedCommands, output: Path) -> Card:
+    """Runs the commands of an agent, the last of which writes its file. Returns its card without games."""
+    commands: list[Command] = []
+    version = ""  # of a command: a checksum of those before it, on whose results it depends
+    for text in recipe.commands:
+        _log(text)
+        record = records.run(text, version)
+        version = hashlib.sha256(f"{version}\n{text}".encode()).hexdigest()[:CHECKSUM_DIGITS]
+        seconds = None if record.cpu_seconds is None else round(record.cpu_seconds)
+        commands.append(Command(text, record.result.get("steps"), seconds))
+    game, (header, _, params) = exported.read(output / f"{name}.policy")
+    if header.iteration == 0:  # the file has the network before its training
+        commands = [each._replace(steps=each.steps and 0) for each in commands]
+    return Card(
+        name=name,
+        env=str(game),
+        training=recipe.training,
+        commands=tuple(commands),
+        parameters=sum(leaf.size for leaf in params),
+        sha256=header.sha256,
+        win_rates=(),
+        ladder=(),
+        ladder_command="",
+    )
+
+
+def measured(card: Card, recipe: Recipe, records: RecordedCommands) -> Card:
+    """Plays the games of an agent, and returns its card with their results."""
+    num_players = make_env(recipe.env).num_players
+    matches = {opponent: recipe.match_command(opponent, num_players) for opponent in OPPONENTS}
+    rates = tuple(win_rate(opponent, text, records, card.sha256) for opponent, text in matches.items())
+    text = recipe.ladder_command(card.name, card.sha256)
+    _log(text)
+    found = records.run(text, card.sha256).result["agents"]
+    ladder = tuple(Rating(row["agent"], row["elo"], tuple(row["elo_interval"])) for row in found)
+    return dataclasses.replace(card, win_rates=rates, ladder=ladder, ladder_command=text)
+
+
+def win_rate(opponent: str, text: str, records: RecordedCommands, sha256: str) -> WinRate:
+    """Returns the results of a command that plays an agent's games against copies of another agent."""
+    _log(text)
+    found = records.run(text, sha256).result
+    games, own = found["games"], found["agents"][0]
+    draws = round(games * (found["draw_rate"] + found["truncated_rate"]))
+    low, high = own["win_rate_interval"]
+    return WinRate(opponent, games, own["wins"], draws, own["win_rate"], (low, high), text)
+
+
+def table(made: Sequence[Card]) -> str:
+    """Returns the table of the training and the win rates of agents, in Markdown."""
+    return markdown(HEADER, map(row_of, made))
+
+
+def ladders(made: Sequence[Card]) -> str:
+    """Returns the table of the ladders of agents, in Markdown: the names with their ratings, the highest first."""
+    rows = [(f"`{card.name}`", ", ".join(f"`{each.agent}` {each.elo:,.0f}" for each in card.ladder)) for card in made]
+    return markdown(LADDER_HEADER, rows)
+
+
+def row_of(card: Card) -> tuple[str, ...]:
+    """Returns the cells of a card: its name, its training, its win rates, and its place on the ladder."""
+    steps = sum(command.steps or 0 for command in card.commands)
+    seconds = "not measured" if card.cpu_seconds is None else f"{card.cpu_seconds:,.0f}"
+    rates = [text_of_rate(each.rate, each.interval) for each in card.win_rates]
+    own = [each for each in card.ladder if each.agent == "baseline"]
+    elo = [f"{each.elo:,.0f} ({' to '.join(map(_bound, each.interval))})" for each in own]
+    return (f"`{card.name}`", f"{steps:,}", seconds, *(rates or ["", ""]), *(elo or [""]))
+
+
+def _bound(end: float | None) -> str:
+    """Returns the end of an interval; "?" if the games do not bound it."""
+    return "?" if end is None else f"{end:,.0f}"
+
+
+def _log(text: str) -> None:
+    print(f"-- {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The command `train.data`, and labelled positions."""

@@ -1,0 +1,175 @@
+"""Writes files of labelled positions, from which `train.imitation` learns.
+
+    python -m train.data games.zip --output pairs.npz
+    python -m train.data games.pdn more.pdn --external others.pdn --output pairs.npz
+    python -m train.data --label "solver(33.npz)" --env "dots_and_boxes(rows=2, cols=2)" --output table.npz
+    python -m train.data --label "alphabeta(depth=3)" --only-values --env minichess --output values.npz
+
+The first two commands read recorded games of checkers from .pdn files, or from .zip files that have some. Every game is
+in one split, train, validation or test, by a hash of its moves. Games of --external that are not among the others are
+the split external. The last commands play games, and an agent labels their positions with its probabilities and values.
+A broken game is reported with its file, its line and the reason, and left out.
+
+The last line on standard output is JSON: the games that were read, and those that were left out, with the reasons. Then
+it has the games and positions of every split, and the number of positions that are not in the training set.
+"""
+
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+from tqdm import tqdm
+
+import jaxgames
+from jaxgames import Env
+from jaxgames import _files as _game_files
+from jaxgames.games.checkers import Checkers
+from train import agents
+from train.data import game_collections, labels
+from train.data.game_collections import EXTERNAL, Collection
+from train.data.positions import Positions, keys
+from train.driver.commands import MAX_SEED, print_result
+
+MAX_POSITIONS = 10_000_000
+SHOWN_REFUSALS = 20  # in the JSON; standard error has all
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    games: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
+    """Files with recorded games of checkers: .pdn, or .zip with .pdn files in it."""
+    output: Path
+    """The file for the positions, such as pairs.npz. It is replaced if it exists."""
+    external: tuple[Path, ...] = ()
+    """Files of another collection. Those of its games that are not in the first files are the split external."""
+    env: str = "checkers"
+    """The game, as `jaxgames.make` takes it. Recorded games are always of checkers."""
+    train: int = 85
+    """The share of the recorded games in the training set, in percent. With --label, that of the positions."""
+    validation: int = 10
+    """The share of the validation set, in percent. All other games are the test set."""
+    label: str | None = None
+    """An agent, such as "solver(33.npz)" or a run: it labels the positions of games that are played for this."""
+    positions: int = 20_000
+    """With --label, the number of different positions; fewer if the games have no more."""
+    play: str = "random"
+    """With --label, the agent that plays the games."""
+    only_values: bool = False
+    """With --label, label with the agent's values alone, without its probabilities: the file is smaller."""
+    seed: int = 0
+    """With --label, the seed of the games."""
+
+    def check(self) -> Env[Any]:
+        """Returns the game. Raises ValueError for arguments that do not fit together."""
+        if self.label:  # the positions that training leaves are the validation set
+            if not 0 < self.train <= 100:
+                raise ValueError(f"train must be from 1 to 100 percent, not {self.train}")
+        elif self.validation < 0 or not 0 < self.train <= self.train + self.validation <= 100:
+            shares = f"{self.train} and {self.validation}"
+            raise ValueError(f"train must be above 0 and validation 0 or more, together at most 100, not {shares}")
+        if bool(self.games) == (self.label is not None):
+            raise ValueError("expected either files of games, or --label AGENT")
+        if self.only_values and not self.label:
+            raise ValueError("--only-values needs --label AGENT: recorded games have results and actions")
+        if self.external and not self.games:
+            raise ValueError("--external needs games that are not external: write them before it")
+        if not 0 <= self.seed <= MAX_SEED:
+            raise ValueError(f"seed must be from 0 to {MAX_SEED}, not {self.seed}")
+        if not 1 <= self.positions <= MAX_POSITIONS:
+            raise ValueError(f"positions must be from 1 to {MAX_POSITIONS}, not {self.positions}")
+        env = jaxgames.make(self.env)
+        if self.games and not isinstance(env, Checkers):
+            raise ValueError(f"files of games are of checkers, not of {env}")
+        return env
+
+
+def main() -> None:
+    """The command `python -m train.data`."""
+    description = "Write a file of labelled positions, from recorded games or by an agent."
+    arguments = tyro.cli(Arguments, prog="python -m train.data", description=description)
+    print_result("train.data", lambda: data(arguments))
+
+
+def data(arguments: Arguments) -> dict[str, Any]:
+    """Writes the file; returns the result that the command prints."""
+    env = arguments.check()
+    _game_files.check_output(arguments.output)
+    if isinstance(env, Checkers) and arguments.games:
+        positions, result = recorded_positions(arguments, env)
+    else:
+        positions, result = labelled_positions(arguments, env)
+    positions.save(arguments.output)
+    return {"env": str(env), "output": str(arguments.output), **result, "splits": counts(positions)}
+
+
+def recorded_positions(arguments: Arguments, env: Checkers) -> tuple[Positions, dict[str, Any]]:
+    """Returns the positions of the recorded games, and what was read and left out for the result."""
+    with tqdm(desc="reading", unit=" games", disable=None) as bar:
+        own = game_collections.read_collection(arguments.games, on_read=bar.update)
+        others = game_collections.read_collection(
+            arguments.external, known=(game for _, game in own.games), first_number=own.read, on_read=bar.update
+        )
+    for refusal in (*own.refused, *others.refused):
+        print(f"{refusal.file}:{refusal.line}: {refusal.reason}", file=sys.stderr)
+    games = [*own.games, *others.games]
+    if not games:
+        raise ValueError(_no_game(arguments, own, others))
+    splits = [game_collections.split_of(game, arguments.train, arguments.validation) for _, game in own.games]
+    with tqdm(total=len(games), desc="replaying", unit=" games", disable=None) as bar:
+        positions = game_collections.labelled(env, games, [*splits, *[EXTERNAL] * len(others.games)], bar.update)
+    return positions, {"games": summary(own), "external": summary(others)}
+
+
+def _no_game(arguments: Arguments, *collections: Collection) -> str:
+    """Returns the message for files without a game that can be used."""
+    files = ", ".join(map(str, (*arguments.games, *arguments.external)))
+    if refused := sum(len(collection.refused) for collection in collections):
+        return f"{files} has no game that can be used: {refused} were refused, for the reasons above"
+    return f"{files} has no game with moves: expected games in PDN, such as 1. 11-15 22-18 2. 15x22 25x18 *"
+
+
+def labelled_positions(arguments: Arguments, env: Env[Any]) -> tuple[Positions, dict[str, Any]]:
+    """Returns positions that an agent labels, and the agents for the result."""
+    agent, player = (agents.make(text, env) for text in (arguments.label or "", arguments.play))
+    with tqdm(total=arguments.positions, desc="playing", unit=" positions", disable=None) as bar:
+        positions = labels.played_positions(env, player, arguments.positions, arguments.seed, bar.update)
+    with tqdm(total=len(positions), desc="labelling", unit=" positions", disable=None) as bar:
+        positions = labels.labelled(positions, agent, arguments.train, bar.update, arguments.only_values)
+    return positions, {"label": arguments.label, "play": arguments.play}
+
+
+def summary(collection: Collection) -> dict[str, Any]:
+    """Returns the numbers of games of a collection, by what became of them."""
+    shown = [refusal._asdict() for refusal in collection.refused[:SHOWN_REFUSALS]]
+    return {
+        "read": collection.read,
+        "kept": len(collection.games),
+        "duplicates": collection.duplicates,
+        "without_moves": collection.without_moves,
+        "refused": len(collection.refused),
+        "refusals": shown,
+        "results": dict(Counter(game.result for _, game in collection.games)),
+    }
+
+
+def counts(positions: Positions) -> dict[str, dict[str, int]]:
+    """Returns by split the numbers of games and positions, and of positions that are not in the training set."""
+    found = keys(positions)
+    learned = np.unique(found[positions.split == 0])
+    result: dict[str, dict[str, int]] = {}
+    for number, name in enumerate(positions.splits):
+        rows = positions.split == number
+        result[name] = {
+            "games": len(np.unique(positions.game[rows & (positions.game >= 0)])),
+            "positions": int(rows.sum()),
+            "unseen": int((~np.isin(found[rows], learned)).sum()),
+        }
+    return result
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""Collections of recorded games as labelled positions: files are read, duplicates left out, games put into splits.
+
+A collection is a .pdn file, or a .zip with such files. The split of a game depends only on its moves: SHA-256 of
+`Game.text` in UTF-8, the first eight hexadecimal digits as a number modulo 100. So all positions of a game are in one
+split, a duplicate cannot be in another one, and other collections do not change it.
+"""
+
+import hashlib
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxgames.games.checkers import Checkers
+from jaxgames.games.checkers_pdn import REWARDS, BrokenGame, Game, decode, read
+from jaxgames.games.checkers_replay import states_before
+from train.data.positions import Positions
+
+SPLITS = ("train", "validation", "test", "external")
+EXTERNAL = SPLITS.index("external")
+BUCKETS = 100  # of the hash
+ZIP_MAGIC = b"PK\x03\x04"  # the first bytes of a .zip
+
+
+@dataclass
+class Collection:
+    """The games of some files, and those that were left out."""
+
+    games: list["NumberedGame"] = field(default_factory=list["NumberedGame"])  # distinct, in their order
+    read: int = 0  # all games, also those that were left out
+    duplicates: int = 0  # games with the moves of an earlier one
+    without_moves: int = 0
+    refused: list["Refusal"] = field(default_factory=list["Refusal"])
+
+
+class NumberedGame(NamedTuple):
+    """A game, and its number in the order in which games were read, from 0."""
+
+    number: int
+    game: Game
+
+
+class Refusal(NamedTuple):
+    """A game that could not be read."""
+
+    file: str
+    line: int
+    reason: str
+
+
+def read_collection(
+    paths: Iterable[Path],
+    known: Iterable[Game] = (),
+    first_number: int = 0,
+    on_read: Callable[[int], object] = lambda _: None,
+) -> Collection:
+    """Returns the distinct games of files.
+
+    Args:
+      paths: .pdn files, or .zip files with such files.
+      known: games of other collections; a game with the moves of one of them is a duplicate too.
+      first_number: the number of the first game.
+      on_read: is called after every game with the number of games that were read since the last call.
+
+    Raises OSError for a file that cannot be read, ValueError for a .zip without .pdn files or one that is damaged.
+    """
+    found = Collection()
+    texts = {game.text for game in known}
+    for path in paths:
+        for name, content in _contents(path):
+            for game in read(decode(content)):
+                number = first_number + found.read
+                found.read += 1
+                on_read(1)
+                if isinstance(game, BrokenGame):
+                    found.refused.append(Refusal(name, game.line, game.reason))
+                elif not game.actions:
+                    found.without_moves += 1
+                elif game.text in texts:
+                    found.duplicates += 1
+                else:
+                    texts.add(game.text)
+                    found.games.append(NumberedGame(number, game))
+    return found
+
+
+def split_of(game: Game, train: int = 85, validation: int = 10) -> int:
+    """Returns the index in SPLITS of the split of a game.
+
+    Args:
+      game: a game; equal moves give equal splits.
+      train: the share of the training set in percent.
+      validation: that of the validation set. All other games are the test set.
+    """
+    bucket = int(hashlib.sha256(game.text.encode()).hexdigest()[:8], 16) % BUCKETS
+    return int(bucket >= train) + int(bucket >= train + validation)
+
+
+def labelled(
+    env: Checkers,
+    games: Sequence[NumberedGame],
+    splits: Sequence[int],
+    on_replayed: Callable[[int], object] | None = None,
+) -> Positions:
+    """Returns the positions of games, with the action that was played on each, and the result for its mover.
+
+    Args:
+      env: the game.
+      games: recorded games.
+      splits: the index in SPLITS of each game.
+      on_replayed: see `states_before`.
+
+    Raises ValueError for an action that is illegal in `env`.
+    """
+    states = states_before(env, [game for _, game in games], on_replayed=on_replayed)
+    lengths = [len(game.actions) for _, game in games]
+    rewards = np.array([REWARDS.get(game.result, (np.nan, np.nan)) for _, game in games], np.float32).reshape(-1, 2)
+    return Positions(
+        env=env,
+        states=states,
+        action=np.array([action for _, game in games for action in game.actions], np.int32),
+        value=np.repeat(rewards, lengths, axis=0)[np.arange(sum(lengths)), states.current_player],
+        probabilities=None,
+        game=np.repeat(np.array([number for number, _ in games], np.int32), lengths),
+        ply=np.array([ply for length in lengths for ply in range(length)], np.int32),
+        split=np.repeat(np.array(splits, np.int8), lengths),
+        splits=SPLITS,
+    )
+
+
+def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yields the name and the content of a file, or of every .pdn file in a .zip. Raises as `read_collection`."""
+    if not zipfile.is_zipfile(path):
+        content = path.read_bytes()
+        if content.startswith(ZIP_MAGIC):
+            raise ValueError(f"{path} is a .zip that was cut short or damaged: get the file again")
+        yield str(path), content
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if name.lower().endswith(".pdn")]
+            if not names:
+                raise ValueError(f"{path} has no .pdn file, but {', '.join(archive.namelist()) or 'nothing'}")
+            for name in names:
+                yield f"{path}/{name}", archive.read(name)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise ValueError(f"{path} is a .zip that is damaged ({error}): get the file again") from error
+    except (RuntimeError, NotImplementedError) as error:  # a password, or a kind of compression
+        raise ValueError(f"{path} cannot be unpacked ({error}): unpack it, and give its .pdn files") from error

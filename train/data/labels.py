@@ -1,0 +1,150 @@
+"""Positions of played games that an agent labels: with its probabilities and values, or with its action.
+
+A solver's labels are a value table of the game, from which a network can be pretrained.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames import Env
+from jaxgames.agents import Agent, AnalysingAgent, Analysis
+from train.data.positions import UNKNOWN, Positions, keys
+
+SPLITS = ("train", "validation")
+BOARDS = 64  # games at once
+PATIENCE = 500  # steps of all games without a new position, after which the search for more ends
+CHUNK = 256  # positions that are labelled at once
+BUCKETS = 100  # of the hash of a position
+
+
+def played_positions(
+    env: Env[Any],
+    player: Agent,
+    count: int,
+    seed: int,
+    on_found: Callable[[int], object] = lambda _: None,
+) -> Positions:
+    """Returns different positions of games between copies of an agent, without labels; all are in the first split.
+
+    Args:
+      env: the game.
+      player: plays all seats.
+      count: the number of positions; fewer if the games show no more.
+      seed: of the games.
+      on_found: is called with the number of positions that were found since the last call.
+    """
+    key, start_key = jax.random.split(jax.random.key(seed))
+    states = jax.jit(jax.vmap(env.init))(jax.random.split(start_key, BOARDS))
+    plies = np.zeros(BOARDS, np.int32)
+    known: set[int] = set()
+    parts: list[Positions] = []
+    steps_without = 0
+    while len(known) < count and steps_without < PATIENCE:
+        here = _unlabelled(env, jax.device_get(states), plies)
+        new = [row for row, name in enumerate(keys(here).tolist()) if not (name in known or known.add(name))]
+        new = new[: count - sum(map(len, parts))]
+        parts.append(here.take(np.array(new, np.int64)))
+        on_found(len(new))
+        steps_without = 0 if new else steps_without + 1
+        key, act_key, step_key = jax.random.split(key, 3)
+        states, over = _next(env, states, _act(player, act_key, states), step_key)
+        plies = np.where(jax.device_get(over), 0, plies + 1)
+    return _joined(parts)
+
+
+def labelled(
+    positions: Positions,
+    agent: Agent,
+    train: int,
+    on_labelled: Callable[[int], object] = lambda _: None,
+    only_values: bool = False,
+) -> Positions:
+    """Returns positions with an agent's labels, in two splits by the hash of the position.
+
+    An agent that has `analyse` labels with its probabilities and, if it has them, its values; others with an action.
+
+    Args:
+      positions: boards of the agent's game.
+      agent: any agent.
+      train: the share of the training set in percent.
+      on_labelled: is called with the number of positions that were labelled since the last call.
+      only_values: leaves out the probabilities, which need 4 bytes for every action of the game and position.
+
+    Raises ValueError with `only_values` for an agent without values.
+    """
+    count = len(positions)
+    if only_values and not isinstance(agent, AnalysingAgent):
+        raise ValueError(f"{agent} has no values: label with actions, without --only-values")
+    has_policy = isinstance(agent, AnalysingAgent) and not only_values
+    policy = np.zeros((count, positions.env.num_actions), np.float32) if has_policy else None
+    action, value = np.full(count, UNKNOWN, np.int32), np.full(count, np.nan, np.float32)
+    key = jax.random.key(0)
+    for start in range(0, count, CHUNK):
+        rows = np.arange(start, min(start + CHUNK, count))
+        padding = CHUNK - len(rows) if agent.on_device else 0  # so that one program labels all chunks
+        states = positions.take(np.pad(rows, (0, padding), mode="edge")).states
+        if not isinstance(agent, AnalysingAgent):
+            action[rows] = np.asarray(_act(agent, jax.random.fold_in(key, start), states))[: len(rows)]
+        else:
+            found, values = jax.device_get(_analyse(agent, states))
+            if policy is not None:
+                policy[rows] = found[: len(rows)]
+            if only_values and values is None:
+                raise ValueError(f"{agent} has no values: label with probabilities, without --only-values")
+            if values is not None:
+                value[rows] = values[np.arange(len(rows)), states.current_player[: len(rows)]]
+        on_labelled(len(rows))
+    split = (keys(positions) % BUCKETS >= train).astype(np.int8)
+    return dataclasses.replace(positions, action=action, value=value, probabilities=policy, split=split, splits=SPLITS)
+
+
+def _unlabelled(env: Env[Any], states: Any, plies: np.ndarray) -> Positions:
+    """Returns boards as positions without labels."""
+    unknown = np.full(len(plies), UNKNOWN, np.int32)
+    value, split = np.full(len(plies), np.nan, np.float32), np.zeros(len(plies), np.int8)
+    return Positions(env, states, unknown, value, None, unknown, plies, split, SPLITS)
+
+
+def _joined(parts: Sequence[Positions]) -> Positions:
+    """Returns the positions of all parts without labels, one part after the other."""
+    states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *(part.states for part in parts))
+    return _unlabelled(parts[0].env, states, np.concatenate([part.ply for part in parts]))
+
+
+def _act(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
+    """Returns int32[B], the actions of any agent."""
+    return _act_on_device(agent, key, states) if agent.on_device else agent.act(key, states)
+
+
+def _analyse(agent: AnalysingAgent, states: Any) -> Analysis:
+    """Returns the probabilities and values of any agent that has them."""
+    return _analyse_on_device(agent, states) if agent.on_device else agent.analyse(states)
+
+
+@jax.jit
+def _act_on_device(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
+    return agent.act(key, states)
+
+
+@jax.jit
+def _analyse_on_device(agent: AnalysingAgent, states: Any) -> Analysis:
+    return agent.analyse(states)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _next(env: Env[Any], states: Any, actions: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
+    """Returns the boards after their actions, with new boards for those that are over, and bool[B], which are over."""
+
+    def play(state: Any, action: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
+        step_key, init_key = jax.random.split(key)
+        after = env.step(state, action, step_key)
+        over = after.terminated | after.truncated
+        return jax.tree.map(lambda new, old: jnp.where(over, new, old), env.init(init_key), after), over
+
+    return jax.vmap(play)(states, actions, jax.random.split(key, BOARDS))

@@ -1,0 +1,279 @@
+"""Labelled positions of one game: boards, the actions that were played on them, and the results of the games.
+
+    positions = train.data.positions.load("pairs.npz")
+    positions.of("train").action             # int32[P]
+    positions.save("pairs.npz")
+
+All arrays are on the host. `python -m train.data` writes such files, and `train.imitation` learns from them.
+"""
+
+import dataclasses
+import functools
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames import Env
+from jaxgames import _files as _game_files
+from jaxgames._files import DIGEST_LENGTH, FileKind
+from jaxgames.env import State
+
+UNKNOWN = -1  # an action, the number of a game, or a ply, that is not known
+CHUNK = 1 << 13  # positions that are computed at once
+STATE, LABEL = "state.", "label."  # what the names of the arrays begin with in a file
+INTEGERS = {"action": np.int32, "game": np.int32, "ply": np.int32, "split": np.int8}  # the arrays of integers
+LABELS = ("action", "value", "game", "ply", "split")  # the arrays that every file has
+KIND = FileKind(
+    format=1,
+    noun="file of positions",
+    relation="holds positions of",
+    source="train.data",
+    how_to_write="write one with python -m train.data GAMES.pdn --output pairs.npz",
+    again="write the file again with python -m train.data",
+)
+
+
+@dataclass(frozen=True)
+class Positions:
+    """P labelled positions of one game, on the host."""
+
+    env: Env[Any]
+    states: Any  # the env's State with a leading axis [P], live boards
+    action: np.ndarray  # int32[P], the mover's action; UNKNOWN if there is none
+    value: np.ndarray  # float32[P], the mover's return in the env's unit, such as the game's result; NaN: unknown
+    probabilities: np.ndarray | None  # float32[P, num_actions], a labelled policy in addition to or instead of actions
+    game: np.ndarray  # int32[P], the number of the game in its collection; UNKNOWN if there is none
+    ply: np.ndarray  # int32[P], the number of the submove in its game, from 0; UNKNOWN if there is none
+    split: np.ndarray  # int8[P], the index in `splits`
+    splits: tuple[str, ...]  # names such as "train", "validation", "test", "external"
+
+    def __post_init__(self) -> None:
+        """Raises ValueError if the arrays do not fit the game or each other; the message names the array."""
+        states = jax.tree.map(np.asarray, self.states)
+        object.__setattr__(self, "states", states)
+        for name, dtype in INTEGERS.items():
+            object.__setattr__(self, name, _integers(name, getattr(self, name), dtype))
+        object.__setattr__(self, "value", _numbers("value", self.value))
+        object.__setattr__(self, "splits", tuple(self.splits))
+        if self.probabilities is not None:
+            object.__setattr__(self, "probabilities", _numbers("probabilities", self.probabilities))
+        self._check_shapes()
+        self._check_values()
+
+    def _check_shapes(self) -> None:
+        if self.action.ndim != 1:
+            raise ValueError(f"action must have shape [P], not {list(self.action.shape)}")
+        size = len(self.action)
+        expected = {STATE + name: ((size, *leaf.shape), leaf.dtype) for name, leaf in board_leaves(self.env).items()}
+        found = {STATE + name: leaf for name, leaf in leaves_of(self.states).items()}
+        if missing := [name for name in {**expected, **found} if name not in expected or name not in found]:
+            raise ValueError(f"states must have the arrays of a state of {self.env}; {', '.join(missing)} differ")
+        for name, leaf in found.items():
+            if (leaf.shape, leaf.dtype) != expected[name]:
+                shape, dtype = expected[name]
+                raise ValueError(f"{name} must be {_written(dtype, shape)}, not {_written(leaf.dtype, leaf.shape)}")
+        labels = {name: getattr(self, name) for name in LABELS}
+        for name, array in labels.items():
+            if array.shape != (size,):
+                raise ValueError(f"{name} must have shape [{size}], as action, not {list(array.shape)}")
+        if self.probabilities is not None and self.probabilities.shape != (size, self.env.num_actions):
+            shape = list(self.probabilities.shape)
+            raise ValueError(f"probabilities must have shape [{size}, {self.env.num_actions}], not {shape}")
+
+    def _check_values(self) -> None:
+        num_actions = self.env.num_actions
+        _check_range("action", self.action, UNKNOWN, num_actions - 1)
+        _check_range("split", self.split, 0, len(self.splits) - 1)
+        _check_range("current_player", self.states.current_player, 0, self.env.num_players - 1)
+        if wrong := [name for name in self.splits if not isinstance(name, str)]:  # pyright: ignore[reportUnnecessaryIsInstance]  # of a file
+            raise ValueError(f"splits must be names, such as train, not {wrong[0]!r}")
+        if len({*self.splits}) < len(self.splits):
+            raise ValueError(f"splits must have different names, not {', '.join(self.splits)}")
+        if np.isinf(self.value).any():
+            raise ValueError("value must be finite, or NaN where it is unknown")
+        probabilities = self.probabilities
+        if probabilities is not None and not (
+            (probabilities >= 0).all() and np.allclose(probabilities.sum(1), 1, atol=1e-4)
+        ):
+            raise ValueError("probabilities must be 0 or more, and those of every position must add up to 1")
+
+    def __len__(self) -> int:
+        """Returns P."""
+        return len(self.action)
+
+    def take(self, rows: np.ndarray) -> "Positions":
+        """Returns some of the positions: those with the indices `rows`, int[N], or those where it is True, bool[P]."""
+        labels = {name: getattr(self, name)[rows] for name in LABELS}
+        probabilities = None if self.probabilities is None else self.probabilities[rows]
+        states = jax.tree.map(lambda leaf: leaf[rows], self.states)
+        return dataclasses.replace(self, states=states, probabilities=probabilities, **labels)
+
+    def of(self, split: str) -> "Positions":
+        """Returns the positions of a split, in their order. Raises ValueError for a name that is not in `splits`."""
+        if split not in self.splits:
+            raise ValueError(f"split must be one of {', '.join(self.splits)}, not {split!r}")
+        return self.take(self.split == self.splits.index(split))
+
+    def save(self, path: str | Path) -> None:
+        """Writes the positions to one file in NumPy's .npz format, which `load` reads; creates its folders."""
+        arrays = {STATE + name: leaf for name, leaf in leaves_of(self.states).items()}
+        arrays |= {LABEL + name: getattr(self, name) for name in LABELS}
+        arrays[LABEL + "splits"] = np.asarray(self.splits, np.str_)
+        if self.probabilities is not None:
+            arrays[LABEL + "probabilities"] = self.probabilities
+        _game_files.write_file(KIND, path, self.env, arrays)
+
+
+def load(path: str | Path, env: Env[Any] | None = None) -> Positions:
+    """Returns the positions that `save` wrote.
+
+    Args:
+      path: the file.
+      env: the game that the positions must be of, if it is given.
+
+    Raises OSError if the file cannot be read. Raises ValueError, with the reason, for a file that is cut short or
+    altered, and for another format. Raises it also for positions of another game or another version of the game, for
+    finished boards, and for illegal actions.
+    """
+    made, arrays = _game_files.read_file(KIND, path)
+    if env is not None and made != env:
+        raise ValueError(f"{path} holds positions of {made}, not of {env}")
+    template = _template(made)
+    state_names, label_names = list(leaves_of(template)), [*LABELS, "splits"]
+    names = [STATE + name for name in state_names] + [LABEL + name for name in label_names]
+    if missing := [name for name in names if name not in arrays]:
+        raise ValueError(f"{path} has no {', '.join(missing)}: {KIND.again}")
+    leaves = [arrays[STATE + name] for name in state_names]
+    labels: dict[str, Any] = {name: arrays[LABEL + name] for name in LABELS}
+    labels |= {"splits": tuple(arrays[f"{LABEL}splits"].tolist()), "probabilities": arrays.get(f"{LABEL}probabilities")}
+    try:
+        positions = Positions(env=made, states=jax.tree.unflatten(jax.tree.structure(template), leaves), **labels)
+        check_rules(positions)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return positions
+
+
+def fingerprint(path: str | Path) -> str:
+    """Returns the checksum at the end of a file of positions: equal for equal positions with equal labels."""
+    with Path(path).open("rb") as file:
+        file.seek(-min(DIGEST_LENGTH, Path(path).stat().st_size), 2)
+        return file.read().decode(errors="replace")
+
+
+def evenly_spaced(positions: Positions, count: int) -> Positions:
+    """Returns `count` of the positions, evenly spaced; all of them for 0 or if there are no more."""
+    if not 0 < count < len(positions):
+        return positions
+    return positions.take(np.arange(count) * len(positions) // count)
+
+
+def keys(positions: Positions) -> np.ndarray:
+    """Returns uint64[P], equal for the same position: equal observation of the mover and equal legal actions.
+
+    It is the 8-byte BLAKE2b hash of their bits.
+    """
+    found = np.empty(len(positions), np.uint64)
+    for start, observed in _observed(positions):
+        rows = np.concatenate([observed.observation.reshape(len(observed.mask), -1), observed.mask], axis=1)
+        words = (hashlib.blake2b(row, digest_size=8).digest() for row in np.packbits(rows, axis=1))
+        found[start : start + len(rows)] = np.frombuffer(b"".join(words), "<u8")
+    return found
+
+
+def legal_actions(positions: Positions) -> np.ndarray:
+    """Returns bool[P, num_actions], the legal actions of the movers."""
+    masks = [observed.mask for _, observed in _observed(positions)]
+    return np.concatenate(masks) if masks else np.zeros((0, positions.env.num_actions), np.bool_)
+
+
+def check_rules(positions: Positions) -> None:
+    """Raises ValueError for a finished board, an illegal action, or a probability of an illegal action."""
+    for start, observed in _observed(positions):
+        rows = slice(start, start + len(observed.mask))
+        action = positions.action[rows]
+        illegal = (action != UNKNOWN) & ~observed.mask[np.arange(len(action)), action]
+        if positions.probabilities is not None:
+            illegal |= ((positions.probabilities[rows] > 0) & ~observed.mask).any(1)
+        for wrong, problem in ((~observed.live, "the board is finished"), (illegal, "an action is illegal")):
+            if wrong.any():
+                raise ValueError(f"position {start + int(wrong.argmax())}: {problem}, so the labels fit other rules")
+
+
+# -- boards ------------------------------------------------------------------------------------------------------------
+
+
+class Observed(NamedTuple):
+    """The observations and legal actions of the movers of N boards, on the host."""
+
+    observation: np.ndarray  # bool[N, *observation_shape]
+    mask: np.ndarray  # bool[N, num_actions], the legal actions
+    live: np.ndarray  # bool[N], False on a finished board
+
+
+def leaves_of(states: Any) -> dict[str, Any]:
+    """Returns the arrays of a state by the names of their fields, such as "own", or "position.board" in a field."""
+    found = jax.tree_util.tree_flatten_with_path(states)[0]
+    return {jax.tree_util.keystr(path, simple=True, separator="."): leaf for path, leaf in found}
+
+
+def board_leaves(env: Env[Any]) -> dict[str, jax.ShapeDtypeStruct]:
+    """Returns the shapes and dtypes of the arrays of one board, by `leaves_of`."""
+    return leaves_of(_template(env))
+
+
+@functools.lru_cache
+def _template(env: Env[Any]) -> State:
+    """Returns the state of one board as shapes and dtypes."""
+    return jax.eval_shape(env.init, jax.eval_shape(lambda: jax.random.key(0)))
+
+
+def _observed(positions: Positions) -> Iterator[tuple[int, Observed]]:
+    """Yields the first index of each chunk of positions, and the observations and legal actions of its boards."""
+    size = min(CHUNK, 1 << max(0, len(positions) - 1).bit_length())  # few shapes, so few programs
+    for start in range(0, len(positions), size):
+        rows = np.arange(start, start + size).clip(max=len(positions) - 1)  # the last chunk repeats its last row
+        observed = _observe(positions.env, jax.tree.map(lambda leaf, rows=rows: leaf[rows], positions.states))
+        count = min(size, len(positions) - start)
+        yield start, jax.tree.map(lambda leaf, count=count: np.asarray(leaf)[:count], observed)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _observe(env: Env[Any], states: Any) -> Observed:
+    """Returns the observations and legal actions of the movers, on the device."""
+    observation = jax.vmap(lambda state: env.observe(state))(states)
+    mask = jax.vmap(env.legal_action_mask)(states)
+    return Observed(observation, mask, jnp.logical_not(states.terminated | states.truncated))  # pyright: ignore[reportArgumentType]  # arrays of JAX inside of a program
+
+
+def _check_range(name: str, array: np.ndarray, low: int, high: int) -> None:
+    """Raises ValueError unless all numbers are from `low` to `high`."""
+    if len(array) and not (array.min() >= low and array.max() <= high):
+        raise ValueError(f"{name} must be from {low} to {high}, not {array.min()} to {array.max()}")
+
+
+def _integers(name: str, array: Any, dtype: Any) -> np.ndarray:
+    """Returns an array of whole numbers with a dtype. Raises ValueError if it has others, or larger ones."""
+    given = _numbers(name, array, None)
+    limits = np.iinfo(dtype)
+    if not ((given >= limits.min) & (given <= limits.max) & (given == np.floor(given))).all():
+        raise ValueError(f"{name} must have whole numbers from {limits.min} to {limits.max}")
+    return given.astype(dtype)
+
+
+def _numbers(name: str, array: Any, dtype: Any = np.float32) -> np.ndarray:
+    """Returns an array of numbers, with a dtype if one is given. Raises ValueError for anything else."""
+    given = np.asarray(array)
+    if given.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must have numbers, not {given.dtype}")
+    return given if dtype is None else given.astype(dtype, copy=False)
+
+
+def _written(dtype: Any, shape: tuple[int, ...]) -> str:
+    return f"{np.dtype(dtype)}{list(shape)}"

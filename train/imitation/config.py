@@ -1,0 +1,244 @@
+"""The settings of `train.imitation`, and their defaults for each game."""
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import jaxgames
+from jaxgames import Env
+from train.data import positions
+from train.data.positions import Positions
+from train.models.policy import Sharing
+from train.recipes import IMITATION, IMITATION_PRESETS
+from train.settings import (
+    ADDED,
+    MAX_SEED,
+    check_at_most,
+    check_not_negative,
+    check_positive,
+    check_same_game,
+    check_widths,
+    default_settings,
+)
+
+Schedule = Literal["cosine", "linear", "constant"]
+MIN_MINIBATCHES = 200  # of an iteration by default, so that evaluations and checkpoints take a small part of the time
+FILES_IN_MEMORY = 2  # whole tables, kept from one reading to the next; a run with more files reads them again
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of learning; they are stored in the run folder."""
+
+    env: str = "checkers"
+    """The game, with its parameters."""
+    data: str | None = None
+    """The file of labelled positions, which `train.data` writes."""
+    data_fingerprint: str | None = None
+    """The checksum of the file. It is read from the file, and a run is only resumed with the same positions."""
+    other_data: tuple[str, ...] = field(default=(), metadata=ADDED)
+    """Further files, of this game or of other boards of it. Every minibatch has batch_size positions of each file."""
+    other_data_fingerprints: tuple[str, ...] = field(default=(), metadata=ADDED)
+    """The checksums of the further files, read from them."""
+    other_envs: tuple[str, ...] = field(default=(), metadata=ADDED)
+    """The games of the further files, read from them. Other boards need a network for any board."""
+    train_split: str = "train"
+    """The positions to learn from."""
+    validation_split: str = "validation"
+    """The positions that only measure how well the policy predicts others."""
+    evaluated_positions: int = 20_000
+    """Positions of both splits that are evaluated after each iteration, evenly spaced over the split; 0 for all."""
+    total_steps: int = 10_000_000
+    """Positions to train on, repetitions counted, rounded up to whole iterations."""
+    seed: int = 0
+    """Seed of the random numbers of training."""
+    sharing: Sharing = "shared"
+    """The networks that the seats share: all, only the encoder, or none."""
+    batch_size: int = 512
+    """Positions of a minibatch, from every file; each is one gradient step."""
+    num_minibatches: int | None = None
+    """Minibatches per iteration. None: those of an epoch, one pass over the positions. If they are fewer than 200,
+    those of as many epochs as have 200."""
+    learning_rate: float = 1e-3
+    """Learning rate of Adam at the start."""
+    schedule: Schedule = "cosine"
+    """The way in which the learning rate falls to zero over the run: cosine or linear; constant does not change it."""
+    weight_decay: float = 1e-4
+    """Weight decay of AdamW, apart from the loss."""
+    l2_coef: float = 0.0
+    """Weight of the sum of the squared parameters in the loss."""
+    value_coef: float = 0.5
+    """Weight of the value loss."""
+    legal_coef: float = 0.1
+    """Weight of -log of the probability that the softmax over all actions gives to the legal ones. The policy loss is
+    over the legal actions with 0, and over all actions with 1."""
+    label_smoothing: float = 0.0
+    """Share of each label that is spread evenly over the legal actions."""
+    max_grad_norm: float = 1.0
+    """Global norm at which gradients are clipped."""
+    network: str | None = None
+    """The network, with its parameters, such as "resnet(blocks=4)". None: conv if channels are given, else mlp."""
+    channels: tuple[int, ...] = ()
+    """Channels of the network's convolutions. If empty, the network's own default."""
+    hidden_sizes: tuple[int, ...] = ()
+    """Widths of the network's dense layers. If empty, the network's own default."""
+    activation: str | None = None
+    """Activation of the network's dense layers. None: the network's own default."""
+    init_from: str | None = None
+    """A run to take the first parameters from: its folder, or folder@iteration for an earlier checkpoint."""
+    temperature: float = 0.0
+    """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
+
+    def __post_init__(self) -> None:
+        lists = ("channels", "hidden_sizes", "other_data", "other_data_fingerprints", "other_envs")
+        for name in lists:  # JSON stores them as lists
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        jaxgames.make(self.env)
+        for name, kind in (("sharing", Sharing), ("schedule", Schedule)):
+            if getattr(self, name) not in get_args(kind):
+                raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, not {getattr(self, name)!r}")
+        check_widths(self, ("channels", "hidden_sizes"))
+        check_positive(self, ("total_steps", "batch_size", "learning_rate", "max_grad_norm"))
+        check_not_negative(self, ("evaluated_positions", "weight_decay", "l2_coef", "value_coef", "legal_coef"))
+        check_not_negative(self, ("temperature",))
+        check_at_most(self, {"label_smoothing": 1, "seed": MAX_SEED})
+        if self.num_minibatches is not None and self.num_minibatches < 1:
+            raise ValueError(f"num_minibatches must be at least 1 or left out, not {self.num_minibatches}")
+        self._check_other_data()
+        if self.data is not None and self.data_fingerprint is None:  # a new run; a stored one has it in its settings
+            self._read_data(self.data)
+
+    def _check_other_data(self) -> None:
+        """Raises ValueError if the further files do not fit the other settings. Reads none of them."""
+        if self.other_data and self.data is None:
+            raise ValueError("other_data needs data: the further files are learned together with the first one")
+        files = (self.data, *self.other_data)
+        if twice := [file for number, file in enumerate(files) if file in files[:number]]:
+            raise ValueError(f"data and other_data must be different files: {twice[0]} is there twice")
+        lengths = {len(self.other_data), len(self.other_data_fingerprints), len(self.other_envs)}
+        if self.data_fingerprint is not None and len(lengths) > 1:
+            raise ValueError("other_data cannot be changed in a run that was started; start a new one")
+
+    def _read_data(self, path: str) -> None:
+        """Sets the settings that come from the files. Raises OSError or ValueError if they cannot be learned from."""
+        found = load_positions(self)
+        others = load_other_positions(self)
+        object.__setattr__(self, "data_fingerprint", positions.fingerprint(path))
+        object.__setattr__(self, "other_data_fingerprints", tuple(map(positions.fingerprint, self.other_data)))
+        object.__setattr__(self, "other_envs", tuple(str(each.env) for each in others))
+        if self.num_minibatches is None:
+            of_epoch = len(found.of(self.train_split)) // self.batch_size
+            object.__setattr__(self, "num_minibatches", of_epoch * -(-MIN_MINIBATCHES // of_epoch))
+
+    @property
+    def steps_per_iteration(self) -> int:
+        return self.batch_size * (self.num_minibatches or 1) * (1 + len(self.other_data))
+
+    @property
+    def num_iterations(self) -> int:
+        return -(-self.total_steps // self.steps_per_iteration)
+
+
+def load_positions(config: Config) -> Positions:
+    """Returns the positions of `config.data`.
+
+    Raises OSError if the file cannot be read. Raises ValueError if it was changed since the run was started, or holds
+    positions of another game. Raises it also if there are no positions or no labels to learn from.
+    """
+    if config.data is None:
+        raise ValueError("data names the file of labelled positions to learn from: add --data pairs.npz")
+    return _checked(config, config.data, config.data_fingerprint, jaxgames.make(config.env))
+
+
+def load_other_positions(config: Config) -> list[Positions]:
+    """Returns the positions of each file of `config.other_data`.
+
+    Raises OSError and ValueError as `load_positions`, and ValueError for a file of another game.
+    """
+    first = jaxgames.make(config.env)
+    fingerprints = config.other_data_fingerprints or (None,) * len(config.other_data)
+    found = [_checked(config, path, known) for path, known in zip(config.other_data, fingerprints, strict=True)]
+    for path, each in zip(config.other_data, found, strict=True):
+        check_same_game("other_data", first, each.env, path)
+    return found
+
+
+def _checked(config: Config, file: str, known: str | None, env: Env[Any] | None = None) -> Positions:
+    """Returns the positions of a file; see `load_positions`.
+
+    Args:
+      config: the settings.
+      file: the file.
+      known: its checksum when the run was started; None for a new run.
+      env: the game that the positions must be of, if it is given.
+    """
+    path = Path(file)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}: {positions.KIND.how_to_write}")
+    fingerprint = positions.fingerprint(path)
+    if known not in (None, fingerprint):
+        raise ValueError(
+            f"{path} holds other positions than those that the run was started with: its checksum is "
+            f"{fingerprint[:8]}..., not {known[:8]}...; put back the file, or start a new run"
+        )
+    found = _load(file, fingerprint, env)
+    for name in (config.train_split, config.validation_split):
+        if name not in found.splits or not len(found.of(name)):
+            filled = [split for split in found.splits if len(found.of(split))]
+            raise ValueError(f"{path} has no positions of the split {name!r}; it has {', '.join(filled) or 'none'}")
+    training = found.of(config.train_split)
+    if config.batch_size > len(training):
+        raise ValueError(
+            f"batch_size must be at most {len(training)}, the positions of the split {config.train_split!r} of {path}, "
+            f"not {config.batch_size}"
+        )
+    if not (has_actions(training) or has_values(training)):
+        raise ValueError(f"{path} labels no position of the split {config.train_split!r} with an action or a value")
+    return found
+
+
+@lru_cache(maxsize=FILES_IN_MEMORY)
+def _load(path: str, fingerprint: str, env: Env[Any] | None) -> Positions:
+    """Returns `positions.load` of a file. The fingerprint is that of the file as it is now."""
+    return positions.load(path, env)
+
+
+def has_actions(found: Positions) -> bool:
+    """Returns whether a position is labelled with an action or a policy."""
+    return found.probabilities is not None or bool((found.action != positions.UNKNOWN).any())
+
+
+def has_values(found: Positions) -> bool:
+    """Returns whether a position is labelled with a value."""
+    return bool((found.value == found.value).any())
+
+
+TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles once for all their values
+    "learning_rate",
+    "weight_decay",
+    "l2_coef",
+    "value_coef",
+    "legal_coef",
+    "label_smoothing",
+    "max_grad_norm",
+)
+
+
+def config_for(env: str | None = None, *, preset: str | None = None, **changes: Any) -> Config:
+    """Returns the default settings for a game: its entry in `train.recipes.IMITATION`, with `changes`.
+
+    With another `network`, the settings of the entry's own network are left out.
+
+    Args:
+      env: a game as `jaxgames.make` takes it, such as "checkers(draw_rule=openspiel)". None: the preset's, or the
+        default of `Config`.
+      preset: a name of `train.recipes.IMITATION_PRESETS`, to start from instead of the game's entry.
+      **changes: fields of `Config`.
+
+    Raises:
+      ValueError: an unknown game, parameter or preset, or a setting that is not allowed.
+      FileNotFoundError: there is no file `data`.
+    """
+    given = changes if env is None else changes | {"env": env}
+    return Config(**default_settings(env or Config.env, preset, IMITATION, IMITATION_PRESETS, given))

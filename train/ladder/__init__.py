@@ -1,0 +1,1 @@
+"""The command `train.ladder`: agents on one Elo scale."""

@@ -1,0 +1,314 @@
+"""Plays every pair of some agents against each other, and rates all agents on one Elo scale.
+
+    python -m train.ladder "dots_and_boxes(rows=2, cols=2)" greedy first --games 400
+    python -m train.ladder minichess greedy runs/a "runs/b(temperature=0)" --output runs/ladder
+    python -m train.ladder checkers --checkpoints runs/a --every 5 --output runs/progress
+
+`random` has rating 0 and is added if it is missing; `--anchor` names another agent. The two agents of a pair alternate
+between the seats. Every two games begin with another opening of random plies, which both agents play from both sides.
+A finished pair is stored, so a ladder that was stopped resumes when the command is repeated with the same `--output`.
+
+The last line on standard output is JSON: the ratings with 95 % intervals, the scores of all pairs, and for every run of
+`--checkpoints` how often the rating falls from one checkpoint to the next.
+"""
+
+import functools
+import itertools
+import sys
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import jax
+import numpy as np
+import tyro
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from jaxgames import Env, arena
+from jaxgames import make as make_env
+from jaxgames.agents import Agent
+from train import agents
+from train.driver.commands import GameArguments, print_result
+from train.driver.metrics import rounded
+from train.ladder import picture as ladder_picture
+from train.ladder.folder import LadderFolder, PairResult, Row
+
+SIGNIFICANT = 0.975  # the share of the resamples in which a rating must fall
+GAMES_PER_OPENING = 2  # the agents swap seats in the second one
+
+
+@dataclass(frozen=True)
+class Arguments:
+    env: Annotated[str, tyro.conf.Positional]
+    """The game, as `jaxgames.make` takes it."""
+    agents: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """Agents: runs, such as runs/first or "runs/first@40(temperature=0)", or others, such as greedy."""
+    checkpoints: tuple[str, ...] = ()
+    """Runs whose checkpoints are agents, such as runs/first or "runs/first(temperature=0)"."""
+    every: int = 1
+    """Takes every N-th checkpoint of these runs, counted back from the last one."""
+    anchor: str = "random"
+    """The agent with rating 0. It is added if it is missing."""
+    games: int = 400
+    """Games of every pair."""
+    openings: int | None = None
+    """Length of the list of random openings; 0: all games begin at the start. If not given, one for every two games."""
+    opening_plies: int = 4
+    """The largest number of random plies in an opening."""
+    opening_list: str | None = None
+    """Openings of a fixed list instead of random plies: a file with the moves of one opening per line, or ballots, the
+    three-move ballots of checkers. `openings` of them are drawn; with --openings 0, all are played in their order."""
+    temperature: float | None = None
+    """For runs without a temperature in brackets. 1 samples from the policy, 0 plays greedily. If not given, it is the
+    run's own setting."""
+    output: Path | None = None
+    """The folder of the results. If it holds a ladder with the same settings, its pairs are not played again.
+    If not given: runs/ladder_<time>."""
+    seed: int = 0
+    """Seed of the games and openings."""
+
+    def of_games(self) -> GameArguments:
+        """Returns the settings that all commands have, checked. Raises ValueError for a number that they refuse."""
+        openings = -(-self.games // GAMES_PER_OPENING) if self.openings is None else self.openings
+        common = {name: getattr(self, name) for name in ("games", "opening_plies", "opening_list", "seed", "env")}
+        found = GameArguments(openings=openings, **common)
+        found.check()
+        return found
+
+
+class Checkpoints(NamedTuple):
+    """The checkpoints of a run among the agents of a ladder."""
+
+    run: str  # its text on the command line
+    names: list[str]  # of the agents, in ascending order of the iterations
+    steps: list[int]  # environment steps of training before each checkpoint
+
+
+def main() -> None:
+    """The command `python -m train.ladder`."""
+    description = "Play every pair of agents, and rate all of them on one Elo scale."
+    arguments = tyro.cli(Arguments, prog="python -m train.ladder", description=description)
+    print_result("train.ladder", lambda: ladder(arguments))
+
+
+def ladder(arguments: Arguments) -> dict[str, Any]:
+    """Prints the table of ratings. Returns the result that the command prints, and writes it to the folder.
+
+    Raises ValueError or FileNotFoundError for agents that do not fit, and for a folder with another ladder.
+    """
+    settings = arguments.of_games()
+    env = make_env(arguments.env)
+    if env.num_players < 2:
+        raise ValueError(f"a ladder needs a game of two or more players, and {env} has one")
+    runs = [checkpoints_of(text, arguments) for text in arguments.checkpoints]
+    texts = [_named(text, arguments) for text in (arguments.anchor, *arguments.agents)]
+    names = list(dict.fromkeys([*texts, *(name for run in runs for name in run.names)]))
+    if len(names) < 2:
+        raise ValueError(f"expected an agent besides {names[0]}, which has rating 0, such as greedy or runs/first")
+    agents.env_for(names, arguments.env)
+    players = {name: agents.make(name, env) for name in names}
+
+    stored: dict[str, Any] = {"env": str(env), "env_version": env.version, "games": settings.games}
+    stored |= {"openings": settings.openings, "opening_plies": settings.opening_plies, "seed": settings.seed}
+    openings = settings.openings_in_turn(env, GAMES_PER_OPENING)
+    if settings.opening_list is not None and openings is not None:  # with the moves, because a file can change
+        checksum = zlib.crc32(np.asarray(openings.actions).tobytes())
+        stored |= {"opening_list": settings.opening_list, "opening_checksum": checksum}
+    path = arguments.output or Path("runs") / f"ladder_{datetime.now():%Y-%m-%d_%H-%M-%S}"
+    with LadderFolder.open(path, stored) as folder:
+        play_pairs(env, players, settings, openings, folder)
+        found = ratings(names, folder.pairs)
+        result: dict[str, Any] = {**stored, "anchor": names[0], "agents": found.rows, "scores": found.scores}
+        result["checkpoints"] = [falls(run, found) for run in runs]
+        figure = ladder_picture.draw(str(env), found.rows, {run.run: (run.names, run.steps) for run in runs})
+        result["files"] = [str(path) for path in folder.finish(result, figure)]
+    print(table(result))
+    return result
+
+
+def _named(text: str, arguments: Arguments) -> str:
+    """Returns the text of an agent with the temperature, and for a run with the iteration of its checkpoint."""
+    if arguments.temperature is not None:
+        text = agents.with_temperature(text, arguments.temperature)
+    return agents.name_of(text)
+
+
+def checkpoints_of(text: str, arguments: Arguments) -> Checkpoints:
+    """Returns the checkpoints of a run that `--every` takes. Raises ValueError for a text that is not only a run."""
+    if arguments.every < 1:
+        raise ValueError(f"every must be at least 1, not {arguments.every}")
+    found = agents.parse(text)
+    if found is None or found.iteration is not None:
+        raise ValueError(f'--checkpoints takes runs, such as runs/first or "runs/first(temperature=0)", not {text}')
+    run = agents.open_run(found.folder)
+    run.kept_iteration()  # raises unless there is one
+    iterations = run.checkpoints()[:: -arguments.every][::-1]
+    names = [_named(agents.text_of(found._replace(iteration=iteration)), arguments) for iteration in iterations]
+    return Checkpoints(text, names, [iteration * run.config.steps_per_iteration for iteration in iterations])
+
+
+# -- games ---------------------------------------------------------------------------------------------------------
+
+
+def play_pairs(
+    env: Env[Any],
+    players: Mapping[str, Agent],
+    settings: GameArguments,
+    openings: arena.Openings | None,
+    folder: LadderFolder,
+) -> None:
+    """Plays the games of all pairs that the folder does not have, with one progress bar, and stores each pair.
+
+    The games of a pair depend on the settings and on the texts of its two agents, but not on the other agents.
+    """
+    pairs = [tuple(sorted(pair)) for pair in itertools.combinations(players, 2)]
+    missing = [pair for pair in pairs if pair not in folder.pairs]
+    print(f"{folder.folder}: {len(missing)} of {len(pairs)} pairs are to be played", file=sys.stderr)
+    done = (len(pairs) - len(missing)) * settings.games
+    with tqdm(total=len(pairs) * settings.games, initial=done, unit=" games", disable=None) as bar:
+        for first, second in missing:
+            bar.set_postfix_str(f"{first} - {second}")
+            key = jax.random.fold_in(jax.random.key(settings.seed), zlib.crc32(f"{first}\n{second}".encode()))
+            result = play_pair(env, (players[first], players[second]), settings.games, key, openings, bar.update)
+            folder.add((first, second), result)
+
+
+def play_pair(
+    env: Env[Any],
+    pair: tuple[Agent, Agent],
+    num_games: int,
+    key: jax.Array,
+    openings: arena.Openings | None = None,
+    on_finished: Callable[[int], object] | None = None,
+) -> PairResult:
+    """Returns the result of games between two agents, who alternate between the seats as in `pair_seating`.
+
+    An agent wins a game if one of its seats wins and none of the other agent, or if the other agent plays an illegal
+    action. All other games are drawn, those that a limit ended too.
+    """
+    agent_of_seat = pair_seating(num_games, env.num_players)
+    games = arena.play(env, pair, jax.numpy.asarray(agent_of_seat), key, openings=openings, on_finished=on_finished)
+    seat_won = np.asarray(_winners(env, games))
+    offender = np.take_along_axis(agent_of_seat, np.asarray(games.last_mover)[:, None], axis=1)[:, 0]
+    forfeited = np.asarray(games.forfeited)
+    won = [(seat_won & (agent_of_seat == agent)).any(-1) | (forfeited & (offender != agent)) for agent in (0, 1)]
+    wins = (int((won[0] & ~won[1]).sum()), int((won[1] & ~won[0]).sum()))
+    truncated = int(np.asarray(games.boards.truncated).sum())
+    return PairResult(wins, num_games - sum(wins), truncated)
+
+
+@functools.partial(jax.jit, static_argnames="env")
+def _winners(env: Env[Any], games: arena.Games) -> jax.Array:
+    return arena.winners(env, games)
+
+
+def pair_seating(num_games: int, num_players: int) -> NDArray[np.int32]:
+    """Returns int32[games, num_players], the agent (0 or 1) on every seat of every game.
+
+    Neighbouring seats have different agents, and the agents swap all seats in every second game. After each two games
+    the seats rotate by one. So each agent has every seat equally often over two games, also where the number of seats
+    is odd and one agent has one seat more in a game.
+    """
+    game, seat = np.arange(num_games)[:, None], np.arange(num_players)
+    place = (seat - game // GAMES_PER_OPENING) % num_players
+    return ((place + game) % 2).astype(np.int32)
+
+
+# -- ratings -------------------------------------------------------------------------------------------------------
+
+
+class Ratings(NamedTuple):
+    """The ratings of all agents, from the results of all pairs."""
+
+    rows: list[Row]  # the highest rating first
+    scores: list[list[float | None]]  # the share of the points of a row's agent against a column's; None for itself
+    resamples: dict[
+        str, NDArray[np.float64]
+    ]  # float64[resamples], the ratings of every agent in resamples of the games
+
+
+def ratings(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -> Ratings:
+    """Returns the ratings of agents.
+
+    Args:
+      names: of the agents; the first one has rating 0.
+      pairs: the result of every pair of agents, by their names in alphabetical order.
+    """
+    ordered = sorted(names)  # so that the order of the names does not change the resamples
+    anchor = ordered.index(names[0])
+    wins, draws = np.zeros((2, len(names), len(names)))
+    for (i, first), (j, second) in itertools.combinations(enumerate(ordered), 2):
+        result = pairs[first, second]
+        wins[i, j], wins[j, i] = result.wins
+        draws[i, j] = draws[j, i] = result.draws
+    elo, interval = arena.elo(wins, draws, anchor=anchor), arena.elo_interval(wins, draws, anchor=anchor)
+    games = wins + wins.T + draws
+    scores = np.divide(wins + draws / 2, games, out=np.full_like(games, np.nan), where=games > 0)
+    rows: list[Row] = [
+        {
+            "agent": name,
+            "elo": round(float(elo[number]), 1),
+            "elo_interval": [round(float(end), 1) if np.isfinite(end) else None for end in interval[number]],
+            "games": int(games[number].sum()),
+            "wins": int(wins[number].sum()),
+            "draws": int(draws[number].sum()),
+            "losses": int(wins[:, number].sum()),
+        }
+        for number, name in enumerate(ordered)
+    ]
+    order = np.argsort(-elo, kind="stable")
+    resamples = dict(zip(ordered, arena.elo_resamples(wins, draws, anchor=anchor).T, strict=True))
+    return Ratings([rows[number] for number in order], rounded(scores[order][:, order].tolist()), resamples)
+
+
+def falls(run: Checkpoints, found: Ratings) -> dict[str, Any]:
+    """Returns the agents of a run's checkpoints, and those whose rating is below that of the checkpoint before.
+
+    A fall is significant if it is one in at least 97.5 % of the resamples.
+    """
+    elo = {row["agent"]: row["elo"] for row in found.rows}
+    fallen = [(before, after) for before, after in itertools.pairwise(run.names) if elo[after] < elo[before]]
+    falls_in = [(found.resamples[after] < found.resamples[before]).mean() for before, after in fallen]
+    return {
+        "run": run.run,
+        "agents": run.names,
+        "steps": run.steps,
+        "falls": len(fallen),
+        "significant_falls": sum(bool(share >= SIGNIFICANT) for share in falls_in),
+        "falls_at": [after for _, after in fallen],
+    }
+
+
+def table(result: Mapping[str, Any]) -> str:
+    """Returns the table of ratings, with a line for each run of `--checkpoints`."""
+    rows: Sequence[Row] = result["agents"]
+    width = max(len("agent"), *(len(row["agent"]) for row in rows))
+    lines = [f"{'agent':<{width}}   {'Elo':>7}   {'95 % interval':>16}   {'games':>7}   {'score':>5}"]
+    for row in rows:
+        score = (row["wins"] + row["draws"] / 2) / row["games"]
+        interval = written_interval(*row["elo_interval"])
+        lines.append(
+            f"{row['agent']:<{width}}   {row['elo']:>7,.0f}   {interval:>16}   {row['games']:>7,}   {score:>5.3f}"
+        )
+    for run in result["checkpoints"]:
+        where = f", at {', '.join(run['falls_at'])}" if run["falls_at"] else ""
+        lines.append(
+            f"{run['run']}: the rating falls {run['falls']} times over {len(run['agents'])} checkpoints{where}; "
+            f"significant falls: {run['significant_falls']}"
+        )
+    return "\n".join(lines)
+
+
+def written_interval(low: float | None, high: float | None) -> str:
+    """Returns an interval of ratings in words; None is an end that the games do not bound."""
+    if low is None or high is None:
+        return "no bound" if low == high else f"at most {high:,.0f}" if low is None else f"at least {low:,.0f}"
+    return f"{low:,.0f} to {high:,.0f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Rollouts of PPO: the steps that are collected, their advantages, and metrics of the games that ended.
+
+All boards play at the same time, and a finished board restarts in the same step. The learner plays every seat, or with
+opponents (`train/opponents.py`) only its own.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+import jaxgames
+from jaxgames.policies.agent import reward_scale, seat_values
+from jaxgames.wrappers import AutoResetState
+from train.models.policy import Params, Policy
+from train.opponents import Games, Opponents, OpponentState, is_among
+from train.ops.advantages import per_seat_advantages
+from train.ops.episodes import EpisodeStats, map_chosen_steps
+from train.ops.masked_categorical import sample_and_log_prob
+from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
+from train.ppo.config import Config
+
+
+class TrainState(NamedTuple):
+    """The whole state of a run between two iterations."""
+
+    params: Params
+    opt_state: Any  # optax's
+    boards: AutoResetState[Any]  # [num_envs]
+    episode_stats: EpisodeStats  # [num_envs]
+    key: jax.Array
+    iteration: jax.Array  # int32[]
+    opponents: OpponentState | None = None
+    first_params: Params | None = None  # of the policy that `kl_coef` holds the learner near; None without `kl_coef`
+
+
+class Transition(NamedTuple):
+    """One step of one board."""
+
+    observation: jax.Array  # bool[*observation_shape]
+    mask: jax.Array  # bool[num_actions]
+    seat: jax.Array  # int32[], the mover
+    action: jax.Array  # int32[]
+    log_prob: jax.Array  # float32[]
+    value: jax.Array  # float32[]
+    rewards: jax.Array  # float32[num_players], scaled
+    terminated: jax.Array  # bool[]
+    truncated: jax.Array  # bool[]
+    next_state: jaxgames.State  # the board that the step led to, before any restart
+    episode_stats: EpisodeStats  # of the game that the step belongs to, the step included
+    learner_seats: jax.Array | None = None  # bool[num_players], in this game; None without opponents: all seats
+    first_logits: jax.Array | None = None  # float32[num_actions], of the policy with `TrainState.first_params`
+
+    @property
+    def is_learners(self) -> jax.Array | None:
+        """bool[...], whether the learner plays the mover's seat. None without opponents: it plays all seats."""
+        return None if self.learner_seats is None else is_among(self.seat, self.learner_seats)
+
+
+def collect(
+    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState
+) -> tuple[TrainState, Transition]:
+    """Returns the new train state and `rollout_length` steps of every board, leaves [rollout_length, num_envs, ...]."""
+    opponents = Opponents.of(env, config.opponents, config.learn_seats)
+    state = train_state.opponents
+    players = None if opponents is None or state is None else opponents.players(state.agents)
+    scale = reward_scale(env)
+    env = jaxgames.auto_reset(env)
+
+    def step(carry: tuple[AutoResetState[Any], EpisodeStats, Games | None], key: jax.Array):
+        boards, stats, games = carry
+        action_key, step_key, *opponent_keys = jax.random.split(key, 2 if games is None else 4)
+        observation = jax.vmap(env.observe)(boards)
+        mask = jax.vmap(env.legal_action_mask)(boards)
+        seat = boards.current_player
+        logits, value = policy.apply(train_state.params, observation, seat)
+        action, log_prob = sample_and_log_prob(action_key, logits, mask)
+        if players is not None and games is not None:
+            reply = players.act(opponent_keys[0], games, boards.board, mask, config.opponent_epsilon)
+            action = jnp.where(is_among(seat, games.learner_seats), action, reply)
+        boards = jax.vmap(env.step)(boards, action, jax.random.split(step_key, config.num_envs))
+        stats = EpisodeStats(stats.length + 1, stats.returns + boards.rewards)
+        transition = Transition(
+            observation=observation,
+            mask=mask,
+            seat=seat,
+            action=action,
+            log_prob=log_prob,
+            value=value,
+            rewards=boards.rewards * scale,
+            terminated=boards.terminated,
+            truncated=boards.truncated,
+            next_state=boards.before_reset,
+            episode_stats=stats,
+            learner_seats=None if games is None else games.learner_seats,
+        )
+        live = ~(boards.terminated | boards.truncated)
+        stats = EpisodeStats(stats.length * live, stats.returns * live[:, None])
+        if opponents is not None and games is not None:
+            games = opponents.restarted(games, opponent_keys[1], ~live)
+        return (boards, stats, games), transition
+
+    key, subkey = jax.random.split(train_state.key)
+    keys = jax.random.split(subkey, config.rollout_length)
+    start = train_state.boards, train_state.episode_stats, None if state is None else state.games
+    (boards, stats, games), steps = jax.lax.scan(step, start, keys)
+    state = None if state is None or games is None else state._replace(games=games)
+    return train_state._replace(boards=boards, episode_stats=stats, key=key, opponents=state), steps
+
+
+def with_first_logits(policy: Policy, params: Params | None, steps: Transition) -> Transition:
+    """Returns the steps of a rollout with the logits of the first policy; as they are if its parameters are None."""
+    if params is None:
+        return steps
+    each = jax.lax.map(lambda row: policy.apply(params, *row)[0], (steps.observation, steps.seat))
+    return steps._replace(first_logits=each)
+
+
+def estimate_advantages(
+    config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Transition
+) -> jax.Array:
+    """Returns the advantages float32[rollout_length, num_envs] of the steps of a rollout."""
+    bootstrap = on_each_device(
+        functools.partial(bootstrap_values, env, policy), REPLICATED, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD
+    )(params, steps)
+    estimate = functools.partial(per_seat_advantages, gamma=config.gamma, gae_lambda=config.gae_lambda)
+    return jax.vmap(estimate, in_axes=1, out_axes=1)(
+        steps.rewards, steps.value, steps.seat, steps.terminated, steps.truncated, bootstrap
+    )
+
+
+def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Transition) -> jax.Array:
+    """Returns float32[rollout_length, num_envs, num_players]: every seat's value of the boards to bootstrap from.
+
+    Those are truncated boards, and live boards at the end of the rollout; other entries are not used. Truncations are
+    rare, so only those boards are evaluated, in chunks of num_envs.
+    """
+    cut_off = steps.truncated.at[-1].set(~steps.terminated[-1])
+    return map_chosen_steps(functools.partial(seat_values, env, policy, params), steps.next_state, cut_off)

@@ -1,0 +1,1 @@
+"""The command `train.strength`: how solved a game is by agents."""

@@ -1,0 +1,331 @@
+"""Measures how near agents come to solving a game, against its exact solution.
+
+    python -m train.strength runs/first --simulations 16 64 --depth 1 5
+    python -m train.strength greedy first --env "chinese_checkers_diamond(size=4, pieces=3)" --solution 43.npz
+    python -m train.strength runs/first --checkpoints --simulations 64
+
+The numbers are those of `jaxgames.solvers.strength.measure`; docs/strength.md explains them. A run's agent plays its
+network's best action, with tree search where --simulations is given, or with a search of full width where --depth is.
+With --checkpoints every checkpoint is measured and drawn, beside the numbers of the study that the measures are from.
+
+The last line on standard output is JSON: env, seat, plies, and a row of measures per agent and search.
+"""
+
+import functools
+import inspect
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import tyro
+from tqdm import tqdm
+
+from jaxgames import Env
+from jaxgames.agents import Agent, AnalysingAgent, EpsilonAgent, GreedyAgent, RandomAgent
+from jaxgames.solvers import Solution, load, solve
+from jaxgames.solvers.strength import measure
+from jaxgames.solvers.strength.full_width import lookahead
+from jaxgames.solvers.strength.policy_table import BATCH, Act, Values
+from train import agents
+from train.driver.commands import print_result
+from train.driver.metrics import rounded
+from train.driver.run_folder import RunFolder, write_whole
+from train.strength.figures import draw_checkpoints
+
+ROWS_FILE = "strength.jsonl"
+DIGITS = 7  # of the printed numbers
+COLUMNS = {  # of the printed table: the measure, by its head
+    "ultra-weak": "ultra_weak",
+    "solved": "weak_solved",
+    "weak": "weak_states",
+    "states": "agent_states",
+    "uniform": "weak_uniform",
+    "sure": "sure_fraction",
+    "kept": "kept_value",
+    "w. action": "action_weak",
+    "s. action": "strong_action",
+    "decisive": "strong_decisive",
+    "won": "strong_won",
+    "fastest": "strong_fastest",
+    "v. sign": "value_sign",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    agents: Annotated[tuple[str, ...], tyro.conf.Positional]
+    """Runs, such as runs/first or runs/first@40, or others, such as greedy. Agents that play at random are refused."""
+    env: str | None = None
+    """The game, as `jaxgames.make` takes it. If not given, that of the first run."""
+    solution: Path | None = None
+    """The file that `python -m jaxgames.solvers` wrote for the game. If not given, the game is solved first."""
+    simulations: tuple[int, ...] = ()
+    """Numbers of simulations: every run is also measured with a tree search of each."""
+    depth: tuple[int, ...] = ()
+    """Numbers of plies: every run is also measured with searches of full width on its network's values."""
+    discount: float = 0.99
+    """Discount per ply in the searches of --depth, so that sooner wins are better."""
+    plies: int = 50
+    """The length at which a game is cut off and drawn."""
+    seat: int = 0
+    """The seat of the agent."""
+    strong_states: int | None = None
+    """The number of random states for the strong measures; all if not given."""
+    checkpoints: bool = False
+    """Measure every checkpoint of one run, and draw them as pictures in the output folder."""
+    output: Path | None = None
+    """A folder for the rows, as lines of JSON. Rows that it has already are not measured again.
+    With --checkpoints, `strength` in the run's folder if not given."""
+
+
+class Player(NamedTuple):
+    """An agent as `measure` takes it."""
+
+    act: Act
+    values: Values | None
+
+
+class Row(NamedTuple):
+    """One row of the table, before it is measured."""
+
+    agent: str  # the agent's text
+    search: str  # "", "64 simulations" or "5 plies"
+    make: Callable[[], Player]
+
+    @property
+    def name(self) -> str:
+        return f"{self.agent}, {self.search}" if self.search else self.agent
+
+
+def main() -> None:
+    """The command `python -m train.strength`."""
+    description = "Measure how near agents come to solving a game."
+    arguments = tyro.cli(Arguments, prog="python -m train.strength", description=description)
+    print_result("train.strength", lambda: strength(arguments))
+
+
+def strength(arguments: Arguments) -> dict[str, Any]:
+    """Returns the result that the command prints: the game, the settings, and a row of measures per agent and search.
+
+    Raises ValueError or OSError for arguments that do not fit together, before anything is measured.
+    """
+    texts, output = _texts(arguments), arguments.output
+    env = agents.env_for(texts, arguments.env)
+    if arguments.checkpoints and output is None:
+        output = Path(arguments.agents[0]) / "strength"
+    settings = {"env": str(env), "plies": arguments.plies, "seat": arguments.seat}
+    settings |= {"strong_states": arguments.strong_states, "discount": arguments.discount}
+    path = None if output is None else output / ROWS_FILE
+    stored = {} if path is None else _stored(path, settings)
+    solution = solve(env) if arguments.solution is None else load(arguments.solution, env)
+    rows: list[dict[str, Any]] = []
+    planned = [row for text in texts for row in _rows_of(text, env, solution, arguments)]
+    for number, row in enumerate(planned, start=1):
+        measured = stored.get((row.agent, row.search))
+        if measured is None:
+            measured = _measured(row, env, solution, arguments, f"{number}/{len(planned)} {row.name}")
+            if path is not None:
+                _append(path, {"settings": settings, **measured})
+        rows.append(measured)
+    _print_table(rows)
+    result: dict[str, Any] = {**settings, "rows": rows}
+    if arguments.checkpoints and output is not None:
+        run = agents.open_run(Path(arguments.agents[0]))
+        result["pictures"] = [str(path) for path in draw_checkpoints(run, rows, output)]
+    return result
+
+
+# -- the rows ------------------------------------------------------------------------------------------------------
+
+
+def _texts(arguments: Arguments) -> list[str]:
+    """Returns the texts of the agents, for --checkpoints one per checkpoint. Raises ValueError for none."""
+    if not arguments.agents:
+        raise ValueError("name at least one agent, such as runs/first or greedy")
+    runs = [text for text in arguments.agents if agents.parse(text) is not None]
+    if (arguments.simulations or arguments.depth) and not runs:
+        raise ValueError("--simulations and --depth search with the network of a run, and none of the agents is a run")
+    if any(number < 1 for number in (*arguments.simulations, *arguments.depth)):
+        raise ValueError("--simulations and --depth take numbers of 1 or more; the network alone is always measured")
+    if not arguments.checkpoints:
+        return [agents.name_of(text) for text in arguments.agents]
+    found = agents.parse(arguments.agents[0])
+    if len(arguments.agents) > 1 or found is None or found.iteration is not None or found.parameters:
+        raise ValueError(f"--checkpoints takes the folder of one run, not {' '.join(arguments.agents)}")
+    run = agents.open_run(found.folder)
+    run.kept_iteration()  # raises FileNotFoundError if there is none
+    return [f"{run.folder}@{iteration}" for iteration in run.checkpoints()]
+
+
+def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Arguments) -> list[Row]:
+    """Returns the rows of an agent: for a run, first the network alone, and then each search."""
+    found = agents.parse(text)
+    if found is None:
+        return [Row(text, "", lambda: deterministic(text, agents.make(text, env), env))]
+    run = agents.open_run(found.folder)
+    # A search is asked for by --simulations, so the row of the run itself is its network alone. Brackets come first.
+    alone = {"temperature": 0.0} | ({"simulations": 0} if _can_search(run) else {}) | found.parameters
+
+    def player(**parameters: Any) -> Player:
+        return deterministic(text, agents.agent_of_run(run, found.iteration, env, **alone | parameters), env)
+
+    def searching(simulations: int) -> Player:
+        return Player(player(simulations=simulations).act, None)  # the row of the network has the values
+
+    def deep(depth: int) -> Player:
+        return _looking_ahead(text, player().values, depth, solution, arguments)
+
+    return [
+        Row(text, "", player),
+        *(Row(text, f"{number} simulations", functools.partial(searching, number)) for number in arguments.simulations),
+        *(
+            Row(text, "1 ply" if depth == 1 else f"{depth} plies", functools.partial(deep, depth))
+            for depth in arguments.depth
+        ),
+    ]
+
+
+def _can_search(run: RunFolder) -> bool:
+    """Returns whether the learner's agents take the parameter `simulations`."""
+    return "simulations" in inspect.signature(run.learner.agent).parameters
+
+
+def _looking_ahead(
+    text: str, values: Values | None, depth: int, solution: Solution[Any], arguments: Arguments
+) -> Player:
+    """Returns the agent that searches `depth` plies of full width on the values of a network."""
+    if values is None:
+        raise ValueError(f"--depth searches on the values of a network, and {text} has none")
+    with tqdm(total=solution.num_states, desc=f"values of {text}", unit=" states", disable=None) as bar:
+        act = lookahead(solution, values, depth, discount=arguments.discount, seat=arguments.seat, on_states=bar.update)
+    return Player(act, None)
+
+
+def deterministic(text: str, agent: Agent, env: Env[Any]) -> Player:
+    """Returns the agent as `measure` takes it: with one key for all boards. Of equal moves, greedy plays the first.
+
+    Raises ValueError for an agent that plays at random: random, or one with an epsilon or a temperature above 0.
+    """
+    if isinstance(agent, RandomAgent | EpsilonAgent) or getattr(agent, "temperature", None) is not None:
+        raise ValueError(
+            f"{text} plays at random, and the measures need one move per board: expected an agent without epsilon, and "
+            "for a run temperature=0 or no temperature"
+        )
+    key = jax.random.key(0)
+    if isinstance(agent, GreedyAgent):
+        return Player(lambda states: _first_of_best(agent, states), None)
+    if not agent.on_device:
+        return Player(functools.partial(agent.act, key), None)
+    values = functools.partial(_values, agent) if _has_values(agent, env) else None
+    return Player(functools.partial(_act, agent, key), values)
+
+
+@jax.jit
+def _act(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
+    """Returns int32[B], the agent's moves."""
+    return agent.act(key, states)
+
+
+def _has_values(agent: Agent, env: Env[Any]) -> bool:
+    """Returns whether the agent, which can be traced, has values of the seats in the game's unit of reward."""
+    if not isinstance(agent, AnalysingAgent) or getattr(agent, "env", env) != env:  # it has learned another reward
+        return False
+    states = jax.eval_shape(jax.vmap(env.init), jax.eval_shape(lambda: jax.random.split(jax.random.key(0), BATCH)))
+    return jax.eval_shape(agent.analyse, states).values is not None
+
+
+@jax.jit
+def _first_of_best(agent: GreedyAgent, states: Any) -> jax.Array:
+    """Returns int32[B], the first of the moves between which the agent draws."""
+    return agent.analyse(states).probabilities.argmax(-1).astype(jnp.int32)
+
+
+@jax.jit
+def _values(agent: AnalysingAgent, states: Any) -> jax.Array:
+    """Returns float32[B], the mover's value."""
+    values = agent.analyse(states).values
+    assert values is not None  # by `_has_values`
+    return jnp.take_along_axis(values, states.current_player[:, None], axis=1)[:, 0]
+
+
+# -- measuring -----------------------------------------------------------------------------------------------------
+
+
+def _measured(row: Row, env: Env[Any], solution: Solution[Any], arguments: Arguments, title: str) -> dict[str, Any]:
+    """Returns the measures of a row, with a progress bar on a terminal."""
+    begin = time.monotonic()
+    try:
+        player = row.make()
+        with tqdm(total=solution.num_states, desc=title, unit=" states", disable=None) as bar:
+            measures = measure(
+                env,
+                player.act,
+                solution,
+                arguments.plies,
+                seat=arguments.seat,
+                values=player.values,
+                strong_states=arguments.strong_states,
+                on_states=bar.update,
+            )
+    except ValueError as error:
+        raise ValueError(f"{row.name}: {error}") from error
+    of_row = {"agent": row.agent, "search": row.search, "seconds": time.monotonic() - begin}
+    return rounded(of_row | measures, DIGITS)
+
+
+def _stored(path: Path, settings: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Returns the rows of a file that were measured with these settings, by agent and search.
+
+    An unfinished last line is removed: the command was ended while it wrote.
+    """
+    if not path.exists():
+        return {}
+    *lines, rest = path.read_text().split("\n")
+    if rest:
+        write_whole(path, "".join(line + "\n" for line in lines))
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = json.loads(line)
+            if row.pop("settings") == settings:
+                rows[row["agent"], row["search"]] = row
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"{path}, line {number} is no row of train.strength: remove the line or the file"
+            ) from error
+    return rows
+
+
+def _append(path: Path, row: Mapping[str, Any]) -> None:
+    """Adds a row to the file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def _print_table(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Prints a line per row, with the columns that some row has."""
+    columns = {head: name for head, name in COLUMNS.items() if any(row.get(name) is not None for row in rows)}
+    names = [f"{row['agent']}, {row['search']}" if row["search"] else row["agent"] for row in rows]
+    width = max(len(name) for name in [*names, "agent"])
+    print(f"{'agent':<{width}}", *(f"{head:>10}" for head in columns))
+    for name, row in zip(names, rows, strict=True):
+        print(f"{name:<{width}}", *(f"{_written(row.get(column)):>10}" for column in columns.values()))
+
+
+def _written(value: Any) -> str:
+    """Returns a measure as the table shows it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.5f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+"""Tables of settings; see `train.sweep.runs`."""
+
+from train.sweep.batched_runs import evaluate_cells
+from train.sweep.runs import Evaluate, Sweep, changes, folder_name, main, run_sweep, stored_table, sweep_of
+
+__all__ = [
+    "Evaluate",
+    "Sweep",
+    "changes",
+    "evaluate_cells",
+    "folder_name",
+    "main",
+    "run_sweep",
+    "stored_table",
+    "sweep_of",
+]

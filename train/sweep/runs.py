@@ -1,0 +1,315 @@
+"""Trains a table of settings, each with several seeds, in one program per group of equal shapes.
+
+    python -m train.sweep --env "chinese_checkers(size=2, num_players=6)" --gamma 0.3 0.5 0.99 \\
+        --gae-lambda 0.5 0.9 1.0 --seeds 5 --run-dir runs/discounts
+
+Every setting of the learner takes one or more values. The table is the product of all values and seeds; a cell is one
+of its runs. Cells that differ only in seeds and traced settings (`Learner.traced_settings`) are one group: one program,
+compiled once. Groups train one after the other.
+
+    runs/discounts/sweep.json                           the learner, the values, and the settings of every cell
+    runs/discounts/gamma=0.3+gae_lambda=0.5/seed=0/     a run folder per cell, as `train.ppo` writes it
+    runs/discounts/summary.{json,md,png,svg}            medians and ranges over seeds (`train/sweep/summary.py`)
+
+In Python, `run_sweep(sweep_of("ppo", {"gamma": (0.3, 0.5)}, seeds=5), settings)` does the same.
+"""
+
+import contextlib
+import dataclasses
+import importlib
+import itertools
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import jax
+from tqdm import tqdm
+
+from jaxgames.agents import Agent
+from train.agents import learner_type
+from train.driver import loop, stored_config
+from train.driver.learner import Learner, check_load
+from train.driver.loop import Batch, Settings
+from train.driver.memory import check_memory
+from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder, write_whole
+from train.ops import sharding
+from train.sweep import summary as sweep_summary
+from train.sweep.arguments import parse
+from train.sweep.batched_runs import Cells, Group, evaluate_cells
+from train.sweep.run_folders import CellFolders
+
+Evaluate = Callable[[Any, Settings, Agent, Any, int], Mapping[str, Any]]  # see `run_sweep`
+MAX_NAME = 120  # characters of a folder's name; longer ones are cut off and numbered
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A table of settings, and the cells that it consists of."""
+
+    learner: str
+    values: Mapping[str, tuple[Any, ...]]
+    """The values of the settings that were given; all others are those of the game's recipe."""
+    seed: int
+    seeds: int
+    cells: Mapping[str, Learner] = field(repr=False)
+    """Learners by their folders' names."""
+
+    @property
+    def varied(self) -> list[str]:
+        """The settings that have more than one value."""
+        return [name for name, values in self.values.items() if len(values) > 1]
+
+    def groups(self) -> list[dict[str, Learner]]:
+        """Returns the cells that train in one program, by their folders' names."""
+        found: dict[str, dict[str, Learner]] = {}
+        for name, learner in self.cells.items():
+            free = ("seed", *learner.traced_settings)
+            settings = stored_config.settings_of(learner.config)
+            static = json.dumps({name: value for name, value in settings.items() if name not in free or value is None})
+            found.setdefault(static, {})[name] = learner
+        return [*found.values()]
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the content of sweep.json."""
+        cells = {name: stored_config.settings_of(learner.config) for name, learner in self.cells.items()}
+        arguments = {"learner": self.learner, "seed": self.seed, "seeds": self.seeds, "values": dict(self.values)}
+        return json.loads(json.dumps(arguments | {"cells": cells}))
+
+
+def main() -> None:
+    """The command `python -m train.sweep`."""
+    try:
+        arguments = parse(sys.argv[1:])
+        sharding.provide_cores(arguments.settings.devices)
+        sweep = sweep_of(arguments.learner, arguments.values, arguments.seeds, arguments.seed)
+        result = run_sweep(sweep, arguments.settings, arguments.cells_at_once)
+    except KeyboardInterrupt:  # before the first iteration, or a second time
+        print("train.sweep: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except (ValueError, OSError) as error:
+        sys.exit(f"train.sweep: {error}")
+    print(json.dumps(result))
+    sys.exit(0 if result["finished"] else 130)
+
+
+def sweep_of(learner: str, values: Mapping[str, Sequence[Any]], seeds: int = 1, seed: int = 0) -> Sweep:
+    """Returns the sweep over all combinations of values, each with the seeds `seed` to `seed + seeds - 1`.
+
+    Args:
+      learner: a name in `train.agents.LEARNERS`.
+      values: one or more values of each setting, by the names of the learner's config. Settings that are left out have
+        the values of the game's recipe.
+
+    Raises ValueError for an unknown learner or setting, a value that is not allowed, and a value given twice.
+    """
+    of_learner = learner_type(learner)
+    config_for = importlib.import_module(f"train.{learner}").config_for
+    if seeds < 1:
+        raise ValueError(f"seeds must be at least 1, not {seeds}")
+    names = [each.name for each in dataclasses.fields(of_learner.config_type) if each.name != "seed"]
+    for name, of_name in values.items():
+        if name not in names:
+            raise ValueError(f"{name} is no setting of {learner} that can be varied; these are {', '.join(names)}")
+        if twice := [value for index, value in enumerate(of_name) if value in of_name[:index]]:
+            raise ValueError(f"{name} has the value {twice[0]!r} twice")
+    given = {name: tuple(of_name) for name, of_name in values.items() if len(of_name)}
+    varied = [name for name, of_name in given.items() if len(of_name) > 1]
+
+    cells: dict[str, Learner] = {}
+    for row, combination in enumerate(itertools.product(*given.values())):
+        settings = dict(zip(given, combination, strict=True))
+        folder = folder_name(settings, varied, row)
+        for each_seed in range(seed, seed + seeds):
+            name = f"{folder}/seed={each_seed}" if varied else f"seed={each_seed}"
+            cells[name] = of_learner(config_for(**settings, seed=each_seed))
+    return Sweep(learner, given, seed, seeds, cells)
+
+
+def folder_name(settings: Mapping[str, Any], varied: Sequence[str], row: int) -> str:
+    """Returns the name of a row's folder, such as "gamma=0.3+gae_lambda=0.5"; "" if no setting is varied.
+
+    Characters that are special in paths or in an agent's text become "_". The number of the row keeps such names apart.
+    """
+    texts = {name: stored_config.written_setting(settings[name]) for name in varied}
+    written = "+".join(f"{name}={text}" for name, text in texts.items())
+    name = re.sub(r"[^\w.=+-]+", "_", written)[:MAX_NAME]
+    return name if name == written else f"{name}_{row}"
+
+
+def run_sweep(
+    sweep: Sweep, settings: Settings, cells_at_once: int = 0, evaluate: Evaluate = evaluate_cells
+) -> dict[str, Any]:
+    """Trains all cells, or until Ctrl-C or SIGTERM, and summarises them. Returns the result that the command prints.
+
+    Args:
+      settings: of the driver, for every cell; `run_dir` is the folder of the sweep. `devices` are the devices that the
+        cells of a group are divided over.
+      cells_at_once: cells that a device computes at the same time; 0 for one on a CPU, and for all on other platforms.
+      evaluate: returns the metrics of an evaluation of a group, an array over its cells each. It gets the `Cells`, the
+        settings, the evaluation opponent, the train state and the iteration.
+
+    Raises:
+      FileExistsError: the folder holds a sweep already, and `settings.resume` is not set.
+      FileNotFoundError: there is no such evaluation opponent, or no such run that a cell takes parameters from.
+      ValueError: the sweep in the folder has other settings; the cells do not fit in memory; parameters of another run
+        do not fit a cell; or more than one process.
+    """
+    if settings.distributed or settings.coordinator is not None:
+        raise ValueError("a sweep runs in one process: leave out --distributed and --coordinator")
+    if cells_at_once < 0:
+        raise ValueError(f"cells_at_once must be 0 or more, not {cells_at_once}")
+    folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
+    is_new = not (folder / SWEEP_FILE).exists()
+    groups = [group_of(each, settings, cells_at_once) for each in sweep.groups()]
+    for group in groups:
+        counts = {"cells_at_once": group.at_once, "the number of cells": len(group.learners)}
+        check_memory(Cells(group), group.devices, group.first, counts)
+        loop.evaluation_opponent(Cells(group), settings)  # before there is a folder
+        if is_new:
+            check_load(group.learners[0])
+    start = time.monotonic()
+    with open_sweep(folder, sweep, settings.resume), progress_bar(groups) as bar:
+        finished = all(
+            train_group(folder, names, group, settings, bar, evaluate)
+            for names, group in zip(sweep.groups(), groups, strict=True)  # stops at the first that a signal stopped
+        )
+        result: dict[str, Any] = {
+            "run_dir": str(folder),
+            "learner": sweep.learner,
+            "cells": len(sweep.cells),
+            "finished": finished,
+            "seconds": round(time.monotonic() - start, 1),
+        }
+        if finished:
+            summary = sweep_summary.summarise(folder, sweep.varied, sweep.cells)
+            print(sweep_summary.write(folder, summary), file=sys.stderr)
+            result["rows"] = sweep_summary.short_rows(summary)
+    return result
+
+
+def group_of(learners: Mapping[str, Learner], settings: Settings, cells_at_once: int) -> Group:
+    """Returns a group of cells, on as many devices as have a cell.
+
+    Raises ValueError if there are fewer devices than asked for.
+    """
+    devices = min(sharding.mesh_for(settings.devices, {}).size, len(learners))
+    of_device = -(-len(learners) // devices)
+    on_cpu = jax.local_devices()[0].platform == "cpu"
+    chunks = -(-of_device // (cells_at_once or (1 if on_cpu else of_device)))
+    return Group(tuple(learners.values()), devices, -(-of_device // chunks))  # chunks of equal size
+
+
+def train_group(
+    folder: Path,
+    names: Mapping[str, Learner],
+    group: Group,
+    settings: Settings,
+    bar: "tqdm[Any]",
+    evaluate: Evaluate = evaluate_cells,
+) -> bool:
+    """Trains the cells of a group. Returns whether they are finished."""
+    runs: list[RunFolder] = []
+    with contextlib.ExitStack() as stack:
+        for name, learner in names.items():
+            runs.append(open_cell(folder / name, learner))
+            stack.callback(runs[-1].close)
+        cells = CellFolders(folder, runs, group.padded)
+        if cells.result() is not None:
+            loop.log(f"{len(names)} cells are finished already")
+            bar.update(total_steps(group))
+            return True
+        batch = Batch(len(names), evaluate, lambda config, done: part_of_bar(bar, group, done))
+        settings = dataclasses.replace(settings, devices=group.devices)
+        result = loop.run_training(Cells(group), cells, settings, batch)
+        stack.pop_all()  # the loop has closed them
+        return result["finished"]
+
+
+def open_cell(folder: Path, learner: Learner) -> RunFolder:
+    """Returns the locked folder of a cell, a new one if there is none.
+
+    Raises ValueError if it was started with other settings, such as more steps in a run of its own.
+    """
+    if not (folder / "config.json").exists():
+        return RunFolder.create(folder, learner)
+    run = RunFolder.open(folder, type(learner))
+    if run.config != learner.config:
+        before, now = (stored_config.settings_of(config) for config in (run.config, learner.config))
+        changed = [f"{name} is {before[name]} there and {now[name]} here" for name in now if before[name] != now[name]]
+        raise ValueError(f"{folder} was continued with other settings: {'; '.join(changed)}")
+    run.lock()
+    return run
+
+
+@contextmanager
+def open_sweep(folder: Path, sweep: Sweep, resume: bool) -> Generator[None]:
+    """Reserves the folder of a sweep. Writes its table, or checks that the table in the folder is the same.
+
+    Raises FileExistsError or ValueError as `run_sweep`, BlockingIOError if another process trains in the folder.
+    """
+    path = folder / SWEEP_FILE
+    if path.exists() and not resume:
+        raise FileExistsError(f"{folder} holds a sweep already: add --resume to continue it, or name another folder")
+    if (folder / "config.json").exists():
+        raise FileExistsError(f"{folder} holds a single run: name another folder")
+    if path.exists() and (changed := changes(stored_table(path), sweep.to_json())):
+        raise ValueError(f"{folder} was started with other settings: {'; '.join(changed)}")
+    folder.mkdir(parents=True, exist_ok=True)
+    with lock_folder(folder):
+        write_whole(path, json.dumps(sweep.to_json(), indent=2) + "\n")
+        yield
+
+
+def stored_table(path: Path) -> dict[str, Any]:
+    """Returns the content of a sweep.json, with the settings that older sweeps do not have."""
+    table = json.loads(path.read_bytes())
+    config_type = learner_type(table["learner"]).config_type
+    cells = {name: stored_config.with_added(settings, config_type) for name, settings in table["cells"].items()}
+    return table | {"cells": cells}
+
+
+def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Returns the differences of two tables in words."""
+    old, new = ({**table, **table["values"]} for table in (before, now))
+    changed = stored_config.changes(old, new, may_change=["values", "cells"])
+    if changed or before["cells"] == now["cells"]:
+        return changed
+    return [
+        f"in {name}, {change}"
+        for name, settings in before["cells"].items()
+        for change in stored_config.changes(settings, now["cells"][name])
+    ][:3]
+
+
+# -- progress ------------------------------------------------------------------------------------------------------
+
+
+def total_steps(group: Group) -> int:
+    """Returns the environment steps of all cells of a group."""
+    return len(group.learners) * group.num_iterations * group.steps_per_iteration
+
+
+def progress_bar(groups: Sequence[Group]) -> "tqdm[Any]":
+    """Returns a bar with steps, speed and time left of all cells. It is shown only on a terminal."""
+    return tqdm(total=sum(map(total_steps, groups)), unit=" steps", unit_scale=True, disable=None, smoothing=0.1)
+
+
+@contextmanager
+def part_of_bar(bar: "tqdm[Any]", group: Group, done: int) -> Generator["tqdm[Any]"]:
+    """Yields the bar of the sweep, for a group that has done some iterations already."""
+    steps = done * group.steps_per_iteration * len(group.learners)
+    if not bar.disable:
+        bar.initial += steps  # they took no time now
+        bar.update(steps)
+    yield bar
+
+
+if __name__ == "__main__":
+    main()
