@@ -113,7 +113,7 @@ def find_chromium() -> str | None:
 
 @contextmanager
 def served(env: Env[Any], seats: Sequence[str], **options: Any) -> Generator[str]:
-    """Yields the address of a server of the page in this process; `options` are those of `jaxgames.play.web.server.app`."""
+    """Yields the address of a server of the page in this process. `options` go to `jaxgames.play.web.server.app`."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = Server(app(env, seats, **options))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -280,7 +280,6 @@ def make(text: str, env: Env[Any]) -> Agent:
         alphabeta(depth=6)          alpha-beta search of three games; see `jaxgames.solvers.alphabeta.agent`
         baseline                    the agent of this package for the game; see `jaxgames.baselines`
         exported(first.policy)      the policy of a training run in a file; see `jaxgames.policies.file`
-        race(3.npz)                 search of own turns on the star; see `examples.papers.parameter_sharing.turn_search.agent`
         solver(43.npz)              perfect play by the solution in a file; see `jaxgames.solvers.exact.agent`
         mypackage.mymodule:myagent(depth=2)     imports the module first, which must call `register("myagent", ...)`
 

@@ -25,8 +25,7 @@ import numpy as np
 import tyro
 from jax import export
 
-from jaxgames import _files as _game_files
-from jaxgames import arena
+from jaxgames import _files, arena
 from jaxgames import make as make_env
 from jaxgames.agents import analyse
 from jaxgames.env import Env
@@ -79,7 +78,7 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
         raise ValueError("expected a platform, such as --platforms cpu cuda tpu")
     if not 0 <= arguments.boards <= MAX_BOARDS:
         raise ValueError(f"boards must be from 0 to {MAX_BOARDS}, not {arguments.boards}")
-    _game_files.check_output(arguments.output)
+    _files.check_output(arguments.output)
     run, iteration = _find(arguments.run)
     agent = policy_agent(run, iteration, None if arguments.env is None else make_env(arguments.env))
     content = content_of(run, iteration, agent, arguments.platforms, arguments.half)

@@ -4,10 +4,14 @@ agent = jaxgames.agents.make("baseline", env)                   # the default bo
 print(jaxgames.baselines.card("minichess").win_rates)
 """
 
-from jaxgames.baselines.cards import Card as Card
-from jaxgames.baselines.cards import Command as Command
-from jaxgames.baselines.cards import Rating as Rating
-from jaxgames.baselines.cards import WinRate as WinRate
-from jaxgames.baselines.cards import card as card
-from jaxgames.baselines.cards import find as find
-from jaxgames.baselines.cards import list_baselines as list_baselines
+from jaxgames.baselines.cards import Card, Command, Rating, WinRate, card, find, list_baselines
+
+__all__ = [
+    "Card",
+    "Command",
+    "Rating",
+    "WinRate",
+    "card",
+    "find",
+    "list_baselines",
+]

@@ -1,7 +1,7 @@
 """The cards of the baseline agents: the game of each, how it was trained, and its results.
 
-The folder of this module has two files for each agent: NAME.policy, which `jaxgames.policies.file` reads, and NAME.json, its
-card. `python -m train.baselines` in a checkout writes both.
+The folder of this module has two files for each agent: NAME.policy, which `jaxgames.policies.file` reads, and its card,
+NAME.json. `python -m train.baselines` in a checkout writes both.
 """
 
 import dataclasses

@@ -35,7 +35,7 @@ import numpy as np
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames.bits import W, reversed_bits, union
 from jaxgames.env import Env, State
-from jaxgames.games import _text_boards as _drawn
+from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_int
 
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}  # plies without progress that make a draw
@@ -272,7 +272,7 @@ class Checkers(Env[CheckersState]):
         return f"{'BW'[seat]}:W{sides[0]}:B{sides[1]}{jumper}"
 
     def _to_text(self, state: CheckersState) -> str:
-        return _drawn.checkers(self._to_string(state))
+        return _text_boards.checkers(self._to_string(state))
 
     def _from_string(self, text: str) -> CheckersState:
         """Returns any placement of pieces; see `to_string`.

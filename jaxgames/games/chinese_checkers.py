@@ -21,7 +21,7 @@ import numpy as np
 
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames.env import Env, State
-from jaxgames.games import _text_boards as _drawn
+from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
 from jaxgames.games.chinese_checkers_board import (
     longest_chain,
@@ -349,7 +349,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         return f"{rows} {mover} {chain} {int(state.round)}"
 
     def _to_text(self, state: ChineseCheckersState) -> str:
-        return _drawn.star(self._to_string(state), tables(self.size).axial.tolist(), self.num_players)
+        return _text_boards.star(self._to_string(state), tables(self.size).axial.tolist(), self.num_players)
 
     def _from_string(self, text: str) -> ChineseCheckersState:
         """Returns any placement of pegs on the star; see `to_string`.

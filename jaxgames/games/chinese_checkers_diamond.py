@@ -26,7 +26,7 @@ import numpy as np
 
 from jaxgames._checks import MAX_TURN_LIMIT, ParameterError, check_choice, check_int
 from jaxgames.env import Env, State
-from jaxgames.games import _text_boards as _drawn
+from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
 from jaxgames.games.chinese_checkers_diamond_board import (
     FIRST_STEP_BIT,
@@ -308,7 +308,7 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         return f"{'/'.join(''.join(row) for row in rows)} {mover} {int(state.ply)}"
 
     def _to_text(self, state: ChineseCheckersDiamondState) -> str:
-        return _drawn.diamond(self._to_string(state), self.size)
+        return _text_boards.diamond(self._to_string(state), self.size)
 
     def _from_string(self, text: str) -> ChineseCheckersDiamondState:
         """Returns any placement of pieces, any number of them per side; see `to_string`.

@@ -23,7 +23,7 @@ import numpy as np
 
 from jaxgames._checks import check_choice, check_int
 from jaxgames.env import Env, State
-from jaxgames.games import _text_boards as _drawn
+from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_seat, split_fields
 
 REWARDS = ("win_loss", "margin", "boxes")
@@ -212,7 +212,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         return f"{edges} {owners} {int(state.current_player)}"
 
     def _to_text(self, state: DotsAndBoxesState) -> str:
-        return _drawn.dots_and_boxes(self._to_string(state), self.rows, self.cols)
+        return _text_boards.dots_and_boxes(self._to_string(state), self.rows, self.cols)
 
     def _from_string(self, text: str) -> DotsAndBoxesState:
         """Returns any set of drawn edges with any owners of the complete boxes; see `to_string`.

@@ -22,7 +22,7 @@ import numpy as np
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames._platforms import computed_once
 from jaxgames.env import Env, State
-from jaxgames.games import _text_boards as _drawn
+from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_int, split_fields, split_rows
 from jaxgames.games.minichess_board import (
     BOARD,
@@ -332,7 +332,7 @@ class Minichess(Env[MinichessState]):
         return f"{rows} {'wb'[ply % 2]} - - {int(state.quiet)} {ply // 2 + 1}"
 
     def _to_text(self, state: MinichessState) -> str:
-        return _drawn.minichess(self._to_string(state))
+        return _text_boards.minichess(self._to_string(state))
 
     def _from_string(self, text: str) -> MinichessState:
         """Returns any placement of pieces, under standard rules with at most one king per side; see `to_string`.

@@ -1,10 +1,17 @@
 """Tree search for every game; see `jaxgames.mcts.search`."""
 
-from jaxgames.mcts.agents import MCTSAgent as MCTSAgent
-from jaxgames.mcts.config import Evaluate as Evaluate
-from jaxgames.mcts.config import Evaluation as Evaluation
-from jaxgames.mcts.config import SearchConfig as SearchConfig
-from jaxgames.mcts.limits import without_length as without_length
-from jaxgames.mcts.search import SearchResult as SearchResult
-from jaxgames.mcts.search import bytes_per_node as bytes_per_node
-from jaxgames.mcts.search import search as search
+from jaxgames.mcts.agents import MCTSAgent
+from jaxgames.mcts.config import Evaluate, Evaluation, SearchConfig
+from jaxgames.mcts.limits import without_length
+from jaxgames.mcts.search import SearchResult, bytes_per_node, search
+
+__all__ = [
+    "Evaluate",
+    "Evaluation",
+    "MCTSAgent",
+    "SearchConfig",
+    "SearchResult",
+    "bytes_per_node",
+    "search",
+    "without_length",
+]

@@ -1,5 +1,10 @@
 """Games played by people: `Session`, a game in progress, and the command `python -m jaxgames.play`."""
 
-from jaxgames.play.agent_calls import Thoughts as Thoughts
-from jaxgames.play.session import HUMAN as HUMAN
-from jaxgames.play.session import Session as Session
+from jaxgames.play.agent_calls import Thoughts
+from jaxgames.play.session import HUMAN, Session
+
+__all__ = [
+    "HUMAN",
+    "Session",
+    "Thoughts",
+]

@@ -28,7 +28,7 @@ import numpy as np
 from jax import export
 from jax.core import Tracer
 
-from jaxgames import _files as _game_files
+from jaxgames import _files
 from jaxgames._checks import ParameterError, check_int
 from jaxgames._files import FileKind
 from jaxgames.agents import Agent, with_epsilon
@@ -246,7 +246,7 @@ def write(path: str | Path, env: Env[Any], content: Content) -> None:
     header = json.dumps(dataclasses.asdict(content.header))
     arrays = {HEADER: np.asarray(header), PROGRAM: np.frombuffer(content.module, np.uint8)}
     arrays |= {f"{PARAMETER}{number}": leaf for number, leaf in enumerate(content.params)}
-    _game_files.write_file(KIND, path, env, arrays)
+    _files.write_file(KIND, path, env, arrays)
 
 
 def read(path: str | Path) -> tuple[Env[Any], Content]:
@@ -255,7 +255,7 @@ def read(path: str | Path) -> tuple[Env[Any], Content]:
     Raises OSError if it cannot be read. Raises ValueError, with the reason, for a file that is cut short or altered, or
     is no exported policy. Raises it also for another format, and for another version of the game.
     """
-    game, arrays = _game_files.read_file(KIND, path)
+    game, arrays = _files.read_file(KIND, path)
     if HEADER not in arrays:
         raise ValueError(f"{path} is no {KIND.noun}: {KIND.how_to_write}")
     try:

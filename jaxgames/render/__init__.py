@@ -12,12 +12,18 @@ SVG, animated or still, needs only the standard library. PNG and GIF need the ex
 in a checkout. All functions run on the host, outside of `jit`.
 """
 
-from jaxgames.render.anchors import Anchors as Anchors
-from jaxgames.render.anchors import Cell as Cell
-from jaxgames.render.anchors import Move as Move
-from jaxgames.render.anchors import anchors as anchors
-from jaxgames.render.boards import animate as animate
-from jaxgames.render.boards import has_pictures as has_pictures
-from jaxgames.render.boards import has_pixels as has_pixels
-from jaxgames.render.boards import svg as svg
-from jaxgames.render.picture import Picture as Picture
+from jaxgames.render.anchors import Anchors, Cell, Move, anchors
+from jaxgames.render.boards import animate, has_pictures, has_pixels, svg
+from jaxgames.render.picture import Picture
+
+__all__ = [
+    "Anchors",
+    "Cell",
+    "Move",
+    "Picture",
+    "anchors",
+    "animate",
+    "has_pictures",
+    "has_pixels",
+    "svg",
+]

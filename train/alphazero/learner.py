@@ -27,7 +27,7 @@ from jaxgames.mcts.config import Policy as SearchPolicy
 from jaxgames.mcts.config import Seats
 from jaxgames.policies.agent import temperature_of
 from train import agents
-from train.alphazero.config import TRACED_SETTINGS, Config, config_for
+from train.alphazero.config import TRACED_SETTINGS, Config
 from train.alphazero.rollout import (
     GameState,
     Sample,
@@ -40,7 +40,6 @@ from train.alphazero.rollout import (
     unpack_observations,
     value_targets,
 )
-from train.driver import cli
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.models.search_agent import NetworkAgent, SearchAgent
 from train.models.value_heads import with_seat_values
@@ -324,7 +323,3 @@ def average_decay(config: Config, step: jax.Array) -> jax.Array:
 def make_optimizer(config: Config, rate: jax.Array | float) -> optax.GradientTransformation:
     """Returns AdamW with gradients clipped by their norm. Its state does not depend on the learning rate `rate`."""
     return clipped_adamw(rate, config.weight_decay, config.max_grad_norm)
-
-
-if __name__ == "__main__":
-    cli.main(AlphaZero, config_for)

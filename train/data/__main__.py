@@ -25,8 +25,7 @@ import tyro
 from tqdm import tqdm
 
 import jaxgames
-from jaxgames import Env
-from jaxgames import _files as _game_files
+from jaxgames import Env, _files
 from jaxgames.games.checkers import Checkers
 from train import agents
 from train.data import game_collections, labels
@@ -97,7 +96,7 @@ def main() -> None:
 def data(arguments: Arguments) -> dict[str, Any]:
     """Writes the file; returns the result that the command prints."""
     env = arguments.check()
-    _game_files.check_output(arguments.output)
+    _files.check_output(arguments.output)
     if isinstance(env, Checkers) and arguments.games:
         positions, result = recorded_positions(arguments, env)
     else:

@@ -19,8 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames import Env
-from jaxgames import _files as _game_files
+from jaxgames import Env, _files
 from jaxgames._files import DIGEST_LENGTH, FileKind
 from jaxgames.env import State
 
@@ -127,7 +126,7 @@ class Positions:
         arrays[LABEL + "splits"] = np.asarray(self.splits, np.str_)
         if self.probabilities is not None:
             arrays[LABEL + "probabilities"] = self.probabilities
-        _game_files.write_file(KIND, path, self.env, arrays)
+        _files.write_file(KIND, path, self.env, arrays)
 
 
 def load(path: str | Path, env: Env[Any] | None = None) -> Positions:
@@ -141,7 +140,7 @@ def load(path: str | Path, env: Env[Any] | None = None) -> Positions:
     altered, and for another format. Raises it also for positions of another game or another version of the game, for
     finished boards, and for illegal actions.
     """
-    made, arrays = _game_files.read_file(KIND, path)
+    made, arrays = _files.read_file(KIND, path)
     if env is not None and made != env:
         raise ValueError(f"{path} holds positions of {made}, not of {env}")
     template = _template(made)

@@ -27,9 +27,7 @@ from jaxgames.mcts.config import Policy as SearchPolicy
 from jaxgames.policies.agent import reward_scale, temperature_of
 from jaxgames.sampling import MASKED_LOGIT
 from train import agents
-from train.driver import cli
-from train.driver.loop import Settings
-from train.imitation.config import TRACED_SETTINGS, Config, config_for
+from train.imitation.config import TRACED_SETTINGS, Config
 from train.imitation.data import Data, Labels, Minibatch, evaluation_rows, load_data, rows_of_iteration, take
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.models.search_agent import NetworkAgent, SearchAgent
@@ -364,7 +362,3 @@ def rank_of_label(logits: jax.Array, mask: jax.Array, target: jax.Array) -> jax.
     number = of_best.argmax(-1)[:, None]
     logit = jnp.take_along_axis(masked, number, axis=1)
     return ((masked > logit) | ((masked == logit) & (np.arange(mask.shape[1]) < number))).sum(-1)
-
-
-if __name__ == "__main__":
-    cli.main(Imitation, config_for, Settings(checkpoint_every=1, evaluate_every=1))

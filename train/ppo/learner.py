@@ -27,7 +27,6 @@ from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import Policy as SearchPolicy
 from jaxgames.policies.agent import PolicyAgent, temperature_of
 from train import agents
-from train.driver import cli
 from train.models.critic_params import critic_only
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.models.search_agent import SearchAgent
@@ -36,7 +35,7 @@ from train.ops.episodes import EpisodeStats, Metrics, episode_metrics
 from train.ops.masked_categorical import kl_divergence, log_prob_and_entropy
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ops.sharding import REPLICATED, SHARDED
-from train.ppo.config import FORMER_NAMES, TRACED_SETTINGS, Config, config_for
+from train.ppo.config import FORMER_NAMES, TRACED_SETTINGS, Config
 from train.ppo.rollout import TrainState, Transition, collect, estimate_advantages, with_first_logits
 from train.ppo.rollout import bootstrap_values as bootstrap_values  # public here, as the other parts of an iteration
 from train.pretrained import load_params
@@ -304,7 +303,3 @@ def train(config: Config, key: jax.Array) -> tuple[TrainState, Metrics]:
     ppo = PPO(config)
     start = ppo.load(ppo.init(key))
     return jax.lax.scan(lambda train_state, _: ppo.iterate(train_state), start, length=config.num_iterations)
-
-
-if __name__ == "__main__":
-    cli.main(PPO, config_for)

@@ -41,7 +41,6 @@ from train.driver.memory import check_memory
 from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder, write_whole
 from train.ops import sharding
 from train.sweep import summary as sweep_summary
-from train.sweep.arguments import parse
 from train.sweep.batched_runs import Cells, Group, evaluate_cells
 from train.sweep.run_folders import CellFolders
 
@@ -81,22 +80,6 @@ class Sweep:
         cells = {name: stored_config.settings_of(learner.config) for name, learner in self.cells.items()}
         arguments = {"learner": self.learner, "seed": self.seed, "seeds": self.seeds, "values": dict(self.values)}
         return json.loads(json.dumps(arguments | {"cells": cells}))
-
-
-def main() -> None:
-    """The command `python -m train.sweep`."""
-    try:
-        arguments = parse(sys.argv[1:])
-        sharding.provide_cores(arguments.settings.devices)
-        sweep = sweep_of(arguments.learner, arguments.values, arguments.seeds, arguments.seed)
-        result = run_sweep(sweep, arguments.settings, arguments.cells_at_once)
-    except KeyboardInterrupt:  # before the first iteration, or a second time
-        print("train.sweep: interrupted", file=sys.stderr)
-        sys.exit(130)
-    except (ValueError, OSError) as error:
-        sys.exit(f"train.sweep: {error}")
-    print(json.dumps(result))
-    sys.exit(0 if result["finished"] else 130)
 
 
 def sweep_of(learner: str, values: Mapping[str, Sequence[Any]], seeds: int = 1, seed: int = 0) -> Sweep:
@@ -309,7 +292,3 @@ def part_of_bar(bar: "tqdm[Any]", group: Group, done: int) -> Generator["tqdm[An
         bar.initial += steps  # they took no time now
         bar.update(steps)
     yield bar
-
-
-if __name__ == "__main__":
-    main()

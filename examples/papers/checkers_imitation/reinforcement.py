@@ -1,6 +1,7 @@
 """From imitation to reinforcement: trains PPO and AlphaZero from a policy of people's moves, and prints three tables.
 
-    python -m examples.papers.checkers_imitation.reinforcement runs/imitation --data pairs.npz --output runs/reinforcement
+    python -m examples.papers.checkers_imitation.reinforcement runs/imitation --data pairs.npz \\
+        --output runs/reinforcement
 
 PPO and AlphaZero start from the parameters of the run, with their presets `from_imitation`. Two further runs start from
 random parameters, with the recipes of checkers, the same network and the same number of steps.

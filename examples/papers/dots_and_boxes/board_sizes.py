@@ -1,7 +1,9 @@
 """Plays runs on boards of Dots and Boxes that they were and were not trained on, and prints a table of win rates.
 
-    python -m examples.papers.dots_and_boxes.board_sizes runs/graph runs/resnet runs/resnet_3x3 --opponents random alphabeta
-    python -m examples.papers.dots_and_boxes.board_sizes runs/graph --boards 5x5 --simulations 64 --opponents runs/resnet --games 100
+    python -m examples.papers.dots_and_boxes.board_sizes runs/graph runs/resnet runs/resnet_3x3 \\
+        --opponents random alphabeta
+    python -m examples.papers.dots_and_boxes.board_sizes runs/graph --boards 5x5 --simulations 64 \\
+        --opponents runs/resnet --games 100
 
 A run plays the boards of its training, or all boards if the parameters of its network fit every board. A cell of the
 table is a board, an agent and an opponent; a cell whose run does not play the board is left out. The agents alternate

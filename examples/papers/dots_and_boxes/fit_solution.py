@@ -1,7 +1,8 @@
 """Fits a network to the exact solution of a small board of Dots and Boxes, and measures it on positions kept apart.
 
     python -m examples.papers.dots_and_boxes.fit_solution
-    python -m examples.papers.dots_and_boxes.fit_solution --network "resnet(blocks=4, channels=32, bottleneck=32, pool=True, value=linear)"
+    python -m examples.papers.dots_and_boxes.fit_solution \\
+        --network "resnet(blocks=4, channels=32, bottleneck=32, pool=True, value=linear)"
     python -m examples.papers.dots_and_boxes.fit_solution --other-boards "dots_and_boxes(rows=2, cols=4, reward=boxes)"
 
 The network learns the margin to go and the best edges of sets of drawn edges. Half of the sets are random, with any

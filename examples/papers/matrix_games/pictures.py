@@ -1,4 +1,4 @@
-"""The pictures of `examples.papers.matrix_games`: fields with trajectories, basins, the simplex of three actions, and bars."""
+"""Pictures of matrix games: fields with trajectories, basins, the simplex of three actions, and bars."""
 
 import io
 from collections.abc import Mapping, Sequence

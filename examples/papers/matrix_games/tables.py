@@ -1,4 +1,4 @@
-"""The tables of `examples.papers.matrix_games`: points and answers of El Kaddouri, Rys and Gao 2024, and the study's errors.
+"""Tables of matrix games: points and answers of El Kaddouri, Rys and Gao 2024, and the study's errors.
 
 The study's points are probabilities of the first action of both players: (x, y).
 """

@@ -1,6 +1,7 @@
 """The network that the published code trains with full sharing: actor and critic have encoders of their own.
 
-    python -m train.ppo --preset parameter_sharing_paper --network "examples.papers.parameter_sharing.separate_encoders:apart"
+    python -m train.ppo --preset parameter_sharing_paper \\
+        --network "examples.papers.parameter_sharing.separate_encoders:apart"
 
 The text of the study has one encoder for both. RLlib's default, which the script leaves as it is, has two.
 """

@@ -1,7 +1,8 @@
 """Plays agents against `random` and `greedy` on every game, and prints a table of win rates and turns to win.
 
     python -m examples.papers.solution_strength.compare_agents --output runs/compare_agents
-    python -m examples.papers.solution_strength.compare_agents --envs checkers --agents first "greedy(epsilon=0.1)" --runs runs
+    python -m examples.papers.solution_strength.compare_agents --envs checkers \\
+        --agents first "greedy(epsilon=0.1)" --runs runs
 
 The agent has one seat, and the opponent has all others. Each finished cell of the table (a game, an agent, an opponent)
 is a line of `cells.jsonl` in the output folder. So a command that was stopped resumes, and loses one cell at most. The

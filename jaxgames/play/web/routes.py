@@ -328,4 +328,4 @@ async def events_of(house: House, table: Table, theme: str, known: int = 0) -> A
 
 def _file(name: str) -> str:
     """Returns a file of the page."""
-    return resources.files("jaxgames.play").joinpath("page", name).read_text(encoding="utf-8")
+    return resources.files("jaxgames.play.web").joinpath("page", name).read_text(encoding="utf-8")

@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Where numba is switched off, its decorators return functions without the attributes that are used here.
 IS_SWITCHED_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 HAS_NUMBA = importlib.util.find_spec("numba") is not None and not IS_SWITCHED_OFF
-SOURCES = Path(__file__).parent  # all compiled functions are in this folder
+SOURCES = Path(__file__).parents[1]  # compiled functions call others of this folder, or of their own
 
 
 class Ints(Protocol):
@@ -60,7 +60,8 @@ def compiled(function: F) -> F:
         dispatcher = numba.njit(function, _nrt=False, cache=True)
     except RuntimeError:  # no folder for the cache
         return numba.njit(function, _nrt=False)
-    newest = max(source.stat().st_mtime for source in SOURCES.glob("*.py"))
+    own = Path(function.__code__.co_filename).parent
+    newest = max(source.stat().st_mtime for folder in (SOURCES, own) for source in folder.rglob("*.py"))
     for index in Path(dispatcher.stats.cache_path).glob(f"*.{function.__name__}-*.nbi"):
         if index.stat().st_mtime < newest:
             index.unlink(missing_ok=True)

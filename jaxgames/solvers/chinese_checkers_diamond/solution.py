@@ -1,8 +1,7 @@
 """Chinese Checkers on the diamond solved: every placement of the pieces, by retrograde analysis.
 
-The numbers of the positions are those of `jaxgames.solvers.chinese_checkers_diamond.moves`, the byte per position that
-of `jaxgames.solvers.exact.retrograde`. Illegal positions are those whose mover has won already. With `tip_lock`, those with a
-locked tip are illegal too.
+`moves.py` of this folder numbers the positions, and `jaxgames.solvers.exact.retrograde` describes the byte of each.
+Positions whose mover has won already are illegal. With `tip_lock`, positions with a locked tip are illegal too.
 """
 
 import dataclasses

@@ -5,9 +5,9 @@ best moves. It depends on the set of drawn edges alone. For a window alpha < bet
 
     g + V(alpha - g, beta - g)  if g > 0: the mover goes on        -V(-beta, -alpha)  if g = 0
 
-where V is the value of the set after the move. Each improvement is a switch of `Options`. The loop over the nodes is in
-jaxgames/solvers/dots_and_boxes/exact_loop.py, the moves are in jaxgames/solvers/dots_and_boxes/moves.py. Both are compiled
-where numba is installed; without it the same source runs in plain Python.
+where V is the value of the set after the move. Each improvement is a switch of `Options`. `exact_loop.py` has the loop
+over the nodes, and `moves.py` the moves. Both are compiled where numba is installed; without it the same source runs in
+plain Python.
 
 Source: Barker and Korf, Solving Dots-and-Boxes, AAAI 2012.
 """

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 import jax
 import numpy as np
 
-from jaxgames import _files as _game_files
+from jaxgames import _files
 from jaxgames._checks import ParameterError
 from jaxgames._files import FileKind
 from jaxgames.env import Env, State
@@ -215,7 +215,7 @@ def load(path: str | Path, env: Env[Any] | None = None) -> Solution[Any]:
 
 def write_file(path: str | Path, env: Env[Any], arrays: dict[str, np.ndarray]) -> None:
     """Writes the arrays of a game, so that `read_file` reads them; creates the folders of the file."""
-    _game_files.write_file(_file_kind(), path, env, arrays)
+    _files.write_file(_file_kind(), path, env, arrays)
 
 
 def read_file(path: str | Path) -> tuple[Env[Any], dict[str, np.ndarray]]:
@@ -223,7 +223,7 @@ def read_file(path: str | Path) -> tuple[Env[Any], dict[str, np.ndarray]]:
 
     Raises OSError if it cannot be read, ValueError, with the reason, if `write_file` of this version did not write it.
     """
-    return _game_files.read_file(_file_kind(), path)
+    return _files.read_file(_file_kind(), path)
 
 
 def _file_kind() -> FileKind:

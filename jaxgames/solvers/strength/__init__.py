@@ -1,9 +1,70 @@
-"""How solved a game is by an agent; see `jaxgames.solvers.strength.measures`."""
+"""How solved a game is by an agent: the strength of its play beside the exact solution.
 
-from jaxgames.solvers.strength.measures import VALUE_THRESHOLD, measure, share_of
+    solution = jaxgames.solvers.solve(env)
+    measure(env, act, solution)["weak_solved"]
 
-__all__ = [
-    "VALUE_THRESHOLD",
-    "measure",
-    "share_of",
-]
+`docs/strength.md` explains every measure and its limits.
+"""
+
+from typing import Any
+
+from jaxgames._checks import check_choice, check_int
+from jaxgames.env import Env
+from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
+from jaxgames.solvers.exact.solution import Solution
+from jaxgames.solvers.strength.alternating import measure_alternating
+from jaxgames.solvers.strength.dots_and_boxes import measure_margins
+from jaxgames.solvers.strength.policy_table import Act, OnStates, Values, no_progress
+from jaxgames.solvers.strength.shares import VALUE_THRESHOLD, share_of
+
+__all__ = ["VALUE_THRESHOLD", "measure", "share_of"]
+
+MAX_PLIES = 100_000
+
+
+def measure(
+    env: Env[Any],
+    act: Act,
+    solution: Solution[Any],
+    plies: int = 50,
+    *,
+    seat: int = 0,
+    values: Values | None = None,
+    strong_states: int | None = None,
+    on_states: OnStates = no_progress,
+) -> dict[str, Any]:
+    """Returns the measures of an agent's strength by name; `docs/strength.md` has a table of them.
+
+    Args:
+      env: the game of the solution. Its limit of plies may differ: all boards that the agent gets are at ply 0.
+      act: a function from boards [4096] to int32[4096], a legal action for each. It is deterministic: it depends on the
+        board alone. It is called once per state, and on up to 4,096 sample states twice more.
+      solution: from `jaxgames.solvers.solve(env)` or `load`.
+      plies: the length at which a game of `ultra_weak`, `weak_uniform` is cut off and drawn.
+      seat: of the agent in the weak measures, and the seat to move in the states of the strong ones.
+      values: a function from boards [4096] to float32[4096], the mover's expected return, where the agent has values.
+      strong_states: the number of random states for the strong measures; None for all of them.
+      on_states: is called with the number of states for which `act` was called, for a progress bar.
+
+    Raises:
+      ValueError: the solution is of another game; an action is illegal or not deterministic; an answer has the wrong
+        shape; a number is out of range.
+    """
+    _check(env, solution, plies, seat, strong_states)
+    if isinstance(solution, DotsAndBoxesSolution):  # its mover does not alternate, and its values are margins
+        return measure_margins(
+            env, act, solution, plies, seat=seat, values=values, strong_states=strong_states, on_states=on_states
+        )
+    return measure_alternating(
+        act, solution, plies, seat=seat, values=values, strong_states=strong_states, on_states=on_states
+    )
+
+
+def _check(env: Env[Any], solution: Solution[Any], plies: int, seat: int, strong_states: int | None) -> None:
+    """Raises ValueError unless the arguments of `measure` fit together."""
+    if not solution.fits(env):
+        raise ValueError(f"the solution is of {solution.env}, not of {env}: call jaxgames.solvers.solve for this game")
+    check_int("plies", plies, 1, MAX_PLIES)
+    check_choice("seat", seat, (0, 1))
+    if strong_states is not None:
+        check_int("strong_states", strong_states, 1, solution.num_states, also=" or None for all states")

@@ -21,7 +21,6 @@ from jaxgames._checks import check_int
 from jaxgames.env import Env
 from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
 from jaxgames.solvers.exact.agent import reader_of
-from jaxgames.solvers.strength.measures import mistakes_by, share_of
 from jaxgames.solvers.strength.policy_table import (
     BATCH,
     Act,
@@ -32,6 +31,7 @@ from jaxgames.solvers.strength.policy_table import (
     call_in_batches,
     no_progress,
 )
+from jaxgames.solvers.strength.shares import mistakes_by, share_of
 
 STRONG_STATES = 200_000  # sampled for the strong measures where a board has more
 MAX_STATES = 50_000_000  # of the games with every reply

@@ -3,7 +3,7 @@
     python -m examples.papers.parameter_sharing.turn_search.learning --size 3 --output runs/race
     jaxgames.agents.make("race(runs/race/3.npz)", jaxgames.make("chinese_checkers(size=3)"))
 
-The search expects that the other seats play greedily: examples/papers/parameter_sharing/turn_search/search.py. It is repeated
+The search expects that the other seats play greedily (`search.py` of this folder). It is repeated
 before every submove, so an agent needs no memory. The same key gives the same action.
 """
 
@@ -91,7 +91,8 @@ def load(path: str | Path) -> tuple[int, Weights]:
             weights = Weights(*(np.ascontiguousarray(file[name], np.float64) for name in Weights._fields))
     except (KeyError, ValueError, EOFError) as error:
         raise ParameterError(
-            f"{path} must be a file of weights: python -m examples.papers.parameter_sharing.turn_search.learning writes one"
+            f"{path} must be a file of weights, which "
+            "python -m examples.papers.parameter_sharing.turn_search.learning writes"
         ) from error
     return size, weights
 

@@ -1,6 +1,7 @@
 """Learned weights for the agent `race`, which searches its own turns on the star with six seats.
 
-    python -m examples.papers.parameter_sharing.turn_search.learning --size 3 --output runs/papers/parameter_sharing/race
+    python -m examples.papers.parameter_sharing.turn_search.learning --size 3 \\
+        --output runs/papers/parameter_sharing/race
 
 A seat plays games against five greedy ones. A linear value learns to predict, from a board before a turn of the seat,
 how many turns it will still need. The seat plays by the value that the last games gave, first by search on the board as

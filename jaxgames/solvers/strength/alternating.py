@@ -1,9 +1,4 @@
-"""The strength of an agent in a solved game: how near it comes to solving the game itself.
-
-    solution = jaxgames.solvers.solve(env)
-    measure(env, act, solution)["weak_solved"]
-
-`docs/strength.md` explains every measure and its limits. The definitions, for an agent on one seat. The
+"""The strength of an agent in a solved game whose seats alternate. The definitions, for an agent on one seat. The
 value of the start for this seat is v:
 
     ultra-weak      the agent plays itself from the start, and the outcome is the value of the game
@@ -15,62 +10,33 @@ A cycle is a draw, and so is a game that is cut off. The question in its origina
 Measuring the Solution Strength of Learning Agents in Adversarial Perfect Information Games.
 """
 
-import importlib
 import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jaxgames._checks import check_choice, check_int
-from jaxgames.env import Env
 from jaxgames.solvers.exact.solution import Solution
 from jaxgames.solvers.strength.graph import Graph, Indices, Mask, graph_of
 from jaxgames.solvers.strength.policy_table import Act, OnStates, PolicyTable, Values, call_in_batches, no_progress
 from jaxgames.solvers.strength.reachable import Reached, reached_states, sure_states, uniform_replies
+from jaxgames.solvers.strength.shares import VALUE_THRESHOLD, mistakes_by, share_of
 
-MAX_PLIES = 100_000
-VALUE_THRESHOLD = 0.25  # a value between this and its negative counts as a draw
 NORMAL_95 = 1.959964  # standard errors on each side of a 95 % interval
 SHARE_BINS = 10  # of the share of winning moves
 
 
-def measure(
-    env: Env[Any],
+def measure_alternating(
     act: Act,
     solution: Solution[Any],
-    plies: int = 50,
+    plies: int,
     *,
-    seat: int = 0,
-    values: Values | None = None,
-    strong_states: int | None = None,
-    on_states: OnStates = no_progress,
+    seat: int,
+    values: Values | None,
+    strong_states: int | None,
+    on_states: OnStates,
 ) -> dict[str, Any]:
-    """Returns the measures of an agent's strength by name; `docs/strength.md` has a table of them.
-
-    Args:
-      env: the game of the solution. Its limit of plies may differ: all boards that the agent gets are at ply 0.
-      act: a function from boards [4096] to int32[4096], a legal action for each. It is deterministic: it depends on the
-        board alone. It is called once per state, and on up to 4,096 sample states twice more.
-      solution: from `jaxgames.solvers.solve(env)` or `load`.
-      plies: the length at which a game of `ultra_weak`, `weak_uniform` is cut off and drawn.
-      seat: of the agent in the weak measures, and the seat to move in the states of the strong ones.
-      values: a function from boards [4096] to float32[4096], the mover's expected return, where the agent has values.
-      strong_states: the number of random states for the strong measures; None for all of them.
-      on_states: is called with the number of states for which `act` was called, for a progress bar.
-
-    Raises:
-      ValueError: the solution is of another game; an action is illegal or not deterministic; an answer has the wrong
-        shape; a number is out of range.
-    """
-    _check(env, solution, plies, seat, strong_states)
-    if solution.env.id == "dots_and_boxes":  # its mover does not alternate, and its values are margins
-        margins = importlib.import_module(
-            "jaxgames.solvers.strength.dots_and_boxes"
-        )  # when it is needed: a game's own module
-        return margins.measure_margins(
-            env, act, solution, plies, seat=seat, values=values, strong_states=strong_states, on_states=on_states
-        )
+    """Returns the measures of an agent's strength by name. The arguments are those of `jaxgames.solvers.strength`."""
     graph = graph_of(solution)
     policy = PolicyTable(solution, graph, act, seat, on_states)
     mirrored = policy if policy.is_symmetric() else PolicyTable(solution, graph, act, 1 - seat, no_progress)
@@ -85,16 +51,6 @@ def measure(
     if values is not None:
         measures |= _values(solution, graph, values, seat, chosen, reached.agent, on_states)
     return measures
-
-
-def _check(env: Env[Any], solution: Solution[Any], plies: int, seat: int, strong_states: int | None) -> None:
-    """Raises ValueError unless the arguments of `measure` fit together."""
-    if not solution.fits(env):
-        raise ValueError(f"the solution is of {solution.env}, not of {env}: call jaxgames.solvers.solve for this game")
-    check_int("plies", plies, 1, MAX_PLIES)
-    check_choice("seat", seat, (0, 1))
-    if strong_states is not None:
-        check_int("strong_states", strong_states, 1, solution.num_states, also=" or None for all states")
 
 
 # -- ultra-weak ----------------------------------------------------------------------------------------------------
@@ -181,11 +137,6 @@ def _is_decisive(graph: Graph, states: Indices) -> Mask:
     return graph.num_best[states] < graph.num_moves[states]
 
 
-def share_of(holds: Mask) -> float:
-    """Returns the share of True; NaN of nothing."""
-    return float(holds.mean()) if holds.size else math.nan
-
-
 # -- mistakes ------------------------------------------------------------------------------------------------------
 
 
@@ -204,27 +155,6 @@ def _mistakes(graph: Graph, policy: PolicyTable, reached: Reached, strong: Indic
         "mistakes_by_distance": table("distance", strong, graph.distance[strong]),
         "mistakes_by_share": shares | {"share": [tenth / SHARE_BINS for tenth in shares["share"]]},
     }
-
-
-def mistakes_by(name: str, group: NDArray[np.integer[Any]], decisive: Mask, wrong: Mask) -> dict[str, list[Any]]:
-    """Returns a table of columns with one entry for every number in `group`; those below 0 are left out.
-
-    The columns are the number, called `name`, the `states` that have it, how many of these are `decisive`, and how many
-    of the agent's moves are `mistakes`.
-
-    Args:
-      name: what the numbers count.
-      group: int[B], a number of each state.
-      decisive: bool[B], whether some legal move of the state is a mistake.
-      wrong: bool[B], whether the agent's move is one.
-    """
-    counted, size = group >= 0, int(group.max(initial=-1)) + 1
-    of_all, of_decisive, of_wrong = (
-        np.bincount(group[counted & chosen], minlength=size) for chosen in (True, decisive, wrong)
-    )
-    numbers = np.flatnonzero(of_all)
-    columns = {name: numbers, "states": of_all, "decisive": of_decisive, "mistakes": of_wrong}
-    return {head: (numbers if head == name else column[numbers]).tolist() for head, column in columns.items()}
 
 
 # -- values --------------------------------------------------------------------------------------------------------
