@@ -42,7 +42,7 @@ demo: $(VENV)/for-demo
 	@$(RUN) -m examples.demo
 
 test: $(VENV)/for-tests
-	$(RUN) -m pytest -n $(JOBS) --dist loadgroup -m "not slow" --quick
+	$(RUN) -m pytest -n $(JOBS) --dist loadgroup -m "not slow" --quick --cpu
 
 test-all: $(VENV)/for-tests
 	$(RUN) -m pytest -n $(JOBS) --dist loadgroup

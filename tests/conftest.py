@@ -3,6 +3,8 @@
 import gc
 import os
 import re
+import resource
+from collections import defaultdict
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -33,10 +35,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+    parser.addoption("--cpu", action="store_true", help="print the CPU seconds of each folder of tests")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     flags = os.environ.get("XLA_FLAGS", "")
     if config.getoption("--quick") and QUICK[0] not in flags:
         os.environ["XLA_FLAGS"] = " ".join([flags, *QUICK]).strip()  # before any test module has JAX start
+    if config.getoption("--cpu") or os.environ.get("PYTEST_XDIST_WORKER"):
+        config.pluginmanager.register(CpuOfTests())
 
 
 @pytest.hookimpl(wrapper=True)
@@ -55,6 +62,37 @@ def pytest_collection_finish() -> None:
 
 def pytest_sessionfinish() -> None:
     gc.freeze()  # the searches at the end of the process would visit all compiled programs
+
+
+def cpu_seconds() -> float:
+    """Returns the CPU seconds of this process and of its children that have ended."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+class CpuOfTests:
+    """Adds to each report the CPU seconds since the report before it, and sums them by folder in the end."""
+
+    def __init__(self) -> None:
+        self._last = 0.0  # so the first report has the imports of all test modules
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        before, self._last = self._last, cpu_seconds()
+        vars(report)["cpu"] = self._last - before  # pytest-xdist sends all attributes of a report
+        return report
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        cpu, tests = defaultdict[str, float](float), defaultdict[str, int](int)
+        for report in (each for of_outcome in terminalreporter.stats.values() for each in of_outcome):
+            if isinstance(report, pytest.TestReport):
+                folder = str(Path(report.nodeid.partition("::")[0]).parent)
+                cpu[folder] += vars(report).get("cpu", 0.0)
+                tests[folder] += report.when == "call"
+        terminalreporter.section("CPU seconds by folder")
+        for folder in sorted(cpu, key=lambda name: -cpu[name]):
+            terminalreporter.line(f"{cpu[folder]:7.1f}  {tests[folder]:5} tests  {folder}")
+        terminalreporter.line(f"{sum(cpu.values()):7.1f}  {sum(tests.values()):5} tests  together, with imports")
 
 
 class ByFolder(LoadScopeScheduling):

@@ -14,39 +14,25 @@ ROOT = Path(__file__).parents[1]
 # A name is that of a module or a package. Add a new one to the first line that has its imports on it or before it.
 FLOORS = {
     "jaxgames": (
-        ("env", "_checks", "_chunks", "_names", "bits", "platforms", "matrix_games"),
-        ("games", "sampling", "wrappers", "host", "greedy"),
-        ("registry", "_game_files", "agents", "policy_agent", "render", "solvers"),
-        ("mcts", "exported", "baselines", "arena", "interop", "play", "testing"),
+        ("_checks", "_batches", "_platforms", "bits"),
+        ("env", "_specs", "sampling", "matrix_games"),
+        ("wrappers", "host"),
+        ("games",),
+        ("registry", "render", "greedy"),
+        ("agents", "testing", "_files"),
+        ("solvers", "mcts", "arena", "interop"),
+        ("policies", "baselines"),
+        ("play",),
     ),
     "train": (
-        ("ops", "positions", "game_collections", "labels", "recipes", "settings"),
-        ("driver", "models", "matrix", "ppo_config", "alphazero_config", "imitation_config"),
-        ("agents", "opponents", "pretrained"),
-        ("ppo", "ppo_rollout", "alphazero", "alphazero_rollout", "imitation", "imitation_data"),
-        ("curves", "sweep_arguments"),
-        (
-            "evaluate",
-            "match",
-            "ladder",
-            "ladder_folder",
-            "ladder_picture",
-            "strength",
-            "strength_figures",
-            "sweep",
-            "sweep_summary",
-            "play",
-            "plot",
-            "export",
-            "recorded_commands",
-            "baseline_recipes",
-            "baselines",
-            "analyse",
-            "analyse_picture",
-            "judgement",
-            "recorded_game",
-            "data",
-        ),
+        ("ops", "recipes", "settings"),
+        ("driver", "models", "matrix"),
+        ("agents",),
+        ("opponents", "pretrained", "data"),
+        ("ppo", "alphazero", "imitation"),
+        ("curves",),
+        ("plot",),
+        ("evaluate", "match", "play", "export", "sweep", "ladder", "strength", "analyse", "baselines"),
     ),
     "benchmarks": (
         ("harness",),
@@ -89,13 +75,19 @@ def modules(package: str) -> dict[str, Path]:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """The dotted names that a module imports, at its top, inside functions and for type checkers alike."""
+    """The dotted names that a module imports, at its top, inside functions and for type checkers alike.
+
+    A call `import_module("jaxgames...")` is an import too. The texts of registries, such as "module:constructor", are
+    not: they name what is above them.
+    """
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} has a relative import"
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            yield from (each.value for each in node.args[:1] if isinstance(each, ast.Constant))
 
 
 def import_graph(package: str) -> dict[str, set[str]]:

@@ -8,7 +8,8 @@
     3. The turn with the best mean result is chosen. A result counts turns: those that the value still expects, or those
        won or lost against it.
 
-`moves.py` of this folder has the value, and what a board looks like. The functions here are compiled where numba is installed; without it the same source runs in plain Python.
+`moves.py` of this folder has the value, and what a board looks like. The functions here are compiled where
+numba is installed; without it the same source runs in plain Python.
 """
 
 import math
