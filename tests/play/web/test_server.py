@@ -21,6 +21,7 @@ from jaxgames.play import Session
 from jaxgames.play.web import allowed as offers
 from jaxgames.play.web import live_games as tables
 from jaxgames.play.web import routes, server
+from jaxgames.play.web import threads as workers
 from jaxgames.play.web.live_games import House
 from tests.play.web.client import GAME, Page, moves_of, page, saved_game
 
@@ -298,6 +299,16 @@ def test_events_tell_every_change_and_end_with_the_table() -> None:
         return plies
 
     assert sorted(set(asyncio.run(run()))) == [0, 1, 2]
+
+
+def test_events_end_if_too_many_requests_are_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> list[str]:
+        house = House(GAME, ("human", "human"), 0, agents.make, 0.0)
+        table = house.seat(Session(GAME, PEOPLE))
+        monkeypatch.setattr(workers, "MAX_WAITING", -1)
+        return [event async for event in routes.events_of(house, table, "light")]
+
+    assert asyncio.run(run()) == []
 
 
 def test_server_has_every_file_of_the_page() -> None:
