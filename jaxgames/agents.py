@@ -245,6 +245,7 @@ BUILT_IN: dict[str, Callable[..., Agent] | str] = {
     "race": "examples.papers.parameter_sharing.turn_search.agent:make",
     "solver": "jaxgames.solvers.exact.agent:make",
 }
+AGENT_OF = {"mcts": "playout", "openspiel": "playout"}  # the parameter of an agent that is the text of another agent
 _agents: Registry[Agent] = Registry(
     "agent",
     BUILT_IN,

@@ -1,8 +1,8 @@
 """The games and agents that the page may ask for, and the sessions that it starts with them.
 
 A page may name every registered game, and the agents that read no file, and import no module, from outside this
-package. It may also name the game and the agents with which the process was started, whatever they are: the person who
-started it chose them.
+package. The same holds for an agent inside an agent, which must not search either. A page may also name the game and
+the agents with which the process was started, whatever they are: the person who started it chose them.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Any
 from jaxgames import registry
 from jaxgames._checks import ParameterError
 from jaxgames._specs import parse
-from jaxgames.agents import AnalysingAgent
+from jaxgames.agents import AGENT_OF, AnalysingAgent
 from jaxgames.env import Env
 from jaxgames.play.game_file import parse as parse_saved
 from jaxgames.play.session import HUMAN, Session
@@ -19,8 +19,15 @@ from jaxgames.play.web import live_games as tables
 from jaxgames.play.web.live_games import House
 
 MAX_TEXT = 300  # characters of a game or of an agent
-SAFE_AGENTS = ("random", "first", "greedy", "baseline", "mcts", "alphabeta")
-HIGHEST = {"simulations": 10_000, "depth": 12, "milliseconds": 60_000}  # values of agents' parameters: time is limited
+SAFE_PLAYOUTS = ("random", "first", "greedy", "baseline")  # agents that may be a parameter of another agent
+SAFE_AGENTS = (*SAFE_PLAYOUTS, "mcts", "alphabeta")
+HIGHEST = {  # values of agents' parameters: time is limited
+    "simulations": 10_000,
+    "rollouts": 100,
+    "max_rollout_steps": 1_000,
+    "depth": 12,
+    "milliseconds": 60_000,
+}
 SUGGESTED = ("baseline", "random", "greedy", "mcts(simulations=100)", "alphabeta(depth=4)")
 
 
@@ -76,15 +83,23 @@ def reseated(house: House, session: Session, seats: Sequence[str]) -> Session:
 
 def check_agent(house: House, text: str) -> None:
     """Raises ParameterError for the text of an agent that the page may not ask for."""
-    if text in house.seats:
-        return
-    expected = f"expected one of {', '.join((*dict.fromkeys(house.seats), *SAFE_AGENTS))}, not {text[:MAX_TEXT]!r}"
-    module, name, parameters = parse(text, expected) if len(text) <= MAX_TEXT else ("", "", {})
-    if module or name not in SAFE_AGENTS:
+    if text not in house.seats:
+        _check_safe(text, SAFE_AGENTS, (*dict.fromkeys(house.seats), *SAFE_AGENTS))
+
+
+def _check_safe(text: object, safe: Sequence[str], allowed: Sequence[str]) -> None:
+    """Raises ParameterError unless a text names a safe agent, whose own agent is safe too, with limited parameters."""
+    expected = f"expected one of {', '.join(allowed)}, not {str(text)[:MAX_TEXT]!r}"
+    if not isinstance(text, str) or len(text) > MAX_TEXT:
+        raise ParameterError(expected)
+    module, name, parameters = parse(text, expected)
+    if module or name not in safe:
         raise ParameterError(f"{expected}: others are named when the server is started")
-    for parameter in parameters.keys() & HIGHEST.keys():
-        value, highest = parameters[parameter], HIGHEST[parameter]
-        if isinstance(value, int | float) and value > highest:
+    for parameter, value in parameters.items():
+        if parameter == AGENT_OF.get(name):
+            _check_safe(value, SAFE_PLAYOUTS, SAFE_PLAYOUTS)
+        highest = HIGHEST.get(parameter)
+        if highest is not None and isinstance(value, int | float) and value > highest:
             raise ParameterError(f"{parameter} must be at most {highest:,} on the page, not {value} in {text!r}")
 
 

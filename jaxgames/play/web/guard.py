@@ -10,6 +10,7 @@ import asyncio
 import hmac
 import ipaddress
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,6 +35,9 @@ HEADERS = {
     "cache-control": "no-store",
 }
 
+# NAME or NAME:PORT; the name is in brackets if it is an IPv6 address
+HOST = re.compile(r"(\[(?P<address>[^\[\]]*:[^\[\]]*)\]|(?P<name>[^\[\]:]+))(:[0-9]+)?")
+
 Scope = dict[str, Any]
 
 
@@ -52,13 +56,6 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def host_name(header: str) -> str:
-    """Returns the name in a `Host` header without its port and brackets: "::1" of "[::1]:8000"."""
-    if header.startswith("["):
-        return header[1:].partition("]")[0].lower()
-    return header.partition(":")[0].lower()
 
 
 class Gate:
@@ -105,7 +102,7 @@ class Gate:
     def _check(self, method: str, path: str, headers: Mapping[str, list[str]]) -> None:
         """Raises Refused for a request that is not one of the page of this server."""
         hosts = headers.get("host", [])
-        if len(hosts) != 1 or not self._is_known(host_name(hosts[0])):
+        if len(hosts) != 1 or not self._is_known(hosts[0]):
             allowed = ", ".join(sorted(self._names))
             raise Refused(400, f"the Host of a request must be one of {allowed}, not {', '.join(hosts) or 'missing'}")
         origins = headers.get("origin", [])
@@ -124,8 +121,12 @@ class Gate:
             if kind != "application/json":
                 raise Refused(415, f"the Content-Type must be application/json, not {kind or 'missing'}")
 
-    def _is_known(self, name: str) -> bool:
-        """Returns whether requests to this host are let through."""
+    def _is_known(self, host: str) -> bool:
+        """Returns whether requests with this `Host` are let through."""
+        found = HOST.fullmatch(host)
+        if found is None:
+            return False
+        name = (found["address"] or found["name"]).lower()
         if name in self._names:
             return True
         try:

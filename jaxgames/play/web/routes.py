@@ -307,6 +307,7 @@ async def events_of(house: House, table: Table, theme: str, known: int = 0) -> A
     """Yields what to show as server-sent events, and comments while nothing changes; ends with the table.
 
     Each event has the submoves that are new since the one before it; the first one, those that are new since `known`.
+    The events end, too, if too many requests are waiting.
     """
     versions = table.versions()
     waiting = asyncio.ensure_future(anext(versions, None))
@@ -318,7 +319,10 @@ async def events_of(house: House, table: Table, theme: str, known: int = 0) -> A
                 continue
             if waiting.result() is None:
                 return
-            shown = await _shown(house, table, theme, known)
+            try:
+                shown = await _shown(house, table, theme, known)
+            except Refused:  # the status of the response is sent already
+                return
             known = shown["history"]["last"]
             yield f"data: {json.dumps(shown)}\n\n"
             waiting = asyncio.ensure_future(anext(versions, None))

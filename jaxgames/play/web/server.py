@@ -6,6 +6,7 @@ The page of `python -m jaxgames.play` talks to it: see `jaxgames.play.web.routes
 `jaxgames.play.web.guard`. The server needs Starlette and uvicorn: `pip install "jaxgames[play]"`.
 """
 
+import asyncio
 import contextlib
 import secrets
 import socket
@@ -27,12 +28,14 @@ try:
     import uvicorn
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
     from jaxgames.play.web.routes import routes
 except ImportError as error:
     raise ImportError('starlette or uvicorn is missing; install it with: pip install "jaxgames[play]"') from error
 
 MAX_CONNECTIONS = 256
+HEADER_SECONDS = 10  # in which the headers of the next request on a connection must have arrived
 SHUTDOWN_SECONDS = 1  # in which streams of events end after Ctrl-C
 
 
@@ -69,6 +72,23 @@ def app(
     return application
 
 
+class Connection(H11Protocol):
+    """A connection that is closed unless the headers of its next request arrive in time.
+
+    uvicorn has such a timer for a connection that is kept after a reply, but stops it at the first byte of a request.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  # as in uvicorn
+        super().connection_made(transport)
+        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+
+    def data_received(self, data: bytes) -> None:
+        timer, request = self.timeout_keep_alive_task, self.cycle
+        super().data_received(data)
+        if timer is not None and self.cycle is request:  # no request has begun
+            self.timeout_keep_alive_task = self.loop.call_at(timer.when(), self.timeout_keep_alive_handler)
+
+
 class Server(uvicorn.Server):
     """The server of an application that `app` made. It ends the pages' streams of events before it shuts down."""
 
@@ -79,8 +99,10 @@ class Server(uvicorn.Server):
             log_level="warning",
             access_log=False,
             server_header=False,
+            http=Connection,
             ws="none",
             limit_concurrency=MAX_CONNECTIONS,
+            timeout_keep_alive=HEADER_SECONDS,
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         )
         super().__init__(config)

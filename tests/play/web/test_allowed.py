@@ -1,20 +1,45 @@
 """The page may ask for all registered games, and for the agents that read no file and import no module from outside."""
 
+import builtins
+import inspect
+import io
+import json
+import pkgutil
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import jaxgames
-from tests.play.web.client import Page, page
+from jaxgames import agents
+from jaxgames.play import Session
+from jaxgames.play.web import allowed as offers
+from jaxgames.solvers.alphabeta.agent import PLAYERS
+from tests.play.web.client import GAME, Page, page
 
 PEOPLE = ["human", "human"]
+
+
+def parameters_of(agent: str) -> set[str]:
+    """The parameters of an agent of the library, in any game."""
+    constructors = [agents.BUILT_IN[agent], *(PLAYERS.values() if agent == "alphabeta" else ())]
+    made = [pkgutil.resolve_name(each) if isinstance(each, str) else each for each in constructors]
+    return {name for each in made for name in inspect.signature(each).parameters} - {"env", "settings"}
 
 
 @pytest.fixture(scope="module")
 def here() -> Iterator[Page]:
     with page() as client:
         yield client
+
+
+def make_module(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes a module `made_for_this_test`, which is not imported yet."""
+    (folder / "made_for_this_test.py").touch()
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "made_for_this_test", raising=False)
 
 
 def test_page_offers_all_games_and_the_agents_that_play_them(here: Page) -> None:
@@ -53,6 +78,61 @@ def test_page_cannot_name_an_agent_that_reads_files_or_imports_modules(here: Pag
     assert set(sys.modules) == before, "nothing was imported"
 
 
-def test_page_cannot_name_an_agent_that_thinks_without_end(here: Page) -> None:
-    for agent in ("mcts(simulations=100000)", "alphabeta(depth=60)", "alphabeta(milliseconds=1e9)"):
-        assert "must be at most" in here.refusal("new", 422, seats=["human", agent])
+@pytest.mark.parametrize(
+    "foreign", ["made_for_this_test:x", "solver(made.npz)", "exported(made.npz)", "race(made.npz)"]
+)
+@pytest.mark.parametrize("agent", offers.SAFE_AGENTS)
+def test_parameter_of_an_agent_cannot_name_a_module_or_a_file(
+    here: Page, agent: str, foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    open_file = io.open
+
+    def recorded(file: Any, *arguments: Any, **options: Any) -> Any:
+        opened.append(str(file))
+        return open_file(file, *arguments, **options)
+
+    make_module(tmp_path, monkeypatch)
+    monkeypatch.setattr(io, "open", recorded)
+    monkeypatch.setattr(builtins, "open", recorded)
+    table = here.ask("new", seats=PEOPLE)["table"]
+    saved = json.loads(Session(GAME, PEOPLE).to_json())
+    inside = f"mcts(playout={foreign!r})"
+    for parameter in parameters_of(agent):
+        for value in (foreign, inside, "made.npz"):
+            seats = ["human", f"{agent}({parameter}={value!r})"]
+            here.refusal("new", 422, seats=seats)
+            here.refusal("seats", 422, table=table, seats=seats)
+            here.refusal("load", 422, saved=json.dumps({**saved, "seats": seats}))
+            here.refusal("hint", 422, table=table, agent=seats[1])
+    assert "made_for_this_test" not in sys.modules
+    assert "made.npz" not in opened
+
+
+def test_reading_a_saved_game_imports_no_module_that_its_seats_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_module(tmp_path, monkeypatch)
+    seats = ["made_for_this_test:x", "mcts(playout='made_for_this_test:x')"]
+    game = Session(GAME, seats)
+    game.play(0)
+    assert Session.from_json(game.to_json()).seats == tuple(seats)
+    assert "made_for_this_test" not in sys.modules
+
+
+def test_agent_inside_an_agent_may_be_one_that_does_not_search(here: Page) -> None:
+    here.ask("new", seats=["human", "mcts(simulations=2, playout='greedy(epsilon=0.5)')"])
+    reason = here.refusal("new", 422, seats=["human", "mcts(simulations=2, playout='mcts(simulations=2)')"])
+    assert reason.startswith("expected one of random, first, greedy, baseline, not 'mcts(simulations=2)'")
+    here.refusal("new", 422, seats=["human", "mcts(playout=5)"])
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        *("mcts(simulations=100000)", "mcts(rollouts=1000)", "mcts(max_rollout_steps=100000)"),
+        *("alphabeta(depth=60)", "alphabeta(milliseconds=1e9)"),
+    ],
+)
+def test_page_cannot_name_an_agent_that_thinks_without_end(here: Page, agent: str) -> None:
+    assert "must be at most" in here.refusal("new", 422, seats=["human", agent])

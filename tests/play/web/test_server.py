@@ -1,8 +1,10 @@
 """Requests of the page to its server: games, positions, agents, files."""
 
 import asyncio
+import contextlib
 import importlib
 import json
+import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,11 +15,13 @@ import pytest
 
 import jaxgames
 import jaxgames.play
+from benchmarks.play import served
 from jaxgames import agents
 from jaxgames.play import Session
 from jaxgames.play.web import allowed as offers
 from jaxgames.play.web import live_games as tables
-from jaxgames.play.web import routes
+from jaxgames.play.web import routes, server
+from jaxgames.play.web import threads as workers
 from jaxgames.play.web.live_games import House
 from tests.play.web.client import GAME, Page, moves_of, page, saved_game
 
@@ -188,6 +192,32 @@ def test_oldest_table_gives_way_to_the_next_one_above_the_limit(here: Page, monk
     assert "restarted" in here.refusal("show", 404, table=second)
 
 
+def is_closed(connection: socket.socket) -> bool:
+    """Whether the server has closed a connection; waits for it until the connection's timeout."""
+    try:
+        return connection.recv(2**16) == b""
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+
+
+@pytest.mark.parametrize("first", [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET "])
+def test_connection_whose_headers_do_not_end_is_closed(first: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "HEADER_SECONDS", 0.5)
+    with served(jaxgames.make(GAME), PEOPLE) as address:
+        host, port = address.removeprefix("http://").rstrip("/").split(":")
+        with socket.create_connection((host, int(port)), timeout=0.1) as connection:
+            connection.sendall(first)
+            for _ in range(100):
+                if is_closed(connection):
+                    return
+                if first:
+                    with contextlib.suppress(ConnectionError):
+                        connection.sendall(b"a")  # one more byte of the headers
+    raise AssertionError("the connection is still open")
+
+
 def test_saved_game_above_the_limit_is_refused(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session(GAME, PEOPLE)
     for action in (0, 3):
@@ -269,6 +299,16 @@ def test_events_tell_every_change_and_end_with_the_table() -> None:
         return plies
 
     assert sorted(set(asyncio.run(run()))) == [0, 1, 2]
+
+
+def test_events_end_if_too_many_requests_are_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> list[str]:
+        house = House(GAME, ("human", "human"), 0, agents.make, 0.0)
+        table = house.seat(Session(GAME, PEOPLE))
+        monkeypatch.setattr(workers, "MAX_WAITING", -1)
+        return [event async for event in routes.events_of(house, table, "light")]
+
+    assert asyncio.run(run()) == []
 
 
 def test_server_has_every_file_of_the_page() -> None:
