@@ -30,7 +30,7 @@ class Config:
     other_envs: tuple[str, ...] = field(default=(), metadata=ADDED)
     """Further boards of the game that the same network learns in the same run. It needs a network for any board."""
     total_steps: int = 1_000_000
-    """Environment steps of the whole run, of all boards, rounded up to whole iterations; a submove is a step."""
+    """Environment steps of the whole run, of all boards, rounded up to whole iterations; a ply is a step."""
     seed: int = 0
     """Seed of the random numbers of training."""
     num_envs: int = 256

@@ -33,7 +33,7 @@ class Settings:
     """Settings of storage, evaluation and devices. They do not change what is learned."""
 
     run_dir: Path | None = None
-    """The run folder; runs/<time> if not given."""
+    """The run folder; `runs/<time>` if not given."""
     resume: bool = False
     """Continue the run in the folder; if there is none, start a new one. Of the settings of learning, only
     --total-steps may change, to a larger number. An annealed learning rate then follows the longer run."""

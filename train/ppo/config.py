@@ -30,7 +30,7 @@ class Config:
     sharing: Sharing = "shared"
     """The networks that the seats share: all, only the encoder, or none."""
     total_steps: int = 400_000
-    """Environment steps of the whole run, rounded up to whole iterations; a submove of any seat is a step."""
+    """Environment steps of the whole run, rounded up to whole iterations; a ply of any seat is a step."""
     seed: int = 0
     """Seed of the random numbers of training."""
     num_envs: int = 20

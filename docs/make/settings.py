@@ -1,0 +1,79 @@
+"""Writes the tables of settings into the pages of training: `python -m docs.make.settings`.
+
+A page names a class between two markers, and its table stands between them:
+
+    <!-- settings: train.ppo.Config -->
+    <!-- end of settings -->
+
+The texts are those below the fields of the class, which `--help` shows too.
+"""
+
+import ast
+import dataclasses
+import inspect
+import pkgutil
+import re
+import sys
+import textwrap
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+PAGES = sorted((Path(__file__).parents[1] / "training").glob("*.md"))
+TABLE = re.compile(r"(?<=<!-- settings: )(\S+) -->.*?<!-- end of settings -->", re.DOTALL)
+
+
+def main(*, check: bool = False) -> None:
+    """Writes the tables of settings into the pages of training.
+
+    Args:
+      check: write nothing, and exit with status 1 if a page differs.
+    """
+    changed = [page for page in PAGES if updated(page.read_text()) != page.read_text()]
+    for page in changed:
+        if not check:
+            page.write_text(updated(page.read_text()))
+        print(page.name, "differs: type python -m docs.make.settings" if check else "is written")
+    sys.exit(1 if check and changed else 0)
+
+
+def updated(page: str) -> str:
+    """Returns the text of a page with the tables of the classes that it names."""
+    return TABLE.sub(lambda found: f"{found[1]} -->\n\n{table(found[1])}\n\n<!-- end of settings -->", page)
+
+
+def table(name: str) -> str:
+    """Returns the settings of the dataclass with this dotted name as a table in Markdown."""
+    settings = pkgutil.resolve_name(name)
+    described = texts(settings)
+    lines = ["| setting | default | text |", "|---|---|---|"]
+    for field in dataclasses.fields(settings):
+        text = described[field.name].replace("|", r"\|")
+        lines.append(f"| `{field.name}` | {shown(field.default)} | {text} |")
+    return "\n".join(lines)
+
+
+def texts(settings: type[Any]) -> dict[str, str]:
+    """Returns the text below each field of a class, on one line."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(settings))).body
+    assert isinstance(definition, ast.ClassDef)
+    found: dict[str, str] = {}
+    for field, below in pairwise(definition.body):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                found[name] = " ".join(text.split())
+            case _:
+                pass
+    return found
+
+
+def shown(default: Any) -> str:
+    if default in (None, ()):
+        return "none"
+    return f"`{default}`" if isinstance(default, str) else str(default)
+
+
+if __name__ == "__main__":
+    tyro.cli(main)
