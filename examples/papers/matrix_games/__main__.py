@@ -5,7 +5,7 @@
 Two learners play a game against each other, 1,000 runs per cell. The eight tables have the share of runs that end
 within 0.05 of a point, with its 95 % Wilson interval. Beside it is the Yes or No of the study. The settings are those
 of the study: step size 0.001, 100,000 steps, temperature from 0.5 to 0.01. After the tables, each error of the study is
-named, with the figures that show it. docs/matrix_games.md discusses them.
+named, with the figures that show it. docs/papers/matrix_games.md has them.
 
 The output folder gets tables.md, cells.json and four pictures. The last line on standard output is JSON: the cells, the
 errors, the pictures, and the seconds.
