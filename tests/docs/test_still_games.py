@@ -40,14 +40,6 @@ def test_page_links_to_its_still_game_and_tells_the_truth(name: str) -> None:
     assert all(f"`{seat}`" in sentence for seat in game.seats)
 
 
-@pytest.mark.parametrize("name", GAMES)
-def test_row_of_the_still_game_tells_the_truth(name: str) -> None:
-    text = (DOCS / "play.md").read_text()
-    ((seats, submoves),) = re.findall(rf"\(pictures/{re.escape(file_name(name))}\) \| (.*?) \| (\d+) \|", text)
-    assert set(re.findall("`(.*?)`", seats)) == set(GAMES[name].seats)
-    assert int(submoves) == len(saved(name)["moves"])
-
-
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name == "dots_and_boxes" else pytest.mark.slow) for name in GAMES]
 )
