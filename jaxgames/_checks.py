@@ -150,6 +150,32 @@ def check_seat(player: Any, num_players: int) -> jax.Array:
     return seat
 
 
+def differing_leaf(expected: Any, state: Any) -> str:
+    """Returns the first leaf whose shape or dtype differs, in words; "" if the two pytrees are alike.
+
+    Types of 32 and 64 bits count as equal: `jax_enable_x64` decides between them. PRNG keys are not compared, because
+    the caller chooses their kind.
+    """
+    leaves, structure = jax.tree.flatten(state)
+    expected_leaves, expected_structure = jax.tree.flatten(expected)
+    if structure != expected_structure:
+        return "its leaves must be those of init"
+    for number, (leaf, like) in enumerate(zip(leaves, expected_leaves, strict=True)):
+        dtype = leaf.dtype if hasattr(leaf, "dtype") else np.result_type(leaf)
+        shape = leaf.shape if hasattr(leaf, "shape") else np.shape(leaf)
+        if shape == like.shape and (dtype == like.dtype or _narrow(dtype) == _narrow(like.dtype)):
+            continue
+        if not jnp.issubdtype(like.dtype, jax.dtypes.prng_key):
+            name = jax.tree_util.keystr(jax.tree_util.tree_leaves_with_path(expected)[number][0])
+            return f"its {name[1:]} must be {like.dtype}{list(like.shape)}, not {dtype}{list(shape)}"
+    return ""
+
+
+def _narrow(dtype: Any) -> str:
+    """Returns the name of a dtype, of 32 bits in place of 64."""
+    return str(dtype).replace("64", "32")
+
+
 def written_shape(shape: tuple[int, ...]) -> str:
     """Returns the shape of a batch as an error writes it: "1000", or "4 x 250"."""
     return " x ".join(map(str, shape))

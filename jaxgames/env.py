@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames._checks import as_int32, check_action, check_seat, check_text, written_shape
+from jaxgames._checks import as_int32, check_action, check_seat, check_text, differing_leaf, written_shape
 
 
 @jax.tree_util.register_dataclass
@@ -313,7 +313,7 @@ class Env(abc.ABC, Generic[S]):
     # -- checks of arguments: types and shapes only, while the program is traced ----------------------
 
     def _check_board(self, method: str, state: Any, on_host: bool = False) -> None:
-        """Raises TypeError unless `state` is an unwrapped state of this game, ValueError unless it is one board."""
+        """Raises TypeError unless `state` is an unwrapped state of this env, ValueError unless it is one board."""
         if not isinstance(state, State):
             raise TypeError(f"env.{method} expected a state of {self}, not {type(state).__name__}")
         if state.wrapper:
@@ -331,6 +331,10 @@ class Env(abc.ABC, Generic[S]):
                 "pass one, jax.tree.map(lambda x: x[0], states)" if on_host else f"put jax.vmap around env.{method}"
             )
             raise ValueError(f"expected one board, got a batch of {written_shape(shape)}: {remedy}")
+        start = _start(self)
+        if start is not None and (difference := differing_leaf(start, state)):
+            remedy = "make it by init, step or from_string of this env"
+            raise TypeError(f"env.{method} expected a state of {self}: {difference}; {remedy}")
 
     def _check_key(self, call: str, key: Any) -> None:
         """Raises ValueError if a game of chance gets no key, or any game a batch of keys."""
@@ -351,6 +355,21 @@ class Env(abc.ABC, Generic[S]):
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]  # every env is a dataclass
         module = f"{MODULE_OF_GAME[self.id]}:" if self.id in MODULE_OF_GAME else ""
         return f"{module}{self.id}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in fields if f.init)})"
+
+
+_STARTS: dict[Env[Any], Any] = {}  # by env, the shapes and dtypes of `init`; None while `init` is being traced
+
+
+def _start(env: Env[Any]) -> Any:
+    """Returns the shapes and dtypes of `env.init`. Returns None inside `init` itself, which may call public methods."""
+    if env not in _STARTS:
+        _STARTS[env] = None
+        try:
+            _STARTS[env] = jax.eval_shape(env.init, jax.eval_shape(lambda: jax.random.key(0)))
+        except BaseException:
+            del _STARTS[env]
+            raise
+    return _STARTS[env]
 
 
 @functools.partial(jax.jit, static_argnums=0)
