@@ -180,7 +180,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         horizontal, vertical = self._split(state.edges)
         owner = state.owner.reshape(self.rows, self.cols)
         drawn = _spread(horizontal, 0, 1) | _spread(vertical, 1, 0)
-        boxes = [_spread(owner == seat, 1, 1) for seat in (viewer, 1 - viewer)]
+        boxes = [_spread(owner == seat.astype(jnp.int8), 1, 1) for seat in (viewer, 1 - viewer)]
         return jnp.stack([drawn, *boxes], axis=-1)
 
     # -- notation ----------------------------------------------------------------------------------

@@ -278,7 +278,7 @@ class Minichess(Env[MinichessState]):
         own = [cells & position.own for cells in position.pieces]
         sets = jnp.stack([*own, *(cells & ~position.own for cells in position.pieces)])
         whole = jnp.stack([state.current_player == 1, state.occurred >= 1, state.occurred >= 2])
-        pieces = (GRID[..., None] & sets) != 0
+        pieces = (GRID[..., None] & sets[None, None]) != 0
         return jnp.concatenate([pieces, jnp.broadcast_to(whole, (5, 5, 3))], axis=-1)
 
     # -- notation ----------------------------------------------------------------------------------
