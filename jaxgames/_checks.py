@@ -6,7 +6,7 @@ The first part checks the parameters of a game, the second part the arguments of
 import contextlib
 import math
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import jax
@@ -15,6 +15,7 @@ import numpy as np
 from jax.core import Tracer
 
 MAX_TURN_LIMIT = 1_000_000  # the largest limit on plies or rounds that a game accepts
+MAX_MESSAGE = 200  # characters of an error about a text
 INT32 = np.iinfo(np.int32)
 
 
@@ -70,6 +71,17 @@ def check_choice(name: str, value: object, allowed: Collection[object]) -> None:
 
 
 # -- arguments -----------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def short_errors() -> Iterator[None]:
+    """Cuts the message of a ValueError after MAX_MESSAGE characters: it may show a long text."""
+    try:
+        yield
+    except ValueError as error:
+        if len(message := str(error)) <= MAX_MESSAGE:
+            raise
+        raise ValueError(f"{message[:MAX_MESSAGE]}...") from None
 
 
 def check_text(text: object) -> None:

@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames._checks import as_int32, check_action, check_seat, check_text, differing_leaf, written_shape
+from jaxgames._checks import as_int32, check_action, check_seat, check_text, differing_leaf, short_errors, written_shape
 
 
 @jax.tree_util.register_dataclass
@@ -169,6 +169,7 @@ class Env(abc.ABC, Generic[S]):
         """
         self._check_board("step", state)
         self._check_key("step(state, action, key)", key)
+        state = _in_jax(state)
         action = as_int32("action", action)
         live = ~(state.terminated | state.truncated)
         legal = self._is_legal(state, action)
@@ -184,6 +185,7 @@ class Env(abc.ABC, Generic[S]):
     def legal_action_mask(self, state: S) -> jax.Array:
         """Returns bool[num_actions], True for each legal action of the mover; all False only on a finished board."""
         self._check_board("legal_action_mask", state)
+        state = _in_jax(state)
         return self._legal_action_mask(state) & ~(state.terminated | state.truncated)
 
     def observe(self, state: S, player: jax.Array | int | None = None) -> jax.Array:
@@ -193,6 +195,7 @@ class Env(abc.ABC, Generic[S]):
         0 .. num_players - 1. The value of a traced `player` is not checked.
         """
         self._check_board("observe", state)
+        state = _in_jax(state)
         return self._observe(state, None if player is None else check_seat(player, self.num_players))
 
     def winners(self, state: S) -> jax.Array:
@@ -201,6 +204,7 @@ class Env(abc.ABC, Generic[S]):
         It is all False on a live, drawn, truncated or forfeited board.
         """
         self._check_board("winners", state)
+        state = _in_jax(state)
         return state.terminated & self._winners(state)
 
     # -- for people, on the host: one board at a time, outside of jit --------------------------------
@@ -213,7 +217,7 @@ class Env(abc.ABC, Generic[S]):
         self._check_board("outcome", state, on_host=True)
         if not (state.terminated or state.truncated):
             return Outcome("live", (), "")
-        state = jax.tree.map(jnp.asarray, state)  # numpy's integers warn where those of JAX wrap around
+        state = _in_jax(state)
         reason = self._reason(state)
         if state.truncated:
             return Outcome("truncated", (), reason)
@@ -230,8 +234,9 @@ class Env(abc.ABC, Generic[S]):
     def action_from_string(self, state: S, text: str) -> int:
         """Returns the action that `text` names. Raises ValueError, which shows the wrong part."""
         self._check_board("action_from_string", state, on_host=True)
-        check_text(text)
-        return self._action_from_string(state, text)
+        with short_errors():
+            check_text(text)
+            return self._action_from_string(state, text)
 
     def to_string(self, state: S) -> str:
         """Returns the position on one line."""
@@ -251,10 +256,10 @@ class Env(abc.ABC, Generic[S]):
         """Returns the position that `text` describes, even if no game leads to it.
 
         Raises ValueError, which shows the wrong part.
-
         """
-        check_text(text)
-        return self._from_string(text)
+        with short_errors():
+            check_text(text)
+            return self._from_string(text)
 
     # -- supplied by a game, with checked arguments; steps and masks of finished boards are not used ---
 
@@ -370,6 +375,11 @@ def _start(env: Env[Any]) -> Any:
             del _STARTS[env]
             raise
     return _STARTS[env]
+
+
+def _in_jax(state: S) -> S:
+    """Returns the state without numpy's leaves: numpy's integers warn where those of JAX wrap around."""
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf, state)
 
 
 @functools.partial(jax.jit, static_argnums=0)
