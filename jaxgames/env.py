@@ -55,17 +55,6 @@ class Outcome:
         return "" if self.kind == "live" else f"{self.kind}: {self.reason}"
 
 
-# The public methods that check their arguments and call the method with an underscore, which a game supplies.
-CHECKED_METHODS = (
-    "init",
-    "observe",
-    "winners",
-    "action_to_string",
-    "action_from_string",
-    "to_string",
-    "from_string",
-    "to_text",
-)
 MODULE_OF_GAME: dict[str, str] = {}  # by id, of games that `make` found by importing a module; part of the env's text
 
 
@@ -83,20 +72,13 @@ class Env(abc.ABC, Generic[S]):
     num_players: int
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Reads the class of the states from `Env[MyState]`, and lets a game override a public method directly.
-
-        Such a method is called without the checks of this class.
-        """
+        """Reads the class of the states from `Env[MyState]`."""
         super().__init_subclass__(**kwargs)
         for base in vars(cls).get("__orig_bases__", ()):
             if get_origin(base) is Env:
                 (state,) = get_args(base)
                 if isinstance(state, type) and issubclass(state, State):  # not a type variable, nor Any
                     cls.state_type = state
-        for name in CHECKED_METHODS:
-            supplied = f"_{name}"
-            if name in vars(cls) and getattr(cls, supplied) is vars(Env)[supplied]:
-                setattr(cls, supplied, vars(cls)[name])
 
     # -- plain Python values, which need no device ---------------------------------------------------
 
@@ -279,6 +261,14 @@ class Env(abc.ABC, Generic[S]):
         """Returns bool[], whether the mover of a live board may play `action`. Override it if a cheaper way exists."""
         in_range = (action >= 0) & (action < self.num_actions)
         return in_range & self._legal_action_mask(state)[jnp.clip(action, 0, self.num_actions - 1)]
+
+    def _restart_clock(self, state: S) -> S:
+        """Returns the board with the counters of its limits of length at their start; a search begins with them.
+
+        A limit on plies or rounds is not a rule of the game. A search with this counter would give the same position
+        another action later in the game. Counters that are rules stay, such as plies without a capture.
+        """
+        return state
 
     @abc.abstractmethod
     def _observe(self, state: S, player: jax.Array | None) -> jax.Array:

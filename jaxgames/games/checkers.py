@@ -188,6 +188,9 @@ class Checkers(Env[CheckersState]):
             ply=ply,
         )
 
+    def _restart_clock(self, state: CheckersState) -> CheckersState:
+        return dataclasses.replace(state, ply=jnp.zeros_like(state.ply))
+
     # -- outcome -----------------------------------------------------------------------------------
 
     def _winners(self, state: CheckersState) -> jax.Array:

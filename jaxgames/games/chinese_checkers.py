@@ -242,6 +242,9 @@ class ChineseCheckers(Env[ChineseCheckersState]):
             return jnp.where(mover % 2 == 0, take(owner, rotated[rotations[0]]), take(owner, rotated[rotations[1]]))
         return take(owner, rotated[rotations[0]])
 
+    def _restart_clock(self, state: ChineseCheckersState) -> ChineseCheckersState:
+        return dataclasses.replace(state, round=jnp.zeros_like(state.round))
+
     # -- outcome -----------------------------------------------------------------------------------
 
     def _winners(self, state: ChineseCheckersState) -> jax.Array:

@@ -251,6 +251,9 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         goal = self._goal
         return (((own | other) & goal) == goal).all() & ((own & goal) != 0).any()
 
+    def _restart_clock(self, state: ChineseCheckersDiamondState) -> ChineseCheckersDiamondState:
+        return dataclasses.replace(state, ply=jnp.zeros_like(state.ply))
+
     # -- outcome -----------------------------------------------------------------------------------
 
     def _winners(self, state: ChineseCheckersDiamondState) -> jax.Array:

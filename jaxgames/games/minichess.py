@@ -241,6 +241,9 @@ class Minichess(Env[MinichessState]):
         masks = self._masks(position)
         return targets(position, masks, jnp.uint32(BOARD), self.double_step) == 0, masks.checkers != 0
 
+    def _restart_clock(self, state: MinichessState) -> MinichessState:
+        return dataclasses.replace(state, ply=state.ply % 2)  # its parity is the seat to move
+
     # -- outcome -----------------------------------------------------------------------------------
 
     def _winners(self, state: MinichessState) -> jax.Array:
