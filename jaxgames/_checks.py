@@ -6,7 +6,7 @@ The first part checks the parameters of a game, the second part the arguments of
 import contextlib
 import math
 import operator
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator
 from typing import Any
 
 import jax
@@ -74,7 +74,7 @@ def check_choice(name: str, value: object, allowed: Collection[object]) -> None:
 
 
 @contextlib.contextmanager
-def short_errors() -> Iterator[None]:
+def short_errors() -> Generator[None, None, None]:
     """Cuts the message of a ValueError after MAX_MESSAGE characters: it may show a long text."""
     try:
         yield
