@@ -178,7 +178,7 @@ class Env(abc.ABC, Generic[S]):
         """
         self._check_board("observe", state)
         state = _in_jax(state)
-        return self._observe(state, None if player is None else check_seat(player, self.num_players))
+        return self._observe(state, state.current_player if player is None else check_seat(player, self.num_players))
 
     def winners(self, state: S) -> jax.Array:
         """Returns bool[num_players], True for the seats that have won by the rules.
@@ -271,8 +271,11 @@ class Env(abc.ABC, Generic[S]):
         return state
 
     @abc.abstractmethod
-    def _observe(self, state: S, player: jax.Array | None) -> jax.Array:
-        """Returns bool[*observation_shape], as the seat `player` (int32[]) sees the board; as the mover if None."""
+    def _observe(self, state: S, player: jax.Array) -> jax.Array:
+        """Returns bool[*observation_shape], as the seat `player` (int32[]) sees the board.
+
+        `player` is `state.current_player` itself where the caller named no seat.
+        """
 
     def _winners(self, state: S) -> jax.Array:
         """Returns bool[num_players], the seats that have won this position by the rules; all False in a live one."""

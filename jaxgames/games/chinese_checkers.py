@@ -273,9 +273,9 @@ class ChineseCheckers(Env[ChineseCheckersState]):
 
     # -- observation -------------------------------------------------------------------------------
 
-    def _observe(self, state: ChineseCheckersState, player: jax.Array | None) -> jax.Array:
+    def _observe(self, state: ChineseCheckersState, player: jax.Array) -> jax.Array:
         board, peg = state.board, state.peg
-        if player is not None:
+        if player is not state.current_player:  # the mover's frame needs no gather
             board, peg = self._in_frame_of(state, player)
         pegs = board[:, None] == np.arange(self.num_players, dtype=np.int8)[None]
         visited = (board <= VISITED)[:, None]

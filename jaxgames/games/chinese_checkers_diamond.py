@@ -271,11 +271,9 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
 
     # -- observation -------------------------------------------------------------------------------
 
-    def _observe(self, state: ChineseCheckersDiamondState, player: jax.Array | None) -> jax.Array:
-        pieces = state.pieces
-        if player is not None:
-            opposite = rotate(self.size, pieces.astype(jnp.uint32)[::-1]).astype(self._dtype)
-            pieces = jnp.where(player == state.current_player, pieces, opposite)
+    def _observe(self, state: ChineseCheckersDiamondState, player: jax.Array) -> jax.Array:
+        opposite = rotate(self.size, state.pieces.astype(jnp.uint32)[::-1]).astype(self._dtype)
+        pieces = jnp.where(player == state.current_player, state.pieces, opposite)
         return jnp.moveaxis(unpack(self.size, pieces), 0, -1).reshape(self.observation_shape)
 
     # -- notation ----------------------------------------------------------------------------------

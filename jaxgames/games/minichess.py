@@ -273,11 +273,9 @@ class Minichess(Env[MinichessState]):
 
     # -- observation -------------------------------------------------------------------------------
 
-    def _observe(self, state: MinichessState, player: jax.Array | None) -> jax.Array:
-        position = state.position
-        if player is not None:
-            is_mover = player == state.current_player
-            position = jax.tree.map(lambda a, b: jnp.where(is_mover, a, b), position, position.mirrored())
+    def _observe(self, state: MinichessState, player: jax.Array) -> jax.Array:
+        position, is_mover = state.position, player == state.current_player
+        position = jax.tree.map(lambda a, b: jnp.where(is_mover, a, b), position, position.mirrored())
         own = [cells & position.own for cells in position.pieces]
         sets = jnp.stack([*own, *(cells & ~position.own for cells in position.pieces)])
         whole = jnp.stack([state.current_player == 1, state.occurred >= 1, state.occurred >= 2])
