@@ -6,7 +6,7 @@ The first part checks the parameters of a game, the second part the arguments of
 import contextlib
 import math
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Generator
 from typing import Any
 
 import jax
@@ -15,6 +15,7 @@ import numpy as np
 from jax.core import Tracer
 
 MAX_TURN_LIMIT = 1_000_000  # the largest limit on plies or rounds that a game accepts
+MAX_MESSAGE = 200  # characters of an error about a text
 INT32 = np.iinfo(np.int32)
 
 
@@ -70,6 +71,17 @@ def check_choice(name: str, value: object, allowed: Collection[object]) -> None:
 
 
 # -- arguments -----------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def short_errors() -> Generator[None, None, None]:
+    """Cuts the message of a ValueError after MAX_MESSAGE characters: it may show a long text."""
+    try:
+        yield
+    except ValueError as error:
+        if len(message := str(error)) <= MAX_MESSAGE:
+            raise
+        raise ValueError(f"{message[:MAX_MESSAGE]}...") from None
 
 
 def check_text(text: object) -> None:
@@ -148,6 +160,32 @@ def check_seat(player: Any, num_players: int) -> jax.Array:
     if not isinstance(player, Tracer) and not 0 <= int(player) < num_players:
         raise ValueError(f"player must be a seat from 0 to {num_players - 1}, not {int(player)}")
     return seat
+
+
+def differing_leaf(expected: Any, state: Any) -> str:
+    """Returns the first leaf whose shape or dtype differs, in words; "" if the two pytrees are alike.
+
+    Types of 32 and 64 bits count as equal: `jax_enable_x64` decides between them. PRNG keys are not compared, because
+    the caller chooses their kind.
+    """
+    leaves, structure = jax.tree.flatten(state)
+    expected_leaves, expected_structure = jax.tree.flatten(expected)
+    if structure != expected_structure:
+        return "its leaves must be those of init"
+    for number, (leaf, like) in enumerate(zip(leaves, expected_leaves, strict=True)):
+        dtype = leaf.dtype if hasattr(leaf, "dtype") else np.result_type(leaf)
+        shape = leaf.shape if hasattr(leaf, "shape") else np.shape(leaf)
+        if shape == like.shape and (dtype == like.dtype or _narrow(dtype) == _narrow(like.dtype)):
+            continue
+        if not jnp.issubdtype(like.dtype, jax.dtypes.prng_key):
+            name = jax.tree_util.keystr(jax.tree_util.tree_leaves_with_path(expected)[number][0])
+            return f"its {name[1:]} must be {like.dtype}{list(like.shape)}, not {dtype}{list(shape)}"
+    return ""
+
+
+def _narrow(dtype: Any) -> str:
+    """Returns the name of a dtype, of 32 bits in place of 64."""
+    return str(dtype).replace("64", "32")
 
 
 def written_shape(shape: tuple[int, ...]) -> str:

@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames._checks import as_int32, check_action, check_seat, check_text, written_shape
+from jaxgames._checks import as_int32, check_action, check_seat, check_text, differing_leaf, short_errors, written_shape
 
 
 @jax.tree_util.register_dataclass
@@ -55,17 +55,6 @@ class Outcome:
         return "" if self.kind == "live" else f"{self.kind}: {self.reason}"
 
 
-# The public methods that check their arguments and call the method with an underscore, which a game supplies.
-CHECKED_METHODS = (
-    "init",
-    "observe",
-    "winners",
-    "action_to_string",
-    "action_from_string",
-    "to_string",
-    "from_string",
-    "to_text",
-)
 MODULE_OF_GAME: dict[str, str] = {}  # by id, of games that `make` found by importing a module; part of the env's text
 
 
@@ -83,20 +72,13 @@ class Env(abc.ABC, Generic[S]):
     num_players: int
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Reads the class of the states from `Env[MyState]`, and lets a game override a public method directly.
-
-        Such a method is called without the checks of this class.
-        """
+        """Reads the class of the states from `Env[MyState]`."""
         super().__init_subclass__(**kwargs)
         for base in vars(cls).get("__orig_bases__", ()):
             if get_origin(base) is Env:
                 (state,) = get_args(base)
                 if isinstance(state, type) and issubclass(state, State):  # not a type variable, nor Any
                     cls.state_type = state
-        for name in CHECKED_METHODS:
-            supplied = f"_{name}"
-            if name in vars(cls) and getattr(cls, supplied) is vars(Env)[supplied]:
-                setattr(cls, supplied, vars(cls)[name])
 
     # -- plain Python values, which need no device ---------------------------------------------------
 
@@ -169,6 +151,7 @@ class Env(abc.ABC, Generic[S]):
         """
         self._check_board("step", state)
         self._check_key("step(state, action, key)", key)
+        state = _in_jax(state)
         action = as_int32("action", action)
         live = ~(state.terminated | state.truncated)
         legal = self._is_legal(state, action)
@@ -184,6 +167,7 @@ class Env(abc.ABC, Generic[S]):
     def legal_action_mask(self, state: S) -> jax.Array:
         """Returns bool[num_actions], True for each legal action of the mover; all False only on a finished board."""
         self._check_board("legal_action_mask", state)
+        state = _in_jax(state)
         return self._legal_action_mask(state) & ~(state.terminated | state.truncated)
 
     def observe(self, state: S, player: jax.Array | int | None = None) -> jax.Array:
@@ -193,7 +177,8 @@ class Env(abc.ABC, Generic[S]):
         0 .. num_players - 1. The value of a traced `player` is not checked.
         """
         self._check_board("observe", state)
-        return self._observe(state, None if player is None else check_seat(player, self.num_players))
+        state = _in_jax(state)
+        return self._observe(state, state.current_player if player is None else check_seat(player, self.num_players))
 
     def winners(self, state: S) -> jax.Array:
         """Returns bool[num_players], True for the seats that have won by the rules.
@@ -201,6 +186,7 @@ class Env(abc.ABC, Generic[S]):
         It is all False on a live, drawn, truncated or forfeited board.
         """
         self._check_board("winners", state)
+        state = _in_jax(state)
         return state.terminated & self._winners(state)
 
     # -- for people, on the host: one board at a time, outside of jit --------------------------------
@@ -213,7 +199,7 @@ class Env(abc.ABC, Generic[S]):
         self._check_board("outcome", state, on_host=True)
         if not (state.terminated or state.truncated):
             return Outcome("live", (), "")
-        state = jax.tree.map(jnp.asarray, state)  # numpy's integers warn where those of JAX wrap around
+        state = _in_jax(state)
         reason = self._reason(state)
         if state.truncated:
             return Outcome("truncated", (), reason)
@@ -230,8 +216,9 @@ class Env(abc.ABC, Generic[S]):
     def action_from_string(self, state: S, text: str) -> int:
         """Returns the action that `text` names. Raises ValueError, which shows the wrong part."""
         self._check_board("action_from_string", state, on_host=True)
-        check_text(text)
-        return self._action_from_string(state, text)
+        with short_errors():
+            check_text(text)
+            return self._action_from_string(state, text)
 
     def to_string(self, state: S) -> str:
         """Returns the position on one line."""
@@ -251,10 +238,10 @@ class Env(abc.ABC, Generic[S]):
         """Returns the position that `text` describes, even if no game leads to it.
 
         Raises ValueError, which shows the wrong part.
-
         """
-        check_text(text)
-        return self._from_string(text)
+        with short_errors():
+            check_text(text)
+            return self._from_string(text)
 
     # -- supplied by a game, with checked arguments; steps and masks of finished boards are not used ---
 
@@ -275,9 +262,20 @@ class Env(abc.ABC, Generic[S]):
         in_range = (action >= 0) & (action < self.num_actions)
         return in_range & self._legal_action_mask(state)[jnp.clip(action, 0, self.num_actions - 1)]
 
+    def _restart_clock(self, state: S) -> S:
+        """Returns the board with the counters of its limits of length at their start; a search begins with them.
+
+        A limit on plies or rounds is not a rule of the game. A search with this counter would give the same position
+        another action later in the game. Counters that are rules stay, such as plies without a capture.
+        """
+        return state
+
     @abc.abstractmethod
-    def _observe(self, state: S, player: jax.Array | None) -> jax.Array:
-        """Returns bool[*observation_shape], as the seat `player` (int32[]) sees the board; as the mover if None."""
+    def _observe(self, state: S, player: jax.Array) -> jax.Array:
+        """Returns bool[*observation_shape], as the seat `player` (int32[]) sees the board.
+
+        `player` is `state.current_player` itself where the caller named no seat.
+        """
 
     def _winners(self, state: S) -> jax.Array:
         """Returns bool[num_players], the seats that have won this position by the rules; all False in a live one."""
@@ -313,7 +311,7 @@ class Env(abc.ABC, Generic[S]):
     # -- checks of arguments: types and shapes only, while the program is traced ----------------------
 
     def _check_board(self, method: str, state: Any, on_host: bool = False) -> None:
-        """Raises TypeError unless `state` is an unwrapped state of this game, ValueError unless it is one board."""
+        """Raises TypeError unless `state` is an unwrapped state of this env, ValueError unless it is one board."""
         if not isinstance(state, State):
             raise TypeError(f"env.{method} expected a state of {self}, not {type(state).__name__}")
         if state.wrapper:
@@ -331,6 +329,10 @@ class Env(abc.ABC, Generic[S]):
                 "pass one, jax.tree.map(lambda x: x[0], states)" if on_host else f"put jax.vmap around env.{method}"
             )
             raise ValueError(f"expected one board, got a batch of {written_shape(shape)}: {remedy}")
+        start = _start(self)
+        if start is not None and (difference := differing_leaf(start, state)):
+            remedy = "make it by init, step or from_string of this env"
+            raise TypeError(f"env.{method} expected a state of {self}: {difference}; {remedy}")
 
     def _check_key(self, call: str, key: Any) -> None:
         """Raises ValueError if a game of chance gets no key, or any game a batch of keys."""
@@ -351,6 +353,26 @@ class Env(abc.ABC, Generic[S]):
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]  # every env is a dataclass
         module = f"{MODULE_OF_GAME[self.id]}:" if self.id in MODULE_OF_GAME else ""
         return f"{module}{self.id}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in fields if f.init)})"
+
+
+_STARTS: dict[Env[Any], Any] = {}  # by env, the shapes and dtypes of `init`; None while `init` is being traced
+
+
+def _start(env: Env[Any]) -> Any:
+    """Returns the shapes and dtypes of `env.init`. Returns None inside `init` itself, which may call public methods."""
+    if env not in _STARTS:
+        _STARTS[env] = None
+        try:
+            _STARTS[env] = jax.eval_shape(env.init, jax.eval_shape(lambda: jax.random.key(0)))
+        except BaseException:
+            del _STARTS[env]
+            raise
+    return _STARTS[env]
+
+
+def _in_jax(state: S) -> S:
+    """Returns the state without numpy's leaves: numpy's integers warn where those of JAX wrap around."""
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf, state)
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -117,7 +117,10 @@ class Wrapper(Env[W], Generic[W, S]):
     def _is_legal(self, state: W, action: jax.Array) -> jax.Array:
         return self.unwrapped._is_legal(self._inner(state), action)
 
-    def _observe(self, state: W, player: jax.Array | None) -> jax.Array:
+    def _restart_clock(self, state: W) -> W:
+        return cast(W, self.unwrapped._restart_clock(cast(S, state))) if self._inner(state) is state else state
+
+    def _observe(self, state: W, player: jax.Array) -> jax.Array:
         return self.observe(state, player)
 
     def _winners(self, state: W) -> jax.Array:

@@ -15,7 +15,7 @@ import pytest
 import jaxgames
 from jaxgames import Env, Outcome, auto_reset
 from jaxgames.wrappers import Wrapper
-from tests.helpers.sticks import Sticks
+from tests.helpers.sticks import LuckySticks, Sticks
 
 KEY = jax.random.key(0)
 ENV = Sticks()
@@ -299,14 +299,12 @@ def test_game_that_does_not_say_who_won_names_the_missing_method() -> None:
         Silent().outcome(over)
 
 
-def test_public_method_of_a_game_stands_in_for_the_one_to_supply() -> None:
+def test_game_must_supply_the_method_with_the_underscore() -> None:
     class Unchecked(Env[Any]):
         def observe(self, state: Any, player: jax.Array | int | None = None) -> jax.Array:
             return jnp.ones(3, jnp.bool_)
 
-    assert vars(Unchecked)["_observe"] is vars(Unchecked)["observe"]
-    assert "_observe" not in Unchecked.__abstractmethods__
-    assert "_init" in Unchecked.__abstractmethods__
+    assert "_observe" in Unchecked.__abstractmethods__
 
 
 @pytest.mark.parametrize("method", ["legal_action_mask", "observe", "winners", "outcome", "to_string"])
@@ -315,3 +313,70 @@ def test_state_of_another_game_is_refused(method: str) -> None:
     message = rf"env\.{method} expected a state of checkers\(.*\), a CheckersState, not MinichessState"
     with pytest.raises(TypeError, match=message):
         getattr(env, method)(other.init())
+
+
+OTHER_PARAMETERS = [
+    ("dots_and_boxes(rows=2, cols=2)", "dots_and_boxes(rows=2, cols=3)", r"edges must be bool\[12\], not bool\[17\]"),
+    ("chinese_checkers(size=1, num_players=3)", "chinese_checkers(size=1, num_players=2)", r"rewards must be float32"),
+    ("chinese_checkers(size=1, num_players=2)", "chinese_checkers(size=2, num_players=2)", r"board must be int8\[13\]"),
+    (
+        "chinese_checkers_diamond(size=5, pieces=3)",
+        "chinese_checkers_diamond(size=4, pieces=3)",
+        r"pieces must be uint16\[2, 2, 2\], not uint8\[2, 2, 2\]",
+    ),
+    ("minichess", "minichess(rules='king_capture')", "leaves must be those of init"),
+]
+
+
+@pytest.mark.parametrize(("name", "other", "message"), OTHER_PARAMETERS)
+@pytest.mark.parametrize("method", OF_A_STATE)
+def test_state_of_an_env_with_other_parameters_is_refused(method: str, name: str, other: str, message: str) -> None:
+    env, states = jaxgames.make(name), jaxgames.make(other).init()
+    for wrapped in (env, Wrapper(env)):
+        with pytest.raises(TypeError, match=rf"env\.{method} expected a state of .*: its {message}.*; make it by init"):
+            OF_A_STATE[method](wrapped, states)
+
+
+@pytest.mark.parametrize("method", OF_A_STATE)
+@pytest.mark.parametrize("leaf", ["own", "quiet", "ply", "rewards", "current_player", "truncated"])
+def test_state_with_a_leaf_of_another_shape_or_dtype_is_refused(method: str, leaf: str) -> None:
+    env = jaxgames.make("checkers")
+    state = env.init()
+    value = getattr(state, leaf)
+    wrong = [jnp.stack([value, value]), value.astype(jnp.int8 if leaf == "rewards" else jnp.float32)]
+    for changed in (dataclasses.replace(state, **{leaf: value}) for value in wrong):
+        with pytest.raises(TypeError, match=rf"env\.{method} expected a state of .*: its {leaf} must be .*, not "):
+            OF_A_STATE[method](env, changed)
+        if method in ON_DEVICE:
+            with pytest.raises(TypeError, match=f"its {leaf} must be"):
+                jax.eval_shape(lambda state: ON_DEVICE[method](env, state), changed)
+
+
+@dataclasses.dataclass(frozen=True)
+class Wide(Sticks):
+    """Sticks whose states depend on `jax_enable_x64`, and whose `init` calls a public method."""
+
+    def _init(self, key: jax.Array | None) -> Any:
+        start = dataclasses.replace(super()._init(key), left=jnp.asarray(np.array(7)))
+        return dataclasses.replace(start, truncated=~self.legal_action_mask(start).any())
+
+    def _step(self, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
+        after = super()._step(state, action, key)
+        return dataclasses.replace(after, left=after.left.astype(jnp.asarray(state.left).dtype))
+
+
+def test_state_is_taken_with_and_without_x64() -> None:
+    narrow = Wide().init()
+    with jax.enable_x64(True):
+        wide = Wide(3).init()
+        assert wide.left.dtype == jnp.int64
+        for env in (Wide(), Wide(3)):
+            assert [int(env.step(state, 0).left) for state in (narrow, wide)] == [6, 6]
+    assert int(Wide(3).step(jax.device_get(wide), 0).left) == 6
+
+
+@pytest.mark.parametrize("key", [KEY, jax.random.PRNGKey(0), jax.random.key(0, impl="rbg")], ids=["key", "old", "rbg"])
+def test_state_with_any_kind_of_key_is_taken(key: jax.Array) -> None:
+    env = LuckySticks()
+    assert 0 < int(env.step(env.init(key), 0, key).left) < 7
+    assert jax.vmap(env.legal_action_mask)(jax.vmap(env.init)(jax.random.split(key, 3))).shape == (3, 3)

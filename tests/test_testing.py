@@ -86,9 +86,9 @@ def changed_in_a_batch(size: int, in_batched: list[bool], x: jax.Array) -> tuple
     return jnp.where(jnp.arange(size) == 2, jnp.int8(7), x), in_batched[0]
 
 
-def observe_seat_differently(self: Sticks, state: Any, player: Any = None) -> jax.Array:
+def observe_seat_differently(self: Sticks, state: Any, player: jax.Array) -> jax.Array:
     view = Sticks._observe(self, state, player)
-    return view if player is None else view.at[0, 2].set(True)
+    return view if player is state.current_player else view.at[0, 2].set(True)
 
 
 def text_of_half_the_sticks(self: Sticks, state: Any) -> str:

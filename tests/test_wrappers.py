@@ -283,7 +283,7 @@ class Dice(Env[DiceState]):
         face = jax.random.randint(key, (), 0, 1000)
         return DiceState(current_player=jnp.int32(0), rewards=jnp.zeros(2), terminated=no, truncated=no, face=face)
 
-    def _observe(self, state: DiceState, player: jax.Array | None) -> jax.Array:
+    def _observe(self, state: DiceState, player: jax.Array) -> jax.Array:
         return state.face[None] % 2 == 0
 
     def _step(self, state: DiceState, action: jax.Array, key: jax.Array | None) -> DiceState:

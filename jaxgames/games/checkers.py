@@ -188,6 +188,9 @@ class Checkers(Env[CheckersState]):
             ply=ply,
         )
 
+    def _restart_clock(self, state: CheckersState) -> CheckersState:
+        return dataclasses.replace(state, ply=jnp.zeros_like(state.ply))
+
     # -- outcome -----------------------------------------------------------------------------------
 
     def _winners(self, state: CheckersState) -> jax.Array:
@@ -208,15 +211,11 @@ class Checkers(Env[CheckersState]):
 
     # -- observation -------------------------------------------------------------------------------
 
-    def _observe(self, state: CheckersState, player: jax.Array | None) -> jax.Array:
-        own, opponents, kings, jumper = state.own, state.opponents, state.kings, state.jumper
-        if player is not None:
-            is_mover = player == state.current_player
-            own, opponents = (
-                jnp.where(is_mover, own, _rotate(opponents)),
-                jnp.where(is_mover, opponents, _rotate(own)),
-            )
-            kings, jumper = (jnp.where(is_mover, word, _rotate(word)) for word in (kings, jumper))
+    def _observe(self, state: CheckersState, player: jax.Array) -> jax.Array:
+        is_mover = player == state.current_player
+        own = jnp.where(is_mover, state.own, _rotate(state.opponents))
+        opponents = jnp.where(is_mover, state.opponents, _rotate(state.own))
+        kings, jumper = (jnp.where(is_mover, word, _rotate(word)) for word in (state.kings, state.jumper))
         planes = [own & ~kings, own & kings, opponents & ~kings, opponents & kings, jumper]
         return unpack(planes).reshape(8, 4, 5)
 

@@ -193,7 +193,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     def _moves(self, state: ChineseCheckersState) -> jax.Array:
         """Returns uint32[6, rows], for each direction the cells from which a peg may move in it."""
         chain = state.peg >= 0
-        mine = jnp.where(chain, np.arange(self.num_cells) == state.peg, state.board == 0)
+        mine = jnp.where(chain, np.arange(self.num_cells, dtype=np.int16) == state.peg, state.board == 0)
         mine, pegs, empty = pack_three_sets(self.size, (mine, state.board >= 0, state.board == EMPTY))
         free = jnp.where(chain, jnp.uint32(0), empty)  # for a step
         next_to, two_from = (functools.partial(sources, self.size, distance=distance) for distance in (1, 2))
@@ -221,7 +221,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         rewards = jnp.where(won, jnp.where(is_mover, win, lose), 0.0) + jnp.where(is_mover, bonus, 0.0)
 
         next_player = (state.current_player + 1) % self.num_players
-        next_round = state.round + (next_player == 0)
+        next_round = jnp.where(next_player == 0, state.round + 1, state.round)
         return ChineseCheckersState(
             current_player=jnp.where(is_hop, state.current_player, next_player),
             rewards=rewards.astype(jnp.float32),
@@ -241,6 +241,9 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         if self.num_players == 4:  # the seats are 1, 2, 1, 2 triangles apart
             return jnp.where(mover % 2 == 0, take(owner, rotated[rotations[0]]), take(owner, rotated[rotations[1]]))
         return take(owner, rotated[rotations[0]])
+
+    def _restart_clock(self, state: ChineseCheckersState) -> ChineseCheckersState:
+        return dataclasses.replace(state, round=jnp.zeros_like(state.round))
 
     # -- outcome -----------------------------------------------------------------------------------
 
@@ -270,13 +273,13 @@ class ChineseCheckers(Env[ChineseCheckersState]):
 
     # -- observation -------------------------------------------------------------------------------
 
-    def _observe(self, state: ChineseCheckersState, player: jax.Array | None) -> jax.Array:
+    def _observe(self, state: ChineseCheckersState, player: jax.Array) -> jax.Array:
         board, peg = state.board, state.peg
-        if player is not None:
+        if player is not state.current_player:  # the mover's frame needs no gather
             board, peg = self._in_frame_of(state, player)
-        pegs = board[:, None] == np.arange(self.num_players, dtype=np.int8)
+        pegs = board[:, None] == np.arange(self.num_players, dtype=np.int8)[None]
         visited = (board <= VISITED)[:, None]
-        landed = (np.arange(self.num_cells) == peg)[:, None]
+        landed = (np.arange(self.num_cells) == peg.astype(jnp.int32))[:, None]
         of_cells = jnp.concatenate([pegs, visited, landed], axis=-1)
         off_star = jnp.zeros((1, self.num_players + 2), jnp.bool_)
         # The planes are made before the gather. In the other order XLA would gather once per plane.
@@ -287,9 +290,9 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         rotated = jnp.asarray(tables(self.size).rotated)
         triangles = jnp.asarray(TRIANGLES[self.num_players])
         rotations = (triangles[player] - triangles[state.current_player]) % 6
-        ahead = (player - state.current_player) % self.num_players
+        ahead = ((player - state.current_player) % self.num_players).astype(jnp.int8)
         board = state.board[rotated[rotations]]
-        board = jnp.where(board >= 0, (board - ahead) % self.num_players, board).astype(jnp.int8)
+        board = jnp.where(board >= 0, (board - ahead) % self.num_players, board)
         peg = jnp.where(state.peg >= 0, rotated[(6 - rotations) % 6][state.peg], -1)
         return board, peg
 

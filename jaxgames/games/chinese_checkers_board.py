@@ -165,7 +165,7 @@ def unpack(size: int, cells: jax.Array) -> jax.Array:
     def by_slices(cells: jax.Array) -> jax.Array:
         # On a CPU, XLA finds the cell of a bit by division unless it unrolls the loop, so slices are short.
         slices = [
-            ((cells[:, row] >> bits[:, None]) & 1) != 0
+            ((cells[None, :, row] >> bits[:, None]) & 1) != 0
             for row, length in enumerate(t.lengths.tolist())
             for bits in np.array_split(np.arange(length, dtype=np.uint32), -(-length // MAX_CELLS_PER_SLICE))
         ]

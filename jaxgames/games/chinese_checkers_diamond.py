@@ -175,7 +175,7 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
             landing = shift_bits(sources(n, occupied, direction) & t.far[direction], hop) & empty
             target = np.arange(t.bits) + hop
             target_bit = np.where((target >= 0) & (target < t.bits), 1 << np.clip(target, 0, 31), 0)
-            reached |= landing[..., None] & target_bit.astype(np.uint32)
+            reached |= landing[..., None] & target_bit.astype(np.uint32)[None, None]
         for stop in range(t.bits):  # Warshall: then also of chains that pass through the cell of this bit
             reached = jnp.where((reached & np.uint32(1 << stop)) != 0, reached | reached[..., stop : stop + 1], reached)
 
@@ -242,7 +242,7 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         """Returns uint32[2, 2], the set of one cell."""
         row, col = jnp.divmod(cell, self.size)
         parity = np.arange(2)
-        here = (row % 2 == parity)[:, None] & (col % 2 == parity)
+        here = (row % 2 == parity)[:, None] & (col % 2 == parity)[None]
         bit = row // 2 * ((self.size + 1) // 2) + col // 2
         return jnp.where(here, np.uint32(1) << bit.astype(jnp.uint32), 0)
 
@@ -250,6 +250,9 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         """Returns bool[], whether the mover's goal is full and one of its pieces is there."""
         goal = self._goal
         return (((own | other) & goal) == goal).all() & ((own & goal) != 0).any()
+
+    def _restart_clock(self, state: ChineseCheckersDiamondState) -> ChineseCheckersDiamondState:
+        return dataclasses.replace(state, ply=jnp.zeros_like(state.ply))
 
     # -- outcome -----------------------------------------------------------------------------------
 
@@ -263,16 +266,14 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
 
     def _is_won(self, state: ChineseCheckersDiamondState) -> jax.Array:
         """Returns bool[], whether the last mover has won: its goal, the mover's home, is full and holds its piece."""
-        home, (own, other) = self._home, state.pieces
+        home, (own, other) = self._home.astype(self._dtype), state.pieces
         return (((own | other) & home) == home).all() & ((other & home) != 0).any()
 
     # -- observation -------------------------------------------------------------------------------
 
-    def _observe(self, state: ChineseCheckersDiamondState, player: jax.Array | None) -> jax.Array:
-        pieces = state.pieces
-        if player is not None:
-            opposite = rotate(self.size, pieces.astype(jnp.uint32)[::-1]).astype(self._dtype)
-            pieces = jnp.where(player == state.current_player, pieces, opposite)
+    def _observe(self, state: ChineseCheckersDiamondState, player: jax.Array) -> jax.Array:
+        opposite = rotate(self.size, state.pieces.astype(jnp.uint32)[::-1]).astype(self._dtype)
+        pieces = jnp.where(player == state.current_player, state.pieces, opposite)
         return jnp.moveaxis(unpack(self.size, pieces), 0, -1).reshape(self.observation_shape)
 
     # -- notation ----------------------------------------------------------------------------------

@@ -121,16 +121,17 @@ def rotate(size: int, cells: jax.Array) -> jax.Array:
     if size % 2 == 0:  # the parities change, and all bits of a word belong to cells
         return jnp.flip(cells, (-2, -1)) >> np.uint32(unused)
     parity = np.arange(2)
-    return cells >> (unused + (size + 1) // 2 * parity[:, None] + parity).astype(np.uint32)
+    unused_bits = (unused + (size + 1) // 2 * parity[:, None] + parity).astype(np.uint32)
+    return cells >> np.broadcast_to(unused_bits, cells.shape)
 
 
 def unpack(size: int, cells: jax.Array) -> jax.Array:
     """Returns bool[..., cells] of uint[..., 2, 2]: which cells are in the set."""
     t = tables(size)
-    words = cells.reshape(*cells.shape[:-2], 4)
-    return ((words.at[..., t.word].get(mode="promise_in_bounds") >> t.bit.astype(words.dtype)) & 1) != 0
+    words = cells.reshape(*cells.shape[:-2], 4).at[..., t.word].get(mode="promise_in_bounds")
+    return ((words >> np.broadcast_to(t.bit.astype(words.dtype), words.shape)) & 1) != 0
 
 
 def unpack_words(size: int, cells: jax.Array) -> jax.Array:
     """Returns uint32[2, 2, bits], 1 where the cell of each bit is in the set."""
-    return (cells[..., None] >> np.arange(tables(size).bits, dtype=np.uint32)) & np.uint32(1)
+    return (cells[..., None] >> np.arange(tables(size).bits, dtype=np.uint32)[None, None]) & np.uint32(1)

@@ -175,12 +175,11 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
 
     # -- observation -------------------------------------------------------------------------------
 
-    def _observe(self, state: DotsAndBoxesState, player: jax.Array | None) -> jax.Array:
-        viewer = state.current_player if player is None else player
+    def _observe(self, state: DotsAndBoxesState, player: jax.Array) -> jax.Array:
         horizontal, vertical = self._split(state.edges)
         owner = state.owner.reshape(self.rows, self.cols)
         drawn = _spread(horizontal, 0, 1) | _spread(vertical, 1, 0)
-        boxes = [_spread(owner == seat, 1, 1) for seat in (viewer, 1 - viewer)]
+        boxes = [_spread(owner == seat.astype(jnp.int8), 1, 1) for seat in (player, 1 - player)]
         return jnp.stack([drawn, *boxes], axis=-1)
 
     # -- notation ----------------------------------------------------------------------------------

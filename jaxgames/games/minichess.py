@@ -241,6 +241,9 @@ class Minichess(Env[MinichessState]):
         masks = self._masks(position)
         return targets(position, masks, jnp.uint32(BOARD), self.double_step) == 0, masks.checkers != 0
 
+    def _restart_clock(self, state: MinichessState) -> MinichessState:
+        return dataclasses.replace(state, ply=state.ply % 2)  # its parity is the seat to move
+
     # -- outcome -----------------------------------------------------------------------------------
 
     def _winners(self, state: MinichessState) -> jax.Array:
@@ -270,15 +273,13 @@ class Minichess(Env[MinichessState]):
 
     # -- observation -------------------------------------------------------------------------------
 
-    def _observe(self, state: MinichessState, player: jax.Array | None) -> jax.Array:
-        position = state.position
-        if player is not None:
-            is_mover = player == state.current_player
-            position = jax.tree.map(lambda a, b: jnp.where(is_mover, a, b), position, position.mirrored())
+    def _observe(self, state: MinichessState, player: jax.Array) -> jax.Array:
+        position, is_mover = state.position, player == state.current_player
+        position = jax.tree.map(lambda a, b: jnp.where(is_mover, a, b), position, position.mirrored())
         own = [cells & position.own for cells in position.pieces]
         sets = jnp.stack([*own, *(cells & ~position.own for cells in position.pieces)])
         whole = jnp.stack([state.current_player == 1, state.occurred >= 1, state.occurred >= 2])
-        pieces = (GRID[..., None] & sets) != 0
+        pieces = (GRID[..., None] & sets[None, None]) != 0
         return jnp.concatenate([pieces, jnp.broadcast_to(whole, (5, 5, 3))], axis=-1)
 
     # -- notation ----------------------------------------------------------------------------------

@@ -306,7 +306,7 @@ def from_thousandths(amount: jax.Array) -> jax.Array:
     XLA would turn a division by a constant into a product, which rounds twice.
     """
     whole, rest = jnp.divmod(jnp.abs(amount), 1000)
-    return jnp.sign(amount) * (whole + jnp.asarray(THOUSANDTHS)[rest])
+    return jnp.sign(amount).astype(jnp.float32) * (whole.astype(jnp.float32) + jnp.asarray(THOUSANDTHS)[rest])
 
 
 def name_of(cell: int, black: int) -> str:

@@ -2,7 +2,6 @@
 
 from jaxgames.mcts.agents import MCTSAgent
 from jaxgames.mcts.config import Evaluate, Evaluation, SearchConfig
-from jaxgames.mcts.limits import without_length
 from jaxgames.mcts.search import SearchResult, bytes_per_node, search
 
 __all__ = [
@@ -13,5 +12,4 @@ __all__ = [
     "SearchResult",
     "bytes_per_node",
     "search",
-    "without_length",
 ]

@@ -18,7 +18,6 @@ from jaxgames._checks import written_shape
 from jaxgames.env import Env
 from jaxgames.mcts import tree as trees
 from jaxgames.mcts.config import Evaluate, Evaluation, SearchConfig
-from jaxgames.mcts.limits import without_length
 from jaxgames.mcts.selection import Rule, rule_of
 from jaxgames.mcts.tree import NO_NODE, PADDING, Leaf, Path, Tree
 from jaxgames.sampling import MASKED_LOGIT
@@ -209,7 +208,7 @@ def playable(env: Env[Any], states: Any) -> tuple[Env[Any], Any]:
     if jnp.ndim(states.terminated) != 1:
         found = written_shape(jnp.shape(states.terminated)) or "one board"
         raise ValueError(f"expected boards with one leading axis, not {found}: jax.tree.map(lambda x: x[None], state)")
-    return env, jax.vmap(functools.partial(without_length, env))(states)
+    return env, jax.vmap(env._restart_clock)(states)  # pyright: ignore[reportPrivateUsage]  # of this library
 
 
 def step_legally(env: Env[Any], states: Any, actions: jax.Array) -> Any:

@@ -6,9 +6,11 @@ import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import jaxgames
-from tests.contract.games import each_game
+from jaxgames.sampling import random_action
+from tests.contract.games import each_game, of_each_game
 from tests.helpers.cases import Cases
 
 
@@ -46,3 +48,24 @@ def test_key_is_not_used(cases: Cases) -> None:
         key_in = program.invars[-1]
         assert all(key_in is not used for equation in program.eqns for used in equation.invars)
         assert all(key_in is not out for out in program.outvars)
+
+
+@pytest.mark.parametrize("strict", [jax.numpy_rank_promotion("raise"), jax.numpy_dtype_promotion("strict")])
+@of_each_game("env", lambda cases: [*cases.fast, cases.slow[0]])
+def test_game_is_traced_without_implicit_promotion(cases: Cases, env: str, strict: Any) -> None:
+    """Under `jax_numpy_rank_promotion=raise` and `jax_numpy_dtype_promotion=strict`, which look at types alone."""
+    game = jaxgames.make(env)
+
+    def play(key: jax.Array) -> Any:
+        state = game.init(key)
+        after = game.step(state, random_action(key, game.legal_action_mask(state)))
+        return (
+            game.winners(after),
+            game.observe(after),
+            game.observe(after, 0),
+            game.observe(after, after.current_player),
+        )
+
+    with strict:
+        jax.eval_shape(jax.vmap(play), jax.random.split(jax.random.key(0), 2))
+        game.from_string(game.to_string(game.init()))

@@ -1,5 +1,7 @@
 """A text that names nothing is refused with a ValueError that shows what is wrong and what was expected."""
 
+import functools
+import warnings
 from typing import Any
 
 import jax
@@ -57,3 +59,26 @@ def test_value_that_is_not_a_text_is_refused(cases: Cases, value: Any) -> None:
         env.from_string(value)
     with pytest.raises(ValueError, match="expected a text"):
         env.action_from_string(start(env), value)
+
+
+@each_game
+def test_error_about_a_long_text_is_short(cases: Cases) -> None:
+    """A wrong text may have a million characters, which are not repeated."""
+    env = jaxgames.make(cases.id)
+    for text in ("x" * 1_000_000, "1 " * 500_000, env.to_string(start(env)) + "0" * 1_000_000):
+        for read in (env.from_string, functools.partial(env.action_from_string, start(env))):
+            with pytest.raises(ValueError, match=r"^expected .*\.\.\.$") as error:
+                read(text)
+            assert len(str(error.value)) <= 203
+
+
+@each_game
+def test_board_on_the_host_is_read_without_warnings(cases: Cases) -> None:
+    """Numpy's integers warn where they wrap around."""
+    env = jaxgames.make(cases.id)
+    board = jax.device_get(start(env))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (env.legal_action_mask(board) == env.legal_action_mask(start(env))).all()
+        for call in (lambda: env.step(board, 0), lambda: env.observe(board, 1), lambda: env.winners(board)):
+            call()

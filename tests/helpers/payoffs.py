@@ -88,7 +88,7 @@ class Payoffs(Env[Any]):
             node=node,
         )
 
-    def _observe(self, state: Any, player: jax.Array | None) -> jax.Array:
+    def _observe(self, state: Any, player: jax.Array) -> jax.Array:
         return jnp.zeros(1, jnp.bool_)
 
     def _winners(self, state: Any) -> jax.Array:

@@ -79,10 +79,9 @@ class Sticks(Env[Any]):
             left=left,
         )
 
-    def _observe(self, state: Any, player: jax.Array | None) -> jax.Array:
-        seat = state.current_player if player is None else player
+    def _observe(self, state: Any, player: jax.Array) -> jax.Array:
         sticks = jnp.arange(self.sticks) < state.left
-        ahead = jnp.arange(self.num_players) == (state.current_player - seat) % self.num_players
+        ahead = jnp.arange(self.num_players) == (state.current_player - player) % self.num_players
         return jnp.concatenate([sticks[:, None], jnp.broadcast_to(ahead, (self.sticks, self.num_players))], axis=-1)
 
     def _winners(self, state: Any) -> jax.Array:
