@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxgames._checks import ParameterError
 from jaxgames.env import Env
-from jaxgames.registry import make
+from jaxgames.registry import make_named_in_file
 
 DIGEST_LENGTH = 64  # of the checksum, the SHA-256 of the file before it in hexadecimal digits
 
@@ -77,7 +77,7 @@ def read_file(kind: FileKind, path: str | Path) -> tuple[Env[Any], dict[str, np.
         raise ValueError(f"{path} has format {number}, and this version reads format {kind.format}: {kind.again}")
     text, version = str(arrays.pop("game")), int(arrays.pop("version"))
     try:
-        env = make(text)
+        env = make_named_in_file(text)
     except ParameterError as error:
         raise ValueError(f"{path} {kind.relation} {text}, which cannot be made: {error}") from error
     if version != env.version:
