@@ -12,7 +12,6 @@ the run is resumed. The lock is a lock of the operating system and ends with the
 
 import functools
 import json
-import logging
 import os
 import socket
 from collections.abc import Mapping, Sequence
@@ -32,8 +31,6 @@ try:
     import fcntl
 except ImportError:  # not on this operating system
     fcntl = None
-
-logging.getLogger("absl").setLevel(logging.WARNING)  # orbax reports every file it touches
 
 SWEEP_FILE = "sweep.json"  # marks the folder of a sweep, which `train.sweep` writes
 
