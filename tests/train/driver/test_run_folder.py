@@ -79,7 +79,7 @@ def test_folder_that_holds_a_sweep_takes_no_run(tmp_path: Path) -> None:
 def test_folder_that_the_locale_cannot_read_is_refused_before_it_is_made(tmp_path: Path) -> None:
     """Python reads a name of bytes that the encoding lacks as lone surrogates."""
     folder = tmp_path / os.fsdecode(b"\xfc")
-    with pytest.raises(ValueError, match="has letters that the encoding of this locale lacks: set LC_ALL=C.UTF-8"):
+    with pytest.raises(ValueError, match=r"has letters that the encoding of this locale lacks: set LC_ALL=C\.UTF-8"):
         RunFolder.create(folder, LEARNER)
     assert not folder.exists()
 
