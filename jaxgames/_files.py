@@ -7,14 +7,18 @@ is its last 64 bytes. Equal arrays make equal files.
 import hashlib
 import io
 import zipfile
+import zlib
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 from jaxgames._checks import ParameterError
 from jaxgames.env import Env
-from jaxgames.registry import make
+from jaxgames.registry import make_named_in_file
 
 DIGEST_LENGTH = 64  # of the checksum, the SHA-256 of the file before it in hexadecimal digits
 
@@ -71,13 +75,14 @@ def read_file(kind: FileKind, path: str | Path) -> tuple[Env[Any], dict[str, np.
         raise ValueError(f"{path} is no file of {kind.source}: {kind.how_to_write}")
     if data[-DIGEST_LENGTH:] != _digest(data[:-DIGEST_LENGTH]):
         raise ValueError(f"{path} is cut short, was altered, or is no {kind.noun}: its checksum does not fit")
-    with np.load(io.BytesIO(data)) as file:
-        arrays = {name: file[name] for name in file.files}
-    if (number := int(arrays.pop("format"))) != kind.format:
+    with refusing_wrong_entries(kind, path):
+        with np.load(io.BytesIO(data)) as file:
+            arrays = {name: file[name] for name in file.files}
+        number, text, version = int(arrays.pop("format")), str(arrays.pop("game")), int(arrays.pop("version"))
+    if number != kind.format:
         raise ValueError(f"{path} has format {number}, and this version reads format {kind.format}: {kind.again}")
-    text, version = str(arrays.pop("game")), int(arrays.pop("version"))
     try:
-        env = make(text)
+        env = make_named_in_file(text)
     except ParameterError as error:
         raise ValueError(f"{path} {kind.relation} {text}, which cannot be made: {error}") from error
     if version != env.version:
@@ -85,6 +90,24 @@ def read_file(kind: FileKind, path: str | Path) -> tuple[Env[Any], dict[str, np.
             f"{path} {kind.relation} version {version} of {text}, and this is version {env.version}: {kind.again}"
         )
     return env, arrays
+
+
+@contextmanager
+def refusing_wrong_entries(kind: FileKind, path: str | Path) -> Generator[None]:
+    """Raises ValueError, with the path, for the errors of code that reads the entries of a file.
+
+    The checksum is no proof of the entries: another program can have written both.
+    """
+    try:
+        yield
+    except jax.errors.JaxRuntimeError:  # of the device
+        raise
+    except (
+        *(LookupError, TypeError, AttributeError, ValueError, RuntimeError),  # of wrong entries
+        *(zipfile.BadZipFile, zlib.error, EOFError),  # of the archive
+    ) as error:
+        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"the entries of {path} are wrong: {reason}; {kind.again}") from error
 
 
 def _digest(data: bytes) -> bytes:

@@ -8,10 +8,12 @@ A string names a game in one of these ways:
 """
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from jaxgames._specs import Registry
+from jaxgames._checks import ParameterError
+from jaxgames._specs import Registry, parse
 from jaxgames.env import MODULE_OF_GAME, Env
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.chinese_checkers import ChineseCheckers
@@ -64,6 +66,21 @@ def make(id: str, /, **parameters: Any) -> Env[Any]:
       ParameterTypeError: (a ParameterError and a TypeError) for a value of the wrong type.
     """
     return _games.make(id, **parameters)
+
+
+def make_named_in_file(id: str) -> Env[Any]:
+    """Returns the env of a game that a file names. It imports no module, because a file may come from anybody.
+
+    Raises ParameterError (a ValueError) as `make`, and for a game whose module has not been imported yet.
+    """
+    module, name, _ = parse(id, f"a file must name its game, as in 'checkers', not {id!r}")
+    is_imported = module in sys.modules and name in _games and MODULE_OF_GAME.get(name, module) == module
+    if module and not is_imported:
+        raise ParameterError(
+            f"{id} needs the module {module!r}, which files cannot import: import it before, or name the game "
+            "yourself, with jaxgames.make or --env"
+        )
+    return make(id)
 
 
 def parameters(id: str) -> list[inspect.Parameter]:

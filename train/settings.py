@@ -12,10 +12,12 @@ NETWORK_SETTINGS = ("network", "channels", "hidden_sizes", "activation")
 
 
 def check_positive(config: Any, names: Sequence[str]) -> None:
-    """Raises ValueError unless the settings with these names are above 0."""
+    """Raises ValueError unless the settings with these names are above 0, and fit into 64 bits."""
     for name in names:
         if not getattr(config, name) > 0:
             raise ValueError(f"{name} must be positive, not {getattr(config, name)}")
+        if not getattr(config, name) < 2**63:
+            raise ValueError(f"{name} must be less than 2**63, not {getattr(config, name)}")
 
 
 def check_not_negative(config: Any, names: Sequence[str]) -> None:

@@ -26,7 +26,7 @@ import numpy as np
 from jaxgames.arena.openings import Openings
 from jaxgames.arena.playing import Recorded
 from jaxgames.env import Env, State
-from jaxgames.registry import make
+from jaxgames.registry import make_named_in_file
 
 STEPS_PER_PART = 64  # steps of a batch of games that are computed in one call
 GAMES_PER_PART = 64
@@ -283,13 +283,14 @@ def replay(game: GameRecord | str, env: Env[Any] | None = None) -> list[Any]:
 
     Args:
       game: a record, or a line of a file.
-      env: the game; made from the text in the record if None. A game that `jaxgames.make` does not know needs it.
+      env: the game; made from the text in the record if None. A game that `jaxgames.make` does not know needs it. So
+        does a game whose module has not been imported: records import none.
 
     Raises ValueError if a field is missing or wrong. Raises it also if start, end, outcome or returns are not those of
     the actions.
     """
     record = _parsed(game, "the record") if isinstance(game, str) else _checked(game, "the record")
-    env = make(record["env"]) if env is None else env
+    env = make_named_in_file(record["env"]) if env is None else env
     _check_no_chance(env)
     opening = record["opening"]
     boards = None

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxgames import registry
-from jaxgames._specs import parse as parse_name
-from jaxgames.env import MODULE_OF_GAME, Env
+from jaxgames.env import Env
 
 FORMAT, VERSION = "jaxgames game", 1
 
@@ -93,13 +92,10 @@ def make_game(game: SavedGame) -> Env[Any]:
 
     Raises ValueError for an unknown game, for one that a module must register first, and for rules of another version.
     """
-    module, name, _ = parse_name(game.game, f"the saved game must name its game, as in 'checkers', not {game.game!r}")
-    if module and MODULE_OF_GAME.get(name) != module:
-        raise ValueError(f"the saved game needs the module {module!r}, which files cannot import: import it before")
-    env = registry.make(game.game)
+    env = registry.make_named_in_file(game.game)
     if env.version != game.game_version:
         raise ValueError(
-            f"the saved game was played under version {game.game_version} of the rules of {name}; "
+            f"the saved game was played under version {game.game_version} of the rules of {env.id}; "
             f"this program has version {env.version}"
         )
     return env

@@ -17,10 +17,11 @@ import dataclasses
 import hashlib
 import json
 import operator
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import jax
 import jax.numpy as jnp
@@ -206,7 +207,9 @@ def load(
     if not plays(game, without_auto_reset(env)[0]):
         raise ValueError(f"{path} has a policy for {game}, not for {env}")
     _check_fits(path, header, game)
-    program = _program(header, module, params)
+    with _game_files.refusing_wrong_entries(KIND, path):
+        program = _program(header, module, params)
+        _check_program(program)
     digest = hashlib.sha256(module).hexdigest()
     return ExportedPolicy(digest, header.values, header, str(path), _mappable(program)), tuple(map(jnp.asarray, params))
 
@@ -258,13 +261,31 @@ def read(path: str | Path) -> tuple[Env[Any], Content]:
     game, arrays = _files.read_file(KIND, path)
     if HEADER not in arrays:
         raise ValueError(f"{path} is no {KIND.noun}: {KIND.how_to_write}")
-    try:
+    with _game_files.refusing_wrong_entries(KIND, path):
         stored = {name: _tuples(value) for name, value in json.loads(str(arrays.pop(HEADER))).items()}
-        header, module = Header(**stored), arrays.pop(PROGRAM).tobytes()
+        header, module = Header(**stored), arrays.pop(PROGRAM)
         params = tuple(arrays[f"{PARAMETER}{number}"] for number in range(len(arrays)))
-    except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} is no {KIND.noun}, because its entries differ ({error}): {KIND.again}") from error
-    return game, Content(header, module, params)
+        _check_types(header, module)
+    return game, Content(header, module.tobytes(), params)
+
+
+def _check_types(header: Header, module: np.ndarray) -> None:
+    """Raises TypeError unless all entries of a header, and the program, have their types."""
+    hints = get_type_hints(Header)
+    wrong = [name for name, kind in hints.items() if not _is_of(getattr(header, name), kind)]
+    if module.dtype != np.uint8:
+        wrong.append(PROGRAM)
+    if wrong:
+        raise TypeError(f"wrong types of {', '.join(wrong)}")
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Returns whether a value has the type of an entry of the header."""
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if get_origin(kind) is tuple:
+        return isinstance(value, tuple) and all(_is_of(each, get_args(kind)[0]) for each in value)  # pyright: ignore[reportUnknownVariableType]  # of JSON
+    return isinstance(value, (int, float) if kind is float else get_origin(kind) or kind)
 
 
 def digest_of(module: bytes, params: Sequence[np.ndarray]) -> str:
@@ -313,6 +334,28 @@ def _program(header: Header, module: bytes, params: Sequence[np.ndarray]) -> exp
         module_kept_var_idx=header.kept_arguments,
         calling_convention_version=header.calling_convention_version,
     )
+
+
+def _check_program(program: export.Exported) -> None:
+    """Raises ValueError unless the module of a program takes and returns arrays of the shapes that the file has."""
+    try:
+        text = program.mlir_module()
+    except jax.errors.JaxRuntimeError as error:
+        raise ValueError("the program cannot be read") from error
+    taken, _, returned = text.partition("@main(")[2].partition("\n")[0].partition(") -> ")
+    kept = [_written(array) for index, array in enumerate(program.in_avals) if index in program.module_kept_var_idx]
+    parameters = re.findall(r"%\w+: tensor<([^>]*)>", taken)[-len(program.module_kept_var_idx) :]
+    results = re.findall(r"tensor<([^>]*)>", returned)
+    if (parameters, results) != (kept, [_written(result) for result in program.out_avals]):
+        raise ValueError("the program has other shapes than the parameters, the observations or the values")
+
+
+def _written(array: Any) -> str:
+    """Returns the shape and the dtype of an array as StableHLO writes them, such as "?x5x5x3xi1"."""
+    sizes = [str(size) if isinstance(size, int) else "?" for size in array.shape]
+    bits = array.dtype.itemsize * 8
+    dtype = {"b": "i1", "i": f"i{bits}", "u": f"ui{bits}", "f": f"f{bits}"}[array.dtype.kind]
+    return "x".join([*sizes, dtype])
 
 
 def _mappable(program: export.Exported) -> Callable[..., Any]:

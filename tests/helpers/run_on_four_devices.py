@@ -2,8 +2,8 @@
 
     python run_on_four_devices.py LEARNER CONFIG FOLDER ITERATIONS
 
-Its findings go to FOLDER: found.json, last.npz with the leaves of the last train state, and metrics.npz with the
-metrics of all iterations.
+Its findings go to FOLDER: found.json, first.npz and last.npz with the leaves of the train states after the first and
+the last iteration, and metrics.npz with the metrics of all iterations.
 """
 
 import json
@@ -35,6 +35,8 @@ def main(learner: Learner, folder: Path, iterations: int) -> None:
     for _ in range(iterations):
         train_state, metrics = iterate(train_state, *data)
         rows.append(jax.device_get(metrics))
+        if len(rows) == 1:
+            np.savez(folder / "first.npz", *leaves_of(train_state, mesh))
     opponents = getattr(train_state, "opponents", None)
     replay = getattr(train_state, "replay", None)
     others = getattr(train_state, "others", None)
@@ -48,11 +50,15 @@ def main(learner: Learner, folder: Path, iterations: int) -> None:
         "collectives": sorted({(name, numbers(shape)) for shape, name in COLLECTIVE.findall(iterate.as_text() or "")}),
     }
     (folder / "found.json").write_text(json.dumps(found))
-    whole = sharding.replicate(train_state, mesh)
-    leaves = jax.tree.leaves(jax.device_get(whole._replace(key=jax.random.key_data(whole.key))))
-    np.savez(folder / "last.npz", *leaves)
+    np.savez(folder / "last.npz", *leaves_of(train_state, mesh))
     by_name: Any = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     np.savez(folder / "metrics.npz", **by_name)
+
+
+def leaves_of(train_state: Any, mesh: jax.sharding.Mesh) -> list[np.ndarray]:
+    """The arrays of a divided train state, on the host."""
+    whole = sharding.replicate(train_state, mesh)
+    return jax.tree.leaves(jax.device_get(whole._replace(key=jax.random.key_data(whole.key))))
 
 
 def numbers(shape: str) -> int:

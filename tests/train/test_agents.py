@@ -22,6 +22,12 @@ from train.ppo import PPO
 ENV = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
 
 
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets a test find no run below the current folder, as `make demo` leaves one in runs/."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="module")
 def kept(untrained: Runs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
     """A run with the checkpoints of iterations 0, 20 and 40; its parameters grow by the iteration."""

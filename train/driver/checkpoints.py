@@ -5,8 +5,15 @@ not there, even when the process is killed. Process 0 writes and reads without t
 words, and empty arrays, which orbax does not store, as None.
 """
 
+import errno
+import inspect
+import logging
+import os
+import re
 import shutil
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +25,8 @@ from train.ops.sharding import is_key, keys_to_data
 
 LAST = 2  # the number of last checkpoints that always stay
 REMOVED = "removed"  # the folder beside the checkpoints in which they are deleted, file by file
+
+logging.getLogger("absl").setLevel(logging.CRITICAL)  # orbax reports every file, and every error that it also raises
 
 
 class Checkpoints:
@@ -48,15 +57,24 @@ class Checkpoints:
         return sorted(self._manager.all_steps())
 
     def write(self, iteration: int, train_state: Any, notes: dict[str, Any]) -> None:
-        """Writes a checkpoint with notes in JSON's types, and removes those that need not stay."""
+        """Writes a checkpoint with notes in JSON's types, and removes those that need not stay.
+
+        Raises OSError, with the path, if the disk is full or refuses it for another reason.
+        """
         arrays = ocp.args.PyTreeSave(jax.device_get(_storable(train_state)))
-        self._manager.save(iteration, args=arrays, custom_metadata=notes)
-        self._manager.wait_until_finished()
+        try:
+            self._manager.save(iteration, args=arrays, custom_metadata=notes)
+            self._manager.wait_until_finished()
+        except Exception as error:
+            if (reason := _refusal_of_system(error)) is None:
+                raise
+            raise OSError(f"{self.folder / str(iteration)} cannot be written: {reason}") from error
         self._delete_removed()
 
     def notes(self, iteration: int) -> dict[str, Any]:
         """Returns the notes that were written with a checkpoint."""
-        return self._manager.metadata(iteration).custom_metadata or {}
+        with self._reading(iteration):
+            return self._manager.metadata(iteration).custom_metadata or {}
 
     def read(self, iteration: int, like: Any, part: str = "") -> Any:
         """Returns a train state on the first local device, whatever devices it was written from.
@@ -66,10 +84,12 @@ class Checkpoints:
           like: the train state, or a part of it such as {"params": ...}, as shapes and dtypes. Only this is read.
           part: what the names of the part's arrays begin with, such as "params/"; "" for the whole train state.
 
-        Raises ValueError unless the checkpoint has the same arrays there, with the same shapes.
+        Raises ValueError unless the checkpoint has the same arrays there, with the same shapes. Raises it also for a
+        damaged checkpoint, and OSError for files that cannot be read.
         """
         storable = jax.eval_shape(_storable, like)
-        stored = shapes_by_name(self._manager.item_metadata(iteration).tree)
+        with self._reading(iteration):
+            stored = shapes_by_name(self._manager.item_metadata(iteration).tree)
         _check_shapes(
             {name: stored[name] for name in stored if name.startswith(part)}, shapes_by_name(storable), self.folder
         )
@@ -81,9 +101,28 @@ class Checkpoints:
         restore_args = ocp.checkpoint_utils.construct_restore_args(placed)
         # Partial, although all arrays are there: parts without arrays, such as (), may be on one side only.
         arguments = ocp.args.PyTreeRestore(item=placed, restore_args=restore_args, partial_restore=True)
-        found = self._manager.restore(iteration, args=arguments)
+        with self._reading(iteration):
+            found = self._manager.restore(iteration, args=arguments)
         leaves = jax.tree.leaves(jax.tree.map(_restored, _without_empty_nodes(like), found))
         return jax.tree.unflatten(jax.tree.structure(like), leaves)
+
+    @contextmanager
+    def _reading(self, iteration: int) -> Generator[None]:
+        """Raises the errors of orbax as ValueError or OSError, with the path and what to do."""
+        try:
+            yield
+        except (jax.errors.JaxRuntimeError, MemoryError):  # of the device
+            raise
+        except Exception as error:
+            path = self.folder / str(iteration)
+            if (reason := _refusal_of_system(error)) is not None:
+                raise OSError(f"{path} cannot be read: {reason}") from error
+            before = [each for each in self.iterations() if each < iteration]
+            advice = "there is none before it, so the run must be trained again"
+            if before:
+                run = f"{self.folder.parent}@{before[-1]}"
+                advice = f"use the checkpoint before it, {run}; to continue from there, remove {path} and add --resume"
+            raise ValueError(f"the checkpoint {path} is damaged: {advice}") from error
 
     def remove(self, iterations: Sequence[int]) -> None:
         """Removes the checkpoints of these iterations."""
@@ -105,6 +144,34 @@ class Checkpoints:
     def close(self) -> None:
         """Releases the resources of orbax."""
         self._manager.close()
+
+
+def _refusal_of_system(error: Exception) -> str | None:
+    """Returns why the operating system refused, such as "No space left on device"; None for any other error.
+
+    A file that is not there is another error: a checkpoint without it is damaged.
+    """
+    named = re.search(r"os_error_code='(\d+)'", str(error))  # by tensorstore
+    code = error.errno if isinstance(error, OSError) else int(named[1]) if named else None
+    return None if code in (None, errno.ENOENT) else os.strerror(code)
+
+
+_report_unraisable = sys.unraisablehook
+
+
+def _report_unless_of_orbax(unraisable: Any) -> None:
+    """Reports an error that Python cannot raise, but not those that follow an error of orbax.
+
+    When one array fails, orbax raises its error and closes its event loop. The other arrays then fail in threads of
+    tensorstore, because the loop is closed, or as coroutines that are deleted.
+    """
+    loop_is_closed = unraisable.object is None and str(unraisable.exc_value) == "Event loop is closed"
+    is_coroutine = inspect.iscoroutine(unraisable.object) and "orbax" in unraisable.object.cr_code.co_filename
+    if not (loop_is_closed or is_coroutine):
+        _report_unraisable(unraisable)
+
+
+sys.unraisablehook = _report_unless_of_orbax
 
 
 class _Preserved:

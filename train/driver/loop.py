@@ -128,11 +128,14 @@ def run_training(
 
     start = time.monotonic()
     before = seconds_of(last_kept)
-    train_state, row = iterate_until_stopped(learner, recorder, settings, batch, mesh, iterate, train_state, before)
-    result = result_of(learner, recorder, int(train_state.iteration), time.monotonic() - start, row)
-    if result["finished"]:
-        recorder.finish(result)
-    else:
+    try:
+        train_state, row = iterate_until_stopped(learner, recorder, settings, batch, mesh, iterate, train_state, before)
+        result = result_of(learner, recorder, int(train_state.iteration), time.monotonic() - start, row)
+        if result["finished"]:
+            recorder.finish(result)
+    except OSError as error:
+        raise OSError(f"{error}; when that is mended, continue with: {resume}") from error
+    if not result["finished"]:
         log(f"stopped; continue with: {resume}")
     recorder.close()
     return result

@@ -12,6 +12,7 @@ import jax
 from train.driver.learner import Config, Learner
 from train.ops.sharding import is_key
 
+MAX_ITERATIONS = 2**31 - 1  # a train state counts them with 32 bits
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # bytes, or "max"
 
 
@@ -20,11 +21,15 @@ def check_memory(
 ) -> None:
     """Raises ValueError when `learner.held_arrays` are larger than the memory of the devices.
 
+    Raises it also for more iterations than a train state can count.
+
     Args:
       num_devices: of the run, over all processes.
       config: the settings that the message names; None for those of the learner.
       counts: other numbers that can be reduced, by their names in the message.
     """
+    if (iterations := learner.config.num_iterations) > MAX_ITERATIONS:
+        raise ValueError(f"a run has at most {MAX_ITERATIONS:,} iterations, not {iterations:,}: reduce total_steps")
     key = jax.eval_shape(lambda: jax.random.key(0))
     with warnings.catch_warnings(action="ignore"):  # of indices that are too large for 32 bits
         arrays = jax.tree.leaves(jax.eval_shape(learner.held_arrays, key))

@@ -12,7 +12,6 @@ the run is resumed. The lock is a lock of the operating system and ends with the
 
 import functools
 import json
-import logging
 import os
 import socket
 from collections.abc import Mapping, Sequence
@@ -32,8 +31,6 @@ try:
     import fcntl
 except ImportError:  # not on this operating system
     fcntl = None
-
-logging.getLogger("absl").setLevel(logging.WARNING)  # orbax reports every file it touches
 
 SWEEP_FILE = "sweep.json"  # marks the folder of a sweep, which `train.sweep` writes
 
@@ -71,6 +68,13 @@ class RunFolder:
     """The folder of one training run."""
 
     def __init__(self, folder: Path, learner: Learner) -> None:
+        """Raises ValueError for a folder whose path the locale cannot read, and orbax therefore cannot take."""
+        try:
+            str(folder.absolute()).encode()
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"{folder} has letters that the encoding of this locale lacks: set LC_ALL=C.UTF-8 or PYTHONUTF8=1"
+            ) from None
         self.folder = folder
         self.learner = learner
         self._writer: SummaryWriter | None = None
@@ -94,8 +98,8 @@ class RunFolder:
             raise FileExistsError(f"{folder} holds a run already: add --resume to continue it, or name another folder")
         if (folder / SWEEP_FILE).exists():
             raise FileExistsError(f"{folder} holds a sweep, which train.sweep continues: name another folder")
-        folder.mkdir(parents=True, exist_ok=True)
         run = cls(folder, learner)
+        folder.mkdir(parents=True, exist_ok=True)
         run.lock()
         run._write_config()
         return run

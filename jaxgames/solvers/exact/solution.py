@@ -204,7 +204,9 @@ def load(path: str | Path, env: Env[Any] | None = None) -> Solution[Any]:
     cut short or altered, has another format, or solves another game than `env` or another version of the game.
     """
     solved, arrays = read_file(path)
-    solution = solution_class(solved).from_arrays(solved, arrays)
+    solver = solution_class(solved)
+    with _game_files.refusing_wrong_entries(_file_kind(), path):
+        solution = solver.from_arrays(solved, arrays)
     if env is not None and not solution.fits(env):
         raise ValueError(f"{path} solves {solved}, not {env}")
     return solution

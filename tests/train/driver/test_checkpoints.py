@@ -1,7 +1,10 @@
 """Checkpoints: which stay, what is read from them, and what happens while another process trains."""
 
+import os
 import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +106,86 @@ def test_train_state_with_nodes_without_arrays_is_restored(tmp_path: Path) -> No
     found = checkpoints.read(1, jax.eval_shape(lambda: train_state))
     assert jax.tree.structure(found) == jax.tree.structure(train_state)
     jax.tree.map(np.testing.assert_array_equal, found, train_state)
+
+
+# -- damaged checkpoints, full disks ---------------------------------------------------------------------------------
+
+
+def damage(checkpoint: Path) -> None:
+    """Cuts the file of a checkpoint that holds the places of its arrays."""
+    (place,) = (checkpoint / "default" / "d").iterdir()
+    place.write_bytes(place.read_bytes()[:100])
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # pytest can take the hook first
+def test_damaged_checkpoint_is_refused_with_the_checkpoint_before_it(folder: Path) -> None:
+    damage(folder / "checkpoints" / "10")
+    message = r"checkpoints/10 is damaged: use the checkpoint before it, .*/run@9; .* remove .*checkpoints/10 and"
+    for read in (opened(folder).restore, opened(folder).params):
+        with pytest.raises(ValueError, match=message):
+            read()
+    np.testing.assert_array_equal(opened(folder).params(9)["preference"], preference_after(9))
+    shutil.rmtree(folder / "checkpoints" / "10")
+    restored = opened(folder).restore()
+    assert restored is not None
+    assert restored.iteration == 9
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # pytest can take the hook first
+def test_damaged_checkpoint_without_one_before_it_is_refused(folder: Path) -> None:
+    damage(folder / "checkpoints" / "0")
+    with pytest.raises(ValueError, match="checkpoints/0 is damaged: there is none before it"):
+        opened(folder).params(0)
+
+
+FAILING_CHECKPOINTS = """
+import resource, sys
+from pathlib import Path
+import jax, numpy as np
+from train.driver.checkpoints import Checkpoints
+
+folder = Path(sys.argv[1])
+train_state = {f"array{number}": np.random.default_rng(number).random(4000) for number in range(40)}
+checkpoints = Checkpoints(folder, lambda _: True)
+checkpoints.write(1, train_state, {})
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, resource.RLIM_INFINITY))
+try:
+    checkpoints.write(2, train_state, {})
+except OSError as error:
+    print(error)
+for path in (folder / "1").rglob("d/*"):
+    path.write_bytes(path.read_bytes()[:100])
+try:
+    checkpoints.read(1, jax.eval_shape(lambda: train_state))
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_failure_of_a_checkpoint_is_one_error_without_tracebacks(tmp_path: Path) -> None:
+    """A limit on the length of files stands for a full disk."""
+    folder = tmp_path / "checkpoints"
+    command = [sys.executable, "-c", FAILING_CHECKPOINTS, folder]
+    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"JAX_ENABLE_X64": "1"})
+    assert ran.stdout.splitlines() == [
+        f"{folder / '2'} cannot be written: File too large",
+        f"the checkpoint {folder / '1'} is damaged: there is none before it, so the run must be trained again",
+    ]
+    assert ran.stderr == ""
+
+
+class FullDisk(RunFolder):
+    """A run folder without room for another checkpoint."""
+
+    def save(self, train_state: Any, keep_every: int = 0) -> None:
+        raise OSError("no room")
+
+
+def test_run_on_a_full_disk_ends_with_the_command_that_continues_it(tmp_path: Path) -> None:
+    run = FullDisk.create(tmp_path / "run", LEARNER)
+    with pytest.raises(OSError, match=r"no room; .* continue with: python -m train.toy --run-dir .*/run --resume"):
+        run_training(LEARNER, run, Settings(checkpoint_every=4, evaluate_every=0))
+    run.close()
 
 
 # -- parameters ----------------------------------------------------------------------------------------------------

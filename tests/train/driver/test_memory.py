@@ -29,6 +29,11 @@ def test_setting_that_makes_a_run_too_large_is_named(changes: dict[str, Any], na
         memory.check_memory(PPO(dataclasses.replace(GAME, **changes)), 1)
 
 
+def test_more_iterations_than_are_counted_are_refused() -> None:
+    with pytest.raises(ValueError, match="at most 2,147,483,647 iterations, not 25,000,000,000: reduce total_steps"):
+        memory.check_memory(PPO(dataclasses.replace(GAME, total_steps=10**14)), 1)
+
+
 def test_run_that_fits_is_accepted() -> None:
     memory.check_memory(PPO(GAME), 1)
 

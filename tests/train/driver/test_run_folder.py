@@ -76,6 +76,14 @@ def test_folder_that_holds_a_sweep_takes_no_run(tmp_path: Path) -> None:
         RunFolder.create(tmp_path, LEARNER)
 
 
+def test_folder_that_the_locale_cannot_read_is_refused_before_it_is_made(tmp_path: Path) -> None:
+    """Python reads a name of bytes that the encoding lacks as lone surrogates."""
+    folder = tmp_path / os.fsdecode(b"\xfc")
+    with pytest.raises(ValueError, match=r"has letters that the encoding of this locale lacks: set LC_ALL=C\.UTF-8"):
+        RunFolder.create(folder, LEARNER)
+    assert not folder.exists()
+
+
 def test_metrics_after_an_iteration_are_dropped(tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path / "run", LEARNER)
     for iteration in (1, 2, 3):

@@ -17,6 +17,7 @@ CONFIG = Config(num_envs=16, rollout_length=24, num_minibatches=2)
         ({"env": "chinese_checkers(size=9)"}, "size must be an integer from 1 to 8, not 9"),
         ({"total_steps": 0}, "total_steps must be positive, not 0"),
         ({"num_envs": -1}, "num_envs must be positive, not -1"),
+        ({"num_envs": 10**30}, r"num_envs must be less than 2\*\*63, not 1000"),
         ({"rollout_length": 0}, "rollout_length must be positive"),
         ({"update_epochs": 0}, "update_epochs must be positive"),
         ({"num_minibatches": 0}, "num_minibatches must be positive"),

@@ -1,0 +1,185 @@
+"""Files and records from anybody: no module is imported for them, and wrong entries are refused in one sentence."""
+
+import hashlib
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import _files as _game_files
+from jaxgames import arena, registry, solvers
+from jaxgames.arena.records import GameRecord
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from jaxgames.policies import file as exported
+from jaxgames.solvers.exact import solution
+from train.data import positions
+
+MODULE = """
+from pathlib import Path
+import jaxgames
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
+
+class OfFile(DotsAndBoxes):
+    id = "of_file"
+
+Path(__file__).with_name("imported").touch()
+jaxgames.register("of_file", OfFile)
+"""
+GAME = "game_of_file:of_file(rows=1, cols=1)"
+
+
+class OfFile(DotsAndBoxes):
+    """A game whose text names a module."""
+
+    def __str__(self) -> str:
+        return GAME
+
+
+def forged(kind: _game_files.FileKind, path: Path) -> Path:
+    """A file whose game is of a module, with a checksum that fits."""
+    _game_files.write_file(kind, path, OfFile(rows=1, cols=1), {})
+    return path
+
+
+def record(_: Path) -> str:
+    return json.dumps(dict.fromkeys(GameRecord.__annotations__) | {"env": GAME, "actions": []})
+
+
+READERS: dict[str, tuple[Callable[[Path], Any], Callable[[Any], Any]]] = {
+    "solution": (lambda path: forged(vars(solution)["_file_kind"](), path), solvers.load),
+    "policy": (lambda path: forged(exported.KIND, path), exported.read),
+    "positions": (lambda path: forged(positions.KIND, path), positions.load),
+    "record": (record, arena.replay),
+}
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A module that can be imported and registers a game."""
+    path = tmp_path / "game_of_file.py"
+    path.write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    return path
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_module_that_a_file_names_is_not_imported(reader: str, module: Path) -> None:
+    make, read = READERS[reader]
+    with pytest.raises(ValueError, match="needs the module 'game_of_file', which files cannot import"):
+        read(make(module.with_name("file")))
+    assert not module.with_name("imported").exists()
+
+
+@pytest.mark.usefixtures("module")
+@pytest.mark.parametrize("how", ["import", "make"])
+def test_game_of_an_imported_module_is_made(how: str) -> None:
+    if how == "import":
+        __import__("game_of_file")
+    else:
+        jaxgames.make(GAME)
+    assert registry.make_named_in_file(GAME).id == "of_file"
+    with pytest.raises(jaxgames.ParameterError, match="needs the module 'os'"):
+        registry.make_named_in_file("os:system(size=2)")
+
+
+# -- wrong entries -------------------------------------------------------------------------------------------------
+
+BOXES = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
+
+
+def written_solution(path: Path) -> None:
+    solvers.solve(BOXES, progress=False).save(path)
+
+
+def written_positions(path: Path) -> None:
+    states = jax.vmap(BOXES.init)(jax.random.split(jax.random.key(0), 2))
+    numbers = np.zeros(2, np.int32)
+    labels: dict[str, Any] = {
+        "value": np.ones(2),
+        "game": numbers,
+        "ply": numbers,
+        "split": numbers,
+        "splits": ("train",),
+    }
+    positions.Positions(env=BOXES, states=states, action=numbers, probabilities=None, **labels).save(path)
+
+
+def written_policy(path: Path) -> None:
+    exported.write(path, *exported.read(Path(jaxgames.__file__).parent / "baselines" / "checkers.policy"))
+
+
+KINDS: dict[str, tuple[Callable[[Path], None], Callable[[Path], Any]]] = {
+    "solution": (written_solution, solvers.load),
+    "positions": (written_positions, positions.load),
+    "policy": (written_policy, lambda path: exported.load(path, jaxgames.make("checkers"))),
+}
+
+
+def with_entries(path: Path, entries: dict[str, Any]) -> None:
+    """Replaces the entries of a file; its checksum fits."""
+    content = io.BytesIO()
+    np.savez(content, **entries)
+    with_checksum(path, content.getvalue())
+
+
+def with_checksum(path: Path, data: bytes) -> None:
+    """Writes an archive whose comment is its checksum."""
+    data = data[:-2] + (_game_files.DIGEST_LENGTH).to_bytes(2, "little")
+    path.write_bytes(data + hashlib.sha256(data).hexdigest().encode())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_and_wrong_entries_are_refused_with_the_path(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write, read = KINDS[kind]
+    write(path)
+    with np.load(path) as file:
+        entries = {name: file[name] for name in file.files}
+    with_entries(path, entries)
+    read(path)
+    for name in entries:
+        for value in (None, np.array("x"), np.array([1.5]), np.array([None])):
+            others = {other: entry for other, entry in entries.items() if other != name}
+            with_entries(path, others if value is None else others | {name: value})
+            with pytest.raises(ValueError, match=f"{path}"):
+                read(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_file_that_is_damaged_inside_is_refused_with_the_path(kind: str, tmp_path: Path) -> None:
+    """The flags, the kind of compression, the sum of the bits and the name of an entry, and the data."""
+    path = tmp_path / "file"
+    write, read = KINDS[kind]
+    write(path)
+    data = path.read_bytes()[: -_game_files.DIGEST_LENGTH]
+    directory = data.rindex(b"PK\x01\x02")
+    for place in (8, 10, 16, 46):
+        wrong = bytes([data[directory + place] ^ 1])
+        with_checksum(path, data[: directory + place] + wrong + data[directory + place + 1 :])
+        with pytest.raises(ValueError, match=f"{path}"):
+            read(path)
+    with_checksum(path, data[:60] + bytes(20) + data[80:])
+    with pytest.raises(ValueError, match=f"{path}"):
+        read(path)
+
+
+def test_parameters_of_other_shapes_than_the_program_takes_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    written_policy(path)
+    game, content = exported.read(path)
+    for params in (content.params[1:], (content.params[0][:1], *content.params[1:]), (*content.params, np.ones(3))):
+        exported.write(path, game, content._replace(params=params))
+        with pytest.raises(ValueError, match=f"the entries of {path} are wrong: the program has other shapes"):
+            exported.load(path, game)
+
+
+def test_policy_where_a_solution_is_wanted_is_refused() -> None:
+    path = Path(jaxgames.__file__).parent / "baselines" / "dots_and_boxes.policy"
+    with pytest.raises(ValueError, match=f"the entries of {path} are wrong: it has no 'table'; solve the game again"):
+        solvers.load(path)
