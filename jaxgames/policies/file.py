@@ -207,7 +207,7 @@ def load(
     if not plays(game, without_auto_reset(env)[0]):
         raise ValueError(f"{path} has a policy for {game}, not for {env}")
     _check_fits(path, header, game)
-    with _game_files.refusing_wrong_entries(KIND, path):
+    with _files.refusing_wrong_entries(KIND, path):
         program = _program(header, module, params)
         _check_program(program)
     digest = hashlib.sha256(module).hexdigest()
@@ -261,7 +261,7 @@ def read(path: str | Path) -> tuple[Env[Any], Content]:
     game, arrays = _files.read_file(KIND, path)
     if HEADER not in arrays:
         raise ValueError(f"{path} is no {KIND.noun}: {KIND.how_to_write}")
-    with _game_files.refusing_wrong_entries(KIND, path):
+    with _files.refusing_wrong_entries(KIND, path):
         stored = {name: _tuples(value) for name, value in json.loads(str(arrays.pop(HEADER))).items()}
         header, module = Header(**stored), arrays.pop(PROGRAM)
         params = tuple(arrays[f"{PARAMETER}{number}"] for number in range(len(arrays)))

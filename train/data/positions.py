@@ -151,7 +151,7 @@ def load(path: str | Path, env: Env[Any] | None = None) -> Positions:
     leaves = [arrays[STATE + name] for name in state_names]
     labels: dict[str, Any] = {name: arrays[LABEL + name] for name in LABELS}
     labels["probabilities"] = arrays.get(f"{LABEL}probabilities")
-    with _game_files.refusing_wrong_entries(KIND, path):
+    with _files.refusing_wrong_entries(KIND, path):
         labels["splits"] = tuple(name.item() for name in arrays[f"{LABEL}splits"])
         positions = Positions(env=made, states=jax.tree.unflatten(jax.tree.structure(template), leaves), **labels)
         check_rules(positions)

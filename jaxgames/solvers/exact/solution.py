@@ -205,7 +205,7 @@ def load(path: str | Path, env: Env[Any] | None = None) -> Solution[Any]:
     """
     solved, arrays = read_file(path)
     solver = solution_class(solved)
-    with _game_files.refusing_wrong_entries(_file_kind(), path):
+    with _files.refusing_wrong_entries(_file_kind(), path):
         solution = solver.from_arrays(solved, arrays)
     if env is not None and not solution.fits(env):
         raise ValueError(f"{path} solves {solved}, not {env}")
