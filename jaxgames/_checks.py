@@ -191,3 +191,12 @@ def _narrow(dtype: Any) -> str:
 def written_shape(shape: tuple[int, ...]) -> str:
     """Returns the shape of a batch as an error writes it: "1000", or "4 x 250"."""
     return " x ".join(map(str, shape))
+
+
+def check_number(name: str, value: object, zero: bool) -> None:
+    """Raises ParameterError unless `value` is a finite number above 0, or 0 where `zero` allows it."""
+    allowed = f"{name} must be a finite number {'from 0 on' if zero else 'above 0'}"
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
+        raise ParameterTypeError(f"{allowed}, not {value!r}")
+    if not np.isfinite(value) or value < 0 or (value == 0 and not zero):
+        raise ParameterError(f"{allowed}, not {value}")

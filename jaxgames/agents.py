@@ -306,3 +306,23 @@ def _check_agent(text: str, agent: Any) -> None:
             f"{text!r} makes an agent that is no pytree of arrays, and on_device = True promises one: decorate {name} "
             "with jax.tree_util.register_dataclass and mark its static fields, or set on_device = False"
         )
+
+
+def act_on_one_board(agent: Agent, key: jax.Array, boards: Any) -> np.ndarray:
+    """Returns the action of any agent on one board, int32[1]; `boards` has a leading axis of 1.
+
+    Raises ValueError if the agent does not return one integer.
+    """
+    action = np.asarray(act_on_device(agent, key, boards) if agent.on_device else agent.act(key, boards))
+    if action.shape != (1,) or not np.issubdtype(action.dtype, np.integer):
+        raise ValueError(
+            f"{type(agent).__name__}.act must return one integer per board, int32[1] for one board, "
+            f"not {action.dtype}{list(action.shape)}"
+        )
+    return action.astype(np.int32)
+
+
+@jax.jit
+def act_on_device(agent: Agent, key: jax.Array, boards: Any) -> jax.Array:
+    """Returns the actions of an agent on the device, compiled once per structure of the agent and the boards."""
+    return agent.act(key, boards)

@@ -5,7 +5,7 @@
     Dots and Boxes      the number of boxes that the edge completes
     minichess           the value of the captured piece, and what a pawn gains that is promoted
 
-Nothing looks ahead: neither at the opponent's reply, nor at the next submove of the same turn.
+Nothing looks ahead: neither at the opponent's reply, nor at the next ply of the same turn.
 
 On both boards of Chinese Checkers, actions that gain nothing or lose ground all have the score 0. Two rules let the
 greedy agent fill its goal:

@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.agents import Agent
+from jaxgames.agents import Agent, act_on_device, act_on_one_board
 from jaxgames.arena.games import Games, advance_until_over, advance_with_actions, after_action, start
 from jaxgames.arena.openings import Openings
-from jaxgames.env import Env, State
+from jaxgames.env import Env
 
 STEPS_PER_SLICE = 100  # steps of `play` between two reports of its progress
 SIDE_BY_SIDE = 32  # games in progress at the same time, with agents on the device and on the host
@@ -193,31 +193,12 @@ def _actions(agents: tuple[Agent, ...], acting: np.ndarray, step: _Step) -> np.n
         agent, places = agents[number], np.flatnonzero(acting == number)
         key = jax.random.fold_in(step.act_key, number)
         if agent.on_device:
-            actions[places] = _act_on_device(agent, key, step.games.boards)[places]
+            actions[places] = act_on_device(agent, key, step.games.boards)[places]
         else:
             for place in places.tolist():
                 boards = _one_board(step.games.boards, place)
                 (actions[place],) = act_on_one_board(agent, jax.random.fold_in(key, place), boards)
     return actions
-
-
-def act_on_one_board(agent: Agent, key: jax.Array, boards: State) -> np.ndarray:
-    """Returns the action of any agent on one board, int32[1]; `boards` has a leading axis of 1.
-
-    Raises ValueError if the agent does not return one integer.
-    """
-    action = np.asarray(_act_on_device(agent, key, boards) if agent.on_device else agent.act(key, boards))
-    if action.shape != (1,) or not np.issubdtype(action.dtype, np.integer):
-        raise ValueError(
-            f"{type(agent).__name__}.act must return one integer per board, int32[1] for one board, "
-            f"not {action.dtype}{list(action.shape)}"
-        )
-    return action.astype(np.int32)
-
-
-@jax.jit
-def _act_on_device(agent: Agent, key: jax.Array, boards: State) -> jax.Array:
-    return agent.act(key, boards)
 
 
 @jax.jit

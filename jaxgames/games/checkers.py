@@ -2,7 +2,7 @@
 
 A set of squares is one word of 32 bits, and the rules are shifts of words. The state holds the board in the mover's
 frame, with the mover at the bottom. So one network can play both seats. A rotation by 180 degrees reverses the bits. A
-turn is a step or a chain of jumps. One `step` of the env is one submove: a step, or one jump.
+turn is a step or a chain of jumps. One `step` of the env is one ply: a step, or one jump.
 
         indices, mover's frame              PDN numbers, as the board is printed (seat 0 on top)
 
@@ -63,7 +63,7 @@ class CheckersState(State):
     kings: jax.Array  # uint32[], the kings of both
     jumper: jax.Array  # uint32[], the square of the piece that must jump again; no bit at the beginning of a turn
     quiet: jax.Array  # int16[], plies since the last progress (a capture; by "wcdf" also a man's move)
-    ply: jax.Array  # int32[], plies played; a ply is one submove
+    ply: jax.Array  # int32[], plies played
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Checkers(Env[CheckersState]):
       draw_rule: "wcdf": a draw after 80 plies without a capture or a man's move, unless the last ply wins.
         "openspiel": a draw after 40 plies without a capture, even if the last ply would win.
       max_plies: plies after which the game is truncated. None: no limit, because the draw rule ends every game. A ply
-        is one submove.
+        is one ply.
 
     Action: 4 * index + direction in the mover's frame, directions 0 up-right, 1 down-right, 2 down-left, 3 up-left.
     It is a jump if the next square in that direction holds an opponent's piece, otherwise a step.

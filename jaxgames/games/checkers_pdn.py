@@ -63,7 +63,7 @@ _TOKEN = re.compile(
 class Game:
     """One recorded game, legal from its start."""
 
-    actions: tuple[int, ...]  # of the env, one per submove
+    actions: tuple[int, ...]  # of the env, one per ply
     moves: tuple[str, ...]  # one text per turn, a capture with all its squares
     start: str = START  # the position before the first move, as the env's `to_string` writes it
     result: str = UNKNOWN_RESULT  # one of BLACK_WINS, WHITE_WINS, DRAW, UNKNOWN_RESULT

@@ -6,8 +6,8 @@
     mask = env.action_mask(state)
     observation, state, reward, terminated, truncated, info = env.step(key, state, action, params)
 
-A step is one submove of the seat and all submoves of the opponents that follow it. The reward is what all these
-submoves paid the seat. As in all environments of gymnax, `step` restarts finished games and keeps the last observation
+A step is one ply of the seat and all plies of the opponents that follow it. The reward is what all these
+plies paid the seat. As in all environments of gymnax, `step` restarts finished games and keeps the last observation
 as `info["final_observation"]`. Put `jax.jit`, `jax.vmap` and `jax.lax.scan` around `reset` and `step`.
 
 gymnax has no masks of actions, so `action_mask` computes them from the state. An illegal action ends the game and
@@ -62,7 +62,7 @@ class SeatEnv(environment.Environment[Any, Any]):
     |---|---|
     | action | `Discrete(num_actions)`, the actions of the game; an illegal one ends the game and pays -1 |
     | observation | `Box(0, 1, observation_shape, float32)`, the board as the seat sees it |
-    | reward | what the seat was paid for its submove and for those of the opponents that follow it |
+    | reward | what the seat was paid for its ply and for those of the opponents that follow it |
     | end | `terminated` by the rules, or `truncated` by a limit of the game or of the params; never both |
     | info | `seat`, `terminated`, `truncated`, `final_observation`: of the game before it was restarted |
 

@@ -4,18 +4,18 @@
     state = play.reset(key)                                 # the seat is to move
     state, reward = play.step(key, state, action)           # the seat is to move again, or the game is over
 
-A step is one submove of the seat and all submoves of the opponents that follow it. Here are three steps; each of them
+A step is one ply of the seat and all plies of the opponents that follow it. Here are three steps; each of them
 leads from one bar to the next:
 
     seat        *           *   *               *
     opponent        o   o           o   o   o
                 |           |   |               |
 
-A seat that moves again after its own submove gets its next board at once. The reward of a step is what all its submoves
+A seat that moves again after its own ply gets its next board at once. The reward of a step is what all its plies
 paid the seat. So the rewards of an episode add up to the seat's return.
 
 The functions take one board: put `jax.vmap` around them for a batch. A batch is as slow as its slowest board, because
-`jax.vmap` runs the loop of the opponents' submoves until it ends on every board.
+`jax.vmap` runs the loop of the opponents' plies until it ends on every board.
 """
 
 import dataclasses
@@ -44,7 +44,7 @@ class SeatState:
 
     board: State
     seat: jax.Array  # int32[], the seat that the caller plays
-    owed: jax.Array  # float32[], what the seat was paid before its first submove; its first step pays it too
+    owed: jax.Array  # float32[], what the seat was paid before its first ply; its first step pays it too
 
 
 class SeatInfo(NamedTuple):
@@ -82,15 +82,15 @@ class SeatPlay:
         return self._opponents_play(opponent_key, SeatState(self.env.init(init_key), seat, jnp.float32(0)))
 
     def step(self, key: jax.Array, state: SeatState, action: jax.Array | int) -> tuple[SeatState, jax.Array]:
-        """Returns the game after one submove of the seat and those of the opponents that follow, and the reward.
+        """Returns the game after one ply of the seat and those of the opponents that follow, and the reward.
 
         An illegal action ends the game and pays -1. A finished game does not change and pays 0. But if it ended before
-        the first submove of the seat, the first step pays what the seat was paid there.
+        the first ply of the seat, the first step pays what the seat was paid there.
 
         Args:
           key: PRNG key, for the opponents and for a game of chance.
           state: as `reset` and `step` return it.
-          action: int32[], the submove of the seat.
+          action: int32[], the ply of the seat.
 
         Returns:
           the next state, and the reward, float32[].
@@ -119,14 +119,14 @@ class SeatPlay:
             board = carry[1].board
             return (board.current_player != state.seat) & ~(board.terminated | board.truncated)
 
-        def submove(carry: tuple[jax.Array, SeatState]) -> tuple[jax.Array, SeatState]:
+        def play_ply(carry: tuple[jax.Array, SeatState]) -> tuple[jax.Array, SeatState]:
             key, state = carry
             key, act_key, step_key = jax.random.split(key, 3)
             (action,) = self.opponent.act(act_key, jax.tree.map(lambda leaf: leaf[None], state.board))
             board = self.env.step(state.board, action, step_key)
             return key, SeatState(board, state.seat, state.owed + board.rewards[state.seat])
 
-        return jax.lax.while_loop(is_opponents_turn, submove, (key, state))[1]
+        return jax.lax.while_loop(is_opponents_turn, play_ply, (key, state))[1]
 
 
 def against(env: Env[Any], seat: Seat, opponent: str | Agent) -> SeatPlay:

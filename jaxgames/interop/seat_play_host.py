@@ -17,8 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.agents import Agent
-from jaxgames.arena.playing import act_on_one_board
+from jaxgames.agents import Agent, act_on_one_board
 from jaxgames.env import Env, State
 from jaxgames.host import host
 from jaxgames.interop.seat_play import RANDOM_SEAT, Seat, SeatInfo, SeatPlay, SeatState, checked_seat_and_opponent
@@ -50,7 +49,7 @@ class HostSeatPlay(SeatPlay):
         return self._opponents_play(opponent_key, SeatState(board, seat, owed))
 
     def step(self, key: jax.Array, state: SeatState, action: jax.Array | int) -> tuple[SeatState, Any]:
-        """Returns the game after one submove of the seat and those of the opponents that follow, and the reward.
+        """Returns the game after one ply of the seat and those of the opponents that follow, and the reward.
 
         See `SeatPlay.step`. Raises ValueError if the opponent does not return one integer.
         """

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import jax
-import numpy as np
 
-from jaxgames._checks import ParameterError, ParameterTypeError, check_choice, check_int, check_probability
+from jaxgames._checks import (
+    check_choice,
+    check_int,
+    check_number,
+    check_probability,
+)
 
 Policy = Literal["gumbel", "puct"]  # the rules of selection
 Seats = Literal["paranoid", "max_n"]  # how seats choose in the tree
@@ -40,7 +44,7 @@ class SearchConfig:
       gumbel_scale: scale of the Gumbel noise at the root. 0: the search is deterministic.
       dirichlet_fraction: share of Dirichlet noise in the root's prior probabilities, from 0 to 1.
       dirichlet_alpha: the concentration of this noise is `dirichlet_alpha` / the number of legal actions.
-      gamma: discount of a turn. A submove after which the same seat moves again is not discounted.
+      gamma: discount of a turn. A ply after which the same seat moves again is not discounted.
       seats: how seats choose in the tree. "max_n": each seat prefers its own return. "paranoid": the root's seat
         prefers its own return, all others prefer that this return is low. In a zero-sum game of two both are the same.
       value_scale: weight of the values beside the logits in the Gumbel search.
@@ -83,12 +87,3 @@ class SearchConfig:
     def num_slots(self, num_actions: int) -> int:
         """Returns K for a game with `num_actions` actions."""
         return min(num_actions, DEFAULT_SLOTS if self.slots is None else self.slots)
-
-
-def check_number(name: str, value: object, zero: bool) -> None:
-    """Raises ParameterError unless `value` is a finite number above 0, or 0 where `zero` allows it."""
-    allowed = f"{name} must be a finite number {'from 0 on' if zero else 'above 0'}"
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
-        raise ParameterTypeError(f"{allowed}, not {value!r}")
-    if not np.isfinite(value) or value < 0 or (value == 0 and not zero):
-        raise ParameterError(f"{allowed}, not {value}")

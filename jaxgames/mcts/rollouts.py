@@ -10,19 +10,19 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgames._checks import check_choice, check_int
+from jaxgames._checks import check_choice, check_int, check_number
 from jaxgames.agents import Agent
 from jaxgames.env import Env
-from jaxgames.mcts.config import MAX_SIMULATIONS, SEATS, Evaluation, check_number
+from jaxgames.mcts.config import MAX_SIMULATIONS, SEATS, Evaluation
 from jaxgames.mcts.search import (
     Expand,
     SearchResult,
     choose_boards,
     criterion_of,
-    grow,
     playable,
-    read,
+    run_simulations,
     step_legally,
+    summary,
 )
 from jaxgames.mcts.selection import Uct
 
@@ -85,18 +85,20 @@ def uct_search(env: Env[Any], playout: Agent, config: UctConfig, key: jax.Array,
 def _uct_search(env: Env[Any], playout: Agent, config: UctConfig, key: jax.Array, states: Any) -> SearchResult:
     """Returns the result of `uct_search` for an env that does not restart its boards."""
 
-    def assess(states: Any, key: jax.Array) -> Evaluation:
+    def evaluate_states(states: Any, key: jax.Array) -> Evaluation:
         order_key, key = jax.random.split(key)
         # Random logits: the slots are random legal actions, tried in a random order.
         logits = jax.random.uniform(order_key, (states.terminated.shape[0], env.num_actions))
         return Evaluation(logits, rollout_returns(env, playout, config, key, states))
 
     low, high = env.reward_range
-    expand = Expand(env, assess, config.num_slots(env.num_actions), criterion_of(config.seats, states.current_player))
+    expand = Expand(
+        env, evaluate_states, config.num_slots(env.num_actions), criterion_of(config.seats, states.current_player)
+    )
     root_key, key = jax.random.split(key)
     root = expand(states, root_key)
     rule = Uct(config.uct_c * (high - low) / 2)
-    return read(grow(expand, rule, root, config.simulations, 1.0, key), rule)
+    return summary(run_simulations(expand, rule, root, config.simulations, 1.0, key), rule)
 
 
 def rollout_returns(env: Env[Any], playout: Agent, config: UctConfig, key: jax.Array, states: Any) -> jax.Array:

@@ -19,7 +19,7 @@ from jaxgames.env import Env
 from jaxgames.mcts import tree as trees
 from jaxgames.mcts.config import Evaluate, Evaluation, SearchConfig
 from jaxgames.mcts.selection import Rule, rule_of
-from jaxgames.mcts.tree import NO_NODE, PADDING, Leaf, Path, Tree
+from jaxgames.mcts.tree import NO_NODE, PADDING, Expansion, Path, Tree
 from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.wrappers import without_auto_reset
 
@@ -75,7 +75,7 @@ def search(
 def _search(
     env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any
 ) -> SearchResult:
-    return read(*search_tree(env, evaluate, config, key, params, states))
+    return summary(*search_tree(env, evaluate, config, key, params, states))
 
 
 def search_tree(
@@ -87,41 +87,41 @@ def search_tree(
     """
     noise_key, gumbel_key = jax.random.split(key)
 
-    def assess(states: Any, key: jax.Array) -> Evaluation:
+    def evaluate_states(states: Any, key: jax.Array) -> Evaluation:
         return evaluate(params, states)
 
     num_slots = config.num_slots(env.num_actions)
-    expand = Expand(env, assess, num_slots, criterion_of(config.seats, states.current_player))
+    expand = Expand(env, evaluate_states, num_slots, criterion_of(config.seats, states.current_player))
     root = expand(states, noise_key)
     root = root._replace(logits=_with_noise(noise_key, root, config))
     gumbel = jnp.zeros_like(root.logits)
     if config.gumbel_scale > 0:
         gumbel = config.gumbel_scale * jax.random.gumbel(gumbel_key, gumbel.shape)
     rule = rule_of(config, gumbel)
-    return grow(expand, rule, root, config.simulations, config.gamma, key), rule
+    return run_simulations(expand, rule, root, config.simulations, config.gamma, key), rule
 
 
 class Expand(NamedTuple):
     """Makes nodes of boards: `expand(states, key)`."""
 
     env: Env[Any]
-    assess: Callable[[Any, jax.Array], Evaluation]  # of states and a key
+    evaluate: Callable[[Any, jax.Array], Evaluation]  # of states and a key
     num_slots: int
     criterion: trees.Criterion
 
-    def __call__(self, states: Any, key: jax.Array) -> Leaf:
+    def __call__(self, states: Any, key: jax.Array) -> Expansion:
         """Returns the boards with their values, and the legal actions of the highest logits as their slots.
 
         A logit that is not a number counts as the lowest one.
         """
-        logits, values = self._checked(self.assess(states, key), states)
+        logits, values = self._checked(self.evaluate(states, key), states)
         mask = jax.vmap(self.env.legal_action_mask)(states)
         values = jnp.where(states.terminated[:, None], 0.0, values.astype(jnp.float32))
         logits = jnp.where(jnp.isnan(logits), -MAX_LOGIT, jnp.clip(logits.astype(jnp.float32), -MAX_LOGIT, MAX_LOGIT))
         logits = jnp.where(mask, logits, MASKED_LOGIT)
         logits = jnp.maximum(logits, logits.max(-1, keepdims=True) - LOGIT_RANGE)
         logits, actions = jax.lax.top_k(jnp.where(mask, logits, MASKED_LOGIT), self.num_slots)
-        return Leaf(
+        return Expansion(
             states=states,
             values=values,
             raw_value=self.criterion(values, states.current_player),
@@ -156,7 +156,9 @@ def criterion_of(seats: str, root: jax.Array) -> trees.Criterion:
     return max_n if seats == "max_n" else paranoid
 
 
-def grow(expand: Expand, rule: Rule, root: Leaf, simulations: int, gamma: float, key: jax.Array) -> Tree:
+def run_simulations(
+    expand: Expand, rule: Rule, root: Expansion, simulations: int, gamma: float, key: jax.Array
+) -> Tree:
     """Returns the trees after the simulations, each of which adds a node to the tree of every board."""
 
     def simulate(simulation: jax.Array, carry: tuple[Tree, Path]) -> tuple[Tree, Path]:
@@ -168,12 +170,12 @@ def grow(expand: Expand, rule: Rule, root: Leaf, simulations: int, gamma: float,
         end = jnp.where(path.child == NO_NODE, node, path.child)
         return trees.back_up(tree, path, end, leaf.values, gamma, expand.criterion), path
 
-    tree = trees.plant(root, simulations + 1, expand.env.num_actions)
-    tree, _ = jax.lax.fori_loop(0, simulations, simulate, (tree, trees.room_for_path(tree)))
+    tree = trees.init_tree(root, simulations + 1, expand.env.num_actions)
+    tree, _ = jax.lax.fori_loop(0, simulations, simulate, (tree, trees.empty_path(tree)))
     return tree
 
 
-def read(tree: Tree, rule: Rule) -> SearchResult:
+def summary(tree: Tree, rule: Rule) -> SearchResult:
     """Returns the result of the search, from its finished trees."""
     slots = trees.at(tree, 0)
     best, weights = rule.decide(slots)
@@ -235,7 +237,7 @@ def _stepped(env: Env[Any], tree: Tree, path: Path) -> Any:
     return choose_boards(path.child == NO_NODE, after, trees.boards_at(tree, jnp.maximum(path.child, 0)))
 
 
-def _with_noise(key: jax.Array, root: Leaf, config: SearchConfig) -> jax.Array:
+def _with_noise(key: jax.Array, root: Expansion, config: SearchConfig) -> jax.Array:
     """Returns float32[B, K], the root's logits after a mixture with Dirichlet noise over its actions."""
     if config.dirichlet_fraction == 0:
         return root.logits

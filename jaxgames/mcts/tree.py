@@ -52,7 +52,7 @@ class Tree(NamedTuple):
     root_returns: jax.Array  # float32[B, num_players], the sum over the simulations and the evaluation of the root
 
 
-class Leaf(NamedTuple):
+class Expansion(NamedTuple):
     """The nodes that a simulation ends with: new ones, the evaluation of which is backed up."""
 
     states: Any  # [B, ...]
@@ -85,7 +85,7 @@ def smallest_int(highest: int) -> np.dtype[np.signedinteger]:
     return np.dtype(np.int16 if highest <= np.iinfo(np.int16).max else np.int32)
 
 
-def plant(root: Leaf, num_nodes: int, num_actions: int) -> Tree:
+def init_tree(root: Expansion, num_nodes: int, num_actions: int) -> Tree:
     """Returns the trees with a root only.
 
     Args:
@@ -119,7 +119,7 @@ def at(tree: Tree, node: jax.Array | int) -> Slots:
     return Slots(actions.astype(jnp.int32), logits, visits, values, raw_value)
 
 
-def room_for_path(tree: Tree) -> Path:
+def empty_path(tree: Tree) -> Path:
     """Returns a path without nodes, which the first descent writes to."""
     batch, num_nodes, _ = tree.visits.shape
     record, root = jnp.zeros((num_nodes, batch), jnp.int32), jnp.zeros(batch, jnp.int32)
@@ -158,7 +158,7 @@ def descend(tree: Tree, room: Path, select_at_root: Select, select: Select) -> P
     return path
 
 
-def add(tree: Tree, path: Path, leaf: Leaf, node: jax.Array) -> Tree:
+def add(tree: Tree, path: Path, leaf: Expansion, node: jax.Array) -> Tree:
     """Returns the trees with the leaf at `node`, int32[], as the child of the path's last slot.
 
     A board whose path ends at a node that it has already keeps that one. Its `node` is not used.
@@ -215,7 +215,7 @@ def actions_at(tree: Tree, node: jax.Array, slot: jax.Array) -> jax.Array:
     return _entries(tree.actions, node, slot).astype(jnp.int32)
 
 
-def _write(tree: Tree, leaf: Leaf, node: jax.Array | int) -> Tree:
+def _write(tree: Tree, leaf: Expansion, node: jax.Array | int) -> Tree:
     """Returns the trees with the leaf at `node`, the same for all boards."""
 
     def put(array: jax.Array, rows: jax.Array) -> jax.Array:

@@ -7,8 +7,7 @@ import jax
 import numpy as np
 
 from jaxgames import agents
-from jaxgames.agents import Agent
-from jaxgames.arena.playing import act_on_one_board
+from jaxgames.agents import Agent, act_on_one_board
 from jaxgames.env import Env
 from jaxgames.render import Move
 

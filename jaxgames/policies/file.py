@@ -30,11 +30,10 @@ from jax import export
 from jax.core import Tracer
 
 from jaxgames import _files
-from jaxgames._checks import ParameterError, check_int
+from jaxgames._checks import ParameterError, check_int, check_number
 from jaxgames._files import FileKind
 from jaxgames.agents import Agent, with_epsilon
 from jaxgames.env import Env
-from jaxgames.mcts.config import check_number
 from jaxgames.policies.agent import PolicyAgent, temperature_of
 from jaxgames.policies.evaluate import PolicyEvaluate
 from jaxgames.wrappers import without_auto_reset

@@ -44,13 +44,13 @@ def svg(
     Args:
       env: a game, or one inside a `Wrapper` such as `auto_reset`.
       state: a state of it, or a batch: a list, or states stacked along one leading axis.
-      last: the last move, which is marked, as `env.action_to_string` writes it. The submoves of one turn are
+      last: the last move, which is marked, as `env.action_to_string` writes it. The plies of one turn are
         separated by spaces: `"3=>16 16=>18"`. For a batch, one text or None per board.
       ending: the caption of a game that people have ended on this board, such as `"Black resigned"`. For a batch, one
         text or None per board.
       moves_of: the cell of one of the mover's pieces, whose legal moves are shown: a number as in the texts of moves,
         or a square of minichess, `"b2"`. Arrows lead to the shaded cells that it can reach. On the diamond they follow
-        every shortest chain of hops; elsewhere they show submoves. For a batch, one cell or None per board.
+        every shortest chain of hops; elsewhere they show plies. For a batch, one cell or None per board.
       columns: number of columns of the grid. None: about the number of rows.
       theme: "light" or "dark".
       width: width of one board, in pixels.

@@ -48,7 +48,7 @@ class Positions:
     value: np.ndarray  # float32[P], the mover's return in the env's unit, such as the game's result; NaN: unknown
     probabilities: np.ndarray | None  # float32[P, num_actions], a labelled policy in addition to or instead of actions
     game: np.ndarray  # int32[P], the number of the game in its collection; UNKNOWN if there is none
-    ply: np.ndarray  # int32[P], the number of the submove in its game, from 0; UNKNOWN if there is none
+    ply: np.ndarray  # int32[P], the number of the ply in its game, from 0; UNKNOWN if there is none
     split: np.ndarray  # int8[P], the index in `splits`
     splits: tuple[str, ...]  # names such as "train", "validation", "test", "external"
 

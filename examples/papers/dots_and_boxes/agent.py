@@ -28,8 +28,7 @@ from tqdm import tqdm
 import jaxgames
 from jaxgames import Env, agents, arena
 from jaxgames._checks import ParameterError
-from jaxgames.agents import Agent
-from jaxgames.arena.playing import act_on_one_board
+from jaxgames.agents import Agent, act_on_one_board
 from train.driver import tables
 from train.driver.commands import check_games, print_result, text_of_rate
 from train.driver.metrics import rounded

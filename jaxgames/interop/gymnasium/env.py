@@ -8,8 +8,8 @@
     action = env.action_space.sample(info["action_mask"])
     observation, reward, terminated, truncated, info = env.step(action)
 
-A step is one submove of the seat and all submoves of the opponents that follow it. The reward is what all these
-submoves paid the seat. A seat that moves again within its turn gets its next board at once. Truncation stays apart from
+A step is one ply of the seat and all plies of the opponents that follow it. The reward is what all these
+plies paid the seat. A seat that moves again within its turn gets its next board at once. Truncation stays apart from
 termination.
 
 `SeatEnv` is one board on the CPU, against any agent. `SeatVectorEnv` is many boards in one compiled program on JAX's
@@ -48,7 +48,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
     | action | `Discrete(num_actions)`, the actions of the game; an illegal one ends the game and pays -1 |
     | observation | `Box(0, 1, observation_shape, int8)`, the board as the seat sees it |
     | info | `action_mask`, int8[num_actions]: the legal actions, all 0 at the end; `seat`: the seat that is played |
-    | reward | what the seat was paid for its submove and for those of the opponents that follow it |
+    | reward | what the seat was paid for its ply and for those of the opponents that follow it |
     | end | `terminated` by the rules, or `truncated` by a limit of the game; never both |
 
     If the opponents move first, they have played when `reset` returns. If they have also ended the game, the mask is
@@ -116,7 +116,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         return self._observation_and_info(jax.device_get(seat_info))
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, Info]:
-        """Plays one submove of the seat and those of the opponents that follow it. A finished game does not change.
+        """Plays one ply of the seat and those of the opponents that follow it. A finished game does not change.
 
         Args:
           action: one integer. An illegal one ends the game, also one that is out of range.

@@ -9,7 +9,7 @@
 
 The environment plays one board on the host. To train with thousands of boards, use the env itself, which is far faster.
 
-Agent `player_k` has seat k. Actions and rewards are those of the env. One step is one submove: while the same seat
+Agent `player_k` has seat k. Actions and rewards are those of the env. One step is one ply: while the same seat
 moves, `agent_selection` stays. An illegal action ends the game, as in the env. It pays the offender -1, and the other
 seats share 1. Terminated and truncated games have their own flags. There is no parallel form, because seats take turns.
 
