@@ -51,12 +51,13 @@ def check_probability(name: str, value: object) -> None:
         raise ParameterError(f"{allowed}, not {value}")
 
 
-def check_positive(name: str, value: object, highest: float = math.inf) -> None:
-    """Raises ParameterError unless `value` is a finite number above 0 and at most `highest`."""
-    allowed = f"{name} must be a number above 0" + (f" and up to {highest:g}" if highest < math.inf else "")
+def check_number(name: str, value: object, zero: bool = False, highest: float = math.inf) -> None:
+    """Raises ParameterError unless `value` is a finite number above 0, or 0 where `zero` allows it, up to `highest`."""
+    allowed = f"{name} must be a finite number {'from 0 on' if zero else 'above 0'}"
+    allowed += f" and up to {highest:g}" if highest < math.inf else ""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
         raise ParameterTypeError(f"{allowed}, not {value!r}")
-    if not 0 < value <= highest or value == math.inf:  # NaN too
+    if not 0 <= value <= highest or value == math.inf or (value == 0 and not zero):  # NaN too
         raise ParameterError(f"{allowed}, not {value}")
 
 
@@ -191,12 +192,3 @@ def _narrow(dtype: Any) -> str:
 def written_shape(shape: tuple[int, ...]) -> str:
     """Returns the shape of a batch as an error writes it: "1000", or "4 x 250"."""
     return " x ".join(map(str, shape))
-
-
-def check_number(name: str, value: object, zero: bool) -> None:
-    """Raises ParameterError unless `value` is a finite number above 0, or 0 where `zero` allows it."""
-    allowed = f"{name} must be a finite number {'from 0 on' if zero else 'above 0'}"
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
-        raise ParameterTypeError(f"{allowed}, not {value!r}")
-    if not np.isfinite(value) or value < 0 or (value == 0 and not zero):
-        raise ParameterError(f"{allowed}, not {value}")

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxgames._checks import ParameterError, ParameterTypeError, check_positive, check_text
+from jaxgames._checks import ParameterError, ParameterTypeError, check_number, check_text
 
 Point = tuple[np.ndarray, np.ndarray]  # float64[n] and float64[m], the policies of both players
 
@@ -272,7 +272,7 @@ def logit_equilibrium(game: MatrixGame, tau: float) -> Point:
       ArithmeticError: the branch could not be followed to `tau`; a larger one can be reached.
     """
     check_game(game)
-    check_positive("tau", tau)
+    check_number("tau", tau)
     scale = max(np.ptp(game.payoffs[0]), np.ptp(game.payoffs[1])) or 1.0
     branch = _LogitBranch(*(game.own_payoffs(player) / scale for player in (0, 1)))
     precision = float(scale / tau)

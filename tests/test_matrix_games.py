@@ -288,7 +288,7 @@ def softmax(logits: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("tau", [0, -1.0, math.nan, math.inf, True, "low"])
 def test_temperatures_that_are_not_positive_numbers_are_refused(tau: Any) -> None:
-    with pytest.raises(ParameterError, match="tau must be a number above 0, not"):
+    with pytest.raises(ParameterError, match="tau must be a finite number above 0, not"):
         logit_equilibrium(matrix_game("subsidy"), tau)
 
 

@@ -21,7 +21,7 @@ import tyro
 from tqdm import tqdm
 
 from jaxgames import Env, make
-from jaxgames._checks import check_int, check_positive
+from jaxgames._checks import check_int, check_number
 from jaxgames._files import check_output
 from jaxgames.agents import Agent
 from jaxgames.games.checkers import Checkers
@@ -106,7 +106,7 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
 def _check(arguments: Arguments) -> None:
     """Raises ValueError for an argument that is not allowed, OSError for a file that cannot be written."""
     check_int("depth", arguments.depth, 0, MAX_DEPTH)
-    check_positive("blunder", arguments.blunder, DECIDED)
+    check_number("blunder", arguments.blunder, highest=DECIDED)
     if arguments.splits and arguments.data is None:
         raise ValueError("--splits are those of a database: add --data pairs.npz")
     if arguments.picture is not None and arguments.picture.suffix not in analyse_picture.SUFFIXES:

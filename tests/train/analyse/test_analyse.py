@@ -223,7 +223,7 @@ def test_games_of_other_games_are_texts_with_an_action_per_line(
         (("--game", 4), "game must be an integer from 1 to 3, not 4"),
         (("--game", 1, "--depth", 0), "there is nothing to judge by: add --agent or --data, or for checkers --depth 8"),
         (("--game", 1, "--depth", -1), "depth must be an integer from 0 to"),
-        (("--game", 1, "--blunder", 0), "blunder must be a number above 0 and up to 10, not 0"),
+        (("--game", 1, "--blunder", 0), "blunder must be a finite number above 0 and up to 10, not 0"),
         (("--game", 1, "--splits", "train"), "--splits are those of a database: add --data pairs.npz"),
         (("--game", 1, "--env", "minichess"), "has games of checkers, not of minichess"),
         (("--game", 1, "--depth", 0, "--agent", "mcts"), "cannot judge moves"),

@@ -14,7 +14,7 @@ import numpy as np
 
 from examples.papers.parameter_sharing.turn_search.moves import SEATS, Weights, arrays_of
 from examples.papers.parameter_sharing.turn_search.search import Settings, choose, make_race, seed_with
-from jaxgames._checks import ParameterError, check_int, check_positive
+from jaxgames._checks import ParameterError, check_int, check_number
 from jaxgames.agents import Agent, with_epsilon
 from jaxgames.env import Env
 from jaxgames.games.chinese_checkers import VISITED, ChineseCheckers, ChineseCheckersState
@@ -125,7 +125,7 @@ def make(
         raise ParameterError(f"race plays only chinese_checkers with six seats, not {game}: use greedy")
     for name, value, low in (("candidates", candidates, 1), ("samples", samples, 0), ("rounds", rounds, 1)):
         check_int(name, value, low, MOST)
-    check_positive("near", near)
+    check_number("near", near)
     size, weights = load(file)
     if size != game.size:
         raise ParameterError(f"{file} has weights for size={size}, not for {game}")
