@@ -72,7 +72,7 @@ def read_file(kind: FileKind, path: str | Path) -> tuple[Env[Any], dict[str, np.
     """
     data = Path(path).read_bytes()
     if not data.startswith(b"PK"):
-        raise ValueError(f"{path} is no file of {kind.source}: {kind.how_to_write}")
+        raise ValueError(f"{path} is not a file of {kind.source}: {kind.how_to_write}")
     if data[-DIGEST_LENGTH:] != _digest(data[:-DIGEST_LENGTH]):
         raise ValueError(f"{path} is cut short, was altered, or is no {kind.noun}: its checksum does not fit")
     with refusing_wrong_entries(kind, path):
@@ -96,7 +96,7 @@ def read_file(kind: FileKind, path: str | Path) -> tuple[Env[Any], dict[str, np.
 def refusing_wrong_entries(kind: FileKind, path: str | Path) -> Generator[None]:
     """Raises ValueError, with the path, for the errors of code that reads the entries of a file.
 
-    The checksum is no proof of the entries: another program can have written both.
+    The checksum does not prove the entries: another program can have written both.
     """
     try:
         yield

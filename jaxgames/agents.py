@@ -303,7 +303,7 @@ def _check_agent(text: str, agent: Any) -> None:
     ):
         name = type(agent).__name__
         raise ParameterError(
-            f"{text!r} makes an agent that is no pytree of arrays, and on_device = True promises one: decorate {name} "
+            f"{text!r} makes an agent that is not a pytree of arrays, and on_device = True promises one: decorate {name} "
             "with jax.tree_util.register_dataclass and mark its static fields, or set on_device = False"
         )
 

@@ -255,7 +255,7 @@ def test_agent_without_its_module_is_refused_with_its_name(monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("on_device", "message"),
     [
-        (True, "'mine' makes an agent that is no pytree of arrays, .* decorate .* or set on_device = False"),
+        (True, "'mine' makes an agent that is not a pytree of arrays, .* decorate .* or set on_device = False"),
         (None, r"'mine' must make an agent, with a method act\(key, states\) and on_device = True or False"),
     ],
 )

@@ -39,7 +39,7 @@ def elo(wins: ArrayLike, draws: ArrayLike | None = None, *, anchor: int = 0) -> 
       draws: [agents, agents], the drawn games of agents i and j, the same in both directions; None for no draws.
       anchor: the agent whose rating is 0.
 
-    Raises ValueError for arrays of another shape, for numbers that are no counts of games, for an unknown anchor, and
+    Raises ValueError for arrays of another shape, for numbers that are not counts of games, for an unknown anchor, and
     if no chain of games leads from an agent to the anchor.
     """
     won, drawn = _counts(wins, draws, anchor)

@@ -116,7 +116,7 @@ def record(
         lost; otherwise the result is UNKNOWN_RESULT.
       headers: names and values for the head of the game, without Result, SetUp and FEN.
 
-    Raises ValueError for an illegal action, a text that is no position, or another result.
+    Raises ValueError for an illegal action, a text that is not a position, or another result.
     """
     if result is not None and result not in (*REWARDS, UNKNOWN_RESULT):
         raise ValueError(f"result must be one of {', '.join((*REWARDS, UNKNOWN_RESULT))}, not {result!r}")
@@ -168,7 +168,7 @@ class _Section(NamedTuple):
 class _Token(NamedTuple):
     """A part of a body that is not skipped."""
 
-    kind: str  # "result", "move", "open" or "close" of a variation, "unclosed" comment, "word" that is no PDN
+    kind: str  # "result", "move", "open" or "close" of a variation, "unclosed" comment, "word" that is not PDN
     text: str
     line: int
 

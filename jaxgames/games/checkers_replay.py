@@ -72,7 +72,7 @@ def _replay(env: Checkers, states: CheckersState, actions: jax.Array) -> tuple[C
 
     def play(state: CheckersState, action: jax.Array) -> tuple[CheckersState, tuple[CheckersState, jax.Array]]:
         is_legal = (action >= 0) & env.legal_action_mask(state)[action]
-        quiet = jnp.minimum(state.quiet, QUIET_LIMIT[env.draw_rule] - 2)  # one more quiet ply is no draw
+        quiet = jnp.minimum(state.quiet, QUIET_LIMIT[env.draw_rule] - 2)  # one more quiet ply does not draw
         after = env.step(dataclasses.replace(state, quiet=quiet), action)
         return after, (state, is_legal)
 

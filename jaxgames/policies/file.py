@@ -162,7 +162,7 @@ def make(
       top: the number of most probable legal actions that are sampled from; None for all.
       epsilon: the probability of a uniformly random legal action instead; None for 0.
 
-    Raises ParameterError (a ValueError) for a file that cannot be read, is damaged or is no exported policy. It also
+    Raises ParameterError (a ValueError) for a file that cannot be read, is damaged or is not an exported policy. It also
     raises it for a file of another game, another version of the game, another platform or another version of JAX, and
     for a parameter that is not allowed.
     """
@@ -255,7 +255,7 @@ def read(path: str | Path) -> tuple[Env[Any], Content]:
     """Returns the game and the content of a file.
 
     Raises OSError if it cannot be read. Raises ValueError, with the reason, for a file that is cut short or altered, or
-    is no exported policy. Raises it also for another format, and for another version of the game.
+    is not an exported policy. Raises it also for another format, and for another version of the game.
     """
     game, arrays = _files.read_file(KIND, path)
     if HEADER not in arrays:

@@ -302,7 +302,7 @@ def test_damaged_or_cut_file_is_refused(file: Path, tmp_path: Path) -> None:
         path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
         assert "its checksum does not fit" in refusal(path)
     path.write_bytes(data[:-100])
-    assert f"{path} is cut short, was altered, or is no exported policy" in refusal(path)
+    assert f"{path} is cut short, was altered, or is not an exported policy" in refusal(path)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
@@ -310,9 +310,9 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     text.write_text("checkers")
     empty.touch()
     for path in (text, empty):
-        assert f"{path} is no file of train.export: write one with python -m train.export RUN" in refusal(path)
+        assert f"{path} is not a file of train.export: write one with python -m train.export RUN" in refusal(path)
     solve(jaxgames.make("dots_and_boxes(rows=1, cols=1)"), progress=False).save(solution)
-    assert f"{solution} is no exported policy: write one with" in refusal(solution)
+    assert f"{solution} is not an exported policy: write one with" in refusal(solution)
     assert "cannot be read (No such file or directory)" in refusal(tmp_path / "missing")
 
 

@@ -44,11 +44,11 @@ def load_openings(env: Env[Any], text: str) -> Openings:
         return openings(env)
     path = Path(text)
     if not path.is_file():
-        raise FileNotFoundError(f"{text} is no file of openings: expected one, or one of the lists {', '.join(LISTS)}")
+        raise FileNotFoundError(f"{text} is not a file of openings: expected one, or one of the lists {', '.join(LISTS)}")
     try:
         content = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is no text: expected the moves of one opening per line") from error
+        raise ValueError(f"{path} is not a text: expected the moves of one opening per line") from error
     lines = {number: line.partition("#")[0].strip() for number, line in enumerate(content.splitlines(), start=1)}
     openings = {f"line {number}": line for number, line in lines.items() if line}
     try:

@@ -94,7 +94,7 @@ def test_file_has_a_line_per_opening_and_comments(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"openings.txt: line 4, '9-13 9-14': 9-14 is not legal"):
         arena.load_openings(CHECKERS, str(path))
     path.write_bytes(bytes(range(256)))
-    with pytest.raises(ValueError, match=r"openings.txt is no text: expected the moves of one opening per line"):
+    with pytest.raises(ValueError, match=r"openings.txt is not a text: expected the moves of one opening per line"):
         arena.load_openings(CHECKERS, str(path))
 
 

@@ -197,7 +197,7 @@ def test_wrong_text_is_refused_with_what_is_allowed(text: str, message: str) -> 
 
 def test_file_that_is_no_solution_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.npz").write_text("text")
-    with pytest.raises(jaxgames.ParameterError, match=r"text.npz is no file of jaxgames.solvers"):
+    with pytest.raises(jaxgames.ParameterError, match=r"text.npz is not a file of jaxgames.solvers"):
         agents.make(f"solver({tmp_path / 'text.npz'})", GAMES["22.npz"])
 
 

@@ -52,7 +52,7 @@ def test_file_that_is_no_solution_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("PKs are fine")
     np.savez(tmp_path / "other.npz", table=np.zeros(3))
     (tmp_path / "empty").write_bytes(b"")
-    for name, problem in (("text", "is no solution"), ("other.npz", "is no solution"), ("empty", "is no file of")):
+    for name, problem in (("text", "is no solution"), ("other.npz", "is no solution"), ("empty", "is not a file of")):
         with pytest.raises(ValueError, match=problem):
             solvers.load(tmp_path / name)
     with pytest.raises(FileNotFoundError):

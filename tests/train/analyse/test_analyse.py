@@ -241,7 +241,7 @@ def test_wrong_files_are_refused(file: Path, games: list[RecordedGame], tmp_path
     text, empty = tmp_path / "moves.txt", tmp_path / "empty.pdn"
     text.write_text("h(0,0)\n\nh(0,0)\n")
     empty.touch()
-    assert "moves.txt is no .pdn file, so add the game of its actions" in error_of(analyse.main, text)
+    assert "moves.txt is not a .pdn file, so add the game of its actions" in error_of(analyse.main, text)
     wrong = error_of(analyse.main, text, "--env", "dots_and_boxes(rows=1, cols=1)", "--agent", "random")
     assert f"{text}, line 3: h(0,0) is not legal" in wrong
     assert f"{empty} has no game with moves" in error_of(analyse.main, empty)

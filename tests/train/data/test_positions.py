@@ -89,7 +89,7 @@ def test_files_that_are_no_positions_or_were_altered_are_refused(positions: Posi
         files.load(path)
     positions.save(path)
     path.write_bytes(path.read_bytes()[:-7])
-    with pytest.raises(ValueError, match="is cut short, was altered, or is no file of positions"):
+    with pytest.raises(ValueError, match="is cut short, was altered, or is not a file of positions"):
         files.load(path)
 
 
