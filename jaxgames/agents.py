@@ -303,8 +303,8 @@ def _check_agent(text: str, agent: Any) -> None:
     ):
         name = type(agent).__name__
         raise ParameterError(
-            f"{text!r} makes an agent that is not a pytree of arrays, and on_device = True promises one: decorate {name} "
-            "with jax.tree_util.register_dataclass and mark its static fields, or set on_device = False"
+            f"{text!r} makes an agent that is not a pytree of arrays, and on_device = True promises one: decorate "
+            f"{name} with jax.tree_util.register_dataclass and mark its static fields, or set on_device = False"
         )
 
 

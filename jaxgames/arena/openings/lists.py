@@ -44,7 +44,8 @@ def load_openings(env: Env[Any], text: str) -> Openings:
         return openings(env)
     path = Path(text)
     if not path.is_file():
-        raise FileNotFoundError(f"{text} is not a file of openings: expected one, or one of the lists {', '.join(LISTS)}")
+        lists = ", ".join(LISTS)
+        raise FileNotFoundError(f"{text} is not a file of openings: expected one, or one of the lists {lists}")
     try:
         content = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
