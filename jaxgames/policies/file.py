@@ -162,8 +162,8 @@ def make(
       top: the number of most probable legal actions that are sampled from; None for all.
       epsilon: the probability of a uniformly random legal action instead; None for 0.
 
-    Raises ParameterError (a ValueError) for a file that cannot be read, is damaged or is not an exported policy. Raises it
-    also for a file of another game, another version of the game, another platform or another version of JAX, and
+    Raises ParameterError (a ValueError) for a file that cannot be read, is damaged or is not an exported policy. Raises
+    it also for a file of another game, another version of the game, another platform or another version of JAX, and
     for a parameter that is not allowed.
     """
     check_parameters(temperature, top)
