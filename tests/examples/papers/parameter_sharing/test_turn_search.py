@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import jaxgames
-from examples.papers.parameter_sharing.turn_search import agent as race
-from examples.papers.parameter_sharing.turn_search import learning as learning
+from examples.papers.parameter_sharing.turn_search import learning
+from examples.papers.parameter_sharing.turn_search import player as race
 from examples.papers.parameter_sharing.turn_search.moves import (
     fill_pegs,
     fill_remaining,
@@ -20,12 +20,13 @@ from examples.papers.parameter_sharing.turn_search.moves import (
     rotate,
     turns_left,
 )
-from examples.papers.parameter_sharing.turn_search.search import Settings, choose, judged, make_race
+from examples.papers.parameter_sharing.turn_search.search import Settings, choose, make_race, static_score
 from jaxgames import ParameterError, agents, arena, greedy
 from jaxgames.games.chinese_checkers import VISITED
 from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.solvers.alphabeta.compiled import plain
 
+RACE = "examples.papers.parameter_sharing.turn_search:race"
 ENV = jaxgames.make("chinese_checkers(size=2, num_players=6)")
 T = tables(2)
 STAR = make_star(2)
@@ -150,7 +151,7 @@ def test_fit_finds_turns_that_do_not_depend_on_the_steps_to_go() -> None:
     q, r = T.axial.T
     left = 2 + 3 * ((boards == 0) & (abs(q + r / 2) > 1)).sum(1)
     fitted = learning.fitted(2, [learning.Games(boards[:2500], left[:2500])])
-    price = learning.price(2, learning.PULL_STEP, learning.PULL_COLUMN)
+    price = learning.price(2, learning.ADDED_PRICE)
     features = learning.features(2, boards[2500:])
 
     def error(weights: race.Weights) -> float:
@@ -160,7 +161,7 @@ def test_fit_finds_turns_that_do_not_depend_on_the_steps_to_go() -> None:
     assert error(FIRST) > 1
 
 
-def test_turn_is_judged_the_same_before_and_in_its_middle(game: list[Any]) -> None:
+def test_turn_is_static_score_the_same_before_and_in_its_middle(game: list[Any]) -> None:
     """Cells that the peg has left in this turn are empty for the turns after it."""
     search = make_race(2, FIRST)
     seen = 0
@@ -173,7 +174,7 @@ def test_turn_is_judged_the_same_before_and_in_its_middle(game: list[Any]) -> No
         turns = np.asarray(search.turns).reshape(-1, 2)[:number].tolist()
         scores = np.asarray(search.scores)[:number].copy()
         empty = np.where(board == VISITED, -1, board)
-        found = [plain(judged)(search, empty, search.pegs, index, to, search.followers) for index, to in turns]
+        found = [plain(static_score)(search, empty, search.pegs, index, to, search.followers) for index, to in turns]
         np.testing.assert_allclose(scores, found)
         seen += 1
     assert seen > 5
@@ -198,7 +199,7 @@ def test_player_wins_at_once_where_it_can_and_repeats_its_choice() -> None:
     board[[5, 7]] = 1
     state = jax.device_get(ENV.init()).__class__(**{**vars(jax.device_get(ENV.init())), "board": board.astype(np.int8)})
     action = player.choose(state, 0)
-    assert STAR.near[action] == last
+    assert STAR.neighbour[action] == last
     assert player.choose(state, 0) == action
 
 
@@ -206,7 +207,7 @@ def test_player_wins_at_once_where_it_can_and_repeats_its_choice() -> None:
 def test_agent_plays_whole_games_and_beats_random_players(tmp_path: Path) -> None:
     path = tmp_path / "2.npz"
     race.save(path, 2, FIRST)
-    agent = agents.make(f"race({str(path)!r}, candidates=3, samples=2)", ENV)
+    agent = agents.make(f"{RACE}({str(path)!r}, candidates=3, samples=2)", ENV)
     again = agents.make(str(agent), ENV)
     seats = arena.one_seat(jax.random.key(1), 6, 6)
     games = arena.play(ENV, (agent, agents.make("random", ENV)), seats, jax.random.key(0))
@@ -219,15 +220,15 @@ def test_wrong_files_games_and_parameters_are_refused(tmp_path: Path) -> None:
     race.save(path, 2, FIRST)
     np.savez(other, size=2)
     with pytest.raises(ParameterError, match="race plays only chinese_checkers with six seats, not minichess"):
-        agents.make(f"race({str(path)!r})", jaxgames.make("minichess"))
+        agents.make(f"{RACE}({str(path)!r})", jaxgames.make("minichess"))
     with pytest.raises(ParameterError, match="has weights for size=2, not for chinese_checkers"):
-        agents.make(f"race({str(path)!r})", jaxgames.make("chinese_checkers(size=3)"))
+        agents.make(f"{RACE}({str(path)!r})", jaxgames.make("chinese_checkers(size=3)"))
     with pytest.raises(ParameterError, match="must be a file of weights"):
-        agents.make(f"race({str(other)!r})", ENV)
+        agents.make(f"{RACE}({str(other)!r})", ENV)
     with pytest.raises(ParameterError, match="samples must be an integer from 0"):
-        agents.make(f"race({str(path)!r}, samples=-1)", ENV)
+        agents.make(f"{RACE}({str(path)!r}, samples=-1)", ENV)
     with pytest.raises(FileNotFoundError):
-        agents.make(f"race({str(tmp_path / 'none.npz')!r})", ENV)
+        agents.make(f"{RACE}({str(tmp_path / 'none.npz')!r})", ENV)
 
 
 @pytest.mark.slow  # compiles the search
