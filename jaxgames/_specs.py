@@ -95,9 +95,11 @@ class Registry(Generic[T]):
         names = f"the {self.noun}s are {', '.join(self.names())}"
         expected = f"expected {self._a_noun} such as {self.examples}, not {text!r}; {names}"
         module, call = _split_module(text, expected)
-        if module:  # first: it may register a name whose first parameter is a file
-            self._import(module, call.partition("(")[0].strip(), text)
-        _, name, written = parse(self._with_quoted_file(call), expected)
+        if module and (called := call.partition("(")[0].strip()).isidentifier():
+            self._import(module, called, text)  # first: it may register a name whose first parameter is a file
+        name, written = split_parameters(self._with_quoted_file(call), expected)
+        if not name.isidentifier():
+            raise ParameterError(expected)
         if name not in self._constructors:
             raise ParameterError(f"unknown {self.noun} {name!r}; {names}")
         if twice := sorted(written.keys() & parameters.keys()):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jaxgames
+import train.agents
 from examples.papers.parameter_sharing.turn_search import learning
 from examples.papers.parameter_sharing.turn_search import player as race
 from examples.papers.parameter_sharing.turn_search.moves import (
@@ -203,32 +204,45 @@ def test_player_wins_at_once_where_it_can_and_repeats_its_choice() -> None:
     assert player.choose(state, 0) == action
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with a file of weights and another file."""
+    monkeypatch.chdir(tmp_path)
+    race.save(Path("2.npz"), 2, FIRST)
+    np.savez(tmp_path / "other.npz", size=2)
+    return tmp_path
+
+
+@pytest.mark.parametrize("text", [f"{RACE}(2.npz)", f"{RACE}(file=2.npz)", f"{RACE}('2.npz', samples=8)"])
+def test_text_of_the_agent_names_it_again(folder: Path, text: str) -> None:
+    agent = agents.make(text, ENV)
+    assert str(agent) == f"{RACE}('2.npz', candidates=10, samples=8, rounds=10, near=5.0)"
+    assert str(agents.make(str(agent), ENV)) == str(agent)
+    assert str(train.agents.make(f"{RACE}(2.npz, epsilon=0.5)", ENV)) == f"{str(agent)[:-1]}, epsilon=0.5)"
+
+
 @pytest.mark.slow
-def test_agent_plays_whole_games_and_beats_random_players(tmp_path: Path) -> None:
-    path = tmp_path / "2.npz"
-    race.save(path, 2, FIRST)
-    agent = agents.make(f"{RACE}({str(path)!r}, candidates=3, samples=2)", ENV)
-    again = agents.make(str(agent), ENV)
+def test_agent_plays_whole_games_and_beats_random_players(folder: Path) -> None:
+    agent = agents.make(f"{RACE}(2.npz, candidates=3, samples=2)", ENV)
     seats = arena.one_seat(jax.random.key(1), 6, 6)
     games = arena.play(ENV, (agent, agents.make("random", ENV)), seats, jax.random.key(0))
     assert arena.results(ENV, games, seats)["win_rate"] == 1
-    assert str(again) == str(agent)
 
 
-def test_wrong_files_games_and_parameters_are_refused(tmp_path: Path) -> None:
-    path, other = tmp_path / "2.npz", tmp_path / "other.npz"
-    race.save(path, 2, FIRST)
-    np.savez(other, size=2)
-    with pytest.raises(ParameterError, match="race plays only chinese_checkers with six seats, not minichess"):
-        agents.make(f"{RACE}({str(path)!r})", jaxgames.make("minichess"))
-    with pytest.raises(ParameterError, match="has weights for size=2, not for chinese_checkers"):
-        agents.make(f"{RACE}({str(path)!r})", jaxgames.make("chinese_checkers(size=3)"))
-    with pytest.raises(ParameterError, match="must be a file of weights"):
-        agents.make(f"{RACE}({str(other)!r})", ENV)
-    with pytest.raises(ParameterError, match="samples must be an integer from 0"):
-        agents.make(f"{RACE}({str(path)!r}, samples=-1)", ENV)
-    with pytest.raises(FileNotFoundError):
-        agents.make(f"{RACE}({str(tmp_path / 'none.npz')!r})", ENV)
+@pytest.mark.parametrize(
+    ("parameters", "game", "error", "named"),
+    [
+        ("2.npz", "minichess", ParameterError, "six seats, not minichess"),
+        ("2.npz", "chinese_checkers(size=3)", ParameterError, "size=2, not for chinese_checkers"),
+        ("other.npz", str(ENV), ParameterError, "no file of weights"),
+        ("2.npz, samples=-1", str(ENV), ParameterError, "samples must be an integer from 0"),
+        ("none.npz", str(ENV), FileNotFoundError, "none.npz"),
+    ],
+)
+def test_wrong_input_is_refused(folder: Path, parameters: str, game: str, error: type[Exception], named: str) -> None:
+    with pytest.raises(error) as refused:
+        agents.make(f"{RACE}({parameters})", jaxgames.make(game))
+    assert named in str(refused.value)
 
 
 @pytest.mark.slow  # compiles the search
