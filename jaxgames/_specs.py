@@ -58,7 +58,7 @@ class Registry(Generic[T]):
         self._register = register
         self._num_arguments = num_arguments
         self._module_of = {} if module_of is None else module_of
-        self._file_of = {} if file_of is None else file_of
+        self._file_of = dict(file_of or {})
 
     def __contains__(self, name: object) -> bool:
         return name in self._constructors
@@ -67,8 +67,8 @@ class Registry(Generic[T]):
         """Returns the names, in alphabetical order."""
         return sorted(self._constructors)
 
-    def register(self, name: str, constructor: Callable[..., T]) -> None:
-        """Adds a constructor.
+    def register(self, name: str, constructor: Callable[..., T], file: str | None = None) -> None:
+        """Adds a constructor. `file` is its parameter that is a file, if it has one; see `file_of`.
 
         Raises ValueError if the name is taken or is not a Python identifier, TypeError if the constructor cannot be
         called.
@@ -82,6 +82,8 @@ class Registry(Generic[T]):
         if not callable(constructor):
             raise TypeError(f"the constructor of {name!r} must be callable, not {constructor!r}")
         self._constructors[name] = constructor
+        if file is not None:
+            self._file_of[name] = file
 
     def make(self, text: str, *arguments: Any, **parameters: Any) -> T:
         """Returns what `text` names: `constructor(*arguments, **parameters)`.
@@ -92,9 +94,12 @@ class Registry(Generic[T]):
         """
         names = f"the {self.noun}s are {', '.join(self.names())}"
         expected = f"expected {self._a_noun} such as {self.examples}, not {text!r}; {names}"
-        module, name, written = parse(self._with_quoted_file(text), expected)
-        if module:
-            self._import(module, name, text)
+        module, call = _split_module(text, expected)
+        if module and (called := call.partition("(")[0].strip()).isidentifier():
+            self._import(module, called, text)  # first: it may register a name whose first parameter is a file
+        name, written = split_parameters(self._with_quoted_file(call), expected)
+        if not name.isidentifier():
+            raise ParameterError(expected)
         if name not in self._constructors:
             raise ParameterError(f"unknown {self.noun} {name!r}; {names}")
         if twice := sorted(written.keys() & parameters.keys()):
@@ -142,7 +147,7 @@ class Registry(Generic[T]):
 
         `solver(runs/43.npz, epsilon=0.1)` becomes `solver(file='runs/43.npz', epsilon=0.1)`.
         """
-        found = FIRST_IN_BRACKETS.fullmatch(text) if isinstance(text, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
+        found = FIRST_IN_BRACKETS.fullmatch(text)
         if found is None or found["name"] not in self._file_of:
             return text
         parameter, first = self._file_of[found["name"]], found["first"].strip()
@@ -186,14 +191,19 @@ def parse(text: str, expected: str) -> tuple[str, str, dict[str, Any]]:
 
     Raises ParameterError with the message `expected` for another form.
     """
-    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
-        raise ParameterError(expected)
-    found = MODULE_AND_NAME.fullmatch(text)
-    module, call = (found[1], found[2]) if found else ("", text)
+    module, call = _split_module(text, expected)
     name, parameters = split_parameters(call, expected)
     if not name.isidentifier():
         raise ParameterError(expected)
     return module, name, parameters
+
+
+def _split_module(text: str, expected: str) -> tuple[str, str]:
+    """Returns the module ("" for none) and the rest of `module:name(...)`. Raises ParameterError for no text."""
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
+        raise ParameterError(expected)
+    found = MODULE_AND_NAME.fullmatch(text)
+    return (found[1], found[2]) if found else ("", text)
 
 
 def split_parameters(text: str, expected: str) -> tuple[str, dict[str, Any]]:

@@ -242,7 +242,6 @@ BUILT_IN: dict[str, Callable[..., Agent] | str] = {
     "exported": "jaxgames.policies.file:make",
     "mcts": "jaxgames.mcts.agents:mcts",
     "openspiel": "jaxgames.interop.openspiel.bots:make",
-    "race": "examples.papers.parameter_sharing.turn_search.agent:make",
     "solver": "jaxgames.solvers.exact.agent:make",
 }
 AGENT_OF = {"mcts": "playout", "openspiel": "playout"}  # the parameter of an agent that is the text of another agent
@@ -252,7 +251,7 @@ _agents: Registry[Agent] = Registry(
     examples="'random', 'greedy(epsilon=0.1)' or 'mypackage.mymodule:myagent(depth=2)'",
     register="jaxgames.agents.register",
     num_arguments=1,
-    file_of={"exported": "file", "race": "file", "solver": "file"},
+    file_of={"exported": "file", "solver": "file"},
 )
 
 
@@ -261,12 +260,14 @@ def list_agents() -> list[str]:
     return _agents.names()
 
 
-def register(name: str, constructor: Callable[..., Agent]) -> None:
+def register(name: str, constructor: Callable[..., Agent], file: str | None = None) -> None:
     """Adds an agent, so that `make("name(parameter=value)", env)` returns `constructor(env, parameter=value)`.
+
+    `file` is the parameter that is a file, if there is one: `name(runs/43.npz)` may have it first, without its name.
 
     Raises ValueError if the name is taken or is not a Python identifier, TypeError if the constructor cannot be called.
     """
-    _agents.register(name, constructor)
+    _agents.register(name, constructor, file)
 
 
 def make(text: str, env: Env[Any]) -> Agent:

@@ -194,7 +194,7 @@ def test_unknown_agent_is_refused_with_the_names_that_there_are(text: str) -> No
 def test_registered_agent_is_made_by_its_name() -> None:
     agents.register("constant", lambda env: Constant(jnp.int32(env.num_players)))
     assert agents.list_agents() == [
-        *("alphabeta", "baseline", "constant", "exported", "first", "greedy", "mcts", "openspiel", "race", "random"),
+        *("alphabeta", "baseline", "constant", "exported", "first", "greedy", "mcts", "openspiel", "random"),
         "solver",
     ]  # fmt: skip
     made = agents.make("constant", STICKS)

@@ -22,7 +22,7 @@ import numpy as np
 from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.solvers.alphabeta.compiled import function_for
 from jaxgames.solvers.chinese_checkers.moves import (
-    FAR,
+    UNREACHED,
     expand,
     fill_row_distances,
     make_board,
@@ -32,6 +32,7 @@ from jaxgames.solvers.chinese_checkers.moves import (
     spread_distances,
     start_distances,
 )
+from jaxgames.solvers.chinese_checkers.star import hop_paths, mirrored_cells
 from jaxgames.solvers.exact.progress import progress_bar
 
 MAX_AFTER = 2**24  # numbers that are collected before repetitions are removed
@@ -67,7 +68,7 @@ class Search:
         per_position = self._board.pegs * self._board.cells
         self._after = np.zeros(max(MAX_AFTER, per_position) if compiled else 100 * per_position, np.int64)
         self._home = np.array([number_of(size, frozenset(range(self._board.pegs)))])
-        self._from_goal = self.row_distances(self._home, 0, FAR - 1)
+        self._from_goal = self.row_distances(self._home, 0, UNREACHED - 1)
         self.lower_bound = int(self.distances_of(self._home, self._from_goal)[0])
         """Turns that every game takes at least, by the row game."""
 
@@ -139,7 +140,7 @@ class Search:
 
         The true number of turns is not lower if the position is at least `depth` turns from the goal.
         """
-        distances = np.full(num_row_positions(self._board), FAR, np.int8)
+        distances = np.full(num_row_positions(self._board), UNREACHED, np.int8)
         queue = np.zeros(len(distances), np.int32)
         end = self._function(start_distances)(self._board, self._work, level, depth, distances, queue)
         self._function(spread_distances)(self._board, self._work, distances, queue, end, limit)
@@ -172,7 +173,7 @@ def _is_in(numbers: np.ndarray, ordered: np.ndarray) -> np.ndarray:
 
 def number_of(size: int, position: Position) -> int:
     """Returns the number of a position, the lower one of its own rank and that of its mirror image."""
-    mirrored = make_board(size).mirrored
+    mirrored = mirrored_cells(size)
     images = (sorted(position), sorted(int(mirrored[cell]) for cell in position))
     return min(sum(math.comb(cell, i + 1) for i, cell in enumerate(image)) for image in images)
 
@@ -195,18 +196,13 @@ def rotated(size: int, position: Position) -> Position:
 
 def turns_from(size: int, position: Position) -> Iterator[tuple[Position, list[int]]]:
     """Yields every position one turn later, with the cells that the peg visits, from its origin to its target."""
-    t, outside = tables(size), make_board(size).cells
+    t = tables(size)
     for origin in sorted(position):
         others = position - {origin}
-        paths = {origin: [origin]}
-        for cell in (queue := [origin]):
-            for near, landing in zip(t.neighbour[cell].tolist(), t.beyond[cell].tolist(), strict=True):
-                if near in others and landing != outside and landing not in others and landing not in paths:
-                    paths[landing] = [*paths[cell], landing]
-                    queue.append(landing)
-        for near in t.neighbour[origin].tolist():
-            if near != outside and near not in others:
-                paths[near] = [origin, near]
+        paths = hop_paths(size, others, origin)
+        for to in t.neighbour[origin].tolist():
+            if to < len(t.row) and to not in others:
+                paths[to] = [origin, to]
         del paths[origin]
         for target, path in paths.items():
             yield others | {target}, path

@@ -24,8 +24,9 @@ import numpy as np
 
 from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled
+from jaxgames.solvers.chinese_checkers.star import EMPTY, fill_reached, hop_tables, mirrored_cells
 
-FAR = 127  # the distance in rows of a position that was not reached
+UNREACHED = 127  # the distance in rows of a position that was not reached
 
 
 class Board(NamedTuple):
@@ -34,8 +35,8 @@ class Board(NamedTuple):
     cells: int
     pegs: int
     rows: int
-    near: Ints  # [6 * cells], the neighbour in each direction
-    beyond: Ints  # [6 * cells], where a hop lands
+    neighbour: Ints  # [6 * cells]
+    landing: Ints  # [6 * cells], where a hop lands
     mirrored: Ints  # [cells], the cell on the other side of the vertical axis
     row: Ints  # [cells]
     room: Ints  # [rows], cells per row
@@ -53,9 +54,9 @@ class Work(NamedTuple):
     base: Ints  # [pegs], the parts of numbers without the target, by j
     mirrored_base: Ints  # [pegs]
     row_base: Ints  # [pegs]
-    occupied: Ints  # [cells + 1]: 1 with a peg, 2 outside
+    content: Ints  # [cells]: 0 with a peg, EMPTY without
     seen: Ints  # [cells]
-    reached: Ints  # [cells + 7]
+    reached: Ints  # [cells]
     in_row: Ints  # [rows], pegs per row
 
 
@@ -64,16 +65,16 @@ def make_board(size: int) -> Board:
     """Returns the board of size N = `size`."""
     t = tables(size)
     cells, rows, pegs = len(t.row), len(t.lengths), size * (size + 1) // 2
-    first = np.cumsum(t.lengths) - t.lengths
     width = max(cells, rows + pegs) + 1
+    neighbour, landing = hop_tables(size)
     binomial = [min(math.comb(n, r), 2**62) for r in range(pegs + 1) for n in range(width)]
     return Board(
         cells=cells,
         pegs=pegs,
         rows=rows,
-        near=t.neighbour[:cells].astype(np.int64).ravel(),
-        beyond=t.beyond[:cells].astype(np.int64).ravel(),
-        mirrored=(first[t.row] + t.lengths[t.row] - 1 - t.bit).astype(np.int64),
+        neighbour=neighbour,
+        landing=landing,
+        mirrored=mirrored_cells(size),
         row=t.row.astype(np.int64),
         room=t.lengths.astype(np.int64),
         binomial=np.array(binomial, np.int64),
@@ -87,8 +88,6 @@ def make_work(board: Board) -> Work:
     def zeros(length: int) -> np.ndarray:
         return np.zeros(length, np.int64)
 
-    occupied = zeros(board.cells + 1)
-    occupied[board.cells] = 2
     return Work(
         pegs=zeros(board.pegs),
         others=zeros(board.pegs),
@@ -97,9 +96,9 @@ def make_work(board: Board) -> Work:
         base=zeros(board.pegs),
         mirrored_base=zeros(board.pegs),
         row_base=zeros(board.pegs),
-        occupied=occupied,
+        content=np.full(board.cells, EMPTY, np.int64),
         seen=zeros(board.cells),
-        reached=zeros(board.cells + 7),
+        reached=zeros(board.cells),
         in_row=zeros(board.rows),
     )
 
@@ -197,36 +196,6 @@ def _fill_mirrored(board: Board, cells: Ints, length: int, mirrored: Ints) -> No
 
 
 @compiled
-def fill_reached(board: Board, work: Work, origin: int) -> int:
-    """Writes the cells that a peg can reach in one turn into `work.reached`, from place 1 on; returns their end.
-
-    `work.occupied` must have all pegs except this one.
-    """
-    occupied, seen, reached = work.occupied, work.seen, work.reached
-    reached[0] = origin
-    seen[origin] = 1
-    head, end = 0, 1
-    while head < end:
-        cell = reached[head]
-        head += 1
-        for direction in range(6):
-            if occupied[board.near[6 * cell + direction]] == 1:
-                landing = board.beyond[6 * cell + direction]
-                if occupied[landing] == 0 and seen[landing] == 0:
-                    seen[landing] = 1
-                    reached[end] = landing
-                    end += 1
-    for place in range(end):
-        seen[reached[place]] = 0
-    for direction in range(6):
-        cell = board.near[6 * origin + direction]
-        if occupied[cell] == 0:
-            reached[end] = cell
-            end += 1
-    return end
-
-
-@compiled
 def expand(
     board: Board, work: Work, numbers: Ints, begin: int, distances: Ints, limit: int, after: Ints
 ) -> tuple[int, int]:
@@ -247,11 +216,11 @@ def expand(
         unrank(board, numbers[begin], work.pegs)
         begin += 1
         for i in range(board.pegs):
-            work.occupied[work.pegs[i]] = 1
+            work.content[work.pegs[i]] = 0
         for moving in range(board.pegs):
             end = _expand_peg(board, work, moving, distances, limit, after, end)
         for i in range(board.pegs):
-            work.occupied[work.pegs[i]] = 0
+            work.content[work.pegs[i]] = EMPTY
     return begin, end
 
 
@@ -259,7 +228,7 @@ def expand(
 def _expand_peg(board: Board, work: Work, moving: int, distances: Ints, limit: int, after: Ints, end: int) -> int:
     """Adds the numbers of the positions after the turns of one peg; returns their end."""
     origin = work.pegs[moving]
-    work.occupied[origin] = 0
+    work.content[origin] = EMPTY
     for i in range(board.pegs - 1):
         work.others[i] = work.pegs[i if i < moving else i + 1]
         work.rows_of_others[i] = board.row[work.others[i]]
@@ -267,14 +236,15 @@ def _expand_peg(board: Board, work: Work, moving: int, distances: Ints, limit: i
     _fill_bases(board, work.others, 0, work.base)
     _fill_bases(board, work.mirrored_others, 0, work.mirrored_base)
     _fill_bases(board, work.rows_of_others, 1, work.row_base)
-    for place in range(1, fill_reached(board, work, origin)):
+    end_reached = fill_reached(board.neighbour, board.landing, work.content, origin, True, work.seen, work.reached)
+    for place in range(1, end_reached):
         target = work.reached[place]
         if distances[_row_number_with(board, work, board.row[target])] <= limit:
             number = _number_with(board, work.others, work.base, target)
             mirrored = _number_with(board, work.mirrored_others, work.mirrored_base, board.mirrored[target])
             after[end] = min(number, mirrored)
             end += 1
-    work.occupied[origin] = 1
+    work.content[origin] = 0
     return end
 
 
@@ -300,7 +270,7 @@ def start_distances(board: Board, work: Work, numbers: Ints, value: int, distanc
     for index in range(len(numbers)):
         unrank(board, numbers[index], work.pegs)
         rows = _row_number(board, work.pegs, True)
-        if distances[rows] == FAR:
+        if distances[rows] == UNREACHED:
             distances[rows] = value
             queue[end] = rows
             end += 1
@@ -341,7 +311,7 @@ def _spread_from(
     while 0 <= row < board.rows:
         if work.in_row[row] < board.room[row]:
             number = _row_number_with(board, work, row)
-            if distances[number] == FAR:
+            if distances[number] == UNREACHED:
                 distances[number] = distance
                 queue[end] = number
                 end += 1

@@ -40,31 +40,24 @@ def measure(
       act: a function from boards [4096] to int32[4096], a legal action for each. It is deterministic: it depends on the
         board alone. It is called once per state, and on up to 4,096 sample states twice more.
       solution: from `jaxgames.solvers.solve(env)` or `load`.
-      plies: the length at which a game of `ultra_weak`, `weak_uniform` is cut off and drawn.
+      plies: the length at which a game of `ultra_weak`, `weak_uniform` is cut off and drawn. In Dots and Boxes it is
+        at least the number of edges, so that it cuts nothing off.
       seat: of the agent in the weak measures, and the seat to move in the states of the strong ones.
       values: a function from boards [4096] to float32[4096], the mover's expected return, where the agent has values.
-      strong_states: the number of random states for the strong measures; None for all of them.
+      strong_states: the number of random states for the strong measures; None for all, in Dots and Boxes for 200,000.
       on_states: is called with the number of states for which `act` was called, for a progress bar.
 
     Raises:
       ValueError: the solution is of another game; an action is illegal or not deterministic; an answer has the wrong
         shape; a number is out of range.
     """
-    _check(env, solution, plies, seat, strong_states)
-    if isinstance(solution, DotsAndBoxesSolution):  # its mover does not alternate, and its values are margins
-        return measure_margins(
-            env, act, solution, plies, seat=seat, values=values, strong_states=strong_states, on_states=on_states
-        )
-    return measure_alternating(
-        act, solution, plies, seat=seat, values=values, strong_states=strong_states, on_states=on_states
-    )
-
-
-def _check(env: Env[Any], solution: Solution[Any], plies: int, seat: int, strong_states: int | None) -> None:
-    """Raises ValueError unless the arguments of `measure` fit together."""
+    is_margins = isinstance(solution, DotsAndBoxesSolution)  # its mover does not alternate, and its values are margins
     if not solution.fits(env):
         raise ValueError(f"the solution is of {solution.env}, not of {env}: call jaxgames.solvers.solve for this game")
-    check_int("plies", plies, 1, MAX_PLIES)
+    check_int("plies", plies, solution.max_moves if is_margins else 1, MAX_PLIES)
     check_choice("seat", seat, (0, 1))
     if strong_states is not None:
         check_int("strong_states", strong_states, 1, solution.num_states, also=" or None for all states")
+    if is_margins:
+        return measure_margins(env, act, solution, seat, values, strong_states, on_states)
+    return measure_alternating(act, solution, plies, seat, values, strong_states, on_states)

@@ -17,10 +17,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jaxgames.solvers.exact.solution import Solution
-from jaxgames.solvers.strength.graph import Graph, Indices, Mask, graph_of
-from jaxgames.solvers.strength.policy_table import Act, OnStates, PolicyTable, Values, call_in_batches, no_progress
-from jaxgames.solvers.strength.reachable import Reached, reached_states, sure_states, uniform_replies
-from jaxgames.solvers.strength.shares import VALUE_THRESHOLD, mistakes_by, share_of
+from jaxgames.solvers.strength.graph import Graph, States, graph_of
+from jaxgames.solvers.strength.policy_table import (
+    BATCH,
+    Act,
+    OnStates,
+    PolicyTable,
+    Values,
+    call_in_batches,
+    no_progress,
+)
+from jaxgames.solvers.strength.reachable import Reachable, proved_states, reachable_states, uniform_replies
+from jaxgames.solvers.strength.shares import (
+    VALUE_THRESHOLD,
+    mistakes_by,
+    self_play,
+    share_of,
+    squared_errors,
+    strong_shares,
+    value_errors,
+)
 
 NORMAL_95 = 1.959964  # standard errors on each side of a 95 % interval
 SHARE_BINS = 10  # of the share of winning moves
@@ -30,7 +46,6 @@ def measure_alternating(
     act: Act,
     solution: Solution[Any],
     plies: int,
-    *,
     seat: int,
     values: Values | None,
     strong_states: int | None,
@@ -38,65 +53,46 @@ def measure_alternating(
 ) -> dict[str, Any]:
     """Returns the measures of an agent's strength by name. The arguments are those of `jaxgames.solvers.strength`."""
     graph = graph_of(solution)
+    states = graph.live
     policy = PolicyTable(solution, graph, act, seat, on_states)
-    mirrored = policy if policy.is_symmetric() else PolicyTable(solution, graph, act, 1 - seat, no_progress)
+    sample = states[np.unique(np.linspace(0, len(states) - 1, BATCH).astype(np.int64))]
+    mirrored = policy if policy.is_symmetric(sample) else PolicyTable(solution, graph, act, 1 - seat, no_progress)
+    if strong_states is not None and strong_states < len(states):
+        states = np.sort(np.random.default_rng(0).choice(states, strong_states, replace=False))
+    strong = _strong(graph, policy, states)  # first: `act` then gets full batches, in the order of the states
     by_seat = (policy, mirrored) if seat == 0 else (mirrored, policy)
-    chosen = graph.live
-    if strong_states is not None and strong_states < len(chosen):
-        chosen = np.sort(np.random.default_rng(0).choice(chosen, strong_states, replace=False))
-    strong = _strong(graph, policy, chosen)  # first: `act` then gets full batches, in the order of the states
-    reached = reached_states(graph, policy, seat)
-    measures = _ultra_weak(graph, by_seat, plies) | _weak(graph, policy, reached, seat, plies) | strong
-    measures |= _mistakes(graph, policy, reached, chosen)
+    measures, _ = self_play(graph, by_seat, graph.start, int(graph.value[graph.start]), plies)
+    reachable = reachable_states(graph, policy, seat)
+    measures |= _weak(graph, policy, reachable, seat, plies) | strong
     if values is not None:
-        measures |= _values(solution, graph, values, seat, chosen, reached.agent, on_states)
+        measures |= _values(solution, graph, values, seat, states, reachable.agent, on_states)
     return measures
 
 
-# -- ultra-weak ----------------------------------------------------------------------------------------------------
-
-
-def _ultra_weak(graph: Graph, by_seat: tuple[PolicyTable, PolicyTable], plies: int) -> dict[str, Any]:
-    """Returns whether a game of the agent against itself ends with the value of the game; its winner and its length."""
-    state, winner, ply = graph.start, None, 0
-    while ply < plies and winner is None:
-        mover = ply % 2
-        state = int(by_seat[mover].children(np.array([state], np.int32))[0])
-        ply += 1
-        winner = mover if graph.is_over[state] else None
-    outcome = {0: 1, 1: -1, None: 0}[winner]
-    return {
-        "ultra_weak": float(outcome == graph.value[graph.start]),
-        "self_play_winner": winner,
-        "self_play_plies": ply,
-    }
-
-
-# -- weak ----------------------------------------------------------------------------------------------------------
-
-
-def _weak(graph: Graph, policy: PolicyTable, reached: Reached, seat: int, plies: int) -> dict[str, Any]:
+def _weak(graph: Graph, policy: PolicyTable, reachable: Reachable, seat: int, plies: int) -> dict[str, Any]:
     """Returns the measures over all replies, and over the best replies only."""
     target = target_of(graph, seat)
-    sure = sure_states(graph, policy, reached, target)
-    uniform = uniform_replies(graph, policy, reached, seat, plies)
-    best = reached_states(graph, policy, seat, best_replies=True)
+    proved = proved_states(graph, policy, reachable, target)
+    uniform = uniform_replies(graph, policy, reachable, seat, plies)
+    best = reachable_states(graph, policy, seat, best_replies=True)
+    lost, is_decisive = policy.losses(reachable.agent)
     return {
-        "weak_solved": bool((sure.agent if seat == 0 else sure.opponent)[graph.start]),
-        "weak_states": _share_matching(reached, target),
-        "agent_states": len(reached.agent),
-        "unique_states": reached.num_states,
-        "won_terminals": len(reached.won),
-        "lost_terminals": len(reached.lost),
+        "weak_solved": bool((proved.agent if seat == 0 else proved.opponent)[graph.start]),
+        "weak_states": _share_matching(reachable, target),
+        "agent_states": len(reachable.agent),
+        "unique_states": reachable.num_states,
+        "won_terminals": len(reachable.won),
+        "lost_terminals": len(reachable.lost),
         "weak_uniform": {1: uniform.won, 0: 1 - uniform.lost, -1: 1.0}[target],
         "weak_uniform_loss": uniform.lost,
         "weak_uniform_plies": uniform.mean_plies,
         "weak_uniform_longest": uniform.longest,
-        "sure_fraction": share_of(sure.agent[reached.agent]),
-        "kept_value": share_of(graph.value[reached.agent] >= target),
-        "action_weak": share_of(graph.keeps_value(reached.agent, policy.children(reached.agent))),
+        "sure_fraction": share_of(proved.agent[reachable.agent]),
+        "kept_value": share_of(graph.value[reachable.agent] >= target),
+        "action_weak": share_of(lost == 0),
         "weak_optimal": _share_matching(best, target),
         "weak_optimal_states": best.num_states,
+        "mistakes_by_ply": mistakes_by("ply", reachable.ply, is_decisive, lost > 0),
     }
 
 
@@ -105,59 +101,29 @@ def target_of(graph: Graph, seat: int) -> int:
     return int(graph.value[graph.start]) * (1 if seat == 0 else -1)
 
 
-def _share_matching(reached: Reached, target: int) -> float:
+def _share_matching(reachable: Reachable, target: int) -> float:
     """Returns the share of finished states whose result is `target` or better for the agent.
 
     If no game ends, all games are draws: the share is 1 if a draw is enough, else 0.
     """
-    won, lost = len(reached.won), len(reached.lost)
+    won, lost = len(reachable.won), len(reachable.lost)
     if target == -1 or won + lost == 0:
         return float(target <= 0)
     return won / (won + lost)
 
 
-# -- strong --------------------------------------------------------------------------------------------------------
-
-
-def _strong(graph: Graph, policy: PolicyTable, states: Indices) -> dict[str, Any]:
-    """Returns the shares of live states in which the agent's move is one of the best."""
-    after = policy.children(states)
-    keeps = graph.keeps_value(states, after)
-    return {
-        "strong_action": share_of(keeps),
-        "strong_decisive": share_of(keeps[_is_decisive(graph, states)]),
-        "strong_won": share_of(keeps[graph.value[states] == 1]),
-        "strong_fastest": share_of(graph.keeps_distance(states, after)),
-        "strong_states": len(states),
-    }
-
-
-def _is_decisive(graph: Graph, states: Indices) -> Mask:
-    """Returns whether some legal move of each state does not keep its value."""
-    return graph.num_best[states] < graph.num_moves[states]
-
-
-# -- mistakes ------------------------------------------------------------------------------------------------------
-
-
-def _mistakes(graph: Graph, policy: PolicyTable, reached: Reached, strong: Indices) -> dict[str, Any]:
-    """Returns where the moves are that do not keep the value, as tables; see `mistakes_by`."""
-    won = strong[graph.value[strong] == 1]
+def _strong(graph: Graph, policy: PolicyTable, states: States) -> dict[str, Any]:
+    """Returns the shares of live states in which the agent's move is one of the best, and where its mistakes are."""
+    lost, is_decisive = policy.losses(states)
+    is_wrong, is_won = lost > 0, graph.value[states] == 1
+    won = states[is_won]
     tenths = np.ceil(SHARE_BINS * graph.num_best[won] / graph.num_moves[won]).astype(np.int64)
-
-    def table(name: str, states: Indices, group: NDArray[np.integer[Any]]) -> dict[str, list[Any]]:
-        wrong = ~graph.keeps_value(states, policy.children(states))
-        return mistakes_by(name, group, _is_decisive(graph, states), wrong)
-
-    shares = table("share", won, tenths)
-    return {
-        "mistakes_by_ply": table("ply", reached.agent, reached.ply),
-        "mistakes_by_distance": table("distance", strong, graph.distance[strong]),
+    shares = mistakes_by("share", tenths, is_decisive[is_won], is_wrong[is_won])
+    return strong_shares(lost, is_decisive, is_won) | {
+        "strong_fastest": share_of(graph.keeps_distance(states, policy.children(states))),
+        "mistakes_by_distance": mistakes_by("distance", graph.distance[states], is_decisive, is_wrong),
         "mistakes_by_share": shares | {"share": [tenth / SHARE_BINS for tenth in shares["share"]]},
     }
-
-
-# -- values --------------------------------------------------------------------------------------------------------
 
 
 def _values(
@@ -165,29 +131,24 @@ def _values(
     graph: Graph,
     values: Values,
     seat: int,
-    strong: Indices,
-    weak: Indices,
+    strong: States,
+    weak: States,
     on_states: OnStates,
 ) -> dict[str, Any]:
     """Returns the errors of the agent's values, in the strong states and in the weak ones."""
-    found = np.full(graph.size, np.nan, np.float32)
+    of_states = np.full(graph.size, np.nan, np.float32)
     states = np.union1d(strong, weak)
-    found[states] = call_in_batches(solution, values, states, seat, on_states)
-    measures = _value_errors(found[strong], graph.value[strong])
-    return measures | {f"weak_{name}": value for name, value in _value_errors(found[weak], graph.value[weak]).items()}
+    of_states[states] = call_in_batches(solution, values, states, seat, on_states)
+    of_strong, of_weak = (_value_errors(of_states[rows], graph.value[rows]) for rows in (strong, weak))
+    return of_strong | {f"weak_{name}": error for name, error in of_weak.items()}
 
 
-def _value_errors(found: NDArray[np.float32], true: NDArray[np.int8]) -> dict[str, float]:
-    """Returns the accuracy at the thresholds, that of the sign in states that are no draw, and the squared error.
+def _value_errors(values: NDArray[np.float32], true: NDArray[np.int8]) -> dict[str, float]:
+    """Returns the errors of values, with the accuracy at the thresholds.
 
     `value_mse_margin` is half the width of the 95 % interval of `value_mse`.
     """
-    rounded = np.where(found > VALUE_THRESHOLD, 1, np.where(found < -VALUE_THRESHOLD, -1, 0))
-    errors = (found.astype(np.float64) - true) ** 2
-    decided = true != 0
-    return {
-        "value_accuracy": share_of(rounded == true),
-        "value_sign": share_of(np.sign(found[decided]) == true[decided]),
-        "value_mse": float(errors.mean()) if errors.size else math.nan,
-        "value_mse_margin": NORMAL_95 * float(errors.std() / math.sqrt(errors.size)) if errors.size else math.nan,
-    }
+    rounded = np.where(values > VALUE_THRESHOLD, 1, np.where(values < -VALUE_THRESHOLD, -1, 0))
+    errors = squared_errors(values, true)
+    margin = NORMAL_95 * float(errors.std() / math.sqrt(errors.size)) if errors.size else math.nan
+    return {"value_accuracy": share_of(rounded == true), **value_errors(values, true), "value_mse_margin": margin}

@@ -8,6 +8,9 @@ counts for every score. So its policy is one move per set of edges and seat.
 The games in which the agent follows its policy, and the other seat plays every reply, form a graph without cycles. Its
 layers are the states with 0, 1, 2, ... drawn edges. One pass from the last layer to the first gives the worst margins
 to go. The same pass gives the probability of every margin to go against uniformly random replies.
+
+The target is the margin of the whole game for the agent's seat with best play of both sides. A state is sure if the
+agent reaches the target whatever the other seat plays, also from the lowest score with which a game reaches it.
 """
 
 import itertools
@@ -17,21 +20,19 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from jaxgames._checks import check_int
 from jaxgames.env import Env
 from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
 from jaxgames.solvers.exact.agent import reader_of
+from jaxgames.solvers.strength.graph import Mask, Slots, States
 from jaxgames.solvers.strength.policy_table import (
     BATCH,
     Act,
     OnStates,
+    PolicyTable,
     Values,
-    actions_in_batches,
-    boards,
     call_in_batches,
-    no_progress,
 )
-from jaxgames.solvers.strength.shares import mistakes_by, share_of
+from jaxgames.solvers.strength.shares import mistakes_by, self_play, share_of, strong_shares, value_errors
 
 STRONG_STATES = 200_000  # sampled for the strong measures where a board has more
 MAX_STATES = 50_000_000  # of the games with every reply
@@ -40,51 +41,37 @@ Sets = NDArray[np.uint32]  # sets of drawn edges, as the solution numbers them
 Places = NDArray[np.int64]  # of states in the next layer: first those of the agent, then those of the other seat
 
 
-class Policy:
-    """The moves of an agent on each seat. A state is given to the agent when its move is first needed."""
+class EdgeSets:
+    """The moves of a solution in its sets of drawn edges. The slot of a move is its edge."""
 
-    def __init__(self, solution: DotsAndBoxesSolution, act: Act, on_states: OnStates) -> None:
-        self._solution, self._act, self._on_states = solution, act, on_states
-        self._known = [np.zeros(solution.num_states, np.int8) for _ in range(2)]  # an edge + 1; 0 where unknown
-        self._was_asked_twice = False
+    slot_type = np.int8
+    gain_ends_game = False
 
-    def edges(self, sets: Sets, seat: int) -> NDArray[np.int64]:
-        """Returns int64[B], the edges that the agent draws.
+    def __init__(self, solution: DotsAndBoxesSolution) -> None:
+        self._solution = solution
 
-        Raises ValueError for an edge that is drawn already, and for an agent that plays another one when asked again.
-        """
-        known = self._known[seat]
-        unknown = np.unique(sets[known[sets] == 0])
-        if unknown.size:
-            known[unknown] = self._checked(unknown, self._ask(unknown, seat), seat) + 1
-            if not self._was_asked_twice:
-                self._was_asked_twice = True
-                self._ask_again(unknown[:BATCH], seat)
-        return known[sets].astype(np.int64) - 1
-
-    def _ask_again(self, sets: Sets, seat: int) -> None:
-        """Raises ValueError if the agent plays other moves than before."""
-        if not np.array_equal(self._ask(sets, seat), self.edges(sets, seat)):
-            raise ValueError(
-                "act must be deterministic: asked twice for the same boards, it played two different actions; "
-                "expected a function of the board alone, without a new key per call"
-            )
-
-    def _ask(self, sets: Sets, seat: int) -> NDArray[Any]:
-        return actions_in_batches(self._solution, self._act, sets, seat, self._on_states)
-
-    def _checked(self, sets: Sets, actions: NDArray[Any], seat: int) -> NDArray[Any]:
+    def slots(self, states: States, actions: NDArray[Any]) -> Slots:
         is_edge = (actions >= 0) & (actions < self._solution.max_moves)
-        drawn = sets >> np.where(is_edge, actions, 0).astype(np.uint32) & 1 == 1
-        wrong = np.flatnonzero(~is_edge | drawn)
-        if wrong.size:
-            board = boards(self._solution, sets[wrong[:1]], seat)
-            text = self._solution.env.to_string(jax.tree.map(lambda leaf: leaf[0], board))
-            raise ValueError(
-                f"act played the illegal action {int(actions[wrong[0]])} for {text!r} and for {wrong.size - 1} other "
-                f"boards; legal are the edges from 0 to {self._solution.max_moves - 1} that are not drawn"
-            )
-        return actions
+        is_drawn = states >> np.where(is_edge, actions, 0).astype(np.uint32) & 1 == 1
+        return np.where(is_edge & ~is_drawn, actions, -1)
+
+    def after(self, states: States, slots: Slots) -> Sets:
+        return states.astype(np.uint32) | np.uint32(1) << slots.astype(np.uint32)
+
+    def gains(self, states: States, slots: Slots) -> NDArray[np.int8]:
+        edges = slots[:, None].astype(np.int64)
+        return np.take_along_axis(self._solution.gains_of_edges(states), edges, axis=1)[:, 0]
+
+    def losses(self, states: States, slots: Slots) -> tuple[NDArray[np.int64], Mask]:
+        lost, is_decisive = np.zeros(len(states), np.int64), np.zeros(len(states), np.bool_)
+        for begin in range(0, len(states), BATCH):
+            part = slice(begin, begin + BATCH)
+            worth, value = self._solution.worth(states[part]), self._solution.table[states[part], None]
+            drawn = states[part, None] >> np.arange(self._solution.max_moves, dtype=np.uint32) & 1 == 1
+            edges = slots[part, None].astype(np.int64)
+            lost[part] = (value - np.take_along_axis(worth, edges, axis=1))[:, 0]
+            is_decisive[part] = (~drawn & (worth < value)).any(1)
+        return lost, is_decisive
 
 
 class Layer(NamedTuple):
@@ -102,70 +89,37 @@ def measure_margins(
     env: Env[Any],
     act: Act,
     solution: DotsAndBoxesSolution,
-    plies: int = 50,
-    *,
-    seat: int = 0,
-    values: Values | None = None,
-    strong_states: int | None = None,
-    on_states: OnStates = no_progress,
+    seat: int,
+    values: Values | None,
+    strong_states: int | None,
+    on_states: OnStates,
 ) -> dict[str, Any]:
-    """Returns the measures of an agent's strength by name; `docs/strength.md` explains them.
+    """Returns the measures of an agent's strength by name. The arguments are those of `jaxgames.solvers.strength`.
 
-    The target is the margin of the whole game for the agent's seat with best play of both sides. A state is sure if the
-    agent reaches the target whatever the other seat plays, also from the lowest score with which a game reaches it.
-
-    Args:
-      env: the game of the solution.
-      act: a function from boards [4096] to int32[4096], a legal action for each. It depends on the board alone.
-      solution: of the game.
-      plies: the limit of a game's length; at least its number of edges, so that it cuts nothing off.
-      seat: of the agent in the weak measures, and the seat to move in the states of the strong ones.
-      values: a function from boards [4096] to float32[4096], the mover's expected return, where the agent has values.
-      strong_states: the number of random states for the strong measures; if None, 200,000, or all if there are fewer.
-      on_states: is called with the number of states for which `act` was called.
-
-    Raises ValueError if a game is longer than `plies`, if an action is illegal or not deterministic, or if the games
-    have more than 50 million states.
+    Raises ValueError also if the games have more than 50 million states.
     """
-    check_int("plies", plies, solution.max_moves, 100_000)  # every game has as many plies as edges
-    policy = Policy(solution, act, on_states)
-    chosen = _sample(solution, STRONG_STATES if strong_states is None else strong_states)
-    measures = _strong(solution, policy, chosen, seat)
-    layers = reached_layers(solution, policy, seat)
-    measures = _ultra_weak(solution, policy) | _weak(solution, policy, layers, seat) | measures
+    game = EdgeSets(solution)
+    policy = PolicyTable(solution, game, act, seat, on_states)
+    other = PolicyTable(solution, game, act, 1 - seat, on_states)
+    sets = _sample(solution, STRONG_STATES if strong_states is None else strong_states)
+    policy.is_symmetric(sets[:BATCH])  # its answer is not used: a few moves of the other seat are enough
+    lost, is_decisive = policy.losses(sets)
+    by_seat = (policy, other) if seat == 0 else (other, policy)
+    measures, margin = self_play(game, by_seat, 0, int(solution.table[0]), solution.max_moves)
+    measures |= {"self_play_margin": margin} | _weak(solution, policy, reachable_layers(solution, policy, seat), seat)
+    measures |= strong_shares(lost, is_decisive, solution.table[sets] > 0)
+    measures |= {"strong_fastest": None, "strong_margin_lost": float(lost.mean())}  # all games have the same length
     if values is not None:
-        measures |= _values(env, solution, values, chosen, seat, on_states)
+        measures |= _values(env, solution, values, sets, seat, on_states)
     return measures
 
 
-# -- ultra-weak ----------------------------------------------------------------------------------------------------
-
-
-def _ultra_weak(solution: DotsAndBoxesSolution, policy: Policy) -> dict[str, Any]:
-    """Returns whether a game of the agent against itself ends with the margin of best play, and its margin."""
-    drawn, mover, margin = np.zeros(1, np.uint32), 0, 0
-    for _ in range(solution.max_moves):
-        edge = policy.edges(drawn, mover)
-        gain = int(_gains(solution, drawn, edge)[0])
-        margin += gain if mover == 0 else -gain
-        mover = mover if gain else 1 - mover
-        drawn = drawn | np.uint32(1) << edge.astype(np.uint32)
-    return {
-        "ultra_weak": float(margin == solution.table[0]),
-        "self_play_winner": {1: 0, 0: None, -1: 1}[int(np.sign(margin))],
-        "self_play_plies": solution.max_moves,
-        "self_play_margin": margin,
-    }
-
-
-# -- weak ----------------------------------------------------------------------------------------------------------
-
-
-def reached_layers(solution: DotsAndBoxesSolution, policy: Policy, seat: int) -> list[Layer]:
+def reachable_layers(solution: DotsAndBoxesSolution, policy: PolicyTable, seat: int) -> list[Layer]:
     """Returns the states that occur if the agent follows its policy and the other seat plays every reply, by layers.
 
     Raises ValueError for more than 50 million states.
     """
+    game = EdgeSets(solution)
     start, nothing = np.zeros(1, np.uint32), np.zeros(0, np.uint32)
     agent, other = (start, nothing) if seat == 0 else (nothing, start)
     layers: list[Layer] = []
@@ -177,9 +131,8 @@ def reached_layers(solution: DotsAndBoxesSolution, policy: Policy, seat: int) ->
                 f"the games of this agent on {solution.env} have more than {MAX_STATES:,} states: measure it on a "
                 "smaller board"
             )
-        edges = policy.edges(agent, seat)
-        moves = agent | np.uint32(1) << edges.astype(np.uint32)
-        move_gains = _gains(solution, agent, edges)
+        edges = policy.slots(agent)
+        moves, move_gains = game.after(agent, edges), game.gains(agent, edges)
         open_edges = solution.max_moves - len(layers)
         replies = solution.children(other).children[:, :open_edges]
         reply_gains = solution.gains(other)[:, :open_edges]
@@ -246,7 +199,7 @@ def _shifted(after: NDArray[np.float64], places: Places, gains: NDArray[np.int8]
     return result
 
 
-def _weak(solution: DotsAndBoxesSolution, policy: Policy, layers: list[Layer], seat: int) -> dict[str, Any]:
+def _weak(solution: DotsAndBoxesSolution, policy: PolicyTable, layers: list[Layer], seat: int) -> dict[str, Any]:
     """Returns the measures over all replies."""
     target = int(solution.table[0]) * (1 if seat == 0 else -1)
     worst, lowest = worst_margins(layers), lowest_scores(layers)
@@ -254,7 +207,7 @@ def _weak(solution: DotsAndBoxesSolution, policy: Policy, layers: list[Layer], s
     scores = np.concatenate([low[:size] for low, size in zip(lowest, by_layer, strict=True)])
     worst_to_go = np.concatenate([low[:size] for low, size in zip(worst[:-1], by_layer, strict=True)])
     sets = np.concatenate([layer.agent for layer in layers])
-    lost, decisive = _margin_lost(solution, policy, sets, seat)
+    lost, is_decisive = policy.losses(sets)
     uniform, margins = uniform_margins(layers, solution.env.num_boxes), np.arange(-solution.env.num_boxes, 0)
     ply = np.repeat(np.arange(len(layers)), by_layer)
     return {
@@ -270,11 +223,8 @@ def _weak(solution: DotsAndBoxesSolution, policy: Policy, layers: list[Layer], s
         "sure_fraction": share_of(scores + worst_to_go >= target),
         "kept_value": share_of(scores + solution.table[sets] >= target),
         "action_weak": share_of(lost == 0),
-        "mistakes_by_ply": mistakes_by("ply", ply, decisive, lost != 0),
+        "mistakes_by_ply": mistakes_by("ply", ply, is_decisive, lost > 0),
     }
-
-
-# -- strong --------------------------------------------------------------------------------------------------------
 
 
 def _sample(solution: DotsAndBoxesSolution, size: int) -> Sets:
@@ -285,51 +235,12 @@ def _sample(solution: DotsAndBoxesSolution, size: int) -> Sets:
     return np.sort(np.random.default_rng(0).choice(live, size, replace=False)).astype(np.uint32)
 
 
-def _strong(solution: DotsAndBoxesSolution, policy: Policy, sets: Sets, seat: int) -> dict[str, Any]:
-    """Returns the shares of states in which the agent's move is one of the best, and the mean margin that it loses."""
-    lost, decisive = _margin_lost(solution, policy, sets, seat)
-    return {
-        "strong_action": share_of(lost == 0),
-        "strong_decisive": share_of(lost[decisive] == 0),
-        "strong_won": share_of(lost[solution.table[sets] > 0] == 0),
-        "strong_fastest": None,  # all games have the same length
-        "strong_margin_lost": float(lost.mean()),
-        "strong_states": len(sets),
-    }
-
-
-def _margin_lost(
-    solution: DotsAndBoxesSolution, policy: Policy, sets: Sets, seat: int
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Returns the boxes that the agent's moves lose against the best ones, and whether some edge is a mistake."""
-    edges, lost, decisive = policy.edges(sets, seat), np.zeros(len(sets), np.int64), np.zeros(len(sets), np.bool_)
-    for begin in range(0, len(sets), BATCH):
-        part = slice(begin, begin + BATCH)
-        worth, value = solution.worth(sets[part]), solution.table[sets[part], None]
-        drawn = sets[part, None] >> np.arange(solution.max_moves, dtype=np.uint32) & 1 == 1
-        lost[part] = (value - np.take_along_axis(worth, edges[part, None], axis=1))[:, 0]
-        decisive[part] = (~drawn & (worth < value)).any(1)
-    return lost, decisive
-
-
-def _gains(solution: DotsAndBoxesSolution, sets: Sets, edges: NDArray[np.int64]) -> NDArray[np.int8]:
-    """Returns int8[B], the boxes that edges complete."""
-    return np.take_along_axis(solution.gains_of_edges(sets), edges[:, None], axis=1)[:, 0]
-
-
-# -- values --------------------------------------------------------------------------------------------------------
-
-
 def _values(
     env: Env[Any], solution: DotsAndBoxesSolution, values: Values, sets: Sets, seat: int, on_states: OnStates
 ) -> dict[str, Any]:
     """Returns the errors of the agent's values, in the unit of the game's reward."""
     reader, table = reader_of(solution, env)
-    found = call_in_batches(solution, values, sets, seat, on_states).astype(np.float64)
+    predicted = call_in_batches(solution, values, sets, seat, on_states)
     read = jax.jit(reader.values)
     true = call_in_batches(solution, lambda states: read(table, states), sets, seat) * (1 if seat == 0 else -1)
-    decided = true != 0
-    return {
-        "value_sign": share_of(np.sign(found[decided]) == np.sign(true[decided])),
-        "value_mse": float(((found - true) ** 2).mean()),
-    }
+    return value_errors(predicted, true)

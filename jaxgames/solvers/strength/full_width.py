@@ -1,8 +1,7 @@
 """Full-width search of a fixed depth, for all states of a solved game at once.
 
-A sweep gives every state the best of its children's values, from the mover's side and discounted. After d sweeps every
-state has the value of a search of depth d. It costs d passes over the table of children, however large the tree would
-be. The solver's values are not used: only the rules, and the values that are given for the leaves.
+One Bellman backup per sweep: value iteration of depth d. It costs d passes over the table of children, however large
+the tree would be. The solver's values are not used: only the rules, and the values that are given for the leaves.
 """
 
 from typing import Any

@@ -18,7 +18,8 @@ MAX_ENTRIES = 1 << 31  # of the table of children
 ENTRY_BYTES = 6  # at most 8: a child and an action
 NO_VALUE = -128  # the entry of a table for the number S, which is no state
 
-Indices = NDArray[np.int32]
+States = NDArray[np.integer[Any]]  # their numbers
+Slots = NDArray[np.integer[Any]]  # the places of moves among the moves of their states
 Mask = NDArray[np.bool_]
 
 
@@ -26,7 +27,7 @@ class Graph(NamedTuple):
     """All states of a solved game. S is their number, K the largest number of legal moves."""
 
     actions: NDArray[np.integer]  # int16 or int32[S, K], ascending; -1 behind the last legal move
-    children: Indices  # [S, K], states of the other seat; S behind the last legal move
+    children: NDArray[np.int32]  # [S, K], states of the other seat; S behind the last legal move
     value: NDArray[np.int8]  # [S + 1], for the mover: 1, 0, -1; NO_VALUE in the last entry
     plies: NDArray[np.int32]  # [S + 1], to the end; -1 where the value is 0, NO_VALUE in the last entry
     is_over: Mask  # [S + 1], finished games; False in the last entry
@@ -36,21 +37,41 @@ class Graph(NamedTuple):
     distance: NDArray[np.int16]  # [S], the fewest plies from the start; -1 for states that no game reaches
     start: int
 
+    slot_type = np.int16
+    gain_ends_game = True
+
     @property
     def size(self) -> int:
         """The number of states, S."""
         return len(self.actions)
 
     @property
-    def live(self) -> Indices:
+    def live(self) -> States:
         """The legal states of unfinished games, in ascending order."""
         return np.flatnonzero(self.is_live).astype(np.int32)
 
-    def keeps_value(self, states: Indices, children: Indices) -> Mask:
+    def slots(self, states: States, actions: NDArray[Any]) -> Slots:
+        """Returns the places of actions in the rows of the table; -1 where an action is illegal."""
+        matches = self.actions[states] == np.where(actions < 0, -2, actions)[:, None]
+        return np.where(matches.any(-1), matches.argmax(-1), -1)
+
+    def after(self, states: States, slots: Slots) -> States:
+        return self.children[states, slots]
+
+    def gains(self, states: States, slots: Slots) -> NDArray[np.integer[Any]]:
+        """Returns 1 for a move that wins the game, else 0."""
+        return self.is_over[self.after(states, slots)].astype(np.int8)
+
+    def losses(self, states: States, slots: Slots) -> tuple[NDArray[np.integer[Any]], Mask]:
+        """Returns how much value moves lose, from 0 to 2, and whether some move of each state loses any."""
+        lost = self.value[states] + self.value[self.after(states, slots)]
+        return lost, self.num_best[states] < self.num_moves[states]
+
+    def keeps_value(self, states: States, children: States) -> Mask:
         """Returns whether the moves that lead from `states` to `children` keep the value."""
         return self.value[children] == -self.value[states]
 
-    def keeps_distance(self, states: Indices, children: Indices) -> Mask:
+    def keeps_distance(self, states: States, children: States) -> Mask:
         """Returns whether the moves keep the value, and win as soon or lose as late as any move."""
         same = (self.value[states] == 0) | (self.plies[children] == self.plies[states] - 1)
         return self.keeps_value(states, children) & same
@@ -101,7 +122,7 @@ def _build(solution: Solution[Any]) -> Graph:
     return Graph(actions, children, value, plies, is_over, is_live, num_moves, num_best, distance, start)
 
 
-def _distances(children: Indices, start: int) -> NDArray[np.int16]:
+def _distances(children: States, start: int) -> NDArray[np.int16]:
     """Returns int16[S], the fewest plies from the start; -1 for states that no game reaches."""
     size = len(children)
     distance = np.full(size + 1, -1, np.int16)
@@ -115,14 +136,8 @@ def _distances(children: Indices, start: int) -> NDArray[np.int16]:
     return distance[:size]
 
 
-def unique(states: Indices, size: int) -> Indices:
+def unique(states: States, size: int) -> States:
     """Returns the different states among these, in ascending order, without the number `size`."""
     found = np.zeros(size + 1, bool)
     found[states] = True
     return np.flatnonzero(found[:size]).astype(np.int32)
-
-
-def chosen_slots(graph: Graph, states: Indices, actions: NDArray[Any]) -> NDArray[np.int16]:
-    """Returns int16[B], the places of the actions in the rows of the graph; -1 where an action is illegal."""
-    found = graph.actions[states] == np.where(actions < 0, -2, actions)[:, None]
-    return np.where(found.any(-1), found.argmax(-1), -1).astype(np.int16)

@@ -6,7 +6,7 @@ last batch is filled up with repeated boards. All boards are at ply 0, so the re
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jaxgames.solvers.exact.solution import Solution
-from jaxgames.solvers.strength.graph import Graph, Indices, chosen_slots
+from jaxgames.solvers.strength.graph import Mask, Slots, States
 
 BATCH = 4096  # boards in each call of an agent
 
@@ -27,10 +27,108 @@ def no_progress(count: int) -> None:
     """Does nothing with the number of states that were done."""
 
 
+class SolvedGame(Protocol):
+    """The moves of a solved game in states that are numbered as in its solution, for either seat to move."""
+
+    @property
+    def slot_type(self) -> type[np.signedinteger[Any]]: ...
+
+    @property
+    def gain_ends_game(self) -> bool:
+        """Whether a move that gains something ends the game; if not, its mover moves again."""
+        ...
+
+    def slots(self, states: States, actions: NDArray[Any]) -> Slots:
+        """Returns the slots of actions; -1 where an action is illegal."""
+        ...
+
+    def after(self, states: States, slots: Slots) -> States:
+        """Returns the states after moves."""
+        ...
+
+    def gains(self, states: States, slots: Slots) -> NDArray[np.integer[Any]]:
+        """Returns what moves pay their movers: boxes, or 1 for a move that wins the game."""
+        ...
+
+    def losses(self, states: States, slots: Slots) -> tuple[NDArray[np.integer[Any]], Mask]:
+        """Returns how much less moves are worth than the best ones, and whether some move of a state is worth less."""
+        ...
+
+
+class PolicyTable:
+    """The moves of an agent on one seat. A state is given to the agent when its move is first needed."""
+
+    def __init__(
+        self, solution: Solution[Any], game: SolvedGame, act: Act, seat: int = 0, on_states: OnStates = no_progress
+    ) -> None:
+        self._solution, self._game, self._act, self._seat, self._on_states = solution, game, act, seat, on_states
+        self._slots = np.zeros(solution.num_states, game.slot_type)  # a slot + 1; 0 where the agent was not asked
+
+    def slots(self, states: States) -> Slots:
+        """Returns the slots of the agent's moves in live states. Raises ValueError for an illegal move."""
+        unknown = np.unique(states[self._slots[states] == 0])
+        if unknown.size:
+            self._fill(unknown)
+        return self._slots[states] - 1
+
+    def children(self, states: States) -> States:
+        """Returns the states that follow the agent's moves in live states. Raises ValueError for an illegal move."""
+        return self._game.after(states, self.slots(states))
+
+    def losses(self, states: States) -> tuple[NDArray[np.integer[Any]], Mask]:
+        """Returns what the agent's moves lose, and whether some move does; see `SolvedGame.losses`."""
+        return self._game.losses(states, self.slots(states))
+
+    def is_symmetric(self, sample: States) -> bool:
+        """Returns whether the agent plays the same moves on the other seat, in a sample of at most BATCH live states.
+
+        Raises ValueError if it plays another move in a second call with the same states.
+        """
+        first = self._fill(sample)
+        if np.array_equal(self._ask(sample, 1 - self._seat, no_progress), first):
+            return True
+        again = self._ask(sample, self._seat, no_progress)
+        differs = np.flatnonzero(again != first)
+        if differs.size:
+            state, old, new = (int(array[differs[0]]) for array in (sample, first, again))
+            raise ValueError(
+                f"act must be deterministic: for {self._text_of(state)} it played action {old}, and {new} when it was "
+                "asked again. Expected a function of the board alone, with the same key in every call"
+            )
+        return False
+
+    def _fill(self, states: States) -> NDArray[Any]:
+        """Asks the agent for its moves in states, and returns its actions. Raises ValueError for an illegal one."""
+        actions = self._ask(states, self._seat, self._on_states)
+        slots = self._game.slots(states, actions)
+        illegal = np.flatnonzero(slots < 0)
+        if illegal.size:
+            state = states[illegal[0]]
+            moves = self._solution.children(np.array([state], np.uint32))
+            raise ValueError(
+                f"act played the illegal action {int(actions[illegal[0]])} for {self._text_of(int(state))} and for "
+                f"{illegal.size - 1} other states; the legal actions there are "
+                f"{', '.join(map(str, moves.actions[moves.live]))}"
+            )
+        self._slots[states] = slots + 1
+        return actions
+
+    def _ask(self, states: States, seat: int, on_states: OnStates) -> NDArray[Any]:
+        """Returns int[B], the agent's actions, legal or not. Raises ValueError unless they are integers."""
+        actions = call_in_batches(self._solution, self._act, states, seat, on_states)
+        if actions.dtype.kind not in "iu":
+            raise ValueError(f"act must return actions, an array of int32[{BATCH}], not of {actions.dtype}")
+        return actions
+
+    def _text_of(self, state: int) -> str:
+        board = jax.tree.map(lambda leaf: leaf[0], boards(self._solution, np.array([state]), self._seat))
+        return repr(self._solution.env.to_string(board))
+
+
 def call_in_batches(
     solution: Solution[Any],
     function: Callable[[Any], Any],
-    states: NDArray[np.integer[Any]],
+    states: States,
     seat: int = 0,
     on_states: OnStates = no_progress,
 ) -> NDArray[Any]:
@@ -57,91 +155,8 @@ def call_in_batches(
     return np.concatenate(answers) if answers else np.zeros(0, np.int32)
 
 
-def boards(solution: Solution[Any], states: NDArray[np.integer[Any]], seat: int) -> Any:
+def boards(solution: Solution[Any], states: States, seat: int) -> Any:
     """Returns BATCH boards with `seat` to move; behind the given states the last one is repeated."""
     padded = states[np.minimum(np.arange(BATCH), len(states) - 1)]
     batch = jax.tree.map(jnp.asarray, solution.states_at(padded.astype(np.uint32)))
     return dataclasses.replace(batch, current_player=jnp.full(BATCH, seat, jnp.int32))
-
-
-def actions_in_batches(
-    solution: Solution[Any], act: Act, states: NDArray[np.integer[Any]], seat: int, on_states: OnStates
-) -> NDArray[Any]:
-    """Returns int[B], the agent's actions in the states, legal or not. Raises ValueError unless they are integers."""
-    actions = call_in_batches(solution, act, states, seat, on_states)
-    if actions.dtype.kind not in "iu":
-        raise ValueError(f"act must return actions, an array of int32[{BATCH}], not of {actions.dtype}")
-    return actions
-
-
-class PolicyTable:
-    """The moves of an agent on one seat. A state is given to the agent when its move is first needed."""
-
-    def __init__(
-        self, solution: Solution[Any], graph: Graph, act: Act, seat: int = 0, on_states: OnStates = no_progress
-    ) -> None:
-        self._solution, self._graph, self._act, self._seat = solution, graph, act, seat
-        self._on_states = on_states
-        self._slots = np.full(graph.size, -1, np.int16)
-
-    def children(self, states: Indices) -> Indices:
-        """Returns int32[B], the states that follow the agent's moves.
-
-        Args:
-          states: int32[B], live ones.
-
-        Raises ValueError for an illegal move.
-        """
-        self.fill(states)
-        return self._graph.children[states, self._slots[states]]
-
-    def actions(self, states: Indices) -> NDArray[np.integer]:
-        """Returns int[B], the agent's moves as actions of the env. Raises ValueError for an illegal one."""
-        self.fill(states)
-        return self._graph.actions[states, self._slots[states]]
-
-    def fill(self, states: Indices) -> None:
-        """Computes the agent's moves in those of the live states that have none yet."""
-        unknown = np.unique(states[self._slots[states] < 0])
-        if unknown.size:
-            self._slots[unknown] = self._slots_of(unknown, self._ask(unknown, self._seat))
-
-    def is_symmetric(self) -> bool:
-        """Returns whether the agent plays the same moves on the other seat, on a sample of up to BATCH states.
-
-        Raises ValueError if the agent plays another move in a second call with the same states.
-        """
-        live = self._graph.live
-        sample = live[np.unique(np.linspace(0, len(live) - 1, BATCH).astype(np.int64))]
-        expected = self.actions(sample)
-        if np.array_equal(self._ask(sample, 1 - self._seat, no_progress), expected):
-            return True
-        again = self._ask(sample, self._seat, no_progress)
-        differs = np.flatnonzero(again != expected)
-        if differs.size:
-            state, old, new = (int(each[differs[0]]) for each in (sample, expected, again))
-            raise ValueError(
-                f"act must be deterministic: for {self._written(state)} it played action {old}, and {new} when it was "
-                "asked again. Expected a function of the board alone, with the same key in every call"
-            )
-        return False
-
-    def _ask(self, states: Indices, seat: int, on_states: OnStates | None = None) -> NDArray[Any]:
-        on_states = self._on_states if on_states is None else on_states
-        return actions_in_batches(self._solution, self._act, states, seat, on_states)
-
-    def _slots_of(self, states: Indices, actions: NDArray[Any]) -> NDArray[np.int16]:
-        slots = chosen_slots(self._graph, states, actions)
-        illegal = np.flatnonzero(slots < 0)
-        if illegal.size:
-            state, action = int(states[illegal[0]]), int(actions[illegal[0]])
-            legal = self._graph.actions[state, : self._graph.num_moves[state]].tolist()
-            raise ValueError(
-                f"act played the illegal action {action} for {self._written(state)} and for {illegal.size - 1} other "
-                f"states; the legal actions there are {', '.join(map(str, legal))}"
-            )
-        return slots
-
-    def _written(self, state: int) -> str:
-        board = jax.tree.map(lambda leaf: leaf[0], boards(self._solution, np.array([state], np.int32), self._seat))
-        return repr(self._solution.env.to_string(board))

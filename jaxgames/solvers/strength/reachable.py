@@ -1,8 +1,8 @@
-"""The games of an agent against every reply: the states that occur, the sure states, and exact probabilities.
+"""The games of an agent against every reply: the reachable states, the proved ones, and exact probabilities.
 
-The agent plays one seat with a fixed policy; the other seat plays every legal reply. A state is sure if the agent gets
-a given result from there, whatever the other seat plays. Each state counts once, however many games lead to it. With
-the agent to move, a state is another one than with the other seat to move.
+The agent plays one seat with a fixed policy; the other seat plays every legal reply. A state is proved if the agent
+gets a given result from there, whatever the other seat plays: `sure_fraction` is the share of these. Each state counts
+once, however many games lead to it. With the agent to move, a state is another one than with the other seat to move.
 """
 
 from typing import NamedTuple
@@ -10,25 +10,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jaxgames.solvers.strength.graph import Graph, Indices, Mask, unique
+from jaxgames.solvers.strength.graph import Graph, Mask, States, unique
 from jaxgames.solvers.strength.policy_table import PolicyTable
 
 
-class Reached(NamedTuple):
+class Reachable(NamedTuple):
     """The different states that occur if the agent follows its policy and the other seat plays every reply."""
 
-    agent: Indices  # [A], live, the agent is to move
+    agent: States  # [A], live, the agent is to move
     ply: NDArray[np.int32]  # [A], the fewest plies from the start to each of them
-    opponent: Indices  # [O], live, the other seat is to move
-    won: Indices  # finished by a move of the agent
-    lost: Indices  # finished by a reply
+    opponent: States  # [O], live, the other seat is to move
+    won: States  # finished by a move of the agent
+    lost: States  # finished by a reply
 
     @property
     def num_states(self) -> int:
         return len(self.agent) + len(self.opponent) + len(self.won) + len(self.lost)
 
 
-def reached_states(graph: Graph, policy: PolicyTable, seat: int = 0, best_replies: bool = False) -> Reached:
+def reachable_states(graph: Graph, policy: PolicyTable, seat: int = 0, best_replies: bool = False) -> Reachable:
     """Returns the states that occur if the agent follows its policy; breadth-first, so each one is expanded once.
 
     Args:
@@ -53,52 +53,54 @@ def reached_states(graph: Graph, policy: PolicyTable, seat: int = 0, best_replie
         ply_of[is_agent][following] = ply
         frontier = following[~graph.is_over[following]]
     (agent, lost), (opponent, won) = (_live_and_over(graph, ply_of[side]) for side in (True, False))
-    return Reached(agent, ply_of[True][agent], opponent, won, lost)
+    return Reachable(agent, ply_of[True][agent], opponent, won, lost)
 
 
 def _unreached(graph: Graph) -> NDArray[np.int32]:
     return np.full(graph.size + 1, -1, np.int32)
 
 
-def _live_and_over(graph: Graph, ply_of: NDArray[np.int32]) -> tuple[Indices, Indices]:
-    """Returns the reached states of unfinished and of finished games."""
+def _live_and_over(graph: Graph, ply_of: NDArray[np.int32]) -> tuple[States, States]:
+    """Returns the reachable states of unfinished and of finished games."""
     reached = np.flatnonzero(ply_of >= 0).astype(np.int32)
     over = graph.is_over[reached]
     return reached[~over], reached[over]
 
 
-class Sure(NamedTuple):
-    """The reached states from which the agent gets its target or better, whatever the other seat plays."""
+class Proved(NamedTuple):
+    """The reachable states from which the agent gets its target or better, whatever the other seat plays."""
 
     agent: Mask  # [S + 1], with the agent to move
     opponent: Mask  # [S + 1], with the other seat to move
 
 
-def sure_states(graph: Graph, policy: PolicyTable, reached: Reached, target: int) -> Sure:
+def proved_states(graph: Graph, policy: PolicyTable, reachable: Reachable, target: int) -> Proved:
     """Returns the states from which the agent gets the result `target` or a better one. Plies are not limited.
 
-    For a win it is the least fixpoint of "the agent's move wins, or every reply leads to a sure state". So a cycle is
-    not sure: it is a draw. For a draw, the sure states are those from which no reply leads to a loss, now or later.
+    For a win it is the least fixpoint of "the agent's move wins, or every reply leads to a proved state". So a cycle
+    is not proved: it is a draw. For a draw, a state is proved if no reply leads to a loss, now or later.
     """
     agent, opponent = np.zeros(graph.size + 1, bool), np.zeros(graph.size + 1, bool)
     if target == 1:
-        opponent[reached.won] = agent[graph.size] = True  # no move leads to graph.size, and "every" holds for no move
-        _spread(graph, policy, reached, agent, opponent, every=True)
+        opponent[reachable.won] = agent[graph.size] = True  # no move leads to graph.size, and "every" holds for no move
+        _propagate(graph, policy, reachable, agent, opponent, every=True)
     else:
-        agent[reached.lost] = target == 0
-        _spread(graph, policy, reached, agent, opponent, every=False)
+        agent[reachable.lost] = target == 0
+        _propagate(graph, policy, reachable, agent, opponent, every=False)
         agent, opponent = ~agent, ~opponent
-    return Sure(agent, opponent)
+    return Proved(agent, opponent)
 
 
-def _spread(graph: Graph, policy: PolicyTable, reached: Reached, agent: Mask, opponent: Mask, every: bool) -> None:
+def _propagate(
+    graph: Graph, policy: PolicyTable, reachable: Reachable, agent: Mask, opponent: Mask, every: bool
+) -> None:
     """Adds states to the two sets, until nothing changes.
 
     A state of the other seat is added if every one of its replies leads into `agent`, or any one if not `every`. A
     state of the agent is added if its move leads into `opponent`.
     """
-    waiting, waiting_agent = reached.opponent, reached.agent
-    following = policy.children(reached.agent)
+    waiting, waiting_agent = reachable.opponent, reachable.agent
+    following = policy.children(reachable.agent)
     while True:
         into = agent[graph.children[waiting]]
         added = into.all(-1) if every else into.any(-1)
@@ -119,27 +121,27 @@ class Uniform(NamedTuple):
     longest: int  # the most plies of any game
 
 
-def uniform_replies(graph: Graph, policy: PolicyTable, reached: Reached, seat: int, plies: int) -> Uniform:
+def uniform_replies(graph: Graph, policy: PolicyTable, reachable: Reachable, seat: int, plies: int) -> Uniform:
     """Returns the exact results of games in which every reply is drawn uniformly from the legal moves.
 
-    The probability of every reached state is carried forward, ply by ply, in float64.
+    The probability of every reachable state is carried forward, ply by ply, in float64.
     """
     place = np.full(graph.size + 1, -1, np.int32)  # of states with the other seat to move; finished ones are last
-    place[reached.opponent] = np.arange(len(reached.opponent))
-    place[reached.won] = len(reached.opponent)
-    by_agent = place[policy.children(reached.agent)]
+    place[reachable.opponent] = np.arange(len(reachable.opponent))
+    place[reachable.won] = len(reachable.opponent)
+    by_agent = place[policy.children(reachable.agent)]
     place[:] = -1
-    place[reached.agent] = np.arange(len(reached.agent))
-    place[reached.lost] = len(reached.agent)
-    replies = place[graph.children[reached.opponent]]  # [O, K]
+    place[reachable.agent] = np.arange(len(reachable.agent))
+    place[reachable.lost] = len(reachable.agent)
+    replies = place[graph.children[reachable.opponent]]  # [O, K]
     source, by_reply = np.nonzero(replies >= 0)[0], replies[replies >= 0]
-    moves = graph.num_moves[reached.opponent]
+    moves = graph.num_moves[reachable.opponent]
 
-    agent, opponent = np.zeros(len(reached.agent)), np.zeros(len(reached.opponent))
+    agent, opponent = np.zeros(len(reachable.agent)), np.zeros(len(reachable.opponent))
     if seat == 0:
-        agent[reached.agent == graph.start] = 1
+        agent[reachable.agent == graph.start] = 1
     else:
-        opponent[reached.opponent == graph.start] = 1
+        opponent[reachable.opponent == graph.start] = 1
     won = lost = mean_plies = 0.0
     longest = 0
     for ply in range(1, plies + 1):

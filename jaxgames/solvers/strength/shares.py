@@ -1,4 +1,4 @@
-"""Shares of states, and tables of mistakes: what the measures of all games have in common."""
+"""Measures that all solved games have in common: self-play, shares of states, errors of values, tables of mistakes."""
 
 import math
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Mask = NDArray[np.bool_]
+from jaxgames.solvers.strength.graph import Mask
+from jaxgames.solvers.strength.policy_table import PolicyTable, SolvedGame
 
 VALUE_THRESHOLD = 0.25  # a value between this and its negative counts as a draw
 
@@ -16,7 +17,64 @@ def share_of(holds: Mask) -> float:
     return float(holds.mean()) if holds.size else math.nan
 
 
-def mistakes_by(name: str, group: NDArray[np.integer[Any]], decisive: Mask, wrong: Mask) -> dict[str, list[Any]]:
+def self_play(
+    game: SolvedGame, by_seat: tuple[PolicyTable, PolicyTable], start: int, value: int, plies: int
+) -> tuple[dict[str, Any], int]:
+    """Returns the measures of a game of the agent against itself, and what seat 0 has gained in it.
+
+    Args:
+      game: the game.
+      by_seat: the agent's moves on each seat.
+      start: the state in which it begins.
+      value: of the start; the agent is ultra-weakly solved if seat 0 gains it.
+      plies: the length at which it is cut off.
+    """
+    state, mover, margin, ply = np.array([start], np.uint32), 0, 0, 0
+    while ply < plies:
+        ply += 1
+        slots = by_seat[mover].slots(state)
+        gain = int(game.gains(state, slots)[0])
+        margin += gain if mover == 0 else -gain
+        if gain and game.gain_ends_game:
+            break
+        state, mover = game.after(state, slots), mover if gain else 1 - mover
+    winner = {1: 0, 0: None, -1: 1}[int(np.sign(margin))]
+    return {"ultra_weak": float(margin == value), "self_play_winner": winner, "self_play_plies": ply}, margin
+
+
+def strong_shares(lost: NDArray[np.integer[Any]], is_decisive: Mask, is_won: Mask) -> dict[str, Any]:
+    """Returns the shares of live states in which the agent's move is one of the best.
+
+    Args:
+      lost: int[B], how much less the agent's moves are worth than the best ones.
+      is_decisive: bool[B], whether some move is worth less.
+      is_won: bool[B], whether the state is won for its mover.
+    """
+    keeps = lost == 0
+    return {
+        "strong_action": share_of(keeps),
+        "strong_decisive": share_of(keeps[is_decisive]),
+        "strong_won": share_of(keeps[is_won]),
+        "strong_states": len(lost),
+    }
+
+
+def value_errors(values: NDArray[np.floating[Any]], true: NDArray[Any]) -> dict[str, float]:
+    """Returns the share of right signs among the states that are not drawn, and the mean squared error."""
+    is_decided = true != 0
+    errors = squared_errors(values, true)
+    return {
+        "value_sign": share_of(np.sign(values[is_decided]) == np.sign(true[is_decided])),
+        "value_mse": float(errors.mean()) if errors.size else math.nan,
+    }
+
+
+def squared_errors(values: NDArray[np.floating[Any]], true: NDArray[Any]) -> NDArray[np.float64]:
+    """Returns float64[B], the squared errors of the agent's values."""
+    return (values.astype(np.float64) - true) ** 2
+
+
+def mistakes_by(name: str, group: NDArray[np.integer[Any]], is_decisive: Mask, is_wrong: Mask) -> dict[str, list[Any]]:
     """Returns a table of columns with one entry for every number in `group`; those below 0 are left out.
 
     The columns are the number, called `name`, the `states` that have it, how many of these are `decisive`, and how many
@@ -25,13 +83,13 @@ def mistakes_by(name: str, group: NDArray[np.integer[Any]], decisive: Mask, wron
     Args:
       name: what the numbers count.
       group: int[B], a number of each state.
-      decisive: bool[B], whether some legal move of the state is a mistake.
-      wrong: bool[B], whether the agent's move is one.
+      is_decisive: bool[B], whether some legal move of the state is a mistake.
+      is_wrong: bool[B], whether the agent's move is a mistake.
     """
     counted, size = group >= 0, int(group.max(initial=-1)) + 1
-    of_all, of_decisive, of_wrong = (
-        np.bincount(group[counted & chosen], minlength=size) for chosen in (True, decisive, wrong)
+    states, decisive, mistakes = (
+        np.bincount(group[counted & rows], minlength=size) for rows in (True, is_decisive, is_wrong)
     )
-    numbers = np.flatnonzero(of_all)
-    columns = {name: numbers, "states": of_all, "decisive": of_decisive, "mistakes": of_wrong}
-    return {head: (numbers if head == name else column[numbers]).tolist() for head, column in columns.items()}
+    numbers = np.flatnonzero(states)
+    columns = {"states": states, "decisive": decisive, "mistakes": mistakes}
+    return {name: numbers.tolist()} | {head: column[numbers].tolist() for head, column in columns.items()}

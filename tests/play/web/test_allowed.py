@@ -78,9 +78,7 @@ def test_page_cannot_name_an_agent_that_reads_files_or_imports_modules(here: Pag
     assert set(sys.modules) == before, "nothing was imported"
 
 
-@pytest.mark.parametrize(
-    "foreign", ["made_for_this_test:x", "solver(made.npz)", "exported(made.npz)", "race(made.npz)"]
-)
+@pytest.mark.parametrize("foreign", ["made_for_this_test:x", "solver(made.npz)", "exported(made.npz)"])
 @pytest.mark.parametrize("agent", offers.SAFE_AGENTS)
 def test_parameter_of_an_agent_cannot_name_a_module_or_a_file(
     here: Page, agent: str, foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -12,7 +12,7 @@ import pytest
 from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.graph import graph_of
 from jaxgames.solvers.strength.policy_table import BATCH, PolicyTable, boards
-from jaxgames.solvers.strength.reachable import reached_states
+from jaxgames.solvers.strength.reachable import reachable_states
 from tests.games.chinese_checkers_diamond.pictures import game
 from tests.helpers.positions import board
 from tests.solvers.strength import reference as strength_reference
@@ -193,6 +193,6 @@ def test_values_are_compared_with_the_true_ones_in_all_states_and_in_those_that_
     assert measures["value_mse"] == pytest.approx(errors.mean(), rel=1e-6)
     assert measures["value_mse_margin"] == pytest.approx(1.96 * errors.std() / len(errors) ** 0.5, rel=1e-4)
     graph = graph_of(true)
-    reached = reached_states(graph, PolicyTable(true, graph, agent("hash0", 3)))
-    assert measures["weak_value_accuracy"] == pytest.approx((graph.value[reached.agent] == 1).mean())
+    reachable = reachable_states(graph, PolicyTable(true, graph, agent("hash0", 3)))
+    assert measures["weak_value_accuracy"] == pytest.approx((graph.value[reachable.agent] == 1).mean())
     assert measures["weak_value_accuracy"] != pytest.approx(won)

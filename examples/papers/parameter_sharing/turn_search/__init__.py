@@ -1,1 +1,68 @@
-"""A search of one's own turns on the star, with weights learned from its own games: the agent `race`."""
+"""A search of one's own turns on the star with six seats, with learned weights: the agent `race(FILE)`.
+
+    python -m examples.papers.parameter_sharing.turn_search.learning --size 3 --output runs/race
+    text = "examples.papers.parameter_sharing.turn_search:race(runs/race/3.npz)"
+    jaxgames.agents.make(text, jaxgames.make("chinese_checkers(size=3)"))
+
+The search models the other seats as greedy (`search.py` of this folder). It is repeated before every submove, so an
+agent needs no memory. The same key gives the same action.
+"""
+
+from typing import Any
+
+from examples.papers.parameter_sharing.turn_search.moves import SEATS
+from examples.papers.parameter_sharing.turn_search.player import RacePlayer, load
+from examples.papers.parameter_sharing.turn_search.search import Settings
+from jaxgames import agents
+from jaxgames._checks import ParameterError, check_int, check_number
+from jaxgames.agents import Agent, with_epsilon
+from jaxgames.env import Env
+from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent
+from jaxgames.solvers.exact.solution import check_keeps_rules
+from jaxgames.wrappers import game_of
+
+__all__ = ["make"]
+
+MAX_SETTING = 10_000  # of the candidates, samples and rounds
+
+
+def make(
+    env: Env[Any],
+    file: str,
+    candidates: int = 10,
+    samples: int = 8,
+    rounds: int = 10,
+    near: float = 5.0,
+    epsilon: float | None = None,
+) -> Agent:
+    """Returns the agent `race(FILE)`.
+
+    Args:
+      env: chinese_checkers with six seats, or a `Wrapper` of it that keeps its rules.
+      file: the file of weights for the size of the board.
+      candidates: the turns with the best static scores, which are played out.
+      samples: the playouts of every candidate; 0: the turn with the best static score is played.
+      rounds: the most rounds of a playout near the end.
+      near: the turns left, by the learned value, below which playouts go to the end of the game.
+      epsilon: the probability of a uniformly random legal action instead; None for 0.
+
+    Raises FileNotFoundError, and ParameterError (a ValueError) for another game or a value that is not allowed.
+    """
+    check_keeps_rules(env)
+    game = game_of(env)
+    if not isinstance(game, ChineseCheckers) or game.num_players != SEATS:
+        raise ParameterError(f"race plays only chinese_checkers with six seats, not {game}: use greedy")
+    for name, value, low in (("candidates", candidates, 1), ("samples", samples, 0), ("rounds", rounds, 1)):
+        check_int(name, value, low, MAX_SETTING)
+    check_number("near", near)
+    size, weights = load(file)
+    if size != game.size:
+        raise ParameterError(f"{file} has weights for size={size}, not for {game}")
+    settings = Settings(candidates, samples, rounds, float(near))
+    parameters = ", ".join(f"{name}={value!r}" for name, value in settings._asdict().items())
+    agent = HostPlayerAgent(env, RacePlayer(size, weights, settings), f"{__name__}:race({file!r}, {parameters})")
+    return agent if epsilon is None else with_epsilon(env, agent, epsilon)
+
+
+agents.register("race", make, file="file")

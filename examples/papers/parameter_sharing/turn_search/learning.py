@@ -4,12 +4,13 @@
         --output runs/papers/parameter_sharing/race
 
 A seat plays games against five greedy ones. A linear value learns to predict, from a board before a turn of the seat,
-how many turns it will still need. The seat plays by the value that the last games gave, first by search on the board as
-it is, then by games that are played out (`ROUNDS`). No position is labelled by hand, and no game is taken from
-elsewhere. The weights of the first games count steps to the goal.
+how many turns it will still need. The seat plays by the value that the last games gave, first by static scores, then by
+playouts (`ROUNDS`). No position is labelled by hand, and no game is taken from elsewhere. The weights of the first
+games count steps to the goal. All constants of this file were chosen by hand, on games of sizes 2 and 3.
 
-`SIZE.npz` has the weights. Then "race(runs/papers/parameter_sharing/race/3.npz)" names the agent. A repeated command
-continues: finished rounds are not played again.
+`SIZE.npz` has the weights. A repeated command continues: finished rounds are not played again. The agent is then
+
+    examples.papers.parameter_sharing.turn_search:race(runs/papers/parameter_sharing/race/3.npz)
 """
 
 import functools
@@ -26,38 +27,61 @@ import tyro
 from tqdm import tqdm
 
 from examples.papers._quick import shortened
-from examples.papers.parameter_sharing.turn_search.agent import save
 from examples.papers.parameter_sharing.turn_search.moves import SEATS, Weights, distances
+from examples.papers.parameter_sharing.turn_search.player import COMMAND, save
 from examples.papers.parameter_sharing.turn_search.search import Settings, make_race, play_alone, seed_with
-from jaxgames import make as make_env
+from jaxgames._files import FileKind, read_file, write_file
+from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.solvers.chinese_checkers.star import mirrored_cells
 from train.driver import loop
 
-FIRST_STEP, FIRST_COLUMN, FIRST_FARTHEST = 0.3, 0.06, 0.15  # turns per step and column, in the weights at the start
-NEIGHBOURS = 2  # steps between two pegs whose places have a common weight
-RIDGE = 20.0
-PULL_STEP, PULL_COLUMN = 0.2, 0.04  # added to the fitted weights, which pay too little for steps
-MOST_TURNS = {1: 20, 2: 20, 3: 28, 4: 55}  # more turns left count as this many, for N = 1, 2, 3, 4
-LIMIT = 66  # turns; longer games, in which a blocked goal is never filled, are left out
+
+class Price(NamedTuple):
+    """What the place of a peg costs, in turns."""
+
+    step: float  # per step to the far corner
+    column: float  # per column off the middle line
+
+
+FIRST_PRICE = Price(step=0.3, column=0.06)  # in the weights of the first games
+FIRST_FARTHEST = 0.15  # turns per step of the farthest peg, in the weights of the first games
+FIRST_FREE = 0.005  # the weight of free cells there
+ADDED_PRICE = Price(step=0.2, column=0.04)  # to the fitted weights, which pay too little for steps
+MAX_PAIR_STEPS = 2  # between two pegs whose places have a common weight
+RIDGE = 20.0  # pulls the weights to the first price per step
+DISCOUNT = 0.15  # a position with n turns left counts as 1 / (1 + DISCOUNT * n) positions in the fit
+MAX_TURNS_LEFT = {1: 20, 2: 20, 3: 28, 4: 55}  # more turns left count as this many, for N = 1, 2, 3, 4
+MAX_TURNS = 66  # longer games, in which a blocked goal is never filled, are left out
 
 
 class Round(NamedTuple):
     """The games between two fits."""
 
     share: float  # of all games
-    noise: float  # of the judgement of turns, in turns
+    noise: float  # of the static scores, in turns
     settings: Settings
 
 
+STATIC = Settings(candidates=1, samples=0, rounds=1, near=1.0)
+PLAYOUTS = Settings(candidates=8, samples=6, rounds=10, near=5.0)
 ROUNDS = (
-    Round(0.15, 0.1, Settings(candidates=1, samples=0, rounds=1, near=1.0)),
-    Round(0.25, 0.1, Settings(candidates=1, samples=0, rounds=1, near=1.0)),
+    Round(0.15, 0.1, STATIC),
+    Round(0.25, 0.1, STATIC),
     Round(0.2, 0.0, Settings(candidates=6, samples=3, rounds=10, near=4.0)),
-    Round(0.2, 0.0, Settings(candidates=8, samples=6, rounds=10, near=5.0)),
-    Round(0.2, 0.0, Settings(candidates=8, samples=6, rounds=10, near=5.0)),
+    Round(0.2, 0.0, PLAYOUTS),
+    Round(0.2, 0.0, PLAYOUTS),
 )
-LEAST_GAMES = 10  # so that every round has some
+MIN_GAMES = 10  # so that every round has some
 FITTED_ROUNDS = 2  # the last rounds whose games are fitted
+GAMES_FILE = FileKind(
+    format=1,
+    noun="file of games",
+    relation="has games of",
+    source=COMMAND,
+    how_to_write="remove the file, and repeat the command",
+    again="remove the file, and repeat the command",
+)
 QUICK: dict[str, Any] = {"size": 1, "games": 20}
 
 
@@ -81,7 +105,7 @@ class Games(NamedTuple):
     boards: np.ndarray  # int8[positions, cells]
     left: np.ndarray  # int64[positions], turns that the seat needed from there on
     cpu_seconds: float = 0.0  # in which they were played
-    unfinished: int = 0  # games of more than LIMIT turns, whose positions are left out
+    unfinished: int = 0  # games of more than MAX_TURNS turns, whose positions are left out
 
 
 def main() -> None:
@@ -96,72 +120,60 @@ def learn(arguments: Arguments) -> dict[str, Any]:
     Raises ValueError for another size than 1 to 4, too few games, and a folder with games of other settings.
     """
     size = arguments.size
-    if arguments.games < LEAST_GAMES:
-        raise ValueError(f"games must be at least {LEAST_GAMES}, not {arguments.games}")
-    if size not in MOST_TURNS:
-        raise ValueError(f"size must be one of {', '.join(map(str, MOST_TURNS))}, not {size}")
-    check_settings(arguments)
-    weights, played, found = first_weights(size), list[Games](), list[dict[str, Any]]()
+    if arguments.games < MIN_GAMES:
+        raise ValueError(f"games must be at least {MIN_GAMES}, not {arguments.games}")
+    if size not in MAX_TURNS_LEFT:
+        raise ValueError(f"size must be one of {', '.join(map(str, MAX_TURNS_LEFT))}, not {size}")
+    weights, played, rounds = first_weights(size), list[Games](), list[dict[str, Any]]()
     for number in range(len(ROUNDS)):
-        path = arguments.output / f"{size}_round_{number}.npz"
-        games = stored(path) if path.exists() else play(arguments, number, weights)
-        if not path.exists():
-            write(path, games)
+        games = played_once(arguments, number, weights)
         played.append(games)
         weights = fitted(size, played[-FITTED_ROUNDS:])
         seconds = round(float(games.cpu_seconds), 1)
         turns, left_out = mean_turns(games), int(games.unfinished)
-        found.append({"positions": len(games.left), "turns": turns, "unfinished": left_out, "cpu_seconds": seconds})
-        loop.log(f"round {number}: {json.dumps(found[-1])}")
+        rounds.append({"positions": len(games.left), "turns": turns, "unfinished": left_out, "cpu_seconds": seconds})
+        loop.log(f"round {number}: {json.dumps(rounds[-1])}")
     path = arguments.output / f"{size}.npz"
-    if not path.exists():
-        save(path, size, weights)
-    return {"weights": str(path), "rounds": found}
-
-
-def check_settings(arguments: Arguments) -> None:
-    """Writes the settings of the games of a size, or raises ValueError if the folder has games of other settings."""
-    path = arguments.output / f"{arguments.size}_settings.json"
-    settings = {"games": arguments.games, "seed": arguments.seed, "rounds": json.loads(json.dumps(ROUNDS))}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and (there := json.loads(path.read_text())) != settings:
-        raise ValueError(f"{arguments.output} has games of {there}, not of {settings}: choose another --output")
-    path.write_text(json.dumps(settings) + "\n")
+    save(path, size, weights)
+    return {"weights": str(path), "rounds": rounds}
 
 
 # -- games ---------------------------------------------------------------------------------------------------------
+
+
+def played_once(arguments: Arguments, number: int, weights: Weights) -> Games:
+    """Returns the positions of a round: from the file of the round, or played and then written to it.
+
+    Raises ValueError if the file has games of other settings.
+    """
+    settings = json.dumps({"games": arguments.games, "seed": arguments.seed, "rounds": ROUNDS})
+    path = arguments.output / f"{arguments.size}_round_{number}.npz"
+    if not path.exists():
+        arrays: dict[str, Any] = play(arguments, number, weights)._asdict()
+        write_file(GAMES_FILE, path, ChineseCheckers(arguments.size, SEATS), {**arrays, "settings": np.array(settings)})
+    _, arrays = read_file(GAMES_FILE, path)
+    if (there := str(arrays.pop("settings"))) != settings:
+        raise ValueError(f"{path} has games of {there}, not of {settings}: choose another --output")
+    return Games(**arrays)
 
 
 def play(arguments: Arguments, number: int, weights: Weights) -> Games:
     """Returns the positions of the games of a round; the seat changes from game to game."""
     size, now, began = arguments.size, ROUNDS[number], time.process_time()
     race = make_race(size, weights)
-    state = jax.device_get(make_env("chinese_checkers", size=size).init())
+    state = jax.device_get(ChineseCheckers(size, SEATS).init(None))
     start: np.ndarray = np.asarray(state.board, np.int64)
-    seen = np.zeros(LIMIT * race.star.cells, np.int64)
+    seen = np.zeros(MAX_TURNS * race.star.cells, np.int64)
     boards, left, unfinished = list[np.ndarray](), list[np.ndarray](), 0
     for game in tqdm(range(round(now.share * arguments.games)), unit=" games", disable=None):
         seed_with(race, int(np.random.SeedSequence((arguments.seed, number, game)).generate_state(1)[0]))
-        turns = play_alone(race, start.copy(), game % SEATS, now.settings, now.noise, LIMIT, seen)
+        turns = play_alone(race, start.copy(), game % SEATS, now.settings, now.noise, MAX_TURNS, seen)
         if turns > 0:
-            boards.append(seen.reshape(LIMIT, -1)[:turns].astype(np.int8))
+            boards.append(seen.reshape(MAX_TURNS, -1)[:turns].astype(np.int8))
             left.append(np.arange(turns, 0, -1))
         else:
             unfinished += 1
     return Games(np.concatenate(boards), np.concatenate(left), time.process_time() - began, unfinished)
-
-
-def write(path: Path, games: Games) -> None:
-    """Writes the positions of a round to a file, which `stored` reads; the file is there as a whole or not at all."""
-    part = path.with_name(f"part_{path.name}")
-    np.savez_compressed(part, **games._asdict())
-    part.replace(path)
-
-
-def stored(path: Path) -> Games:
-    """Returns the positions of a round that has been played."""
-    with np.load(path) as file:
-        return Games(file["boards"], file["left"], float(file["cpu_seconds"]), int(file["unfinished"]))
 
 
 def mean_turns(games: Games) -> float:
@@ -175,31 +187,34 @@ def mean_turns(games: Games) -> float:
 
 def first_weights(size: int) -> Weights:
     """Returns weights of steps to the far corner and, smaller ones, of columns off the middle and the farthest peg."""
-    pegs, cells, steps = size * (size + 1) // 2, len(tables(size).row), np.arange(4.0 * size + 1)
-    cell = price(size, FIRST_STEP, FIRST_COLUMN)
+    cells, pegs, steps = len(tables(size).row), size * (size + 1) // 2, np.arange(4.0 * size + 1)
     return Weights(
-        cell, np.zeros(cells * cells), FIRST_FARTHEST * steps, 0 * steps, np.zeros(pegs + 1), np.full(1, 0.005)
+        cell=price(size, FIRST_PRICE),
+        pair=np.zeros(cells * cells),
+        farthest=FIRST_FARTHEST * steps,
+        second=np.zeros(len(steps)),
+        others=np.zeros(pegs + 1),
+        free=np.full(1, FIRST_FREE),
     )
 
 
-def price(size: int, step: float, column: float) -> np.ndarray:
-    """Returns float64[cells], a price of the steps to the far corner, and of the columns off the middle line."""
+def price(size: int, price: Price) -> np.ndarray:
+    """Returns float64[cells], what a peg on each cell costs."""
     q, r = tables(size).axial.T
-    return step * distances(size)[:, -1] + column * abs(q + r / 2)
+    return price.step * distances(size)[:, -1] + price.column * abs(q + r / 2)
 
 
 @functools.lru_cache
 def shapes(size: int) -> tuple[np.ndarray, np.ndarray]:
     """Returns which cells and pairs of cells have a common weight: mirror images, and pairs of the same places.
 
-    int[cells], and int[cells, cells] with -1 for pairs that are farther apart than NEIGHBOURS.
+    int[cells], and int[cells, cells] with -1 for pairs that are farther apart than MAX_PAIR_STEPS.
     """
     t, steps = tables(size), distances(size)
-    mirrored = np.cumsum(t.lengths)[t.row] - 1 - t.bit
-    cell = np.unique(np.minimum(np.arange(len(t.row)), mirrored), return_inverse=True)[1]
+    cell = np.unique(np.minimum(np.arange(len(t.row)), mirrored_cells(size)), return_inverse=True)[1]
     pair, number_of = np.full(steps.shape, -1), dict[tuple[int, int], int]()
     for one, other in itertools.permutations(range(len(t.row)), 2):
-        if steps[one, other] <= NEIGHBOURS:
+        if steps[one, other] <= MAX_PAIR_STEPS:
             q, r = t.axial[one] - t.axial[other]
             pair[one, other] = number_of.setdefault((abs(int(r)), abs(int(2 * q + r))), len(number_of))
     return cell, pair
@@ -210,46 +225,53 @@ def features(size: int, boards: np.ndarray) -> np.ndarray:
     cell, pair = shapes(size)
     num_pegs, rows, steps = size * (size + 1) // 2, np.arange(len(boards)), distances(size)
     pegs = np.nonzero(boards == 0)[1].reshape(len(boards), num_pegs)
-    found = np.zeros((len(boards), sum(lengths(size))))
-    parts = np.split(found, np.cumsum(lengths(size))[:-1], axis=1)  # views
+    matrix = np.zeros((len(boards), sum(num_features(size))))
+    columns = by_name(size, matrix)  # views
     for index in range(num_pegs):
-        np.add.at(parts[0], (rows, cell[pegs[:, index]]), 1)
+        np.add.at(columns.cell, (rows, cell[pegs[:, index]]), 1)
         for other in range(index):
             kind = pair[pegs[:, index], pegs[:, other]]
-            np.add.at(parts[1], (rows[kind >= 0], kind[kind >= 0]), 1)
+            np.add.at(columns.pair, (rows[kind >= 0], kind[kind >= 0]), 1)
     to_tip = np.sort(np.pad(steps[pegs, -1], ((0, 0), (1, 0))), axis=1)  # with one peg, the second one has 0 steps
-    parts[2][rows, to_tip[:, -1]] = 1
-    parts[3][rows, to_tip[:, -2]] = 1
+    columns.farthest[rows, to_tip[:, -1]] = 1
+    columns.second[rows, to_tip[:, -2]] = 1
     goal = boards[:, -num_pegs:]
-    parts[4][rows, (goal > 0).sum(1)] = 1
+    columns.others[rows, (goal > 0).sum(1)] = 1
     is_free = np.repeat((goal < 0)[:, None], num_pegs, axis=1)
     to_free = np.where(is_free, steps[pegs][..., -num_pegs:], 4 * size + 1).min(-1)
     counts = (pegs < boards.shape[1] - num_pegs) & is_free.any(-1)
-    parts[5][:, 0] = (to_free * counts).sum(1)
-    return found
+    columns.free[:, 0] = (to_free * counts).sum(1)
+    return matrix
 
 
-def lengths(size: int) -> list[int]:
-    """Returns the number of features of each part of the value."""
+def num_features(size: int) -> tuple[int, ...]:
+    """Returns the number of features of each part of the value, in the order of `Weights`."""
     cell, pair = shapes(size)
-    return [int(cell.max()) + 1, int(pair.max()) + 1, 4 * size + 1, 4 * size + 1, size * (size + 1) // 2 + 1, 1]
+    return int(cell.max()) + 1, int(pair.max()) + 1, 4 * size + 1, 4 * size + 1, size * (size + 1) // 2 + 1, 1
+
+
+def by_name(size: int, array: np.ndarray) -> Weights:
+    """Returns the parts of an array whose last axis has all features, as views."""
+    return Weights(*np.split(array, np.cumsum(num_features(size))[:-1], axis=-1))
 
 
 def fitted(size: int, games: list[Games]) -> Weights:
-    """Returns the weights that predict the turns left best, by ridge regression towards a price per step.
+    """Returns the weights that predict the turns left best, by ridge regression towards the first price per step.
 
-    A position counts less the more turns are left. The price PULL_STEP, PULL_COLUMN is added.
+    A position counts less the more turns are left. ADDED_PRICE is added.
     """
     x = features(size, np.concatenate([part.boards for part in games]))
-    left = np.minimum(np.concatenate([part.left for part in games]), MOST_TURNS[size]).astype(np.float64)
+    left = np.minimum(np.concatenate([part.left for part in games]), MAX_TURNS_LEFT[size]).astype(np.float64)
     cell, pair = shapes(size)
     prior = np.zeros(x.shape[1])
-    prior[cell] = FIRST_STEP * distances(size)[:, -1]
-    weighted = x / (1 + 0.15 * left)[:, None]
+    prior[cell] = FIRST_PRICE.step * distances(size)[:, -1]
+    weighted = x / (1 + DISCOUNT * left)[:, None]
     change = np.linalg.solve(weighted.T @ x + RIDGE * np.eye(x.shape[1]), weighted.T @ (left - x @ prior))
-    parts = np.split(prior + change, np.cumsum(lengths(size))[:-1])
-    pairs = np.where(pair >= 0, parts[1][np.maximum(pair, 0)], 0.0)
-    return Weights(parts[0][cell] + price(size, PULL_STEP, PULL_COLUMN), pairs.ravel(), *parts[2:])
+    weights = by_name(size, prior + change)
+    return weights._replace(
+        cell=weights.cell[cell] + price(size, ADDED_PRICE),
+        pair=np.where(pair >= 0, weights.pair[np.maximum(pair, 0)], 0.0).ravel(),
+    )
 
 
 if __name__ == "__main__":

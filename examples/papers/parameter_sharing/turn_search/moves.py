@@ -1,4 +1,4 @@
-"""Whole turns on the star with six seats: those of the greedy agent, those of a seat, and a linear value of its pegs.
+"""Whole turns on the star with six seats: the greedy agent's turns, a seat's own turns, and a linear value of its pegs.
 
 A board is int64[cells] in the mover's frame: 0 is the mover's peg, 1 ... 5 are those of the other seats clockwise. An
 empty cell is -1. A cell that the moving peg has left in this turn is -2: no peg can land there before the turn is over.
@@ -16,29 +16,26 @@ The functions here are compiled where numba is installed; without it the same so
 """
 
 import functools
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.greedy import hexagonal_distance
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled
+from jaxgames.solvers.chinese_checkers.star import EMPTY, fill_reached, hop_tables
 
 SEATS = 6
 LEFT = -2  # a cell that the moving peg has left in this turn
-WON = -1000.0  # in place of the value of a full goal
-FAR = 1_000_000
-STEP, END_OF_TURN = 128, 1  # scores of the greedy agent, in units of 1/128: jaxgames/greedy.py
-FREE_CELL = 2
-MULTIPLIER, INCREMENT, MASK = 25214903917, 11, 2**48 - 1  # of the random numbers: those of POSIX's drand48
+WON_VALUE = -1000.0  # of a full goal
+NO_FREE_CELL = 1_000_000  # in place of the steps to a free cell of the goal
+STEP_SCORE, END_OF_TURN_SCORE = 128, 1  # of the greedy agent, in units of 1/128: jaxgames/greedy.py
+FREE_CELL_SCORE = 2
+MULTIPLIER, INCREMENT, STATE_MASK = 25214903917, 11, 2**48 - 1  # of the random numbers, as in POSIX's drand48
 SEED_OFFSET = 0x330E  # of its srand48
 
-
-class Floats(Protocol):
-    """float64[n]."""
-
-    def __getitem__(self, index: int, /) -> float: ...
-    def __setitem__(self, index: int, value: float, /) -> None: ...
+Floats = NDArray[np.float64]
 
 
 class Star(NamedTuple):
@@ -47,8 +44,8 @@ class Star(NamedTuple):
     size: int
     cells: int
     pegs: int
-    near: Ints  # [6 * cells], the neighbour in each direction
-    beyond: Ints  # [6 * cells], where a hop lands
+    neighbour: Ints  # [6 * cells]
+    landing: Ints  # [6 * cells], where a hop lands
     rotated: Ints  # [cells], the cell of the last mover's frame that a cell of the next mover's frame was
     to_tip: Ints  # [cells], steps to the far corner of the goal
     to_goal: Ints  # [cells * pegs], steps to each cell of the goal
@@ -80,13 +77,13 @@ def make_star(size: int) -> Star:
     """Returns the board of size N = `size`."""
     t = tables(size)
     cells, pegs = len(t.row), size * (size + 1) // 2
-    steps = distances(size)
+    steps, (neighbour, landing) = distances(size), hop_tables(size)
     return Star(
         size=size,
         cells=cells,
         pegs=pegs,
-        near=t.neighbour[:cells].astype(np.int64).ravel(),
-        beyond=t.beyond[:cells].astype(np.int64).ravel(),
+        neighbour=neighbour,
+        landing=landing,
         rotated=t.rotated[1].astype(np.int64),
         to_tip=steps[:, -1].copy(),
         to_goal=steps[:, -pegs:].ravel(),
@@ -112,7 +109,7 @@ def make_work(star: Star) -> Work:
 @compiled
 def random_below(work: Work, limit: int) -> int:
     """Returns a random integer from 0 to `limit` - 1."""
-    work.random[0] = (int(work.random[0]) * MULTIPLIER + INCREMENT) & MASK
+    work.random[0] = (int(work.random[0]) * MULTIPLIER + INCREMENT) & STATE_MASK
     return (int(work.random[0]) >> 17) % limit
 
 
@@ -121,7 +118,7 @@ def rotate(star: Star, work: Work, board: Ints) -> None:
     """Turns the board into the frame of the next seat, which is the next mover."""
     for cell in range(star.cells):
         owner = board[star.rotated[cell]]
-        work.spare[cell] = owner - 1 if owner > 0 else SEATS - 1 if owner == 0 else -1
+        work.spare[cell] = owner - 1 if owner > 0 else SEATS - 1 if owner == 0 else EMPTY
     for cell in range(star.cells):
         board[cell] = work.spare[cell]
 
@@ -150,8 +147,8 @@ def fill_pegs(star: Star, board: Ints, pegs: Ints) -> None:
 
 @compiled
 def steps_to_free(star: Star, board: Ints, cell: int) -> int:
-    """Returns the steps from a cell to the nearest free cell of the goal; FAR if none is free."""
-    best = FAR
+    """Returns the steps from a cell to the nearest free cell of the goal; NO_FREE_CELL if none is free."""
+    best = NO_FREE_CELL
     for place in range(star.pegs):
         if board[star.cells - star.pegs + place] < 0:
             best = min(best, star.to_goal[cell * star.pegs + place])
@@ -169,14 +166,14 @@ def fill_remaining(star: Star, work: Work, board: Ints) -> None:
     for cell in range(goal, star.cells):
         is_closed = is_closed or star.to_tip[cell] > deepest
     for cell in range(star.cells):
-        steps = STEP * star.to_tip[cell]
+        steps = STEP_SCORE * star.to_tip[cell]
         if cell >= goal:
             if star.to_tip[cell] > deepest:
-                steps = STEP * star.size
+                steps = STEP_SCORE * star.size
         elif not is_closed:
             free = steps_to_free(star, board, cell)
-            if free < FAR:
-                steps += FREE_CELL * free
+            if free < NO_FREE_CELL:
+                steps += FREE_CELL_SCORE * free
         work.remaining[cell] = steps
 
 
@@ -188,17 +185,17 @@ def greedy_turn(star: Star, work: Work, board: Ints) -> bool:
         fill_remaining(star, work, board)
         best, ties, best_cell, best_to = -1, 0, -1, -1
         if peg >= 0:
-            best, ties, best_cell, best_to = END_OF_TURN, 1, peg, peg
+            best, ties, best_cell, best_to = END_OF_TURN_SCORE, 1, peg, peg
         for cell in range(star.cells):
             if board[cell] != 0 or (peg >= 0 and cell != peg):
                 continue
             for direction in range(6):
-                to = star.near[6 * cell + direction]
+                to = star.neighbour[6 * cell + direction]
                 if to < star.cells and board[to] >= 0:
-                    to = star.beyond[6 * cell + direction]
+                    to = star.landing[6 * cell + direction]
                 elif peg >= 0:
                     continue
-                if to >= star.cells or board[to] != -1:
+                if to >= star.cells or board[to] != EMPTY:
                     continue
                 gain = max(work.remaining[cell] - work.remaining[to], 0)
                 if gain > best:
@@ -210,7 +207,7 @@ def greedy_turn(star: Star, work: Work, board: Ints) -> bool:
         if best_cell == best_to:  # the end of the turn, or no move
             break
         is_hop = _is_hop(star, best_cell, best_to)
-        board[best_cell] = LEFT if is_hop else -1
+        board[best_cell] = LEFT if is_hop else EMPTY
         board[best_to] = 0
         has_won = is_full(star, board)
         peg, goes_on = best_to, is_hop and not has_won
@@ -222,7 +219,7 @@ def greedy_turn(star: Star, work: Work, board: Ints) -> bool:
 def _is_hop(star: Star, cell: int, to: int) -> bool:
     """Returns True if a cell is two cells along a line from another."""
     for direction in range(6):  # noqa: SIM110  # no generators in compiled functions
-        if star.beyond[6 * cell + direction] == to:
+        if star.landing[6 * cell + direction] == to:
             return True
     return False
 
@@ -232,7 +229,7 @@ def end_turn(star: Star, board: Ints) -> None:
     """Makes the cells that the moving peg has left empty."""
     for cell in range(star.cells):
         if board[cell] == LEFT:
-            board[cell] = -1
+            board[cell] = EMPTY
 
 
 # -- the turns of a seat -----------------------------------------------------------------------------------------------
@@ -253,27 +250,10 @@ def fill_turns(star: Star, work: Work, board: Ints, pegs: Ints, chain: int, turn
         if chain >= 0 and origin != chain:
             continue
         board[origin] = LEFT
-        work.queue[0], head, end = origin, 0, 1
-        work.seen[origin] = 1
-        while head < end:
-            cell = work.queue[head]
-            head += 1
-            for direction in range(6):
-                over, to = star.near[6 * cell + direction], star.beyond[6 * cell + direction]
-                if to < star.cells and board[over] >= 0 and board[to] == -1 and work.seen[to] == 0:
-                    work.seen[to] = 1
-                    work.queue[end] = to
-                    end += 1
+        end = fill_reached(star.neighbour, star.landing, board, origin, chain < 0, work.seen, work.queue)
         for place in range(0 if chain >= 0 else 1, end):
             turns[2 * number], turns[2 * number + 1] = index, work.queue[place]
             number += 1
-        for direction in range(6):
-            to = star.near[6 * origin + direction]
-            if chain < 0 and to < star.cells and board[to] == -1 and work.seen[to] == 0:
-                turns[2 * number], turns[2 * number + 1] = index, to
-                number += 1
-        for place in range(end):
-            work.seen[work.queue[place]] = 0
         board[origin] = 0
     return number
 
@@ -282,7 +262,7 @@ def fill_turns(star: Star, work: Work, board: Ints, pegs: Ints, chain: int, turn
 def move(board: Ints, pegs: Ints, index: int, to: int) -> int:
     """Moves a peg; returns the cell that it has left."""
     origin = pegs[index]
-    board[origin] = -1
+    board[origin] = EMPTY
     board[to] = 0
     pegs[index] = to
     return origin
@@ -290,9 +270,9 @@ def move(board: Ints, pegs: Ints, index: int, to: int) -> int:
 
 @compiled
 def turns_left(star: Star, weights: Weights, board: Ints, pegs: Ints) -> float:
-    """Returns the value: the turns that the mover still needs, estimated; WON if its goal is full."""
+    """Returns the value: the turns that the mover still needs, estimated; WON_VALUE if its goal is full."""
     if is_full(star, board):
-        return WON
+        return WON_VALUE
     goal, value, others, farthest, second = star.cells - star.pegs, 0.0, 0, 0, 0
     for index in range(star.pegs):
         cell = pegs[index]
@@ -304,7 +284,7 @@ def turns_left(star: Star, weights: Weights, board: Ints, pegs: Ints) -> float:
         farthest = max(farthest, steps)
         if cell < goal:
             free = steps_to_free(star, board, cell)
-            if free < FAR:
+            if free < NO_FREE_CELL:
                 value += weights.free[0] * free
     for cell in range(goal, star.cells):
         if board[cell] > 0:
@@ -315,7 +295,7 @@ def turns_left(star: Star, weights: Weights, board: Ints, pegs: Ints) -> float:
 @compiled
 def best_turn(star: Star, work: Work, weights: Weights, board: Ints, pegs: Ints, turns: Ints) -> tuple[int, float]:
     """Returns the number of the turn with the lowest value after it, in `turns`, and this value; -1 without a turn."""
-    best, lowest = -1, 1.0 * FAR
+    best, lowest = -1, 1.0 * NO_FREE_CELL
     for number in range(fill_turns(star, work, board, pegs, -1, turns)):
         index, to = turns[2 * number], turns[2 * number + 1]
         origin = move(board, pegs, index, to)
@@ -324,8 +304,3 @@ def best_turn(star: Star, work: Work, weights: Weights, board: Ints, pegs: Ints,
         if value < lowest:
             best, lowest = number, value
     return best, lowest
-
-
-def arrays_of(weights: Weights) -> dict[str, Any]:
-    """Returns the weights by name, as they are stored."""
-    return dict(zip(weights._fields, weights, strict=True))

@@ -1,12 +1,12 @@
-"""Search of one's own turns on the star with six seats: the other seats are expected to play greedily.
+"""One-agent turn search with playouts on the star with six seats; the other seats are modelled as greedy.
 
-    1. Every turn is judged on the board as it is: by the value after it, and after the best turn that could follow if
-       nobody else moved.
-    2. The best of them, the candidates, are tried. Far from the end, each other seat plays one greedy turn, and the
-       seat's next turn is judged as in step 1. Near the end, such rounds go on until somebody wins, or for `rounds`
+    1. Every turn has a static score, on the board as it is: by the value after it, and after the best turn that could
+       follow if nobody else moved.
+    2. The best turns, the candidates, are played out. Far from the end, each other seat plays one greedy turn, and the
+       seat's next turn has its static score. Near the end, such rounds go on until somebody wins, or for `rounds`
        rounds, and the seat plays the turns of the best value. All candidates have the same random numbers.
-    3. The turn with the best mean result is chosen. A result counts turns: those that the value still expects, or those
-       won or lost against it.
+    3. The turn with the best mean score is chosen. A score counts turns: the turns that the value still expects, or the
+       turns won or lost against it.
 
 `moves.py` of this folder has the value, and what a board looks like. The functions here are compiled where
 numba is installed; without it the same source runs in plain Python.
@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from examples.papers.parameter_sharing.turn_search.moves import (
-    MASK,
     SEATS,
     SEED_OFFSET,
-    WON,
+    STATE_MASK,
+    WON_VALUE,
     Floats,
     Star,
     Weights,
@@ -41,18 +41,18 @@ from examples.papers.parameter_sharing.turn_search.moves import (
 )
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled
 
-NOW = 0.4  # weight of the value after a turn; the rest is that of the value after the second one
-JUDGED = 0.3  # weight of the judgement of step 1 in step 3
-RESULT = 10.0  # turns that a win or a loss counts
-FOLLOWERS = 5  # turns after a candidate that are judged
-NO_TURN = -1.0e9
+CURRENT_VALUE_WEIGHT = 0.4  # of the value after a turn; the value after the second turn has the rest
+STATIC_SCORE_WEIGHT = 0.3  # in the final score of a candidate
+WIN_TURNS = 10.0  # turns that a win or a loss counts
+MAX_FOLLOWERS = 5  # turns after a candidate that get a static score
+MINUS_INFINITY = -1.0e9
 
 
 class Settings(NamedTuple):
     """The settings of a search."""
 
     candidates: int
-    samples: int  # games that every candidate is tried in; 0: the turn is chosen in step 1
+    samples: int  # playouts of every candidate; 0: the turn with the best static score is chosen
     rounds: int
     near: float  # turns left, by the value, below which games are played to their end
 
@@ -77,8 +77,11 @@ def make_race(size: int, weights: Weights) -> Race:
     """Returns the arrays of a search on the board of size N = `size`."""
     star = make_star(size)
     most = star.pegs * star.cells
-    turns, scores, pegs = np.zeros((3, 2 * most), np.int64), np.zeros((2, most)), np.zeros((2, star.pegs), np.int64)
-    return Race(star, make_work(star), weights, *turns, *scores, *pegs, board=np.zeros(star.cells, np.int64))
+    turns, followers, last = np.zeros((3, 2 * most), np.int64)
+    scores, later_scores = np.zeros((2, most))
+    pegs, later_pegs = np.zeros((2, star.pegs), np.int64)
+    board = np.zeros(star.cells, np.int64)
+    return Race(star, make_work(star), weights, turns, followers, last, scores, later_scores, pegs, later_pegs, board)
 
 
 @compiled
@@ -88,31 +91,31 @@ def choose(race: Race, board: Ints, chain: int, settings: Settings, noise: float
     Args:
       board: in the mover's frame; the cells that the peg has left in this turn become empty.
       chain: the cell of the peg that has hopped in this turn, -1 before its first move.
-      noise: scale of Gumbel noise on the judgement of step 1, to explore.
+      noise: scale of Gumbel noise on the static scores, to explore.
     """
     star, turns, scores = race.star, race.turns, race.scores
     fill_pegs(star, board, race.pegs)
     number = fill_turns(star, race.work, board, race.pegs, chain, turns)
     end_turn(star, board)  # the next turn may use the cells that the peg has left
     for turn in range(number):
-        scores[turn] = judged(race, board, race.pegs, turns[2 * turn], turns[2 * turn + 1], race.followers)
+        scores[turn] = static_score(race, board, race.pegs, turns[2 * turn], turns[2 * turn + 1], race.followers)
         if noise > 0.0:
             uniform = (1 + random_below(race.work, 2**20 - 1)) / 2**20
             scores[turn] -= noise * math.log(-math.log(uniform))
     left = turns_left(star, race.weights, board, race.pegs)
     candidates = min(settings.candidates, number) if settings.samples > 0 else 0
     best = _highest(scores, number)
-    if best < 0 or scores[best] > -WON / 2 or candidates == 0:
+    if best < 0 or scores[best] > -WON_VALUE / 2 or candidates == 0:
         return best
-    chosen, highest, seed = best, NO_TURN, int(race.work.random[0])
+    chosen, highest, seed = best, MINUS_INFINITY, int(race.work.random[0])
     for _ in range(candidates):
         turn = _highest(scores, number)
-        judgement, total = scores[turn], 0.0
-        scores[turn] = NO_TURN
+        static, total = scores[turn], 0.0
+        scores[turn] = MINUS_INFINITY
         race.work.random[0] = seed
         for _ in range(settings.samples):
-            total += tried(race, board, turns[2 * turn], turns[2 * turn + 1], settings, left)
-        score = total / settings.samples + JUDGED * judgement
+            total += play_out(race, board, turns[2 * turn], turns[2 * turn + 1], settings, left)
+        score = total / settings.samples + STATIC_SCORE_WEIGHT * static
         if score > highest:
             chosen, highest = turn, score
     return chosen
@@ -120,8 +123,8 @@ def choose(race: Race, board: Ints, chain: int, settings: Settings, noise: float
 
 @compiled
 def _highest(scores: Floats, number: int) -> int:
-    """Returns the number of the highest score; -1 if there is none above NO_TURN."""
-    best, highest = -1, NO_TURN
+    """Returns the number of the highest score; -1 if there is none above MINUS_INFINITY."""
+    best, highest = -1, MINUS_INFINITY
     for turn in range(number):
         if scores[turn] > highest:
             best, highest = turn, scores[turn]
@@ -129,24 +132,24 @@ def _highest(scores: Floats, number: int) -> int:
 
 
 @compiled
-def judged(race: Race, board: Ints, pegs: Ints, index: int, to: int, after: Ints) -> float:
-    """Returns the judgement of a turn on the board as it is, minus turns; -WON if it wins.
+def static_score(race: Race, board: Ints, pegs: Ints, index: int, to: int, after: Ints) -> float:
+    """Returns the static score of a turn, minus turns; -WON_VALUE if it wins.
 
     `after` is overwritten by the turns that could follow.
     """
     star, weights = race.star, race.weights
     origin = move(board, pegs, index, to)
     score = -turns_left(star, weights, board, pegs)
-    if score < -WON:
+    if score < -WON_VALUE:
         _, value = best_turn(star, race.work, weights, board, pegs, after)
-        score = NOW * score - (1.0 - NOW) * max(value, 0.0)
+        score = CURRENT_VALUE_WEIGHT * score - (1.0 - CURRENT_VALUE_WEIGHT) * max(value, 0.0)
     move(board, pegs, index, origin)
     return score
 
 
 @compiled
-def best_judgement(race: Race, board: Ints, pegs: Ints) -> float:
-    """Returns the best judgement of the FOLLOWERS turns with the best value after them; RESULT if a turn wins."""
+def best_static_score(race: Race, board: Ints, pegs: Ints) -> float:
+    """Returns the best static score of the MAX_FOLLOWERS turns of the best value; WIN_TURNS if a turn wins."""
     star, turns, scores = race.star, race.followers, race.later_scores
     number = fill_turns(star, race.work, board, pegs, -1, turns)
     for turn in range(number):
@@ -154,19 +157,19 @@ def best_judgement(race: Race, board: Ints, pegs: Ints) -> float:
         origin = move(board, pegs, index, to)
         scores[turn] = -turns_left(star, race.weights, board, pegs)
         move(board, pegs, index, origin)
-    best = NO_TURN
-    for _ in range(min(FOLLOWERS, number)):
+    best = MINUS_INFINITY
+    for _ in range(min(MAX_FOLLOWERS, number)):
         turn = _highest(scores, number)
-        if scores[turn] >= -WON:
-            return RESULT
-        scores[turn] = NO_TURN
-        best = max(best, judged(race, board, pegs, turns[2 * turn], turns[2 * turn + 1], race.last))
+        if scores[turn] >= -WON_VALUE:
+            return WIN_TURNS
+        scores[turn] = MINUS_INFINITY
+        best = max(best, static_score(race, board, pegs, turns[2 * turn], turns[2 * turn + 1], race.last))
     return best if number > 0 else -turns_left(star, race.weights, board, pegs)
 
 
 @compiled
-def tried(race: Race, root: Ints, index: int, to: int, settings: Settings, left: float) -> float:
-    """Returns the result of a turn in one game after it, minus turns.
+def play_out(race: Race, root: Ints, index: int, to: int, settings: Settings, left: float) -> float:
+    """Returns the score of a turn in one game after it, minus turns.
 
     Args:
       root: the board before the turn.
@@ -180,15 +183,15 @@ def tried(race: Race, root: Ints, index: int, to: int, settings: Settings, left:
     end_turn(star, board)
     for played in range(1, settings.rounds + 1):
         if others_win(star, race.work, board):
-            return -RESULT - left
+            return -WIN_TURNS - left
         fill_pegs(star, board, pegs)
         if left >= settings.near:
-            return best_judgement(race, board, pegs) - 1.0
+            return best_static_score(race, board, pegs) - 1.0
         best, _ = best_turn(star, race.work, race.weights, board, pegs, race.followers)
         if best >= 0:
             move(board, pegs, race.followers[2 * best], race.followers[2 * best + 1])
             if is_full(star, board):
-                return RESULT - played
+                return WIN_TURNS - played
     return -turns_left(star, race.weights, board, pegs) - settings.rounds
 
 
@@ -211,7 +214,7 @@ def play_alone(race: Race, board: Ints, seat: int, settings: Settings, noise: fl
 
     Args:
       board: the start, in the frame of seat 0; it is overwritten.
-      seat: that of the search.
+      seat: the searching seat.
       settings: of the search.
       noise: as for `choose`.
       limit: the most turns.
@@ -240,4 +243,4 @@ def play_alone(race: Race, board: Ints, seat: int, settings: Settings, noise: fl
 @compiled
 def seed_with(race: Race, seed: int) -> None:
     """Sets the seed of the random numbers, from 0 to 2**32 - 1."""
-    race.work.random[0] = (seed * 65536 + SEED_OFFSET) & MASK
+    race.work.random[0] = (seed * 65536 + SEED_OFFSET) & STATE_MASK

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import jaxgames
-from examples.papers.parameter_sharing.turn_search import agent as race
-from examples.papers.parameter_sharing.turn_search import learning as learning
+import train.agents
+from examples.papers.parameter_sharing.turn_search import learning
+from examples.papers.parameter_sharing.turn_search import player as race
 from examples.papers.parameter_sharing.turn_search.moves import (
     fill_pegs,
     fill_remaining,
@@ -20,12 +21,13 @@ from examples.papers.parameter_sharing.turn_search.moves import (
     rotate,
     turns_left,
 )
-from examples.papers.parameter_sharing.turn_search.search import Settings, choose, judged, make_race
+from examples.papers.parameter_sharing.turn_search.search import Settings, choose, make_race, static_score
 from jaxgames import ParameterError, agents, arena, greedy
 from jaxgames.games.chinese_checkers import VISITED
 from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.solvers.alphabeta.compiled import plain
 
+RACE = "examples.papers.parameter_sharing.turn_search:race"
 ENV = jaxgames.make("chinese_checkers(size=2, num_players=6)")
 T = tables(2)
 STAR = make_star(2)
@@ -150,7 +152,7 @@ def test_fit_finds_turns_that_do_not_depend_on_the_steps_to_go() -> None:
     q, r = T.axial.T
     left = 2 + 3 * ((boards == 0) & (abs(q + r / 2) > 1)).sum(1)
     fitted = learning.fitted(2, [learning.Games(boards[:2500], left[:2500])])
-    price = learning.price(2, learning.PULL_STEP, learning.PULL_COLUMN)
+    price = learning.price(2, learning.ADDED_PRICE)
     features = learning.features(2, boards[2500:])
 
     def error(weights: race.Weights) -> float:
@@ -160,7 +162,7 @@ def test_fit_finds_turns_that_do_not_depend_on_the_steps_to_go() -> None:
     assert error(FIRST) > 1
 
 
-def test_turn_is_judged_the_same_before_and_in_its_middle(game: list[Any]) -> None:
+def test_turn_is_static_score_the_same_before_and_in_its_middle(game: list[Any]) -> None:
     """Cells that the peg has left in this turn are empty for the turns after it."""
     search = make_race(2, FIRST)
     seen = 0
@@ -173,7 +175,7 @@ def test_turn_is_judged_the_same_before_and_in_its_middle(game: list[Any]) -> No
         turns = np.asarray(search.turns).reshape(-1, 2)[:number].tolist()
         scores = np.asarray(search.scores)[:number].copy()
         empty = np.where(board == VISITED, -1, board)
-        found = [plain(judged)(search, empty, search.pegs, index, to, search.followers) for index, to in turns]
+        found = [plain(static_score)(search, empty, search.pegs, index, to, search.followers) for index, to in turns]
         np.testing.assert_allclose(scores, found)
         seen += 1
     assert seen > 5
@@ -198,36 +200,49 @@ def test_player_wins_at_once_where_it_can_and_repeats_its_choice() -> None:
     board[[5, 7]] = 1
     state = jax.device_get(ENV.init()).__class__(**{**vars(jax.device_get(ENV.init())), "board": board.astype(np.int8)})
     action = player.choose(state, 0)
-    assert STAR.near[action] == last
+    assert STAR.neighbour[action] == last
     assert player.choose(state, 0) == action
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with a file of weights and another file."""
+    monkeypatch.chdir(tmp_path)
+    race.save(Path("2.npz"), 2, FIRST)
+    np.savez(tmp_path / "other.npz", size=2)
+    return tmp_path
+
+
+@pytest.mark.parametrize("text", [f"{RACE}(2.npz)", f"{RACE}(file=2.npz)", f"{RACE}('2.npz', samples=8)"])
+def test_text_of_the_agent_names_it_again(folder: Path, text: str) -> None:
+    agent = agents.make(text, ENV)
+    assert str(agent) == f"{RACE}('2.npz', candidates=10, samples=8, rounds=10, near=5.0)"
+    assert str(agents.make(str(agent), ENV)) == str(agent)
+    assert str(train.agents.make(f"{RACE}(2.npz, epsilon=0.5)", ENV)) == f"{str(agent)[:-1]}, epsilon=0.5)"
+
+
 @pytest.mark.slow
-def test_agent_plays_whole_games_and_beats_random_players(tmp_path: Path) -> None:
-    path = tmp_path / "2.npz"
-    race.save(path, 2, FIRST)
-    agent = agents.make(f"race({str(path)!r}, candidates=3, samples=2)", ENV)
-    again = agents.make(str(agent), ENV)
+def test_agent_plays_whole_games_and_beats_random_players(folder: Path) -> None:
+    agent = agents.make(f"{RACE}(2.npz, candidates=3, samples=2)", ENV)
     seats = arena.one_seat(jax.random.key(1), 6, 6)
     games = arena.play(ENV, (agent, agents.make("random", ENV)), seats, jax.random.key(0))
     assert arena.results(ENV, games, seats)["win_rate"] == 1
-    assert str(again) == str(agent)
 
 
-def test_wrong_files_games_and_parameters_are_refused(tmp_path: Path) -> None:
-    path, other = tmp_path / "2.npz", tmp_path / "other.npz"
-    race.save(path, 2, FIRST)
-    np.savez(other, size=2)
-    with pytest.raises(ParameterError, match="race plays only chinese_checkers with six seats, not minichess"):
-        agents.make(f"race({str(path)!r})", jaxgames.make("minichess"))
-    with pytest.raises(ParameterError, match="has weights for size=2, not for chinese_checkers"):
-        agents.make(f"race({str(path)!r})", jaxgames.make("chinese_checkers(size=3)"))
-    with pytest.raises(ParameterError, match="must be a file of weights"):
-        agents.make(f"race({str(other)!r})", ENV)
-    with pytest.raises(ParameterError, match="samples must be an integer from 0"):
-        agents.make(f"race({str(path)!r}, samples=-1)", ENV)
-    with pytest.raises(FileNotFoundError):
-        agents.make(f"race({str(tmp_path / 'none.npz')!r})", ENV)
+@pytest.mark.parametrize(
+    ("parameters", "game", "error", "named"),
+    [
+        ("2.npz", "minichess", ParameterError, "six seats, not minichess"),
+        ("2.npz", "chinese_checkers(size=3)", ParameterError, "size=2, not for chinese_checkers"),
+        ("other.npz", str(ENV), ParameterError, "no file of weights"),
+        ("2.npz, samples=-1", str(ENV), ParameterError, "samples must be an integer from 0"),
+        ("none.npz", str(ENV), FileNotFoundError, "none.npz"),
+    ],
+)
+def test_wrong_input_is_refused(folder: Path, parameters: str, game: str, error: type[Exception], named: str) -> None:
+    with pytest.raises(error) as refused:
+        agents.make(f"{RACE}({parameters})", jaxgames.make(game))
+    assert named in str(refused.value)
 
 
 @pytest.mark.slow  # compiles the search
