@@ -29,7 +29,7 @@ export class Board {
   show(view, enabled) {
     const before = this.view;
     const sameBoard = before !== null && before.game === view.game;
-    const moved = !sameBoard || before.table !== view.table || before.ply !== view.ply || before.position !== view.position;
+    const moved = !sameBoard || before.id !== view.id || before.ply !== view.ply || before.position !== view.position;
     this.view = view;
     this.enabled = enabled;
     if (!sameBoard || before.svg !== view.svg || before.text !== view.text) this.drawPicture(view);
