@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ from jaxgames import agents
 from jaxgames.play import Session
 from jaxgames.play.web import live_games, snapshot
 from jaxgames.play.web.live_games import GameServer, LiveGame, Thinking
+from jaxgames.play.web.threads import Worker
 from tests.play.web.client import GAME, Page, moves_of, page
 
 PEOPLE = ["human", "human"]
@@ -138,18 +139,29 @@ def test_view_is_made_of_one_moment_while_a_search_ends(monkeypatch: pytest.Monk
 
 
 def test_search_ends_in_the_moment_in_which_its_move_is_played() -> None:
-    """Whatever runs in the thread of the rules sees the position before with the search, or the next without it."""
+    """The next function in the thread of the rules sees the position after the move without the search."""
+    seen: list[tuple[int, bool]] = []
 
-    async def run() -> set[tuple[int, bool]]:
-        server = GameServer(GAME, ("human", "first"), 0, agents.make, 0.0)
-        game = server.add(Session(GAME, ["human", "first"]))
-        seen: set[tuple[int, bool]] = set()
+    class Watched(Worker):
+        async def run(self, function: Callable[[], Any]) -> Any:
+            def watched() -> Any:
+                result = function()
+                seen.append((game.session.ply, game.thinking is not None))
+                return result
+
+            return await super().run(watched)
+
+    server = GameServer(GAME, ("human", "first"), 0, agents.make, 0.0, rules=Watched("rules"))
+    game = server.add(Session(GAME, ["human", "first"]))
+
+    async def run() -> None:
         await game.change(lambda session: session.play(6))
-        while game.session.ply < 2 or game.thinking is not None:
-            seen.add(await server.rules.run(lambda: (game.session.ply, game.thinking is not None)))
-        return seen
+        while game.session.ply < 2:
+            await asyncio.sleep(0.001)
 
-    assert (2, True) not in asyncio.run(run())
+    asyncio.run(run())
+    assert (2, False) in seen
+    assert (2, True) not in seen
 
 
 def test_agents_are_made_outside_of_the_thread_of_the_rules() -> None:
