@@ -33,7 +33,7 @@ h, h AGENT  what an agent thinks: its first {top} moves, and the value for each 
 show        the board again
 resign      give up
 save FILE   the game; with the suffix .html, a page with all positions
-load FILE   go on with a saved game, also one in a page with all positions
+load FILE   continue a saved game, also of a page with all positions
 q           quit"""
 
 
@@ -64,7 +64,7 @@ class Terminal:
         self._out = sys.stdout if out is None else out
         self._echoes = not (read is input and sys.stdin.isatty())  # a transcript shows what was typed
         self._has_colours = has_colours(self._out)
-        self._agents_wait = False  # an agent has failed, and the person decides how the game goes on
+        self._agents_wait = False  # an agent has failed, and the person decides how the game continues
 
     def run(self) -> None:
         """Plays until the person quits, the input ends or, if only agents play, the game is over."""
@@ -97,7 +97,7 @@ class Terminal:
         session, seat = self.session, self.session.mover
         try:
             action = agent_action(session, self._make, on_compile=self._say_compiling)
-        except Exception as error:  # an agent may fail in any way; the person decides how the game goes on
+        except Exception as error:  # an agent may fail in any way; the person decides how the game continues
             self._agents_wait = True
             self._say_error(f"seat {seat} ({session.seats[seat]}) failed with {type(error).__name__}: {error}")
             self._say("go lets it try again; a typed move is played for it; u, save FILE, q work too")
@@ -191,7 +191,7 @@ class Terminal:
             return
         self._show()
         if session.continues_turn and len(texts := legal_texts(session.env, session.state)) <= SHORT:
-            self._say(f"the turn goes on: {', '.join(texts)}")
+            self._say(f"the turn continues: {', '.join(texts)}")
 
     def _say_help(self) -> None:
         texts = legal_texts(self.session.env, self.session.state)

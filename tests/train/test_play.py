@@ -24,7 +24,7 @@ def test_run_plays_and_its_thoughts_are_shown(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["random"], "random is no run"),
+        (["random"], "random is not a run"),
         (["no/run"], "no/run"),
         (["FIRST", "--seats", "human"], "expected --seats human,random, not human"),
         (["FIRST", "--seats", "human,OTHER"], "all agents must play one game"),

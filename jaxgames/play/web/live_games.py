@@ -134,7 +134,7 @@ class LiveGame:
         try:
             while (position := await self._server.rules.run(self._position_of_agent)) is not None:
                 await self._one_ply(*position)
-        except Exception as error:  # an agent may fail in any way; the page says so, and the game can go on
+        except Exception as error:  # an agent may fail in any way; the page says so, and the game can continue
             self.problem = f"{type(error).__name__}: {error}"
             self.paused, self.thinking = True, None
             self.notify()

@@ -74,7 +74,7 @@ def view(game: LiveGame, theme: str) -> dict[str, Any]:
 async def hint(server: GameServer, game: LiveGame, agent: str) -> dict[str, Any]:
     """Returns what an agent thinks of the position that is shown: `moves`, `values` and their `range`.
 
-    Raises ValueError if the game is over, for an agent that the page may not ask for, and for one that has no
+    Raises ValueError if the game is over, for an agent that the page may not ask for, and for an agent that has no
     probabilities or fails.
     """
     check_agent(server, agent)

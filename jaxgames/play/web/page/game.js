@@ -2,7 +2,7 @@
 
 export const personMoves = (view) => !view.over && view.seats[view.mover].player === "human";
 
-// Returns the capture with which a person's turn must go on, null if there is none or more than one.
+// Returns the capture with which a person's turn must continue, null if there is none or more than one.
 export function forcedCapture(view) {
   const goesOn = personMoves(view) && view.ply > 0 && view.moves[view.ply - 1].seat === view.mover;
   const [move] = view.legal;

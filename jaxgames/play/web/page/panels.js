@@ -52,7 +52,7 @@ function seatItem(seat, index, change) {
   field.spellcheck = false;
   field.autocomplete = "off";
   field.addEventListener("change", () => {
-    change([...node("seats").querySelectorAll("input")].map((each) => each.value.trim()));
+    change([...node("seats").querySelectorAll("input")].map((input) => input.value.trim()));
   });
   const chip = made("span", "chip");
   chip.setAttribute("aria-hidden", "true");
