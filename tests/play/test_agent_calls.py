@@ -1,6 +1,6 @@
 """Agents in a game in progress: their moves and what they think."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,7 +16,7 @@ BOXES = make("dots_and_boxes(rows=1, cols=2)")
 class HostFirst:
     """Plays the first legal action, outside of `jit`, and remembers the type of the arrays that it was given."""
 
-    on_device = False
+    on_device: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.types: list[Any] = []

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 import jaxgames
-import jaxgames.play
 from benchmarks.play import served
 from jaxgames import agents
-from jaxgames.play import Session, from_json, to_html, to_json
+from jaxgames.play import Session, from_json, to_html, to_json, web
 from jaxgames.play.web import allowed, live_games, routes, server, threads
 from jaxgames.play.web.live_games import GameServer, LiveGame
 from tests.play.web.client import GAME, Page, moves_of, page
@@ -230,7 +229,7 @@ def test_start_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> No
             monkeypatch.setitem(sys.modules, name, None)
     for name in ("server", "routes"):
         monkeypatch.delitem(sys.modules, f"jaxgames.play.web.{name}")
-        monkeypatch.delattr(jaxgames.play.web, name)
+        monkeypatch.delattr(web, name)
     with pytest.raises(ImportError, match=r'missing; install it with: pip install "jaxgames\[play\]"$'):
         importlib.import_module("jaxgames.play.web.server")
 
