@@ -18,7 +18,7 @@ def test_run_plays_and_its_thoughts_are_shown(
     assert f"{untrained.first} plays\n" in out
     assert "value  seat 0: " in out
     assert f"seat 1 ({untrained.first}) plays " in out
-    assert "submoves: 2, turns: 2" in out
+    assert "plies: 2, turns: 2" in out
 
 
 @pytest.mark.parametrize(
