@@ -90,17 +90,6 @@ def test_refused_move_changes_nothing(here: Page) -> None:
     assert here.ask("show", id=id) == view
 
 
-def test_resignation_is_shown_until_it_is_undone(here: Page) -> None:
-    id = here.ask("new", seats=PEOPLE)["id"]
-    resigned = here.ask("resign", id=id)
-    assert resigned["status"] == "Seat 1 wins: Seat 0 resigned"
-    assert "Seat 1 wins: Seat 0 resigned" in resigned["svg"]
-    assert "to move" not in resigned["svg"]
-    undone = here.ask("undo", id=id)
-    assert not undone["over"]
-    assert "seat 0 to move" in undone["svg"]
-
-
 def test_last_turn_is_marked_in_both_themes(here: Page) -> None:
     id = here.ask("new", seats=PEOPLE)["id"]
     for action in (0, 2, 4, 5):  # the fourth edge completes a box, so seat 1 moves again

@@ -39,6 +39,12 @@ class Gated:
         return agents.FirstAgent(self.env).act(key, states)
 
 
+def gated_agents() -> tuple[threading.Event, list[str], Callable[[str, Any], Any]]:
+    """Returns a gate, the positions that agents named "gated" were asked about, and the function that makes agents."""
+    gate, begun = threading.Event(), list[str]()
+    return gate, begun, lambda text, env: Gated(env, gate, begun) if text == "gated" else agents.make(text, env)
+
+
 class Failing:
     """Fails whatever it is asked."""
 
@@ -63,11 +69,7 @@ def test_agents_play_one_ply_at_a_time_until_a_person_is_to_move() -> None:
 
 
 def test_person_resigns_while_an_agent_thinks() -> None:
-    gate, begun = threading.Event(), list[str]()
-
-    def make(text: str, env: Any) -> Any:
-        return Gated(env, gate, begun) if text == "gated" else agents.make(text, env)
-
+    gate, begun, make = gated_agents()
     with page(["human", "gated"], make=make) as other:
         id = other.ask("new", seats=["human", "gated"])["id"]
         other.ask("play", id=id, action=0, ply=0)
@@ -82,11 +84,7 @@ def test_person_resigns_while_an_agent_thinks() -> None:
 
 
 def test_search_is_stopped_dropped_and_waited_for() -> None:
-    gate, begun = threading.Event(), list[str]()
-
-    def make(text: str, env: Any) -> Any:
-        return Gated(env, gate, begun) if text == "gated" else agents.make(text, env)
-
+    gate, begun, make = gated_agents()
     with page(["human", "gated"], make=make) as here:
         id = here.ask("new", seats=["human", "gated"])["id"]
         here.ask("play", id=id, action=0, ply=0)
@@ -177,15 +175,6 @@ def test_agents_are_made_outside_of_the_thread_of_the_rules() -> None:
         other.ask("describe", game=GAME)
     assert {"first", "greedy(epsilon=0.5)", "greedy", "baseline"} <= threads.keys()
     assert set(threads.values()) == {"files"}
-
-
-def test_hint_has_probabilities_of_all_legal_moves_and_they_sum_to_one(here: Page) -> None:
-    id = here.ask("new", seats=PEOPLE)["id"]
-    here.ask("play", id=id, action=0, ply=0)
-    hint = here.ask("hint", id=id, agent="random")
-    assert {move["action"] for move in hint["moves"]} == set(range(1, 7))
-    assert sum(move["probability"] for move in hint["moves"]) == pytest.approx(1)
-    assert hint["values"] is None
 
 
 def test_game_of_agents_stops_at_the_limit_of_plies(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
