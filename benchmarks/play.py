@@ -31,8 +31,8 @@ from benchmarks import harness
 from jaxgames.agents import make
 from jaxgames.env import Env
 from jaxgames.play import Session
-from jaxgames.play.web import snapshot as views
-from jaxgames.play.web.live_games import House
+from jaxgames.play.web import snapshot
+from jaxgames.play.web.live_games import GameServer
 from jaxgames.play.web.server import Server, app
 
 GAMES = (
@@ -149,15 +149,14 @@ def _row(browser: Any, game: str, arguments: Arguments) -> dict[str, Any]:
 def _server_times(env: Any, seats: list[str], arguments: Arguments) -> list[float]:
     """Returns the milliseconds of processor time for each submove of a random game; compiles the rules before."""
     chance = random.Random(arguments.seed)
-    house = House(str(env), tuple(seats), 0, make)
-    table = house.seat(Session(env, seats))
-    views.view(table, "light")
+    game = GameServer(str(env), tuple(seats), 0, make).add(Session(env, seats))
+    snapshot.view(game, "light")
     times: list[float] = []
-    while not table.session.over and len(times) < arguments.clicks:
-        action = chance.choice(table.session.legal()).action
+    while not game.session.over and len(times) < arguments.clicks:
+        action = chance.choice(game.session.legal()).action
         begin = time.process_time()
-        table.session.play(action)
-        views.view(table, "light")
+        game.session.play(action)
+        snapshot.view(game, "light")
         times.append(1000 * (time.process_time() - begin))
     return times[1:]  # the first step is compiled
 

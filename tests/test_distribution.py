@@ -29,14 +29,14 @@ def test_lowest_versions_are_the_stated_bounds() -> None:
 
 
 WHOLE = dict.fromkeys(distribution.DATA_FILES, b"")
-STILL = "jaxgames/play/still.js"
+STATIC_PAGE = "jaxgames/play/static_page.js"
 
 
 @pytest.mark.parametrize(
     ("files", "error"),
     [
-        ({"jaxgames/py.typed": b""}, r"no jaxgames/baselines/checkers.json, .*, jaxgames/play/page/board.js, "),
-        ({name: b"" for name in WHOLE if name != STILL}, f"no {STILL}$"),
+        ({"jaxgames/py.typed": b""}, r"no jaxgames/baselines/checkers.json, .*, jaxgames/play/web/page/board.js, "),
+        ({name: b"" for name in WHOLE if name != STATIC_PAGE}, f"no {STATIC_PAGE}$"),
         (WHOLE, None),
         (WHOLE | {"jaxgames-0.1.0.dist-info/METADATA": b""}, None),
         ({"jaxgames/env.py": b""}, "no .*jaxgames/py.typed"),

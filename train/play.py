@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "run", help="the folder of a run; also with a checkpoint and parameters: 'runs/first@40(top=5)'"
     )
-    parser.add_argument("--env", help="the game, if it is another board than that of the run")
+    parser.add_argument("--env", help="the game, if the board differs from the board of the run")
     add_options(
         parser, seats="who plays each seat: human, a run or another agent (default: human, the run on the rest)"
     )
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> None:
     def run() -> None:
         if agents.parse(options.run) is None:
             raise ValueError(
-                f"{options.run} is no run: play against it by python -m jaxgames.play GAME --seats human,..."
+                f"{options.run} is not a run: play against it by python -m jaxgames.play GAME --seats human,..."
             )
         seats = None if options.seats is None else split_list(options.seats)
         env = agents.env_for([options.run, *(text for text in seats or [] if text != HUMAN)], options.env)

@@ -2,7 +2,7 @@
 
     python -m docs.make.page_pictures
 
-Greedy agents play the first submoves, and a person asks for a hint. Needs the extra `play`, Playwright and Chromium:
+Greedy agents play the first plies, and a person asks for a hint. Needs the extra `play`, Playwright and Chromium:
 `apt-get install chromium`.
 """
 
@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, FilePayload, ViewportSize, sync_playwri
 
 import jaxgames
 from benchmarks.play import MISSING, OPTIONS, find_chromium, served
-from jaxgames.play import Session
+from jaxgames.play import Session, agent_action, to_json
 
 WIDE, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=640)
 MAX_WIDTH = 960  # pixels of a picture
@@ -26,7 +26,7 @@ class Picture(NamedTuple):
     """A game, and how its page is shown."""
 
     game: str
-    submoves: int  # that are played before
+    plies: int  # that are played before
     hint: str  # the agent that is asked
     scheme: Literal["light", "dark"] = "light"
     size: ViewportSize = WIDE
@@ -78,7 +78,7 @@ def take(browser: Browser, picture: Picture, file: Path) -> None:
         page = context.new_page()
         page.goto(address)
         page.locator(".cell").first.wait_for()
-        content = session.to_json().encode()
+        content = to_json(session).encode()
         page.locator("#file").set_input_files(
             FilePayload(name="game.json", mimeType="application/json", buffer=content)
         )
@@ -91,11 +91,11 @@ def take(browser: Browser, picture: Picture, file: Path) -> None:
 
 
 def begun(picture: Picture) -> Session:
-    """Returns a game after its first submoves, in which a person is to move and greedy agents have the other seats."""
+    """Returns a game after its first plies, in which a person is to move and greedy agents have the other seats."""
     env = jaxgames.make(picture.game)
     session = Session(env, ["greedy"] * env.num_players)
-    while session.ply < picture.submoves or session.turn_goes_on:
-        session.play(session.agent_action())
+    while session.ply < picture.plies or session.continues_turn:
+        session.play(agent_action(session))
     return session.with_seats(["human" if seat == session.mover else "greedy" for seat in range(env.num_players)])
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import tyro
 
-from jaxgames.play import Session
+from jaxgames.play import Session, agent_action, to_html
 
 
 class Game(NamedTuple):
@@ -56,8 +56,8 @@ def main() -> None:
         ending = session.outcome.to_text()
         session.jump(0)  # where the page opens
         file = arguments.output / file_name(name)
-        file.write_text(session.to_html(), encoding="utf-8")
-        print(f"{file}: {session.env}, {' v. '.join(session.seats)}, {session.plies} submoves, {ending}", flush=True)
+        file.write_text(to_html(session), encoding="utf-8")
+        print(f"{file}: {session.env}, {' v. '.join(session.seats)}, {session.plies} plies, {ending}", flush=True)
 
 
 def file_name(name: str) -> str:
@@ -69,7 +69,7 @@ def played(game: Game) -> Session:
     """Returns the game, played to its end by its agents."""
     session = Session(game.game, game.seats, seed=game.seed)
     while not session.over:
-        session.play(session.agent_action())
+        session.play(agent_action(session))
     return session
 
 

@@ -1,4 +1,4 @@
-"""Agents at one board: the action that one chooses, and what one thinks of a position."""
+"""Calls of agents in a game in progress: the action of the agent to move, and what an agent thinks of a position."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,6 +9,7 @@ import numpy as np
 from jaxgames import agents
 from jaxgames.agents import Agent, act_on_one_board
 from jaxgames.env import Env
+from jaxgames.play.session import HUMAN, Session
 from jaxgames.render import Move
 
 Make = Callable[[str, Env[Any]], Agent]
@@ -24,31 +25,72 @@ class Thoughts(NamedTuple):
     values: tuple[float, ...] | None  # the expected return of each seat; None: the agent has none
 
 
-def choose(text: str, env: Env[Any], board: Any, key: jax.Array, make: Make, on_compile: OnCompile) -> int:
-    """Returns the action that the agent of a text chooses on one board, whose arrays are numpy's.
+def agent_action(session: Session, make: Make = agents.make, on_compile: OnCompile = None) -> int:
+    """Returns the action of the agent to move; it is not played yet.
 
-    `on_compile` is called with the text before the agent's first move in this process, which is compiled.
+    It depends on the seed, the position and the number of plies before it only.
+
+    Args:
+      session: the game.
+      make: makes the agent of a text, for a game; give a function that keeps its agents where that takes long.
+      on_compile: called with the agent's text before its first move in this process, which is compiled.
+
+    Raises ValueError if a person is to move, if the game is over, and for an agent that chooses no legal action.
     """
+    env, state, text = session.env, session.state, session.seats[session.mover]
+    if session.over or text == HUMAN:
+        what = "the game is over" if session.over else f"a person plays seat {session.mover}"
+        raise ValueError(f"no agent is to move: {what}")
     agent = make(text, env)
     _announce("act", text, env, on_compile)
-    (action,) = act_on_one_board(agent, key, _batch_of_one(board)).tolist()
+    (action,) = act_on_one_board(agent, jax.random.fold_in(session.key(session.ply), 1), _batch_of_one(state)).tolist()
     _compiled.add(("act", text, env))
+    if not session.is_legal(action):
+        raise ValueError(f"{text} chose action {action}, which is illegal in {env.to_string(state)!r}")
     return action
 
 
 def analyse(
-    text: str, env: Env[Any], board: Any, make: Make, on_compile: OnCompile
-) -> tuple[np.ndarray, tuple[float, ...] | None]:
-    """Returns float32[num_actions], the probabilities of an agent on one board, and its value for each seat or None.
+    session: Session, agent: str | None = None, make: Make = agents.make, on_compile: OnCompile = None
+) -> Thoughts:
+    """Returns the probabilities and values of an agent in the position that is shown.
 
-    Raises TypeError for an agent without probabilities.
+    Args:
+      session: the game.
+      agent: its text. None: the agent of the seat to move or, for a person, the first agent of another seat.
+      make: makes the agent of a text, for a game.
+      on_compile: called with the agent's text before its first analysis in this process, which is compiled.
+
+    Raises ValueError if the game is over, no seat has an agent or the agent fails, TypeError for an agent without
+    probabilities.
     """
-    agent, boards = make(text, env), _batch_of_one(board)
-    _announce("analyse", text, env, on_compile)
-    found = _analyse_on_device(agent, boards) if agent.on_device else agents.analyse(agent, boards)
-    probabilities = np.asarray(found.probabilities)[0]
-    _compiled.add(("analyse", text, env))
-    return probabilities, None if found.values is None else tuple(np.asarray(found.values)[0].tolist())
+    if session.over:
+        raise ValueError("the game is over: there is no move to think about")
+    if agent is None:
+        others = [text for text in (session.seats[session.mover], *session.seats) if text != HUMAN]
+        if not others:
+            raise ValueError("no seat has an agent that could think: name one, such as greedy")
+        agent = others[0]
+    try:
+        probabilities, values = _analyse(session, agent, make, on_compile)
+        ranked = sorted(session.legal(), key=lambda move: -probabilities[move.action])
+    except (ValueError, TypeError, ImportError):
+        raise
+    except Exception as error:  # an agent may fail in any way
+        raise ValueError(f"{agent} failed with {type(error).__name__}: {error}") from error
+    return Thoughts(agent, tuple((move, float(probabilities[move.action])) for move in ranked), values)
+
+
+def _analyse(
+    session: Session, text: str, make: Make, on_compile: OnCompile
+) -> tuple[np.ndarray, tuple[float, ...] | None]:
+    """Returns float32[num_actions], the probabilities of an agent, and its value for each seat or None."""
+    agent, boards = make(text, session.env), _batch_of_one(session.state)
+    _announce("analyse", text, session.env, on_compile)
+    analysis = _analyse_on_device(agent, boards) if agent.on_device else agents.analyse(agent, boards)
+    probabilities = np.asarray(analysis.probabilities)[0]
+    _compiled.add(("analyse", text, session.env))
+    return probabilities, None if analysis.values is None else tuple(np.asarray(analysis.values)[0].tolist())
 
 
 def _announce(method: str, text: str, env: Env[Any], on_compile: OnCompile) -> None:
@@ -62,6 +104,6 @@ def _analyse_on_device(agent: Agent, boards: Any) -> agents.Analysis:
     return agents.analyse(agent, boards)
 
 
-def _batch_of_one(board: Any) -> Any:
+def _batch_of_one(state: Any) -> Any:
     """Returns one board with a leading axis of 1, on the host: agents may compute on another device than the rules."""
-    return jax.tree.map(lambda leaf: leaf[None], board)
+    return jax.tree.map(lambda leaf: leaf[None], state)

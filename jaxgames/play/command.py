@@ -19,7 +19,7 @@ def add_options(parser: argparse.ArgumentParser, seats: str) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the agents' choices (default: 0)")
     parser.add_argument("--terminal", action="store_true", help="play in the terminal; without it a page opens")
     parser.add_argument("--position", metavar="TEXT", help="start from a position, as the game writes it (terminal)")
-    parser.add_argument("--load", type=Path, metavar="FILE", help="go on with a saved game (terminal)")
+    parser.add_argument("--load", type=Path, metavar="FILE", help="continue a saved game (terminal)")
     parser.add_argument("--port", type=int, default=0, help="of the page (default: any free one)")
     parser.add_argument("--host", default="127.0.0.1", help="where the page is served (default: this computer only)")
     parser.add_argument(

@@ -6,12 +6,13 @@
 
 import dataclasses
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from jaxgames import registry
 from jaxgames.env import Env
+from jaxgames.play.fields import Fields
+from jaxgames.play.session import Session
 
 FORMAT, VERSION = "jaxgames game", 1
 
@@ -25,42 +26,34 @@ class SavedGame:
     seats: list[str]  # "human" or an agent
     seed: int
     start: str | None  # a position, None for the game's own start
-    moves: list[str]  # submoves
-    ply: int | None = None  # the position that is shown; None for the last one
-    resigned: int | None = None  # the seat of the person who gave up
-
-    def content(self) -> dict[str, Any]:
-        """Returns the object of the file."""
-        return {"format": FORMAT, "version": VERSION, **dataclasses.asdict(self)}
-
-    def to_json(self) -> str:
-        """Returns the text of the file."""
-        return json.dumps(self.content(), indent=1) + "\n"
+    moves: list[str]  # of all plies
+    ply: int | None  # the position that is shown; None for the last one
+    resigned: int | None  # the seat of the person who resigned
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+def to_json(session: Session) -> str:
+    """Returns a game as text: the names of the game and the seats, the start, the moves in notation."""
+    saved = SavedGame(
+        game=str(session.env),
+        game_version=session.env.version,
+        seats=list(session.seats),
+        seed=session.seed,
+        start=session.start,
+        moves=session.moves(),
+        ply=session.ply,
+        resigned=session.resigned,
+    )
+    return json.dumps({"format": FORMAT, "version": VERSION, **dataclasses.asdict(saved)}, indent=1) + "\n"
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+def from_json(text: str) -> Session:
+    """Returns the session that `to_json` wrote; every move is played again.
 
+    Reading a file imports no module and makes no agent.
 
-def _is_list_of_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)  # pyright: ignore[reportUnknownVariableType]  # JSON has no types
-
-
-_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "game": (_is_text, "a text such as 'checkers'"),
-    "game_version": (_is_number, "an integer"),
-    "seats": (_is_list_of_texts, "a list of texts such as ['human', 'greedy']"),
-    "seed": (_is_number, "an integer from 0 to 2147483647"),
-    "start": (lambda value: value is None or _is_text(value), "a position or null"),
-    "moves": (_is_list_of_texts, "a list of texts"),
-    "ply": (lambda value: value is None or _is_number(value), "an integer or null"),
-    "resigned": (lambda value: value is None or _is_number(value), "a seat or null"),
-}
-_REQUIRED = [field.name for field in dataclasses.fields(SavedGame) if field.default is dataclasses.MISSING]
+    Raises ValueError for a text of another form or version, for an unknown game, and for a move that is illegal.
+    """
+    return replay(parse(text))
 
 
 def parse(text: str) -> SavedGame:
@@ -68,34 +61,53 @@ def parse(text: str) -> SavedGame:
 
     Raises ValueError unless it is a JSON object with the right fields, of a version that this program can read.
     """
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        raise ValueError("this is no saved game: expected JSON, as `save` writes it") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:  # pyright: ignore[reportUnknownMemberType]  # JSON has no types
-        raise ValueError(f'this is no saved game: expected a JSON object with "format": "{FORMAT}"')
-    fields: dict[str, Any] = {str(name): value for name, value in content.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # as above
-    if fields.get("version") != VERSION:
-        raise ValueError(f'the saved game has "version": {fields.get("version")!r}; this program reads {VERSION}')
-    given = {name: value for name, value in fields.items() if name in _FIELDS}
-    if missing := [name for name in _REQUIRED if name not in given]:
-        raise ValueError(f"the saved game has no {', '.join(map(repr, missing))}")
-    for name, value in given.items():
-        is_right, expected = _FIELDS[name]
-        if not is_right(value):
-            raise ValueError(f"{name!r} of the saved game must be {expected}, not {str(value)[:80]!r}")
-    return SavedGame(**given)
+    fields = Fields(text, "saved game")
+    if fields.text("format", "") != FORMAT:
+        raise ValueError(f'this is not a saved game: expected a JSON object with "format": "{FORMAT}"')
+    if (version := fields.integer("version")) != VERSION:
+        raise ValueError(f'the saved game has "version": {version}; this program reads {VERSION}')
+    return SavedGame(
+        game=fields.text("game"),
+        game_version=fields.integer("game_version"),
+        seats=fields.texts("seats"),
+        seed=fields.integer("seed"),
+        start=fields.text_or_none("start"),
+        moves=fields.texts("moves"),
+        ply=fields.integer_or_none("ply"),
+        resigned=fields.integer_or_none("resigned"),
+    )
 
 
-def make_game(game: SavedGame) -> Env[Any]:
+def replay(saved: SavedGame) -> Session:
+    """Returns the session of a saved game. Raises ValueError as `from_json`."""
+    env = _env(saved)
+    start = None if saved.start is None else env.from_string(saved.start)
+    session = Session(env, saved.seats, seed=saved.seed, state=start)
+    for number, move in enumerate(saved.moves, start=1):
+        try:
+            session.play(env.action_from_string(session.state, move))
+        except ValueError as error:
+            raise ValueError(f"move {number} of the saved game, {move!r}, cannot be played: {error}") from None
+    if saved.resigned is not None:
+        if saved.resigned >= env.num_players or session.over:
+            raise ValueError(
+                f"'resigned' of the saved game is {saved.resigned}: expected a seat from 0 to "
+                f"{env.num_players - 1}, and a game that its moves have not ended"
+            )
+        session.resigned = saved.resigned  # another player can have the seat since then
+    session.jump(session.plies if saved.ply is None else saved.ply)
+    return session
+
+
+def _env(saved: SavedGame) -> Env[Any]:
     """Returns the env of a saved game. No module is imported for it, as a file may come from anybody.
 
     Raises ValueError for an unknown game, for one that a module must register first, and for rules of another version.
     """
-    env = registry.make_named_in_file(game.game)
-    if env.version != game.game_version:
+    env = registry.make_named_in_file(saved.game)
+    if env.version != saved.game_version:
         raise ValueError(
-            f"the saved game was played under version {game.game_version} of the rules of {env.id}; "
+            f"the saved game was played under version {saved.game_version} of the rules of {env.id}; "
             f"this program has version {env.version}"
         )
     return env

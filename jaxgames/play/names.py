@@ -1,4 +1,4 @@
-"""Seats and endings in the words of people, for the page and for still pages."""
+"""Seat names and result sentences shown to people, on the page and on still pages."""
 
 from typing import Any
 

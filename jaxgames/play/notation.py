@@ -1,4 +1,4 @@
-"""Moves as people type them: submoves and whole turns in the game's notation, and the beginnings of them.
+"""Moves as people type them: plies and whole turns in the game's notation, and the beginnings of them.
 
 11-15, 22x15x6            checkers: a step, a whole capture; 22x6 if only one capture leads there
 3->14, 3=>16=>18 end      Chinese Checkers: a step, a chain of hops and the end of the turn
@@ -20,7 +20,7 @@ MAX_TURN = 500  # characters of a typed turn
 
 
 def parse_turn(session: Session, text: str) -> list[int]:
-    """Returns the actions that a text names, of one submove or of several that follow each other.
+    """Returns the actions that a text names, of one ply or of several that follow each other.
 
     Raises ValueError, with what is legal instead, unless each part names one legal move.
     """
@@ -37,14 +37,14 @@ def parse_turn(session: Session, text: str) -> list[int]:
 
 
 def legal_texts(env: Env[Any], state: Any) -> list[str]:
-    """Returns the legal moves as people write them: whole captures in checkers, submoves in the other games."""
+    """Returns the legal moves as people write them: whole captures in checkers, plies in the other games."""
     if isinstance(env, Checkers):
         return [text_of(path) for path in sorted(Board.of(state).legal_paths())]
     return list(legal_moves(env, state).values())
 
 
 def _words(text: str) -> list[str]:
-    """Returns the submoves of a text; a chain such as 3=>16=>18 is made of several."""
+    """Returns the plies of a text; a chain such as 3=>16=>18 is made of several."""
     words: list[str] = []
     for word in text.split():
         cells = word.split("=>")
@@ -53,7 +53,7 @@ def _words(text: str) -> list[str]:
 
 
 def _actions(env: Env[Any], state: Any, word: str) -> list[int]:
-    """Returns the actions of one submove, or of a whole capture of checkers."""
+    """Returns the actions of one ply, or of a whole capture of checkers."""
     legal = legal_moves(env, state)
     exact = [action for action, text in legal.items() if text.lower() == word.lower()]
     if exact:
@@ -77,13 +77,13 @@ def _path(state: Any, word: str) -> Path | None:
         return None
     squares = tuple(map(int, re.findall(r"\d+", word)))
     legal = sorted(Board.of(state).legal_paths())
-    found = [path for path in legal if path == squares] or [path for path in legal if path[: len(squares)] == squares]
-    if found:  # the same squares of all of them are played
-        return found[0][: len(squares)]
-    found = [path for path in legal if path[0] == squares[0] and path[-1] == squares[-1] and _visits(path, squares)]
-    if len(found) > 1:
-        raise ValueError(f"{word!r} can be {', '.join(map(text_of, found))}: name the squares on the way")
-    return found[0] if found else None
+    begun = [path for path in legal if path == squares] or [path for path in legal if path[: len(squares)] == squares]
+    if begun:  # the same squares of all of them are played
+        return begun[0][: len(squares)]
+    paths = [path for path in legal if path[0] == squares[0] and path[-1] == squares[-1] and _visits(path, squares)]
+    if len(paths) > 1:
+        raise ValueError(f"{word!r} can be {', '.join(map(text_of, paths))}: name the squares on the way")
+    return paths[0] if paths else None
 
 
 def _visits(path: Path, squares: tuple[int, ...]) -> bool:

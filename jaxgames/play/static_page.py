@@ -1,18 +1,18 @@
 """A game as one HTML file: all boards are drawn in it, and a short script shows one of them.
 
 The file needs no server and asks nothing of the network. Its Content-Security-Policy allows its own script and style
-by their hashes, and nothing else. The game is in it as `Session.to_json` writes it, so that it can be played on.
+by their hashes, and nothing else. The game is in it as `to_json` writes it, so that it can be played on.
 """
 
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
 from html import escape
 from importlib import resources
-from typing import Any
 
-from jaxgames.env import Env
+from jaxgames.play import names
+from jaxgames.play.game_file import to_json
+from jaxgames.play.session import Session
 from jaxgames.render.boards import slides
 from jaxgames.render.theme import THEMES, css_variables
 
@@ -55,57 +55,41 @@ _PAGE = """<!DOCTYPE html>
 """
 
 
-def page(
-    env: Env[Any],
-    states: Sequence[Any],
-    actions: Sequence[int],
-    moves: Sequence[str],
-    seats: Sequence[str],
-    ply: int,
-    game: str,
-    ending: str = "",
-) -> str:
-    """Returns the HTML of a game.
+def to_html(session: Session) -> str:
+    """Returns a game as one HTML page, to look at without a server: boards, moves, a slider.
 
-    Args:
-      env: the game.
-      states: its positions, from the start.
-      actions: those that were played, one less than the positions.
-      moves: their texts.
-      seats: who plays each seat.
-      ply: the number of the position with which the page opens.
-      game: the game as a saved game.
-      ending: the words below the last position, if people ended the game there.
-
-    Raises ValueError for a game without pictures.
+    It asks nothing of the network. Raises ValueError for a game without pictures.
     """
+    env, moves, last = session.env, session.moves(), session.copy()
+    last.jump(last.plies)
+    ending = names.ending(env, last.outcome) if last.is_resigned else ""
+    picture, words = slides(env, session.states, session.actions, ending)
+    script, style = _file("static_page.js"), _colours() + _file("static_page.css")
     items = [f"<li><button>{number}. {escape(text)}</button></li>" for number, text in enumerate(moves, start=1)]
-    picture, words = slides(env, states, actions, ending)
-    script, style = _file("still.js"), _colours() + _file("still.css")
     return _PAGE.format(
         policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'",
         title=escape(str(env)),
         style=style,
         script=script,
-        seats=escape(" · ".join(f"seat {seat}: {text}" for seat, text in enumerate(seats))),
+        seats=escape(" · ".join(f"seat {seat}: {text}" for seat, text in enumerate(session.seats))),
         picture=picture,
         words=escape("\n".join(words)).replace("\n", "&#10;"),
         plies=len(moves),
-        ply=ply,
+        ply=session.ply,
         moves="\n".join(items),
-        game=game.replace("<", "\\u003c"),  # no text of the game ends the script
+        game=to_json(session).replace("<", "\\u003c"),  # no text of the game ends the script
     )
 
 
 def game_of(html: str) -> str:
-    """Returns the saved game in the text of a still page, for `Session.from_json`.
+    """Returns the saved game in the text of a still page, for `from_json`.
 
     Raises ValueError for a text without one.
     """
-    found = re.search(r'<script type="application/json" id="game">(.*?)</script>', html, re.DOTALL)
-    if found is None:
-        raise ValueError("this is no still page: expected HTML with a game in it, as `save FILE.html` writes it")
-    return found[1]
+    script = re.search(r'<script type="application/json" id="game">(.*?)</script>', html, re.DOTALL)
+    if script is None:
+        raise ValueError("this is not a still page: expected HTML with a game in it, as `save FILE.html` writes it")
+    return script[1]
 
 
 def _colours() -> str:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TextIO
 
 from jaxgames import agents, render
-from jaxgames.play.agent_calls import Make
+from jaxgames.play.agent_calls import Make, agent_action, analyse
+from jaxgames.play.game_file import from_json, to_json
 from jaxgames.play.notation import legal_texts, parse_turn
 from jaxgames.play.session import HUMAN, Session
-from jaxgames.play.static_page import game_of
+from jaxgames.play.static_page import game_of, to_html
 
 PAGE_SUFFIXES = (".html", ".htm")  # of files that are still pages
 WIDTH = 80
@@ -25,14 +26,14 @@ BOLD, RED, PLAIN = "\033[1m", "\033[31m", "\033[0m"
 HELP = """\
 MOVE        such as {example}, or its beginning if only one move has it
 ?           the legal moves, and these commands
-u, uu       undo: back to your last submove, or to the start of your last turn
-r           redo: forward to your next submove
+u, uu       undo: back to your last step, or to the start of your last turn
+r           redo: forward to your next step
 go          lets an agent that has failed try again
 h, h AGENT  what an agent thinks: its first {top} moves, and the value for each seat
 show        the board again
 resign      give up
 save FILE   the game; with the suffix .html, a page with all positions
-load FILE   go on with a saved game, also one in a page with all positions
+load FILE   continue a saved game, also of a page with all positions
 q           quit"""
 
 
@@ -63,7 +64,7 @@ class Terminal:
         self._out = sys.stdout if out is None else out
         self._echoes = not (read is input and sys.stdin.isatty())  # a transcript shows what was typed
         self._has_colours = has_colours(self._out)
-        self._agents_wait = False  # an agent has failed, and the person decides how the game goes on
+        self._agents_wait = False  # an agent has failed, and the person decides how the game continues
 
     def run(self) -> None:
         """Plays until the person quits, the input ends or, if only agents play, the game is over."""
@@ -78,7 +79,7 @@ class Terminal:
         self._say_statistics()
 
     def _turn(self) -> None:
-        """Lets an agent play a submove, or a person type a line."""
+        """Lets an agent play a ply, or a person type a line."""
         session = self.session
         if not (session.over or self._agents_wait or session.seats[session.mover] == HUMAN):
             self._agent_moves()
@@ -88,15 +89,15 @@ class Terminal:
         if self._echoes:
             self._say(line)
         try:
-            self._obey(line)
+            self._execute(line)
         except (ValueError, TypeError, OSError, ImportError) as error:
             self._say_error(str(error))
 
     def _agent_moves(self) -> None:
         session, seat = self.session, self.session.mover
         try:
-            action = session.agent_action(self._make, on_compile=self._say_compiling)
-        except Exception as error:  # an agent may fail in any way; the person decides how the game goes on
+            action = agent_action(session, self._make, on_compile=self._say_compiling)
+        except Exception as error:  # an agent may fail in any way; the person decides how the game continues
             self._agents_wait = True
             self._say_error(f"seat {seat} ({session.seats[seat]}) failed with {type(error).__name__}: {error}")
             self._say("go lets it try again; a typed move is played for it; u, save FILE, q work too")
@@ -107,8 +108,8 @@ class Terminal:
 
     # -- commands ----------------------------------------------------------------------------------------
 
-    def _obey(self, line: str) -> None:
-        """Does what a line says. Raises ValueError for a line that says nothing, Quit at its request."""
+    def _execute(self, line: str) -> None:
+        """Executes a command, or plays a move. Raises ValueError for neither of them, Quit for `q`."""
         name, _, argument = line.partition(" ")
         argument = argument.strip()
         if name in ("save", "load"):
@@ -126,7 +127,7 @@ class Terminal:
         elif line in ("u", "uu", "r"):
             self._move_back_or_forth(line)
         elif line == "go":
-            self._go_on()
+            self._retry()
         elif line == "resign":
             self.session.resign()
             self._show()
@@ -141,14 +142,14 @@ class Terminal:
         self._agents_wait = False
         self._show_if_person_moves()
 
-    def _go_on(self) -> None:
+    def _retry(self) -> None:
         """Lets the agents move again after a failure."""
         if not self._agents_wait:
             raise ValueError("no agent has failed, so none waits: go is for an agent that could not move")
         self._agents_wait = False
 
     def _move_back_or_forth(self, line: str) -> None:
-        """Undoes up to a person's last submove (u) or turn (uu), or goes forward to a person's next one (r)."""
+        """Undoes up to a person's last ply (u) or turn (uu), or goes forward to a person's next ply (r)."""
         session = self.session
         if line == "uu":
             session.undo_turn()
@@ -161,7 +162,7 @@ class Terminal:
         self._show()
 
     def _save(self, path: Path) -> None:
-        text = self.session.to_html() if path.suffix.lower() in PAGE_SUFFIXES else self.session.to_json()
+        text = to_html(self.session) if path.suffix.lower() in PAGE_SUFFIXES else to_json(self.session)
         path.write_text(text, encoding="utf-8")
         self._say(f"saved in {path}")
 
@@ -189,17 +190,17 @@ class Terminal:
         if not (session.over or session.seats[session.mover] == HUMAN):
             return
         self._show()
-        if session.turn_goes_on and len(texts := legal_texts(session.env, session.board)) <= SHORT:
-            self._say(f"the turn goes on: {', '.join(texts)}")
+        if session.continues_turn and len(texts := legal_texts(session.env, session.state)) <= SHORT:
+            self._say(f"the turn continues: {', '.join(texts)}")
 
     def _say_help(self) -> None:
-        texts = legal_texts(self.session.env, self.session.board)
+        texts = legal_texts(self.session.env, self.session.state)
         if texts:
             self._say(textwrap.fill(", ".join(texts), WIDTH, break_long_words=False))
         self._say("\n" + HELP.format(example=texts[0] if texts else "the ones of this game", top=TOP))
 
     def _say_thoughts(self, agent: str | None) -> None:
-        thoughts = self.session.analyse(agent, self._make, on_compile=self._say_compiling)
+        thoughts = analyse(self.session, agent, self._make, on_compile=self._say_compiling)
         self._say(f"{thoughts.agent} plays")
         for move, probability in thoughts.moves[:TOP]:
             if probability > 0:
@@ -216,7 +217,7 @@ class Terminal:
         result = session.outcome.to_text() or "the game is not over"
         movers = session.movers()[: session.ply]
         turns = sum(first != second for first, second in zip([None, *movers], movers, strict=False))
-        self._say(f"\n{result}\nsubmoves: {session.ply}, turns: {turns}")
+        self._say(f"\n{result}\nplies: {session.ply}, turns: {turns}")
         before, left = _pieces(session, 0), _pieces(session, session.ply)
         if left != before:
             self._say("left: " + ", ".join(f"{kind} {count}" for kind, count in sorted(left.items())))
@@ -239,7 +240,7 @@ class Terminal:
 def read_game(path: Path) -> Session:
     """Returns the game of a file: a saved game, or the one in a still page. Raises ValueError for another file."""
     text = path.read_text(encoding="utf-8")
-    return Session.from_json(game_of(text) if path.suffix.lower() in PAGE_SUFFIXES else text)
+    return from_json(game_of(text) if path.suffix.lower() in PAGE_SUFFIXES else text)
 
 
 def has_colours(out: TextIO) -> bool:

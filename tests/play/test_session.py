@@ -1,20 +1,25 @@
-"""`Session` against a list of actions that is stepped again for every comparison."""
+"""`Session` against a plain list: the actions, a place in it, and states that are stepped again from the start."""
 
-import json
+from functools import lru_cache
 from typing import Any
 
 import chex
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
-from jaxgames import make
-from jaxgames.agents import RandomAgent
-from jaxgames.play import HUMAN, Session
-from jaxgames.play import agent_calls as thinking
-from jaxgames.play.agent_calls import Thoughts
-from jaxgames.play.history import Line
+from jaxgames import Env, make
+from jaxgames.play import HUMAN, Session, agent_action, from_json, to_json
 from tests.helpers.positions import compiled, legal, start
 from tests.helpers.sticks import LuckySticks
 
@@ -24,307 +29,212 @@ GAMES = (
     "chinese_checkers(size=1, num_players=3)",
     "chinese_checkers(size=2, num_players=6)",
     "chinese_checkers_diamond(size=3, pieces=1)",
-    "dots_and_boxes(rows=2, cols=2)",
     "minichess",
     "minichess(rules='king_capture')",
 )
 
 
-def played(env: Any, actions: list[int]) -> Any:
-    """The state after actions from the start, by the env alone."""
-    state = start(env)
-    for action in actions:
-        state = compiled(env).step(state, np.int32(action))
-    return state
+@lru_cache(maxsize=1000)
+def played(env: Env[Any], actions: tuple[int, ...]) -> Any:
+    """The state after actions from the start, by the env alone, on the host."""
+    if not actions:
+        return start(env)
+    return jax.device_get(compiled(env).step(played(env, actions[:-1]), np.int32(actions[-1])))
 
 
-def new(seats: list[str] | None = None, **options: Any) -> Session:
-    return Session(BOXES, seats or [HUMAN, HUMAN], **options)
+class Machine(RuleBasedStateMachine):
+    """Random changes of a session. The model is `actions`, the `ply` that is shown and the seat that `resigned`."""
+
+    env: Env[Any] = BOXES
+
+    @initialize(choice=st.integers(0, 2))
+    def begin(self, choice: int) -> None:
+        seats = [HUMAN] * self.env.num_players
+        if choice > 0:
+            seats[choice - 1] = "first"
+        self.session = Session(self.env, seats)
+        self.actions: list[int] = []
+        self.ply = 0
+        self.resigned: int | None = None
+
+    # -- the model -------------------------------------------------------------------------------------------------
+
+    def state(self, ply: int) -> Any:
+        return played(self.env, tuple(self.actions[:ply]))
+
+    def options(self) -> list[int]:
+        """The legal actions in the position that is shown."""
+        return [] if self.is_resigned() else np.flatnonzero(compiled(self.env).mask(self.state(self.ply))).tolist()
+
+    def is_resigned(self) -> bool:
+        return self.resigned is not None and self.ply == len(self.actions)
+
+    def mover(self, ply: int) -> int:
+        return int(self.state(ply).current_player)
+
+    def people(self) -> list[int]:
+        return [seat for seat, text in enumerate(self.session.seats) if text == HUMAN]
+
+    # -- changes ---------------------------------------------------------------------------------------------------
+
+    @rule(choices=st.lists(st.integers(0, 1000), min_size=1, max_size=3))
+    def play(self, choices: list[int]) -> None:
+        for choice in choices:
+            if options := self.options():
+                action = options[choice % len(options)]
+                self.session.play(action)
+                self.actions, self.ply, self.resigned = [*self.actions[: self.ply], action], self.ply + 1, None
+
+    @rule(action=st.integers(-1, 2000))
+    def refuse(self, action: int) -> None:
+        if action not in self.options():
+            with pytest.raises(ValueError, match=r"is illegal here; the legal moves are|the game is over"):
+                self.session.play(action)
+
+    @rule()
+    def undo(self) -> None:
+        if self.is_resigned():
+            self.resigned = None
+        elif self.ply == 0:
+            with pytest.raises(ValueError, match="no move to undo"):
+                self.session.undo()
+            return
+        else:
+            self.ply -= 1
+        self.session.undo()
+
+    @rule()
+    def undo_turn(self) -> None:
+        if self.is_resigned():
+            self.resigned = None
+            self.session.undo_turn()
+            return
+        movers = [self.mover(ply) for ply in range(self.ply)]
+        starts = [ply for ply, seat in enumerate(movers) if ply == 0 or movers[ply - 1] != seat]
+        turns = [ply for ply in starts if movers[ply] in self.people()]
+        if turns:
+            self.session.undo_turn()
+            self.ply = turns[-1]
+        else:
+            with pytest.raises(ValueError, match="no person has moved"):
+                self.session.undo_turn()
+
+    @rule()
+    def redo(self) -> None:
+        if self.ply < len(self.actions):
+            self.session.redo()
+            self.ply += 1
+        else:
+            with pytest.raises(ValueError, match="no move to play again"):
+                self.session.redo()
+
+    @rule(ply=st.integers(-1, 8))
+    def jump(self, ply: int) -> None:
+        if 0 <= ply <= len(self.actions):
+            self.session.jump(ply)
+            self.ply = ply
+        else:
+            with pytest.raises(ValueError, match=f"ply must be from 0 to {len(self.actions)}, not {ply}"):
+                self.session.jump(ply)
+
+    @rule(seat=st.integers(0, 2))
+    def resign(self, seat: int) -> None:
+        if self.options() and seat in self.people():
+            self.session.resign(seat)
+            self.actions, self.resigned = self.actions[: self.ply], seat
+        else:
+            with pytest.raises(ValueError, match=r"only people resign|nobody can resign"):
+                self.session.resign(seat)
+
+    @rule()
+    def save_and_load(self) -> None:
+        text = to_json(self.session)
+        self.session = from_json(text)
+        assert to_json(self.session) == text
+
+    @precondition(lambda self: self.actions)
+    @rule()
+    def change_a_copy(self) -> None:
+        before, copy = to_json(self.session), self.session.copy()
+        copy.jump(0)
+        copy.play(copy.legal()[0].action)
+        assert to_json(self.session) == before
+
+    # -- what must hold --------------------------------------------------------------------------------------------
+
+    @invariant()
+    def session_shows_the_model(self) -> None:
+        session, state = self.session, self.state(self.ply)
+        assert (session.ply, session.plies, session.actions) == (self.ply, len(self.actions), self.actions)
+        assert session.moves() == [
+            self.env.action_to_string(self.state(ply), action) for ply, action in enumerate(self.actions)
+        ]
+        assert session.movers() == [self.mover(ply) for ply in range(len(self.actions) + 1)]
+        chex.assert_trees_all_equal_dtypes(session.state, state)
+        chex.assert_trees_all_equal(session.state, state)
+        assert session.over == (not self.options())
+        assert {move.text for move in session.legal()} == (legal(self.env, state) if self.options() else set())
+        continues = self.ply > 0 and not session.over and self.mover(self.ply - 1) == self.mover(self.ply)
+        assert (session.mover, session.continues_turn) == (self.mover(self.ply), continues)
+        if self.is_resigned():
+            assert session.outcome.reason == f"seat {self.resigned} resigned"
+            others = (1 - (self.resigned or 0),) if self.env.num_players == 2 else ()
+            assert session.outcome.winners == others
 
 
-def session_of(*texts: str, seats: list[str] | None = None) -> Session:
-    session = new(seats)
-    for text in texts:
-        session.play(BOXES.action_from_string(session.state, text))
-    return session
+def check_session(env: Env[Any], examples: int, steps: int) -> None:
+    machine = type("MachineOfGame", (Machine,), {"env": env})
+    limits = settings(max_examples=examples, stateful_step_count=steps, deadline=None, derandomize=True)
+    run_state_machine_as_test(machine, settings=limits)
 
 
-def check_like_plain_stepping(env: Any, seed: int, changes: int) -> None:
-    """Random plays, undos, redos and jumps; the model is a list of actions and a place in it."""
-    rng, session = np.random.default_rng(seed), Session(env, [HUMAN] * env.num_players)
-    actions: list[int] = []
-    ply = 0
-    for _ in range(changes):
-        change = rng.choice(["play", "play", "play", "undo", "redo", "jump", "turn"])
-        options = np.flatnonzero(compiled(env).mask(played(env, actions[:ply])))
-        if change == "play" and len(options):
-            action = int(rng.choice(options))
-            session.play(action)
-            actions, ply = [*actions[:ply], action], ply + 1
-        elif change == "undo" and ply > 0:
-            session.undo()
-            ply -= 1
-        elif change == "redo" and ply < len(actions):
-            session.redo()
-            ply += 1
-        elif change == "jump":
-            ply = int(rng.integers(len(actions) + 1))
-            session.jump(ply)
-        elif change == "turn" and ply > 0:
-            session.undo_turn()
-            movers = [int(played(env, actions[:i]).current_player) for i in range(ply)]
-            ply = max((i for i in range(ply) if i == 0 or movers[i - 1] != movers[i]), default=0)
-        state = played(env, actions[:ply])
-        assert (session.ply, session.plies, session.actions) == (ply, len(actions), actions)
-        assert env.to_string(session.state) == env.to_string(state)
-        assert {move.text for move in session.legal()} == legal(env, state)
-        assert session.over == bool(state.terminated | state.truncated)
-        assert session.mover == state.current_player
-    again = Session.from_json(session.to_json())
-    assert again.to_json() == session.to_json()
-    assert env.to_string(again.state) == env.to_string(session.state)
-
-
-def test_session_is_like_plain_stepping() -> None:
-    check_like_plain_stepping(BOXES, seed=0, changes=30)
+def test_session_is_like_a_list_of_actions() -> None:
+    check_session(BOXES, examples=12, steps=20)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
-def test_session_of_any_game_is_like_plain_stepping(game: str) -> None:
-    check_like_plain_stepping(make(game), seed=1, changes=80)
+def test_session_of_any_game_is_like_a_list_of_actions(game: str) -> None:
+    check_session(make(game), examples=5, steps=40)
 
 
-def test_positions_are_packed_and_come_back_as_the_states_that_were_played() -> None:
+def test_game_keeps_no_arrays_on_the_device() -> None:
+    session = Session(BOXES, [HUMAN, HUMAN])
     arrays = len(jax.live_arrays())
-    session = session_of("h(0,0)", "h(1,0)", "v(0,0)", "v(0,1)")
-    assert len(jax.live_arrays()) == arrays, "a long game keeps no arrays on the device"
-    assert len(session.states) == 5
-    for ply, state in enumerate(session.states):
-        chex.assert_trees_all_equal_dtypes(state, start(BOXES))
-        chex.assert_trees_all_equal(state, played(BOXES, session.actions[:ply]))
-    assert [int(state.current_player) for state in session.states[1:3]] == [1, 0]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("game", GAMES)
-def test_positions_of_any_game_come_back_as_they_were(game: str) -> None:
-    env = make(game)
-    session = Session(env, [HUMAN] * env.num_players)
-    for _ in range(3):
+    while not session.over:
         session.play(session.legal()[0].action)
-    for ply, state in enumerate(session.states):
-        chex.assert_trees_all_equal_dtypes(state, start(env))
-        chex.assert_trees_all_equal(state, played(env, session.actions[:ply]))
+    assert len(jax.live_arrays()) == arrays
 
 
-def test_keys_in_positions_come_back_with_their_implementation() -> None:
+def test_keys_in_states_depend_on_the_seed_and_the_ply() -> None:
     session = Session(LuckySticks(), [HUMAN, "random", HUMAN], seed=3)
     session.play(session.legal()[0].action)
-    session.play(session.agent_action())
-    for ply, state in enumerate(session.states):
-        assert state.luck == jax.random.fold_in(jax.random.key(3), ply)
-    line = Line(jax.devices("cpu")[0])
-    line.append({"luck": jax.random.key(1, impl="rbg")}, 0, False)
-    assert line[0]["luck"] == jax.random.key(1, impl="rbg")
+    session.play(agent_action(session))
+    assert [state.luck for state in session.states] == [session.key(ply) for ply in range(3)]
+    assert session.state.luck == jax.random.fold_in(jax.random.key(3), 2)
 
 
-# -- moves -----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("action", [True, 1.0, "h(0,1)"])
+def test_action_that_is_not_an_integer_is_refused(action: Any) -> None:
+    with pytest.raises(ValueError, match="must be an integer"):
+        Session(BOXES, [HUMAN, HUMAN]).play(action)
 
 
-def test_move_after_a_jump_drops_what_followed() -> None:
-    session = session_of("h(0,0)", "h(1,0)", "v(0,0)")
-    session.jump(1)
-    session.play(BOXES.action_from_string(session.state, "v(0,2)"))
-    assert session.moves() == ["h(0,0)", "v(0,2)"]
-    with pytest.raises(ValueError, match="no move to play again"):
-        session.redo()
-
-
-def test_illegal_action_leaves_the_session_as_it_is() -> None:
-    session = session_of("h(0,0)")
-    for action in (0, -1, BOXES.num_actions, True, 1.0, "h(0,1)"):
-        with pytest.raises(ValueError, match=r"legal moves are h\(0,1\), h\(1,0\)|must be an integer"):
-            session.play(action)  # pyright: ignore[reportArgumentType]  # wrong on purpose
-    assert session.moves() == ["h(0,0)"]
-
-
-def test_finished_game_takes_no_move() -> None:
-    session = session_of("h(0,0)", "h(0,1)", "h(1,0)", "h(1,1)", "v(0,0)", "v(0,1)", "v(0,2)")
-    assert session.over
-    assert session.legal() == []
-    with pytest.raises(ValueError, match=r"the game is over \(all edges drawn\)"):
-        session.play(0)
-
-
-def test_undo_at_the_start_and_places_outside_the_line_are_refused() -> None:
-    session = session_of("h(0,0)")
-    for ply in (-1, 2):
-        with pytest.raises(ValueError, match="ply must be from 0 to 1"):
-            session.jump(ply)
-    session.undo()
-    with pytest.raises(ValueError, match="no move to undo"):
-        session.undo()
-    with pytest.raises(ValueError, match="no person has moved"):
-        session.undo_turn()
-
-
-def test_undo_turn_goes_back_over_the_agents_moves() -> None:
-    session = session_of("h(0,0)", "h(1,0)", seats=[HUMAN, "first"])
-    session.undo_turn()
-    assert session.ply == 0
-
-
-def test_undo_turn_takes_back_all_boxes_of_a_turn() -> None:
-    """Seat 1 takes a box, and draws another edge in the same turn."""
-    session = session_of("h(0,0)", "h(1,0)", "v(0,0)", "v(0,1)")
-    assert (session.mover, session.turn_goes_on) == (1, True)
-    session.play(BOXES.action_from_string(session.state, "h(0,1)"))
-    session.undo_turn()
-    assert (session.ply, session.mover, session.turn_goes_on) == (3, 1, False)
-
-
-# -- resignation -----------------------------------------------------------------------------------------
-
-
-def test_other_seat_wins_after_a_resignation() -> None:
-    session = session_of("h(0,0)", seats=[HUMAN, "random"])
+def test_seat_that_resigns_is_the_only_person_or_the_mover() -> None:
+    session = Session(BOXES, ["first", HUMAN])
     session.resign()
-    assert session.over
-    assert (session.outcome.kind, session.outcome.winners) == ("win", (1,))
-    assert session.outcome.reason == "seat 0 resigned"
-    again = Session.from_json(session.to_json())
-    assert again.outcome == session.outcome
-    again.jump(0)
-    assert not again.over
-    session.undo()
-    assert (session.over, session.ply) == (False, 1)
-
-
-def test_resignation_is_loaded_when_another_player_has_the_seat() -> None:
-    session = session_of("h(0,0)", seats=[HUMAN, "random"])
-    session.resign()
-    again = Session.from_json(session.with_seats(["greedy", "random"]).to_json())
-    assert again.outcome == session.outcome
-
-
-def test_agents_do_not_resign() -> None:
-    session = new(["random", "first"])
+    assert session.resigned == 1
     with pytest.raises(ValueError, match="only people resign"):
-        session.resign()
-
-
-# -- agents ----------------------------------------------------------------------------------------------
-
-
-class HostFirst:
-    """Plays the first legal action, outside of `jit`, and remembers the type of what it was given."""
-
-    on_device = False
-
-    def __init__(self) -> None:
-        self.calls: list[Any] = []
-
-    def act(self, key: Any, states: Any) -> Any:
-        self.calls.append(type(states.edges))
-        return jnp.asarray([int(np.argmin(states.edges[0]))])
-
-
-def test_agents_on_device_and_host_play_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thinking, "_compiled", set[tuple[str, str, Any]]())  # as in a new process
-    on_host = HostFirst()
-    compiled_first: list[str] = []
-
-    def make_agent(text: str, env: Any) -> Any:
-        return on_host if text == "mine" else RandomAgent(env)
-
-    session = new(["mine", "random"])
-    while not session.over:
-        session.play(session.agent_action(make_agent, compiled_first.append))
-    assert set(on_host.calls) == {np.ndarray}
-    assert sorted(compiled_first) == ["mine", "random"]
-
-
-def test_same_seed_gives_the_same_game() -> None:
-    def game(seed: int) -> list[str]:
-        session = new(["random", "random"], seed=seed)
-        while not session.over:
-            session.play(session.agent_action())
-        return session.moves()
-
-    assert game(1) == game(1)
-    assert len({tuple(game(seed)) for seed in range(4)}) > 1
-
-
-def test_person_to_move_has_no_agents_action() -> None:
-    with pytest.raises(ValueError, match="a person plays seat 0"):
-        new([HUMAN, "random"]).agent_action()
-
-
-def test_analysis_lists_legal_moves_the_most_probable_first() -> None:
-    session = session_of("h(0,0)", "h(1,0)", "v(0,0)", seats=[HUMAN, "greedy"])
-    thoughts = session.analyse()
-    assert isinstance(thoughts, Thoughts)
-    assert thoughts.agent == "greedy"
-    assert thoughts.values is None
-    assert [(move.text, round(p, 3)) for move, p in thoughts.moves[:1]] == [("v(0,1)", 1.0)]
-    assert len(thoughts.moves) == 4
-    with pytest.raises(ValueError, match="no seat has an agent"):
-        new().analyse()
-
-
-# -- files -----------------------------------------------------------------------------------------------
-
-
-def changed(**fields: Any) -> str:
-    return json.dumps(json.loads(session_of("h(0,0)", "h(1,0)").to_json()) | fields)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "expected JSON"),
-        ("[" * 100_000, "expected JSON"),
-        ("[]", 'expected a JSON object with "format"'),
-        ({"format": "pgn"}, 'expected a JSON object with "format"'),
-        ({"version": 2}, "this program reads 1"),
-        ({"game_version": 99}, "version 99 of the rules"),
-        ({"game": "no_game"}, "unknown game 'no_game'"),
-        ({"game": "os:system(size=2)"}, "needs the module 'os'"),
-        ({"game": 3}, "'game' of the saved game must be a text"),
-        ({"seats": "human"}, "'seats' of the saved game must be a list"),
-        ({"seats": ["human"]}, "2 seats"),
-        ({"seed": -1}, "'seed' of the saved game"),
-        ({"start": "000 . 0"}, "expected 7 characters"),
-        ({"moves": ["h(0,0)", "h(0,0)"]}, r"move 2 of the saved game, 'h\(0,0\)', cannot be played"),
-        ({"moves": ["h(9,0)"]}, r"move 1 of the saved game, 'h\(9,0\)', cannot be played: expected a row"),
-        ({"moves": [0]}, "'moves' of the saved game must be a list of texts"),
-        ({"ply": 3}, "ply must be from 0 to 2"),
-        ({"resigned": 5}, "expected a seat from 0 to 1"),
-    ],
-)
-def test_file_that_does_not_replay_is_refused(text: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Session.from_json(text if isinstance(text, str) else changed(**text))
-
-
-def test_saved_game_keeps_its_start_and_the_position_that_is_shown() -> None:
-    session = Session(BOXES, [HUMAN, "greedy"], seed=5, state=BOXES.from_string("1000000 .. 1"))
-    session.play(1)
-    session.undo()
-    again = Session.from_json(session.to_json())
-    assert (again.start, again.seats, again.seed, again.ply, again.plies) == (
-        "1000000 .. 1", (HUMAN, "greedy"), 5, 0, 1,
-    )  # fmt: skip
+        Session(BOXES, ["random", "first"]).resign()
 
 
 def test_other_seats_keep_the_game() -> None:
-    session = session_of("h(0,0)", "h(1,0)")
+    session = Session(BOXES, [HUMAN, HUMAN])
+    session.play(0)
+    session.play(2)
     session.undo()
     other = session.with_seats(["random", HUMAN])
     assert (other.seats, other.moves(), other.ply) == (("random", HUMAN), session.moves(), 1)
-    other.play(other.legal()[0].action)
-    assert session.moves() == ["h(0,0)", "h(1,0)"]
 
 
 @pytest.mark.parametrize("seats", ["human", ["human"], [HUMAN] * 3, [HUMAN, 1]])

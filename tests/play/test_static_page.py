@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from jaxgames import make, render
-from jaxgames.play import HUMAN, Session
+from jaxgames.play import HUMAN, Session, from_json, to_html, to_json
 from jaxgames.play.static_page import game_of
 from jaxgames.render.slides import spans
 from jaxgames.render.theme import THEMES, css_variables
@@ -49,11 +49,11 @@ class Elements(HTMLParser):
 
 
 def drawn(svg: str, ply: int | None = None) -> Counter[tuple[str, str]]:
-    """The pieces, paths and texts of a picture; of a still page, those that are visible after `ply` submoves.
+    """The pieces, paths and texts of a picture; of a still page, only what is visible after `ply` plies.
 
     Of the background, which all pictures have, and of the list of looks there are none.
     """
-    found: Counter[tuple[str, str]] = Counter()
+    parts: Counter[tuple[str, str]] = Counter()
     root = ElementTree.fromstring(svg)
     (definitions,) = [child for child in root if child.tag.endswith("defs")]
     root.remove(definitions)
@@ -65,13 +65,13 @@ def drawn(svg: str, ply: int | None = None) -> Counter[tuple[str, str]]:
             continue
         kind, look = element.tag.rpartition("}")[2], element.get("transform", "")
         if kind == "text" or element.get("d") or (kind == "use" and look):
-            found[kind, element.text or element.get("d") or look] += 1
-    return found
+            parts[kind, element.text or element.get("d") or look] += 1
+    return parts
 
 
 def test_positions_are_drawn_as_in_single_pictures_and_each_part_once() -> None:
     session = game()
-    page = session.to_html()
+    page = to_html(session)
     svg = page[page.index("<svg") : page.index("</svg>") + len("</svg>")]
     for ply in range(session.plies + 1):
         turn = [ply - 1] if ply else []
@@ -94,15 +94,15 @@ def test_spans_of_positions() -> None:
 def test_game_in_the_page_is_the_saved_game() -> None:
     session = game()
     session.jump(2)
-    assert Session.from_json(game_of(session.to_html())).to_json() == session.to_json()
-    with pytest.raises(ValueError, match="no still page"):
+    assert to_json(from_json(game_of(to_html(session)))) == to_json(session)
+    with pytest.raises(ValueError, match="not a still page"):
         game_of("<html></html>")
 
 
 def test_resignation_is_the_caption_of_the_last_position() -> None:
     session = game(plies=2)
     session.resign(0)
-    page = session.to_html()
+    page = to_html(session)
     assert "Seat 1 wins: Seat 0 resigned</text>" in page
     assert page.count("Seat 0 resigned") == 2, "in the picture and in the words below"
     assert drawn(page[page.index("<svg") : page.index("</svg>") + 6], 2)["text", "seat 0 to move · 0 : 0"] == 0
@@ -110,28 +110,28 @@ def test_resignation_is_the_caption_of_the_last_position() -> None:
 
 def test_page_has_words_for_each_position_and_a_button_for_each_move() -> None:
     session = game()
-    found = Elements(session.to_html())
-    assert session.to_html().count("<li><button>") == session.plies
-    (words,) = [attributes["data-words"] or "" for _, attributes in found.tags if attributes.get("id") == "words"]
+    elements = Elements(to_html(session))
+    assert to_html(session).count("<li><button>") == session.plies
+    (words,) = [attributes["data-words"] or "" for _, attributes in elements.tags if attributes.get("id") == "words"]
     assert words.split("\n")[0] == "seat 0 to move · 0 : 0"
     assert len(words.split("\n")) == session.plies + 1
 
 
 def test_policy_allows_the_pages_own_script_and_style_only() -> None:
-    text = game(plies=1).to_html()
-    found = Elements(text)
-    (policy,) = [attributes["content"] or "" for _, attributes in found.tags if attributes.get("http-equiv")]
+    text = to_html(game(plies=1))
+    elements = Elements(text)
+    (policy,) = [attributes["content"] or "" for _, attributes in elements.tags if attributes.get("http-equiv")]
     assert "default-src 'none'" in policy
     for tag in ("script", "style"):
-        digest = base64.b64encode(hashlib.sha256(found.texts[tag].encode()).digest()).decode()
+        digest = base64.b64encode(hashlib.sha256(elements.texts[tag].encode()).digest()).decode()
         assert f"{tag}-src 'sha256-{digest}'" in policy
-    names = {name for _, attributes in found.tags for name in attributes}
+    names = {name for _, attributes in elements.tags for name in attributes}
     assert not any(name == "style" or name.startswith("on") for name in names)
     assert "unsafe" not in policy
 
 
 def test_page_asks_nothing_of_the_network() -> None:
-    text = game(plies=1).to_html().replace('xmlns="http://www.w3.org/2000/svg"', "")
+    text = to_html(game(plies=1)).replace('xmlns="http://www.w3.org/2000/svg"', "")
     assert not re.search(r"https?:|url\(|@import", text)
     hrefs = re.findall(r'(?:href|src)="([^"]*)"', text)
     assert hrefs
@@ -139,12 +139,12 @@ def test_page_asks_nothing_of_the_network() -> None:
 
 
 def test_names_of_seats_are_escaped() -> None:
-    assert "<b>agent" not in game(plies=1).to_html()
-    assert "seat 1: &lt;b&gt;agent" in game(plies=1).to_html()
+    assert "<b>agent" not in to_html(game(plies=1))
+    assert "seat 1: &lt;b&gt;agent" in to_html(game(plies=1))
 
 
 def test_all_colours_are_variables_of_both_themes() -> None:
-    text = game(plies=3).to_html()
+    text = to_html(game(plies=3))
     used = set(re.findall(r'"var\((--[\w-]+)\)"', text))
     assert used
     for theme in THEMES.values():
@@ -160,13 +160,13 @@ def test_page_works_from_a_file(tmp_path: Path, theme: Literal["light", "dark"])
     from tests.play.web.browser import browser
 
     file = tmp_path / "game.html"
-    file.write_text(game().to_html(), encoding="utf-8")
+    file.write_text(to_html(game()), encoding="utf-8")
     with browser() as opened:
         check_page(opened.new_page(color_scheme=theme, viewport={"width": 360, "height": 640}), file, theme)
 
 
 def check_page(page: Any, file: Path, theme: str) -> None:
-    """Opens the page of a game of 7 submoves, and looks at its positions."""
+    """Opens the page of a game of 7 plies, and looks at its positions."""
     problems: list[str] = []
     page.on("console", lambda message: problems.append(message.text))
     page.on("pageerror", lambda error: problems.append(str(error)))

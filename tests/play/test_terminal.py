@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jaxgames import agents, make
-from jaxgames.play import HUMAN, Session
+from jaxgames.play import HUMAN, Session, from_json, to_json
 from jaxgames.play.__main__ import main
 from jaxgames.play.notation import legal_texts
 from jaxgames.play.terminal import Terminal, has_colours
@@ -54,14 +54,14 @@ def test_person_plays_an_agent_to_the_end() -> None:
     assert "seat 1 (first) plays h(0,0)" in text
     assert "the game is over, ? for help> bla" in text
     assert "u undoes the last move" in text
-    assert "submoves: 7, turns: " in text
+    assert "plies: 7, turns: " in text
 
 
 def test_question_mark_lists_moves_and_commands() -> None:
     text = transcript("?")
     assert "h(0,0), h(0,1), h(1,0), h(1,1), v(0,0), v(0,1), v(0,2)" in text
     assert "save FILE" in text
-    assert text.endswith("the game is not over\nsubmoves: 0, turns: 0\n")
+    assert text.endswith("the game is not over\nplies: 0, turns: 0\n")
 
 
 def test_wrong_move_is_answered_with_the_legal_ones() -> None:
@@ -101,13 +101,13 @@ def test_game_is_saved_and_loaded(tmp_path: Path) -> None:
 
 def test_game_with_another_number_of_seats_is_not_loaded(tmp_path: Path) -> None:
     session = Session("chinese_checkers(size=1, num_players=3)", [HUMAN] * 3)
-    (tmp_path / "star.json").write_text(session.to_json(), encoding="utf-8")
+    (tmp_path / "star.json").write_text(to_json(session), encoding="utf-8")
     assert "has 3 seats, this one 2" in transcript(f"load {tmp_path / 'star.json'}").replace("\n", " ")
 
 
 def test_game_that_the_agents_do_not_play_is_not_loaded(tmp_path: Path) -> None:
     session = Session("chinese_checkers(size=1, num_players=2)", [HUMAN] * 2)
-    (tmp_path / "star.json").write_text(session.to_json(), encoding="utf-8")
+    (tmp_path / "star.json").write_text(to_json(session), encoding="utf-8")
     text = transcript(f"load {tmp_path / 'star.json'}", "show", seats=[HUMAN, "alphabeta"])
     assert "alphabeta plays checkers" in text
     assert text.count("A: 0 boxes") == 2, "the game before is still there"
@@ -134,7 +134,7 @@ class FailsTwice:
 def test_failure_of_a_hint_is_shown_and_the_game_goes_on() -> None:
     text = transcript("h failing", "h(0,0)", make=lambda text, env: FailsTwice(), seats=[HUMAN, HUMAN])
     assert "failing failed with KeyError: 'no disk'" in text
-    assert text.endswith("submoves: 1, turns: 1\n")
+    assert text.endswith("plies: 1, turns: 1\n")
 
 
 @pytest.mark.parametrize("seats", [[HUMAN, "failing"], ["failing", "failing"]])
@@ -144,10 +144,10 @@ def test_failure_of_an_agent_leaves_the_game_to_the_person(seats: list[str], tmp
     text = transcript(*lines, f"save {file}", "go", "v(0,0)", make=lambda text, env: agent, seats=seats)
     assert text.count("(failing) failed with KeyError: 'no disk'") == 2
     assert "(failing has failed), ? for help> go" in text
-    saved = Session.from_json(file.read_text(encoding="utf-8"))
+    saved = from_json(file.read_text(encoding="utf-8"))
     assert saved.moves() == lines, "nothing was lost"
     played = [line for line in text.splitlines() if "(failing) plays" in line]
-    assert len(played) == (0 if HUMAN in seats else 6), "a typed move stands for the agent's, and then it moves itself"
+    assert len(played) == (0 if HUMAN in seats else 6), "a typed move is played for the agent, which then moves itself"
     assert "go is for an agent" in transcript("go")
 
 
@@ -169,7 +169,7 @@ def test_ctrl_c_ends_politely() -> None:
 
     out = io.StringIO()
     Terminal(Session(BOXES, [HUMAN, "first"]), read=read, out=out).run()
-    assert out.getvalue().endswith("stopped\n\nthe game is not over\nsubmoves: 0, turns: 0\n")
+    assert out.getvalue().endswith("stopped\n\nthe game is not over\nplies: 0, turns: 0\n")
 
 
 def test_colours_need_a_terminal_and_nobody_who_objects(monkeypatch: pytest.MonkeyPatch) -> None:

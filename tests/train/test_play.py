@@ -18,13 +18,13 @@ def test_run_plays_and_its_thoughts_are_shown(
     assert f"{untrained.first} plays\n" in out
     assert "value  seat 0: " in out
     assert f"seat 1 ({untrained.first}) plays " in out
-    assert "submoves: 2, turns: 2" in out
+    assert "plies: 2, turns: 2" in out
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["random"], "random is no run"),
+        (["random"], "random is not a run"),
         (["no/run"], "no/run"),
         (["FIRST", "--seats", "human"], "expected --seats human,random, not human"),
         (["FIRST", "--seats", "human,OTHER"], "all agents must play one game"),

@@ -13,10 +13,10 @@ from jaxgames._checks import ParameterError
 from jaxgames._specs import parse
 from jaxgames.agents import AGENT_OF, AnalysingAgent
 from jaxgames.env import Env
-from jaxgames.play.game_file import parse as parse_saved
+from jaxgames.play import game_file
 from jaxgames.play.session import HUMAN, Session
-from jaxgames.play.web import live_games as tables
-from jaxgames.play.web.live_games import House
+from jaxgames.play.web import live_games
+from jaxgames.play.web.live_games import GameServer
 
 MAX_TEXT = 300  # characters of a game or of an agent
 SAFE_PLAYOUTS = ("random", "first", "greedy", "baseline")  # agents that may be a parameter of another agent
@@ -31,43 +31,45 @@ HIGHEST = {  # values of agents' parameters: time is limited
 SUGGESTED = ("baseline", "random", "greedy", "mcts(simulations=100)", "alphabeta(depth=4)")
 
 
-def offered(house: House) -> dict[str, Any]:
+def describe_process(server: GameServer) -> dict[str, Any]:
     """Returns the game and the seats of the process, and all games with their parameters."""
     games = {
-        name: [{"name": each.name, "default": repr(each.default)} for each in registry.parameters(name)]
+        name: [{"name": item.name, "default": repr(item.default)} for item in registry.parameters(name)]
         for name in registry.list_games()
     }
-    return {"game": house.game, "seats": list(house.seats), "seed": house.seed, "games": games}
+    return {"game": server.game, "seats": list(server.seats), "seed": server.seed, "games": games}
 
 
-def described(house: House, game: str) -> dict[str, Any]:
+def describe_game(server: GameServer, game: str) -> dict[str, Any]:
     """Returns the number of seats of a game, the agents that can play it, and those among them that give hints.
 
     Raises ValueError for a wrong game.
     """
-    env = _env(house, game)
-    agents = [text for text in dict.fromkeys((*house.seats, *SUGGESTED)) if text != HUMAN and _plays(house, text, env)]
-    hints = [text for text in agents if isinstance(house.agent(text, env), AnalysingAgent)]
+    env = _env(server, game)
+    agents = [
+        text for text in dict.fromkeys((*server.seats, *SUGGESTED)) if text != HUMAN and _plays(server, text, env)
+    ]
+    hints = [text for text in agents if isinstance(server.agent(text, env), AnalysingAgent)]
     return {"game": str(env), "seats": env.num_players, "agents": [HUMAN, *agents], "hints": hints}
 
 
-def start(house: House, game: str, seats: Sequence[str], seed: int) -> Session:
+def start(server: GameServer, game: str, seats: Sequence[str], seed: int) -> Session:
     """Returns a session of a new game. Raises ValueError for a wrong game, or for seats that do not fit it."""
-    env = _env(house, game)
-    check_seats(house, env, seats)
+    env = _env(server, game)
+    check_seats(server, env, seats)
     return Session(env, tuple(seats), seed=seed)
 
 
-def load(house: House, saved: str) -> Session:
+def load(server: GameServer, saved: str) -> Session:
     """Returns the session of a saved game, played again from its beginning.
 
-    Raises ValueError for a wrong game, or for one with more than `tables.MAX_PLIES` submoves.
+    Raises ValueError for a wrong game, or for a game of more than `live_games.MAX_PLIES` plies.
     """
-    game = parse_saved(saved)
-    if len(game.moves) > tables.MAX_PLIES:
-        raise ParameterError(f"a game on the page has {tables.MAX_PLIES:,} submoves at most, not {len(game.moves):,}")
-    check_seats(house, _env(house, game.game), game.seats)
-    return Session.from_json(saved)
+    game = game_file.parse(saved)
+    if len(game.moves) > live_games.MAX_PLIES:
+        raise ParameterError(f"a game on the page has {live_games.MAX_PLIES:,} plies at most, not {len(game.moves):,}")
+    check_seats(server, _env(server, game.game), game.seats)
+    return game_file.replay(game)
 
 
 def from_position(session: Session, text: str) -> Session:
@@ -75,16 +77,16 @@ def from_position(session: Session, text: str) -> Session:
     return Session(session.env, session.seats, seed=session.seed, state=session.env.from_string(text))
 
 
-def reseated(house: House, session: Session, seats: Sequence[str]) -> Session:
+def with_seats(server: GameServer, session: Session, seats: Sequence[str]) -> Session:
     """Returns the session with other seats. Raises ValueError for seats that do not fit the game."""
-    check_seats(house, session.env, seats)
+    check_seats(server, session.env, seats)
     return session.with_seats(tuple(seats))
 
 
-def check_agent(house: House, text: str) -> None:
+def check_agent(server: GameServer, text: str) -> None:
     """Raises ParameterError for the text of an agent that the page may not ask for."""
-    if text not in house.seats:
-        _check_safe(text, SAFE_AGENTS, (*dict.fromkeys(house.seats), *SAFE_AGENTS))
+    if text not in server.seats:
+        _check_safe(text, SAFE_AGENTS, (*dict.fromkeys(server.seats), *SAFE_AGENTS))
 
 
 def _check_safe(text: object, safe: Sequence[str], allowed: Sequence[str]) -> None:
@@ -103,20 +105,20 @@ def _check_safe(text: object, safe: Sequence[str], allowed: Sequence[str]) -> No
             raise ParameterError(f"{parameter} must be at most {highest:,} on the page, not {value} in {text!r}")
 
 
-def check_seats(house: House, env: Env[Any], seats: Sequence[str]) -> None:
+def check_seats(server: GameServer, env: Env[Any], seats: Sequence[str]) -> None:
     """Raises ParameterError unless there is one text per seat, each "human" or an agent that plays the game."""
     if len(seats) != env.num_players:
         raise ParameterError(f"{env} has {env.num_players} seats, and {len(seats)} are given")
     for text in seats:
         if text != HUMAN:
-            check_agent(house, text)
-            house.agent(text, env)
+            check_agent(server, text)
+            server.agent(text, env)
 
 
-def _env(house: House, game: str) -> Env[Any]:
+def _env(server: GameServer, game: str) -> Env[Any]:
     """Returns the env of a game that the page may ask for. Raises ParameterError for another text."""
     expected = f"the game must be one of {', '.join(registry.list_games())}, with parameters or without"
-    if game != house.game:
+    if game != server.game:
         expected += f", not {game[:MAX_TEXT]!r}"
         module, name, _ = parse(game, expected) if len(game) <= MAX_TEXT else ("", "", {})
         if module or name not in registry.list_games():
@@ -124,10 +126,10 @@ def _env(house: House, game: str) -> Env[Any]:
     return registry.make(game)
 
 
-def _plays(house: House, text: str, env: Env[Any]) -> bool:
+def _plays(server: GameServer, text: str, env: Env[Any]) -> bool:
     """Returns whether an agent can play a game."""
     try:
-        house.agent(text, env)
+        server.agent(text, env)
     except (ValueError, ImportError):  # not for this game, or an extra is missing
         return False
     return True

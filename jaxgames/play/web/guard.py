@@ -1,4 +1,4 @@
-"""The gate in front of the server of the page: it refuses requests that do not come from the server's own page.
+"""The guard in front of the server of the page: it refuses requests that do not come from the page of this server.
 
 Every request must name this machine as its `Host`, so that a foreign name that leads here (DNS rebinding) opens
 nothing. A request with an `Origin` must come from the same origin; requests that change something must have one. A
@@ -51,14 +51,14 @@ class Refused(Exception):
 
 
 def is_loopback(host: str) -> bool:
-    """Returns whether a name or an address of a computer stands for this one."""
+    """Returns whether a name or an address of a computer means this computer."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 
 
-class Gate:
+class Guard:
     """ASGI middleware that checks every request and adds `HEADERS` to every response."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Gate:
     ) -> None:
         """
         Args:
-          app: the application behind the gate.
+          app: the application behind the guard.
           token: of this process; requests below /api/ carry it in the header `TOKEN_HEADER`.
           names: the values of `Host` that are let through, in lower case and without ports.
           addresses: whether any IP address is let through too; no foreign name can lead to one.
@@ -100,7 +100,7 @@ class Gate:
         await self._app(scope, _replayed(body, receive), guarded_send)
 
     def _check(self, method: str, path: str, headers: Mapping[str, list[str]]) -> None:
-        """Raises Refused for a request that is not one of the page of this server."""
+        """Raises Refused for a request that the page of this server does not send."""
         hosts = headers.get("host", [])
         if len(hosts) != 1 or not self._is_known(hosts[0]):
             allowed = ", ".join(sorted(self._names))
@@ -123,10 +123,10 @@ class Gate:
 
     def _is_known(self, host: str) -> bool:
         """Returns whether requests with this `Host` are let through."""
-        found = HOST.fullmatch(host)
-        if found is None:
+        parts = HOST.fullmatch(host)
+        if parts is None:
             return False
-        name = (found["address"] or found["name"]).lower()
+        name = (parts["address"] or parts["name"]).lower()
         if name in self._names:
             return True
         try:

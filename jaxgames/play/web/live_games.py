@@ -1,9 +1,9 @@
-"""Games in progress on the server: each is a `Session`, to which the agents' moves are added one submove at a time.
+"""Games in progress on the server: each is a `Session`, to which the agents' moves are added one ply at a time.
 
 The functions of a session run in the thread of the rules. Agents are made, and whole games are loaded and drawn, in the
-thread of the files: some agents take a second, and thousands of submoves several. Searches run in the thread of the
-agents, on a copy of what they need, so a person can always look, undo or go on. A search that nobody waits for any
-longer is abandoned: its result is dropped, and the next search waits for its end.
+thread of the files: some agents take a second, and thousands of plies several. Searches run in the thread of the
+agents, on a copy of what they need, so a person can always look, undo or continue. A cancelled search still runs to its
+end: its result is discarded, and the next search waits for it.
 """
 
 import asyncio
@@ -18,40 +18,43 @@ from typing import Any
 from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent
 from jaxgames.env import Env
-from jaxgames.play.agent_calls import Make
+from jaxgames.play.agent_calls import Make, agent_action
 from jaxgames.play.session import HUMAN, Session
-from jaxgames.play.web.guard import Refused
 from jaxgames.play.web.threads import Worker
 
-MAX_TABLES = 100
-MAX_PLIES = 10_000  # submoves of a game
+MAX_GAMES = 16
+MAX_PLIES = 2_000  # of a game, which takes about 5 MB then
 MAX_AGENTS = 64  # agents that are kept
-PACE = 0.3  # seconds that a submove is visible before an agent plays the next one
+PACE = 0.3  # seconds that a ply is visible before an agent plays the next one
+
+
+class UnknownGameError(LookupError):
+    """A game is not on the server."""
 
 
 @dataclass
 class Thinking:
     """A search for the move of an agent."""
 
-    seat: int
     agent: str
-    waits: bool  # for the end of a search that was abandoned
+    waits: bool  # for the end of a search that was cancelled
     compiles: bool = False  # whether the agent moves for the first time, so its program is compiled before
 
 
-class Table:
-    """A session in progress.
+class LiveGame:
+    """A session in progress. What a page shows changes in the thread of the rules, together with the session.
 
     Attributes:
-      id: names the table in requests.
+      id: names the game in requests.
       session: the game; used only in the thread of the rules.
       version: of what a page shows; it grows with every change.
-      paused: whether the agents wait until a person lets them go on.
+      paused: whether the agents wait until a person resumes them.
+      closed: whether the game has left the server.
       thinking: the search that runs now, None if there is none.
       problem: the error of an agent that could not move, "" if there is none.
     """
 
-    def __init__(self, session: Session, house: "House") -> None:
+    def __init__(self, session: Session, server: "GameServer") -> None:
         self.id = secrets.token_urlsafe(9)
         self.session = session
         self.version = 0
@@ -59,39 +62,37 @@ class Table:
         self.closed = False
         self.thinking: Thinking | None = None
         self.problem = ""
-        self._house = house
-        self._changes = 0  # of the session by people: an agent's move that was found before one is dropped
-        self._from_here = False  # whether an agent may move before the end of what was played, which drops the rest
+        self._server = server
+        self._changes = 0  # of the session by people: an agent's move that was searched before one is discarded
+        self._from_here = False  # whether an agent may move before the last ply, which drops what follows
         self._task: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
 
-    async def change(self, function: Callable[[Session], Any], *, paused: bool = False) -> None:
-        """Runs a function that changes the session, in the thread of the rules; then the agents go on.
+    async def change(self, function: Callable[[Session], Session | None], *, paused: bool = False) -> None:
+        """Runs a function that changes the session, in the thread of the rules; then the agents move.
 
-        The move that an agent is thinking about is dropped. Raises what `function` raises.
+        The move that an agent is thinking about is discarded. Raises what `function` raises.
 
         Args:
-          function: changes the session, or raises an error without a change.
+          function: changes the session, or raises an error without a change. Where it returns a session, this one
+            replaces the session of the game.
           paused: whether the agents wait afterwards.
         """
 
         def changed() -> None:
-            function(self.session)
+            self.session = function(self.session) or self.session
             self._changes += 1
+            self.paused, self._from_here = paused, False
+            self.thinking, self.problem = None, ""
 
-        await self._house.rules.run(changed)
-        self.paused, self._from_here = paused, False
+        await self._server.rules.run(changed)
         self._restart()
 
-    def replace(self, session: Session) -> None:
-        """Puts another session on the table. Call it in the thread of the rules, in a function for `change`."""
-        self.session = session
-
-    def begin(self) -> None:
+    def start(self) -> None:
         """Lets the agents move, if one of them is to move."""
         self._restart()
 
-    def go_on(self) -> None:
+    def resume_agents(self) -> None:
         """Lets the agent to move play in the position that is shown, which drops what was played after it."""
         self.paused, self._from_here = False, True
         self._restart()
@@ -102,7 +103,7 @@ class Table:
         self._restart()
 
     def close(self) -> None:
-        """Ends the table: the agents stop, and the pages that show it are told."""
+        """Ends the game: the agents stop, and the pages that show it are told."""
         self.closed = True
         self._restart()
 
@@ -113,7 +114,7 @@ class Table:
         self._news = asyncio.Event()
 
     async def versions(self) -> AsyncIterator[int]:
-        """Yields the version whenever it is new, first at once; ends when the table is closed."""
+        """Yields the version whenever it is new, first at once; ends when the game is closed."""
         while not self.closed:
             news, version = self._news, self.version
             yield version
@@ -121,7 +122,7 @@ class Table:
                 await news.wait()
 
     def _restart(self) -> None:
-        """Drops the search that runs, and starts that of the agent to move, if there is one and it may move."""
+        """Cancels the search that runs, and starts the search of the agent to move, if there is one that may move."""
         if self._task is not None:
             self._task.cancel()
         self.thinking, self.problem = None, ""
@@ -129,28 +130,28 @@ class Table:
         self.notify()
 
     async def _move(self) -> None:
-        """Plays the agents' submoves, until a person is to move or the game is over."""
+        """Plays the agents' plies, until a person is to move or the game is over."""
         try:
-            while (seat := await self._house.rules.run(self._agent_to_move)) is not None:
-                await self._one_submove(seat, self.session.seats[seat])
-        except Exception as error:  # an agent may fail in any way; the page says so, and the game can go on
+            while (position := await self._server.rules.run(self._position_of_agent)) is not None:
+                await self._one_ply(*position)
+        except Exception as error:  # an agent may fail in any way; the page says so, and the game can continue
             self.problem = f"{type(error).__name__}: {error}"
             self.paused, self.thinking = True, None
             self.notify()
 
-    def _agent_to_move(self) -> int | None:
-        """Returns the seat of the agent that is to move and may do so now, None if there is none."""
+    def _position_of_agent(self) -> tuple[Session, int] | None:
+        """Returns a copy of the session, and the number of changes, if an agent may move now; None if none may."""
         session = self.session
         at_end = self._from_here or session.ply == session.plies
         if not at_end or session.over or session.seats[session.mover] == HUMAN:
             return None
         check_length(session)
-        return session.mover
+        return session.copy(), self._changes
 
-    async def _one_submove(self, seat: int, agent: str) -> None:
-        """Finds and plays one submove of an agent."""
-        changes, begin = self._changes, time.monotonic()
-        thinking = Thinking(seat, agent, waits=self._house.agents.unfinished > 0)
+    async def _one_ply(self, position: Session, changes: int) -> None:
+        """Searches and plays one ply of an agent."""
+        server, begin = self._server, time.monotonic()
+        thinking = Thinking(position.seats[position.mover], waits=server.agents.unfinished > 0)
         loop = asyncio.get_running_loop()
 
         def compiles(_: str) -> None:
@@ -159,28 +160,27 @@ class Table:
 
         self.thinking = thinking
         self.notify()
-        position = await self._house.rules.run(self.session.copy)
-        action = await self._house.agents.run(lambda: position.agent_action(self._house.agent, compiles))
-        await asyncio.sleep(max(0.0, self._house.pace - (time.monotonic() - begin)))
+        action = await server.agents.run(lambda: agent_action(position, server.agent, compiles))
+        await asyncio.sleep(max(0.0, server.pace - (time.monotonic() - begin)))
 
         def play() -> None:
             if self._changes == changes:
                 self.session.play(action)
+                self.thinking, self._from_here = None, False
 
-        await self._house.rules.run(play)
-        self.thinking, self._from_here = None, False
+        await server.rules.run(play)
         self.notify()
 
 
 def check_length(session: Session) -> None:
     """Raises ParameterError for a game that is too long to be continued here: it would fill the memory."""
     if session.ply >= MAX_PLIES:
-        raise ParameterError(f"a game on the page ends after {MAX_PLIES:,} submoves: undo some, or start a new game")
+        raise ParameterError(f"a game on the page ends after {MAX_PLIES:,} plies: undo some, or start a new game")
 
 
 @dataclass
-class House:
-    """The parts that all tables share: the threads, the agents, and the game with which the process was started."""
+class GameServer:
+    """The live games and what they share: threads, agents, and the game with which the process was started."""
 
     game: str
     seats: tuple[str, ...]
@@ -190,7 +190,7 @@ class House:
     rules: Worker = field(default_factory=lambda: Worker("rules"))
     agents: Worker = field(default_factory=lambda: Worker("agents"))
     files: Worker = field(default_factory=lambda: Worker("files"))
-    tables: OrderedDict[str, Table] = field(default_factory=OrderedDict[str, Table])  # the last used one last
+    games: OrderedDict[str, LiveGame] = field(default_factory=OrderedDict[str, LiveGame])  # the last used one last
 
     def __post_init__(self) -> None:
         self._make_once = functools.lru_cache(MAX_AGENTS)(self.make)
@@ -199,17 +199,17 @@ class House:
         """Returns the agent that a text names; the last ones are kept. Raises ValueError for a text that names none."""
         return self._make_once(text, env)
 
-    def seat(self, session: Session) -> Table:
-        """Returns a new table with a session. If there are too many tables, the one not used for longest is closed."""
-        table = Table(session, self)
-        self.tables[table.id] = table
-        while len(self.tables) > MAX_TABLES:
-            self.tables.popitem(last=False)[1].close()
-        return table
+    def add(self, session: Session) -> LiveGame:
+        """Returns a new game with a session. If there are too many games, the one not used for longest is closed."""
+        game = LiveGame(session, self)
+        self.games[game.id] = game
+        while len(self.games) > MAX_GAMES:
+            self.games.popitem(last=False)[1].close()
+        return game
 
-    def table(self, id: str) -> Table:
-        """Returns a table by its id. Raises Refused with status 404 if there is none."""
-        if id not in self.tables:
-            raise Refused(404, "this game is not on the server: it was restarted, or many games were started since")
-        self.tables.move_to_end(id)
-        return self.tables[id]
+    def find(self, id: str) -> LiveGame:
+        """Returns a game by its id. Raises UnknownGameError if there is none."""
+        if id not in self.games:
+            raise UnknownGameError("this game is not on the server: it was restarted, or many games were started since")
+        self.games.move_to_end(id)
+        return self.games[id]

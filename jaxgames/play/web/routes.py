@@ -2,20 +2,16 @@
 
     GET  /                        the page, with the token of this process
     GET  /page/NAME               its scripts and its style
-    GET  /api/events?table=ID     server-sent events: what to show, whenever it changes
-    GET  /api/game?table=ID       the game as a file, which `load` takes
-    GET  /api/still?table=ID      the game as a still page in one HTML file
+    GET  /api/events?id=ID        server-sent events: what to show, whenever it changes
+    GET  /api/still?id=ID         the game as a still page in one HTML file
     GET  /api/start               the games and agents on offer, and the game with which the process was started
-    POST /api/VERB                one of `VERBS`, with a JSON object as its body; the reply is a view
-
-A reply is a view (`views.view`). A request names the last submove of the page as `known`; the view has the later ones.
+    POST /api/VERB                one of `VERBS`, with a JSON object as its body; the reply is a `snapshot.view`
 
 A request that makes no sense gets a status from 400 to 499 and {"error": REASON}.
 """
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from importlib import resources
@@ -25,11 +21,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from jaxgames.play.fields import Fields
 from jaxgames.play.session import Session
-from jaxgames.play.web import allowed as offers
-from jaxgames.play.web import snapshot as views
-from jaxgames.play.web.guard import MAX_BODY_BYTES, MAX_GAME_BYTES, Refused
-from jaxgames.play.web.live_games import House, Table, check_length
+from jaxgames.play.static_page import to_html
+from jaxgames.play.web import allowed, snapshot
+from jaxgames.play.web.allowed import MAX_TEXT
+from jaxgames.play.web.guard import Refused
+from jaxgames.play.web.live_games import GameServer, LiveGame, UnknownGameError, check_length
+from jaxgames.play.web.threads import BusyError
 
 SCRIPTS = ("page.js", "board.js", "game.js", "memory.js", "server.js", "panels.js", "newgame.js")
 FILES = {"page.css": "text/css", **dict.fromkeys(SCRIPTS, "text/javascript")}
@@ -38,164 +37,102 @@ HEARTBEAT = 15.0  # seconds between the comments that keep a quiet stream of eve
 Reply = dict[str, Any]
 
 
-class Fields:
-    """The fields of the JSON object that a request sends. Each is checked when it is read."""
-
-    def __init__(self, body: bytes) -> None:
-        """Raises Refused for a body that is not a JSON object."""
-        try:
-            parsed = json.loads(body)
-        except (ValueError, RecursionError):
-            raise Refused(400, "the body must be JSON") from None
-        if not isinstance(parsed, dict):
-            raise Refused(400, "the body must be a JSON object, such as {}")
-        self._fields: dict[str, Any] = parsed
-
-    def text(self, name: str, default: str | None = None, longest: int = MAX_BODY_BYTES) -> str:
-        """Returns a text."""
-        value = self._fields.get(name, default)
-        if not isinstance(value, str) or len(value) > longest:
-            raise Refused(422, f"{name} must be a text of at most {longest} characters")
-        return value
-
-    def integer(self, name: str, default: int | None = None) -> int:
-        """Returns an integer from 0 to 2^31 - 1."""
-        value = self._fields.get(name, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-            raise Refused(422, f"{name} must be an integer from 0 to {2**31 - 1}")
-        return value
-
-    def optional_integer(self, name: str) -> int | None:
-        """Returns an integer from 0 to 2^31 - 1, None if the field is missing or null."""
-        return None if self._fields.get(name) is None else self.integer(name)
-
-    def flag(self, name: str) -> bool:
-        """Returns a bool; False if the field is missing."""
-        value = self._fields.get(name, False)
-        if not isinstance(value, bool):
-            raise Refused(422, f"{name} must be true or false")
-        return value
-
-    def texts(self, name: str, longest: int = offers.MAX_TEXT) -> list[str]:
-        """Returns a list of texts."""
-        value = self._fields.get(name)
-        if not isinstance(value, list) or not all(isinstance(each, str) and len(each) <= longest for each in value):
-            raise Refused(422, f"{name} must be a list of texts of at most {longest} characters")
-        return value
+# -- the verbs: each changes a game, or starts one; the reply shows it -------------------------------------------------
 
 
-# -- the verbs: each changes a table, or makes one; the reply shows it ----------------------------------------------
-
-
-async def _new(house: House, fields: Fields) -> Table:
+async def _new(server: GameServer, fields: Fields) -> LiveGame:
     """Starts a game."""
-    game, seats, seed = fields.text("game", house.game), fields.texts("seats"), fields.integer("seed", house.seed)
-
-    def start() -> Session:
-        return offers.start(house, game, seats, seed)
-
-    return _seated(house, await house.files.run(start))
+    game, seats = fields.text("game", server.game), fields.texts("seats", longest=MAX_TEXT)
+    return await _started(server, partial(allowed.start, server, game, seats, fields.integer("seed", server.seed)))
 
 
-async def _load(house: House, fields: Fields) -> Table:
+async def _load(server: GameServer, fields: Fields) -> LiveGame:
     """Starts a game from a file, which is played again from its beginning."""
-    saved = fields.text("saved", longest=MAX_GAME_BYTES)
-    return _seated(house, await house.files.run(lambda: offers.load(house, saved)))
+    return await _started(server, partial(allowed.load, server, fields.text("saved")))
 
 
-def _seated(house: House, session: Session) -> Table:
-    """Returns a new table, at which the agents begin."""
-    table = house.seat(session)
-    table.begin()
-    return table
+async def _started(server: GameServer, make_session: Callable[[], Session]) -> LiveGame:
+    """Returns a new game, in which the agents begin."""
+    game = server.add(await server.files.run(make_session))
+    game.start()
+    return game
 
 
-async def _show(house: House, fields: Fields) -> Table:
+async def _show(server: GameServer, fields: Fields) -> LiveGame:
     """Changes nothing."""
-    return _table(house, fields)
+    return _game(server, fields)
 
 
-async def _play(house: House, fields: Fields) -> Table:
-    """Plays an action for the person to move, in the position after `ply` submoves."""
-    table, action, ply = _table(house, fields), fields.integer("action"), fields.integer("ply")
+async def _play(server: GameServer, fields: Fields) -> LiveGame:
+    """Plays an action for the person to move, in the position after `ply` plies."""
+    game, action, ply = _game(server, fields), fields.integer("action"), fields.integer("ply")
 
     def play(session: Session) -> None:
         if session.ply != ply:
-            raise Refused(409, f"the position is that after {session.ply} submoves now, not {ply}")
+            raise Refused(409, f"the position after {session.ply} plies is shown now, not after {ply}")
         check_length(session)
-        if not any(move.action == action for move in session.legal()):
-            legal = ", ".join(move.text for move in session.legal()) or "none, the game is over"
-            raise Refused(422, f"action {action} is not legal here; the legal moves are {legal}")
         session.play(action)
 
-    await table.change(play)
-    return table
+    await game.change(play)
+    return game
 
 
-async def _undo(house: House, fields: Fields) -> Table:
-    """Takes a submove back, or with `turn` all up to the last decision of a person."""
-    table, whole_turn = _table(house, fields), fields.flag("turn")
-    await table.change(lambda session: session.undo_turn() if whole_turn else session.undo())
-    return table
+async def _undo(server: GameServer, fields: Fields) -> LiveGame:
+    """Undoes a ply, or with `turn` all up to the last decision of a person."""
+    game, whole_turn = _game(server, fields), fields.flag("turn")
+    await game.change(lambda session: session.undo_turn() if whole_turn else session.undo())
+    return game
 
 
-async def _redo(house: House, fields: Fields) -> Table:
-    """Plays a submove again that was taken back."""
-    table = _table(house, fields)
-    await table.change(lambda session: session.redo())
-    return table
+async def _jump(server: GameServer, fields: Fields) -> LiveGame:
+    """Shows the position after `ply` plies."""
+    game, ply = _game(server, fields), fields.integer("ply")
+    await game.change(lambda session: session.jump(ply))
+    return game
 
 
-async def _jump(house: House, fields: Fields) -> Table:
-    """Shows the position after `ply` submoves."""
-    table, ply = _table(house, fields), fields.integer("ply")
-    await table.change(lambda session: session.jump(ply))
-    return table
+async def _position(server: GameServer, fields: Fields) -> LiveGame:
+    """Sets up a position, as the game writes it, in place of what was played."""
+    game, text = _game(server, fields), fields.text("text", longest=4096)
+    await game.change(lambda session: allowed.from_position(session, text), paused=True)
+    return game
 
 
-async def _position(house: House, fields: Fields) -> Table:
-    """Puts a position on the table, as the game writes it, in place of what was played."""
-    table, text = _table(house, fields), fields.text("text", longest=4096)
-    await table.change(lambda session: table.replace(offers.from_position(session, text)), paused=True)
-    return table
-
-
-async def _seats(house: House, fields: Fields) -> Table:
+async def _seats(server: GameServer, fields: Fields) -> LiveGame:
     """Changes who plays which seat."""
-    table, seats = _table(house, fields), fields.texts("seats")
-    await house.files.run(partial(offers.check_seats, house, table.session.env, seats))  # makes agents, which are kept
-    await table.change(lambda session: table.replace(offers.reseated(house, session, seats)))
-    return table
+    game, seats = _game(server, fields), fields.texts("seats", longest=MAX_TEXT)
+    await server.files.run(partial(allowed.check_seats, server, game.session.env, seats))  # makes and keeps the agents
+    await game.change(lambda session: allowed.with_seats(server, session, seats))
+    return game
 
 
-async def _resign(house: House, fields: Fields) -> Table:
-    """Ends the game: a person resigns, the one to move or the one of `seat`, also while an agent thinks."""
-    table, seat = _table(house, fields), fields.optional_integer("seat")
-    await table.change(lambda session: session.resign(seat))
-    return table
+async def _resign(server: GameServer, fields: Fields) -> LiveGame:
+    """Ends the game: a person resigns, at `seat` or the one to move, also while an agent thinks."""
+    game, seat = _game(server, fields), fields.integer_or_none("seat")
+    await game.change(lambda session: session.resign(seat))
+    return game
 
 
-async def _stop(house: House, fields: Fields) -> Table:
-    """Drops the search of an agent; the agents wait."""
-    table = _table(house, fields)
-    table.pause()
-    return table
+async def _stop(server: GameServer, fields: Fields) -> LiveGame:
+    """Cancels the search of an agent; the agents wait."""
+    game = _game(server, fields)
+    game.pause()
+    return game
 
 
-async def _go(house: House, fields: Fields) -> Table:
+async def _go(server: GameServer, fields: Fields) -> LiveGame:
     """Lets the agent to move play in the position that is shown."""
-    table = _table(house, fields)
-    table.go_on()
-    return table
+    game = _game(server, fields)
+    game.resume_agents()
+    return game
 
 
-VERBS: dict[str, Callable[[House, Fields], Awaitable[Table]]] = {
+VERBS: dict[str, Callable[[GameServer, Fields], Awaitable[LiveGame]]] = {
     "new": _new,
     "load": _load,
     "show": _show,
     "play": _play,
     "undo": _undo,
-    "redo": _redo,
     "jump": _jump,
     "position": _position,
     "seats": _seats,
@@ -205,16 +142,15 @@ VERBS: dict[str, Callable[[House, Fields], Awaitable[Table]]] = {
 }
 
 
-def _table(house: House, fields: Fields) -> Table:
-    return house.table(fields.text("table", longest=64))
+def _game(server: GameServer, fields: Fields) -> LiveGame:
+    return server.find(fields.text("id", longest=64))
 
 
 # -- replies -------------------------------------------------------------------------------------------------------
 
 
-async def _shown(house: House, table: Table, theme: str, known: int) -> Reply:
-    """Returns what a page shows of a table, with the submoves that it does not have."""
-    return await house.rules.run(partial(views.view, table, theme, known))
+async def _view(server: GameServer, game: LiveGame, theme: str) -> Reply:
+    return await server.rules.run(partial(snapshot.view, game, theme))
 
 
 def _json(content: Reply, status: int = 200) -> Response:
@@ -230,6 +166,10 @@ def _guarded(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Re
             return await endpoint(request)
         except Refused as refused:
             return _json({"error": refused.reason}, refused.status)
+        except UnknownGameError as error:
+            return _json({"error": str(error)}, 404)
+        except BusyError as error:
+            return _json({"error": str(error)}, 503)
         except (ValueError, ImportError) as error:  # they say what is allowed, or which extra is missing
             return _json({"error": str(error)}, 422)
 
@@ -239,7 +179,7 @@ def _guarded(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Re
 # -- endpoints -----------------------------------------------------------------------------------------------------
 
 
-def routes(house: House, token: str) -> list[Route]:
+def routes(server: GameServer, token: str) -> list[Route]:
     """Returns the routes of a server."""
 
     async def page(request: Request) -> Response:
@@ -253,48 +193,39 @@ def routes(house: House, token: str) -> list[Route]:
         return Response(_file(name), media_type=FILES[name])
 
     async def start(request: Request) -> Response:
-        return _json(await house.rules.run(partial(offers.offered, house)))
+        return _json(await server.rules.run(partial(allowed.describe_process, server)))
 
     async def describe(request: Request) -> Response:
-        fields = Fields(await request.body())
-        game = fields.text("game", longest=offers.MAX_TEXT)
-        return _json(await house.files.run(partial(offers.described, house, game)))
+        game = (await _fields(request)).text("game", longest=MAX_TEXT)
+        return _json(await server.files.run(partial(allowed.describe_game, server, game)))
 
     async def hint(request: Request) -> Response:
-        fields = Fields(await request.body())
-        table, agent = _table(house, fields), fields.text("agent", longest=offers.MAX_TEXT)
-        return _json(await views.hint(house, table, agent))
+        fields = await _fields(request)
+        return _json(await snapshot.hint(server, _game(server, fields), fields.text("agent", longest=MAX_TEXT)))
 
     async def verb(request: Request) -> Response:
         name = request.path_params["verb"]
         if name not in VERBS:
             raise Refused(404, f"there is no /api/{name}")
-        fields = Fields(await request.body())
-        theme, known = views.theme(fields.text("theme", "light")), fields.integer("known", 0)
-        return _json(await _shown(house, await VERBS[name](house, fields), theme, known))
-
-    async def game(request: Request) -> Response:
-        table = house.table(request.query_params.get("table", ""))
-        return Response(await house.rules.run(lambda: table.session.to_json()), media_type="application/json")
+        fields = await _fields(request)
+        theme = snapshot.theme(fields.text("theme", "light"))
+        return _json(await _view(server, await VERBS[name](server, fields), theme))
 
     async def still(request: Request) -> Response:
-        table = house.table(request.query_params.get("table", ""))
-        session = await house.rules.run(lambda: table.session.copy())
-        html = await house.files.run(session.to_html)
+        game = server.find(request.query_params.get("id", ""))
+        session = await server.rules.run(lambda: game.session.copy())
+        html = await server.files.run(partial(to_html, session))
         return Response(html, media_type="text/plain")  # a page of this origin must not be made of it
 
     async def events(request: Request) -> Response:
-        table = house.table(request.query_params.get("table", ""))
-        theme, known = views.theme(request.query_params.get("theme", "light")), request.query_params.get("known", "0")
-        if not re.fullmatch(r"[0-9]{1,9}", known):
-            raise Refused(422, "known must be an integer from 0 to 999999999")
-        return StreamingResponse(events_of(house, table, theme, int(known)), media_type="text/event-stream")
+        game = server.find(request.query_params.get("id", ""))
+        theme = snapshot.theme(request.query_params.get("theme", "light"))
+        return StreamingResponse(events_of(server, game, theme), media_type="text/event-stream")
 
     return [
         Route("/", _guarded(page)),
         Route("/page/{name}", _guarded(file)),
         Route("/api/start", _guarded(start)),
-        Route("/api/game", _guarded(game)),
         Route("/api/still", _guarded(still)),
         Route("/api/events", _guarded(events)),
         Route("/api/describe", _guarded(describe), methods=["POST"]),
@@ -303,13 +234,16 @@ def routes(house: House, token: str) -> list[Route]:
     ]
 
 
-async def events_of(house: House, table: Table, theme: str, known: int = 0) -> AsyncIterator[str]:
-    """Yields what to show as server-sent events, and comments while nothing changes; ends with the table.
+async def _fields(request: Request) -> Fields:
+    return Fields(await request.body(), "request")
 
-    Each event has the submoves that are new since the one before it; the first one, those that are new since `known`.
+
+async def events_of(server: GameServer, game: LiveGame, theme: str) -> AsyncIterator[str]:
+    """Yields what to show as server-sent events, and comments while nothing changes; ends with the game.
+
     The events end, too, if too many requests are waiting.
     """
-    versions = table.versions()
+    versions = game.versions()
     waiting = asyncio.ensure_future(anext(versions, None))
     try:
         while True:
@@ -320,11 +254,10 @@ async def events_of(house: House, table: Table, theme: str, known: int = 0) -> A
             if waiting.result() is None:
                 return
             try:
-                shown = await _shown(house, table, theme, known)
-            except Refused:  # the status of the response is sent already
+                view = await _view(server, game, theme)
+            except BusyError:  # the status of the response is sent already
                 return
-            known = shown["history"]["last"]
-            yield f"data: {json.dumps(shown)}\n\n"
+            yield f"data: {json.dumps(view)}\n\n"
             waiting = asyncio.ensure_future(anext(versions, None))
     finally:
         waiting.cancel()

@@ -20,9 +20,9 @@ from jaxgames import agents
 from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.play.agent_calls import Make
-from jaxgames.play.web import allowed as offers
-from jaxgames.play.web.guard import LOOPBACK_NAMES, Gate, is_loopback
-from jaxgames.play.web.live_games import PACE, House
+from jaxgames.play.web.allowed import check_seats
+from jaxgames.play.web.guard import LOOPBACK_NAMES, Guard, is_loopback
+from jaxgames.play.web.live_games import PACE, GameServer
 
 try:
     import uvicorn
@@ -56,19 +56,18 @@ def app(
       seats: "human" or the text of an agent, one per seat.
       seed: of the agents.
       make: makes the agents.
-      pace: seconds that a submove is visible before an agent plays the next one.
-      names: the hosts that may be asked for; see `jaxgames.play.web.guard.Gate`.
+      pace: seconds that a ply is visible before an agent plays the next one.
+      names: the hosts that may be asked for; see `jaxgames.play.web.guard.Guard`.
       addresses: whether any IP address may be asked for, too.
 
     Raises ValueError for seats that do not fit the game.
     """
-    house = House(str(env), tuple(seats), seed, make, pace)
-    offers.check_seats(house, env, seats)
+    server = GameServer(str(env), tuple(seats), seed, make, pace)
+    check_seats(server, env, seats)
     token = secrets.token_urlsafe(24)
-
-    gate = Middleware(Gate, token=token, names=names, addresses=addresses)
-    application = Starlette(routes=routes(house, token), middleware=[gate])
-    application.state.house = house
+    guard = Middleware(Guard, token=token, names=names, addresses=addresses)
+    application = Starlette(routes=routes(server, token), middleware=[guard])
+    application.state.game_server = server
     return application
 
 
@@ -93,7 +92,7 @@ class Server(uvicorn.Server):
     """The server of an application that `app` made. It ends the pages' streams of events before it shuts down."""
 
     def __init__(self, application: Starlette) -> None:
-        self._house: House = application.state.house
+        self._game_server: GameServer = application.state.game_server
         config = uvicorn.Config(
             application,
             log_level="warning",
@@ -108,9 +107,9 @@ class Server(uvicorn.Server):
         super().__init__(config)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Closes all tables, and then all connections."""
-        for table in self._house.tables.values():
-            table.close()
+        """Closes all games, and then all connections."""
+        for game in self._game_server.games.values():
+            game.close()
         await super().shutdown(sockets)
 
 
@@ -134,7 +133,7 @@ def serve(
       seats: "human" or the text of an agent, one per seat.
       seed: of the agents.
       make: makes the agents.
-      pace: seconds that a submove is visible before an agent plays the next one.
+      pace: seconds that a ply is visible before an agent plays the next one.
       host: the name or address on which the server listens.
       port: its port; 0 for any free one.
       open_to_network: allows a `host` that other computers reach. All who reach it can play, start games and searches

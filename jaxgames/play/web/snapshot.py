@@ -1,16 +1,17 @@
 """A game as the page shows it: everything is ready to be drawn, so the page needs no rules."""
 
-import bisect
 import math
 from typing import Any
 
 from jaxgames import render
 from jaxgames._checks import ParameterError
 from jaxgames.env import Env
-from jaxgames.play import names as words
+from jaxgames.play import names
+from jaxgames.play.agent_calls import analyse
+from jaxgames.play.game_file import to_json
 from jaxgames.play.session import HUMAN, Session
-from jaxgames.play.web import allowed as offers
-from jaxgames.play.web.live_games import House, Table, Thinking
+from jaxgames.play.web.allowed import check_agent
+from jaxgames.play.web.live_games import GameServer, LiveGame, Thinking
 from jaxgames.render.boards import drawing_of
 from jaxgames.render.drawing import CELL
 from jaxgames.render.theme import THEMES, Theme
@@ -26,62 +27,60 @@ def theme(name: str) -> str:
     return name
 
 
-def view(table: Table, theme: str, known: int = 0) -> dict[str, Any]:
-    """Returns what a page shows of a table. Call it in the thread of the rules.
+def view(game: LiveGame, theme: str) -> dict[str, Any]:
+    """Returns what a page shows of a game. Call it in the thread of the rules.
 
-    Its keys: `table`, `version`, `game`, `name`; `svg` (None for a game without pictures) or `text`; `cells`; `legal`,
-    the moves of the mover; `history`, the submoves that the page does not have; `ply`, `plies`, `mover`, `over`,
-    `seats`, `position`; `status`, a sentence; `thinking`, the agent that searches or None; `waits`, whether an agent is
-    to move and waits for a person; `problem`, an error or ""; `saved`, the game as a file without its moves.
+    Its keys: `id`, `version`, `game`, `name`; `svg` (None for a game without pictures) or `text`; `cells`; `legal`, the
+    moves of the mover; `moves`, the texts and seats of all plies; `ply`, `plies`, `mover`, `over`, `seats`, `position`;
+    `status`, a sentence; `thinking`, the agent that searches or None; `waits`, whether an agent is to move and waits
+    for a person; `problem`, an error or ""; `saved`, the game as a file.
 
     Args:
-      table: the table.
+      game: the game.
       theme: "light" or "dark".
-      known: the `last` of the history that the page has, 0 for none.
     """
     # the event loop may change these meanwhile; the version is read first, so that a page asks again
-    version, thinking, paused, problem = table.version, table.thinking, table.paused, table.problem
-    session, names = table.session, words.seat_names(table.session.env)
-    movers = session.movers()
-    saved = session.saved().content()
-    del saved["moves"]
-    legal = session.legal()
+    version, thinking, paused, problem = game.version, game.thinking, game.paused, game.problem
+    session, seat_names = game.session, names.seat_names(game.session.env)
+    movers, legal = session.movers(), session.legal()
     agent_to_move = not session.over and session.seats[session.mover] != HUMAN
     return {
-        "table": table.id,
+        "id": game.id,
         "version": version,
         "game": str(session.env),
         "name": session.env.id.replace("_", " "),
-        **_board(session, movers, theme),
+        **_board(session, theme),
         "legal": [move._asdict() for move in legal],
-        "history": _history(session, movers, known),
+        "moves": [{"text": text, "seat": seat} for text, seat in zip(session.moves(), movers, strict=False)],
         "ply": session.ply,
         "plies": session.plies,
         "mover": session.mover,
         "over": session.over,
         "seats": [
             {"name": name, "player": player, "colour": colour}
-            for name, player, colour in zip(names, session.seats, _colours(session.env, THEMES[theme]), strict=True)
+            for name, player, colour in zip(
+                seat_names, session.seats, _colours(session.env, THEMES[theme]), strict=True
+            )
         ],
-        "position": session.env.to_string(session.board),
-        "status": _status(session, thinking, names, all(move.kind == "capture" for move in legal)),
+        "position": session.env.to_string(session.state),
+        "status": _status(session, thinking, seat_names, all(move.kind == "capture" for move in legal)),
         "thinking": None if thinking is None else thinking.agent,
         "waits": agent_to_move and thinking is None and (paused or session.ply < session.plies),
         "problem": problem,
-        "saved": saved,
+        "saved": to_json(session),
     }
 
 
-async def hint(house: House, table: Table, agent: str) -> dict[str, Any]:
+async def hint(server: GameServer, game: LiveGame, agent: str) -> dict[str, Any]:
     """Returns what an agent thinks of the position that is shown: `moves`, `values` and their `range`.
 
-    Raises ValueError if the game is over, for an agent that the page may not ask for, and for one that has no
+    Raises ValueError if the game is over, for an agent that the page may not ask for, and for an agent that has no
     probabilities or fails.
     """
-    offers.check_agent(house, agent)
-    session = await house.rules.run(table.session.copy)
+    check_agent(server, agent)
+    session = await server.rules.run(lambda: game.session.copy())
     try:
-        thoughts = await house.agents.run(lambda: session.analyse(agent, house.agent))
+        thoughts = await server.agents.run(lambda: analyse(session, agent, server.agent))
     except TypeError as error:
         raise ValueError(str(error)) from None
     moves = [{"action": move.action, "text": move.text, "probability": share} for move, share in thoughts.moves]
@@ -93,50 +92,33 @@ async def hint(house: House, table: Table, agent: str) -> dict[str, Any]:
 # -- parts of a view -----------------------------------------------------------------------------------------------
 
 
-def _history(session: Session, movers: list[int], known: int) -> dict[str, Any]:
-    """Returns the submoves that follow those which a page has.
-
-    Its keys: `begin`, the number of submoves of the page that stay; `after`, the serial number of the last one of them;
-    `moves`, the submoves behind them; `last`, the serial number of the last one. Serial numbers are 0 where there is no
-    submove. A page whose submove before `begin` has another number than `after` must ask for all of them.
-    """
-    serials = [0, *session.serials()]
-    begin = bisect.bisect_right(serials, known) - 1
-    moves = [
-        {"text": text, "seat": seat, "serial": serial}
-        for text, seat, serial in zip(session.moves()[begin:], movers[begin:], serials[begin + 1 :], strict=False)
-    ]
-    return {"begin": begin, "after": serials[begin], "moves": moves, "last": serials[-1]}
-
-
-def _board(session: Session, movers: list[int], theme: str) -> dict[str, Any]:
+def _board(session: Session, theme: str) -> dict[str, Any]:
     """Returns the picture and its cells; the text of the board for a game without pictures."""
-    env, board = session.env, session.board
+    env, state = session.env, session.state
     if not render.has_pictures(env):
         return {"svg": None, "text": session.to_text(), "cells": []}
-    ending = words.ending(env, session.outcome) if session.is_resigned else None
-    picture = render.svg(env, board, last=_last_turn(session, movers), ending=ending, theme=theme, width=WIDTH)
+    ending = names.ending(env, session.outcome) if session.is_resigned else None
+    picture = render.svg(env, state, last=_last_turn(session), ending=ending, theme=theme, width=WIDTH)
     largest = RING * drawing_of(env)[1].scale
     cells = [
         {"name": name, **cell._asdict(), "radius": min(cell.radius, largest)}
-        for name, cell in render.anchors(env, board).cells.items()
+        for name, cell in render.anchors(env, state).cells.items()
     ]
     return {"svg": picture.svg, "text": None, "cells": cells}
 
 
-def _last_turn(session: Session, movers: list[int]) -> str | None:
-    """Returns the submoves of the turn that led to the position that is shown, None at the start."""
-    begin = session.ply
-    while begin > 0 and movers[begin - 1] == movers[session.ply - 1]:
-        begin -= 1
-    return " ".join(session.moves()[begin : session.ply]) or None
+def _last_turn(session: Session) -> str | None:
+    """Returns the plies of the turn that led to the position that is shown, None at the start."""
+    if session.ply == 0:
+        return None
+    return " ".join(session.moves()[session.turn_start(session.ply - 1) : session.ply])
 
 
-def _status(session: Session, thinking: Thinking | None, names: list[str], only_captures: bool) -> str:
+def _status(session: Session, thinking: Thinking | None, seat_names: list[str], only_captures: bool) -> str:
     """Returns a sentence: who is to move or is thinking, or how the game ended."""
     if session.over:
-        return words.ending(session.env, session.outcome)
-    name, player = names[session.mover], session.seats[session.mover]
+        return names.ending(session.env, session.outcome)
+    name, player = seat_names[session.mover], session.seats[session.mover]
     if thinking is not None:
         waits = ", after the search that was stopped has ended" if thinking.waits else ""
         compiles = "; its program is compiled first" if thinking.compiles else ""
@@ -150,6 +132,6 @@ def _status(session: Session, thinking: Thinking | None, names: list[str], only_
 
 def _colours(env: Env[Any], theme: Theme) -> list[str]:
     """Returns the colour of each seat's pieces."""
-    if env.id in words.NAMES:
+    if env.id in names.NAMES:
         return [side.fill for side in (theme.checkers if env.id == "checkers" else theme.minichess).sides]
     return [theme.seats[seat % len(theme.seats)] for seat in range(env.num_players)]

@@ -10,11 +10,13 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from jaxgames.play.web.guard import Refused
-
 T = TypeVar("T")
 
 MAX_WAITING = 32  # functions in the queue of one worker
+
+
+class BusyError(Exception):
+    """Too many functions wait for one thread."""
 
 
 class Worker:
@@ -28,13 +30,13 @@ class Worker:
     async def run(self, function: Callable[[], T]) -> T:
         """Returns the result of a function, or raises its error, once the thread has run it.
 
-        If the caller is cancelled, a function that waits is not run. One that runs cannot be interrupted: it runs to
-        its end, its result is dropped, and the functions behind it wait.
+        If the caller is cancelled, a function that waits is not run. A running function cannot be interrupted: it runs
+        to its end, its result is discarded, and the functions behind it wait.
 
-        Raises Refused if `MAX_WAITING` functions wait already.
+        Raises BusyError if `MAX_WAITING` functions wait already.
         """
         if self.unfinished > MAX_WAITING:
-            raise Refused(503, "too many requests are waiting: try again in a moment")
+            raise BusyError("too many requests are waiting: try again in a moment")
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
 

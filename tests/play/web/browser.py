@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Viewp
 import jaxgames
 from benchmarks.play import MISSING, OPTIONS, find_chromium
 from benchmarks.play import served as serving
-from jaxgames.play import Session
+from jaxgames.play import Session, from_json
 
 DESK, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=640)
 WAIT_SECONDS = 120.0
@@ -21,10 +21,10 @@ READY = "document.querySelector('.cell.source, .cell.edge, #extra button') || do
 
 def chromium() -> str:
     """Returns the path of Chromium; skips the test, with the line that installs it, where it is missing."""
-    found = find_chromium()
-    if found is None:
+    path = find_chromium()
+    if path is None:
         pytest.skip(MISSING)
-    return found
+    return path
 
 
 @contextmanager
@@ -94,7 +94,7 @@ class Person:
     def session(self) -> Session:
         """Returns the game as the page remembers it, played again."""
         memory: dict[str, Any] = json.loads(self.page.evaluate("localStorage.getItem('jaxgames')"))
-        return Session.from_json(memory["saved"])
+        return from_json(memory["saved"])
 
     def cells(self, kind: str) -> list[str]:
         """Returns the names of the cells of a kind: "source", "target", "edge", "selected" or "forced"."""
@@ -152,7 +152,7 @@ class Person:
             self.click(cell)
 
     def move(self, choice: Any, keyboard: bool = False) -> None:
-        """Plays a random legal move, one submove, and waits for the next turn; `choice` is `random.choice`."""
+        """Plays a random legal move, one ply, and waits for the next turn; `choice` is `random.choice`."""
         before = self.ply
         if edges := self.cells("edge"):
             self.choose(choice(edges), keyboard)

@@ -1,6 +1,5 @@
 """A client of the page's server inside the process of the tests, and the requests that a page sends."""
 
-import json
 import re
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -18,14 +17,8 @@ WAIT_SECONDS = 60.0
 
 
 def moves_of(view: dict[str, Any]) -> list[str]:
-    """The submoves in a view that was asked for without `known`: all of them."""
-    assert view["history"]["begin"] == 0
-    return [move["text"] for move in view["history"]["moves"]]
-
-
-def saved_game(view: dict[str, Any]) -> str:
-    """The saved game that a page makes of a view."""
-    return json.dumps({**view["saved"], "moves": moves_of(view)})
+    """The texts of all plies in a view."""
+    return [move["text"] for move in view["moves"]]
 
 
 class Page:
@@ -33,10 +26,9 @@ class Page:
 
     def __init__(self, client: TestClient) -> None:
         self.client = client
-        found = re.search(r'name="token" content="([^"]+)"', client.get("/").text)
-        assert found is not None
-        self.token = found[1]
-        self.headers = {"x-jaxgames-token": self.token, "origin": ADDRESS}
+        token = re.search(r'name="token" content="([^"]+)"', client.get("/").text)
+        assert token is not None
+        self.headers = {"x-jaxgames-token": token[1], "origin": ADDRESS}
 
     def post(self, verb: str, body: Any) -> Any:
         """Returns the response to a request with a JSON body."""
@@ -58,10 +50,10 @@ class Page:
         assert response.status_code == status, response.text
         return response.json()["error"]
 
-    def wait(self, table: str, done: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """Returns what the server shows of a table as soon as `done` is true of it."""
+    def wait(self, id: str, done: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Returns what the server shows of a game as soon as `done` is true of it."""
         deadline = time.monotonic() + WAIT_SECONDS
-        while not done(view := self.ask("show", table=table)):
+        while not done(view := self.ask("show", id=id)):
             assert time.monotonic() < deadline, view
             time.sleep(0.005)
         return view

@@ -14,8 +14,8 @@ import pytest
 
 import jaxgames
 from jaxgames import agents
-from jaxgames.play import Session
-from jaxgames.play.web import allowed as offers
+from jaxgames.play import Session, from_json, to_json
+from jaxgames.play.web import allowed
 from jaxgames.solvers.alphabeta.agent import PLAYERS
 from tests.play.web.client import GAME, Page, page
 
@@ -25,8 +25,8 @@ PEOPLE = ["human", "human"]
 def parameters_of(agent: str) -> set[str]:
     """The parameters of an agent of the library, in any game."""
     constructors = [agents.BUILT_IN[agent], *(PLAYERS.values() if agent == "alphabeta" else ())]
-    made = [pkgutil.resolve_name(each) if isinstance(each, str) else each for each in constructors]
-    return {name for each in made for name in inspect.signature(each).parameters} - {"env", "settings"}
+    loaded = [pkgutil.resolve_name(item) if isinstance(item, str) else item for item in constructors]
+    return {name for item in loaded for name in inspect.signature(item).parameters} - {"env", "settings"}
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +42,24 @@ def make_module(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "made_for_this_test", raising=False)
 
 
-def test_page_offers_all_games_and_the_agents_that_play_them(here: Page) -> None:
-    offered = here.get("/api/start").json()
-    assert offered["games"].keys() == set(jaxgames.list_games())
-    assert {"name": "rows", "default": "5"} in offered["games"]["dots_and_boxes"]
-    described = here.ask("describe", game="dots_and_boxes(rows=2, cols=2)")
-    assert described["seats"] == 2
-    assert {"human", "random", "greedy", "alphabeta(depth=4)"} <= set(described["agents"])
-    assert "alphabeta(depth=4)" not in here.ask("describe", game="chinese_checkers(size=2)")["agents"]
+def test_page_offers_all_games(here: Page) -> None:
+    start = here.get("/api/start").json()
+    assert start["games"].keys() == set(jaxgames.list_games())
+    assert {"name": "rows", "default": "5"} in start["games"]["dots_and_boxes"]
+
+
+def test_page_offers_the_agents_that_play_a_game() -> None:
+    def make_agent(text: str, env: Any) -> Any:
+        """Makes agents; a search in Dots and Boxes, which takes seconds to load, is replaced."""
+        quick = text.startswith("alphabeta") and env.id == "dots_and_boxes"
+        return agents.make("first" if quick else text, env)
+
+    with page(make=make_agent) as client:
+        boxes = client.ask("describe", game="dots_and_boxes(rows=2, cols=2)")
+        star = client.ask("describe", game="chinese_checkers(size=2)")
+    assert (boxes["seats"], star["seats"]) == (2, 6)
+    assert {"human", "random", "greedy", "alphabeta(depth=4)"} <= set(boxes["agents"])
+    assert "alphabeta(depth=4)" not in star["agents"]
 
 
 @pytest.mark.parametrize(
@@ -70,18 +80,17 @@ def test_page_cannot_name_a_module_or_an_unknown_game(here: Page, game: str) -> 
     ],
 )
 def test_page_cannot_name_an_agent_that_reads_files_or_imports_modules(here: Page, agent: str) -> None:
-    table = here.ask("new", seats=PEOPLE)["table"]
+    id = here.ask("new", seats=PEOPLE)["id"]
     before = set(sys.modules)
-    for verb, fields in (("new", {"seats": ["human", agent]}), ("seats", {"table": table, "seats": [agent, "human"]})):
+    for verb, fields in (("new", {"seats": ["human", agent]}), ("seats", {"id": id, "seats": [agent, "human"]})):
         here.refusal(verb, 422, **fields)
-    here.refusal("hint", 422, table=table, agent=agent)
+    here.refusal("hint", 422, id=id, agent=agent)
     assert set(sys.modules) == before, "nothing was imported"
 
 
-@pytest.mark.parametrize("foreign", ["made_for_this_test:x", "solver(made.npz)", "exported(made.npz)"])
-@pytest.mark.parametrize("agent", offers.SAFE_AGENTS)
+@pytest.mark.parametrize("agent", allowed.SAFE_AGENTS)
 def test_parameter_of_an_agent_cannot_name_a_module_or_a_file(
-    here: Page, agent: str, foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Page, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
     open_file = io.open
@@ -93,16 +102,16 @@ def test_parameter_of_an_agent_cannot_name_a_module_or_a_file(
     make_module(tmp_path, monkeypatch)
     monkeypatch.setattr(io, "open", recorded)
     monkeypatch.setattr(builtins, "open", recorded)
-    table = here.ask("new", seats=PEOPLE)["table"]
-    saved = json.loads(Session(GAME, PEOPLE).to_json())
-    inside = f"mcts(playout={foreign!r})"
+    id = here.ask("new", seats=PEOPLE)["id"]
+    saved = json.loads(to_json(Session(GAME, PEOPLE)))
+    foreign = ("made_for_this_test:x", "solver(made.npz)", "exported(made.npz)", "race(made.npz)")
     for parameter in parameters_of(agent):
-        for value in (foreign, inside, "made.npz"):
-            seats = ["human", f"{agent}({parameter}={value!r})"]
-            here.refusal("new", 422, seats=seats)
-            here.refusal("seats", 422, table=table, seats=seats)
-            here.refusal("load", 422, saved=json.dumps({**saved, "seats": seats}))
-            here.refusal("hint", 422, table=table, agent=seats[1])
+        for value in (*foreign, *(f"mcts(playout={text!r})" for text in foreign), "made.npz"):
+            here.refusal("new", 422, seats=["human", f"{agent}({parameter}={value!r})"])
+        seats = ["human", f"{agent}({parameter}={foreign[0]!r})"]
+        here.refusal("seats", 422, id=id, seats=seats)
+        here.refusal("load", 422, saved=json.dumps({**saved, "seats": seats}))
+        here.refusal("hint", 422, id=id, agent=seats[1])
     assert "made_for_this_test" not in sys.modules
     assert "made.npz" not in opened
 
@@ -114,7 +123,7 @@ def test_reading_a_saved_game_imports_no_module_that_its_seats_name(
     seats = ["made_for_this_test:x", "mcts(playout='made_for_this_test:x')"]
     game = Session(GAME, seats)
     game.play(0)
-    assert Session.from_json(game.to_json()).seats == tuple(seats)
+    assert from_json(to_json(game)).seats == tuple(seats)
     assert "made_for_this_test" not in sys.modules
 
 

@@ -83,7 +83,7 @@ def test_star_is_played_by_three_and_by_six_seats(chrome: Browser, seats: int) -
         assert someone.session().outcome.kind in ("truncated", "win")
 
 
-# -- turns of several submoves, and choices ------------------------------------------------------------------------
+# -- turns of several plies, and choices -----------------------------------------------------------------------------
 
 
 def test_hop_chain_keeps_its_peg_and_ends_with_the_button_or_the_key(chrome: Browser) -> None:

@@ -23,7 +23,7 @@ def chrome() -> Iterator[Browser]:
 
 
 class Held:
-    """The reply to the next submove of a page, which waits until `release`."""
+    """The reply to the next ply of a page, which waits until `release`."""
 
     def __init__(self, page: Page) -> None:
         self.page = page

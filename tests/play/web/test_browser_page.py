@@ -14,7 +14,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ViewportSize
 
-from jaxgames.play import Session
+from jaxgames.play import from_json
 from tests.play.web.browser import DESK, PHONE, Person, browser, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -38,8 +38,8 @@ def chrome() -> Iterator[Browser]:
 
 def violations(someone: Person) -> list[str]:
     """Returns what axe-core finds wrong, with the elements."""
-    found = Axe().run(someone.page).response["violations"]
-    return [f"{each['id']}: {[node['html'] for node in each['nodes']]}" for each in found]
+    rules = Axe().run(someone.page).response["violations"]
+    return [f"{rule['id']}: {[node['html'] for node in rule['nodes']]}" for rule in rules]
 
 
 # -- everybody can use it ------------------------------------------------------------------------------------------
@@ -105,11 +105,11 @@ def test_reload_shows_the_same_game(chrome: Browser) -> None:
         someone = Person(chrome.new_context(viewport=DESK), address)
         for _ in range(3):
             someone.move(lambda cells: cells[0])
-        before, table = someone.position, someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames')).table")
+        before, id = someone.position, someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames')).id")
         someone.page.reload()
         someone.wait()
         assert (someone.position, someone.ply) == (before, 3)
-        assert someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames')).table") == table
+        assert someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames')).id") == id
         other = Person(someone.page.context, address)
         other.move(lambda cells: cells[0])
         someone.wait_for("document.querySelector('#ply').value === '4'")  # both windows show one game
@@ -202,11 +202,11 @@ def test_game_that_cannot_be_continued_is_named_and_kept(chrome: Browser) -> Non
         someone = Person(chrome.new_context(viewport=DESK), address)
         someone.page.evaluate(
             "() => { const memory = JSON.parse(localStorage.getItem('jaxgames'));"
-            " localStorage.setItem('jaxgames', JSON.stringify({...memory, table: 'gone', saved: '{}'})); }"
+            " localStorage.setItem('jaxgames', JSON.stringify({...memory, id: 'gone', saved: '{}'})); }"
         )
         someone.page.reload()
         someone.wait()
-        assert someone.text("#problem").startswith("The game before cannot be continued: this is no saved game")
+        assert someone.text("#problem").startswith("The game before cannot be continued: this is not a saved game")
         assert someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames refused')).saved") == "{}"
         someone.move(lambda cells: cells[0])
         assert not someone.page.locator("#problem").is_visible()
@@ -224,7 +224,7 @@ def test_game_and_still_page_are_downloaded_and_open(chrome: Browser, tmp_path: 
             with someone.page.expect_download() as download:
                 someone.page.locator(button).click()
             download.value.save_as(tmp_path / f"game.{suffix}")
-        saved = Session.from_json((tmp_path / "game.json").read_text())
+        saved = from_json((tmp_path / "game.json").read_text())
         assert saved.moves() == someone.session().moves()
         someone.press("u")
         someone.page.locator("#file").set_input_files(tmp_path / "game.json")
@@ -237,7 +237,7 @@ def test_game_and_still_page_are_downloaded_and_open(chrome: Browser, tmp_path: 
         assert not someone.errors
         (tmp_path / "empty.html").write_text("<!DOCTYPE html>")
         someone.page.locator("#file").set_input_files(tmp_path / "empty.html")
-        someone.wait_for("document.querySelector('#problem').textContent.includes('this is no saved game')")
+        someone.wait_for("document.querySelector('#problem').textContent.includes('must be a JSON object')")
         (tmp_path / "wrong.json").write_text((tmp_path / "game.json").read_text().replace("h(0,1)", "h(0,0)"))
         someone.page.locator("#file").set_input_files(tmp_path / "wrong.json")
         someone.wait_for("document.querySelector('#problem').textContent.includes('of the saved game')")

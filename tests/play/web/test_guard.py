@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import jaxgames
-from jaxgames.play.web import guard as gate
+from jaxgames.play.web import guard
 from jaxgames.play.web.guard import HEADERS, MAX_BODY_BYTES, MAX_GAME_BYTES
 from jaxgames.play.web.routes import FILES, VERBS
 from jaxgames.play.web.server import app, names_of, serve
@@ -58,7 +58,7 @@ def test_every_response_has_the_headers_that_protect_the_page(here: Page, path: 
     assert "default-src 'none'" in headers["content-security-policy"]
 
 
-# -- the gate ------------------------------------------------------------------------------------------------------
+# -- the guard -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -107,11 +107,11 @@ def test_other_methods_are_refused(here: Page) -> None:
     assert here.client.get("/api/new", headers=here.headers).status_code == 405
 
 
-def test_events_and_files_of_a_game_need_the_token(here: Page) -> None:
-    table = here.ask("new", seats=["human", "human"])["table"]
-    for name in ("events", "game", "still"):
-        assert here.client.get(f"/api/{name}?table={table}").status_code == 403
-        assert here.get(f"/api/{name}?table=other").status_code == 404
+def test_events_and_still_pages_need_the_token(here: Page) -> None:
+    id = here.ask("new", seats=["human", "human"])["id"]
+    for name in ("events", "still"):
+        assert here.client.get(f"/api/{name}?id={id}").status_code == 403
+        assert here.get(f"/api/{name}?id=other").status_code == 404
 
 
 def test_length_with_thousands_of_digits_is_refused(here: Page) -> None:
@@ -135,12 +135,12 @@ def test_game_may_be_longer_than_other_bodies(here: Page) -> None:
 
 
 def test_slow_body_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "BODY_SECONDS", 0.01)
+    monkeypatch.setattr(guard, "BODY_SECONDS", 0.01)
     sent: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
         await asyncio.sleep(60)
-        raise AssertionError("the gate waits no longer")
+        raise AssertionError("the guard waits no longer")
 
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
@@ -152,7 +152,7 @@ def test_slow_body_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         "path": "/api/new",
         "headers": [(name.encode(), value.encode()) for name, value in {**headers, "x-jaxgames-token": "t"}.items()],
     }
-    asyncio.run(gate.Gate(None, token="t")(scope, receive, send))
+    asyncio.run(guard.Guard(None, token="t")(scope, receive, send))
     assert sent[0]["status"] == 408
 
 
@@ -179,7 +179,7 @@ def test_seats_of_the_command_line_must_fit_the_game() -> None:
 
 # -- malformed requests --------------------------------------------------------------------------------------------
 
-FIELDS = ("game", "seats", "seed", "saved", "action", "ply", "turn", "text", "agent", "theme", "known", "seat")
+FIELDS = ("game", "seats", "seed", "saved", "action", "ply", "turn", "text", "agent", "theme", "seat")
 
 
 def strange(random: random.Random, depth: int = 0) -> Any:
@@ -206,11 +206,11 @@ def strange(random: random.Random, depth: int = 0) -> Any:
     if kind == 0 and depth < 3:
         return [strange(random, depth + 1) for _ in range(random.randrange(4))]
     if kind == 1 and depth < 3:
-        return {random.choice(("table", "game", "seats", "text")): strange(random, depth + 1)}
+        return {random.choice(("id", "game", "seats", "text")): strange(random, depth + 1)}
     return random.choice(simple)
 
 
-def malformed(random: random.Random, table: str) -> bytes:
+def malformed(random: random.Random, id: str) -> bytes:
     """Returns the body of a request that no page sends: broken JSON, or an object in which something is wrong."""
     kind = random.randrange(6)
     if kind == 0:
@@ -220,34 +220,34 @@ def malformed(random: random.Random, table: str) -> bytes:
     if kind == 2:
         return json.dumps(strange(random, 3)).encode()
     fields = {name: strange(random) for name in random.sample(FIELDS, random.randrange(1, 6))}
-    fields["table"] = table if kind > 3 else strange(random)
+    fields["id"] = id if kind > 3 else strange(random)
     fields["theme"] = random.choice(("green", 7, None, "x" * 100))  # wrong for every verb that takes it
     return json.dumps(fields).encode()
 
 
 def test_server_refuses_a_thousand_malformed_requests_and_lives(here: Page) -> None:
-    table = here.ask("new", seats=["human", "human"])["table"]
+    id = here.ask("new", seats=["human", "human"])["id"]
     headers = {**here.headers, "content-type": "application/json"}
     chance = random.Random(0)
     verbs = (*VERBS, "hint", "describe", "nothing", "..", "%00", "new/new")
     for number in range(1000):
-        verb, body = chance.choice(verbs), malformed(chance, table)
+        verb, body = chance.choice(verbs), malformed(chance, id)
         response = here.client.post(f"/api/{verb}", content=body, headers=headers)
         assert 400 <= response.status_code < 500, (number, verb, body[:300], response.text)
-    assert here.ask("show", table=table)["ply"] == 0, "nothing was played"
+    assert here.ask("show", id=id)["ply"] == 0, "nothing was played"
 
 
 def test_strange_value_in_any_field_is_no_error_of_the_server(here: Page) -> None:
-    """The table and the theme are right here, so that every verb reads its own fields."""
-    table = here.ask("new", seats=["human", "human"])["table"]
+    """The id and the theme are right here, so that every verb reads its own fields."""
+    id = here.ask("new", seats=["human", "human"])["id"]
     headers = {**here.headers, "content-type": "application/json"}
     chance = random.Random(1)
     refused = dict.fromkeys((*VERBS, "hint", "describe"), 0)
     for number in range(400):
         verb = chance.choice([*refused])
-        fields = {name: strange(chance) for name in FIELDS} | {"table": table, "theme": "dark"}
+        fields = {name: strange(chance) for name in FIELDS} | {"id": id, "theme": "dark"}
         response = here.client.post(f"/api/{verb}", content=json.dumps(fields).encode(), headers=headers)
         assert response.status_code < 500, (number, verb, fields, response.text)
         refused[verb] += response.status_code >= 400
     assert all(refused[verb] for verb in refused.keys() - {"show", "stop", "go"}), refused
-    assert here.ask("show", table=table)["table"] == table
+    assert here.ask("show", id=id)["id"] == id

@@ -14,16 +14,12 @@ from typing import Any
 import pytest
 
 import jaxgames
-import jaxgames.play
 from benchmarks.play import served
 from jaxgames import agents
-from jaxgames.play import Session
-from jaxgames.play.web import allowed as offers
-from jaxgames.play.web import live_games as tables
-from jaxgames.play.web import routes, server
-from jaxgames.play.web import threads as workers
-from jaxgames.play.web.live_games import House
-from tests.play.web.client import GAME, Page, moves_of, page, saved_game
+from jaxgames.play import Session, from_json, to_html, to_json, web
+from jaxgames.play.web import allowed, live_games, routes, server, threads
+from jaxgames.play.web.live_games import GameServer, LiveGame
+from tests.play.web.client import GAME, Page, moves_of, page
 
 PEOPLE = ["human", "human"]
 
@@ -57,123 +53,111 @@ def test_page_shows_what_the_session_has_at_every_move_and_at_the_end(here: Page
         assert len(view["cells"]) == session.env.num_actions
         action = session.legal()[-1].action
         session.play(action)
-        view = here.ask("play", table=view["table"], action=action, ply=view["ply"])
+        view = here.ask("play", id=view["id"], action=action, ply=view["ply"])
     assert shown(view) == of_session(session)
+    assert view["saved"] == to_json(session)
     assert view["status"].startswith("Seat")
     assert "wins" in view["status"]
-    assert here.refusal("play", 422, table=view["table"], action=0, ply=7).endswith("none, the game is over")
+    assert here.refusal("play", 422, id=view["id"], action=0, ply=7).startswith("the game is over")
 
 
-def test_undo_redo_and_jump_are_those_of_the_session(here: Page) -> None:
+def test_undo_and_jump_are_those_of_the_session(here: Page) -> None:
     session = Session(GAME, PEOPLE)
-    table = here.ask("new", seats=PEOPLE)["table"]
+    id = here.ask("new", seats=PEOPLE)["id"]
     for action in (0, 2, 4, 5):
         session.play(action)
-        here.ask("play", table=table, action=action, ply=session.ply - 1)
+        here.ask("play", id=id, action=action, ply=session.ply - 1)
     steps: list[tuple[str, dict[str, Any], Any]] = [
         ("undo", {}, session.undo),
         ("undo", {"turn": True}, session.undo_turn),
-        ("redo", {}, session.redo),
         ("jump", {"ply": 4}, lambda: session.jump(4)),
         ("jump", {"ply": 1}, lambda: session.jump(1)),
         ("play", {"action": 6, "ply": 1}, lambda: session.play(6)),  # drops what followed
     ]
     for verb, fields, step in steps:
         step()
-        assert shown(here.ask(verb, table=table, **fields)) == of_session(session), verb
-    here.refusal("redo", 422, table=table)
-    here.refusal("jump", 422, table=table, ply=3)
+        assert shown(here.ask(verb, id=id, **fields)) == of_session(session), verb
+    here.refusal("jump", 422, id=id, ply=3)
 
 
-def test_illegal_and_late_moves_change_nothing_and_the_reason_names_the_legal_ones(here: Page) -> None:
-    table = here.ask("new", seats=PEOPLE)["table"]
-    view = here.ask("play", table=table, action=0, ply=0)
-    reason = here.refusal("play", 422, table=table, action=0, ply=1)
-    assert reason == "action 0 is not legal here; the legal moves are h(0,1), h(1,0), h(1,1), v(0,0), v(0,1), v(0,2)"
-    here.refusal("play", 409, table=table, action=1, ply=0)
-    here.refusal("play", 422, table=table, action=10**6, ply=1)
-    assert here.ask("show", table=table) == view
-
-
-def test_person_resigns_and_takes_it_back(here: Page) -> None:
-    table = here.ask("new", seats=PEOPLE)["table"]
-    resigned = here.ask("resign", table=table)
-    assert resigned["status"] == "Seat 1 wins: Seat 0 resigned"
-    assert "Seat 1 wins: Seat 0 resigned" in resigned["svg"]
-    assert "to move" not in resigned["svg"]
-    undone = here.ask("undo", table=table)
-    assert not undone["over"]
-    assert "seat 0 to move" in undone["svg"]
+def test_refused_move_changes_nothing(here: Page) -> None:
+    id = here.ask("new", seats=PEOPLE)["id"]
+    view = here.ask("play", id=id, action=0, ply=0)
+    reason = here.refusal("play", 422, id=id, action=0, ply=1)
+    assert reason == "action 0 is illegal here; the legal moves are h(0,1), h(1,0), h(1,1), v(0,0), v(0,1), v(0,2)"
+    here.refusal("play", 409, id=id, action=1, ply=0)
+    here.refusal("play", 422, id=id, action=10**6, ply=1)
+    assert here.ask("show", id=id) == view
 
 
 def test_last_turn_is_marked_in_both_themes(here: Page) -> None:
-    table = here.ask("new", seats=PEOPLE)["table"]
+    id = here.ask("new", seats=PEOPLE)["id"]
     for action in (0, 2, 4, 5):  # the fourth edge completes a box, so seat 1 moves again
-        view = here.ask("play", table=table, action=action, ply=here.ask("show", table=table)["ply"])
-    session = Session.from_json(saved_game(view))
+        view = here.ask("play", id=id, action=action, ply=here.ask("show", id=id)["ply"])
+    session = from_json(view["saved"])
     for theme in ("light", "dark"):
         drawn = jaxgames.render.svg(session.env, session.state, last="v(0,1)", theme=theme).svg
-        assert here.ask("show", table=table, theme=theme)["svg"] == drawn
+        assert here.ask("show", id=id, theme=theme)["svg"] == drawn
 
 
 # -- positions and files -------------------------------------------------------------------------------------------
 
 
 def test_position_is_set_up_and_a_wrong_one_shows_the_error_of_the_game(here: Page) -> None:
-    table = here.ask("new", seats=PEOPLE)["table"]
-    view = here.ask("position", table=table, text="1100000 .. 1")
+    id = here.ask("new", seats=PEOPLE)["id"]
+    view = here.ask("position", id=id, text="1100000 .. 1")
     assert (view["position"], view["ply"], view["mover"]) == ("1100000 .. 1", 0, 1)
     with pytest.raises(ValueError, match="expected") as raised:
         jaxgames.make(GAME).from_string("11x0000 .. 1")
-    assert here.refusal("position", 422, table=table, text="11x0000 .. 1") == str(raised.value)
-    assert here.ask("show", table=table)["position"] == "1100000 .. 1"
+    assert here.refusal("position", 422, id=id, text="11x0000 .. 1") == str(raised.value)
+    assert here.ask("show", id=id)["position"] == "1100000 .. 1"
 
 
-def test_saved_game_is_loaded_and_one_that_does_not_replay_is_refused_with_its_move(here: Page) -> None:
-    table = here.ask("new", seats=PEOPLE)["table"]
-    for action in (0, 3):
-        here.ask("play", table=table, action=action, ply=here.ask("show", table=table)["ply"])
-    text = here.get(f"/api/game?table={table}").text
-    assert json.loads(text) == json.loads(saved_game(here.ask("show", table=table)))
-    loaded = here.ask("load", saved=text)
-    assert loaded["table"] != table
-    assert shown(loaded) == shown(here.ask("show", table=table))
-    twice = json.dumps({**json.loads(text), "moves": ["h(0,0)", "h(0,0)"]})
-    assert "move 2 of the saved game, 'h(0,0)'" in here.refusal("load", 422, saved=twice)
-    for wrong in (
-        "",
-        "[]",
-        "{}",
-        "x",
-        text.replace("dots_and_boxes", "os:dots_and_boxes"),
-        text.replace("human", "a:b"),
-    ):
-        here.refusal("load", 422, saved=wrong)
+def test_saved_game_is_loaded_as_another_game(here: Page) -> None:
+    first = here.ask("new", seats=PEOPLE)
+    view = here.ask("play", id=first["id"], action=3, ply=0)
+    loaded = here.ask("load", saved=view["saved"])
+    assert loaded["id"] != view["id"]
+    assert shown(loaded) == shown(view)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"moves": ["h(0,0)", "h(0,0)"]}, "move 2 of the saved game, 'h(0,0)'"),
+        ({"game": "os:dots_and_boxes"}, "the game must be one of"),
+        ({"seats": ["human", "a:b"]}, "expected one of human, random"),
+        ({"format": ""}, "not a saved game"),
+    ],
+)
+def test_saved_game_is_refused_with_its_reason(here: Page, changed: dict[str, Any], reason: str) -> None:
+    saved = json.dumps({**json.loads(to_json(Session(GAME, PEOPLE))), **changed})
+    assert reason in here.refusal("load", 422, saved=saved)
 
 
 def test_still_page_is_sent_as_a_text_so_that_it_cannot_run_here(here: Page) -> None:
     view = here.ask("new", seats=PEOPLE)
-    response = here.get(f"/api/still?table={view['table']}")
+    response = here.get(f"/api/still?id={view['id']}")
     assert response.headers["content-type"].startswith("text/plain")
-    assert response.text == Session.from_json(saved_game(view)).to_html()
+    assert response.text == to_html(from_json(view["saved"]))
 
 
 def test_others_are_answered_while_a_game_is_loaded(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, gate = threading.Event(), threading.Event()
 
-    def slow(house: House, saved: str) -> Session:
+    def slow(server: GameServer, saved: str) -> Session:
         begun.set()
         assert gate.wait(60)
-        return load(house, saved)
+        return load(server, saved)
 
-    load = offers.load
-    monkeypatch.setattr(offers, "load", slow)
+    load = allowed.load
+    monkeypatch.setattr(allowed, "load", slow)
     view = here.ask("new", seats=PEOPLE)
     replies: list[dict[str, Any]] = []
-    loader = threading.Thread(target=lambda: replies.append(here.ask("load", saved=saved_game(view))))
+    loader = threading.Thread(target=lambda: replies.append(here.ask("load", saved=view["saved"])))
     loader.start()
     assert begun.wait(60)
-    assert here.ask("play", table=view["table"], action=0, ply=0)["ply"] == 1
+    assert here.ask("play", id=view["id"], action=0, ply=0)["ply"] == 1
     gate.set()
     loader.join(60)
     assert [reply["ply"] for reply in replies] == [0]
@@ -182,14 +166,14 @@ def test_others_are_answered_while_a_game_is_loaded(here: Page, monkeypatch: pyt
 # -- the server's limits -------------------------------------------------------------------------------------------
 
 
-def test_oldest_table_gives_way_to_the_next_one_above_the_limit(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MAX_TABLES", 3)
-    first, second = (here.ask("new", seats=PEOPLE)["table"] for _ in range(2))
-    here.ask("show", table=first)
+def test_longest_unused_game_is_closed_above_the_limit(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_games, "MAX_GAMES", 3)
+    first, second = (here.ask("new", seats=PEOPLE)["id"] for _ in range(2))
+    here.ask("show", id=first)
     for _ in range(2):
         here.ask("new", seats=PEOPLE)
-    here.ask("show", table=first)
-    assert "restarted" in here.refusal("show", 404, table=second)
+    here.ask("show", id=first)
+    assert "restarted" in here.refusal("show", 404, id=second)
 
 
 def is_closed(connection: socket.socket) -> bool:
@@ -222,10 +206,10 @@ def test_saved_game_above_the_limit_is_refused(here: Page, monkeypatch: pytest.M
     session = Session(GAME, PEOPLE)
     for action in (0, 3):
         session.play(action)
-    monkeypatch.setattr(tables, "MAX_PLIES", 2)
-    assert here.ask("load", saved=session.to_json())["plies"] == 2
-    monkeypatch.setattr(tables, "MAX_PLIES", 1)
-    assert "1 submoves at most, not 2" in here.refusal("load", 422, saved=session.to_json())
+    monkeypatch.setattr(live_games, "MAX_PLIES", 2)
+    assert here.ask("load", saved=to_json(session))["plies"] == 2
+    monkeypatch.setattr(live_games, "MAX_PLIES", 1)
+    assert "1 plies at most, not 2" in here.refusal("load", 422, saved=to_json(session))
 
 
 def test_start_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,84 +217,49 @@ def test_start_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> No
         if name.partition(".")[0] in ("starlette", "uvicorn"):
             monkeypatch.setitem(sys.modules, name, None)
     for name in ("server", "routes"):
-        monkeypatch.delitem(sys.modules, f"jaxgames.play.{name}", raising=False)
-        monkeypatch.delattr(jaxgames.play, name, raising=False)
+        monkeypatch.delitem(sys.modules, f"jaxgames.play.web.{name}")
+        monkeypatch.delattr(web, name)
     with pytest.raises(ImportError, match=r'missing; install it with: pip install "jaxgames\[play\]"$'):
         importlib.import_module("jaxgames.play.web.server")
-
-
-# -- what a page knows ---------------------------------------------------------------------------------------------
-
-
-def moves_after(view: dict[str, Any], moves: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The submoves of a page that had `moves` and is sent a view."""
-    begin, after = view["history"]["begin"], view["history"]["after"]
-    assert after == (moves[begin - 1]["serial"] if begin else 0)
-    return [*moves[:begin], *view["history"]["moves"]]
-
-
-def test_page_is_sent_only_the_submoves_that_it_does_not_know(here: Page) -> None:
-    view = here.ask("new", seats=PEOPLE)
-    table, moves = view["table"], list[dict[str, Any]]()
-    steps: list[tuple[str, dict[str, Any], int]] = [
-        ("play", {"action": 0, "ply": 0}, 1),
-        ("play", {"action": 2, "ply": 1}, 1),
-        ("undo", {}, 0),
-        ("redo", {}, 0),
-        ("jump", {"ply": 1}, 0),
-        ("play", {"action": 6, "ply": 1}, 1),  # in place of the second one
-        ("seats", {"seats": ["human", "human"]}, 0),
-        ("jump", {"ply": 0}, 0),
-        ("resign", {}, 0),  # drops all
-        ("undo", {}, 0),
-        ("play", {"action": 1, "ply": 0}, 1),
-        ("position", {"text": "1100000 .. 1"}, 0),
-        ("play", {"action": 5, "ply": 0}, 1),
-    ]
-    for verb, fields, new in steps:
-        known = moves[-1]["serial"] if moves else 0
-        view = here.ask(verb, table=table, known=known, **fields)
-        assert len(view["history"]["moves"]) == new, verb
-        moves = moves_after(view, moves)
-        whole = here.ask("show", table=table)
-        assert moves == whole["history"]["moves"]
-        assert moves_of(whole) == Session.from_json(here.get(f"/api/game?table={table}").text).moves()
 
 
 # -- events --------------------------------------------------------------------------------------------------------
 
 
-def test_events_tell_every_change_and_end_with_the_table() -> None:
-    async def run() -> list[int]:
-        house = House(GAME, ("human", "human"), 0, agents.make, 0.0)
-        table = house.seat(Session(GAME, PEOPLE))
-        plies, moves, sent = list[int](), list[dict[str, Any]](), list[int]()
-        async for event in routes.events_of(house, table, "light"):
-            view = json.loads(event.removeprefix("data: "))
-            plies.append(view["ply"])
-            moves[:] = moves_after(view, moves)
-            sent.append(len(view["history"]["moves"]))
-            if len(plies) < 3:
-                await table.change(lambda session: session.play(len(plies)))
-            else:
-                table.close()
-        assert [move["text"] for move in moves] == table.session.moves()
-        assert sum(sent) == 2, "each submove is sent once"
-        return plies
+def new_game() -> tuple[GameServer, LiveGame]:
+    server = GameServer(GAME, ("human", "human"), 0, agents.make, 0.0)
+    return server, server.add(Session(GAME, PEOPLE))
 
-    assert sorted(set(asyncio.run(run()))) == [0, 1, 2]
+
+def test_events_tell_every_change_until_the_game_is_closed() -> None:
+    async def run() -> list[list[str]]:
+        server, game = new_game()
+        moves: list[list[str]] = []
+        async for event in routes.events_of(server, game, "light"):
+            moves.append(moves_of(json.loads(event.removeprefix("data: "))))
+            if len(moves) < 3:
+                await game.change(lambda session: session.play(len(moves)))
+            else:
+                game.close()
+        return moves
+
+    assert asyncio.run(run()) == [[], ["h(0,1)"], ["h(0,1)", "h(1,0)"]]
 
 
 def test_events_end_if_too_many_requests_are_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> list[str]:
-        house = House(GAME, ("human", "human"), 0, agents.make, 0.0)
-        table = house.seat(Session(GAME, PEOPLE))
-        monkeypatch.setattr(workers, "MAX_WAITING", -1)
-        return [event async for event in routes.events_of(house, table, "light")]
+        server, game = new_game()
+        monkeypatch.setattr(threads, "MAX_WAITING", -1)
+        return [event async for event in routes.events_of(server, game, "light")]
 
     assert asyncio.run(run()) == []
 
 
+def test_request_is_refused_if_too_many_are_waiting(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "MAX_WAITING", -1)
+    assert "too many requests" in here.refusal("new", 503, seats=PEOPLE)
+
+
 def test_server_has_every_file_of_the_page() -> None:
-    folder = Path(jaxgames.play.__file__).parent / "page"
+    folder = Path(routes.__file__).parent / "page"
     assert {file.name for file in folder.iterdir()} == {"page.html", *routes.FILES}

@@ -1,7 +1,8 @@
 """Agents on the page's server: their moves, searches that are stopped, failures, hints."""
 
+import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,9 +10,9 @@ import pytest
 
 from jaxgames import agents
 from jaxgames.play import Session
-from jaxgames.play.web import live_games as tables
-from jaxgames.play.web import snapshot as views
-from jaxgames.play.web.live_games import House, Table, Thinking
+from jaxgames.play.web import live_games, snapshot
+from jaxgames.play.web.live_games import GameServer, LiveGame, Thinking
+from jaxgames.play.web.threads import Worker
 from tests.play.web.client import GAME, Page, moves_of, page
 
 PEOPLE = ["human", "human"]
@@ -38,6 +39,12 @@ class Gated:
         return agents.FirstAgent(self.env).act(key, states)
 
 
+def gated_agents() -> tuple[threading.Event, list[str], Callable[[str, Any], Any]]:
+    """Returns a gate, the positions that agents named "gated" were asked about, and the function that makes agents."""
+    gate, begun = threading.Event(), list[str]()
+    return gate, begun, lambda text, env: Gated(env, gate, begun) if text == "gated" else agents.make(text, env)
+
+
 class Failing:
     """Fails whatever it is asked."""
 
@@ -50,65 +57,57 @@ class Failing:
         raise OSError("no disk")
 
 
-def test_agents_play_one_submove_at_a_time_until_a_person_is_to_move() -> None:
+def test_agents_play_one_ply_at_a_time_until_a_person_is_to_move() -> None:
     with page(["human", "first"]) as here:
-        table = here.ask("new", seats=["human", "first"])["table"]
-        here.ask("play", table=table, action=6, ply=0)
-        view = here.wait(table, lambda view: view["mover"] == 0 and view["ply"] == 2)
+        id = here.ask("new", seats=["human", "first"])["id"]
+        here.ask("play", id=id, action=6, ply=0)
+        view = here.wait(id, lambda view: view["mover"] == 0 and view["ply"] == 2)
         assert moves_of(view) == ["v(0,2)", "h(0,0)"]
         assert view["thinking"] is None
-        alone = here.ask("new", seats=["first", "random"])["table"]
+        alone = here.ask("new", seats=["first", "random"])["id"]
         assert here.wait(alone, lambda view: view["over"])["plies"] == 7
 
 
 def test_person_resigns_while_an_agent_thinks() -> None:
-    gate, begun = threading.Event(), list[str]()
-
-    def make(text: str, env: Any) -> Any:
-        return Gated(env, gate, begun) if text == "gated" else agents.make(text, env)
-
+    gate, begun, make = gated_agents()
     with page(["human", "gated"], make=make) as other:
-        table = other.ask("new", seats=["human", "gated"])["table"]
-        other.ask("play", table=table, action=0, ply=0)
-        other.wait(table, lambda view: view["thinking"] == "gated" and len(begun) == 1)
-        assert "only people resign" in other.refusal("resign", 422, table=table, seat=1)
-        view = other.ask("resign", table=table, seat=0)
+        id = other.ask("new", seats=["human", "gated"])["id"]
+        other.ask("play", id=id, action=0, ply=0)
+        other.wait(id, lambda view: view["thinking"] == "gated" and len(begun) == 1)
+        assert "only people resign" in other.refusal("resign", 422, id=id, seat=1)
+        view = other.ask("resign", id=id, seat=0)
         assert (view["over"], view["thinking"], view["status"]) == (True, None, "Seat 1 wins: Seat 0 resigned")
         gate.set()
-        later = other.ask("new", seats=["first", "human"])["table"]
+        later = other.ask("new", seats=["first", "human"])["id"]
         other.wait(later, lambda view: view["ply"] == 1)  # its agent moves after the search that was dropped
-        assert other.ask("show", table=table)["plies"] == 1
+        assert other.ask("show", id=id)["plies"] == 1
 
 
 def test_search_is_stopped_dropped_and_waited_for() -> None:
-    gate, begun = threading.Event(), list[str]()
-
-    def make(text: str, env: Any) -> Any:
-        return Gated(env, gate, begun) if text == "gated" else agents.make(text, env)
-
+    gate, begun, make = gated_agents()
     with page(["human", "gated"], make=make) as here:
-        table = here.ask("new", seats=["human", "gated"])["table"]
-        here.ask("play", table=table, action=0, ply=0)
-        here.wait(table, lambda view: view["thinking"] == "gated" and len(begun) == 1)
-        stopped = here.ask("stop", table=table)
+        id = here.ask("new", seats=["human", "gated"])["id"]
+        here.ask("play", id=id, action=0, ply=0)
+        here.wait(id, lambda view: view["thinking"] == "gated" and len(begun) == 1)
+        stopped = here.ask("stop", id=id)
         assert (stopped["thinking"], stopped["waits"], stopped["ply"]) == (None, True, 1)
-        here.ask("undo", table=table)  # the search is still running, and nothing waits for it
-        here.ask("play", table=table, action=3, ply=0)
-        waiting = here.wait(table, lambda view: view["thinking"] == "gated")
+        here.ask("undo", id=id)  # the search is still running, and nothing waits for it
+        here.ask("play", id=id, action=3, ply=0)
+        waiting = here.wait(id, lambda view: view["thinking"] == "gated")
         assert "after the search that was stopped" in waiting["status"]
         gate.set()
-        view = here.wait(table, lambda view: view["ply"] == 2 and view["thinking"] is None)
+        view = here.wait(id, lambda view: view["ply"] == 2 and view["thinking"] is None)
         assert moves_of(view) == ["h(1,1)", "h(0,0)"], "the dropped search played nothing"
 
 
 def test_agent_waits_in_an_earlier_position_until_a_person_lets_it_move() -> None:
     with page(["human", "first"]) as here:
-        table = here.ask("new", seats=["human", "first"])["table"]
-        here.ask("play", table=table, action=6, ply=0)
-        here.wait(table, lambda view: view["ply"] == 2)
-        assert here.ask("undo", table=table)["waits"]
-        here.ask("go", table=table)
-        view = here.wait(table, lambda view: view["ply"] == 2)
+        id = here.ask("new", seats=["human", "first"])["id"]
+        here.ask("play", id=id, action=6, ply=0)
+        here.wait(id, lambda view: view["ply"] == 2)
+        assert here.ask("undo", id=id)["waits"]
+        here.ask("go", id=id)
+        view = here.wait(id, lambda view: view["ply"] == 2)
         assert (view["plies"], view["waits"]) == (2, False)
 
 
@@ -117,25 +116,50 @@ def test_failure_of_an_agent_is_shown_and_the_game_goes_on() -> None:
         return Failing() if text == "failing" else agents.make(text, env)
 
     with page(["human", "failing"], make=make) as other:
-        table = other.ask("new", seats=["human", "failing"])["table"]
-        other.ask("play", table=table, action=0, ply=0)
-        view = other.wait(table, lambda view: view["problem"] != "")
+        id = other.ask("new", seats=["human", "failing"])["id"]
+        other.ask("play", id=id, action=0, ply=0)
+        view = other.wait(id, lambda view: view["problem"] != "")
         assert view["problem"] == "OSError: no disk"
         assert view["waits"]
-        other.ask("seats", table=table, seats=["human", "first"])
-        assert other.wait(table, lambda view: view["ply"] == 2)["problem"] == ""
+        other.ask("seats", id=id, seats=["human", "first"])
+        assert other.wait(id, lambda view: view["ply"] == 2)["problem"] == ""
 
 
 def test_view_is_made_of_one_moment_while_a_search_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    searches = [None, Thinking(1, "first", waits=False)]
+    searches = [None, Thinking("first", waits=False)]
     seats = ["human", "first"]
-    house = House(GAME, tuple(seats), 0, agents.make)
-    table = house.seat(Session(GAME, seats))
-    table.session.play(0)
-    monkeypatch.delattr(table, "thinking")
-    monkeypatch.setattr(Table, "thinking", property(lambda table: searches.pop()), raising=False)
-    view = views.view(table, "light")
+    game = GameServer(GAME, tuple(seats), 0, agents.make).add(Session(GAME, seats))
+    game.session.play(0)
+    monkeypatch.delattr(game, "thinking")
+    monkeypatch.setattr(LiveGame, "thinking", property(lambda game: searches.pop()), raising=False)
+    view = snapshot.view(game, "light")
     assert (view["thinking"], view["waits"], view["status"]) == ("first", False, "Seat 1: first is thinking")
+
+
+def test_search_ends_in_the_moment_in_which_its_move_is_played() -> None:
+    """The next function in the thread of the rules sees the position after the move without the search."""
+    seen: list[tuple[int, bool]] = []
+
+    class Watched(Worker):
+        async def run(self, function: Callable[[], Any]) -> Any:
+            def watched() -> Any:
+                result = function()
+                seen.append((game.session.ply, game.thinking is not None))
+                return result
+
+            return await super().run(watched)
+
+    server = GameServer(GAME, ("human", "first"), 0, agents.make, 0.0, rules=Watched("rules"))
+    game = server.add(Session(GAME, ["human", "first"]))
+
+    async def run() -> None:
+        await game.change(lambda session: session.play(6))
+        while game.session.ply < 2:
+            await asyncio.sleep(0.001)
+
+    asyncio.run(run())
+    assert (2, False) in seen
+    assert (2, True) not in seen
 
 
 def test_agents_are_made_outside_of_the_thread_of_the_rules() -> None:
@@ -146,29 +170,20 @@ def test_agents_are_made_outside_of_the_thread_of_the_rules() -> None:
         return agents.make(text, env)
 
     with page(["human", "human"], make=make) as other:
-        table = other.ask("new", seats=["human", "first"])["table"]
-        other.ask("seats", table=table, seats=["human", "greedy(epsilon=0.5)"])
+        id = other.ask("new", seats=["human", "first"])["id"]
+        other.ask("seats", id=id, seats=["human", "greedy(epsilon=0.5)"])
         other.ask("describe", game=GAME)
     assert {"first", "greedy(epsilon=0.5)", "greedy", "baseline"} <= threads.keys()
     assert set(threads.values()) == {"files"}
 
 
-def test_hint_has_probabilities_of_all_legal_moves_and_they_sum_to_one(here: Page) -> None:
-    table = here.ask("new", seats=PEOPLE)["table"]
-    here.ask("play", table=table, action=0, ply=0)
-    hint = here.ask("hint", table=table, agent="random")
-    assert {move["action"] for move in hint["moves"]} == set(range(1, 7))
-    assert sum(move["probability"] for move in hint["moves"]) == pytest.approx(1)
-    assert hint["values"] is None
-
-
-def test_game_of_agents_stops_before_it_fills_the_memory(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MAX_PLIES", 3)
-    table = here.ask("new", seats=["first", "random"])["table"]
-    view = here.wait(table, lambda view: view["problem"] != "")
+def test_game_of_agents_stops_at_the_limit_of_plies(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_games, "MAX_PLIES", 3)
+    id = here.ask("new", seats=["first", "random"])["id"]
+    view = here.wait(id, lambda view: view["problem"] != "")
     assert (view["ply"], view["waits"]) == (3, True)
-    here.ask("seats", table=table, seats=PEOPLE)
-    assert "ends after 3 submoves" in here.refusal("play", 422, table=table, action=view["legal"][0]["action"], ply=3)
+    here.ask("seats", id=id, seats=PEOPLE)
+    assert "ends after 3 plies" in here.refusal("play", 422, id=id, action=view["legal"][0]["action"], ply=3)
 
 
 def test_missing_extra_and_failure_of_an_agent_are_told_to_the_page() -> None:
@@ -179,5 +194,5 @@ def test_missing_extra_and_failure_of_an_agent_are_told_to_the_page() -> None:
 
     with page(["human", "failing"], make=make) as other:
         assert other.refusal("new", 422, seats=["human", "greedy"]) == "mctx is missing"
-        table = other.ask("new", seats=["human", "failing"])["table"]
-        assert other.refusal("hint", 422, table=table, agent="failing") == "failing failed with OSError: no disk"
+        id = other.ask("new", seats=["human", "failing"])["id"]
+        assert other.refusal("hint", 422, id=id, agent="failing") == "failing failed with OSError: no disk"

@@ -29,7 +29,7 @@ export class Board {
   show(view, enabled) {
     const before = this.view;
     const sameBoard = before !== null && before.game === view.game;
-    const moved = !sameBoard || before.table !== view.table || before.ply !== view.ply || before.position !== view.position;
+    const moved = !sameBoard || before.id !== view.id || before.ply !== view.ply || before.position !== view.position;
     this.view = view;
     this.enabled = enabled;
     if (!sameBoard || before.svg !== view.svg || before.text !== view.text) this.drawPicture(view);
@@ -156,11 +156,11 @@ export class Board {
       this.tell(this.view.over ? "The game is over." : "It is not your turn.");
       return;
     }
-    const found = this.moves().filter((move) => move.source === this.selected && move.target === name);
-    if (found.length === 1) {
-      this.play(found[0]);
-    } else if (found.length > 1) {
-      this.openChoices(found);
+    const moves = this.moves().filter((move) => move.source === this.selected && move.target === name);
+    if (moves.length === 1) {
+      this.play(moves[0]);
+    } else if (moves.length > 1) {
+      this.openChoices(moves);
     } else if (name === this.selected) {
       this.select(null);
     } else if (this.sources().has(name)) {
@@ -223,7 +223,7 @@ export class Board {
     const scale = frame.width / this.size.width;
     const x = (event.clientX - frame.left) / scale;
     const y = (event.clientY - frame.top) / scale;
-    const found = (cells, reach) => {
+    const nearestOf = (cells, reach) => {
       let best;
       let least = Infinity;
       for (const cell of cells) {
@@ -236,10 +236,10 @@ export class Board {
       const moves = this.moves();
       const useful = new Set(moves.filter((move) => move.source === this.selected).map((move) => move.target));
       for (const source of this.sources()) useful.add(source);
-      const snapped = found(this.view.cells.filter((cell) => useful.has(cell.name)), (cell) => Math.max(cell.radius, FINGER / scale));
+      const snapped = nearestOf(this.view.cells.filter((cell) => useful.has(cell.name)), (cell) => Math.max(cell.radius, FINGER / scale));
       if (snapped !== undefined) return snapped;
     }
-    return found(this.view.cells, (cell) => MOUSE * cell.radius);
+    return nearestOf(this.view.cells, (cell) => MOUSE * cell.radius);
   }
 
   reached(name) {

@@ -1,14 +1,12 @@
 // The game that the browser remembers, so that a reload or another server of the same game continues it.
 
-import { savedGame } from "./game.js";
-
 const MEMORY = "jaxgames"; // the key in the browser's storage
 export const REFUSED = "jaxgames refused"; // the key of the last game that a server could not continue
 
 // Stores the game of a view. `home` is the game and the seats of the server's command line.
 export function remember(home, view) {
   try {
-    localStorage.setItem(MEMORY, JSON.stringify({ home, table: view.table, saved: savedGame(view), ply: view.ply }));
+    localStorage.setItem(MEMORY, JSON.stringify({ home, id: view.id, saved: view.saved }));
   } catch {
     // the browser's storage is full or forbidden: the game is played, but not remembered
   }

@@ -1,7 +1,7 @@
 // The page: it shows what the server sends, and sends what a person does.
 
 import { Board } from "./board.js";
-import { forcedCapture, joined, lastSerial, personMoves, resigningSeat } from "./game.js";
+import { forcedCapture, personMoves, resigningSeat } from "./game.js";
 import { REFUSED, keepRefused, remember, remembered } from "./memory.js";
 import { NewGame } from "./newgame.js";
 import { showControls, showExtra, showMoves, showSeats, showThoughts, suggest } from "./panels.js";
@@ -40,21 +40,16 @@ function problem(message) {
 
 function show(next) {
   const before = view;
-  if (before !== null && next.table === before.table && next.version <= before.version) return;
-  const whole = joined(before, next);
-  if (whole === null) {
-    act("show", { known: 0 }); // with all submoves
-    return;
-  }
-  view = whole;
-  const moved = before === null || before.table !== view.table || before.ply !== view.ply || before.position !== view.position;
+  if (before !== null && next.id === before.id && next.version <= before.version) return;
+  view = next;
+  const moved = before === null || before.id !== view.id || before.ply !== view.ply || before.position !== view.position;
   if (moved) forgetHint();
   document.title = `${view.name} · jaxgames`;
   node("name").textContent = view.name;
   node("cells").setAttribute("aria-label", `Board of ${view.name}`);
   board.show(view, personMoves(view));
   showSeats(view, (seats) => act("seats", { seats }));
-  showMoves(view, view.history.begin, goTo);
+  showMoves(view, goTo);
   showExtra(view, playMove);
   showControls(view, wantedPly !== null);
   if (document.activeElement !== node("position")) node("position").value = view.position;
@@ -73,15 +68,15 @@ setInterval(() => {
 
 // -- acting ----------------------------------------------------------------------------------------------------------
 
-// Sends what a person does. Returns whether the table of the page has changed as it says.
+// Sends what a person does. Returns whether the game of the page has changed as it says.
 async function act(verb, fields = {}) {
   clearTimeout(continuing);
-  if (verb !== "show") notice = "";
-  if (verb !== "jump" && verb !== "show") setAutoplay(false);
-  const { table } = view;
+  notice = "";
+  if (verb !== "jump") setAutoplay(false);
+  const { id } = view;
   try {
-    const next = await post(verb, { table, theme: theme(), known: lastSerial(view), ...fields });
-    if (view.table !== table) return false; // another table has replaced this one meanwhile
+    const next = await post(verb, { id, theme: theme(), ...fields });
+    if (view.id !== id) return false; // another game has replaced this one meanwhile
     show(next);
     return true;
   } catch (error) {
@@ -92,13 +87,13 @@ async function act(verb, fields = {}) {
 }
 
 async function playMove(move) {
-  const { table, ply } = view;
+  const { id, ply } = view;
   if (!(await act("play", { action: move.action, ply }))) return;
-  if (view.table !== table || view.ply !== ply + 1) return; // the person has undone it meanwhile
+  if (view.id !== id || view.ply !== ply + 1) return; // the person has undone it meanwhile
   const next = forcedCapture(view);
   if (next === null) return;
   continuing = setTimeout(() => {
-    if (view.table === table && view.ply === ply + 1 && forcedCapture(view)?.action === next.action) playMove(next);
+    if (view.id === id && view.ply === ply + 1 && forcedCapture(view)?.action === next.action) playMove(next);
   }, FORCED_CAPTURE_DELAY);
 }
 
@@ -143,14 +138,14 @@ function goTo(ply) {
 async function askHint() {
   hinting?.abort();
   hinting = new AbortController();
-  const { table, ply, position } = view;
+  const { id, ply, position } = view;
   node("hint").setAttribute("aria-busy", "true");
   await described;
   const agent = node("hint-agent").value.trim();
   say(`${agent} looks at this position. The first time takes longer.`);
   try {
-    const hint = await post("hint", { table, agent }, hinting.signal);
-    if (view.table !== table || view.ply !== ply || view.position !== position) return;
+    const hint = await post("hint", { id, agent }, hinting.signal);
+    if (view.id !== id || view.ply !== ply || view.position !== position) return;
     board.showHint(hint);
     showThoughts(hint, view);
     const best = hint.moves[0];
@@ -185,9 +180,9 @@ function toggleHint() {
 
 // -- files and positions ---------------------------------------------------------------------------------------------
 
-async function save(path, type, suffix) {
+async function saveStillPage() {
   try {
-    download(await text(`/api/${path}?table=${encodeURIComponent(view.table)}`), type, `${view.name}.${suffix}`);
+    download(await text(`/api/still?id=${encodeURIComponent(view.id)}`), "text/html", `${view.name}.html`);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     problem(error.message);
@@ -228,7 +223,7 @@ async function loadFile() {
 
 // -- the game on the server ------------------------------------------------------------------------------------------
 
-// Shows another table, and follows it from now on. `message` is shown until a person acts.
+// Shows another game, and follows it from now on. `message` is shown until a person acts.
 function open(next, message = "") {
   view = null;
   notice = message;
@@ -239,7 +234,7 @@ function open(next, message = "") {
     if (!(error instanceof Refused)) throw error;
     problem(error.message);
   });
-  followTable();
+  followGame();
 }
 
 async function describe() {
@@ -257,14 +252,12 @@ async function continued(start) {
   let refusal = "";
   if (memory !== null) {
     try {
-      return [await post("show", { table: memory.table, theme: theme() }), refusal];
+      return [await post("show", { id: memory.id, theme: theme() }), refusal];
     } catch (error) {
       if (error.status !== 404) throw error;
     }
     try {
-      const loaded = await post("load", { saved: memory.saved, theme: theme() });
-      if (memory.ply === loaded.ply) return [loaded, refusal];
-      return [await post("jump", { table: loaded.table, ply: memory.ply, theme: theme() }), refusal];
+      return [await post("load", { saved: memory.saved, theme: theme() }), refusal];
     } catch (error) {
       if (error.status !== 422 && error.status !== 413) throw error;
       keepRefused();
@@ -274,13 +267,13 @@ async function continued(start) {
   return [await post("new", { seats: start.seats, theme: theme() }), refusal];
 }
 
-async function followTable() {
+async function followGame() {
   following?.abort();
   const stop = new AbortController();
   following = stop;
   while (!stop.signal.aborted) {
     try {
-      await follow(view.table, lastSerial(view), show, stop.signal);
+      await follow(view.id, show, stop.signal);
     } catch (error) {
       if (stop.signal.aborted) return;
       if (!(error instanceof Refused)) throw error;
@@ -342,7 +335,7 @@ document.addEventListener("keydown", (event) => {
 const CLICKS = {
   undo: () => act("undo"),
   "undo-turn": () => act("undo", { turn: true }),
-  redo: () => act("redo"),
+  redo: () => goTo(Math.min((wantedPly ?? view.ply) + 1, view.plies)),
   resign,
   stop: () => act("stop"),
   go: () => act("go"),
@@ -354,8 +347,8 @@ const CLICKS = {
   hint: toggleHint,
   copy: copyPosition,
   set: () => act("position", { text: node("position").value.trim() }),
-  save: () => save("game", "application/json", "json"),
-  still: () => save("still", "text/html", "html"),
+  save: () => download(view.saved, "application/json", `${view.name}.json`),
+  still: saveStillPage,
   load: () => node("file").click(),
 };
 
@@ -392,7 +385,7 @@ async function begin() {
   node("file").addEventListener("change", loadFile);
   node("hint-agent").addEventListener("change", () => node("hint").getAttribute("aria-pressed") === "true" && askHint());
   dark.addEventListener("change", async () => {
-    const next = await post("show", { table: view.table, theme: theme() });
+    const next = await post("show", { id: view.id, theme: theme() });
     open(next);
   });
 }

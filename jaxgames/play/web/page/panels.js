@@ -52,7 +52,7 @@ function seatItem(seat, index, change) {
   field.spellcheck = false;
   field.autocomplete = "off";
   field.addEventListener("change", () => {
-    change([...node("seats").querySelectorAll("input")].map((each) => each.value.trim()));
+    change([...node("seats").querySelectorAll("input")].map((input) => input.value.trim()));
   });
   const chip = made("span", "chip");
   chip.setAttribute("aria-hidden", "true");
@@ -97,21 +97,15 @@ export function showControls(view, sliding) {
 
 // -- moves -----------------------------------------------------------------------------------------------------------
 
-// Shows the moves that were played, of which the first `begin` are the same as before; `jump(ply)` is called for the
-// position after one of them.
-export function showMoves(view, begin, jump) {
+// Shows the moves that were played; `jump(ply)` is called for the position after one of them.
+export function showMoves(view, jump) {
   const list = node("moves");
-  if (list.dataset.table !== view.table) {
-    list.dataset.table = view.table;
-    list.replaceChildren();
-  }
-  for (let index = begin; index < view.moves.length; index += 1) {
-    const move = view.moves[index];
+  view.moves.forEach((move, index) => {
     const item = list.children[index] ?? list.appendChild(moveItem(index, jump));
-    item.firstChild.textContent = move.text;
+    if (item.firstChild.textContent !== move.text) item.firstChild.textContent = move.text;
     item.dataset.seat = `seat${move.seat}`;
     item.title = view.seats[move.seat].name;
-  }
+  });
   while (list.children.length > view.moves.length) list.lastChild.remove();
   list.querySelector("[aria-current]")?.removeAttribute("aria-current");
   const current = view.ply > 0 ? list.children[view.ply - 1].firstChild : null;

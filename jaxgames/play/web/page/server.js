@@ -54,10 +54,9 @@ export function download(content, type, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-// Calls `show` with every event of a table until the stream ends; throws Refused where the server refuses or is gone.
-// The events have the submoves behind the one with the number `known`.
-export async function follow(table, known, show, signal) {
-  const path = `/api/events?table=${encodeURIComponent(table)}&theme=${theme()}&known=${known}`;
+// Calls `show` with every event of a game until the stream ends; throws Refused where the server refuses or is gone.
+export async function follow(id, show, signal) {
+  const path = `/api/events?id=${encodeURIComponent(id)}&theme=${theme()}`;
   const response = await request(path, { signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let buffer = "";

@@ -1,0 +1,82 @@
+"""Agents in a game in progress: their moves and what they think."""
+
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames import make
+from jaxgames.agents import RandomAgent
+from jaxgames.play import HUMAN, Session, agent_action, agent_calls, analyse
+
+BOXES = make("dots_and_boxes(rows=1, cols=2)")
+
+
+class HostFirst:
+    """Plays the first legal action, outside of `jit`, and remembers the type of the arrays that it was given."""
+
+    on_device: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self.types: list[Any] = []
+
+    def act(self, key: Any, states: Any) -> Any:
+        self.types.append(type(states.edges))
+        return jnp.asarray([int(np.argmin(states.edges[0]))])
+
+
+def test_agents_on_device_and_host_play_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent_calls, "_compiled", set[tuple[str, str, Any]]())  # as in a new process
+    on_host = HostFirst()
+    compiled_first: list[str] = []
+
+    def make_agent(text: str, env: Any) -> Any:
+        return on_host if text == "mine" else RandomAgent(env)
+
+    session = Session(BOXES, ["mine", "random"])
+    while not session.over:
+        session.play(agent_action(session, make_agent, compiled_first.append))
+    assert set(on_host.types) == {np.ndarray}
+    assert sorted(compiled_first) == ["mine", "random"]
+
+
+def test_same_seed_gives_the_same_game() -> None:
+    def game(seed: int) -> list[str]:
+        session = Session(BOXES, ["random", "random"], seed=seed)
+        while not session.over:
+            session.play(agent_action(session))
+        return session.moves()
+
+    assert game(1) == game(1)
+    assert len({tuple(game(seed)) for seed in range(4)}) > 1
+
+
+def test_action_is_refused_where_no_agent_is_to_move() -> None:
+    session = Session(BOXES, [HUMAN, "random"])
+    with pytest.raises(ValueError, match="a person plays seat 0"):
+        agent_action(session)
+    session.resign()
+    with pytest.raises(ValueError, match="the game is over"):
+        agent_action(session)
+
+
+def test_illegal_action_of_an_agent_is_refused() -> None:
+    session = Session(BOXES, ["first", HUMAN], state=BOXES.from_string("1000000 .. 0"))
+
+    class Zero(HostFirst):
+        def act(self, key: Any, states: Any) -> Any:
+            return jnp.zeros(1, jnp.int32)
+
+    with pytest.raises(ValueError, match=r"first chose action 0, which is illegal in '1000000 \.\. 0'"):
+        agent_action(session, lambda text, env: Zero())
+
+
+def test_analysis_lists_legal_moves_the_most_probable_first() -> None:
+    session = Session(BOXES, [HUMAN, "greedy"], state=BOXES.from_string("1010100 .. 1"))
+    thoughts = analyse(session)
+    assert (thoughts.agent, thoughts.values) == ("greedy", None)
+    assert [(move.text, round(p, 3)) for move, p in thoughts.moves[:1]] == [("v(0,1)", 1.0)]
+    assert len(thoughts.moves) == 4
+    with pytest.raises(ValueError, match="no seat has an agent"):
+        analyse(Session(BOXES, [HUMAN, HUMAN]))
