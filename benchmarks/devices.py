@@ -115,7 +115,7 @@ def measure_scaling(arguments: Arguments) -> dict[str, Any]:
         """Measures one row; returns the stamp of the machine."""
         row, machine = measure_row(arguments, scaling, over, count, cores, rows[0] if rows else None)
         rows.append(row)
-        progress.finish(" ".join(text.format_map(row) for text in SPEED_TABLE.values()))
+        progress.finish(", ".join(harness.format_row(SPEED_TABLE, row)))
         return machine
 
     machine = add_row("one", "devices", 1, cores[:1])

@@ -272,15 +272,20 @@ def table(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> str:
       columns: a format for each header, such as "{boards:,}", which is filled with the values of a row.
       rows: values by name. A cell is empty where its row lacks a value, or has None there.
     """
-    return markdown([*columns], [[format_cell(text, row) for text in columns.values()] for row in rows])
+    return markdown([*columns], [format_row(columns, row) for row in rows])
 
 
-def format_cell(text: str, row: Mapping[str, Any]) -> str:
-    """Returns the format filled with the values of a row; empty where one is missing or None."""
-    try:
-        return text.format_map({name: value for name, value in row.items() if value is not None})
-    except KeyError:
-        return ""
+def format_row(columns: Mapping[str, str], row: Mapping[str, Any]) -> list[str]:
+    """The cells of a row of `table`."""
+    values = {name: value for name, value in row.items() if value is not None}
+
+    def format_cell(text: str) -> str:
+        try:
+            return text.format_map(values)
+        except KeyError:
+            return ""
+
+    return [format_cell(text) for text in columns.values()]
 
 
 def new_picture(width: float, height: float, panels: int = 1) -> tuple["Figure", list[Any]]:

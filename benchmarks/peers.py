@@ -41,6 +41,7 @@ import jax
 from benchmarks import harness
 from benchmarks.harness import Command
 from benchmarks.peer_process import OPEN_SPIEL_CONFIGURATIONS
+from train.driver.tables import markdown
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"pgx": "pgx", "open_spiel": "pyspiel"}  # distribution and module, by the kind or library of a side
@@ -323,15 +324,15 @@ def with_texts(row: dict[str, Any]) -> dict[str, Any]:
 
 def ratios_table(results: Sequence[dict[str, Any]]) -> str:
     """The ratios of several results side by side, one column per result."""
-    ratios: dict[tuple[str, str], dict[str, Any]] = {}
-    for number, result in enumerate(results):
+    ratios: dict[tuple[str, str], dict[int, str]] = {}
+    for column, result in enumerate(results):
         for row in result["rows"]:
             if "ratio" in row:
-                game, peer = key = row["game"], row["peer"]
-                ratios.setdefault(key, {"game": game, "peer": peer})[f"ratio_{number}"] = row["ratio"]
-    machines = [f"{result['processor']}, {result['date']}" for result in results]
-    columns = {machine: f"{{ratio_{number}:.3g}}" for number, machine in enumerate(machines)}
-    return harness.table({"game": "`{game}`", "peer": "{peer}"} | columns, ratios.values())
+                ratios.setdefault((row["game"], row["peer"]), {})[column] = f"{row['ratio']:.3g}"
+    header = ["game", "peer", *(f"{result['processor']}, {result['date']}" for result in results)]
+    columns = range(len(results))
+    rows = [[f"`{game}`", peer, *(cells.get(i, "") for i in columns)] for (game, peer), cells in ratios.items()]
+    return markdown(header, rows)
 
 
 def show(result: dict[str, Any]) -> str:

@@ -30,12 +30,13 @@ TABLE = {
     "game": "`{game}`",
     "what": "{column}",
     "boards": "{boards:,}",
-    "steps/s (spread)": "{speed}",
+    "steps/s (spread)": harness.SPEED,
     "compiled in": "{compile_seconds:.1f} s",
-    "memory": "{megabytes:,.1f} MB",
+    "memory": "{memory_bytes:,} B",
     "min bytes": "{min_bytes:,}",
     "xla bytes": "{xla_bytes:,.0f}",
     "of roof": "{of_roof:.3f}",
+    "out of memory": "{out_of_memory}",
 }
 
 
@@ -55,7 +56,7 @@ class Arguments(harness.BenchmarkArguments):
 
 
 def measure_roofline(arguments: Arguments) -> dict[str, Any]:
-    """Measures all games; the JSON is written after every row, so that a later failure loses nothing."""
+    """Measures all games."""
     harness.check_positive(arguments, "batch_sizes", "steps", "repeats")
     harness.check_among("columns", arguments.columns, COLUMNS)
     if arguments.copied_bytes < 4:
@@ -73,10 +74,10 @@ def measure_roofline(arguments: Arguments) -> dict[str, Any]:
                 harness.save(arguments, result)
                 out_of_memory = "out_of_memory" in rows[-1]  # larger batches will not fit either
                 progress.total -= len(arguments.batch_sizes) - number if out_of_memory else 0
-                progress.finish(f"{env}, {column}, {batch:,} boards: {speed_of(rows[-1])}")
+                progress.finish(", ".join(filter(None, harness.format_row(TABLE, rows[-1]))))
                 if out_of_memory:
                     break
-    harness.log(harness.table(TABLE, map(row_of_table, rows)))
+    harness.log(harness.table(TABLE, rows))
     return result
 
 
@@ -94,18 +95,6 @@ def measure_row(env: jaxgames.Env[Any], column: str, batch: int, arguments: Argu
         row["xla_bytes"] = counted_bytes(env, batch)
         row["of_roof"] = timing.steps_per_second * row["min_bytes"] / roof
     return row
-
-
-def speed_of(row: dict[str, Any]) -> str:
-    """The speed of a row as text."""
-    return "out of memory" if "out_of_memory" in row else harness.SPEED.format_map(row)
-
-
-def row_of_table(row: dict[str, Any]) -> dict[str, Any]:
-    """The values that are shown of a row."""
-    if "of_roof" not in row:
-        row = {name: value for name, value in row.items() if name != "min_bytes"}
-    return row | {"speed": speed_of(row)} | ({"megabytes": row["memory_bytes"] / 1e6} if "memory_bytes" in row else {})
 
 
 def bandwidth(size: int, repeats: int) -> float:

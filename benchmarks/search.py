@@ -241,7 +241,6 @@ def pgx(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, .
     return mctx_side(bare, positions(playing, boards), config, hidden_sizes)
 
 
-SIDES: dict[str, Callable[[str, int, SearchConfig, tuple[int, ...]], Side]]
 SIDES = {"jaxgames": ours, "mctx": dense, "Pgx + mctx": pgx}
 
 

@@ -49,7 +49,7 @@ def measure_settings_sweep(arguments: Arguments) -> dict[str, Any]:
     """Times the sweep, and some of its cells as single runs."""
     harness.check_positive(arguments, "seeds", "singles", "total_steps")
     values = itertools.product(arguments.gamma, arguments.gae_lambda, range(arguments.seeds))
-    table = [dict(zip(("gamma", "gae_lambda", "seed"), cell, strict=True)) for cell in values]
+    table: list[dict[str, Any]] = [dict(zip(("gamma", "gae_lambda", "seed"), cell, strict=True)) for cell in values]
     chosen = {f"single_{i}": table[i * len(table) // arguments.singles] for i in range(arguments.singles)}
     half = (arguments.singles + 1) // 2
     progress = harness.Progress(arguments.singles + 1, "process")

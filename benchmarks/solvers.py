@@ -182,8 +182,9 @@ def run(search: Search, minutes: float, point: Point) -> bool:
 
 def with_microseconds(row: dict[str, Any]) -> dict[str, Any]:
     """Returns a row with the time of a node, where there are enough nodes for it."""
-    measured = row["seconds"] is not None and row["nodes"] > 10_000
-    return row | {"microseconds": 1e6 * row["seconds"] / row["nodes"] if measured else None}
+    if row["seconds"] is None or row["nodes"] <= 10_000:
+        return row
+    return row | {"microseconds": 1e6 * row["seconds"] / row["nodes"]}
 
 
 def factors_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

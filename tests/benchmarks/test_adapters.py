@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import adapters
+from benchmarks import adapters, harness
 from benchmarks.adapters import ADAPTERS, Arguments, measure_adapters
 
 BOXES = "dots_and_boxes(rows=1, cols=1)"
@@ -31,7 +31,9 @@ def short_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def rows_of(arguments: Arguments) -> dict[str, dict[str, Any]]:
     """The rows of the only game, by the names of the sides."""
-    (game,) = json.loads(json.dumps(measure_adapters(arguments)))["games"]
+    result = json.loads(json.dumps(measure_adapters(arguments)))
+    assert result.keys() == {"games", "boards", "rounds", "seconds", "async_dispatch", *harness.stamp()}
+    (game,) = result["games"]
     return {row["adapter"]: row for row in game["rows"]}
 
 

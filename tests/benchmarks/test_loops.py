@@ -25,12 +25,12 @@ from benchmarks.loops import (
 )
 from jaxgames import auto_reset, list_games, make
 
-ENV = "chinese_checkers(size=1, num_players=2, max_rounds=3)"
+BOXES = "dots_and_boxes(rows=1, cols=1)"
 
 
 def test_loop_makes_the_steps_of_single_calls_and_reads_its_outputs() -> None:
     """With the same keys. The last observation and mask are of the boards before the last step."""
-    env, batch, length = make(ENV), 4, 40
+    env, batch, length = make(BOXES), 4, 40
     restarting, playing = auto_reset(env), Playing(env)
     key, start = jax.random.key(7), jax.random.split(jax.random.key(0), batch)
     loop = jax.jit(play_loop(playing, batch, length, at_random))
@@ -96,13 +96,13 @@ from benchmarks.loops import REPLICATED, SHARDED, Playing, at_random, over_devic
 from jaxgames import make
 
 provide_devices(2)
-playing = Playing(make({ENV!r}))
+playing = Playing(make({BOXES!r}))
 boards = jax.vmap(playing.init)(jax.random.split(jax.random.key(0), 6))
 loop = play_loop(playing, 3, 5, at_random)
 program, arguments = over_devices(loop, (boards, None), (SHARDED, REPLICATED), 2)
 ended, *_ = jax.jit(program)(jax.random.key(1), *arguments)
 assert len(ended.rewards.sharding.device_set) == 2
-assert (ended.board.board[:3] != ended.board.board[3:]).any()
+assert (ended.board.edges[:3] != ended.board.edges[3:]).any()
 """
 
 

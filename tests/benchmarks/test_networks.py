@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from benchmarks import harness
 from benchmarks.networks import WAYS
 from tests.benchmarks.conftest import RunCommand
 
@@ -17,7 +18,10 @@ def test_network_that_cannot_play_a_game_is_left_out(run_command: RunCommand) ->
     names = ["mlp(hidden_sizes=[2])", "alpha_mini", "mlp(hidden_sizes=[3])"]
     quoted = " ".join(f"'{name}'" for name in names)
     sizes = "--boards 2 --rollout-length 2 --repeats 1"
-    rows = run_command(f"networks {sizes} --games {game} --networks {quoted}")["networks"]
+    result = run_command(f"networks {sizes} --games {game} --networks {quoted}")
+    assert result.keys() == {"networks", *harness.stamp()}
+    rows = result["networks"]
+    assert rows[0].keys() == {"game", "network", "weights", "microseconds", "relative"}
     assert [row["network"] for row in rows] == [names[0], names[2]]
     weights = [6 * width + width + width * 5 + 5 for width in (2, 3)]  # 6 inputs, 4 logits and a value
     assert [row["weights"] for row in rows] == weights

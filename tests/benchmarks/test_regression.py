@@ -53,6 +53,7 @@ def test_command_records_ratios_and_names_games_that_have_lost(
 
     file.write_text(json.dumps({"ratios": {SMALL: 2.0, OTHER: 0.5}}))
     monkeypatch.setattr(regression, "measure_ratio", lambda *_: 1.0)
+    monkeypatch.setattr(regression, "reference_loop", lambda length: lambda: sum(range(1000)))
     with pytest.raises(SystemExit, match=r"lost more than 25% .*: dots_and_boxes\(rows=2, cols=2\)$"):
         run_command(line)
     printed = capsys.readouterr()

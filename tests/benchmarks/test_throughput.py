@@ -12,12 +12,12 @@ import jaxgames
 from benchmarks.harness import cores, save_picture
 from benchmarks.throughput import draw_by_batch, draw_by_cells, fit, recorded_actions, star_cells
 
-STAR = "chinese_checkers(size=1, num_players=2, max_rounds=3)"
+BOXES = "dots_and_boxes(rows=1, cols=1)"
 
 
 def test_recorded_actions_are_legal_when_replayed() -> None:
-    env = jaxgames.auto_reset(jaxgames.make(STAR))
-    actions = recorded_actions(jaxgames.make(STAR), 2, 30)
+    env = jaxgames.auto_reset(jaxgames.make(BOXES))
+    actions = recorded_actions(jaxgames.make(BOXES), 2, 30)
     step, mask = jax.jit(jax.vmap(env.step)), jax.jit(jax.vmap(env.legal_action_mask))
     boards = jax.vmap(env.init)(jax.random.split(jax.random.key(5), 2))
     for action in actions:
@@ -30,7 +30,7 @@ def test_recorded_actions_are_legal_when_replayed() -> None:
 def test_boards_are_divided_between_devices(tmp_path: Path) -> None:
     """In a new process, because virtual devices must be requested before JAX starts."""
     sizes = ["--devices", "2", "--batch-sizes", "2", "--steps", "16", "--repeats", "1"]
-    env = ["--env", "dots_and_boxes(rows=1, cols=1)", "--columns", "step", "random play"]
+    env = ["--env", BOXES, "--columns", "step", "random play"]
 
     def run(*more: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "benchmarks.throughput", *env, *sizes, *more]
