@@ -4,14 +4,14 @@
     python -m benchmarks.adapters --games checkers --adapters host pettingzoo
 
 Every side chooses uniformly among the legal actions, and asks for the mover's observation and mask at every step, as
-its library does. A step is one submove on one board. In `gymnasium` and `gymnax` it is one submove of the agent's seat
-and those of its random opponents that follow: about one submove per seat. The sides take turns, so other work on the
-machine slows all of them. The first row, `jaxgames`, is the env's own loop of benchmarks/loops.py: many boards on
+its library does. A step is one ply on one board. In `gymnasium` and `gymnax` it is one ply of the agent's seat and the
+plies of its random opponents that follow: about one ply per seat. The sides take turns, so other work on the machine
+slows all of them. The first row, `jaxgames`, is the env's own loop of benchmarks/loops.py: many boards on
 one device.
 
     steps/s            median over the rounds, with the spread
     steps/CPU s        the same per second of processor time, which also holds on a busy machine
-    native is faster   the speed of `jaxgames` divided by that of the row, median over the rounds
+    native is faster   the speed of `jaxgames` divided by the speed of the row, median over the rounds
 
     python -m benchmarks.adapters --no-async-dispatch
 
@@ -298,7 +298,7 @@ class Arguments(harness.BenchmarkArguments):
     seconds: float = 2.0
     """Length of a turn."""
     async_dispatch: bool = True
-    """JAX's default: programs for a CPU run in a thread of their own. False runs them in the thread that calls them."""
+    """JAX's default: programs for a CPU run in another thread. False runs them in the thread that calls them."""
     published: Path | None = None
     """A checkout of the published environment."""
 
@@ -348,12 +348,10 @@ def measure_game(env: jaxgames.Env[Any], arguments: Arguments) -> list[dict[str,
 
 
 def play_natively(env: jaxgames.Env[Any], boards: int) -> Play:
-    """Random play of many boards in one compiled loop."""
     return loops.rollout(loops.Playing(env), boards, loops.MIN_STEPS_PER_CALL)
 
 
 def row(name: str, turns: list[Turn], native: list[Turn]) -> dict[str, Any]:
-    """Returns a row of the result."""
     speed, spread = harness.median_and_spread([turn.per_second for turn in turns])
     ratios = [own.per_second / turn.per_second for own, turn in zip(native, turns, strict=True)]
     return {

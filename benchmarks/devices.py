@@ -69,7 +69,7 @@ TASK_VARIABLE = "JAXGAMES_SCALING_TASK"  # where it is set, this module runs as 
 @dataclass(frozen=True)
 class Arguments(harness.BenchmarkArguments):
     env: str = "chinese_checkers(size=2, num_players=6)"
-    """The game, with its parameters; the network and the epochs are those of its recipe."""
+    """The game, with its parameters; the network and the epochs come from its recipe."""
     boards: int = 256
     """Boards of one device; in strong scaling, of all devices together."""
     rollout_length: int = 64
@@ -96,7 +96,6 @@ class Task:
 
 
 def measure_scaling(arguments: Arguments) -> dict[str, Any]:
-    """Measures all rows of the table."""
     harness.check_positive(arguments, "counts", "repeats")
     harness.check_among("over", arguments.over, OVER)
     if arguments.counts[:1] != (1,):
@@ -158,7 +157,6 @@ def measure_row(
 
 
 def config_of(arguments: Arguments, scaling: str, count: int) -> Config:
-    """The settings of PPO in a row of the table."""
     boards = arguments.boards * (count if scaling == "weak" else 1)
     return config_for(arguments.env, num_envs=boards, rollout_length=arguments.rollout_length)
 
@@ -327,7 +325,6 @@ def bytes_by_partition(specs: Any, train_state: Any) -> tuple[int, int]:
 
 
 def bytes_of(tree: Any) -> int:
-    """Returns the bytes of all arrays of a pytree."""
     return sum(map(num_bytes, jax.tree.leaves(tree)))
 
 

@@ -226,13 +226,13 @@ def over_devices(
 def rollout(playing: Any, batch: int, length: int, devices: int = 1) -> Callable[[], int]:
     """Returns a function that plays `batch` boards for `length` random steps each and returns the number of steps.
 
-    Every call continues where the last one stopped, so that positions are those of whole games.
+    Every call continues where the last one stopped, so that positions come from whole games.
     """
     boards = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), batch))
     loop = play_loop(playing, batch // devices, length, at_random)
     program, (boards, no_params) = over_devices(loop, (boards, None), (SHARDED, REPLICATED), devices)
     key = jax.random.key(1)
-    # The next call takes the boards as this one returns them, so both have one sharding. It must be given: JAX alone
+    # The next call takes the boards as this one returns them, so both have one sharding. It must be named: JAX alone
     # would not divide a leaf without elements.
     sharding = jax.tree.leaves(boards)[0].sharding if devices > 1 else None
     compiled = jax.jit(program, out_shardings=sharding).lower(key, boards, no_params).compile()

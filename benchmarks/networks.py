@@ -81,7 +81,6 @@ class Arguments(harness.BenchmarkArguments):
 
 
 def measure_networks(arguments: Arguments) -> dict[str, Any]:
-    """Measures every network on every game."""
     harness.check_positive(arguments, "boards", "rollout_length", "repeats")
     progress = harness.Progress(len(arguments.games) * len(arguments.networks))
     rows: list[dict[str, Any]] = []
@@ -144,7 +143,6 @@ WAYS = {"tiles": apply_by_seat, "all": apply_all, "gathered": apply_gathered}
 
 
 def measure_sharing(arguments: SharingArguments) -> dict[str, Any]:
-    """Measures every way at every batch size."""
     harness.check_positive(arguments, "rows", "repeats")
     env = jaxgames.make("chinese_checkers(size=2, num_players=6)")
     policy = Policy.of(env, "shared")
@@ -207,7 +205,6 @@ class TwoLayers(nn.Module):
 
 
 def measure_convolutions(arguments: ConvolutionArguments) -> dict[str, Any]:
-    """Measures both kinds of convolution."""
     harness.check_positive(arguments, "boards", "channels", "steps", "repeats")
     shape = jaxgames.make(arguments.env).observation_shape
     if len(shape) != 3:

@@ -45,7 +45,6 @@ class Side(NamedTuple):
 
 
 def main() -> None:
-    """The command `python -m benchmarks.peer_process`."""
     if len(sys.argv) != 2:
         sys.exit("benchmarks.peer_process: expected one JSON object, as in the docstring of benchmarks/peer_process.py")
     arguments: dict[str, Any] = json.loads(sys.argv[1])
@@ -69,7 +68,6 @@ def take_turn(work: Callable[[], int], seconds: float) -> Turn:
 
 
 def play_repeatedly(work: Callable[[], int]) -> Play:
-    """Returns a `Play` that repeats `work`."""
     return lambda seconds: take_turn(work, seconds).per_second
 
 

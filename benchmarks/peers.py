@@ -17,8 +17,8 @@ and it starts a new game where one ends. Each side is measured at its fastest:
 
 The sides take turns, ours first. A turn lasts a number of seconds, or one call where that takes longer: whatever slows
 the machine for a while slows both. A ratio is the median over the rounds, with the smallest and the largest beside it;
-below 1 the peer is faster. Compile time is that of a batched, jitted step with mask and observation at 1,024 boards,
-without restarts and without any cache.
+below 1 the peer is faster. Compile time is measured for a batched, jitted step with mask and observation at 1,024
+boards, without restarts and without any cache.
 """
 
 import contextlib
@@ -79,7 +79,6 @@ def open_spiel(game: str) -> tuple[Side, ...]:
 
 
 def star_loop(size: int) -> Side:
-    """The hand-written C++ loop on the star of one size."""
     return Side("C++ loop", {"kind": "star_loop", "size": size}, 0.5)
 
 
@@ -226,7 +225,6 @@ class Team:
         self.end()
 
     def end(self) -> None:
-        """Kills the processes."""
         for process in self.processes:
             process.kill()
             process.communicate()
@@ -250,7 +248,6 @@ def read_answer(process: subprocess.Popen[str]) -> Any:
 
 
 def process_arguments(side: Side, arguments: Arguments, folder: Path) -> dict[str, Any]:
-    """The arguments of benchmarks.peer_process."""
     completed = dict(side.arguments)
     if completed["kind"] == "star_loop":
         return completed | {"binary": str(compiled_star_loop(folder))}

@@ -128,7 +128,6 @@ def served(env: Env[Any], seats: Sequence[str], **options: Any) -> Generator[str
 
 
 def _row(browser: Any, game: str, arguments: Arguments) -> dict[str, Any]:
-    """Returns the figures of one game."""
     env = jaxgames.make(game)
     seats = ["human"] * env.num_players
     server_times = _server_times(env, seats, arguments)

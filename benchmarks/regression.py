@@ -98,13 +98,12 @@ def has_lost(ratio: float, recorded: float) -> bool:
 
 
 def measure_ratio(play: Callable[[], object], reference: Callable[[], object], rounds: int) -> float:
-    """The speed of a game over that of the reference: the median over rounds in which they take turns."""
+    """The speed of a game divided by the speed of the reference: the median over rounds in which they take turns."""
     spent = [(cpu_seconds(reference), cpu_seconds(play)) for _ in range(rounds)]
     return statistics.median(of_reference / of_game for of_reference, of_game in spent)
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
-    """CPU time of one call."""
     start = time.process_time()
     work()
     return time.process_time() - start

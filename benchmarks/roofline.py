@@ -56,7 +56,6 @@ class Arguments(harness.BenchmarkArguments):
 
 
 def measure_roofline(arguments: Arguments) -> dict[str, Any]:
-    """Measures all games."""
     harness.check_positive(arguments, "batch_sizes", "steps", "repeats")
     harness.check_among("columns", arguments.columns, COLUMNS)
     if arguments.copied_bytes < 4:

@@ -76,7 +76,7 @@ class Point(NamedTuple):
 @dataclass(frozen=True)
 class Arguments(harness.BenchmarkArguments):
     env: str = "chinese_checkers_diamond(size=4, pieces=3)"
-    """A zero-sum game of two seats, with its parameters; the part `peer` has games of its own."""
+    """A zero-sum game of two seats, with its parameters; the part `peer` has other games."""
     parts: tuple[str, ...] = PARTS
     """Parts of the table: boards, simulations, slots, peer, profile."""
     batch_sizes: tuple[int, ...] = (16, 64, 256, 1024)
@@ -101,7 +101,6 @@ class Arguments(harness.BenchmarkArguments):
 
 
 def measure_search(arguments: Arguments) -> dict[str, Any]:
-    """Measures all parts."""
     numbers = ("batch_sizes", "simulations", "slots", "peer_slots", "batch", "curve_batch", "budget")
     harness.check_positive(arguments, *numbers, "hidden_sizes", "repeats")
     harness.check_among("parts", arguments.parts, PARTS)
@@ -149,7 +148,6 @@ def points_of(part: str, arguments: Arguments) -> Iterator[Point]:
 
 
 def measure_point(point: Point, arguments: Arguments) -> dict[str, Any]:
-    """Returns the row of a point."""
     config = SearchConfig(simulations=point.simulations, slots=point.slots)
     side = SIDES[point.side](point.game, point.boards, config, arguments.hidden_sizes)
     total = point.boards * point.simulations
@@ -216,7 +214,6 @@ class Side(NamedTuple):
 
 
 def ours(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, ...]) -> Side:
-    """Returns the search of this project."""
     env = game_of_two(game)
 
     def program(key: jax.Array, params: Params, states: Any) -> Any:
@@ -261,7 +258,7 @@ def mctx_side(env: Any, boards: Any, config: SearchConfig, hidden_sizes: tuple[i
 
 def mctx_search(env: Any, config: SearchConfig, key: jax.Array, params: Params, states: Any) -> Any:
     """Returns the output of mctx with the settings of a config."""
-    library: Any = mctx  # chex's dataclasses are not those of JAX to a type checker
+    library: Any = mctx  # a type checker does not know chex's dataclasses
 
     def evaluate(params: Params, states: Any) -> tuple[jax.Array, jax.Array]:
         logits, value = apply_network(params, jax.vmap(env.observe)(states))
@@ -353,7 +350,6 @@ def game_of_two(game: str) -> jaxgames.Env[Any]:
 
 
 def row_at(rows: list[dict[str, Any]], point: Point) -> dict[str, Any]:
-    """Returns the row of a point."""
     return next(row for row in rows if point._asdict().items() <= row.items())
 
 

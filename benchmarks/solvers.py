@@ -3,8 +3,8 @@
     python -m benchmarks.solvers boxes --picture docs/pictures/boxes_search.svg
     python -m benchmarks.solvers boxes --boards 4x4 --minutes 30
 
-measures the work that each improvement saves, as in Figures 2 and 3 of El Kaddouri et al. Each row adds an improvement
-to those of the row before, from the plain recursion to all. Keys are the entries of the table at the end. Searches of
+measures the work that each improvement saves, as in Figures 2 and 3 of El Kaddouri et al. Each row has one improvement
+more than the row before, from the plain recursion to all. Keys are the entries of the table at the end. Searches of
 more nodes than `max_nodes` are left out where a formula gives their nodes. For E edges, it is floor(E! e) without a
 table, and 1 + E 2^(E - 1) with one. Boards of more than 32 edges are searched with all improvements only, in two
 windows: (0, 1) tells whether the first player wins, (-1, 0) whether it loses. The last table says by how much each
@@ -123,7 +123,6 @@ def game_of(board: str) -> DotsAndBoxes:
 
 
 def points_of(board: str) -> list[Point]:
-    """Returns the rows of a board."""
     if game_of(board).num_edges > MAX_EDGES_OF_ALL_STEPS:
         return [Point(board, IMPROVEMENTS[-1], window) for window in WINDOWS]
     return [Point(board, step, None) for step in STEPS]
@@ -137,7 +136,6 @@ def nodes_by_formula(step: str, num_edges: int) -> int | None:
 
 
 def measure_search(point: Point, arguments: BoxesArguments) -> dict[str, Any]:
-    """Returns the row of a point."""
     row: dict[str, Any] = {**point._asdict(), "value": None, "keys": None, "seconds": None, "plain_seconds": None}
     formula = nodes_by_formula(point.step, game_of(point.board).num_edges)
     if formula is not None and formula > arguments.max_nodes:

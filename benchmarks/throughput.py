@@ -29,8 +29,9 @@ the machine does.
 
 import dataclasses
 import functools
+import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,7 +144,6 @@ class Arguments(harness.BenchmarkArguments):
 
 
 def measure_throughput(arguments: Arguments) -> dict[str, Any]:
-    """Measures every column at every batch size."""
     env = jaxgames.make(arguments.env)
     harness.check_positive(arguments, "batch_sizes", "repeats", "steps")
     harness.check_among("columns", arguments.columns, COLUMNS)
@@ -206,7 +206,6 @@ class SweepArguments(harness.BenchmarkArguments):
 
 
 def measure_sweep(arguments: SweepArguments) -> dict[str, Any]:
-    """Measures both sweeps."""
     harness.check_among("games", arguments.games, GAMES)
     harness.check_positive(arguments, "batch_sizes", "boards", "steps", "repeats")
     if not (arguments.games and arguments.batch_sizes and arguments.boards):
@@ -221,13 +220,24 @@ def measure_sweep(arguments: SweepArguments) -> dict[str, Any]:
     batches = [batch for batch in arguments.batch_sizes if batch % arguments.devices == 0]
     if not batches or any(boards % arguments.devices for boards in arguments.boards):
         raise ValueError(f"boards and some of the batch sizes must be multiples of devices = {arguments.devices}")
-    points = [(name, GAMES[name], batch) for name in arguments.games for batch in batches]
-    pairs = [(boards, size) for boards in arguments.boards for size in arguments.sizes]
-    sizes = [(f"N = {size}", STAR.format(size), boards) for boards, size in pairs]
-    rows = measure_points([*sizes, *points], arguments)
-    by_size = [{"size": size, "cells": star_cells(size), **next(rows)} for _, size in pairs]
+    pairs = list(itertools.product(arguments.boards, arguments.sizes))
+    points = list(itertools.product(arguments.games, batches))
+    progress = harness.Progress(len(pairs) + len(points), "point")
+
+    def measure(name: str, env: str, batch: int) -> dict[str, Any]:
+        length = loops.steps_per_call(arguments.steps, batch)
+        play = loops.rollout(loops.Playing(jaxgames.make(env)), batch, length, arguments.devices)
+        clock = time.process_time if arguments.one_core else time.perf_counter
+        median, spread = harness.median_and_spread([steps_per_second(play, clock) for _ in range(arguments.repeats)])
+        progress.finish(f"{name:>26}, {batch:>6,} boards: {median:>12,.0f} steps/s ({spread:.0%})")
+        return {"boards": batch, "steps_per_second": round(median), "microseconds": 1e6 / median, "spread": spread}
+
+    by_size = [
+        {"size": size, "cells": star_cells(size)} | measure(f"N = {size}", STAR.format(size), boards)
+        for boards, size in pairs
+    ]
+    by_batch = [{"game": name} | measure(name, GAMES[name], batch) for name, batch in points]
     fits = [fit(boards, [row for row in by_size if row["boards"] == boards]) for boards in arguments.boards]
-    by_batch = [{"game": name, **row} for (name, *_), row in zip(points, rows, strict=True)]
     settings = {"devices_used": arguments.devices, "one_core": arguments.one_core}
     result = {"by_size": by_size, "fits": fits, "by_batch": by_batch, **settings, **harness.stamp()}
     if arguments.pictures is not None:
@@ -246,19 +256,6 @@ def fit(boards: int, rows: list[dict[str, Any]]) -> dict[str, float]:
     """The line of best fit of microseconds over cells."""
     slope, start = np.polyfit([row["cells"] for row in rows], [row["microseconds"] for row in rows], 1)
     return {"boards": boards, "microseconds_per_cell": float(slope), "microseconds_at_zero": float(start)}
-
-
-def measure_points(points: list[tuple[str, str, int]], arguments: SweepArguments) -> Iterator[dict[str, Any]]:
-    """Yields one row per point (name, env, boards), logged as it is measured."""
-    progress = harness.Progress(len(points), "point")
-    clock = time.process_time if arguments.one_core else time.perf_counter
-    for name, env, batch in points:
-        playing = loops.Playing(jaxgames.make(env))
-        length = loops.steps_per_call(arguments.steps, batch)
-        play = loops.rollout(playing, batch, length, arguments.devices)
-        median, spread = harness.median_and_spread([steps_per_second(play, clock) for _ in range(arguments.repeats)])
-        progress.finish(f"{name:>26}, {batch:>6,} boards: {median:>12,.0f} steps/s ({spread:.0%})")
-        yield {"boards": batch, "steps_per_second": round(median), "microseconds": 1e6 / median, "spread": spread}
 
 
 def steps_per_second(play: Callable[[], int], clock: Callable[[], float]) -> float:

@@ -2,9 +2,9 @@
 
     python -m benchmarks.training --games demo checkers --picture docs/pictures/ppo_breakdown.svg
 
-One row per game, with the settings of its recipe (`demo`: those of examples/demo.py) or with more boards at once:
-environment steps per second of whole iterations, of random play with equally many boards, and the parts of an
-iteration, in microseconds per environment step.
+One row per game, with the settings of its recipe (`demo` is examples/demo.py) or with more boards at once: environment
+steps per second of whole iterations, of random play with equally many boards, and the parts of an iteration, in
+microseconds per environment step.
 
 Parts of one compiled program cannot be timed from outside, and the compiler fuses across their borders. So programs
 are timed that each do a little more than the one before, in loops of the same shapes. A part is a difference:
@@ -84,7 +84,6 @@ class Arguments(harness.BenchmarkArguments):
 
 
 def measure_training(arguments: Arguments) -> dict[str, Any]:
-    """Measures all games."""
     harness.check_positive(arguments, "repeats")
     configs = {game: config_of(game, arguments.setting) for game in arguments.games}
     progress = harness.Progress(len(configs), "game")
@@ -99,7 +98,6 @@ def measure_training(arguments: Arguments) -> dict[str, Any]:
 
 
 def config_of(game: str, setting: str) -> Config:
-    """The settings of a row."""
     base = Config(**DEMO) if game == "demo" else ppo.config_for(game)
     return dataclasses.replace(base, **SETTINGS[setting])
 
@@ -117,17 +115,17 @@ def measure_parts(config: Config, repeats: int, game: str) -> dict[str, Any]:
     policy = learner.policy
     train_state = jax.jit(learner.init)(jax.random.key(0))
     params = train_state.params
-    given, _ = jax.jit(functools.partial(collect_for_update, learner))(train_state)
+    collected, _ = jax.jit(functools.partial(collect_for_update, learner))(train_state)
 
     playing = measure_collection(learner, train_state, repeats)
-    learning = measure_epochs(learner, params, given, repeats)
+    learning = measure_epochs(learner, params, collected, repeats)
     update = functools.partial(ppo.update, config, policy)
-    updating = measure_from(learner, train_state, repeats, update, *given[:2])
+    updating = measure_from(learner, train_state, repeats, update, *collected[:2])
     whole = measure_from(learner, train_state, repeats, learner.iterate)
 
     parts = [after - before for series in ([0.0, *playing], learning) for before, after in itertools.pairwise(series)]
     parts += [updating - sum(parts[len(playing) :]), whole - playing[-1] - updating]
-    minibatch = take_rows(group_minibatches(config, given), minibatch_rows(config, jax.random.key(0))[0])
+    minibatch = take_rows(group_minibatches(config, collected), minibatch_rows(config, jax.random.key(0))[0])
     boards = minibatch[0].observation[: config.num_envs], minibatch[0].seat[: config.num_envs]
     return {
         "game": game,
@@ -180,10 +178,10 @@ def measure_collection(learner: PPO, train_state: TrainState, repeats: int) -> l
     return playing + [measure_from(learner, train_state, repeats, function) for function in longer]
 
 
-def measure_epochs(learner: PPO, params: Params, given: Any, repeats: int) -> list[float]:
+def measure_epochs(learner: PPO, params: Params, collected: Any, repeats: int) -> list[float]:
     """Microseconds per step of four loops of epochs, each with one more part, from bare gathering to the optimiser."""
     config = learner.config
-    batch = group_minibatches(config, given)
+    batch = group_minibatches(config, collected)
     loss_gradient = jax.grad(functools.partial(ppo.ppo_loss, config, learner.policy), has_aux=True)
     plain = optax.scale(-1e-9)
     pairs = (
@@ -212,9 +210,9 @@ def collect_for_update(
     return (steps, advantages, advantages + steps.value), (train_state, metrics)
 
 
-def group_minibatches(config: Config, given: Any) -> Any:
+def group_minibatches(config: Config, collected: Any) -> Any:
     """The batch as `train.ppo.update` groups it."""
-    return group_boards(given, num_groups(config.num_envs, config.minibatch_size))
+    return group_boards(collected, num_groups(config.num_envs, config.minibatch_size))
 
 
 def minibatch_rows(config: Config, key: jax.Array) -> jax.Array:

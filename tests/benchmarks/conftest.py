@@ -38,6 +38,11 @@ def programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     return request.param
 
 
+def blank_positions(playing: Any, boards: int) -> Any:
+    """Boards of `benchmarks.search`, as shapes."""
+    return jax.eval_shape(jax.vmap(playing.init), jax.random.split(jax.random.key(0), boards))
+
+
 def trace_program(program: Callable[..., Any], arguments: tuple[Any, ...], steps: int, repeats: int) -> Timing:
     assert min(steps, repeats) > 0
     jax.eval_shape(program, jax.random.key(0), *arguments)

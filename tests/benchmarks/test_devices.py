@@ -1,4 +1,4 @@
-"""benchmarks.devices: rows are measured in processes that find each other; bytes are those of real arrays."""
+"""benchmarks.devices: rows are measured in processes that find each other; bytes are counted as in real arrays."""
 
 import dataclasses
 import json
@@ -88,9 +88,9 @@ def test_rows_with_more_devices_than_jax_sees_are_left_out(
 @pytest.mark.slow  # compiles an iteration of PPO
 def test_worker_prints_its_speed_and_its_stamp(capsys: pytest.CaptureFixture[str]) -> None:
     run_worker(ALONE)
-    found = json.loads(capsys.readouterr().out)
-    assert found["steps_per_second"] > 0
-    assert {"jax", "processor", "cores", "devices"} <= found["stamp"].keys()
+    result = json.loads(capsys.readouterr().out)
+    assert result["steps_per_second"] > 0
+    assert {"jax", "processor", "cores", "devices"} <= result["stamp"].keys()
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_row_has_the_bytes_of_real_arrays(arrays: Any) -> None:
     assert row["held_bytes"] == copied + (boards + bytes_of(steps)) // 4
 
 
-def test_time_is_that_of_a_ring() -> None:
+def test_time_is_the_time_of_a_ring() -> None:
     """Six gradients of four bytes per parameter, and 18 sums; each passes every device but one, twice."""
     row = footprint(CONFIG, 4, bandwidth=1000.0, latency=0.25)
     assert row["summed_bytes"] == 6 * 4 * PARAMETERS

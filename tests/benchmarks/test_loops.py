@@ -72,7 +72,7 @@ def test_every_game_is_among_those_that_are_measured() -> None:
 
 
 def test_pgx_env_has_the_functions_of_ours() -> None:
-    """Mask and observation are those of the state that the step returns, and finished boards restart."""
+    """Mask and observation belong to the state that the step returns, and finished boards restart."""
     bare, playing = pgx_env("tic_tac_toe")
     state = jax.jit(bare.init)(jax.random.key(0))
     step, rng = jax.jit(playing.step), random.Random(0)
@@ -106,7 +106,7 @@ assert (ended.board.edges[:3] != ended.board.edges[3:]).any()
 """
 
 
-@pytest.mark.slow  # a process of its own
+@pytest.mark.slow  # starts a process
 @pytest.mark.skipif(cores() < 2, reason="needs two cores")
 def test_every_device_plays_different_games() -> None:
     """From the same positions; in a new process, because virtual devices must be requested before JAX starts."""

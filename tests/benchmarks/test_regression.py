@@ -64,7 +64,7 @@ def test_command_records_ratios_and_names_games_that_have_lost(
 
 
 def test_best_ratio_of_the_attempts_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy moment is no loss: the second measurement is good enough, and there is no third."""
+    """A busy moment is not a loss: the second measurement is good enough, and there is no third."""
     file = tmp_path / "regression.json"
     file.write_text(json.dumps({"ratios": {SMALL: 1.0}}))
     ratios = iter([0.5, 0.8])

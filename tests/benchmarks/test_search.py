@@ -10,23 +10,20 @@ import pytest
 from benchmarks import search
 from benchmarks.search import Arguments, measure_search
 from jaxgames.mcts import SearchConfig
+from tests.benchmarks.conftest import blank_positions
 
 BOXES = "dots_and_boxes(rows=1, cols=2)"  # seven edges; a completed box lets the same seat move again
 
 
 @pytest.fixture
-def blank_positions(programs: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shapes of boards, which is all that a traced program needs."""
-
-    def shapes(playing: Any, boards: int) -> Any:
-        return jax.eval_shape(jax.vmap(playing.init), jax.random.split(jax.random.key(0), boards))
-
+def blank(programs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boards are shapes, which is all that a traced program needs."""
     if programs == "traced":
-        monkeypatch.setattr(search, "positions", shapes)
+        monkeypatch.setattr(search, "positions", blank_positions)
 
 
 @pytest.mark.slow  # traces for seconds
-@pytest.mark.usefixtures("blank_positions")
+@pytest.mark.usefixtures("blank")
 def test_point_of_several_parts_is_measured_once() -> None:
     sizes: dict[str, Any] = {"batch": 2, "curve_batch": 2, "budget": 2, "hidden_sizes": (5,), "repeats": 1}
     parts = ("boards", "simulations", "slots")
@@ -40,7 +37,7 @@ def test_point_of_several_parts_is_measured_once() -> None:
 
 
 @pytest.mark.slow  # Pgx takes seconds to trace, and longer to compile
-@pytest.mark.usefixtures("blank_positions")
+@pytest.mark.usefixtures("blank")
 def test_peer_searches_with_the_same_hidden_sizes() -> None:
     arguments = Arguments(parts=("peer",), batch=2, budget=2, peer_slots=4, hidden_sizes=(5, 6), repeats=1)
     ours, dense, pgx = measure_search(arguments)["rows"]
@@ -69,8 +66,9 @@ def test_searches_of_one_game_find_the_same() -> None:
     np.testing.assert_allclose(ours.values[rows, boards.current_player][live], value[live], atol=1e-5)
 
 
-def test_dense_node_counts_all_its_actions() -> None:
+def test_dense_node_counts_all_its_actions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six arrays of four bytes per action, five numbers per node, and the board."""
+    monkeypatch.setattr(search, "positions", blank_positions)
     side = search.dense(BOXES, 2, SearchConfig(simulations=3), (5,))
     env = search.game_of_two(BOXES)
     assert side.bytes_per_node == 6 * 4 * env.num_actions + 5 * 4 + env.state_bytes
