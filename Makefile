@@ -78,11 +78,11 @@ bench: $(VENV)/for-tests
 	for game in $(STARS); do $(RUN) -m benchmarks.throughput --output $(BENCH) --env "$$game" > /dev/null || exit 1; done
 	for game in $(OTHERS); do \
 	    $(RUN) -m benchmarks.throughput --output $(BENCH) --env "$$game" --batch-sizes 1024 --columns "random play" step > /dev/null || exit 1; done
-	$(RUN) -m benchmarks.sweep --output $(BENCH) --one-core --pictures $(BENCH) > /dev/null
+	$(RUN) -m benchmarks.throughput sweep --output $(BENCH) --one-core --pictures $(BENCH) > /dev/null
 	$(RUN) -m benchmarks.training --output $(BENCH) --picture $(BENCH)/ppo_breakdown.svg > /dev/null
-	$(RUN) -m benchmarks.scaling --output $(BENCH) --virtual-devices > /dev/null
-	$(RUN) -m benchmarks.parameter_sharing --output $(BENCH) > /dev/null
-	$(RUN) -m benchmarks.convolutions --output $(BENCH) > /dev/null
+	$(RUN) -m benchmarks.devices --output $(BENCH) --virtual-devices > /dev/null
+	$(RUN) -m benchmarks.networks sharing --output $(BENCH) > /dev/null
+	$(RUN) -m benchmarks.networks convolutions --output $(BENCH) > /dev/null
 	$(RUN) -m benchmarks.search --output $(BENCH) --picture $(BENCH)/search_by_simulations.svg > /dev/null
 	@$(RUN) -m benchmarks.peers --output $(BENCH); failed=$$?; \
 	    $(RUN) -m benchmarks.regression --output $(BENCH) > /dev/null; slow=$$?; \

@@ -4,14 +4,14 @@
     python -m benchmarks.adapters --games checkers --adapters host pettingzoo
 
 Every side chooses uniformly among the legal actions, and asks for the mover's observation and mask at every step, as
-its library does. A step is one submove on one board. In `gymnasium` and `gymnax` it is one submove of the agent's seat
-and those of its random opponents that follow: about one submove per seat. The sides take turns, so other work on the
-machine slows all of them. The first row, `jaxgames`, is the env's own loop of benchmarks/random_play.py: many boards on
+its library does. A step is one ply on one board. In `gymnasium` and `gymnax` it is one ply of the agent's seat and the
+plies of its random opponents that follow: about one ply per seat. The sides take turns, so other work on the machine
+slows all of them. The first row, `jaxgames`, is the env's own loop of benchmarks/loops.py: many boards on
 one device.
 
     steps/s            median over the rounds, with the spread
     steps/CPU s        the same per second of processor time, which also holds on a busy machine
-    native is faster   the speed of `jaxgames` divided by that of the row, median over the rounds
+    native is faster   the speed of `jaxgames` divided by the speed of the row, median over the rounds
 
     python -m benchmarks.adapters --no-async-dispatch
 
@@ -28,18 +28,18 @@ import functools
 import importlib
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
 
 import jaxgames
-from benchmarks import harness, random_play
-from benchmarks.foreign_envs import PlayingJaxMARL, pgx_functions
+from benchmarks import harness, loops
+from benchmarks.harness import Command
+from benchmarks.peer_process import Turn, take_turn
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
@@ -220,15 +220,15 @@ def play_pgx(env: jaxgames.Env[Any], boards: int) -> Play:
     """Random play of many boards through `jaxgames.interop.pgx.PgxEnv` and Pgx's `auto_reset`."""
     from jaxgames.interop.pgx import PgxEnv
 
-    _, playing = pgx_functions(PgxEnv(env))
-    return random_play.rollout(playing, boards, random_play.MIN_STEPS_PER_CALL)
+    _, playing = loops.pgx_functions(PgxEnv(env))
+    return loops.rollout(playing, boards, loops.MIN_STEPS_PER_CALL)
 
 
 def play_jaxmarl(env: jaxgames.Env[Any], boards: int) -> Play:
     """Random play of many boards through `jaxgames.interop.jaxmarl.JaxMARLEnv`, with all agents' observations."""
     from jaxgames.interop.jaxmarl import JaxMARLEnv
 
-    return random_play.rollout(PlayingJaxMARL(JaxMARLEnv(env)), boards, random_play.MIN_STEPS_PER_CALL)
+    return loops.rollout(loops.PlayingJaxMARL(JaxMARLEnv(env)), boards, loops.MIN_STEPS_PER_CALL)
 
 
 ADAPTERS: dict[str, MakePlay] = {
@@ -278,6 +278,13 @@ def play_published(env: jaxgames.Env[Any], boards: int, folder: Path) -> Play:
 # -- the command -----------------------------------------------------------------------------------------------------
 
 
+TABLE = {
+    "steps/s": "{speed}",
+    "steps/CPU s": "{steps_per_cpu_second:,.0f}",
+    "native is faster": "{native_is_faster:,.1f}",
+}
+
+
 @dataclass(frozen=True)
 class Arguments(harness.BenchmarkArguments):
     games: tuple[str, ...] = ("chinese_checkers(size=2, num_players=6)", "checkers", "dots_and_boxes")
@@ -291,40 +298,28 @@ class Arguments(harness.BenchmarkArguments):
     seconds: float = 2.0
     """Length of a turn."""
     async_dispatch: bool = True
-    """JAX's default: programs for a CPU run in a thread of their own. False runs them in the thread that calls them."""
+    """JAX's default: programs for a CPU run in another thread. False runs them in the thread that calls them."""
     published: Path | None = None
     """A checkout of the published environment."""
 
 
-def main() -> None:
-    """The command `python -m benchmarks.adapters`."""
-    harness.run_command("adapters", harness.parse_arguments("adapters", Arguments), measure_adapters)
-
-
 def measure_adapters(arguments: Arguments) -> dict[str, Any]:
     """Returns the rows of every game, and logs them as tables."""
-    if unknown := set(arguments.adapters) - ADAPTERS.keys():
-        raise ValueError(f"adapters must be among {', '.join(ADAPTERS)}, not {', '.join(sorted(unknown))}")
-    if min(arguments.boards, arguments.rounds) < 1 or arguments.seconds < 0:
-        raise ValueError("boards and rounds must be positive, and seconds must not be negative")
+    harness.check_among("adapters", arguments.adapters, ADAPTERS)
+    harness.check_positive(arguments, "boards", "rounds")
+    if arguments.seconds < 0:
+        raise ValueError(f"seconds must not be negative, not {arguments.seconds}")
     if arguments.published and not arguments.published.is_dir():
-        raise ValueError(f"published must be a folder, and {str(arguments.published)!r} is none")
+        raise ValueError(f"published must be a folder, not {str(arguments.published)!r}")
     jax.config.update("jax_cpu_enable_async_dispatch", arguments.async_dispatch)  # has an effect before JAX starts
     envs = [jaxgames.make(game) for game in arguments.games]
     games: list[dict[str, Any]] = []
     for env in envs:
         rows = measure_game(env, arguments)
         games.append({"game": str(env), "rows": rows})
-        harness.log(harness.markdown_table([str(env), "steps/s", "steps/CPU s", "native is faster"], map(cells, rows)))
+        harness.log(harness.table({str(env): "{adapter}"} | TABLE, map(with_speed, rows)))
     settings = {name: getattr(arguments, name) for name in ("boards", "rounds", "seconds", "async_dispatch")}
     return {"games": games, **settings, **harness.stamp()}
-
-
-class Turn(NamedTuple):
-    """The speeds of one side in one round."""
-
-    per_second: float
-    per_cpu_second: float
 
 
 def measure_game(env: jaxgames.Env[Any], arguments: Arguments) -> list[dict[str, Any]]:
@@ -353,22 +348,10 @@ def measure_game(env: jaxgames.Env[Any], arguments: Arguments) -> list[dict[str,
 
 
 def play_natively(env: jaxgames.Env[Any], boards: int) -> Play:
-    """Random play of many boards in one compiled loop."""
-    return random_play.rollout(random_play.Playing(env), boards, random_play.MIN_STEPS_PER_CALL)
-
-
-def take_turn(play: Play, seconds: float) -> Turn:
-    """Returns the speeds of a turn of at least `seconds`, and at least one call."""
-    start, cpu, steps = time.perf_counter(), time.process_time(), 0
-    while True:
-        steps += play()
-        spent = time.perf_counter() - start
-        if spent >= seconds:
-            return Turn(steps / spent, steps / (time.process_time() - cpu))
+    return loops.rollout(loops.Playing(env), boards, loops.MIN_STEPS_PER_CALL)
 
 
 def row(name: str, turns: list[Turn], native: list[Turn]) -> dict[str, Any]:
-    """Returns a row of the result."""
     speed, spread = harness.median_and_spread([turn.per_second for turn in turns])
     ratios = [own.per_second / turn.per_second for own, turn in zip(native, turns, strict=True)]
     return {
@@ -380,13 +363,13 @@ def row(name: str, turns: list[Turn], native: list[Turn]) -> dict[str, Any]:
     }
 
 
-def cells(row: dict[str, Any]) -> list[str]:
-    """Returns a row of the table as text."""
-    if "error" in row:
-        return [row["adapter"], row["error"].splitlines()[0], "", ""]
-    speed = f"{row['steps_per_second']:,.0f} ({row['spread']:.0%})"
-    return [row["adapter"], speed, f"{row['steps_per_cpu_second']:,.0f}", f"{row['native_is_faster']:,.1f}"]
+def with_speed(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns a row with its speed, or its error, as text."""
+    text = row["error"].splitlines()[0] if "error" in row else harness.SPEED.format_map(row)
+    return row | {"speed": text}
 
+
+COMMANDS = (Command("adapters", Arguments, measure_adapters),)
 
 if __name__ == "__main__":
-    main()
+    harness.run(*COMMANDS)

@@ -1,14 +1,17 @@
-"""Functions that all benchmarks use: they time programs, name the machine, print tables and write results as JSON.
+"""Functions that all benchmarks share: they time programs, name the machine, print tables and write results as JSON.
 
-Each command of this folder consists of a dataclass of arguments and a function that measures:
+A file of this folder holds one command or several. A command is a dataclass of arguments and a function that measures:
 
-    arguments = parse_arguments("throughput", Arguments)
-    run_command("throughput", arguments, measure_throughput)
+    harness.run(
+        Command("networks", Arguments, measure_networks),                  # python -m benchmarks.networks
+        Command("networks sharing", SharingArguments, measure_sharing),    # python -m benchmarks.networks sharing
+    )
 
 Progress and tables go to standard error, the result to standard output as one line of JSON.
 """
 
 import contextlib
+import dataclasses
 import datetime
 import importlib.metadata
 import json
@@ -17,19 +20,22 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
 import tyro
 
 import jaxgames
+from train.driver.tables import markdown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+SPEED = "{steps_per_second:,.0f} ({spread:.0%})"  # the cell of a table: a median with its spread
 
 # -- time -------------------------------------------------------------------------------------------------
 
@@ -43,9 +49,9 @@ class Timing(NamedTuple):
     memory_bytes: int  # of the program: arguments, outputs and temporary arrays
 
     @property
-    def speed(self) -> str:
-        """The median with its spread, such as "1,234 (5%)"."""
-        return f"{self.steps_per_second:,.0f} ({self.spread:.0%})"
+    def microseconds(self) -> float:
+        """Microseconds per step."""
+        return 1e6 / self.steps_per_second
 
 
 def time_program(program: Callable[..., Any], arguments: tuple[Any, ...], steps: int, repeats: int) -> Timing:
@@ -157,31 +163,44 @@ class BenchmarkArguments:
     """A .json file for the result, or a folder, in which the file is named after the command and the game."""
 
 
-A = TypeVar("A", bound=BenchmarkArguments)
+class Command(NamedTuple):
+    """A command, `python -m benchmarks.NAME`."""
+
+    name: str  # the file and, for all but its first command, a second word, such as "networks sharing"
+    arguments: type[Any]  # a subclass of BenchmarkArguments
+    measure: Callable[[Any], dict[str, Any]]  # arguments -> result
+    draw: Callable[[Any, dict[str, Any]], "Figure"] | None = None  # the picture for the argument `picture`
+    failure: Callable[[dict[str, Any]], str | None] = lambda result: None  # result -> message; None for a success
+    show: Callable[[dict[str, Any]], str] = json.dumps  # result -> text on standard output
 
 
-def parse_arguments(command: str, arguments: type[A]) -> A:
-    """The arguments on the command line of `python -m benchmarks.COMMAND`; the module's docstring is the help."""
-    description = sys.modules[arguments.__module__].__doc__
-    return tyro.cli(arguments, prog=f"python -m benchmarks.{command}", description=description)
+def run(*commands: Command) -> None:
+    """Runs the command whose second word begins the command line; without such a word, the first command."""
+    words = sys.argv[1:]
+    by_word = {command.name.partition(" ")[2]: command for command in commands}
+    command = by_word.get(words[0]) if words else None
+    words = words[1:] if command else words
+    command = command or commands[0]
+    description = sys.modules[command.arguments.__module__].__doc__
+    prog = f"python -m benchmarks.{command.name}"
+    run_command(command, tyro.cli(command.arguments, args=words, prog=prog, description=description))
 
 
-def run_command(
-    command: str,
-    arguments: A,
-    measure: Callable[[A], dict[str, Any]],
-    show: Callable[[dict[str, Any]], str] = json.dumps,
-) -> dict[str, Any]:
-    """Returns `measure(arguments)`, written to `arguments.output` and printed by `show`.
+def run_command(command: Command, arguments: Any) -> None:
+    """Measures, writes the result to `arguments.output`, prints it, and draws its pictures.
 
-    Where `measure` raises ValueError or OSError, the program ends with that message.
+    The program ends with the message of a ValueError or OSError, or with the message of `command.failure`.
     """
-    with exit_on_bad_input(command):
-        output_file(command, arguments)  # refused before anything is measured
-        result = measure(arguments)
-        write_json(command, arguments, result)
-    print(show(result))
-    return result
+    with exit_on_bad_input(command.name):
+        file = output_file(command.name, arguments)  # refused before anything is measured
+        arguments = dataclasses.replace(arguments, output=file)
+        result = command.measure(arguments)
+        save(arguments, result)
+    print(command.show(result))
+    if command.draw is not None and arguments.picture is not None:
+        save_picture(command.draw(arguments, result), arguments.picture)
+    if message := command.failure(result):
+        sys.exit(f"benchmarks.{command.name}: {message}")
 
 
 @contextlib.contextmanager
@@ -193,11 +212,10 @@ def exit_on_bad_input(command: str) -> Generator[None]:
         sys.exit(f"benchmarks.{command}: {error}")
 
 
-def write_json(command: str, arguments: BenchmarkArguments, result: dict[str, Any]) -> None:
-    """Writes the result to `arguments.output`, if it is given; a command may call it after every row."""
-    file = output_file(command, arguments)
-    if file is not None:
-        file.write_text(json.dumps(result, indent=2) + "\n")
+def save(arguments: BenchmarkArguments, result: dict[str, Any]) -> None:
+    """Writes the result to the file `arguments.output`. Called after every row, it keeps the rows before a failure."""
+    if arguments.output is not None:
+        arguments.output.write_text(json.dumps(result, indent=2) + "\n")
 
 
 def output_file(command: str, arguments: BenchmarkArguments) -> Path | None:
@@ -208,6 +226,21 @@ def output_file(command: str, arguments: BenchmarkArguments) -> Path | None:
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
     return file
+
+
+def check_positive(arguments: BenchmarkArguments, *names: str) -> None:
+    """Raises ValueError unless the fields of these names are positive numbers, or tuples of them."""
+    for name in names:
+        value = getattr(arguments, name)
+        if not all(number > 0 for number in (value if isinstance(value, tuple) else (value,))):
+            raise ValueError(f"{name} must be positive, not {value}")
+
+
+def check_among(name: str, words: Iterable[str], allowed: Collection[str]) -> None:
+    """Raises ValueError, which lists the allowed words of an argument, if one of `words` is none of them."""
+    unknown = [word for word in words if word not in allowed]
+    if unknown:
+        raise ValueError(f"{name} must be among {', '.join(allowed)}, not {', '.join(unknown)}")
 
 
 # -- output -----------------------------------------------------------------------------------------------
@@ -232,10 +265,39 @@ class Progress:
         log(f"[{self.part} {self.finished} of {self.total}, {spent:.1f} min, about {left:.1f} min left] {text}")
 
 
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table of cells that are texts."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+def table(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Returns rows as a table in Markdown.
+
+    Args:
+      columns: a format for each header, such as "{boards:,}", which is filled with the values of a row.
+      rows: values by name. A cell is empty where its row lacks a value, or has None there.
+    """
+    return markdown([*columns], [format_row(columns, row) for row in rows])
+
+
+def format_row(columns: Mapping[str, str], row: Mapping[str, Any]) -> list[str]:
+    """The cells of a row of `table`."""
+    values = {name: value for name, value in row.items() if value is not None}
+
+    def format_cell(text: str) -> str:
+        try:
+            return text.format_map(values)
+        except KeyError:
+            return ""
+
+    return [format_cell(text) for text in columns.values()]
+
+
+def new_picture(width: float, height: float, panels: int = 1) -> tuple["Figure", list[Any]]:
+    """Returns a picture of matplotlib, of that many inches, and the axes of its panels."""
+    from matplotlib.figure import Figure
+
+    picture = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    axes: list[Any] = [*picture.subplots(1, panels, squeeze=False)[0]]
+    for each in axes:
+        each.grid(alpha=0.3)
+        each.spines[["top", "right"]].set_visible(False)
+    return picture, axes
 
 
 def save_picture(picture: "Figure", file: Path) -> None:

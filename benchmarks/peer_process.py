@@ -7,7 +7,7 @@ seconds: it plays for that long and answers with its steps per second. The next 
 
 The kinds of side:
 
-    jax           `jaxgames` or `pgx`: the loop of benchmarks/random_play.py, at the fastest of several batch sizes, on
+    jax           `jaxgames` or `pgx`: the loop of benchmarks/loops.py, at the fastest of several batch sizes, on
                   one device and on one device per core; actions of both are drawn by `jaxgames.random_action`
     open_spiel    the loop that users write in Python around one state, in one of OPEN_SPIEL_CONFIGURATIONS
     star_loop     benchmarks/star_loop.cpp
@@ -30,6 +30,13 @@ TUNING_ROUNDS = 3  # rounds of each candidate, of which the best counts
 Play = Callable[[float], float]  # plays for a number of seconds, returns steps per second
 
 
+class Turn(NamedTuple):
+    """The speeds of one side in one round."""
+
+    per_second: float
+    per_cpu_second: float
+
+
 class Side(NamedTuple):
     """A side that is ready to play."""
 
@@ -38,7 +45,6 @@ class Side(NamedTuple):
 
 
 def main() -> None:
-    """The command `python -m benchmarks.peer_process`."""
     if len(sys.argv) != 2:
         sys.exit("benchmarks.peer_process: expected one JSON object, as in the docstring of benchmarks/peer_process.py")
     arguments: dict[str, Any] = json.loads(sys.argv[1])
@@ -51,18 +57,18 @@ def main() -> None:
         print(json.dumps(side.play(float(line))), flush=True)
 
 
+def take_turn(work: Callable[[], int], seconds: float) -> Turn:
+    """Repeats `work`, which returns the steps that it made, until the time is over; at least once."""
+    steps, start, cpu = 0, time.perf_counter(), time.process_time()
+    while True:
+        steps += work()
+        spent = time.perf_counter() - start
+        if spent >= seconds:
+            return Turn(steps / spent, steps / (time.process_time() - cpu))
+
+
 def play_repeatedly(work: Callable[[], int]) -> Play:
-    """Returns a `Play` that repeats `work`, which returns the steps that it made, until the time is over."""
-
-    def play(seconds: float) -> float:
-        steps, start = 0, time.perf_counter()
-        while True:
-            steps += work()
-            spent = time.perf_counter() - start
-            if spent >= seconds:
-                return steps / spent
-
-    return play
+    return lambda seconds: take_turn(work, seconds).per_second
 
 
 def tuned(play: Play, seconds: float) -> float:
@@ -77,43 +83,29 @@ def jax_side(library: str, game: str, boards: list[int], devices: list[int], ste
     """A loop in JAX with the fastest pair of `boards` and `devices`, and about `steps` over all boards in one call."""
     import jax
 
+    import jaxgames
+    from benchmarks import loops
     from benchmarks.harness import provide_devices
-    from benchmarks.random_play import rollout, steps_per_call
 
     jax.config.update("jax_enable_compilation_cache", False)  # compile time is one of the facts
     provide_devices(max(devices))
     jax.block_until_ready(jax.jit(lambda x: x + 1)(0))  # warm up JAX itself: its start-up is not compile time
-    bare, playing = (jaxgames_env if library == "jaxgames" else pgx_env)(game)
+    if library == "jaxgames":
+        bare: Any = jaxgames.make(game)
+        playing: Any = loops.Playing(bare)
+    else:
+        bare, playing = loops.pgx_env(game)
     compile_seconds = compile_time(bare, 1024)
     tried: list[dict[str, Any]] = []
-    best: tuple[float, Play, int, int] | None = None
+    plays: list[Play] = []
     for number in devices:
         for batch in boards:
-            play = play_repeatedly(rollout(playing, batch, steps_per_call(steps, batch), number))
-            speed = tuned(play, tuning_seconds)
-            tried.append({"boards": batch, "devices": number, "steps_per_second": round(speed)})
-            if best is None or speed > best[0]:
-                best = speed, play, batch, number
-    assert best is not None
-    return Side(best[1], {"boards": best[2], "devices": best[3], "compile_seconds": compile_seconds, "tried": tried})
-
-
-def jaxgames_env(game: str) -> tuple[Any, Any]:
-    """A game of this project, without restarts and with them."""
-    import jaxgames
-    from benchmarks.random_play import Playing
-
-    env = jaxgames.make(game)
-    return env, Playing(env)
-
-
-def pgx_env(game: str) -> tuple[Any, Any]:
-    """A game of Pgx behind the functions of `jaxgames.Env`, without restarts and with Pgx's own restarts."""
-    import pgx
-
-    from benchmarks.foreign_envs import pgx_functions
-
-    return pgx_functions(pgx.make(game))  # pyright: ignore[reportArgumentType]  # any name, not only Pgx's literals
+            play = play_repeatedly(loops.rollout(playing, batch, loops.steps_per_call(steps, batch), number))
+            plays.append(play)
+            tried.append({"boards": batch, "devices": number, "steps_per_second": round(tuned(play, tuning_seconds))})
+    best = max(range(len(tried)), key=lambda index: tried[index]["steps_per_second"])
+    chosen = {name: tried[best][name] for name in ("boards", "devices")}
+    return Side(plays[best], {**chosen, "compile_seconds": compile_seconds, "tried": tried})
 
 
 def compile_time(env: Any, batch: int) -> float:

@@ -17,8 +17,8 @@ and it starts a new game where one ends. Each side is measured at its fastest:
 
 The sides take turns, ours first. A turn lasts a number of seconds, or one call where that takes longer: whatever slows
 the machine for a while slows both. A ratio is the median over the rounds, with the smallest and the largest beside it;
-below 1 the peer is faster. Compile time is that of a batched, jitted step with mask and observation at 1,024 boards,
-without restarts and without any cache.
+below 1 the peer is faster. Compile time is measured for a batched, jitted step with mask and observation at 1,024
+boards, without restarts and without any cache.
 """
 
 import contextlib
@@ -39,7 +39,9 @@ from typing import Any
 import jax
 
 from benchmarks import harness
+from benchmarks.harness import Command
 from benchmarks.peer_process import OPEN_SPIEL_CONFIGURATIONS
+from train.driver.tables import markdown
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"pgx": "pgx", "open_spiel": "pyspiel"}  # distribution and module, by the kind or library of a side
@@ -77,7 +79,6 @@ def open_spiel(game: str) -> tuple[Side, ...]:
 
 
 def star_loop(size: int) -> Side:
-    """The hand-written C++ loop on the star of one size."""
     return Side("C++ loop", {"kind": "star_loop", "size": size}, 0.5)
 
 
@@ -110,27 +111,13 @@ class Arguments(harness.BenchmarkArguments):
     """Stored results whose tables are printed; nothing is measured."""
 
 
-def main() -> None:
-    """The command `python -m benchmarks.peers`."""
-    arguments = harness.parse_arguments("peers", Arguments)
-    if arguments.table:
-        with harness.exit_on_bad_input("peers"):
-            results = [json.loads(file.read_text()) for file in arguments.table]
-        print("\n\n".join([*map(peers_table, results), ratios_table(results)]))
-        return
-    jax.config.update("jax_platforms", "cpu")  # the platform of the sides, so that the stamp names it
-    result = harness.run_command("peers", arguments, measure_peers, show=peers_table)
-    if result["failed"]:
-        sys.exit(f"benchmarks.peers: failed: {', '.join(result['failed'])}")
-
-
 def measure_peers(arguments: Arguments) -> dict[str, Any]:
-    """Measures all rows of the table."""
-    unknown = set(arguments.games) - set(CONTESTS)
-    if unknown:
-        raise ValueError(f"games must be among {', '.join(CONTESTS)}, not {', '.join(unknown)}")
-    if min(arguments.rounds, arguments.seconds, *arguments.boards, *arguments.pgx_boards) <= 0:
-        raise ValueError("rounds, seconds and numbers of boards must be positive")
+    """Measures all rows of the table; with `arguments.table`, reads stored results."""
+    if arguments.table:
+        return {"results": [json.loads(file.read_text()) for file in arguments.table]}
+    jax.config.update("jax_platforms", "cpu")  # the platform of the sides, so that the stamp names it
+    harness.check_among("games", arguments.games, CONTESTS)
+    harness.check_positive(arguments, "rounds", "seconds", "boards", "pgx_boards")
     contests = {name: CONTESTS[name] for name in arguments.games}
     progress = harness.Progress(
         sum(1 + sum(missing(peer) is None for peer in contest.peers) for contest in contests.values()), "side"
@@ -191,12 +178,12 @@ def compare(contest: Contest, arguments: Arguments, folder: Path, progress: harn
     row = {"game": contest.game, "ours": side_result(teams[ours.name].facts, speeds[ours.name])}
     rows: list[dict[str, Any]] = []
     for peer in contest.peers:
-        found: dict[str, Any] = {"peer": peer.name, "target": peer.target, "missing": absent[peer.name]}
+        entry: dict[str, Any] = {"peer": peer.name, "target": peer.target, "missing": absent[peer.name]}
         if absent[peer.name] is None:
             ratios = [a / b for a, b in zip(speeds[ours.name], speeds[peer.name], strict=True)]
-            found["theirs"] = side_result(teams[peer.name].facts, speeds[peer.name])
-            found |= {"ratio": statistics.median(ratios), "min": min(ratios), "max": max(ratios)}
-        rows.append(row | found)
+            entry["theirs"] = side_result(teams[peer.name].facts, speeds[peer.name])
+            entry |= {"ratio": statistics.median(ratios), "min": min(ratios), "max": max(ratios)}
+        rows.append(row | entry)
     return rows or [row | {"peer": None}]
 
 
@@ -238,7 +225,6 @@ class Team:
         self.end()
 
     def end(self) -> None:
-        """Kills the processes."""
         for process in self.processes:
             process.kill()
             process.communicate()
@@ -262,7 +248,6 @@ def read_answer(process: subprocess.Popen[str]) -> Any:
 
 
 def process_arguments(side: Side, arguments: Arguments, folder: Path) -> dict[str, Any]:
-    """The arguments of benchmarks.peer_process."""
     completed = dict(side.arguments)
     if completed["kind"] == "star_loop":
         return completed | {"binary": str(compiled_star_loop(folder))}
@@ -305,29 +290,33 @@ def compiler_version() -> str | None:
 # -- tables -----------------------------------------------------------------------------------------------
 
 
+TABLE = {
+    "game": "`{game}`",
+    "ours, steps/s": "{ours[steps_per_second]:,}",
+    "peer": "{peer}",
+    "peer, steps/s": "{speed}",
+    "ratio (min-max)": "{ratio:.3g} ({min:.3g}-{max:.3g})",
+    "target": "{target:g}",
+    "compiled in, ours / peer": "{compiled}",
+}
+
+
 def peers_table(result: dict[str, Any]) -> str:
     """One result as Markdown: its command, hardware, versions and date, and a row per peer."""
     versions = {"JAX": result["jax"], "Pgx": result["peers"]["pgx"], "OpenSpiel": result["peers"]["open_spiel"]}
     versions |= {"g++": result["peers"]["g++"], "Python": result["python"]}
     named = ", ".join(f"{name} {version}" for name, version in versions.items() if version is not None)
     machine = f"{result['cores_used']} cores of {result['processor']}"
-    rows: list[list[str]] = []
-    for row in result["rows"]:
-        theirs = row.get("theirs", {})
-        compiled = [f"{side['compile_seconds']:.1f} s" for side in (row["ours"], theirs) if "compile_seconds" in side]
-        rows.append(
-            [
-                f"`{row['game']}`",
-                f"{row['ours']['steps_per_second']:,}",
-                row["peer"] or "none",
-                f"{theirs['steps_per_second']:,}" if theirs else row.get("missing") or "",
-                f"{row['ratio']:.3g} ({row['min']:.3g}-{row['max']:.3g})" if theirs else "",
-                f"{row['target']:g}" if row.get("target") else "",
-                " / ".join(compiled),
-            ]
-        )
-    header = ["game", "ours, steps/s", "peer", "peer, steps/s", "ratio (min-max)", "target", "compiled in, ours / peer"]
-    return f"`{result['command']}`, {result['date']}, {machine}, {named}:\n\n{harness.markdown_table(header, rows)}"
+    table = harness.table(TABLE, map(with_texts, result["rows"]))
+    return f"`{result['command']}`, {result['date']}, {machine}, {named}:\n\n{table}"
+
+
+def with_texts(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns a row with the speed of the peer, or why it is missing, and the compile times of both as texts."""
+    sides = [row["ours"], row.get("theirs", {})]
+    speed = f"{row['theirs']['steps_per_second']:,}" if "theirs" in row else row.get("missing")
+    compiled = " / ".join(f"{side['compile_seconds']:.1f} s" for side in sides if "compile_seconds" in side)
+    return row | {"peer": row["peer"] or "none", "speed": speed, "compiled": compiled}
 
 
 def ratios_table(results: Sequence[dict[str, Any]]) -> str:
@@ -340,8 +329,23 @@ def ratios_table(results: Sequence[dict[str, Any]]) -> str:
     header = ["game", "peer", *(f"{result['processor']}, {result['date']}" for result in results)]
     columns = range(len(results))
     rows = [[f"`{game}`", peer, *(cells.get(i, "") for i in columns)] for (game, peer), cells in ratios.items()]
-    return harness.markdown_table(header, rows)
+    return markdown(header, rows)
 
+
+def show(result: dict[str, Any]) -> str:
+    """The text on standard output: the table, or the tables of stored results and their ratios."""
+    if "results" in result:
+        return "\n\n".join([*map(peers_table, result["results"]), ratios_table(result["results"])])
+    return peers_table(result)
+
+
+def failure(result: dict[str, Any]) -> str | None:
+    """The message with which the command fails, None if all sides were measured."""
+    failed = result.get("failed")
+    return f"failed: {', '.join(failed)}" if failed else None
+
+
+COMMANDS = (Command("peers", Arguments, measure_peers, failure=failure, show=show),)
 
 if __name__ == "__main__":
-    main()
+    harness.run(*COMMANDS)

@@ -5,9 +5,9 @@
 People play all seats, so no agent thinks meanwhile. One row per game:
 
     page      seconds from opening the page to a board that can be played on, with the rules compiled before
-    clicks    submoves of one random game
+    clicks    plies of one random game
     p50, p95  milliseconds from a click on a target to the next board on the screen: request, step, picture, drawing
-    server    milliseconds of the server for one submove, p95: step, legal moves, picture
+    server    milliseconds of the server for one ply, p95: step, legal moves, picture
 
 Other programs on the machine lengthen all of them, so the result has the load of the machine beside the number of its
 cores. It needs Chromium: apt-get install chromium.
@@ -28,6 +28,7 @@ import numpy as np
 
 import jaxgames
 from benchmarks import harness
+from benchmarks.harness import Command
 from jaxgames.agents import make
 from jaxgames.env import Env
 from jaxgames.play import Session
@@ -49,9 +50,16 @@ OPTIONS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
-HEADER = ("game", "page (s)", "clicks", "p50 (ms)", "p95 (ms)", "server p95 (ms)")
+TABLE = {
+    "game": "{game}",
+    "page (s)": "{page}",
+    "clicks": "{clicks}",
+    "p50 (ms)": "{p50}",
+    "p95 (ms)": "{p95}",
+    "server p95 (ms)": "{server}",
+}
 
-# Plays one submove with clicks on the page. Returns the milliseconds from the last click to the next frame, or null at
+# Plays one ply with clicks on the page. Returns the milliseconds from the last click to the next frame, or null at
 # the end of the game.
 CLICK = """async chance => {
   const pick = list => list[Math.floor(chance * list.length)];
@@ -76,14 +84,9 @@ class Arguments(harness.BenchmarkArguments):
     games: tuple[str, ...] = GAMES
     """Games with their parameters."""
     clicks: int = 1000
-    """At most this many submoves of each game."""
+    """At most this many plies of each game."""
     seed: int = 0
     """Of the random games."""
-
-
-def main() -> None:
-    """The command `python -m benchmarks.play`."""
-    harness.run_command("play", harness.parse_arguments("play", Arguments), measure_clicks)
 
 
 def measure_clicks(arguments: Arguments) -> dict[str, Any]:
@@ -101,8 +104,7 @@ def measure_clicks(arguments: Arguments) -> dict[str, Any]:
             rows.append(_row(browser, game, arguments))
             progress.finish(f"{game}: {rows[-1]['p95']:.0f} ms")
         browser.close()
-    names = ("game", "page", "clicks", "p50", "p95", "server")
-    harness.log(harness.markdown_table(HEADER, [[str(row[name]) for name in names] for row in rows]))
+    harness.log(harness.table(TABLE, rows))
     return {"benchmark": "play", "load": os.getloadavg()[0], "rows": rows, **harness.stamp()}
 
 
@@ -126,7 +128,6 @@ def served(env: Env[Any], seats: Sequence[str], **options: Any) -> Generator[str
 
 
 def _row(browser: Any, game: str, arguments: Arguments) -> dict[str, Any]:
-    """Returns the figures of one game."""
     env = jaxgames.make(game)
     seats = ["human"] * env.num_players
     server_times = _server_times(env, seats, arguments)
@@ -147,7 +148,7 @@ def _row(browser: Any, game: str, arguments: Arguments) -> dict[str, Any]:
 
 
 def _server_times(env: Any, seats: list[str], arguments: Arguments) -> list[float]:
-    """Returns the milliseconds of processor time for each submove of a random game; compiles the rules before."""
+    """Returns the milliseconds of processor time for each ply of a random game; compiles the rules before."""
     chance = random.Random(arguments.seed)
     game = GameServer(str(env), tuple(seats), 0, make).add(Session(env, seats))
     snapshot.view(game, "light")
@@ -161,5 +162,7 @@ def _server_times(env: Any, seats: list[str], arguments: Arguments) -> list[floa
     return times[1:]  # the first step is compiled
 
 
+COMMANDS = (Command("play", Arguments, measure_clicks),)
+
 if __name__ == "__main__":
-    main()
+    harness.run(*COMMANDS)

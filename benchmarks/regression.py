@@ -14,7 +14,6 @@ best ratio counts.
 
 import json
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +25,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from benchmarks import harness, random_play
+from benchmarks import harness, loops
+from benchmarks.harness import Command
 
 BOARDS = 1024
 MAX_LOSS = 0.25  # the part of its ratio that a game may lose
@@ -36,7 +36,7 @@ RATIOS_FILE = Path(__file__).with_name("regression.json")
 
 @dataclass(frozen=True)
 class Arguments(harness.BenchmarkArguments):
-    games: tuple[str, ...] = random_play.GAMES
+    games: tuple[str, ...] = loops.GAMES
     """Games to measure."""
     rounds: int = 15
     """Turns of a game and of the reference; the ratio is the median over them."""
@@ -48,20 +48,10 @@ class Arguments(harness.BenchmarkArguments):
     """The file of recorded ratios."""
 
 
-def main() -> None:
-    """The command `python -m benchmarks.regression`."""
-    arguments = harness.parse_arguments("regression", Arguments)
-    harness.keep_to_one_core()
-    result = harness.run_command("regression", arguments, measure_regression)
-    if result["lost"]:
-        lost = ", ".join(result["lost"])
-        sys.exit(f"benchmarks.regression: lost more than {MAX_LOSS:.0%} of their recorded ratio: {lost}")
-
-
 def measure_regression(arguments: Arguments) -> dict[str, Any]:
     """Measures the ratio of every game, and lists the games that have lost; with `write`, records the ratios."""
-    if min(arguments.rounds, arguments.length) < 1:
-        raise ValueError("rounds and length must be positive")
+    harness.keep_to_one_core()
+    harness.check_positive(arguments, "rounds", "length")
     envs = {game: jaxgames.make(game) for game in arguments.games}
     recorded = recorded_ratios(arguments.file) if arguments.file.exists() or not arguments.write else {}
     dropped, new = recorded.keys() - envs.keys(), envs.keys() - recorded.keys()
@@ -74,7 +64,7 @@ def measure_regression(arguments: Arguments) -> dict[str, Any]:
     ratios: dict[str, float] = {}
     lost: list[str] = []
     for game, env in envs.items():
-        play = random_play.rollout(random_play.Playing(env), BOARDS, arguments.length)
+        play = loops.rollout(loops.Playing(env), BOARDS, arguments.length)
         target = 0.0 if arguments.write else recorded[game]
         ratio = measure_ratio(play, reference, arguments.rounds)
         for _ in range(ATTEMPTS - 1):
@@ -108,13 +98,12 @@ def has_lost(ratio: float, recorded: float) -> bool:
 
 
 def measure_ratio(play: Callable[[], object], reference: Callable[[], object], rounds: int) -> float:
-    """The speed of a game over that of the reference: the median over rounds in which they take turns."""
+    """The speed of a game divided by the speed of the reference: the median over rounds in which they take turns."""
     spent = [(cpu_seconds(reference), cpu_seconds(play)) for _ in range(rounds)]
     return statistics.median(of_reference / of_game for of_reference, of_game in spent)
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
-    """CPU time of one call."""
     start = time.process_time()
     work()
     return time.process_time() - start
@@ -165,5 +154,13 @@ def reference_loop(length: int) -> Callable[[], object]:
     return work
 
 
+def failure(result: dict[str, Any]) -> str | None:
+    """Returns the message with which the command fails, None if no game has lost."""
+    lost = ", ".join(result["lost"])
+    return f"lost more than {MAX_LOSS:.0%} of their recorded ratio: {lost}" if lost else None
+
+
+COMMANDS = (Command("regression", Arguments, measure_regression, failure=failure),)
+
 if __name__ == "__main__":
-    main()
+    harness.run(*COMMANDS)

@@ -21,16 +21,28 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from benchmarks import harness, random_play
+from benchmarks import harness, loops
+from benchmarks.harness import Command
 from benchmarks.throughput import measure_ppo
 
-COLUMNS = {"random play": random_play.measure_random_play, "ppo": measure_ppo}
-HEADER = ("game", "what", "boards", "steps/s (spread)", "compiled in", "memory", "min bytes", "xla bytes", "of roof")
+COLUMNS = {"random play": loops.measure_random_play, "ppo": measure_ppo}
+TABLE = {
+    "game": "`{game}`",
+    "what": "{column}",
+    "boards": "{boards:,}",
+    "steps/s (spread)": harness.SPEED,
+    "compiled in": "{compile_seconds:.1f} s",
+    "memory": "{memory_bytes:,} B",
+    "min bytes": "{min_bytes:,}",
+    "xla bytes": "{xla_bytes:,.0f}",
+    "of roof": "{of_roof:.3f}",
+    "out of memory": "{out_of_memory}",
+}
 
 
 @dataclass(frozen=True)
 class Arguments(harness.BenchmarkArguments):
-    games: tuple[str, ...] = random_play.GAMES
+    games: tuple[str, ...] = loops.GAMES
     """Games with their parameters."""
     batch_sizes: tuple[int, ...] = tuple(4**i for i in range(5, 11))
     """From 1,024 to 2^20 boards, in increasing order."""
@@ -43,18 +55,11 @@ class Arguments(harness.BenchmarkArguments):
     """Size of the array whose copy measures the memory's bandwidth."""
 
 
-def main() -> None:
-    """The command `python -m benchmarks.roofline`."""
-    harness.run_command("roofline", harness.parse_arguments("roofline", Arguments), measure_roofline)
-
-
 def measure_roofline(arguments: Arguments) -> dict[str, Any]:
-    """Measures all games; the JSON is written after every row, so that a later failure loses nothing."""
-    if min(*arguments.batch_sizes, arguments.steps, arguments.repeats, arguments.copied_bytes // 4) < 1:
-        raise ValueError("batch sizes, steps, repeats and copied bytes must be positive")
-    unknown = set(arguments.columns) - COLUMNS.keys()
-    if unknown:
-        raise ValueError(f"columns must be among {', '.join(COLUMNS)}, not {', '.join(unknown)}")
+    harness.check_positive(arguments, "batch_sizes", "steps", "repeats")
+    harness.check_among("columns", arguments.columns, COLUMNS)
+    if arguments.copied_bytes < 4:
+        raise ValueError(f"copied_bytes must be at least 4, not {arguments.copied_bytes}")
     envs = [jaxgames.make(game) for game in arguments.games]
     roof = bandwidth(arguments.copied_bytes, arguments.repeats)
     harness.log(f"{jax.devices()[0].device_kind}: a copy moves {roof / 1e9:,.0f} GB/s")
@@ -65,13 +70,13 @@ def measure_roofline(arguments: Arguments) -> dict[str, Any]:
         for column in arguments.columns:
             for number, batch in enumerate(arguments.batch_sizes, start=1):
                 rows.append(measure_row(env, column, batch, arguments, roof))
-                harness.write_json("roofline", arguments, result)
+                harness.save(arguments, result)
                 out_of_memory = "out_of_memory" in rows[-1]  # larger batches will not fit either
                 progress.total -= len(arguments.batch_sizes) - number if out_of_memory else 0
-                progress.finish(", ".join(cell for cell in cells(rows[-1]) if cell))
+                progress.finish(", ".join(filter(None, harness.format_row(TABLE, rows[-1]))))
                 if out_of_memory:
                     break
-    harness.log(harness.markdown_table(HEADER, map(cells, rows)))
+    harness.log(harness.table(TABLE, rows))
     return result
 
 
@@ -79,7 +84,7 @@ def measure_row(env: jaxgames.Env[Any], column: str, batch: int, arguments: Argu
     """One row of the table; `out_of_memory` where the batch does not fit."""
     row: dict[str, Any] = {"game": str(env), "column": column, "boards": batch, "min_bytes": min_bytes(env)}
     try:
-        timing = COLUMNS[column](env, batch, random_play.steps_per_call(arguments.steps, batch), arguments.repeats)
+        timing = COLUMNS[column](env, batch, loops.steps_per_call(arguments.steps, batch), arguments.repeats)
     except jax.errors.JaxRuntimeError as error:
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
@@ -89,19 +94,6 @@ def measure_row(env: jaxgames.Env[Any], column: str, batch: int, arguments: Argu
         row["xla_bytes"] = counted_bytes(env, batch)
         row["of_roof"] = timing.steps_per_second * row["min_bytes"] / roof
     return row
-
-
-def cells(row: dict[str, Any]) -> list[str]:
-    """A row of the table as text."""
-    shown = [f"`{row['game']}`", row["column"], f"{row['boards']:,}"]
-    if "out_of_memory" in row:
-        shown.append("out of memory")
-    else:
-        shown += [f"{row['steps_per_second']:,.0f} ({row['spread']:.0%})", f"{row['compile_seconds']:.1f} s"]
-        shown.append(f"{row['memory_bytes'] / 1e6:,.1f} MB")
-        if "xla_bytes" in row:
-            shown += [f"{row['min_bytes']:,}", f"{row['xla_bytes']:,.0f}", f"{row['of_roof']:.3f}"]
-    return shown + [""] * (len(HEADER) - len(shown))
 
 
 def bandwidth(size: int, repeats: int) -> float:
@@ -123,13 +115,15 @@ def min_bytes(env: jaxgames.Env[Any]) -> int:
 
 def counted_bytes(env: jaxgames.Env[Any], batch: int) -> float:
     """Bytes that a step of one board moves in the compiled loop of random play, as XLA counts them."""
-    playing = random_play.Playing(env)
+    playing = loops.Playing(env)
     boards = jax.eval_shape(jax.vmap(playing.init), jax.eval_shape(lambda: jax.random.split(jax.random.key(0), batch)))
     key = jax.eval_shape(lambda: jax.random.key(0))
-    once = jax.jit(random_play.play_loop(playing, batch, 1, random_play.at_random)).lower(key, boards, None).compile()
+    once = jax.jit(loops.play_loop(playing, batch, 1, loops.at_random)).lower(key, boards, None).compile()
     cost: Any = once.cost_analysis()
     return cost["bytes accessed"] / batch
 
 
+COMMANDS = (Command("roofline", Arguments, measure_roofline),)
+
 if __name__ == "__main__":
-    main()
+    harness.run(*COMMANDS)

@@ -12,37 +12,55 @@ A simulation adds one board to the tree of one root: selection, a step, the netw
     profile       the network alone, the rules alone, and the rest of a simulation of ours
 
 Settings that a part does not vary are `budget` simulations of `batch` roots (`curve_batch` in the part `simulations`)
-with the first of the slots. The searches are those of benchmarks/search_sides.py, with networks of equal hidden sizes
-and random weights. Roots are positions after random play. Keys differ in every call; without noise at the root they
-change nothing.
+with the first of the slots. The searches:
+
+    jaxgames      `jaxgames.mcts.search`, over the slots of a config
+    mctx          `mctx.gumbel_muzero_policy` over all actions of the same game, with the same rules of selection
+    Pgx + mctx    the same function of mctx on a game of Pgx, whose nodes hold Pgx's whole state
+
+All of them search with the same kind of network: dense layers with ReLU of equal hidden sizes and random weights, one
+linear layer for logits and value. Roots are positions after random play. Keys differ in every call; without noise at
+the root they change nothing.
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from matplotlib.figure import Figure
+import mctx
+import numpy as np
 
 import jaxgames
-from benchmarks import harness, search_sides
-from benchmarks.search_sides import NetworkEvaluate, Params, Side
-from jaxgames.mcts import SearchConfig
+from benchmarks import harness, loops
+from benchmarks.harness import Command
+from jaxgames.mcts import Evaluation, SearchConfig, bytes_per_node, search
+from jaxgames.sampling import MASKED_LOGIT
+from jaxgames.wrappers import seat_discount
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Params = list[tuple[jax.Array, jax.Array]]  # the weights and the bias of each layer
 PARTS = ("boards", "simulations", "slots", "peer", "profile")
-SIDES: dict[str, Callable[[str, int, SearchConfig, tuple[int, ...]], Side]] = {
-    "jaxgames": search_sides.ours,
-    "mctx": search_sides.dense,
-    "Pgx + mctx": search_sides.pgx,
-}
 PEER_GAMES = {"jaxgames": "minichess", "mctx": "minichess", "Pgx + mctx": "gardner_chess"}
-HEADER = (
-    *("game", "search", "roots", "simulations", "slots", "simulations/s", "us each", "bytes per node", "compiled in"),
-    "ratio",
-)
+PLIES = 16  # of random play before the roots
+TABLE = {
+    "game": "`{game}`",
+    "search": "{side}",
+    "roots": "{boards:,}",
+    "simulations": "{simulations:,}",
+    "slots": "{slots:,}",  # empty for all actions
+    "simulations/s": "{simulations_per_second:,.0f} ({spread:.0%})",
+    "us each": "{microseconds:.1f}",
+    "bytes per node": "{bytes_per_node:,}",
+    "compiled in": "{compile_seconds:.1f} s",
+    "ratio": "{ratio:.1f}",
+}
 
 
 class Point(NamedTuple):
@@ -58,7 +76,7 @@ class Point(NamedTuple):
 @dataclass(frozen=True)
 class Arguments(harness.BenchmarkArguments):
     env: str = "chinese_checkers_diamond(size=4, pieces=3)"
-    """A zero-sum game of two seats, with its parameters; the part `peer` has games of its own."""
+    """A zero-sum game of two seats, with its parameters; the part `peer` has other games."""
     parts: tuple[str, ...] = PARTS
     """Parts of the table: boards, simulations, slots, peer, profile."""
     batch_sizes: tuple[int, ...] = (16, 64, 256, 1024)
@@ -82,50 +100,33 @@ class Arguments(harness.BenchmarkArguments):
     """A file for the curves of the part `simulations`, such as search.svg."""
 
 
-def main() -> None:
-    """The command `python -m benchmarks.search`."""
-    arguments = harness.parse_arguments("search", Arguments)
-    result = harness.run_command("search", arguments, measure_search)
-    if arguments.picture is not None:
-        harness.save_picture(draw_by_simulations(result["rows"], arguments), arguments.picture)
-
-
 def measure_search(arguments: Arguments) -> dict[str, Any]:
-    """Measures all parts; the JSON is written after every row, so that a later failure loses nothing."""
-    check(arguments)
+    numbers = ("batch_sizes", "simulations", "slots", "peer_slots", "batch", "curve_batch", "budget")
+    harness.check_positive(arguments, *numbers, "hidden_sizes", "repeats")
+    harness.check_among("parts", arguments.parts, PARTS)
+    if arguments.picture is not None and "simulations" not in arguments.parts:
+        raise ValueError("picture needs the part simulations: add it to parts, or leave picture out")
+    game_of_two(arguments.env)
     points = {part: list(points_of(part, arguments)) for part in arguments.parts if part != "profile"}
     different = list(dict.fromkeys(point for each in points.values() for point in each))
-    progress = harness.Progress(len(different) + ("profile" in arguments.parts), "row")
+    progress = harness.Progress(len(different) + ("profile" in arguments.parts))
     rows: list[dict[str, Any]] = []
     result: dict[str, Any] = {"rows": rows, "hidden_sizes": [*arguments.hidden_sizes], **harness.stamp()}
     result["versions"] = {name: harness.package_version(name) for name in ("mctx", "pgx")}
     for point in different:
         rows.append(measure_point(point, arguments))
-        harness.write_json("search", arguments, result)
-        row = rows[-1]
-        progress.finish(f"{point.side}, {point.game}: {row['simulations_per_second']:,.0f} simulations/s")
+        harness.save(arguments, result)
+        speed = f"{rows[-1]['simulations_per_second']:,.0f} simulations/s"
+        progress.finish(f"{point.side}, {point.game}: {speed}")
     for part, members in points.items():
-        harness.log(f"\n{part}:\n\n{table_of([row_at(rows, point) for point in members])}")
+        part_rows = with_ratios([row_at(rows, point) for point in members])
+        harness.log(f"\n{part}:\n\n{harness.table(TABLE, part_rows)}")
     if "profile" in arguments.parts:
         result["profile"] = measure_profile(arguments)
         progress.finish("profile")
         cells = [f"{name}: {value:.2f}" for name, value in result["profile"].items()]
         harness.log(f"\nprofile, microseconds per simulation: {', '.join(cells)}")
     return result
-
-
-def check(arguments: Arguments) -> None:
-    """Raises ValueError for arguments that cannot be measured."""
-    numbers = (*arguments.batch_sizes, *arguments.simulations, *arguments.slots, *arguments.hidden_sizes)
-    numbers += (arguments.peer_slots, arguments.batch, arguments.curve_batch, arguments.budget, arguments.repeats)
-    if min(numbers) < 1:
-        raise ValueError("batch sizes, simulations, slots, hidden sizes and repeats must be positive")
-    unknown = set(arguments.parts) - set(PARTS)
-    if unknown:
-        raise ValueError(f"parts must be among {', '.join(PARTS)}, not {', '.join(sorted(unknown))}")
-    if arguments.picture is not None and "simulations" not in arguments.parts:
-        raise ValueError("picture needs the part simulations: add it to parts, or leave picture out")
-    search_sides.game_of_two(arguments.env)
 
 
 def points_of(part: str, arguments: Arguments) -> Iterator[Point]:
@@ -147,7 +148,6 @@ def points_of(part: str, arguments: Arguments) -> Iterator[Point]:
 
 
 def measure_point(point: Point, arguments: Arguments) -> dict[str, Any]:
-    """Returns the row of a point."""
     config = SearchConfig(simulations=point.simulations, slots=point.slots)
     side = SIDES[point.side](point.game, point.boards, config, arguments.hidden_sizes)
     total = point.boards * point.simulations
@@ -156,7 +156,7 @@ def measure_point(point: Point, arguments: Arguments) -> dict[str, Any]:
         **point._asdict(),
         "simulations_per_second": timing.steps_per_second,
         "spread": timing.spread,
-        "microseconds": 1e6 / timing.steps_per_second,
+        "microseconds": timing.microseconds,
         "bytes_per_node": side.bytes_per_node,
         "network": [[*weights.shape] for weights, _ in side.params],
         "compile_seconds": timing.compile_seconds,
@@ -164,21 +164,18 @@ def measure_point(point: Point, arguments: Arguments) -> dict[str, Any]:
     }
 
 
-# -- profile ----------------------------------------------------------------------------------------------
-
-
 def measure_profile(arguments: Arguments) -> dict[str, float]:
     """Returns microseconds per simulation of ours: in all, of the network and of the rules alone, and the rest."""
     point = Point("jaxgames", arguments.env, arguments.batch, arguments.budget, arguments.slots[0])
-    whole = measure_point(point, arguments)["microseconds"]
-    env = search_sides.game_of_two(arguments.env)
-    params, boards = search_sides.parameters_for(env, arguments.hidden_sizes), search_sides.positions(env, point.boards)
-    times = {"whole": whole}
+    times = {"whole": measure_point(point, arguments)["microseconds"]}
+    env = game_of_two(arguments.env)
+    boards = positions(loops.Playing(env), point.boards).board
+    params = init_network(env, boards, arguments.hidden_sizes)
     for name, program in (("network", network_alone), ("rules", rules_alone)):
         loop = functools.partial(program, env, arguments.budget)
-        timing = harness.time_program(loop, (params, boards), point.boards * arguments.budget, arguments.repeats)
-        times[name] = 1e6 / timing.steps_per_second
-    return {**times, "rest": whole - times["network"] - times["rules"]}
+        steps = point.boards * arguments.budget
+        times[name] = harness.time_program(loop, (params, boards), steps, arguments.repeats).microseconds
+    return {**times, "rest": times["whole"] - times["network"] - times["rules"]}
 
 
 def network_alone(env: jaxgames.Env[Any], length: int, key: jax.Array, params: Params, boards: Any) -> Any:
@@ -204,45 +201,172 @@ def rules_alone(env: jaxgames.Env[Any], length: int, key: jax.Array, params: Par
     return jax.lax.scan(body, boards, length=length)[0]
 
 
-# -- tables -----------------------------------------------------------------------------------------------
+# -- the searches -----------------------------------------------------------------------------------------
+
+
+class Side(NamedTuple):
+    """A search that is ready to be timed."""
+
+    program: Callable[..., Any]  # (key, params, boards) -> the results of the search
+    params: Params
+    boards: Any
+    bytes_per_node: int
+
+
+def ours(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, ...]) -> Side:
+    env = game_of_two(game)
+
+    def program(key: jax.Array, params: Params, states: Any) -> Any:
+        return search(env, NetworkEvaluate(env), config, key, params, states)
+
+    roots = positions(loops.Playing(env), boards).board
+    return Side(program, init_network(env, roots, hidden_sizes), roots, bytes_per_node(env, config))
+
+
+def dense(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, ...]) -> Side:
+    """Returns mctx over all actions of a game of this project."""
+    env = game_of_two(game)
+    return mctx_side(env, positions(loops.Playing(env), boards).board, config, hidden_sizes)
+
+
+def pgx(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, ...]) -> Side:
+    """Returns mctx on a game of Pgx. Raises ValueError if Pgx is not installed."""
+    try:
+        bare, playing = loops.pgx_env(game)
+    except ImportError as error:
+        raise ValueError('pgx is missing: pip install "jaxgames[dev]", or leave the part "peer" out') from error
+    return mctx_side(bare, positions(playing, boards), config, hidden_sizes)
+
+
+SIDES = {"jaxgames": ours, "mctx": dense, "Pgx + mctx": pgx}
+
+
+def mctx_side(env: Any, boards: Any, config: SearchConfig, hidden_sizes: tuple[int, ...]) -> Side:
+    """Returns mctx on an env with the functions of `jaxgames.Env`."""
+
+    def program(key: jax.Array, params: Params, states: Any) -> Any:
+        output = mctx_search(env, config, key, params, states)  # the tree is not kept
+        return output.action, output.action_weights, output.search_tree.node_values[:, 0]
+
+    params = init_network(env, boards, hidden_sizes)
+    tree = jax.eval_shape(functools.partial(mctx_search, env, config), jax.random.key(0), params, boards).search_tree
+    per_tree = ("root_invalid_actions", "extra_data")
+    arrays = [getattr(tree, field.name) for field in dataclasses.fields(tree) if field.name not in per_tree]
+    total = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(arrays))
+    return Side(program, params, boards, total // tree.node_visits.size)
+
+
+def mctx_search(env: Any, config: SearchConfig, key: jax.Array, params: Params, states: Any) -> Any:
+    """Returns the output of mctx with the settings of a config."""
+    library: Any = mctx  # a type checker does not know chex's dataclasses
+
+    def evaluate(params: Params, states: Any) -> tuple[jax.Array, jax.Array]:
+        logits, value = apply_network(params, jax.vmap(env.observe)(states))
+        return jnp.where(jax.vmap(env.legal_action_mask)(states), logits, MASKED_LOGIT), value
+
+    def recurrent(params: Params, key: jax.Array, action: jax.Array, states: Any) -> Any:
+        after = jax.vmap(env.step)(states, action)  # finished boards, which mctx steps too, stay as they are
+        logits, value = evaluate(params, after)
+        output = library.RecurrentFnOutput(
+            reward=after.rewards[jnp.arange(len(action)), states.current_player],
+            discount=seat_discount(states, after),
+            prior_logits=logits,
+            value=jnp.where(after.terminated, 0.0, value),
+        )
+        return output, after
+
+    logits, value = evaluate(params, states)
+    return library.gumbel_muzero_policy(
+        params,
+        key,
+        library.RootFnOutput(prior_logits=logits, value=value, embedding=states),
+        recurrent,
+        num_simulations=config.simulations,
+        invalid_actions=~jax.vmap(env.legal_action_mask)(states),
+        max_num_considered_actions=config.max_considered,
+        gumbel_scale=config.gumbel_scale,
+        qtransform=functools.partial(
+            library.qtransform_completed_by_mix_value,
+            value_scale=config.value_scale,
+            maxvisit_init=config.maxvisit_init,
+            epsilon=config.value_epsilon,
+        ),
+    )
+
+
+def init_network(env: Any, boards: Any, hidden_sizes: tuple[int, ...]) -> Params:
+    """Returns the parameters of a network with random weights; its last layer gives the logits and the value."""
+    outputs = (jax.eval_shape(jax.vmap(function), boards) for function in (env.observe, env.legal_action_mask))
+    inputs, num_actions = (int(np.prod(output.shape[1:])) for output in outputs)
+    sizes = (inputs, *hidden_sizes, num_actions + 1)
+    keys = jax.random.split(jax.random.key(0), len(sizes) - 1)
+    shapes = zip(keys, sizes, sizes[1:], strict=False)
+    return [(jax.random.normal(key, (n, m)) / np.sqrt(n), jnp.zeros(m)) for key, n, m in shapes]
+
+
+def apply_network(params: Params, observation: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns logits float32[B, num_actions] and the mover's values float32[B] for observations bool[B, ...]."""
+    features = observation.reshape(len(observation), -1).astype(jnp.float32)
+    *hidden, (weights, bias) = params
+    for matrix, offset in hidden:
+        features = jax.nn.relu(features @ matrix + offset)
+    out = features @ weights + bias
+    return out[:, :-1], jnp.tanh(out[:, -1])
+
+
+@dataclass(frozen=True)
+class NetworkEvaluate:
+    """The network as `jaxgames.mcts.Evaluate`, for a zero-sum game of two seats."""
+
+    env: jaxgames.Env[Any]
+
+    def __call__(self, params: Params, states: Any) -> Evaluation:
+        logits, value = apply_network(params, jax.vmap(self.env.observe)(states))
+        of_seat_0 = jnp.where(states.current_player == 0, value, -value)
+        return Evaluation(logits, jnp.stack([of_seat_0, -of_seat_0], axis=1))
+
+
+def positions(playing: Any, boards: int) -> Any:
+    """Returns the boards of random play with restarts after `PLIES` steps."""
+
+    @jax.jit
+    def play(key: jax.Array) -> Any:
+        init_key, key = jax.random.split(key)
+        start = jax.vmap(playing.init)(jax.random.split(init_key, boards))
+        return loops.play_loop(playing, boards, PLIES, loops.at_random)(key, start, None)[0]
+
+    return play(jax.random.key(0))
+
+
+def game_of_two(game: str) -> jaxgames.Env[Any]:
+    """Returns the game of that text. Raises ValueError unless it is a zero-sum game of two seats, as mctx needs it."""
+    env = jaxgames.make(game)
+    if env.num_players != 2 or not env.zero_sum:
+        raise ValueError(f"env must be a zero-sum game of two seats, which mctx can search too, not {env}")
+    return env
+
+
+# -- tables and pictures ----------------------------------------------------------------------------------
 
 
 def row_at(rows: list[dict[str, Any]], point: Point) -> dict[str, Any]:
-    """Returns the row of a point."""
     return next(row for row in rows if point._asdict().items() <= row.items())
 
 
-def table_of(rows: list[dict[str, Any]]) -> str:
-    """Returns a part as Markdown; a ratio is the speed of the last row of ours divided by the speed of the row."""
+def with_ratios(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yields the rows of a part; a ratio is the speed of the last row of ours divided by the speed of the row."""
     first = rows[0]
-    lines: list[list[str]] = []
     for row in rows:
-        is_ours = row["side"] == "jaxgames"
-        first = row if is_ours else first
-        lines.append(
-            [
-                f"`{row['game']}`",
-                row["side"],
-                f"{row['boards']:,}",
-                f"{row['simulations']:,}",
-                "all actions" if row["slots"] is None else f"{row['slots']:,}",
-                f"{row['simulations_per_second']:,.0f} ({row['spread']:.0%})",
-                f"{row['microseconds']:.1f}",
-                f"{row['bytes_per_node']:,}",
-                f"{row['compile_seconds']:.1f} s",
-                "" if is_ours else f"{row['microseconds'] / first['microseconds']:.1f}",
-            ]
-        )
-    return harness.markdown_table(HEADER, lines)
+        first = row if row["side"] == "jaxgames" else first
+        yield row | {"ratio": row["microseconds"] / first["microseconds"] if row is not first else None}
 
 
-def draw_by_simulations(rows: list[dict[str, Any]], arguments: Arguments) -> Figure:
+def draw_by_simulations(arguments: Arguments, result: dict[str, Any]) -> "Figure":
     """Returns the curves of the part `simulations`, both axes logarithmic."""
-    picture = Figure(figsize=(6, 3.6), layout="constrained", facecolor="white")
-    axes: Any = picture.subplots()
-    members = [row_at(rows, point) for point in points_of("simulations", arguments)]
-    for number, side in enumerate(dict.fromkeys(row["side"] for row in members)):
-        line = sorted((row for row in members if row["side"] == side), key=lambda row: row["simulations"])
+    picture, (axes,) = harness.new_picture(6, 3.6)
+    rows = [row_at(result["rows"], point) for point in points_of("simulations", arguments)]
+    for number, side in enumerate(dict.fromkeys(row["side"] for row in rows)):
+        line = sorted((row for row in rows if row["side"] == side), key=lambda row: row["simulations"])
         label = f"{side}, {line[0]['slots'] or 'all'} {'slots' if line[0]['slots'] else 'actions'}"
         times = [row["microseconds"] for row in line]
         axes.plot([row["simulations"] for row in line], times, color=f"C{number}", marker="o", label=label)
@@ -252,11 +376,11 @@ def draw_by_simulations(rows: list[dict[str, Any]], arguments: Arguments) -> Fig
         axis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set(xlabel="simulations", ylabel="microseconds per simulation")
     axes.set_title(f"{arguments.env}, {arguments.curve_batch} roots", fontsize=10)
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(fontsize=8, frameon=False)
     return picture
 
 
+COMMANDS = (Command("search", Arguments, measure_search, draw=draw_by_simulations),)
+
 if __name__ == "__main__":
-    main()
+    harness.run(*COMMANDS)

@@ -2,14 +2,15 @@
 
     python -m benchmarks.settings_sweep
 
-The table is that of docs/training/sweep.md: three discounts x three lambdas x five seeds of the star game with six
+The sweep is the one of docs/training/sweep.md: three discounts x three lambdas x five seeds of the star game with six
 players, with the default settings. Both sides are whole processes: start, compilation, evaluations and checkpoints are
 included. The sweep is one process. A few of its cells are also trained as single runs: half of them before the sweep,
 half after it. The time of all single runs is the median of these times the number of cells. The process of a single run
-does not use a stored compilation. After the first iteration, the metrics of a cell are compared with those of its
+does not use a stored compilation. After the first iteration, the metrics of a cell are compared with the metrics of its
 single run. Later iterations can differ: rounding changes an action in the end.
 """
 
+import itertools
 import json
 import os
 import statistics
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import harness
+from benchmarks.harness import Command
 
 COMPARED = ("entropy", "value_loss", "approx_kl")  # metrics of a cell and of its single run
 
@@ -43,54 +45,43 @@ class Arguments(harness.BenchmarkArguments):
     """Cells that are also trained as single runs."""
 
 
-def main() -> None:
-    """The command `python -m benchmarks.settings_sweep`."""
-    harness.run_command("settings_sweep", harness.parse_arguments("settings_sweep", Arguments), measure_settings_sweep)
-
-
 def measure_settings_sweep(arguments: Arguments) -> dict[str, Any]:
-    """Returns the times of a sweep and of some of its cells as single runs, and logs them as a table."""
-    if min(arguments.seeds, arguments.singles, arguments.total_steps) < 1:
-        raise ValueError("seeds, singles and total_steps must be positive")
-    table = [
-        {"gamma": gamma, "gae_lambda": gae_lambda, "seed": seed}
-        for gamma in arguments.gamma
-        for gae_lambda in arguments.gae_lambda
-        for seed in range(arguments.seeds)
-    ]
-    chosen = [table[index * len(table) // arguments.singles] for index in range(arguments.singles)]
+    """Times the sweep, and some of its cells as single runs."""
+    harness.check_positive(arguments, "seeds", "singles", "total_steps")
+    values = itertools.product(arguments.gamma, arguments.gae_lambda, range(arguments.seeds))
+    table: list[dict[str, Any]] = [dict(zip(("gamma", "gae_lambda", "seed"), cell, strict=True)) for cell in values]
+    chosen = {f"single_{i}": table[i * len(table) // arguments.singles] for i in range(arguments.singles)}
     half = (arguments.singles + 1) // 2
     progress = harness.Progress(arguments.singles + 1, "process")
     common = ["--env", arguments.env, "--total-steps", str(arguments.total_steps)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
 
-        def single(cell: dict[str, Any]) -> float:
-            words = [f"--{name.replace('_', '-')}={value}" for name, value in cell.items()]
-            seconds = time_process(["train.ppo", *common, *words, "--run-dir", str(single_folder(folder, cell))])
-            progress.finish(f"single run: {seconds:.1f} s")
+        def train(command: str, words: list[str], run: str) -> float:
+            seconds = time_process([command, *common, *words, "--run-dir", str(folder / run)])
+            progress.finish(f"{run}: {seconds:.1f} s")
             return seconds
 
-        before = [single(cell) for cell in chosen[:half]]
+        def train_singles(runs: list[str]) -> list[float]:
+            words = {run: [f"--{name.replace('_', '-')}={x}" for name, x in chosen[run].items()] for run in runs}
+            return [train("train.ppo", words[run], run) for run in runs]
+
+        before = train_singles([*chosen][:half])
         words = ["--gamma", *map(str, arguments.gamma), "--gae-lambda", *map(str, arguments.gae_lambda)]
-        words += ["--seeds", str(arguments.seeds), "--run-dir", str(folder / "sweep")]
-        sweep = time_process(["train.sweep", *common, *words])
-        progress.finish(f"sweep of {len(table)} cells: {sweep:.1f} s")
-        singles = [*before, *(single(cell) for cell in chosen[half:])]
+        sweep = train("train.sweep", [*words, "--seeds", str(arguments.seeds)], "sweep")
+        singles = [*before, *train_singles([*chosen][half:])]
         differences = [
-            largest_difference(single_folder(folder, cell), cell_folder(folder / "sweep", cell)) for cell in chosen
+            largest_difference(folder / run, cell_folder(folder / "sweep", cell)) for run, cell in chosen.items()
         ]
-    of_all = statistics.median(singles) * len(table)
-    header = ["cells", "steps of a cell", "seconds of a single run", "all single runs", "sweep", "ratio"]
-    row = [len(table), f"{arguments.total_steps:,}", *(f"{x:.1f}" for x in (statistics.median(singles), of_all, sweep))]
-    harness.log(harness.markdown_table(header, [[*map(str, row), f"{sweep / of_all:.2f}"]]))
+    all_singles = statistics.median(singles) * len(table)
+    harness.log(f"all single runs {all_singles:.1f} s, sweep {sweep:.1f} s, ratio {sweep / all_singles:.2f}")
     return {
         "cells": len(table),
         "total_steps": arguments.total_steps,
         "single_seconds": [round(seconds, 2) for seconds in singles],
-        "all_single_seconds": round(of_all, 1),
+        "all_single_seconds": round(all_singles, 1),
         "sweep_seconds": round(sweep, 1),
-        "ratio": round(sweep / of_all, 3),
+        "ratio": round(sweep / all_singles, 3),
         "largest_relative_difference_in_the_first_iteration": max(differences),
         **harness.stamp(),
     }
@@ -100,18 +91,10 @@ def time_process(command: Sequence[str]) -> float:
     """Returns the seconds of `python -m command` from start to end. Raises OSError, with its last words, on failure."""
     environment = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
     start = time.perf_counter()
-    ended = subprocess.run(
-        [sys.executable, "-m", *command], env=environment, capture_output=True, text=True, check=False
-    )
-    seconds = time.perf_counter() - start
+    ended = subprocess.run([sys.executable, "-m", *command], env=environment, capture_output=True, text=True)
     if ended.returncode:
         raise OSError(f"{command[0]} ended with status {ended.returncode}: {ended.stderr[-500:]}")
-    return seconds
-
-
-def single_folder(folder: Path, cell: dict[str, Any]) -> Path:
-    """Returns the run folder of a cell's single run."""
-    return folder / "_".join(f"{name}={value}" for name, value in cell.items())
+    return time.perf_counter() - start
 
 
 def cell_folder(sweep: Path, cell: dict[str, Any]) -> Path:
@@ -126,5 +109,7 @@ def largest_difference(single: Path, cell: Path) -> float:
     return max(abs(first[name] - second[name]) / max(abs(first[name]), 1e-9) for name in COMPARED)
 
 
+COMMANDS = (Command("settings_sweep", Arguments, measure_settings_sweep),)
+
 if __name__ == "__main__":
-    main()
+    harness.run(*COMMANDS)

@@ -1,8 +1,8 @@
-"""Steps per second of one game, by batch size.
+"""Steps per second of random play: of one game by batch size, or of all games and of stars of all sizes.
 
     python -m benchmarks.throughput --env "chinese_checkers(size=2, num_players=6)"
 
-A step is one submove of one board; finished boards restart, except in the second column. The columns:
+A step is one ply of one board; finished boards restart, except in the second column. The columns:
 
     step           `env.step` alone, on recorded actions of random legal play
     no restart     the same without `auto_reset`, to see the cost of restarting
@@ -10,45 +10,57 @@ A step is one submove of one board; finished boards restart, except in the secon
     policy         the same work as random play, with the action sampled from the policy network
     ppo            whole iterations of train.ppo: collect, advantages, update
 
-benchmarks/random_play.py describes the loop and how its outputs are consumed.
+benchmarks/loops.py describes the loop and how its outputs are consumed.
 
     python -m benchmarks.throughput --devices 2 --batch-sizes 1024 8192
 
 divides the boards between devices, each with its own loop that never waits for the others. On a CPU the devices are
 virtual. One device per core is the way to use all cores: within one device, threads share single operations, which are
 too short for that.
+
+    python -m benchmarks.throughput sweep --pictures docs/pictures
+
+measures random play of every game at 1 to 65,536 boards, and of the star game of size 2 to 8 with six seats, at 64
+boards and at 1,024. Boards are kept between the timed calls. Linear cost shows as a flat line in the first picture
+(steps per second by batch, beyond the small batches), and as a straight line in the second (microseconds per step by
+cells, with the line of best fit). With `--one-core` it measures CPU time on one core: the cost of a step, whatever else
+the machine does.
 """
 
 import dataclasses
 import functools
+import itertools
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.sharding import PartitionSpec
 
 import jaxgames
-from benchmarks import harness, random_play
-from benchmarks.harness import Timing
-from benchmarks.random_play import measure_random_play
+from benchmarks import harness, loops
+from benchmarks.harness import Command, Timing
+from benchmarks.loops import measure_random_play
 from train.models.policy import Params
 from train.ops.masked_categorical import sample_and_log_prob
 from train.ppo import PPO, config_for
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def main() -> None:
-    """The command `python -m benchmarks.throughput`."""
-    harness.run_command("throughput", harness.parse_arguments("throughput", Arguments), measure_throughput)
+# -- by batch size ----------------------------------------------------------------------------------------
 
 
 def measure_step(
     env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1, *, restart: bool = True
 ) -> Timing:
     """Returns the speed of column `step`; without `restart`, of column `no restart`."""
-    actions = random_play.recorded_actions(env, batch, length)
-    playing = random_play.Playing(env) if restart else env
+    actions = recorded_actions(env, batch, length)
+    playing = loops.Playing(env) if restart else env
     share = batch // devices
 
     def replay(key: jax.Array, actions: jax.Array) -> Any:
@@ -61,8 +73,27 @@ def measure_step(
         start = (jax.vmap(playing.init)(jax.random.split(init_key, share)), jnp.float32(0))
         return jax.lax.scan(body, start, (jax.random.split(key, length), actions))[0]
 
-    program, arguments = random_play.over_devices(replay, (actions,), (PartitionSpec(None, "boards"),), devices)
+    program, arguments = loops.over_devices(replay, (actions,), (PartitionSpec(None, "boards"),), devices)
     return harness.time_program(program, arguments, batch * length, repeats)
+
+
+def recorded_actions(env: jaxgames.Env[Any], batch: int, length: int) -> jax.Array:
+    """Actions of random legal play with restarts, int32[length, batch]; without chance they can be replayed legally."""
+    playing = loops.Playing(env)
+
+    @jax.jit
+    def record(key: jax.Array) -> jax.Array:
+        def body(boards: Any, key: jax.Array) -> Any:
+            action_key, step_key = jax.random.split(key)
+            mask = jax.vmap(playing.legal_action_mask)(boards)
+            action = jax.vmap(jaxgames.random_action)(jax.random.split(action_key, batch), mask)
+            return jax.vmap(playing.step)(boards, action, jax.random.split(step_key, batch)), action
+
+        init_key, key = jax.random.split(key)
+        boards = jax.vmap(playing.init)(jax.random.split(init_key, batch))
+        return jax.lax.scan(body, boards, jax.random.split(key, length))[1]
+
+    return record(jax.random.key(0))
 
 
 def measure_policy_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Timing:
@@ -73,7 +104,7 @@ def measure_policy_play(env: jaxgames.Env[Any], batch: int, length: int, repeats
         logits, _ = policy.apply(params, observation, seat)
         return sample_and_log_prob(key, logits, mask)[0], 0.0
 
-    return random_play.measure_play(env, batch, length, repeats, choose, policy.init(jax.random.key(0)), devices)
+    return loops.measure_play(env, batch, length, repeats, choose, policy.init(jax.random.key(0)), devices)
 
 
 def measure_ppo(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Timing:
@@ -113,13 +144,9 @@ class Arguments(harness.BenchmarkArguments):
 
 
 def measure_throughput(arguments: Arguments) -> dict[str, Any]:
-    """Measures every column at every batch size."""
     env = jaxgames.make(arguments.env)
-    if min(*arguments.batch_sizes, arguments.repeats, arguments.steps) < 1:
-        raise ValueError("batch sizes, repeats and steps must be positive")
-    unknown = set(arguments.columns) - COLUMNS.keys()
-    if unknown:
-        raise ValueError(f"columns must be among {', '.join(COLUMNS)}, not {', '.join(unknown)}")
+    harness.check_positive(arguments, "batch_sizes", "repeats", "steps")
+    harness.check_among("columns", arguments.columns, COLUMNS)
     if arguments.devices > 1 and "ppo" in arguments.columns:
         raise ValueError("ppo is measured on one device: name the other columns, or leave devices at 1")
     harness.provide_devices(arguments.devices)
@@ -129,20 +156,153 @@ def measure_throughput(arguments: Arguments) -> dict[str, Any]:
     harness.log(f"{env}: {env.state_bytes} bytes per board")
     progress = harness.Progress(len(arguments.batch_sizes) * len(arguments.columns), "cell")
     rows: list[dict[str, Any]] = []
-    table: list[list[str]] = []
     for batch in arguments.batch_sizes:
-        length = random_play.steps_per_call(arguments.steps, batch)
-        timings: dict[str, Timing] = {}
+        rows.append({"boards": batch})
+        length = loops.steps_per_call(arguments.steps, batch)
         for column in arguments.columns:
-            timings[column] = COLUMNS[column](env, batch, length, arguments.repeats, arguments.devices)
-            compiled = f"compiled in {timings[column].compile_seconds:.1f} s"
-            progress.finish(f"{batch:,} boards, {column}: {timings[column].speed} steps/s, {compiled}")
-        rows.append({"boards": batch, **{column: timing._asdict() for column, timing in timings.items()}})
-        table.append([f"{batch:,}", *(timing.speed for timing in timings.values())])
-    harness.log(harness.markdown_table(["boards", *arguments.columns], table))
+            timing = COLUMNS[column](env, batch, length, arguments.repeats, arguments.devices)._asdict()
+            rows[-1][column] = timing
+            text = f"{harness.SPEED} steps/s, compiled in {{compile_seconds:.1f}} s".format_map(timing)
+            progress.finish(f"{batch:,} boards, {column}: {text}")
+    speeds = {column: f"{{{column}[steps_per_second]:,.0f}} ({{{column}[spread]:.0%}})" for column in arguments.columns}
+    harness.log(harness.table({"boards": "{boards:,}"} | speeds, rows))
     stamped = {"devices_used": arguments.devices, **harness.stamp()}
     return {"env": str(env), "bytes_per_board": env.state_bytes, "rows": rows, **stamped}
 
 
+# -- sweep: all games by batch size, the star by its size ----------------------------------------------------
+
+STAR = "chinese_checkers(size={}, num_players=6, max_rounds=200)"
+GAMES = {
+    "checkers": "checkers",
+    "dots_and_boxes": "dots_and_boxes",
+    "chinese_checkers, N = 2": STAR.format(2),
+    "chinese_checkers, N = 4": STAR.format(4),
+    "chinese_checkers_diamond": "chinese_checkers_diamond",
+    "minichess": "minichess",
+    "minichess, king_capture": "minichess(rules=king_capture)",
+}
+
+
+@dataclass(frozen=True)
+class SweepArguments(harness.BenchmarkArguments):
+    games: tuple[str, ...] = tuple(GAMES)
+    """Lines of the picture by batch, by their names there."""
+    batch_sizes: tuple[int, ...] = tuple(4**i for i in range(9))
+    """From 1 to 65,536 boards."""
+    sizes: tuple[int, ...] = tuple(range(2, 9))
+    """Sizes N of the star."""
+    boards: tuple[int, ...] = (64, 1024)
+    """Batch sizes at which the sizes are measured, one line of the picture each."""
+    devices: int = 1
+    """Devices that the boards are divided between; batch sizes that are not multiples of it are left out."""
+    one_core: bool = False
+    """Measure CPU time on one core instead of wall-clock time on all cores."""
+    steps: int = 100_000
+    """Approximate steps over all boards in one timed call; each board makes at least 32."""
+    repeats: int = 3
+    pictures: Path | None = None
+    """A folder for throughput_by_batch.svg and step_by_cells.svg."""
+
+
+def measure_sweep(arguments: SweepArguments) -> dict[str, Any]:
+    harness.check_among("games", arguments.games, GAMES)
+    harness.check_positive(arguments, "batch_sizes", "boards", "steps", "repeats")
+    if not (arguments.games and arguments.batch_sizes and arguments.boards):
+        raise ValueError("games, batch sizes and boards must each name at least one")
+    if len(set(arguments.sizes)) < 2 or not set(arguments.sizes) <= set(range(1, 9)):
+        raise ValueError(f"sizes must be two or more different ones from 1 to 8, not {arguments.sizes}")
+    if arguments.one_core and arguments.devices != 1:
+        raise ValueError("one core is one device: leave out --one-core or --devices")
+    if arguments.one_core:
+        harness.keep_to_one_core()
+    harness.provide_devices(arguments.devices)
+    batches = [batch for batch in arguments.batch_sizes if batch % arguments.devices == 0]
+    if not batches or any(boards % arguments.devices for boards in arguments.boards):
+        raise ValueError(f"boards and some of the batch sizes must be multiples of devices = {arguments.devices}")
+    pairs = list(itertools.product(arguments.boards, arguments.sizes))
+    points = list(itertools.product(arguments.games, batches))
+    progress = harness.Progress(len(pairs) + len(points), "point")
+
+    def measure(name: str, env: str, batch: int) -> dict[str, Any]:
+        length = loops.steps_per_call(arguments.steps, batch)
+        play = loops.rollout(loops.Playing(jaxgames.make(env)), batch, length, arguments.devices)
+        clock = time.process_time if arguments.one_core else time.perf_counter
+        median, spread = harness.median_and_spread([steps_per_second(play, clock) for _ in range(arguments.repeats)])
+        progress.finish(f"{name:>26}, {batch:>6,} boards: {median:>12,.0f} steps/s ({spread:.0%})")
+        return {"boards": batch, "steps_per_second": round(median), "microseconds": 1e6 / median, "spread": spread}
+
+    by_size = [
+        {"size": size, "cells": star_cells(size)} | measure(f"N = {size}", STAR.format(size), boards)
+        for boards, size in pairs
+    ]
+    by_batch = [{"game": name} | measure(name, GAMES[name], batch) for name, batch in points]
+    fits = [fit(boards, [row for row in by_size if row["boards"] == boards]) for boards in arguments.boards]
+    settings = {"devices_used": arguments.devices, "one_core": arguments.one_core}
+    result = {"by_size": by_size, "fits": fits, "by_batch": by_batch, **settings, **harness.stamp()}
+    if arguments.pictures is not None:
+        harness.save(arguments, result)
+        harness.save_picture(draw_by_batch(by_batch), arguments.pictures / "throughput_by_batch.svg")
+        harness.save_picture(draw_by_cells(by_size, fits), arguments.pictures / "step_by_cells.svg")
+    return result
+
+
+def star_cells(size: int) -> int:
+    """Cells of a star: a hexagon of 3N(N + 1) + 1 cells and six triangles of N(N + 1) / 2."""
+    return 6 * size * (size + 1) + 1
+
+
+def fit(boards: int, rows: list[dict[str, Any]]) -> dict[str, float]:
+    """The line of best fit of microseconds over cells."""
+    slope, start = np.polyfit([row["cells"] for row in rows], [row["microseconds"] for row in rows], 1)
+    return {"boards": boards, "microseconds_per_cell": float(slope), "microseconds_at_zero": float(start)}
+
+
+def steps_per_second(play: Callable[[], int], clock: Callable[[], float]) -> float:
+    """Speed of one call of `play`, which returns its number of steps, by a clock in seconds."""
+    start = clock()
+    return play() / (clock() - start)
+
+
+def draw_by_batch(rows: list[dict[str, Any]]) -> "Figure":
+    """Steps per second by boards, one line per game, both axes logarithmic."""
+    picture, (axes,) = harness.new_picture(8, 4.2)
+    for number, game in enumerate(dict.fromkeys(row["game"] for row in rows)):
+        line = [row for row in rows if row["game"] == game]
+        boards, speeds = [row["boards"] for row in line], [row["steps_per_second"] for row in line]
+        axes.plot(boards, speeds, color=f"C{number}", marker="o", markersize=3.5, label=game)
+    axes.set(title="Random play by batch", xlabel="boards played at once", ylabel="steps per second")
+    axes.set_xscale("log", base=4)
+    axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    picture.legend(loc="outside right center", fontsize=8, frameon=False)
+    return picture
+
+
+def draw_by_cells(rows: list[dict[str, Any]], fits: list[dict[str, float]]) -> "Figure":
+    """Microseconds per step of the star game by the cells of its star, and the lines of best fit."""
+    picture, (axes,) = harness.new_picture(8, 4.2)
+    for number, line in enumerate(fits):
+        points = [row for row in rows if row["boards"] == line["boards"]]
+        cells, color = np.array([row["cells"] for row in points]), f"C{number}"
+        label = f"{line['boards']:,} boards: {1000 * line['microseconds_per_cell']:.1f} ns per cell"
+        fitted = line["microseconds_at_zero"] + line["microseconds_per_cell"] * cells
+        axes.plot(cells, fitted, color=color, linewidth=1, alpha=0.5)
+        axes.plot(cells, [row["microseconds"] for row in points], "o", color=color, markersize=5, label=label)
+    for row in rows[-len(rows) // len(fits) :]:
+        place = (row["cells"], row["microseconds"])
+        axes.annotate(f"N = {row['size']}", place, xytext=(-6, 6), textcoords="offset points", ha="right", fontsize=8)
+    axes.set(title="Chinese Checkers, six seats: time per step by size of the star", xlim=(0, 460), ylim=(0, None))
+    axes.set(xlabel="cells of the star", ylabel="microseconds per step")
+    axes.legend(fontsize=8, frameon=False, loc="lower right")
+    return picture
+
+
+COMMANDS = (
+    Command("throughput", Arguments, measure_throughput),
+    Command("throughput sweep", SweepArguments, measure_sweep),
+)
+
 if __name__ == "__main__":
-    main()
+    harness.run(*COMMANDS)

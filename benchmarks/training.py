@@ -2,9 +2,9 @@
 
     python -m benchmarks.training --games demo checkers --picture docs/pictures/ppo_breakdown.svg
 
-One row per game, with the settings of its recipe (`demo`: those of examples/demo.py) or with more boards at once:
-environment steps per second of whole iterations, of random play with equally many boards, and the parts of an
-iteration, in microseconds per environment step.
+One row per game, with the settings of its recipe (`demo` is examples/demo.py) or with more boards at once: environment
+steps per second of whole iterations, of random play with equally many boards, and the parts of an iteration, in
+microseconds per environment step.
 
 Parts of one compiled program cannot be timed from outside, and the compiler fuses across their borders. So programs
 are timed that each do a little more than the one before, in loops of the same shapes. A part is a difference:
@@ -32,25 +32,28 @@ program reads or carries on all that it computes, so that nothing is optimised a
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 import jax.numpy as jnp
 import optax
 from jax.extend.core import jaxprs_in_params
-from matplotlib.figure import Figure
 
-from benchmarks import harness, random_play
+from benchmarks import harness, loops
+from benchmarks.harness import Command
 from train import ppo
 from train.models.policy import Params, Policy
 from train.ops.masked_categorical import sample_and_log_prob
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ppo import PPO, Config, TrainState, Transition
 from train.recipes import DEMO, RECIPES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 GAMES = ("demo", *sorted(RECIPES))
 PARTS = ("play", "forward", "sample", "store", "advantages", "network", "loss", "optimiser", "shuffle", "rest")
@@ -59,7 +62,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "recipe": {},
     "large": {"num_envs": 2048, "rollout_length": 32, "num_minibatches": 64},
 }
-HEADER = ("game", "ppo, steps/s", "random play, steps/s", "ratio", "products", *PARTS)
+TABLE = {
+    "game": "{game}",
+    "ppo, steps/s": "{ppo:,.0f}",
+    "random play, steps/s": "{random_play:,.0f}",
+    "ratio": "{ratio:.3f}",
+    "products": "{products:.0%}",
+    **{part: f"{{parts[{part}]:.2f}} ({{shares[{part}]:.0%}})" for part in PARTS},
+}
 
 
 @dataclass(frozen=True)
@@ -73,42 +83,30 @@ class Arguments(harness.BenchmarkArguments):
     """A file for the stacked bars, such as ppo_breakdown.svg."""
 
 
-def main() -> None:
-    """The command `python -m benchmarks.training`."""
-    arguments = harness.parse_arguments("training", Arguments)
-    result = harness.run_command("training", arguments, measure_training)
-    if arguments.picture is not None:
-        harness.save_picture(draw_bars(result["rows"]), arguments.picture)
-
-
 def measure_training(arguments: Arguments) -> dict[str, Any]:
-    """Measures all games; the JSON is written after every row, so that a later failure loses nothing."""
-    if arguments.repeats < 1:
-        raise ValueError(f"repeats must be positive, not {arguments.repeats}")
+    harness.check_positive(arguments, "repeats")
     configs = {game: config_of(game, arguments.setting) for game in arguments.games}
     progress = harness.Progress(len(configs), "game")
     rows: list[dict[str, Any]] = []
     result = {"setting": arguments.setting, "rows": rows, **harness.stamp()}
     for game, config in configs.items():
         rows.append(measure_parts(config, arguments.repeats, game))
-        harness.write_json("training", arguments, result)
+        harness.save(arguments, result)
         progress.finish(f"{game}: {rows[-1]['ppo']:,.0f} steps/s")
-    harness.log(harness.markdown_table(HEADER, map(cells, rows)))
+    harness.log(harness.table(TABLE, map(with_shares, rows)))
     return result
 
 
 def config_of(game: str, setting: str) -> Config:
-    """The settings of a row."""
     base = Config(**DEMO) if game == "demo" else ppo.config_for(game)
     return dataclasses.replace(base, **SETTINGS[setting])
 
 
-def cells(row: dict[str, Any]) -> list[str]:
-    """A row of the table as text; a part with its share of the iteration."""
+def with_shares(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns a row with the share of each part in an iteration."""
     whole = sum(row["parts"].values())
-    parts = [f"{row['parts'][name]:.2f} ({row['parts'][name] / whole:.0%})" for name in PARTS]
-    ratio, products = f"{row['ppo'] / row['random_play']:.3f}", f"{row['products'] / whole:.0%}"
-    return [row["game"], f"{row['ppo']:,.0f}", f"{row['random_play']:,.0f}", ratio, products, *parts]
+    shares = {name: size / whole for name, size in row["parts"].items()}
+    return row | {"ratio": row["ppo"] / row["random_play"], "products": row["products"] / whole, "shares": shares}
 
 
 def measure_parts(config: Config, repeats: int, game: str) -> dict[str, Any]:
@@ -117,17 +115,17 @@ def measure_parts(config: Config, repeats: int, game: str) -> dict[str, Any]:
     policy = learner.policy
     train_state = jax.jit(learner.init)(jax.random.key(0))
     params = train_state.params
-    given, _ = jax.jit(functools.partial(collect_for_update, learner))(train_state)
+    collected, _ = jax.jit(functools.partial(collect_for_update, learner))(train_state)
 
     playing = measure_collection(learner, train_state, repeats)
-    learning = measure_epochs(learner, params, given, repeats)
+    learning = measure_epochs(learner, params, collected, repeats)
     update = functools.partial(ppo.update, config, policy)
-    updating = measure_from(learner, train_state, repeats, update, *given[:2])
+    updating = measure_from(learner, train_state, repeats, update, *collected[:2])
     whole = measure_from(learner, train_state, repeats, learner.iterate)
 
-    parts = [after - before for series in ([0.0, *playing], learning) for before, after in pairwise(series)]
+    parts = [after - before for series in ([0.0, *playing], learning) for before, after in itertools.pairwise(series)]
     parts += [updating - sum(parts[len(playing) :]), whole - playing[-1] - updating]
-    minibatch = take_rows(group_minibatches(config, given), minibatch_rows(config, jax.random.key(0))[0])
+    minibatch = take_rows(group_minibatches(config, collected), minibatch_rows(config, jax.random.key(0))[0])
     boards = minibatch[0].observation[: config.num_envs], minibatch[0].seat[: config.num_envs]
     return {
         "game": game,
@@ -150,8 +148,8 @@ def measure_from(
     def program(key: jax.Array, state: TrainState, *arguments: Any) -> Any:
         return function(state._replace(key=key), *arguments)
 
-    timing = harness.time_program(program, (train_state, *arguments), learner.config.steps_per_iteration, repeats)
-    return 1e6 / timing.steps_per_second
+    steps = learner.config.steps_per_iteration
+    return harness.time_program(program, (train_state, *arguments), steps, repeats).microseconds
 
 
 def measure_collection(learner: PPO, train_state: TrainState, repeats: int) -> list[float]:
@@ -160,9 +158,9 @@ def measure_collection(learner: PPO, train_state: TrainState, repeats: int) -> l
 
     def evaluate(params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
         """A random action; the network's outputs only go into the checksum."""
-        action, _ = random_play.at_random(None, key, observation, mask, seat)
+        action, _ = loops.at_random(None, key, observation, mask, seat)
         logits, value = policy.apply(params, observation, seat)
-        return action, random_play.probe(logits, action) + value.sum()
+        return action, loops.probe(logits, action) + value.sum()
 
     def sample(params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
         """An action sampled from the policy; its log-probability and the value go into the checksum."""
@@ -172,32 +170,32 @@ def measure_collection(learner: PPO, train_state: TrainState, repeats: int) -> l
 
     rollout = (config.num_envs, config.rollout_length, repeats)
     playing = [
-        1e6 / random_play.measure_play(env, *rollout, choose, train_state.params).steps_per_second
-        for choose in (random_play.at_random, evaluate, sample)
+        loops.measure_play(env, *rollout, choose, train_state.params).microseconds
+        for choose in (loops.at_random, evaluate, sample)
     ]
-    playing.append(measure_from(learner, train_state, repeats, functools.partial(ppo.collect, config, env, policy)))
-    playing.append(measure_from(learner, train_state, repeats, functools.partial(collect_for_update, learner)))
-    return playing
+    collect = functools.partial(ppo.collect, config, env, policy)
+    longer = (collect, functools.partial(collect_for_update, learner))
+    return playing + [measure_from(learner, train_state, repeats, function) for function in longer]
 
 
-def measure_epochs(learner: PPO, params: Params, given: Any, repeats: int) -> list[float]:
+def measure_epochs(learner: PPO, params: Params, collected: Any, repeats: int) -> list[float]:
     """Microseconds per step of four loops of epochs, each with one more part, from bare gathering to the optimiser."""
     config = learner.config
-    batch = group_minibatches(config, given)
+    batch = group_minibatches(config, collected)
     loss_gradient = jax.grad(functools.partial(ppo.ppo_loss, config, learner.policy), has_aux=True)
     plain = optax.scale(-1e-9)
-    loops = (
+    pairs = (
         (no_gradient, plain),
         (network_gradient(learner.policy), plain),
         (loss_gradient, plain),
         (loss_gradient, ppo.make_optimizer(config)),
     )
-    found: list[float] = []
-    for gradient, optimizer in loops:
+    times: list[float] = []
+    for gradient, optimizer in pairs:
         program, start = make_epochs(config, gradient, optimizer), (params, optimizer.init(params))
         timing = harness.time_program(program, (start, batch), config.steps_per_iteration, repeats)
-        found.append(1e6 / timing.steps_per_second)
-    return found
+        times.append(timing.microseconds)
+    return times
 
 
 def collect_for_update(
@@ -212,9 +210,9 @@ def collect_for_update(
     return (steps, advantages, advantages + steps.value), (train_state, metrics)
 
 
-def group_minibatches(config: Config, given: Any) -> Any:
+def group_minibatches(config: Config, collected: Any) -> Any:
     """The batch as `train.ppo.update` groups it."""
-    return group_boards(given, num_groups(config.num_envs, config.minibatch_size))
+    return group_boards(collected, num_groups(config.num_envs, config.minibatch_size))
 
 
 def minibatch_rows(config: Config, key: jax.Array) -> jax.Array:
@@ -234,7 +232,7 @@ def make_epochs(
 
         def gradient_step(carry: Any, rows: jax.Array) -> Any:
             params, opt_state, before, checksum = carry
-            checksum += sum(random_play.probe(leaf, rows.reshape(-1)) for leaf in jax.tree.leaves(before))
+            checksum += sum(loops.probe(leaf, rows.reshape(-1)) for leaf in jax.tree.leaves(before))
             minibatch = take_rows(batch, rows)
             change, _ = gradient(params, *minibatch)
             if change is not None:
@@ -250,7 +248,7 @@ def make_epochs(
 
 
 def no_gradient(params: Params, *minibatch: Any) -> tuple[None, None]:
-    """Stands for a gradient in epochs that only gather their minibatches."""
+    """The gradient of epochs that only gather their minibatches."""
     return None, None
 
 
@@ -288,7 +286,7 @@ def measure_products(function: Callable[..., Any], arguments: tuple[Any, ...], r
         places = jax.random.randint(key, (times,), 0, 1 << 30)
         return jax.lax.scan(lambda before, place: (once(pairs, before, place), None), start, places)[0]
 
-    return 1e6 / harness.time_program(program, (pairs,), times * rows, repeats).steps_per_second
+    return harness.time_program(program, (pairs,), times * rows, repeats).microseconds
 
 
 def dot_generals(jaxpr: Any) -> Iterator[Any]:
@@ -303,10 +301,11 @@ def dot_generals(jaxpr: Any) -> Iterator[Any]:
 # -- picture ---------------------------------------------------------------------------------------------------
 
 
-def draw_bars(rows: list[dict[str, Any]]) -> Figure:
+def draw_bars(arguments: Arguments, result: dict[str, Any]) -> "Figure":
     """One bar per game, divided into the parts of an iteration; a line marks the bare products."""
-    figure = Figure(figsize=(9, 0.6 * len(rows) + 1.6), layout="constrained")
-    axes: Any = figure.subplots()
+    rows = result["rows"]
+    picture, (axes,) = harness.new_picture(9, 0.6 * len(rows) + 1.6)
+    axes.grid(visible=False)
     names = [row["game"] for row in rows]
     totals = [sum(max(0.0, size) for size in row["parts"].values()) for row in rows]
     start = [0.0] * len(rows)
@@ -318,9 +317,11 @@ def draw_bars(rows: list[dict[str, Any]]) -> Figure:
     axes.plot(products, names, linestyle="", marker="|", markersize=24, color="black", label="bare products")
     axes.invert_yaxis()
     axes.set(xlim=(0, 100), xlabel="% of a PPO iteration")
-    figure.legend(loc="outside lower center", ncols=6, frameon=False, markerscale=0.4)
-    return figure
+    picture.legend(loc="outside lower center", ncols=6, frameon=False, markerscale=0.4)
+    return picture
 
+
+COMMANDS = (Command("training", Arguments, measure_training, draw=draw_bars),)
 
 if __name__ == "__main__":
-    main()
+    harness.run(*COMMANDS)

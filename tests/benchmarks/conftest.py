@@ -1,15 +1,32 @@
-"""Every command is tested twice: with programs that are only traced, and, in `make test-all`, with timed programs."""
+"""Commands are tested twice: with programs that are only traced, and, in `make test-all`, with timed programs."""
 
+import importlib
+import json
+import shlex
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import pytest
 
-from benchmarks import harness, random_play
+from benchmarks import harness, loops
 from benchmarks.harness import Timing
 
+RunCommand = Callable[[str], dict[str, Any]]
 TRACED = Timing(steps_per_second=1000.0, spread=0.0, compile_seconds=1.0, memory_bytes=1 << 20)
+
+
+@pytest.fixture
+def run_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> RunCommand:
+    """Runs a command line without its `python -m benchmarks.`, and returns the JSON that it prints."""
+
+    def run(line: str) -> dict[str, Any]:
+        name, *words = shlex.split(line)
+        monkeypatch.setattr("sys.argv", [name, *words])
+        harness.run(*importlib.import_module(f"benchmarks.{name}").COMMANDS)
+        return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+    return run
 
 
 @pytest.fixture(params=["traced", pytest.param("timed", marks=pytest.mark.slow)])
@@ -17,8 +34,13 @@ def programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """ "traced": programs are traced with the shapes of their arguments, but neither compiled nor run."""
     if request.param == "traced":
         monkeypatch.setattr(harness, "time_program", trace_program)
-        monkeypatch.setattr(random_play, "rollout", trace_rollout)
+        monkeypatch.setattr(loops, "rollout", trace_rollout)
     return request.param
+
+
+def blank_positions(playing: Any, boards: int) -> Any:
+    """Boards of `benchmarks.search`, as shapes."""
+    return jax.eval_shape(jax.vmap(playing.init), jax.random.split(jax.random.key(0), boards))
 
 
 def trace_program(program: Callable[..., Any], arguments: tuple[Any, ...], steps: int, repeats: int) -> Timing:
@@ -29,7 +51,7 @@ def trace_program(program: Callable[..., Any], arguments: tuple[Any, ...], steps
 
 def trace_rollout(playing: Any, batch: int, length: int, devices: int = 1) -> Callable[[], int]:
     keys = jax.random.split(jax.random.key(0), batch)
-    program = random_play.play_loop(playing, batch, length, random_play.at_random)
+    program = loops.play_loop(playing, batch, length, loops.at_random)
     jax.eval_shape(program, keys[0], jax.eval_shape(jax.vmap(playing.init), keys), None)
 
     def play() -> int:

@@ -1,6 +1,7 @@
 """The ground floor: figures, results on disk, progress, tables, and the end of a command with bad input."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,16 @@ import jax.numpy as jnp
 import pytest
 
 from benchmarks import harness
-from benchmarks.harness import BenchmarkArguments, Progress, Timing
+from benchmarks.harness import BenchmarkArguments, Command, Progress
 
 
 @dataclass(frozen=True)
 class Arguments(BenchmarkArguments):
     env: str = "chinese_checkers(size=2, num_players=6)"
+
+
+def command(measure: Callable[[Any], dict[str, Any]], **options: Any) -> Command:
+    return Command("sweep", Arguments, measure, **options)
 
 
 def test_time_program_gives_each_repeat_another_key_and_warms_up_first() -> None:
@@ -35,7 +40,6 @@ def test_time_program_gives_each_repeat_another_key_and_warms_up_first() -> None
 
 def test_spread_is_the_range_over_the_median() -> None:
     assert harness.median_and_spread([8.0, 10.0, 13.0]) == (10.0, 0.5)
-    assert Timing(1234.0, 0.05, 1.0, 0).speed == "1,234 (5%)"
 
 
 def test_stamp_names_versions_hardware_and_date() -> None:
@@ -46,14 +50,14 @@ def test_stamp_names_versions_hardware_and_date() -> None:
     ("output", "file"),
     [
         ("new/result.json", "new/result.json"),
-        ("new", "new/throughput_chinese_checkers_size_2_num_players_6.json"),
+        ("new", "new/sweep_chinese_checkers_size_2_num_players_6.json"),
     ],
 )
 def test_output_is_a_file_or_a_folder_with_a_file_named_by_command_and_game(
     output: str, file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = {"rows": [1]}
-    harness.run_command("throughput", Arguments(output=tmp_path / output), lambda arguments: result)
+    harness.run_command(command(lambda arguments: result), Arguments(output=tmp_path / output))
     assert json.loads((tmp_path / file).read_text()) == result
     assert json.loads(capsys.readouterr().out) == result
 
@@ -61,7 +65,7 @@ def test_output_is_a_file_or_a_folder_with_a_file_named_by_command_and_game(
 def test_output_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SystemExit, match=r"^benchmarks.sweep: .*file"):
-        harness.run_command("sweep", Arguments(output=tmp_path / "file"), lambda _: pytest.fail("it was measured"))
+        harness.run_command(command(pytest.fail), Arguments(output=tmp_path / "file"))
 
 
 @pytest.mark.parametrize("error", [ValueError("rounds must be positive"), FileNotFoundError("no such file")])
@@ -70,7 +74,30 @@ def test_command_ends_with_the_message_when_its_input_is_refused(error: Exceptio
         raise error
 
     with pytest.raises(SystemExit, match=f"^benchmarks.sweep: {error}$"):
-        harness.run_command("sweep", Arguments(), measure)
+        harness.run_command(command(measure), Arguments())
+
+
+def test_command_fails_after_its_result_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"^benchmarks.sweep: lost minichess$"):
+        harness.run_command(command(lambda _: {"a": 1}, failure=lambda result: "lost minichess"), Arguments())
+    assert capsys.readouterr().out == '{"a": 1}\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "env"),
+    [
+        ([], "first", Arguments.env),
+        (["--env", "go"], "first", "go"),
+        (["second", "--env", "go"], "second", "go"),
+    ],
+)
+def test_word_of_the_command_line_names_the_command(
+    words: list[str], name: str, env: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["file", *words])
+    first = Command("file", Arguments, lambda arguments: {"first": arguments.env})
+    harness.run(first, Command("file second", Arguments, lambda arguments: {"second": arguments.env}))
+    assert json.loads(capsys.readouterr().out) == {name: env}
 
 
 def test_progress_assumes_that_the_other_parts_take_as_long(
@@ -87,8 +114,10 @@ def test_progress_assumes_that_the_other_parts_take_as_long(
     ]
 
 
-def test_table_is_markdown() -> None:
-    assert harness.markdown_table(["a", "b"], [["1", "2"]]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
+def test_cell_of_a_table_is_empty_where_its_row_has_no_value() -> None:
+    columns = {"name": "`{name}`", "speed": "{speed:,.0f} ({spread:.0%})", "target": "{target:g}"}
+    table = harness.table(columns, [{"name": "a", "speed": 1234.5, "spread": 0.05, "target": None}, {"name": "b"}])
+    assert table.splitlines()[2:] == ["| `a` | 1,234 (5%) |  |", "| `b` |  |  |"]
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,3 @@ def test_ratio_is_that_of_the_sweep_to_all_single_runs(monkeypatch: pytest.Monke
 def test_process_that_fails_is_named_with_its_message() -> None:
     with pytest.raises(OSError, match=r"benchmarks\.nothing ended with status 1: .*No module named"):
         time_process(["benchmarks.nothing"])
-
-
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(ValueError, match="must be positive"):
-        measure_settings_sweep(Arguments(singles=0))

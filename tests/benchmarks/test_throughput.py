@@ -1,72 +1,64 @@
-"""benchmarks.throughput measures what its columns say."""
+"""benchmarks.throughput: devices, the line of best fit, pictures."""
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import pytest
 
-from benchmarks import throughput
-from benchmarks.harness import cores
-from benchmarks.throughput import COLUMNS, Arguments, measure_throughput
-from jaxgames import make
-from train.ppo import Config
+import jaxgames
+from benchmarks.harness import cores, save_picture
+from benchmarks.throughput import draw_by_batch, draw_by_cells, fit, recorded_actions, star_cells
 
-ENV = "dots_and_boxes(rows=1, cols=1)"
+BOXES = "dots_and_boxes(rows=1, cols=1)"
 
 
-@pytest.mark.usefixtures("programs")
-def test_every_column_is_measured_and_fits_into_json(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tiny = Config(env=ENV, num_envs=2, rollout_length=8, update_epochs=1, num_minibatches=2, hidden_sizes=(5,))
-    monkeypatch.setattr(throughput, "config_for", lambda env: tiny)
-    stored = json.loads(json.dumps(measure_throughput(Arguments(env=ENV, batch_sizes=(2,), steps=16, repeats=2))))
-    assert stored["env"] == str(make(ENV))
-    assert stored["bytes_per_board"] == make(ENV).state_bytes
-    (row,) = stored["rows"]
-    assert row["boards"] == 2
-    assert all(row[column]["steps_per_second"] > 0 for column in COLUMNS)
-    assert {"jax", "processor", "cores", "devices", "date"} <= stored.keys()
-    shown = capsys.readouterr().err
-    assert "[cell 5 of 5" in shown
-    assert "| boards | step | no restart | random play | policy | ppo |" in shown
+def test_recorded_actions_are_legal_when_replayed() -> None:
+    env = jaxgames.auto_reset(jaxgames.make(BOXES))
+    actions = recorded_actions(jaxgames.make(BOXES), 2, 30)
+    step, mask = jax.jit(jax.vmap(env.step)), jax.jit(jax.vmap(env.legal_action_mask))
+    boards = jax.vmap(env.init)(jax.random.split(jax.random.key(5), 2))
+    for action in actions:
+        assert mask(boards)[[0, 1], action].all()
+        boards = step(boards, action)
 
 
 @pytest.mark.slow  # two starts of JAX
 @pytest.mark.skipif(cores() < 2, reason="needs two cores")
-def test_boards_are_divided_between_devices() -> None:
+def test_boards_are_divided_between_devices(tmp_path: Path) -> None:
     """In a new process, because virtual devices must be requested before JAX starts."""
     sizes = ["--devices", "2", "--batch-sizes", "2", "--steps", "16", "--repeats", "1"]
-    command = [sys.executable, "-m", "benchmarks.throughput", "--env", ENV, *sizes, "--columns", "step"]
+    env = ["--env", BOXES, "--columns", "step", "random play"]
 
     def run(*more: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "benchmarks.throughput", *env, *sizes, *more]
         environment = os.environ | {"JAX_PLATFORMS": "cpu"}
-        root = Path(__file__).parents[2]
-        return subprocess.run([*command, *more], cwd=root, env=environment, capture_output=True, text=True)
+        return subprocess.run(command, cwd=Path(__file__).parents[2], env=environment, capture_output=True, text=True)
 
-    done = run("random play")
+    file = tmp_path / "result.json"
+    done = run("--output", str(file))
     assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
-    assert result["devices_used"] == len(result["devices"]) == 2
-    assert all(result["rows"][0][column]["steps_per_second"] > 0 for column in ("step", "random play"))
-    refused = run("--batch-sizes", "3")
-    assert "batch sizes must be multiples of devices = 2, not 3" in refused.stderr
+    assert '"devices_used": 2' in file.read_text()
+    assert "batch sizes must be multiples of devices = 2, not 3" in run("--batch-sizes", "3").stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (Arguments(env=ENV, columns=("steps",)), "columns must be among step"),
-        (Arguments(env=ENV, batch_sizes=(0,)), "must be positive"),
-        (Arguments(env="chess"), "the games are"),
-        (Arguments(env=ENV, columns=("step",), devices=0), "devices must be positive"),
-        (Arguments(env=ENV, columns=("step",), devices=1000), "devices must be at most"),
-        (Arguments(env=ENV, devices=2), "ppo is measured on one device"),
-    ],
-)
-def test_bad_input_is_refused_with_the_allowed_values(arguments: Arguments, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        measure_throughput(arguments)
+def test_pictures_of_the_same_data_are_the_same_bytes(tmp_path: Path) -> None:
+    rows = [{"boards": 1, "size": n, "cells": star_cells(n), "microseconds": n / 10} for n in (2, 3)]
+    batches = [{"game": "checkers", "boards": n, "steps_per_second": 1e6} for n in (1, 4)]
+    for name in ("first", "second"):
+        save_picture(draw_by_cells(rows, [fit(1, rows)]), tmp_path / f"{name}_cells.svg")
+        save_picture(draw_by_batch(batches), tmp_path / f"{name}_batch.svg")
+    for kind in ("cells", "batch"):
+        assert (tmp_path / f"first_{kind}.svg").read_bytes() == (tmp_path / f"second_{kind}.svg").read_bytes()
+
+
+def test_fit_of_points_on_a_line_is_that_line() -> None:
+    line = fit(64, [{"cells": cells, "microseconds": 0.5 + 0.01 * cells} for cells in (37, 73, 121)])
+    assert line == pytest.approx({"boards": 64, "microseconds_per_cell": 0.01, "microseconds_at_zero": 0.5})
+
+
+def test_star_has_as_many_cells_as_the_game() -> None:
+    for size in (1, 4, 8):
+        assert 6 * star_cells(size) + 1 == jaxgames.make("chinese_checkers", size=size).num_actions

@@ -1,8 +1,6 @@
 """benchmarks.training: its programs compute what the names of its parts say."""
 
 import functools
-import json
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -26,25 +24,12 @@ CONFIG = Config(
 
 @pytest.mark.slow  # compiles every part of an iteration
 @pytest.mark.usefixtures("programs")
-def test_every_part_is_measured_and_drawn(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    monkeypatch.setattr(training, "config_of", lambda game, setting: CONFIG)
-    picture, output = tmp_path / "parts.svg", tmp_path / "parts.json"
-    options = ["--games", "demo", "--repeats", "1", "--picture", str(picture), "--output", str(output)]
-    monkeypatch.setattr("sys.argv", ["training", *options])
-    training.main()
-    printed = capsys.readouterr()
-    result = json.loads(printed.out.splitlines()[-1])
-    assert result == json.loads(output.read_text())
-    (row,) = result["rows"]
+def test_parts_add_up_to_the_iteration() -> None:
+    row = training.measure_parts(CONFIG, 1, "demo")
     assert tuple(row["parts"]) == training.PARTS
-    assert sum(row["parts"].values()) == pytest.approx(1e6 / row["ppo"])  # the parts are the iteration
+    assert sum(row["parts"].values()) == pytest.approx(1e6 / row["ppo"])
     assert row["products"] > 0
     assert row["parts"]["play"] == pytest.approx(1e6 / row["random_play"])
-    header, rule, line = (text for text in printed.err.splitlines() if text.startswith("|"))
-    assert header.count("|") == rule.count("|") == line.count("|")
-    assert picture.read_text().count("<svg") == 1
 
 
 @pytest.mark.parametrize("game", training.GAMES)
@@ -54,46 +39,30 @@ def test_every_setting_is_valid_for_every_game(game: str) -> None:
         assert all(getattr(config, name) == value for name, value in changes.items())
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--games", "demo", "chess"], r"benchmarks.training: .*the games are"),
-        (["--repeats", "0"], "benchmarks.training: repeats must be positive, not 0"),
-    ],
-)
-def test_bad_input_is_refused_before_anything_is_measured(
-    options: list[str], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(training, "measure_parts", pytest.fail)
-    monkeypatch.setattr("sys.argv", ["training", *options])
-    with pytest.raises(SystemExit, match=message):
-        training.main()
-
-
 class Collected(NamedTuple):
     """The arguments of an update."""
 
     learner: PPO
     train_state: TrainState
-    given: Any  # steps, advantages, targets
+    batch: Any  # steps, advantages, targets
 
 
 @pytest.fixture(scope="module")
 def collected() -> Collected:
     learner = PPO(CONFIG)
     train_state = jax.jit(learner.init)(jax.random.key(0))
-    given, (train_state, _) = jax.jit(functools.partial(training.collect_for_update, learner))(train_state)
-    return Collected(learner, train_state, given)
+    batch, (train_state, _) = jax.jit(functools.partial(training.collect_for_update, learner))(train_state)
+    return Collected(learner, train_state, batch)
 
 
 def test_timed_epochs_end_with_the_parameters_of_an_update(collected: Collected) -> None:
     """With the gradient of the loss and the optimiser, they give the parameters of `train.ppo.update`."""
     (config, policy), (params, opt_state) = (CONFIG, collected.learner.policy), collected.train_state[:2]
-    expected, _ = jax.jit(functools.partial(ppo.update, config, policy))(collected.train_state, *collected.given[:2])
+    expected, _ = jax.jit(functools.partial(ppo.update, config, policy))(collected.train_state, *collected.batch[:2])
     gradient = jax.grad(functools.partial(ppo.ppo_loss, config, policy), has_aux=True)
     epochs = jax.jit(training.make_epochs(config, gradient, ppo.make_optimizer(config)))
     _, key = jax.random.split(collected.train_state.key)
-    after, *_ = epochs(key, (params, opt_state), training.group_minibatches(config, collected.given))
+    after, *_ = epochs(key, (params, opt_state), training.group_minibatches(config, collected.batch))
     assert jax.tree.all(jax.tree.map(lambda a, b: jnp.allclose(a, b, rtol=1e-5, atol=1e-6), after, expected.params))
     assert not jax.tree.all(jax.tree.map(jnp.array_equal, after, params))
 
@@ -101,17 +70,17 @@ def test_timed_epochs_end_with_the_parameters_of_an_update(collected: Collected)
 def test_epochs_without_a_gradient_keep_the_parameters_and_write_out_the_minibatches(collected: Collected) -> None:
     plain, params = optax.scale(-1e-9), collected.train_state.params
     epochs = jax.jit(training.make_epochs(CONFIG, training.no_gradient, plain))
-    batch = training.group_minibatches(CONFIG, collected.given)
+    batch = training.group_minibatches(CONFIG, collected.batch)
     after, _, minibatch, _ = epochs(jax.random.key(0), (params, plain.init(params)), batch)
     assert jax.tree.all(jax.tree.map(jnp.array_equal, after, params))
-    shapes = jax.tree.map(lambda x: (CONFIG.minibatch_size, *x.shape[2:]), collected.given)
+    shapes = jax.tree.map(lambda x: (CONFIG.minibatch_size, *x.shape[2:]), collected.batch)
     assert jax.tree.map(jnp.shape, minibatch) == shapes
 
 
-def test_bare_products_are_those_of_the_network(collected: Collected) -> None:
+def test_bare_products_belong_to_the_network(collected: Collected) -> None:
     """Forward, one per layer; backward, two more per layer, but one for the first, whose input needs no gradient."""
     policy, params = collected.learner.policy, collected.train_state.params
-    batch = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), collected.given)
+    batch = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), collected.batch)
     forward = jax.make_jaxpr(policy.apply)(params, batch[0].observation, batch[0].seat)
     backward = jax.make_jaxpr(training.network_gradient(policy))(params, *batch)
     assert len(list(training.dot_generals(forward.jaxpr))) == 3  # hidden layer, logits, value

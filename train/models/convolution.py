@@ -12,7 +12,7 @@ import numpy as np
 from jaxgames._platforms import by_platform
 
 Padding = Literal["SAME", "VALID"]
-MIN_CHANNELS_FOR_CELLS = 128  # measured by benchmarks/convolutions.py
+MIN_CHANNELS_FOR_CELLS = 128  # measured by benchmarks/networks.py
 
 
 class Convolution(nn.Module):
@@ -50,7 +50,7 @@ def xla_convolution(x: jax.Array, kernel: jax.Array, padding: Padding = "SAME") 
 def matmul_convolution(x: jax.Array, kernel: jax.Array, padding: Padding = "SAME") -> jax.Array:
     """Returns `xla_convolution` by one matrix product. The gradient of XLA's own is slow inside a loop on a CPU.
 
-    It is the product by rows for few channels and the product by cells for many (benchmarks/convolutions.py).
+    It is the product by rows for few channels and the product by cells for many (benchmarks/networks.py).
     """
     around = 1 if padding == "SAME" else 0  # rows and columns of zeros on each side
     by_cells = kernel.shape[-1] >= MIN_CHANNELS_FOR_CELLS

@@ -23,7 +23,7 @@ from train.models.layers import Network
 from train.ops.sharding import REPLICATED, SHARDED, on_each_device
 
 Params = Any
-MIN_ROWS_FOR_TILES = 128  # measured by benchmarks/parameter_sharing.py
+MIN_ROWS_FOR_TILES = 128  # measured by benchmarks/networks.py
 Sharing = Literal["shared", "shared_encoder", "independent"]
 
 

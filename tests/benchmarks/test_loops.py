@@ -1,6 +1,7 @@
 """The loop of random play makes the steps that single calls make, and reads everything that it writes out."""
 
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -12,24 +13,24 @@ import numpy as np
 import pytest
 
 from benchmarks.harness import cores
-from benchmarks.random_play import (
+from benchmarks.loops import (
     GAMES,
     MIN_STEPS_PER_CALL,
     Playing,
     at_random,
+    pgx_env,
     play_loop,
     probe,
-    recorded_actions,
     steps_per_call,
 )
 from jaxgames import auto_reset, list_games, make
 
-ENV = "chinese_checkers(size=1, num_players=2, max_rounds=3)"
+BOXES = "dots_and_boxes(rows=1, cols=1)"
 
 
 def test_loop_makes_the_steps_of_single_calls_and_reads_its_outputs() -> None:
     """With the same keys. The last observation and mask are of the boards before the last step."""
-    env, batch, length = make(ENV), 4, 40
+    env, batch, length = make(BOXES), 4, 40
     restarting, playing = auto_reset(env), Playing(env)
     key, start = jax.random.key(7), jax.random.split(jax.random.key(0), batch)
     loop = jax.jit(play_loop(playing, batch, length, at_random))
@@ -38,38 +39,28 @@ def test_loop_makes_the_steps_of_single_calls_and_reads_its_outputs() -> None:
     @jax.jit
     def single(boards: Any, key: jax.Array) -> Any:
         action_key, step_key = jax.random.split(key)
-        written = jax.vmap(restarting.observe)(boards), jax.vmap(restarting.legal_action_mask)(boards)
-        action, _ = at_random(None, action_key, *written, boards.current_player)
+        outputs = jax.vmap(restarting.observe)(boards), jax.vmap(restarting.legal_action_mask)(boards)
+        action, _ = at_random(None, action_key, *outputs, boards.current_player)
         after = jax.vmap(restarting.step)(boards, action, jax.random.split(step_key, batch))
-        read = sum((probe(array, action) for array in written), start=jnp.float32(0))
-        return after, written, read, boards.rewards.sum()
+        read = sum((probe(array, action) for array in outputs), start=jnp.float32(0))
+        return after, outputs, read, boards.rewards.sum()
 
-    written: Any = ()
+    outputs: Any = ()
     expected = jax.vmap(restarting.init)(start)
     reads: list[float] = []
     paid, ends = 0.0, 0
     for step_key in jax.random.split(key, length):
-        expected, written, read, rewards = single(expected, step_key)
+        expected, outputs, read, rewards = single(expected, step_key)
         reads.append(float(read))
         paid += float(rewards)
         ends += int((expected.terminated | expected.truncated).sum())
     assert ends > batch
     jax.tree.map(np.testing.assert_array_equal, boards.board, expected.board)
     np.testing.assert_array_equal(boards.rewards, expected.rewards)
-    np.testing.assert_array_equal(observation, written[0])
-    np.testing.assert_array_equal(mask, written[1])
+    np.testing.assert_array_equal(observation, outputs[0])
+    np.testing.assert_array_equal(mask, outputs[1])
     assert sum(reads) > length  # a legal action and more in each
     assert float(checksum) == pytest.approx(paid + sum(reads[:-1]), rel=1e-4)  # the loop ends before the last read
-
-
-def test_recorded_actions_are_legal_when_replayed() -> None:
-    env = auto_reset(make(ENV))
-    actions = recorded_actions(make(ENV), 2, 30)
-    step, mask = jax.jit(jax.vmap(env.step)), jax.jit(jax.vmap(env.legal_action_mask))
-    boards = jax.vmap(env.init)(jax.random.split(jax.random.key(5), 2))
-    for action in actions:
-        assert mask(boards)[[0, 1], action].all()
-        boards = step(boards, action)
 
 
 def test_calls_are_long_enough_that_new_memory_does_not_count() -> None:
@@ -80,24 +71,42 @@ def test_every_game_is_among_those_that_are_measured() -> None:
     assert {game.partition("(")[0] for game in GAMES} == set(list_games())
 
 
+def test_pgx_env_has_the_functions_of_ours() -> None:
+    """Mask and observation belong to the state that the step returns, and finished boards restart."""
+    bare, playing = pgx_env("tic_tac_toe")
+    state = jax.jit(bare.init)(jax.random.key(0))
+    step, rng = jax.jit(playing.step), random.Random(0)
+    ends = 0
+    for number in range(30):
+        mask = playing.legal_action_mask(state)
+        assert mask.shape == (9,)
+        assert bare.observe(state).shape == (3, 3, 2)
+        action = rng.choice(jnp.flatnonzero(mask).tolist())
+        state = step(state, jnp.int32(action), jax.random.key(number))
+        if state.terminated:
+            ends += 1
+            assert playing.legal_action_mask(state).all()
+    assert ends >= 3
+
+
 DIVIDED = f"""
 import jax
 from benchmarks.harness import provide_devices
-from benchmarks.random_play import REPLICATED, SHARDED, Playing, at_random, over_devices, play_loop
+from benchmarks.loops import REPLICATED, SHARDED, Playing, at_random, over_devices, play_loop
 from jaxgames import make
 
 provide_devices(2)
-playing = Playing(make({ENV!r}))
+playing = Playing(make({BOXES!r}))
 boards = jax.vmap(playing.init)(jax.random.split(jax.random.key(0), 6))
 loop = play_loop(playing, 3, 5, at_random)
 program, arguments = over_devices(loop, (boards, None), (SHARDED, REPLICATED), 2)
 ended, *_ = jax.jit(program)(jax.random.key(1), *arguments)
 assert len(ended.rewards.sharding.device_set) == 2
-assert (ended.board.board[:3] != ended.board.board[3:]).any()
+assert (ended.board.edges[:3] != ended.board.edges[3:]).any()
 """
 
 
-@pytest.mark.slow  # a process of its own
+@pytest.mark.slow  # starts a process
 @pytest.mark.skipif(cores() < 2, reason="needs two cores")
 def test_every_device_plays_different_games() -> None:
     """From the same positions; in a new process, because virtual devices must be requested before JAX starts."""

@@ -1,16 +1,18 @@
 """The loop of uniformly random legal play that the benchmarks time, for games of this project and of others.
 
     program = play_loop(playing, batch, length, at_random)
-    boards, written, checksum = program(key, boards, None)      # `length` steps of `batch` boards
+    boards, outputs, checksum = program(key, boards, None)      # `length` steps of `batch` boards
 
 A step of the loop writes out the legal mask and the observation of every board, chooses an action, and steps the board;
 finished boards restart. Each step has its own random keys. The mask and the observation are carried to the next step,
 which first reads one element of each at a place that depends on the action, so that nothing is optimised away.
+
+`Playing`, `pgx_functions` and `PlayingJaxMARL` make envs of three libraries ready for the loop.
 """
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -41,6 +43,9 @@ def steps_per_call(total_steps: int, batch: int) -> int:
     return max(MIN_STEPS_PER_CALL, min(1000, total_steps // batch))
 
 
+# -- environments ------------------------------------------------------------------------------------------
+
+
 class Playing:
     """The functions of a game whose finished boards restart. `before_reset` is dropped: the loop never reads it."""
 
@@ -53,6 +58,75 @@ class Playing:
 
     def step(self, state: Any, action: jax.Array, key: jax.Array) -> Any:
         return dataclasses.replace(self._env.step(state, action, key), before_reset=None)
+
+
+def pgx_functions(env: Any) -> tuple[Any, Any]:
+    """Returns an env with Pgx's interface behind the functions of `jaxgames.Env`: without restarts, and with Pgx's."""
+    from pgx.experimental import auto_reset
+
+    class Bare:
+        init = staticmethod(env.init)
+        step = staticmethod(env.step)
+
+        @staticmethod
+        def observe(state: Any) -> Any:
+            return state.observation  # written by the step
+
+        @staticmethod
+        def legal_action_mask(state: Any) -> Any:
+            return state.legal_action_mask
+
+    class Restarting(Bare):
+        step = staticmethod(auto_reset(env.step, env.init))
+
+    return Bare, Restarting
+
+
+def pgx_env(game: str) -> tuple[Any, Any]:
+    """Returns `pgx_functions` of a game of Pgx. Raises ImportError if Pgx is not installed."""
+    import pgx
+
+    return pgx_functions(pgx.make(game))  # pyright: ignore[reportArgumentType]  # any name, not only Pgx's literals
+
+
+class JaxMARLBoard(NamedTuple):
+    """The results of the last step of an env of JaxMARL."""
+
+    state: Any
+    observations: Any  # by agent
+    rewards: Any
+    current_player: Any
+
+
+class PlayingJaxMARL:
+    """An env of JaxMARL, which restarts finished boards, behind the functions of `jaxgames.Env`."""
+
+    def __init__(self, env: Any) -> None:
+        self._env = env
+
+    def init(self, key: Any) -> JaxMARLBoard:
+        observations, state = self._env.reset(key)
+        return self._board(observations, state, dict.fromkeys(self._env.agents, jnp.float32(0)))
+
+    def step(self, board: JaxMARLBoard, action: Any, key: Any) -> JaxMARLBoard:
+        joint = dict.fromkeys(self._env.agents, action)  # only the mover's counts
+        observations, state, rewards, _, _ = self._env.step(key, board.state, joint)
+        return self._board(observations, state, rewards)
+
+    def observe(self, board: JaxMARLBoard) -> Any:
+        return self._stacked(board.observations)
+
+    def legal_action_mask(self, board: JaxMARLBoard) -> Any:
+        return self._stacked(self._env.get_avail_actions(board.state))[board.current_player]
+
+    def _board(self, observations: Any, state: Any, rewards: Any) -> JaxMARLBoard:
+        return JaxMARLBoard(state, observations, self._stacked(rewards), state.board.current_player)
+
+    def _stacked(self, by_agent: Any) -> Any:
+        return jnp.stack([by_agent[agent] for agent in self._env.agents])
+
+
+# -- loops -------------------------------------------------------------------------------------------------
 
 
 def at_random(
@@ -80,8 +154,8 @@ def play_loop(playing: Any, batch: int, length: int, choose: Choose) -> Callable
             return jax.vmap(playing.observe)(boards), jax.vmap(playing.legal_action_mask)(boards)
 
         def body(carry: Any, key: jax.Array) -> Any:
-            boards, written, action, checksum = carry
-            read = sum((probe(array, action) for array in written), start=jnp.float32(0))
+            boards, outputs, action, checksum = carry
+            read = sum((probe(array, action) for array in outputs), start=jnp.float32(0))
             boards = wait_for_read(read, boards)
             action_key, step_key = jax.random.split(key)
             observation, mask = look(boards)
@@ -92,8 +166,8 @@ def play_loop(playing: Any, batch: int, length: int, choose: Choose) -> Callable
 
         blank = jax.tree.map(lambda shape: jnp.zeros(shape.shape, shape.dtype), jax.eval_shape(look, boards))
         start = (boards, blank, jnp.zeros(batch, jnp.int32), jnp.float32(0))
-        boards, written, _, checksum = jax.lax.scan(body, start, jax.random.split(key, length))[0]
-        return boards, written, checksum
+        boards, outputs, _, checksum = jax.lax.scan(body, start, jax.random.split(key, length))[0]
+        return boards, outputs, checksum
 
     return program
 
@@ -112,8 +186,8 @@ def probe(array: jax.Array, place: jax.Array) -> jax.Array:
 def wait_for_read(read: jax.Array, boards: Any) -> Any:
     """Returns the boards unchanged, but makes them depend on `read`, a sum of finite numbers.
 
-    Otherwise the compiler may write the next mask and observation before it reads the last ones, and would then keep
-    a copy of those.
+    Otherwise the compiler may write the next mask and observation before it reads the last ones, and would then copy
+    the last ones.
     """
     read_is_nan = jnp.isnan(read)  # always False, but the compiler does not know it
     return jax.tree.map(
@@ -132,7 +206,7 @@ def over_devices(
 
     Args:
       program: the program of one device.
-      arguments: those of all devices together.
+      arguments: its arguments behind the key, for all devices together.
       specs: how each argument is divided.
       devices: with 1, `program` and `arguments` are returned as they are.
     """
@@ -152,13 +226,13 @@ def over_devices(
 def rollout(playing: Any, batch: int, length: int, devices: int = 1) -> Callable[[], int]:
     """Returns a function that plays `batch` boards for `length` random steps each and returns the number of steps.
 
-    Every call continues where the last one stopped, so that positions are those of whole games.
+    Every call continues where the last one stopped, so that positions come from whole games.
     """
     boards = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), batch))
     loop = play_loop(playing, batch // devices, length, at_random)
     program, (boards, no_params) = over_devices(loop, (boards, None), (SHARDED, REPLICATED), devices)
     key = jax.random.key(1)
-    # The next call takes the boards as this one returns them, so both have one sharding. It must be given: JAX alone
+    # The next call takes the boards as this one returns them, so both have one sharding. It must be named: JAX alone
     # would not divide a leaf without elements.
     sharding = jax.tree.leaves(boards)[0].sharding if devices > 1 else None
     compiled = jax.jit(program, out_shardings=sharding).lower(key, boards, no_params).compile()
@@ -171,25 +245,6 @@ def rollout(playing: Any, batch: int, length: int, devices: int = 1) -> Callable
 
     play()
     return play
-
-
-def recorded_actions(env: jaxgames.Env[Any], batch: int, length: int) -> jax.Array:
-    """Actions of random legal play with restarts, int32[length, batch]; without chance they can be replayed legally."""
-    playing = Playing(env)
-
-    @jax.jit
-    def record(key: jax.Array) -> jax.Array:
-        def body(boards: Any, key: jax.Array) -> Any:
-            action_key, step_key = jax.random.split(key)
-            mask = jax.vmap(playing.legal_action_mask)(boards)
-            action = jax.vmap(jaxgames.random_action)(jax.random.split(action_key, batch), mask)
-            return jax.vmap(playing.step)(boards, action, jax.random.split(step_key, batch)), action
-
-        init_key, key = jax.random.split(key)
-        boards = jax.vmap(playing.init)(jax.random.split(init_key, batch))
-        return jax.lax.scan(body, boards, jax.random.split(key, length))[1]
-
-    return record(jax.random.key(0))
 
 
 def measure_random_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Timing:

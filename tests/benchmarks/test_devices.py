@@ -1,4 +1,4 @@
-"""benchmarks.scaling measures every row of its table, in processes that find each other."""
+"""benchmarks.devices: rows are measured in processes that find each other; bytes are counted as in real arrays."""
 
 import dataclasses
 import json
@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jax
 import pytest
 
-from benchmarks import scaling
-from benchmarks.scaling import Arguments, Task, measure_scaling, run_worker, run_workers
-from train.ppo import Config, config_for
+from benchmarks import devices
+from benchmarks.devices import Arguments, Task, footprint, measure_scaling, run_worker, run_workers
+from train.ops.sharding import keys_to_data
+from train.ppo import PPO, Config, config_for
 
 TINY = Arguments(
     env="chinese_checkers(size=1, num_players=2)", boards=8, rollout_length=4, repeats=1, virtual_devices=True
@@ -44,7 +46,7 @@ PAIR = dataclasses.replace(ALONE, config=config_for(TINY.env, num_envs=9, rollou
 
 
 def run_no_workers(task: Task, virtual: bool) -> dict[str, Any]:
-    """Stands for `run_workers`: 100 steps per second on each device of one process, 75 in each of many processes."""
+    """Pretends to run them: 100 steps per second on each device of one process, 75 in each of many processes."""
     speed = 100.0 * task.devices if task.processes == 1 else 75.0 * task.processes
     machine = {"cores": 2, "devices": ["cpu"], "jax": "", "processor": ""}
     return {"steps_per_second": speed, "spread": 0.0, "stamp": machine}
@@ -55,7 +57,7 @@ def test_every_row_is_measured_and_fits_into_json(
     workers: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if workers == "pretended":
-        monkeypatch.setattr(scaling, "run_workers", run_no_workers)
+        monkeypatch.setattr(devices, "run_workers", run_no_workers)
     result = json.loads(json.dumps(measure_scaling(dataclasses.replace(TINY, counts=(1, 2)))))
     rows = [(row["scaling"], row["over"], row["count"], row["boards"]) for row in result["rows"]]
     assert [row for row in rows if row[0] != "all cores"] == [
@@ -69,8 +71,7 @@ def test_every_row_is_measured_and_fits_into_json(
     assert result["rows"][0]["efficiency"] == 1.0
     assert all(row["steps_per_second"] > 0 and row["efficiency"] > 0 for row in result["rows"])
     assert {"jax", "processor", "cores", "devices"} <= result.keys()
-    shown = capsys.readouterr().err
-    assert f"[row {len(rows)} of {len(rows)}, " in shown
+    assert f"[row {len(rows)} of {len(rows)}, " in capsys.readouterr().err
     if workers == "pretended":
         assert [row["efficiency"] for row in result["rows"][-2:]] == [1.0, 0.75]  # 200 and 150 over 2 * 100
 
@@ -78,7 +79,7 @@ def test_every_row_is_measured_and_fits_into_json(
 def test_rows_with_more_devices_than_jax_sees_are_left_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(scaling, "run_workers", run_no_workers)
+    monkeypatch.setattr(devices, "run_workers", run_no_workers)
     rows = measure_scaling(dataclasses.replace(TINY, counts=(1, 2), virtual_devices=False))["rows"]
     assert [row["scaling"] for row in rows] == ["one"]
     assert "JAX sees 1 of the 2 devices: rows with more are left out" in capsys.readouterr().err
@@ -87,34 +88,29 @@ def test_rows_with_more_devices_than_jax_sees_are_left_out(
 @pytest.mark.slow  # compiles an iteration of PPO
 def test_worker_prints_its_speed_and_its_stamp(capsys: pytest.CaptureFixture[str]) -> None:
     run_worker(ALONE)
-    found = json.loads(capsys.readouterr().out)
-    assert found["steps_per_second"] > 0
-    assert {"jax", "processor", "cores", "devices"} <= found["stamp"].keys()
+    result = json.loads(capsys.readouterr().out)
+    assert result["steps_per_second"] > 0
+    assert {"jax", "processor", "cores", "devices"} <= result["stamp"].keys()
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("counts", "message"),
     [
-        ({"counts": (2, 4)}, "counts must be positive and begin with 1"),
-        ({"repeats": 0}, "repeats be positive"),
-        ({"over": ("hosts",)}, "over must be among devices, processes, not hosts"),
-        ({"env": "chess"}, "the games are"),
-        ({"counts": (1, 2, 3)}, "num_envs must be a multiple of the run's 3 devices, not 8"),
-        ({"counts": (1, 4)}, "the steps of a minibatch must be a multiple of the run's 4 devices, not 2"),
+        ((1, 2, 3), "num_envs must be a multiple of the run's 3 devices, not 8"),
+        ((1, 4), "the steps of a minibatch must be a multiple of the run's 4 devices, not 2"),
     ],
 )
-def test_bad_input_is_refused_with_the_allowed_values(
-    changes: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+def test_count_that_does_not_divide_the_boards_is_refused_before_anything_is_measured(
+    counts: tuple[int, ...], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before anything is measured."""
-    monkeypatch.delattr(scaling, "run_workers")
+    monkeypatch.delattr(devices, "run_workers")
     with pytest.raises(ValueError, match=message):
-        measure_scaling(dataclasses.replace(TINY, **changes))
+        measure_scaling(dataclasses.replace(TINY, counts=counts))
 
 
 @pytest.mark.slow  # starts of JAX; pretended workers below
 def test_error_of_real_workers_is_reported() -> None:
-    pair = dataclasses.replace(PAIR, coordinator=f"127.0.0.1:{scaling.free_port()}")
+    pair = dataclasses.replace(PAIR, coordinator=f"127.0.0.1:{devices.free_port()}")
     with pytest.raises(ValueError, match="num_envs must be a multiple of the run's 2 devices, not 9"):
         run_workers(pair, virtual=True)
 
@@ -152,3 +148,46 @@ def test_worker_that_writes_much_blocks_no_other_and_its_last_line_is_reported(
             run_workers(PAIR, virtual=True)
     else:
         assert run_workers(PAIR, virtual=True) == {}
+
+
+# -- footprint --------------------------------------------------------------------------------------------
+
+CONFIG = dataclasses.replace(ALONE.config, update_epochs=3)  # 4 edges and one box
+# A dense layer on the cells of the observation that can change (4 edges, 2 owners), the policy head, the value head.
+PARAMETERS = (6 * 5 + 5) + (5 * 4 + 4) + (5 * 1 + 1)
+
+
+@pytest.fixture(scope="module")
+def arrays() -> Any:
+    """A train state and the steps of a rollout."""
+    return jax.jit(PPO(CONFIG).held_arrays)(jax.random.key(0))
+
+
+def bytes_of(tree: Any) -> int:
+    return sum(leaf.nbytes for leaf in jax.tree.leaves(keys_to_data(tree)))
+
+
+def test_row_has_the_bytes_of_real_arrays(arrays: Any) -> None:
+    train_state, steps = arrays
+    row = footprint(CONFIG, 4, 1e9, 1e-6)
+    assert row["parameters"] == PARAMETERS
+    assert row["bytes_per_step"] == bytes_of(steps) // 32
+    boards = bytes_of((train_state.boards, train_state.episode_stats))
+    assert row["bytes_per_board"] == boards // 8
+    copied = bytes_of(train_state) - boards
+    assert row["held_bytes"] == copied + (boards + bytes_of(steps)) // 4
+
+
+def test_time_is_the_time_of_a_ring() -> None:
+    """Six gradients of four bytes per parameter, and 18 sums; each passes every device but one, twice."""
+    row = footprint(CONFIG, 4, bandwidth=1000.0, latency=0.25)
+    assert row["summed_bytes"] == 6 * 4 * PARAMETERS
+    assert row["moved_bytes"] == 1.5 * row["summed_bytes"]
+    assert row["all_reduces"] == 18
+    assert row["seconds"] == row["moved_bytes"] / 1000 + 18 * 6 * 0.25
+    assert row["seconds_per_step"] == row["seconds"] / 32
+
+
+def test_one_device_moves_nothing() -> None:
+    row = footprint(CONFIG, 1, 1e9, 1e-6)
+    assert (row["moved_bytes"], row["seconds"]) == (0, 0)

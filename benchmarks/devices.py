@@ -1,0 +1,346 @@
+"""PPO on many devices: its speed, and the bytes that it would hold and move.
+
+    python -m benchmarks.devices                      # the devices that JAX sees
+    python -m benchmarks.devices --virtual-devices    # virtual devices, one per core
+
+measures speed by the number of devices of one process, and over processes with one device each.
+
+    strong    the same number of boards, divided between more devices
+    weak      the same number of boards on each device
+
+Speeds are in steps per second, over whole iterations of train.ppo. The efficiency is the speed divided by `count` times
+the speed of one device. Every row of the table is measured in new processes, which find each other on this machine.
+
+A program for one CPU device uses all cores, and virtual devices gain nothing over it. So a row of virtual devices
+uses only as many cores as devices, while there are that many. In the row "all cores" one device uses all of them.
+
+    python -m benchmarks.devices footprint --devices 64
+
+computes the bytes from the shapes of arrays. Nothing is trained, compiled or sent. One row per game, with the network
+and the epochs of its recipe:
+
+    parameters      numbers in the networks; every device has a copy of them and of Adam's two averages
+    board           bytes of one board between two steps, with the statistics of its game
+    step            bytes of one step of a rollout: observation, mask, action, rewards, the next board, ...
+    held            bytes per device: its copy, its share of the boards, its share of the steps of an iteration
+    summed          bytes of the gradients of an iteration: parameters * 4 * num_minibatches * update_epochs
+    moved           bytes that a ring all-reduce of them sends from each device: 2 (n - 1) / n * summed
+    all-reduces     ALL_REDUCES_PER_MINIBATCH * num_minibatches * update_epochs, one after the other
+    seconds         moved / bandwidth + all-reduces * 2 (n - 1) * latency, per iteration
+
+`held` is a lower bound: a program needs memory for activations and temporary arrays too. Bandwidth and latency are
+assumptions, given as arguments. Collectives that send small arrays along a tree wait for fewer hops than a ring.
+"""
+
+import dataclasses
+import json
+import os
+import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.sharding import PartitionSpec
+
+from benchmarks import harness, loops
+from benchmarks.harness import Command
+from train.driver import processes
+from train.driver.memory import num_bytes
+from train.ops import sharding
+from train.ppo import PPO, Config, config_for
+
+# -- speed ------------------------------------------------------------------------------------------------
+
+SCALINGS = ("strong", "weak")
+OVER = ("devices", "processes")
+SPEED_TABLE = {
+    **{name: f"{{{name}}}" for name in ("scaling", "over", "count")},
+    "boards": "{boards:,}",
+    "cores": "{cores}",
+    "steps/s (spread)": harness.SPEED,
+    "efficiency": "{efficiency:.2f}",
+}
+TASK_VARIABLE = "JAXGAMES_SCALING_TASK"  # where it is set, this module runs as a worker; its value is the Task
+
+
+@dataclass(frozen=True)
+class Arguments(harness.BenchmarkArguments):
+    env: str = "chinese_checkers(size=2, num_players=6)"
+    """The game, with its parameters; the network and the epochs come from its recipe."""
+    boards: int = 256
+    """Boards of one device; in strong scaling, of all devices together."""
+    rollout_length: int = 64
+    counts: tuple[int, ...] = (1, 2, 4)
+    """Numbers of devices, or of processes with one device each; the first must be 1."""
+    over: tuple[str, ...] = OVER
+    """Devices of one process, processes, or both."""
+    virtual_devices: bool = False
+    """Use virtual devices, one per core, instead of those that JAX sees."""
+    repeats: int = 5
+
+
+@dataclass(frozen=True)
+class Task:
+    """The work of one process of a row."""
+
+    config: Config
+    devices: int  # of each process
+    processes: int
+    process_id: int
+    coordinator: str | None
+    cores: list[int]  # those that it may use; empty for all
+    repeats: int
+
+
+def measure_scaling(arguments: Arguments) -> dict[str, Any]:
+    harness.check_positive(arguments, "counts", "repeats")
+    harness.check_among("over", arguments.over, OVER)
+    if arguments.counts[:1] != (1,):
+        raise ValueError(f"counts must begin with 1, not be {arguments.counts}")
+    if arguments.virtual_devices and not hasattr(os, "sched_getaffinity"):
+        raise ValueError("--virtual-devices works only on Linux, where a process can be kept to some cores")
+    for scaling in SCALINGS:
+        for count in arguments.counts:
+            sharding.check_divisible(PPO(config_of(arguments, scaling, count)).divisible, count)
+    cores = sorted(os.sched_getaffinity(0)) if arguments.virtual_devices else []
+    rows_of_one = 1 + (len(cores) > 1)
+    progress = harness.Progress(rows_of_one + len(SCALINGS) * len(arguments.over) * (len(arguments.counts) - 1))
+    rows: list[dict[str, Any]] = []
+
+    def add_row(scaling: str, over: str, count: int, cores: list[int]) -> dict[str, Any]:
+        """Measures one row; returns the stamp of the machine."""
+        row, machine = measure_row(arguments, scaling, over, count, cores, rows[0] if rows else None)
+        rows.append(row)
+        progress.finish(", ".join(harness.format_row(SPEED_TABLE, row)))
+        return machine
+
+    machine = add_row("one", "devices", 1, cores[:1])
+    if len(cores) > 1:
+        add_row("all cores", "devices", 1, cores)
+    available = max(arguments.counts) if arguments.virtual_devices else len(machine["devices"])
+    counts = [count for count in arguments.counts[1:] if count <= available]
+    if len(counts) < len(arguments.counts) - 1:
+        harness.log(f"JAX sees {available} of the {max(arguments.counts)} devices: rows with more are left out")
+        progress.total = rows_of_one + len(SCALINGS) * len(arguments.over) * len(counts)
+    for scaling in SCALINGS:
+        for over in arguments.over:
+            for count in counts:
+                add_row(scaling, over, count, cores[:count])
+    harness.log(f"{arguments.env}, rollouts of {arguments.rollout_length} steps")
+    harness.log(harness.table(SPEED_TABLE, rows))
+    return {"env": arguments.env, "rollout_length": arguments.rollout_length, "rows": rows, **machine}
+
+
+def measure_row(
+    arguments: Arguments, scaling: str, over: str, count: int, cores: list[int], one: dict[str, Any] | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A row of the table, and the stamp of its machine; `one` is the row of one device, None while that is measured."""
+    config = config_of(arguments, scaling, count)
+    num_processes = count if over == "processes" else 1
+    task = Task(
+        config=config,
+        devices=count // num_processes,
+        processes=num_processes,
+        process_id=0,
+        coordinator=f"127.0.0.1:{free_port()}" if num_processes > 1 else None,
+        cores=cores,
+        repeats=arguments.repeats,
+    )
+    timing = run_workers(task, arguments.virtual_devices)
+    machine: dict[str, Any] = timing.pop("stamp")
+    efficiency = timing["steps_per_second"] / (count * one["steps_per_second"]) if one else 1.0
+    row = {"scaling": scaling, "over": over, "count": count, "boards": config.num_envs}
+    return row | {"cores": len(cores) or machine["cores"]} | timing | {"efficiency": efficiency}, machine
+
+
+def config_of(arguments: Arguments, scaling: str, count: int) -> Config:
+    boards = arguments.boards * (count if scaling == "weak" else 1)
+    return config_for(arguments.env, num_envs=boards, rollout_length=arguments.rollout_length)
+
+
+def run_workers(task: Task, virtual: bool) -> dict[str, Any]:
+    """Starts the processes of a task; returns the result that process 0 printed."""
+    running: list[subprocess.Popen[str]] = []
+    for number in range(task.processes):
+        cores = [task.cores[number % len(task.cores)]] if task.processes > 1 and task.cores else task.cores
+        part = dataclasses.replace(task, process_id=number, cores=cores)
+        environment = os.environ | {TASK_VARIABLE: json.dumps(dataclasses.asdict(part))}
+        if virtual:
+            flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={task.devices}"
+            environment |= {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags.strip()}
+        elif task.processes > 1:
+            environment["JAX_LOCAL_DEVICE_IDS"] = str(number)  # one GPU per process
+        command = [sys.executable, "-m", "benchmarks.devices"]
+        running.append(
+            subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        )
+    with ThreadPoolExecutor(len(running)) as readers:  # all at once: a worker whose pipe is full would block the others
+        ends = list(readers.map(subprocess.Popen[str].communicate, running))
+    failed = [
+        f"process {number}: {(err.strip().splitlines() or [f'exit status {worker.returncode}'])[-1]}"
+        for number, (worker, (_, err)) in enumerate(zip(running, ends, strict=True))
+        if worker.returncode
+    ]
+    if failed:
+        raise ValueError(f"{task.processes} processes of {task.devices} devices: {'; '.join(failed)}")
+    return json.loads(ends[0][0].splitlines()[-1])
+
+
+def work(stored: dict[str, Any]) -> None:
+    """The program of a worker, whose task is given as JSON."""
+    config = Config(**stored.pop("config"))
+    try:
+        run_worker(Task(config, **stored))
+    except (Exception, KeyboardInterrupt) as error:
+        processes.abandon(error, f"benchmarks.devices: {error}")
+        raise
+
+
+def run_worker(task: Task) -> None:
+    """Measures the speed, and prints it as JSON if it is process 0."""
+    if task.cores:
+        os.sched_setaffinity(0, task.cores)
+    if task.coordinator is not None:
+        processes.join(task.coordinator, task.processes, task.process_id, timeout=300)
+    learner = PPO(task.config)
+    mesh = sharding.mesh_for(task.devices, learner.divisible)
+    train_state = sharding.shard(jax.jit(learner.init)(jax.random.key(0)), mesh, learner.partition_specs)
+    with jax.set_mesh(mesh):
+        timing = harness.time_iterations(learner, train_state, task.config.steps_per_iteration, task.repeats)
+    is_leader, machine = processes.is_leader(), harness.stamp()
+    processes.leave()
+    if is_leader:
+        print(json.dumps(timing._asdict() | {"stamp": machine}))
+
+
+def free_port() -> int:
+    """A port of this machine that no process listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+# -- footprint --------------------------------------------------------------------------------------------
+
+ALL_REDUCES_PER_MINIBATCH = 3  # mean and variance of the advantages, then the gradient with the mean losses
+FOOTPRINT_TABLE = {
+    "game": "`{game}`",
+    "parameters": "{parameters:,}",
+    "board": "{bytes_per_board:,} B",
+    "step": "{bytes_per_step:,} B",
+    "held": "{held:,.0f} MB",
+    "summed": "{summed:,.1f} MB",
+    "moved": "{moved:,.1f} MB",
+    "all-reduces": "{all_reduces:,}",
+    "seconds": "{seconds:.3f}",
+    "ns per step": "{nanoseconds:.1f}",
+}
+
+
+@dataclass(frozen=True)
+class FootprintArguments(harness.BenchmarkArguments):
+    games: tuple[str, ...] = loops.GAMES
+    """Games with their parameters."""
+    devices: int = 64
+    """Devices of the run, over all processes."""
+    boards: int = 1024
+    """Boards of each device."""
+    rollout_length: int = 64
+    """Steps of each board in an iteration."""
+    bandwidth: float = 25.0
+    """Assumed GB/s that each device sends to the next one; 25 is a network of 200 Gbit/s per device."""
+    latency: float = 5.0
+    """Assumed microseconds from a device to the next one."""
+
+
+def compute_footprints(arguments: FootprintArguments) -> dict[str, Any]:
+    """Computes the rows of all games."""
+    harness.check_positive(arguments, "devices", "boards", "rollout_length", "bandwidth", "latency")
+    rows: list[dict[str, Any]] = []
+    for game in arguments.games:
+        config = config_for(
+            game, num_envs=arguments.boards * arguments.devices, rollout_length=arguments.rollout_length
+        )
+        rows.append(footprint(config, arguments.devices, arguments.bandwidth * 1e9, arguments.latency * 1e-6))
+    harness.log(
+        f"{arguments.devices} devices, {arguments.boards:,} boards on each, rollouts of {arguments.rollout_length} "
+        f"steps; assumed {arguments.bandwidth:g} GB/s and {arguments.latency:g} us from a device to the next"
+    )
+    harness.log(harness.table(FOOTPRINT_TABLE, map(in_units_of_table, rows)))
+    settings = dataclasses.asdict(dataclasses.replace(arguments, output=None))
+    return settings | {"rows": rows}
+
+
+def footprint(config: Config, devices: int, bandwidth: float, latency: float) -> dict[str, Any]:
+    """Returns a row of the table as numbers.
+
+    Args:
+      config: settings of the whole run; its boards and minibatches must divide over the devices.
+      devices: over all processes.
+      bandwidth: bytes per second from a device to the next.
+      latency: seconds from a device to the next.
+
+    Raises:
+      ValueError: the devices do not divide the boards or the minibatches.
+    """
+    learner = PPO(config)
+    sharding.check_divisible(learner.divisible, devices)
+    train_state, steps = jax.eval_shape(learner.held_arrays, jax.eval_shape(lambda: jax.random.key(0)))
+    replicated, divided = bytes_by_partition(learner.partition_specs, train_state)
+    parameters = sum(leaf.size for leaf in jax.tree.leaves(train_state.params))
+    rollout = bytes_of(steps)
+    gradient_steps = config.num_minibatches * config.update_epochs
+    summed = bytes_of(train_state.params) * gradient_steps
+    hops = 2 * (devices - 1)
+    moved = summed * hops / devices
+    all_reduces = ALL_REDUCES_PER_MINIBATCH * gradient_steps
+    seconds = moved / bandwidth + all_reduces * hops * latency
+    return {
+        "game": config.env,
+        "parameters": parameters,
+        "bytes_per_board": divided // config.num_envs,
+        "bytes_per_step": rollout // config.steps_per_iteration,
+        "steps_per_iteration": config.steps_per_iteration,
+        "held_bytes": replicated + (divided + rollout) // devices,
+        "summed_bytes": summed,
+        "moved_bytes": round(moved),
+        "all_reduces": all_reduces,
+        "seconds": seconds,
+        "seconds_per_step": seconds / config.steps_per_iteration,
+    }
+
+
+def bytes_by_partition(specs: Any, train_state: Any) -> tuple[int, int]:
+    """Returns the bytes of the replicated and of the divided arrays; `specs` is a prefix of the train state."""
+    counts = {sharding.REPLICATED: 0, sharding.SHARDED: 0}
+
+    def count(spec: PartitionSpec, part: Any) -> None:
+        counts[spec] += bytes_of(part)
+
+    jax.tree.map(count, specs, train_state, is_leaf=lambda leaf: isinstance(leaf, PartitionSpec))
+    return counts[sharding.REPLICATED], counts[sharding.SHARDED]
+
+
+def bytes_of(tree: Any) -> int:
+    return sum(map(num_bytes, jax.tree.leaves(tree)))
+
+
+def in_units_of_table(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns a row with megabytes and nanoseconds."""
+    megabytes = {name: row[f"{name}_bytes"] / 1e6 for name in ("held", "summed", "moved")}
+    return row | megabytes | {"nanoseconds": row["seconds_per_step"] * 1e9}
+
+
+COMMANDS = (
+    Command("devices", Arguments, measure_scaling),
+    Command("devices footprint", FootprintArguments, compute_footprints),
+)
+
+if __name__ == "__main__":
+    if TASK_VARIABLE in os.environ:
+        work(json.loads(os.environ[TASK_VARIABLE]))
+    else:
+        harness.run(*COMMANDS)

@@ -1,0 +1,201 @@
+"""Every command prints a line of JSON with its keys, and refuses wrong input before it measures."""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import pytest
+
+from benchmarks import adapters, devices, harness, roofline, search, settings_sweep, solvers, throughput, training
+from jaxgames.solvers.checkers import player as checkers_player
+from tests.benchmarks.conftest import RunCommand, blank_positions
+from train.ppo import Config
+
+BOXES = "'dots_and_boxes(rows=1, cols=1)'"
+TINY = Config(
+    env="dots_and_boxes(rows=1, cols=1)",
+    num_envs=2,
+    rollout_length=8,
+    update_epochs=1,
+    num_minibatches=2,
+    hidden_sizes=(5,),
+)
+STAMP = {"date", "jaxgames", "jax", "python", "devices", "processor", "cores"}
+TIMING = {"steps_per_second", "spread", "compile_seconds", "memory_bytes"}
+SWEEP = "throughput sweep --games dots_and_boxes --batch-sizes 1 --sizes 1 2 --boards 1 --steps 1 --repeats 1"
+SEARCH = "--simulations 2 --slots 4 --batch 2 --curve-batch 2 --budget 2 --peer-slots 4 --hidden-sizes 5"
+
+# The command line, with PICTURE for a file; the keys of the result; the key of its rows, and the keys of the first row.
+COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
+    f"throughput --env {BOXES} --batch-sizes 2 --steps 16 --repeats 2": (
+        {"env", "bytes_per_board", "rows", "devices_used"} | STAMP,
+        "rows",
+        {"boards", "step", "no restart", "random play", "policy", "ppo"},
+    ),
+    f"{SWEEP} --pictures PICTURE": (
+        {"by_size", "fits", "by_batch", "devices_used", "one_core"} | STAMP,
+        "by_size",
+        {"size", "cells", "boards", "steps_per_second", "microseconds", "spread"},
+    ),
+    f"roofline --games {BOXES} --batch-sizes 4 --steps 32 --repeats 2 --copied-bytes 4096": (
+        {"bytes_per_second", "rows"} | STAMP,
+        "rows",
+        {"game", "column", "boards", "min_bytes", "xla_bytes", "of_roof"} | TIMING,
+    ),
+    "networks sharing --rows 2 --repeats 1": (
+        {"microseconds_per_row"} | STAMP,
+        "microseconds_per_row",
+        {"rows"} | {f"{way}, {to}" for way in ("tiles", "all", "gathered") for to in ("forward", "gradient")},
+    ),
+    f"networks convolutions --boards 4 --channels 2 --steps 1 --repeats 1 --env {BOXES}": (
+        {"env", "boards", "milliseconds"} | STAMP,
+        "",
+        set(),
+    ),
+    f"devices footprint --games {BOXES} --boards 64": (
+        {"output", "games", "devices", "boards", "rollout_length", "bandwidth", "latency", "rows"},
+        "rows",
+        {"game", "parameters", "bytes_per_board", "bytes_per_step", "steps_per_iteration", "held_bytes"}
+        | {"summed_bytes", "moved_bytes", "all_reduces", "seconds", "seconds_per_step"},
+    ),
+    f"search --env {BOXES} --batch-sizes 2 {SEARCH} --repeats 1 --parts simulations profile --picture PICTURE": (
+        {"rows", "hidden_sizes", "versions", "profile"} | STAMP,
+        "rows",
+        {"side", "game", "boards", "simulations", "slots", "simulations_per_second", "spread", "microseconds"}
+        | {"bytes_per_node", "network", "compile_seconds", "memory_bytes"},
+    ),
+    "solvers boxes --boards 1x1 --max-nodes 10000 --picture PICTURE": (
+        {"rows", "compiled", "numba"} | STAMP,
+        "rows",
+        {"board", "step", "window", "value", "nodes", "keys", "seconds", "plain_seconds", "state"},
+    ),
+    "solvers checkers --depths 1 --positions 2 --plain-depth 1": (
+        {"rows", "compiled", "numba"} | STAMP,
+        "rows",
+        {"depth", "table", "nodes", "nodes_per_second", "plain_milliseconds"}
+        | {f"{name}_milliseconds" for name in ("mean", "p99", "max")},
+    ),
+    "training --games demo --repeats 1 --picture PICTURE": (
+        {"setting", "rows"} | STAMP,
+        "rows",
+        {"game", "env", "ppo", "random_play", "products", "parts", "boards", "rollout_length"},
+    ),
+}
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch, programs: str) -> None:
+    """Small networks and games, and solvers in plain Python."""
+    monkeypatch.setattr(throughput, "config_for", lambda env: TINY)
+    monkeypatch.setattr(training, "config_of", lambda game, setting: TINY)
+    monkeypatch.setattr(throughput, "STAR", "chinese_checkers(size={}, num_players=2, max_rounds=3)")
+    monkeypatch.setattr(throughput, "GAMES", {"dots_and_boxes": TINY.env})
+    for module in (solvers, checkers_player):
+        monkeypatch.setattr(module, "HAS_NUMBA", False)
+    if programs == "traced":
+        monkeypatch.setattr(search, "positions", blank_positions)
+        monkeypatch.setattr(throughput, "recorded_actions", lambda env, *shape: jnp.zeros(shape[::-1], jnp.int32))
+
+
+def slow(line: str) -> Any:
+    """A command line, marked as slow where it traces for seconds."""
+    is_slow = line.startswith(("training", "networks sharing", "throughput sweep", "roofline", "search"))
+    return pytest.param(line, marks=pytest.mark.slow) if is_slow else line
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("line", [*map(slow, COMMANDS)])
+def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, tmp_path: Path) -> None:
+    keys, name, row_keys = COMMANDS[line]
+    result = run_command(line.replace("PICTURE", str(tmp_path / "picture.svg")))
+    assert result.keys() == keys
+    if name:
+        assert result[name][0].keys() == row_keys
+    pictures = [file.read_text() for file in tmp_path.rglob("*.svg") if file.is_file()]
+    assert len(pictures) == ("PICTURE" in line) + line.startswith("throughput sweep")
+    assert all("<svg" in picture for picture in pictures)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("adapters --adapters zoo", ("adapters must be among host", "zoo")),
+        ("adapters --published no/such/folder", ("published must be a folder",)),
+        ("devices --counts 2 4", ("counts must begin with 1",)),
+        ("devices --over hosts", ("over must be among devices, processes, not hosts",)),
+        ("devices footprint --devices 0", ("devices must be positive, not 0",)),
+        (
+            "devices footprint --devices 3 --boards 8 --rollout-length 5 --games dots_and_boxes",
+            ("the steps of a minibatch must be a multiple of the run's 3",),
+        ),
+        ("networks --boards 0", ("boards must be positive",)),
+        ("networks sharing --rows 0", ("rows must be positive",)),
+        ("networks convolutions --repeats 0", ("repeats must be positive",)),
+        ("peers --games chess", ("games must be among minichess", "chess")),
+        ("peers --rounds 0", ("rounds must be positive",)),
+        ("peers --seconds 0", ("seconds must be positive",)),
+        ("peers --boards 0", ("boards must be positive",)),
+        ("peers --pgx-boards 0", ("pgx_boards must be positive",)),
+        ("peers --table no/such/file", ("No such file",)),
+        ("regression --games 'dots_and_boxes(rows=7)'", ("regression.json has checkers", "renew it with --write")),
+        ("regression --games minichess --write", ("would lose", "write all games, or another --file")),
+        ("regression --file benchmarks/no.json", ("No such file",)),
+        ("regression --rounds 0", ("rounds must be positive",)),
+        ("roofline --columns step", ("columns must be among random play, ppo, not step",)),
+        ("roofline --batch-sizes 0", ("batch_sizes must be positive",)),
+        ("search --hidden-sizes 0", ("hidden_sizes must be positive",)),
+        ("search --parts board", ("parts must be among boards", "board")),
+        ("search --parts peer --picture x.svg", ("picture needs the part simulations",)),
+        ("search --env 'chinese_checkers(num_players=3)'", ("zero-sum game of two seats",)),
+        ("settings_sweep --singles 0", ("singles must be positive",)),
+        ("solvers boxes --boards 2-2", ("boards must be texts such as 2x3",)),
+        ("solvers boxes --boards", ("boards must not be empty",)),
+        ("solvers boxes --boards 0x2", ("rows must be an integer from 1",)),
+        ("solvers boxes --boards 5x6", ("at most 62 edges",)),
+        ("solvers boxes --table-size 3", ("table_size must be",)),
+        ("solvers checkers --positions 0", ("positions must be positive",)),
+        ("throughput --columns steps", ("columns must be among step",)),
+        ("throughput --batch-sizes 0", ("batch_sizes must be positive",)),
+        ("throughput --columns step --devices 0", ("devices must be positive",)),
+        ("throughput --columns step --devices 1000", ("devices must be at most",)),
+        ("throughput --devices 2", ("ppo is measured on one device",)),
+        ("throughput sweep --games chess", ("games must be among checkers", "chess")),
+        ("throughput sweep --batch-sizes 0", ("batch_sizes must be positive",)),
+        ("throughput sweep --boards", ("must each name at least one",)),
+        ("throughput sweep --sizes 2 9", ("two or more different ones from 1 to 8",)),
+        ("throughput sweep --devices 2 --one-core", ("one core is one device",)),
+        ("training --games demo chess", ("the games are",)),
+        ("training --repeats 0", ("repeats must be positive, not 0",)),
+    ],
+)
+def test_wrong_input_is_refused_before_anything_is_measured(
+    line: str, words: tuple[str, ...], run_command: RunCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, function in (
+        (adapters, "measure_game"),
+        (devices, "run_workers"),
+        (harness, "keep_to_one_core"),
+        (harness, "time_program"),
+        (roofline, "bandwidth"),
+        (settings_sweep, "time_process"),
+        (solvers, "positions"),
+        (training, "measure_parts"),
+    ):
+        monkeypatch.setattr(module, function, pytest.fail if function != "keep_to_one_core" else lambda: None)
+    monkeypatch.setattr(solvers, "HAS_NUMBA", False)
+    with pytest.raises(SystemExit) as caught:
+        run_command(line)
+    message = str(caught.value)
+    assert message.startswith(f"benchmarks.{line.split()[0]}")
+    assert all(word in message for word in words), message
+
+
+def test_every_command_is_tested() -> None:
+    modules = [
+        importlib.import_module(f"benchmarks.{file.stem}") for file in Path(harness.__file__).parent.glob("*.py")
+    ]
+    names = {command.name for module in modules for command in getattr(module, "COMMANDS", ())}
+    first_words = {" ".join(line.split()[:number]) for line in COMMANDS for number in (1, 2)}
+    of_other_files = {"adapters", "devices", "networks", "peers", "play", "regression", "settings_sweep"}
+    assert names - of_other_files == (names & first_words) - of_other_files
