@@ -40,7 +40,6 @@ from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, Ints, compiled, ints,
 
 MAX_SIZE = 8  # rows or columns of boxes
 MAX_EDGES_IN_KEY = 62  # a key is the set of edges itself up to here
-MIXER = 0x1E3779B97F4A7C15  # odd, and its bits look random
 
 # Places in `Position.counts`.
 CAPTURABLE = 0  # boxes of degree 3
@@ -271,12 +270,6 @@ def canonical_key(position: Position) -> int:
     for symmetry in range(1, len(position.keys)):
         smallest = min(smallest, position.keys[symmetry])
     return smallest
-
-
-@compiled
-def mixed(key: int) -> int:
-    """Returns a number whose low bits depend on all bits of a key, for the place of the key in a table."""
-    return key * MIXER >> 30
 
 
 @compiled
