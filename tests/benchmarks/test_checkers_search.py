@@ -8,13 +8,13 @@ import pytest
 from benchmarks import checkers_search
 from benchmarks.checkers_search import Arguments, measure_checkers_search, positions
 from jaxgames.games.checkers import Checkers
-from jaxgames.solvers.checkers import player as checkers_player
+from jaxgames.solvers.alphabeta import deepening
 
 
 @pytest.fixture(autouse=True)
 def plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compiled."""
-    for module in (checkers_search, checkers_player):
+    for module in (checkers_search, deepening):
         monkeypatch.setattr(module, "HAS_NUMBA", False)
 
 
