@@ -121,9 +121,13 @@ class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
         table_size: int = TABLE_SIZE,
         compiled: bool | None = None,
     ) -> None:
-        """Compiles all functions, so that no move waits for that; see `make` for the other arguments.
+        """Compiles all functions, so that no move waits for that.
 
         Args:
+          env: the game.
+          depth: of the search.
+          milliseconds: the time of a move. None: no limit.
+          evaluation: the static evaluation, a name of `weights`.
           table_size: entries of the transposition table, a power of two; 0 for none.
           compiled: whether functions are compiled; None: where numba is installed.
         """
@@ -140,13 +144,7 @@ class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
 
     @classmethod
     def make(cls, env: G, depth: int | None, milliseconds: int | None, evaluation: str) -> Self:
-        """Returns the player of a game.
-
-        Args:
-          env: the game.
-          depth: of the search. None: the default, or with a limit of time as deep as fits.
-          milliseconds: the time of a move. None: no limit.
-          evaluation: the static evaluation, a name of `weights`.
+        """Returns the player of a game, at the default depth or, with a limit of time, as deep as fits.
 
         Raises ParameterError (a ValueError) for a value that is not allowed.
         """
@@ -244,14 +242,7 @@ class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
 def evaluate_with(
     player: type[HostSearchPlayer[Any, Any, Any]], env: Env[Any], state: Any, depth: int, evaluation: str
 ) -> Evaluation:
-    """Returns the values of a live board, and of each of its legal actions, for the mover.
-
-    Args:
-      player: of the game.
-      env: the game, or a `Wrapper` of it that keeps its rules.
-      state: a live board of `env`.
-      depth: of the search.
-      evaluation: the static evaluation.
+    """Returns the values of a live board of `env` by a player of its game, which can be inside of a `Wrapper`.
 
     Raises ParameterError (a ValueError) for another game or a value that is not allowed, and ValueError for a board
     that is over.

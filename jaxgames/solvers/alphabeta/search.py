@@ -1,4 +1,4 @@
-"""Alpha-beta search to a limited depth, for the games whose functions `search_for` puts in place of those below.
+"""Alpha-beta search to a limited depth, for the games whose functions `search_for` puts in place of names below.
 
 `alphabeta` returns the value of a position for its mover, at a remaining depth, in hundredths of a man or a pawn. A win
 is WIN minus the plies until the end, so it is worth more the sooner it comes, and a loss is the negative. The game says
@@ -17,7 +17,7 @@ Principal Continuation and the Killer Heuristic, 1977.
 """
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from jaxgames.solvers.alphabeta.clock import MAX_NODES, NODES
@@ -60,15 +60,7 @@ class Search(NamedTuple):
 
 
 def make_search(
-    game: Any,
-    weights: list[int],
-    table_size: int,
-    *,
-    max_plies: int,
-    max_moves: int,
-    num_actions: int,
-    num_counts: int = FIRST_OF_GAME,
-    compiled: bool,
+    game: Any, weights: list[int], table_size: int, sizes: tuple[int, int, int, int], compiled: bool
 ) -> Search:
     """Returns the work space of a search, on arrays for compiled functions or on lists for plain ones.
 
@@ -76,76 +68,41 @@ def make_search(
       game: the rules and the tables of the game.
       weights: of the static evaluation.
       table_size: entries of the transposition table, a power of two; 0 for none.
-      max_plies: of a line.
-      max_moves: of a position.
-      num_actions: of the game.
-      num_counts: of `Search.counts`.
+      sizes: the plies of a line, the moves of a position, the actions of the game, and its places in `Search.counts`.
       compiled: whether the functions that use it are compiled.
     """
-    sizes = ((max_plies + 1) * max_moves, 2 * (max_plies + 2), num_actions, num_counts)
-    moves, killers, history, counts = (ints([0] * size, compiled) for size in sizes)
+    max_plies, max_moves, num_actions, num_counts = sizes
+    lengths = ((max_plies + 1) * max_moves, 2 * (max_plies + 2), num_actions, FIRST_OF_GAME + num_counts)
+    moves, killers, history, counts = (ints([0] * length, compiled) for length in lengths)
     table = ints([0] * ENTRY_WORDS * table_size, compiled)
     return Search(moves, killers, history, counts, ints(weights, compiled), table, game)
 
 
 # -- what a game supplies ----------------------------------------------------------------------------------------------
 
-
-def enter(search: Search, position: Any, plies: int, depth: int, begin: int) -> Any:
-    """Returns the node of a position, a NamedTuple with what the other functions need and with
-
-    position: the position, which can have learned something
-    value: for the mover: final if `is_leaf`, else what the mover has without a move of the list, or MINUS_INFINITY
-    is_leaf: whether no move is tried
-    is_in_table: whether its value depends on nothing but the words of `table_words`
-    """
-    raise NotImplementedError
-
-
-def table_words(search: Search, position: Any, plies: int, depth: int) -> tuple[int, int]:
-    """Returns two words that no other position of another value has."""
-    raise NotImplementedError
-
-
-def write_node_moves(search: Search, node: Any, begin: int) -> int:
-    """Writes the actions of a node to search.moves[begin:], and returns their number."""
-    raise NotImplementedError
+# The functions that `search_for` puts in place of these names. `enter` returns the node of a position, a NamedTuple:
+#
+#     position      the position, with what `enter` has learned about it
+#     value         for the mover: final in a leaf, else what the mover has without a move, or MINUS_INFINITY
+#     is_leaf       whether no move is tried
+#     is_in_table   whether the value depends on nothing but the position's words in the table
+enter: Any = None  # (search, position, plies, depth, begin); can overwrite search.moves[begin:]
+table_words: Any = None  # (search, position, plies, depth): two words of the position, and of how near its limits are
+write_node_moves: Any = None  # (search, node, begin): the number of actions, which it writes to search.moves[begin:]
+is_playable: Any = None  # (search, position, action): whether such an action is legal
+capture_score: Any = None  # (search, position, action): orders captures; 0 for other actions
+is_quiet: Any = None  # (search, node, action): whether it becomes a killer move if it causes a cutoff
+after: Any = None  # (search, position, action): the position after it, and whether the same seat moves again
+value_without_move: Any = None  # (search, position, plies): where the mover has no move
 
 
-def capture_score(search: Search, position: Any, action: int) -> int:
-    """Returns a score that orders the captures, or 0 for an action that is ordered as no capture."""
-    raise NotImplementedError
+def search_for(game: str, functions: Iterable[Any]) -> Callable[..., int]:
+    """Returns `alphabeta` for a game with these functions, compiled where numba is installed.
 
-
-def is_quiet(search: Search, node: Any, action: int) -> bool:
-    """Returns whether an action that causes a cutoff is a killer move."""
-    raise NotImplementedError
-
-
-def is_playable(search: Search, position: Any, action: int) -> bool:
-    """Returns whether an action of `write_node_moves` is legal."""
-    raise NotImplementedError
-
-
-def after(search: Search, position: Any, action: int) -> tuple[Any, bool]:
-    """Returns the position after an action, and whether the same seat moves again."""
-    raise NotImplementedError
-
-
-def value_without_move(search: Search, position: Any, plies: int) -> int:
-    """Returns the value of a position in which the mover has no move."""
-    raise NotImplementedError
-
-
-def search_for(game: str, **functions: Callable[..., Any]) -> Callable[..., int]:
-    """Returns `alphabeta` for a game, compiled where numba is installed.
-
-    Args:
-      game: a part of the name of the function, which tells its compiled code from the code for other games.
-      **functions: of the game, by the names above.
+    The name of the game is a part of the function's name, which tells its compiled code from the code for other games.
     """
     code = alphabeta.__code__
-    names = {**alphabeta.__globals__, **functions}
+    names = {**alphabeta.__globals__, **{function.__name__: function for function in functions}}
     own = types.FunctionType(code, names, f"{code.co_name}_{game}")
     own.__qualname__ = own.__name__
     names[code.co_name] = compiled(own)  # a recursive function calls itself

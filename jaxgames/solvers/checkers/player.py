@@ -5,8 +5,8 @@
 
     values = evaluate(env, state, depth=6)      # Evaluation(value, actions, values), in men
 
-The search is that of jaxgames/solvers/checkers/search.py. It deepens iteratively up to `depth`; a level is one turn.
-How a move is chosen, and how its time is kept: jaxgames/solvers/alphabeta/deepening.py.
+The search, of jaxgames/solvers/checkers/search.py, deepens iteratively up to `depth`; a level is one turn.
+How a move and its time are chosen: jaxgames/solvers/alphabeta/deepening.py.
 """
 
 from typing import Any, ClassVar

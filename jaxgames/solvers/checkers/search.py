@@ -70,23 +70,14 @@ class Node(NamedTuple):
 
 def make_search(rules: Rules, weights: list[int], table_size: int, compiled: bool) -> Search:
     """Returns the work space of a search, on arrays for compiled functions or on lists for plain ones."""
-    return alphabeta_search.make_search(
-        rules,
-        weights,
-        table_size,
-        max_plies=MAX_PLIES,
-        max_moves=MAX_MOVES,
-        num_actions=NUM_ACTIONS,
-        compiled=compiled,
-    )
+    return alphabeta_search.make_search(rules, weights, table_size, (MAX_PLIES, MAX_MOVES, NUM_ACTIONS, 0), compiled)
 
 
-# -- what the search asks of a game ------------------------------------------------------------------------------------
+# -- what jaxgames/solvers/alphabeta/search.py asks of a game ----------------------------------------------------------
 
 
 @compiled
 def enter(search: Search, position: Position, plies: int, depth: int, begin: int) -> Node:
-    """Returns the node of a position."""
     own, opponents, kings, jumper, quiet = position
     rules: Rules = search.game
     sources = jump_sources(own, opponents, kings, jumper if jumper != 0 else own)
@@ -109,7 +100,6 @@ def enter(search: Search, position: Position, plies: int, depth: int, begin: int
 
 @compiled
 def table_words(search: Search, position: Position, plies: int, depth: int) -> tuple[int, int]:
-    """Returns the two words of a position in the table, with the plies until a draw or the limit that can come."""
     own, opponents, kings, _, quiet = position
     of_quiet = quiet if quiet + depth + 1 >= search.game.draw_at else 0
     plies_left = search.counts[PLIES_LEFT] - plies
@@ -119,51 +109,35 @@ def table_words(search: Search, position: Position, plies: int, depth: int) -> t
 
 @compiled
 def write_node_moves(search: Search, node: Node, begin: int) -> int:
-    """Writes the actions of a node to search.moves[begin:], and returns their number."""
     return write_moves(node.sources, search.moves, begin)
 
 
 @compiled
-def capture_score(search: Search, position: Position, action: int) -> int:
-    """Returns 0: all moves of a position are captures, or none of them is."""
-    return 0
-
-
-@compiled
-def is_quiet(search: Search, node: Node, action: int) -> bool:
-    """Returns whether an action is a step."""
-    return not node.must_jump
-
-
-@compiled
 def is_playable(search: Search, position: Position, action: int) -> bool:
-    """Returns True: all actions of a node are legal."""
     return True
 
 
 @compiled
+def capture_score(search: Search, position: Position, action: int) -> int:
+    return 0  # all moves of a position are captures, or none of them is
+
+
+@compiled
+def is_quiet(search: Search, node: Node, action: int) -> bool:
+    return not node.must_jump
+
+
+@compiled
 def after(search: Search, position: Position, action: int) -> tuple[Position, bool]:
-    """Returns the position after an action, and whether its capture goes on."""
     own, opponents, kings, jumper, kind = moved(position.own, position.opponents, position.kings, action)
     is_progress = kind == JUMP or (kind == MAN_STEP and search.game.men_progress == 1)
-    quiet = 0 if is_progress else position.quiet + 1
-    return Position(own, opponents, kings, jumper, quiet), jumper != 0
+    return Position(own, opponents, kings, jumper, 0 if is_progress else position.quiet + 1), jumper != 0
 
 
 @compiled
 def value_without_move(search: Search, position: Position, plies: int) -> int:
-    """Returns the value of a position in which the mover has no move: a loss."""
     return plies - WIN
 
 
-alphabeta = search_for(
-    "checkers",
-    enter=enter,
-    table_words=table_words,
-    write_node_moves=write_node_moves,
-    capture_score=capture_score,
-    is_quiet=is_quiet,
-    is_playable=is_playable,
-    after=after,
-    value_without_move=value_without_move,
-)
+FUNCTIONS = (enter, table_words, write_node_moves, is_playable, capture_score, is_quiet, after, value_without_move)
+alphabeta = search_for("checkers", FUNCTIONS)

@@ -1,6 +1,6 @@
 """Chains of Dots and Boxes while no box can be taken: one move for each of them, and the exact value of chains alone.
 
-The words are those of jaxgames/solvers/dots_and_boxes/moves.py. Without a box of degree 3, an open edge is safe if both
+The words are defined in jaxgames/solvers/dots_and_boxes/moves.py. Without a box of degree 3, an open edge is safe if both
 of its boxes have a degree below 2. Every other one belongs to a chain: boxes of degree 2 that open edges join. A chain
 that is closed in itself is a loop.
 

@@ -1,6 +1,6 @@
 """Exact values in Dots and Boxes by alpha-beta search, for boards that are too large for a table of all positions.
 
-The value is the margin to go: the boxes that the mover takes from here on, minus those of the opponent. Both sides play
+The value is the margin to go: the boxes that the mover takes from here on, minus the opponent's boxes. Both sides play
 best moves. It depends on the set of drawn edges alone. For a window alpha < beta, a move that completes g boxes has
 
     g + V(alpha - g, beta - g)  if g > 0: the mover goes on        -V(-beta, -alpha)  if g = 0

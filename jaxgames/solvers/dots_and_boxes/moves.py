@@ -292,8 +292,8 @@ def is_first_open(board: Board, position: Position, edge: int) -> bool:
 def candidates(board: Board, position: Position, moves: Ints, begin: int, chains: bool) -> int:
     """Writes moves among which is a best one to moves[begin:], and returns their number.
 
-    They are the open edges, of interchangeable ones the first. With `chains` they are those of `captures` instead,
-    while a box can be taken.
+    They are the open edges, of interchangeable ones the first. While a box can be taken, `chains` replaces them by
+    the moves of `captures`.
     """
     if chains and position.counts[CAPTURABLE] > 0:
         return captures(board, position, moves, begin)

@@ -3,7 +3,7 @@
     player = make_player(env, depth=9, milliseconds=200)
     action = player.choose(state, seed=0)
 
-How a move is found:
+How a move is chosen:
 
 1. Boxes that cost nothing are taken, and chains are taken down to the boxes where there is a choice (`captures`).
 2. With few choices left, a search to the end of the game finds a best move. A choice is a safe edge or a chain.
@@ -330,7 +330,7 @@ def make_player(
 
     Args:
       env: the game, up to 8 x 8 boxes.
-      depth: the levels of a search that does not reach the end of the game.
+      depth: of a search that does not reach the end of the game.
       milliseconds: the time of a move.
       safe_edges: "long_chains" chooses among safe edges by the long chain rule, "random" draws one.
       leaves: "chains" estimates the boxes that are left at the end of such a search, "boxes" counts those taken in it.
@@ -364,7 +364,7 @@ def _listed(moves: Ints, number: int) -> list[int]:
 
 
 def _behind(state: DotsAndBoxesState) -> int:
-    """Returns the boxes of the opponent minus those of the mover."""
+    """Returns the boxes of the opponent minus the mover's boxes."""
     owner, seat = np.asarray(state.owner), int(state.current_player)
     return int((owner == 1 - seat).sum() - (owner == seat).sum())
 

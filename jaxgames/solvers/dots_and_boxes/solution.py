@@ -1,6 +1,6 @@
 """Dots and Boxes solved: the value of every set of drawn edges, from the full board backwards.
 
-The value V(S) is the margin to go: the boxes that the mover takes from here on, minus those of the opponent, with best
+The value V(S) is the margin to go: the boxes that the mover takes from here on, minus the opponent's boxes, with best
 play of both sides. It depends on the set S of drawn edges alone. With g(S, e) boxes completed by edge e after S,
 
     V(all edges) = 0
@@ -189,9 +189,9 @@ def solve_table(env: DotsAndBoxes, progress: bool) -> np.ndarray:
         for bits in range(int(num_bits.max()), -1, -1):
             rows = np.flatnonzero(num_bits == bits).astype(np.uint32)
             for begin in range(0, len(rows), part):
-                chosen = rows[begin : begin + part]
-                table = _solve_rows(board, table, np.resize(chosen, part)).block_until_ready()
-                update(len(chosen) * num_columns)
+                solved = rows[begin : begin + part]
+                table = _solve_rows(board, table, np.resize(solved, part)).block_until_ready()
+                update(len(solved) * num_columns)
     return np.asarray(table).reshape(-1)
 
 

@@ -5,7 +5,7 @@
 
     P 1    N 2    B 3    R 4    Q 5    K 6
 
-An action is that of the env. Functions with numbers in and out are compiled where numba is installed. With
+The actions are those of the env. Functions with numbers in and out are compiled where numba is installed. With
 `plain(function)` the same source runs in plain Python. All numbers are integers of at most 62 bits.
 """
 
@@ -311,7 +311,7 @@ def write_legal_moves(tables: Tables, rules: Rules, pieces: Pieces, moves: Ints,
 
 @compiled
 def num_sequences(tables: Tables, rules: Rules, pieces: Pieces, plies: int, moves: Ints, begin: int) -> int:
-    """Returns the number of sequences of a number of moves, draws left out. `moves` has room for those of all plies."""
+    """Returns the number of sequences of a number of moves, draws left out. `moves` has room for all plies."""
     if plies == 0:
         return 1
     number = write_legal_moves(tables, rules, pieces, moves, begin)

@@ -5,8 +5,8 @@
 
     values = evaluate(env, state, depth=4)      # Evaluation(value, actions, values), in pawns
 
-The search is that of jaxgames/solvers/minichess/search.py. It deepens iteratively up to `depth`; a level is one
-move. How a move is chosen, and how its time is kept: jaxgames/solvers/alphabeta/deepening.py.
+The search, of jaxgames/solvers/minichess/search.py, deepens iteratively up to `depth`; a level is one
+move. How a move and its time are chosen: jaxgames/solvers/alphabeta/deepening.py.
 
 The search plays for the win by the rules, under both values of the env's `reward`. `expected_return` turns its values
 into the unit of the rewards.

@@ -9,7 +9,7 @@ The value of a position for the mover, at a remaining depth, in hundredths of a 
                            of the static evaluation of jaxgames/solvers/minichess/evaluation.py, in place of the others
 
 A level of depth is one move. The mover is in check if a piece of the opponent attacks its king, also under the rule
-that kings are captured. Ends are those of the game: mate, stalemate, the third occurrence of a position, 100 plies on
+that kings are captured. Lines end as the game does: mate, stalemate, the third occurrence of a position, 100 plies on
 the halfmove clock, insufficient material, a captured king, no move, the limit of plies.
 
 The halfmove clock belongs to a position in the table if the draw can come within its depth, and so do the plies that
@@ -85,24 +85,15 @@ class Node(NamedTuple):
 def make_search(rules: Rules, weights: list[int], table_size: int, compiled: bool) -> Search:
     """Returns the work space of a search, on arrays for compiled functions or on lists for plain ones."""
     hashes, multipliers = ints([0] * (DRAW_AT + MAX_PLIES), compiled), ints(MULTIPLIERS.ravel(), compiled)
-    return alphabeta_search.make_search(
-        Game(rules, make_tables(compiled), hashes, multipliers),
-        weights,
-        table_size,
-        max_plies=MAX_PLIES,
-        max_moves=MAX_MOVES,
-        num_actions=NUM_ACTIONS,
-        num_counts=FIRST_OF_GAME + 1,
-        compiled=compiled,
-    )
+    game = Game(rules, make_tables(compiled), hashes, multipliers)
+    return alphabeta_search.make_search(game, weights, table_size, (MAX_PLIES, MAX_MOVES, NUM_ACTIONS, 1), compiled)
 
 
-# -- what the search asks of a game ------------------------------------------------------------------------------------
+# -- what jaxgames/solvers/alphabeta/search.py asks of a game ----------------------------------------------------------
 
 
 @compiled
 def enter(search: Search, position: Position, plies: int, depth: int, begin: int) -> Node:
-    """Returns the node of a position, which then knows whether it occurred before."""
     game: Game = search.game
     pieces, clock, repeats = position
     value, is_leaf, only_noisy = MINUS_INFINITY, True, False
@@ -127,7 +118,6 @@ def enter(search: Search, position: Position, plies: int, depth: int, begin: int
 
 @compiled
 def table_words(search: Search, position: Position, plies: int, depth: int) -> tuple[int, int]:
-    """Returns the two words of a position in the table, with the plies until a draw or the limit that can come."""
     pieces, clock, _ = position
     of_clock = clock if search.game.rules.king_capture == 0 and clock + depth + 1 >= DRAW_AT else 0
     plies_left = search.counts[PLIES_LEFT] - plies
@@ -138,7 +128,6 @@ def table_words(search: Search, position: Position, plies: int, depth: int) -> t
 
 @compiled
 def write_node_moves(search: Search, node: Node, begin: int) -> int:
-    """Writes the actions of a node to search.moves[begin:], and returns their number."""
     game: Game = search.game
     noisy = 1 if node.only_noisy else 0
     return write_moves(game.tables, game.rules, node.position.pieces, noisy, search.moves, begin)
@@ -146,7 +135,6 @@ def write_node_moves(search: Search, node: Node, begin: int) -> int:
 
 @compiled
 def capture_score(search: Search, position: Position, action: int) -> int:
-    """Returns a score that orders captures and pawns that become queens, and 0 for other actions."""
     to = search.game.tables.targets[action]
     victim = kind_on(position.pieces, to)
     kind = kind_on(position.pieces, action // NUM_PLANES)
@@ -157,7 +145,6 @@ def capture_score(search: Search, position: Position, action: int) -> int:
 
 @compiled
 def is_quiet(search: Search, node: Node, action: int) -> bool:
-    """Returns whether an action of a full-width node neither captures nor promotes a pawn."""
     pieces, to = node.position.pieces, search.game.tables.targets[action]
     is_capture = occupied_cells(pieces) >> to & 1 != 0
     is_noisy = is_capture or (to % 5 == 4 and kind_on(pieces, action // NUM_PLANES) == PAWN)
@@ -166,14 +153,12 @@ def is_quiet(search: Search, node: Node, action: int) -> bool:
 
 @compiled
 def is_playable(search: Search, position: Position, action: int) -> bool:
-    """Returns whether an action of a node is legal."""
     game: Game = search.game
     return game.rules.king_capture == 1 or is_legal(game.tables, position.pieces, action)
 
 
 @compiled
 def after(search: Search, position: Position, action: int) -> tuple[Position, bool]:
-    """Returns the position after an action, and False: the opponent moves next."""
     pieces, is_irreversible = moved(search.game.tables, position.pieces, action)
     clock = 0 if is_irreversible else position.halfmove_clock + 1
     return Position(turned(pieces), clock, position.repeats), False
@@ -181,23 +166,13 @@ def after(search: Search, position: Position, action: int) -> tuple[Position, bo
 
 @compiled
 def value_without_move(search: Search, position: Position, plies: int) -> int:
-    """Returns the value of a position in which the mover has no move: a loss if that is mate, else 0."""
     game: Game = search.game
     is_mate = game.rules.king_capture == 0 and king_is_attacked(game.tables, position.pieces)
     return plies - WIN if is_mate else 0
 
 
-alphabeta = search_for(
-    "minichess",
-    enter=enter,
-    table_words=table_words,
-    write_node_moves=write_node_moves,
-    capture_score=capture_score,
-    is_quiet=is_quiet,
-    is_playable=is_playable,
-    after=after,
-    value_without_move=value_without_move,
-)
+FUNCTIONS = (enter, table_words, write_node_moves, is_playable, capture_score, is_quiet, after, value_without_move)
+alphabeta = search_for("minichess", FUNCTIONS)
 
 
 # -- ends of the game --------------------------------------------------------------------------------------------------
