@@ -1,44 +1,64 @@
 """Depth-first minimax in plain Python, on the slow references of the rules. For games of two seats that sum to zero."""
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from tests.helpers.reference import Reference
 
 
 @dataclass
 class Minimax:
-    """The best actions by a look at everything that can happen within `depth` actions; what comes later counts 0.
+    """The values of positions for the mover, by a look at every move down to a depth.
 
-    `alternating` makes the mistake of a sign that changes after every action, also where a seat moves again.
+    Without further arguments, the value is the sum of the rewards of `depth` actions; what comes later counts 0.
     """
 
     reference: Reference[Any, Any]
-    depth: int
+    evaluation: Callable[[Any], float] = lambda position: 0
+    """The static evaluation of a position at the end of the search."""
+    quiescence: Callable[[Any, int], Sequence[Any] | None] = lambda position, depth: ()
+    """The moves that are tried beside the static evaluation where the depth is at most 0; None: all, and without it."""
+    key: Callable[[Any], Hashable] | None = None
+    """All of a position that its value depends on; None: its text and the seat to move."""
+    reward_unit: float = 1
+    """The value of a reward of 1."""
+    ply_cost: float = 0
+    """By how much each ply makes the value of a win smaller."""
+    depth_is_turns: bool = False
+    """Whether an action after which the same seat moves again takes no depth."""
     alternating: bool = False
-    memo: dict[tuple[str, int, int], float] = field(default_factory=dict[tuple[str, int, int], float])
+    """Makes the mistake of a sign that changes after every action, also where a seat moves again."""
+    memo: dict[Hashable, float] = field(default_factory=dict[Hashable, float])
 
-    def best(self, position: Any) -> set[int]:
+    def values(self, position: Any, depth: int) -> dict[int, float]:
+        """The value of each legal action, in ascending order of the actions."""
+        moves = sorted(self.reference.moves(position).items())
+        return {action: self._value_of(position, move, depth) for action, move in moves}
+
+    def best(self, position: Any, depth: int) -> set[int]:
         """The best actions of the mover."""
-        gains = self._gains(position, self.depth)
-        best = max(gains.values()) if position.seat == 0 else min(gains.values())
-        return {action for action, gain in gains.items() if abs(gain - best) < 1e-6}
+        values = self.values(position, depth)
+        return {action for action, value in values.items() if abs(value - max(values.values())) < 1e-6}
+
+    def _value_of(self, position: Any, move: Any, depth: int) -> float:
+        """The value of a move."""
+        after = self.reference.after(position, move)
+        moves_again = after.seat == position.seat
+        value = self._value(after, depth if moves_again and self.depth_is_turns else depth - 1)
+        sign = 1 if moves_again and not self.alternating else -1
+        value = self.reward_unit * after.rewards[position.seat] + sign * value
+        return value - self.ply_cost * np.sign(value) * (abs(value) > self.reward_unit / 2)
 
     def _value(self, position: Any, depth: int) -> float:
-        """The gain of seat 0 from here on if both play well."""
-        if position.over or depth == 0:
-            return 0.0
-        known = (self.reference.to_string(position), position.seat, depth)
-        if known not in self.memo:
-            gains = self._gains(position, depth).values()
-            self.memo[known] = max(gains) if position.seat == 0 else min(gains)
-        return self.memo[known]
-
-    def _gains(self, position: Any, depth: int) -> dict[int, float]:
-        """The gain of seat 0 by each legal action of the mover."""
-        gains: dict[int, float] = {}
-        for action, move in self.reference.moves(position).items():
-            after = self.reference.after(position, move)
-            sign = -1 if self.alternating and after.seat == position.seat else 1
-            gains[action] = after.rewards[0] + sign * self._value(after, depth - 1)
-        return gains
+        if position.over:
+            return 0
+        own = (self.reference.to_string(position), position.seat) if self.key is None else self.key(position)
+        if (own, depth) not in self.memo:
+            tried = None if depth > 0 else self.quiescence(position, depth)
+            moves = self.reference.moves(position).values() if tried is None else tried
+            values = [self._value_of(position, move, depth) for move in moves]
+            self.memo[own, depth] = max(values if tried is None else [self.evaluation(position), *values])
+        return self.memo[own, depth]

@@ -59,16 +59,16 @@ class Solved(NamedTuple):
 
 def solve_positions(reference: Any, texts: Iterable[str], depth: int, count: int) -> Solved:
     """The first `count` positions in which not every action is best within a depth."""
-    right, wrong = Minimax(reference, depth), Minimax(reference, depth, alternating=True)
+    right, wrong = Minimax(reference), Minimax(reference, alternating=True)
     solved = Solved([], [], [])
     for text in dict.fromkeys(texts):
         if len(solved.texts) == count:
             break
         position = reference.from_string(text)
-        if not position.over and (best := right.best(position)) != set(reference.moves(position)):
+        if not position.over and (best := right.best(position, depth)) != set(reference.moves(position)):
             solved.texts.append(text)
             solved.best.append(best)
-            solved.misleading.append(not best & wrong.best(position))
+            solved.misleading.append(not best & wrong.best(position, depth))
     return solved
 
 

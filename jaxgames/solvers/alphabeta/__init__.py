@@ -1,1 +1,1 @@
-"""The alpha-beta search that all players on the host share, and the agent `alphabeta`."""
+"""The alpha-beta search that all players on the host share. Public: `agent.make`, which makes the agent `alphabeta`."""

@@ -40,18 +40,13 @@ class Player(Chooser, Protocol):
     depth: int
     milliseconds: int | None  # the time of a move; None: no limit
 
-
-@runtime_checkable
-class AnalysingPlayer(Player, Protocol):
-    """A player that can list the best moves it finds."""
-
     def best_actions(self, state: Any) -> list[int]:
         """Returns the best actions on one live board. A player that draws its move draws one of them."""
         ...
 
 
 @runtime_checkable
-class ValuingPlayer(AnalysingPlayer, Protocol):
+class ValuingPlayer(Player, Protocol):
     """A player that can also estimate the mover's return, in a game of two seats that sums to zero."""
 
     def analyse(self, state: Any) -> tuple[list[int], float]:
@@ -60,38 +55,30 @@ class ValuingPlayer(AnalysingPlayer, Protocol):
 
 
 @dataclass(frozen=True)
-class AnalysingAlphaBetaAgent(HostPlayerAgent):
-    """`HostPlayerAgent` of a player that can list the best actions."""
+class AlphaBetaAgent(HostPlayerAgent):
+    """Plays the moves of an alpha-beta player, board by board."""
 
-    player: AnalysingPlayer
-
-    def analyse(self, states: Any) -> Analysis:
-        """Returns the same probability for each action of the best value, and no values: a search has no returns."""
-        boards, live = self._boards(states)
-        probabilities = np.zeros((len(boards.current_player), self.env.num_actions), np.float32)
-        for i in live:
-            best = self.player.best_actions(board_of(boards, i))
-            probabilities[i, best] = 1 / len(best)
-        return Analysis(jnp.asarray(probabilities), None)
-
-
-@dataclass(frozen=True)
-class ValuingAlphaBetaAgent(AnalysingAlphaBetaAgent):
-    """`AnalysingAlphaBetaAgent` of a player that can estimate returns."""
-
-    player: ValuingPlayer
+    player: Player
 
     def analyse(self, states: Any) -> Analysis:
-        """Returns the same probability for each action of the best value, and the expected returns by the search."""
+        """Returns the same probability for each action of the best value, and the returns that the player expects.
+
+        The returns are None where the player does not estimate them.
+        """
         boards, live = self._boards(states)
         probabilities = np.zeros((len(boards.current_player), self.env.num_actions), np.float32)
         values = np.zeros((len(boards.current_player), self.env.num_players), np.float32)
+        has_values = isinstance(self.player, ValuingPlayer)
         for i in live:
-            best, value = self.player.analyse(board_of(boards, i))
+            board, value = board_of(boards, i), 0.0
+            if isinstance(self.player, ValuingPlayer):
+                best, value = self.player.analyse(board)
+            else:
+                best = self.player.best_actions(board)
             probabilities[i, best] = 1 / len(best)
             values[i] = -value
             values[i, boards.current_player[i]] = value
-        return Analysis(jnp.asarray(probabilities), jnp.asarray(values))
+        return Analysis(jnp.asarray(probabilities), jnp.asarray(values) if has_values else None)
 
 
 def make(
@@ -105,7 +92,7 @@ def make(
 
     Args:
       env: a game with a player, or a `Wrapper` of one that keeps its rules.
-      depth: the levels of a search that does not reach the end of the game; None for the default of the game's player.
+      depth: of a search that does not reach the end of the game; None for the default of the game's player.
       milliseconds: the time of a move; None for the default of the game's player, which can be no limit.
       epsilon: the probability of a uniformly random legal action instead; None for 0.
       **settings: further parameters of the game's player: `jaxgames.solvers.dots_and_boxes.player.make_player`,
@@ -132,14 +119,5 @@ def make(
     )
     shown = {"depth": player.depth, "milliseconds": player.milliseconds, **settings}
     text = f"alphabeta({', '.join(f'{name}={value!r}' for name, value in shown.items() if value is not None)})"
-    agent = _agent(env, player, text)
+    agent = AlphaBetaAgent(env, player, text)
     return agent if epsilon is None else with_epsilon(env, agent, epsilon)
-
-
-def _agent(env: Env[Any], player: Player, text: str) -> HostPlayerAgent:
-    """Returns the agent of a player, with all that the player can do."""
-    if isinstance(player, ValuingPlayer):
-        return ValuingAlphaBetaAgent(env, player, text)
-    if isinstance(player, AnalysingPlayer):
-        return AnalysingAlphaBetaAgent(env, player, text)
-    return HostPlayerAgent(env, player, text)

@@ -1,12 +1,19 @@
-"""The time of one move of a search: pieces of work, each as large as should fit into the time that is left."""
+"""The time of one move of a search, in pieces of work, each as large as should fit into the time that is left."""
 
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from jaxgames.solvers.alphabeta.compiled import Ints
+
 MAX_MILLISECONDS = 3_600_000  # that an agent can be given for a move
 MIN_NODES = 8  # of a piece of work
-SHORTEST = 1e-9  # seconds per node; a clock can stand still over a few nodes
+MIN_SECONDS_PER_NODE = 1e-9  # a clock can stand still over a few nodes
+NO_LIMIT = 1 << 40  # of nodes, or of plies
+
+# Places in the counts of a compiled search.
+NODES = 0
+MAX_NODES = 1  # a search that exceeds it returns any value
 
 T = TypeVar("T")
 
@@ -22,6 +29,7 @@ class Clock:
         self.seconds_per_node = 1e-6  # of the last piece of work
         self.end = 0.0
         self.nodes = 0
+        self.visited = 0  # nodes of all calls of `search`
 
     def after(self, seconds: float) -> float:
         """Returns the time that many seconds from now, for `start`."""
@@ -42,6 +50,22 @@ class Clock:
         fitting = max(MIN_NODES, (self.end - began) / (2 * self.seconds_per_node))
         result, nodes = work(int(min(self.nodes, fitting)))
         if nodes >= MIN_NODES:
-            self.seconds_per_node = max(SHORTEST, (time.perf_counter() - began) / nodes)
+            self.seconds_per_node = max(MIN_SECONDS_PER_NODE, (time.perf_counter() - began) / nodes)
         self.nodes -= nodes
         return result
+
+    def search(self, counts: Ints, value: Callable[[], int]) -> int:
+        """Returns the value by a compiled search, which counts its nodes in counts[NODES] up to counts[MAX_NODES].
+
+        Raises OutOfTimeError if the time or the nodes do not suffice.
+        """
+
+        def work(max_nodes: int) -> tuple[int, int]:
+            counts[NODES], counts[MAX_NODES] = 0, max_nodes
+            result, nodes = int(value()), int(counts[NODES])
+            self.visited += nodes
+            if nodes > max_nodes:
+                raise OutOfTimeError
+            return result, nodes
+
+        return self.run(work)

@@ -75,11 +75,12 @@ def plain(function: F) -> F:
     if source is None:
         return function
     names = dict(source.__globals__)
+    own_name = source.__code__.co_name
     for name in source.__code__.co_names:
-        if name != source.__name__ and hasattr(names.get(name), "py_func"):
+        if name != own_name and hasattr(names.get(name), "py_func"):
             names[name] = plain(names[name])
     copy: Any = types.FunctionType(source.__code__, names, source.__name__, source.__defaults__)
-    names[source.__name__] = copy  # a recursive function calls itself
+    names[own_name] = copy  # a recursive function calls itself
     return copy
 
 

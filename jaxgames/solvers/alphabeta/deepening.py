@@ -1,12 +1,13 @@
-"""The choice of a move by alpha-beta that is deepened level by level, for the players of several games.
+"""Iterative deepening at the root, and the player of a game that is searched on the host.
 
-    class MyPlayer(DeepeningPlayer[State, Position]): ...
+    class MyPlayer(HostSearchPlayer[Game, State, Position]): ...
 
+    player = MyPlayer.make(env, depth=6)
     action = player.choose(state, seed=0)
-    found = player.evaluate(state)              # Evaluation(value, actions, values), in men or pawns
+    values = player.evaluate(state)             # Evaluation(value, actions, values), in men or pawns
 
-All moves of the best value are found, and one of them is drawn. Python tries the moves of the position itself, and a
-function of the game searches the positions after them.
+All moves of the best value are found, and one of them is drawn. Python tries the moves of the position itself, and the
+game's `alphabeta` searches the positions after them.
 
 Time. Without `milliseconds` every move is searched to its depth. With it, the nodes of a move are limited in proportion
 to the time, to so few that most machines finish long before. So the same seed gives the same move. If the time ends
@@ -15,18 +16,21 @@ earlier, the best moves so far count: see jaxgames/solvers/alphabeta/clock.py.
 
 import abc
 import contextlib
+import functools
 import math
 import random
-from collections.abc import Iterable, Iterator
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import jax
 import numpy as np
 
-from jaxgames._checks import ParameterError, check_int
+from jaxgames._checks import ParameterError, check_choice, check_int
 from jaxgames.env import Env
-from jaxgames.solvers.alphabeta.clock import MAX_MILLISECONDS, Clock, OutOfTimeError
-from jaxgames.solvers.alphabeta.table import LEAST_WIN, LOWEST, MAX_DEPTH, NO_LIMIT, WIN
+from jaxgames.solvers.alphabeta.clock import MAX_MILLISECONDS, NO_LIMIT, Clock, OutOfTimeError
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for
+from jaxgames.solvers.alphabeta.search import PLIES_LEFT, Search, new_search
+from jaxgames.solvers.alphabeta.table import MAX_DEPTH, MIN_WIN_VALUE, MINUS_INFINITY, WIN
 from jaxgames.solvers.exact.solution import check_keeps_rules
 from jaxgames.wrappers import game_of, inside
 
@@ -34,17 +38,17 @@ NODES_PER_MILLISECOND = 1000  # a compiled search needs about a fifth of the tim
 SHARE_OF_TIME = 0.8  # of `milliseconds`; the rest is for work that takes longer than expected
 TABLE_SIZE = 1 << 18  # entries
 UNIT = 100  # the unit of a search is a hundredth of a man or a pawn
-LEAST_WIN_IN_UNITS = LEAST_WIN / UNIT
+MIN_WIN_IN_UNITS = MIN_WIN_VALUE / UNIT
 
-S = TypeVar("S")  # the game's state
-P = TypeVar("P")  # a position at the root
 G = TypeVar("G", bound=Env[Any])  # the game
+S = TypeVar("S")  # its state
+P = TypeVar("P")  # a position of its search
 
 
 class Evaluation(NamedTuple):
     """The values of a position and of its moves for the mover, in men or pawns.
 
-    A value of at least `LEAST_WIN_IN_UNITS` is a win that the search has seen to its end, and its negative is a loss.
+    A value of at least `MIN_WIN_IN_UNITS` is a win that the search has seen to its end, and its negative is a loss.
     `plies_to_end` reads the distance of the end from it.
     """
 
@@ -55,57 +59,107 @@ class Evaluation(NamedTuple):
 
 def plies_to_end(value: float) -> int | None:
     """Returns the plies until the end of the game in a value of an `Evaluation`; None for neither a win nor a loss."""
-    return round(WIN - UNIT * abs(value)) if abs(value) >= LEAST_WIN_IN_UNITS else None
+    return round(WIN - UNIT * abs(value)) if abs(value) >= MIN_WIN_IN_UNITS else None
 
 
-def settled_depth(depth: int | None, milliseconds: int | None, default: int) -> int:
-    """Returns the depth of a player: without one, `default`, or with a limit of time as many levels as fit.
+def deepen(
+    moves: Iterable[int], depths: Iterable[int], values_at: Callable[[list[int], int], Iterable[tuple[int, int]]]
+) -> list[tuple[int, int]]:
+    """Returns moves with their values by the deepest search that the clock allows.
 
-    Raises ParameterError (a ValueError) for a depth or a time that is not allowed.
+    A search that the clock ends has values of its first moves only. Each depth begins with the best moves of the last
+    one.
+
+    Args:
+      moves: at the root.
+      depths: of the searches, in ascending order.
+      values_at: yields the moves with their values by a search of a depth, until it raises OutOfTimeError.
     """
-    if depth is not None:
-        check_int("depth", depth, 1, MAX_DEPTH, " or None")
-    if milliseconds is not None:
-        check_int("milliseconds", milliseconds, 1, MAX_MILLISECONDS, " or None")
-    if depth is None:
-        return default if milliseconds is None else MAX_DEPTH
-    return depth
+    ordered, deepest = list(moves), list[tuple[int, int]]()
+    for depth in depths:
+        valued: list[tuple[int, int]] = []
+        with contextlib.suppress(OutOfTimeError):
+            valued.extend(values_at(ordered, depth))
+        deepest = valued or deepest
+        if len(valued) < len(ordered):
+            break
+        ordered = [move for move, _ in sorted(valued, key=lambda pair: -pair[1])]
+    return deepest
 
 
-def live_board(env: Env[Any], state: Any, game: type[G]) -> tuple[G, Any]:
-    """Returns the game inside of wrappers, and its live board on the host.
-
-    Raises ParameterError (a ValueError) for another game or a wrapper with other rules, and ValueError for a board that
-    is over.
-    """
-    check_keeps_rules(env)
-    found, board = game_of(env), jax.device_get(inside(env, state)[1])
-    if not isinstance(found, game):
-        raise ParameterError(f"env must be {game.__name__.lower()}, not {env}")
-    if np.any(board.terminated | board.truncated):
-        raise ValueError("expected a live board; a board that is over has no moves to value")
-    return found, board
-
-
-class DeepeningPlayer(abc.ABC, Generic[S, P]):
-    """Chooses actions on one board at a time. A move does not depend on earlier ones."""
-
-    def __init__(self, depth: int, milliseconds: int | None) -> None:
-        self.depth, self.milliseconds = depth, milliseconds
-        self.nodes = 0  # that the last search visited
-        self._clock = Clock()
+class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
+    """Chooses actions on one board at a time. Its arrays are work space: a move does not depend on earlier ones."""
 
     # -- what a game supplies ----------------------------------------------------------------------------------
 
-    @abc.abstractmethod
-    def _read(self, state: S) -> tuple[P, list[int]]:
-        """Prepares the search of a live board; returns its position, and its legal actions in ascending order."""
+    game: ClassVar[type[Env[Any]]]
+    default_depth: ClassVar[int]  # without a limit of time
+    weights: ClassVar[dict[str, list[int]]]  # of the evaluations, by name
+    alphabeta: Callable[..., int]  # a static method; see jaxgames/solvers/alphabeta/search.py
+    after: Callable[..., Any]  # a static method: `after` of the same file
 
     @abc.abstractmethod
-    def _value_after(self, position: P, action: int, depth: int, alpha: int, beta: int) -> int:
-        """Returns the value of an action with `depth` levels to go. Raises OutOfTimeError."""
+    def _make_search(self, weights: list[int], table_size: int, compiled: bool) -> Search:
+        """Returns the work space of `alphabeta`."""
+
+    @abc.abstractmethod
+    def _read(self, state: S) -> tuple[P, int]:
+        """Returns the position of a live board, and the plies that are left of the game."""
+
+    @abc.abstractmethod
+    def _write_legal_moves(self, position: P) -> int:
+        """Writes the legal actions to `self._search.moves`, and returns their number."""
 
     # -- the same for all games --------------------------------------------------------------------------------
+
+    def __init__(
+        self,
+        env: G,
+        depth: int,
+        milliseconds: int | None,
+        evaluation: str,
+        table_size: int = TABLE_SIZE,
+        compiled: bool | None = None,
+    ) -> None:
+        """Compiles all functions, so that no move waits for that.
+
+        Args:
+          env: the game.
+          depth: of the search.
+          milliseconds: the time of a move. None: no limit.
+          evaluation: the static evaluation, a name of `weights`.
+          table_size: entries of the transposition table, a power of two; 0 for none.
+          compiled: whether functions are compiled; None: where numba is installed.
+        """
+        compiled = HAS_NUMBA if compiled is None else compiled
+        self.depth, self.milliseconds = depth, milliseconds
+        self._env = env
+        self._clock = Clock()
+        self._function = function_for(compiled)
+        self._search = self._make_search(self.weights[evaluation], table_size, compiled)
+        self._clock.start(math.inf, NO_LIMIT)
+        start = jax.device_get(env.init())
+        for _ in range(2):  # the first call can compile, the second one measures the speed
+            self._warm_up(start)
+
+    @classmethod
+    def make(cls, env: G, depth: int | None, milliseconds: int | None, evaluation: str) -> Self:
+        """Returns the player of a game, at the default depth or, with a limit of time, as deep as fits.
+
+        Raises ParameterError (a ValueError) for a value that is not allowed.
+        """
+        if depth is not None:
+            check_int("depth", depth, 1, MAX_DEPTH, " or None")
+        if milliseconds is not None:
+            check_int("milliseconds", milliseconds, 1, MAX_MILLISECONDS, " or None")
+        check_choice("evaluation", evaluation, cls.weights)
+        default = cls.default_depth if milliseconds is None else MAX_DEPTH
+        return cls(env, default if depth is None else depth, milliseconds, evaluation)
+
+    @property
+    def nodes(self) -> int:
+        """The nodes of the last search."""
+        return self._clock.visited
 
     def choose(self, state: S, seed: int) -> int:
         """Returns the action on a live board.
@@ -122,7 +176,7 @@ class DeepeningPlayer(abc.ABC, Generic[S, P]):
         if self.milliseconds is not None:
             end = self._clock.after(SHARE_OF_TIME * self.milliseconds / 1000)
             nodes = NODES_PER_MILLISECOND * self.milliseconds
-        position, actions = self._read(state)
+        position, actions = self._start(state)
         if len(actions) == 1:
             return actions
         self._clock.start(end, nodes)
@@ -130,42 +184,81 @@ class DeepeningPlayer(abc.ABC, Generic[S, P]):
 
     def evaluate(self, state: S) -> Evaluation:
         """Returns the values of a live board and of its actions, by a search to the whole depth without a clock."""
-        position, actions = self._read(state)
+        position, actions = self._start(state)
         self._clock.start(math.inf, NO_LIMIT)
         valued: dict[int, int] = {}
         for depth in range(1, self.depth + 1):
-            valued = dict(self._valued(position, actions, depth, only_best=False))
+            valued = dict(self._values(position, actions, depth, only_best=False))
         return Evaluation(max(valued.values()) / UNIT, actions, [valued[action] / UNIT for action in actions])
+
+    def _warm_up(self, state: S) -> None:
+        """Calls every compiled function once."""
+        position, actions = self._start(state)
+        dict(self._values(position, actions, 2, only_best=True))
+
+    def _start(self, state: S) -> tuple[P, list[int]]:
+        """Begins the search of a live board; returns its position, and its legal actions in ascending order."""
+        self._clock.visited = 0
+        position, self._search.counts[PLIES_LEFT] = self._read(state)
+        self._function(new_search)(self._search)
+        number = self._write_legal_moves(position)
+        return position, sorted(int(self._search.moves[place]) for place in range(number))
 
     def _deepened(self, position: P, actions: list[int]) -> tuple[list[int], int]:
         """Returns the actions of the best value in ascending order, and the value, as deep as the clock allows.
 
         Before the first action has a value, all are equal and the value is 0.
         """
-        best, highest, ordered = actions, 0, list(actions)
-        for depth in range(1, self.depth + 1):
-            valued: dict[int, int] = {}
-            with contextlib.suppress(OutOfTimeError):
-                valued.update(self._valued(position, ordered, depth, only_best=True))
-            if valued:
-                highest = max(valued.values())
-                best = sorted(action for action, value in valued.items() if value == highest)
-            if len(valued) < len(ordered):
-                break
-            ordered.sort(key=lambda action, valued=valued: -valued[action])
-        return best, highest
+        values = functools.partial(self._values, position, only_best=True)
+        valued = deepen(actions, range(1, self.depth + 1), values) or [(action, 0) for action in actions]
+        highest = max(value for _, value in valued)
+        return sorted(action for action, value in valued if value == highest), highest
 
-    def _valued(self, position: P, actions: Iterable[int], depth: int, only_best: bool) -> Iterator[tuple[int, int]]:
+    def _values(self, position: P, actions: Iterable[int], depth: int, only_best: bool) -> Iterator[tuple[int, int]]:
         """Yields the actions with their values. With `only_best` values below the best so far are upper bounds.
 
         Raises OutOfTimeError when the time or the nodes are used up.
         """
-        best = LOWEST
+        best = MINUS_INFINITY
         for action in actions:
-            low = best - 1 if only_best else LOWEST
+            low = best - 1 if only_best else MINUS_INFINITY
             # Most moves are worse than the best or equal to it, and a narrow window shows that with less work.
-            value = self._value_after(position, action, depth, low, best + 1 if low > LOWEST else -LOWEST)
-            if low > LOWEST and value > best:
-                value = self._value_after(position, action, depth, best, -LOWEST)
+            high = best + 1 if low > MINUS_INFINITY else -MINUS_INFINITY
+            value = self._value_after(position, action, depth, low, high)
+            if low > MINUS_INFINITY and value > best:
+                value = self._value_after(position, action, depth, best, -MINUS_INFINITY)
             best = max(best, value)
             yield action, value
+
+    def _value_after(self, position: P, action: int, depth: int, alpha: int, beta: int) -> int:
+        """Returns the value of an action at a remaining depth. Raises OutOfTimeError."""
+        following, moves_again = self._function(self.after)(self._search, position, action)
+        window = (depth, alpha, beta) if moves_again else (depth - 1, -beta, -alpha)
+        alphabeta = functools.partial(self._function(self.alphabeta), self._search, following, 1, *window, 0)
+        value = self._clock.search(self._search.counts, alphabeta)
+        return value if moves_again else -value
+
+
+def evaluate_with(
+    player: type[HostSearchPlayer[Any, Any, Any]], env: Env[Any], state: Any, depth: int, evaluation: str
+) -> Evaluation:
+    """Returns the values of a live board of `env` by a player of its game, which can be inside of a `Wrapper`.
+
+    Raises ParameterError (a ValueError) for another game or a value that is not allowed, and ValueError for a board
+    that is over.
+    """
+    check_keeps_rules(env)
+    game, board = game_of(env), jax.device_get(inside(env, state)[1])
+    if not isinstance(game, player.game):
+        raise ParameterError(f"env must be {player.game.__name__.lower()}, not {env}")
+    if np.any(board.terminated | board.truncated):
+        raise ValueError("expected a live board; a board that is over has no moves to value")
+    return evaluating_player(player, game, depth, evaluation).evaluate(board)
+
+
+@functools.lru_cache(maxsize=8)
+def evaluating_player(
+    player: type[HostSearchPlayer[Any, Any, Any]], env: Env[Any], depth: int, evaluation: str
+) -> HostSearchPlayer[Any, Any, Any]:
+    """Returns a player without a limit of time, the same one for the same arguments."""
+    return player.make(env, depth, None, evaluation)

@@ -9,7 +9,7 @@ mover's frame.
     jumper      the square of the piece that must jump again; 0 at the beginning of a turn
 
 An action is 4 * index + direction, with the directions 0 up-right, 1 down-right, 2 down-left and 3 up-left. It is one
-submove: a step, or one jump of a capture. Functions with numbers in and out are compiled where numba is installed. With
+ply: a step, or one jump of a capture. Functions with numbers in and out are compiled where numba is installed. With
 `plain(function)` the same source runs in plain Python. All numbers are integers of at most 62 bits.
 """
 
@@ -175,7 +175,7 @@ def moved(own: int, opponents: int, kings: int, action: int) -> tuple[int, int, 
 
 @compiled
 def num_sequences(own: int, opponents: int, kings: int, jumper: int, turns: int, moves: Ints, begin: int) -> int:
-    """Returns the number of sequences of a number of whole turns. `moves` has room for those of all submoves."""
+    """Returns the number of sequences of a number of whole turns. `moves` has room for the actions of all plies."""
     if turns == 0:
         return 1
     number = write_moves(legal_sources(own, opponents, kings, jumper), moves, begin)

@@ -1,12 +1,12 @@
 """Chains of Dots and Boxes while no box can be taken: one move for each of them, and the exact value of chains alone.
 
-The words are those of jaxgames/solvers/dots_and_boxes/moves.py. Without a box of degree 3, an open edge is safe if both
+The words are defined in jaxgames/solvers/dots_and_boxes/moves.py. Without a box of degree 3, an open edge is safe if both
 of its boxes have a degree below 2. Every other one belongs to a chain: boxes of degree 2 that open edges join. A chain
 that is closed in itself is a loop.
 
 A player who draws an edge of a chain opens it. Then the opponent takes its boxes. The last 2 of a chain of at least 3,
 or 4 of a loop, can be left. Whichever edge opens a chain, the value is the same. Only in a chain of 2 boxes is the
-edge between them better, because the opponent must then take both. So `openings` writes one edge for each chain.
+edge between them better, because the opponent must then take both. So `chain_openers` writes one edge for each chain.
 
 If all open boxes have degree 2, chains and loops are independent. Let the mover open one of b boxes, and let V be the
 value for a mover of the rest. It is worth to the mover
@@ -35,7 +35,7 @@ LEFT_OF_LOOP = 4
 class Chains(NamedTuple):
     """Work space of the functions below."""
 
-    seen: Ints  # [num_boxes], 1 for a box whose chain has been found
+    seen: Ints  # [num_boxes], 1 for a box whose chain is written
     sizes: Ints  # [num_edges], 2 * boxes of the chain that this edge opens, 1 more of a loop; 0 for a safe edge
     moves: Ints  # [num_edges]
     lengths: Ints  # [2 * num_boxes], of the chains, in ascending order; then of the loops, from num_boxes on
@@ -43,7 +43,7 @@ class Chains(NamedTuple):
 
 
 @compiled
-def openings(board: Board, position: Position, chains: Chains, moves: Ints, begin: int) -> int:
+def chain_openers(board: Board, position: Position, chains: Chains, moves: Ints, begin: int) -> int:
     """Writes moves among which is a best one to moves[begin:], and returns their number. No box has degree 3.
 
     They are the safe edges, of interchangeable ones the first, and one edge for each chain, the shortest chain first.
@@ -103,7 +103,7 @@ def _follow(board: Board, position: Position, chains: Chains, edge: int, box: in
 @compiled
 def value_of_chains(board: Board, position: Position, chains: Chains) -> int:
     """Returns the value for the mover of a position whose open boxes all have degree 2."""
-    number = openings(board, position, chains, chains.moves, 0)
+    number = chain_openers(board, position, chains, chains.moves, 0)
     loops = len(chains.seen)  # the first place of their lengths
     num_chains = num_loops = 0
     for place in range(number):

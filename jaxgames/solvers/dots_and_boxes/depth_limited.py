@@ -3,17 +3,27 @@
 The value of a position is the margin to go for the mover. There are three kinds of search.
 
 TO_THE_END: exact. A table keeps bounds of positions without boxes to take. It ends early where only chains are left.
-BY_CHAINS: to a limited depth. Leaves have the estimates of jaxgames/solvers/dots_and_boxes/playouts.py. A position
-    with safe edges is always a leaf, and no position with boxes to take is one. A forced capture takes no depth.
-BY_BOXES: to a limited depth. At the leaves nothing counts but the boxes that the search itself took, and each edge
-    takes depth. With safe edges, one random safe edge is the only move. This is the search of El Kaddouri, Rys and Gao,
-    Multi Agent Reinforcement Learning With Dots And Boxes, 2024, section 5.
+BY_CHAINS: to a limited depth. The static evaluation is by the playouts of jaxgames/solvers/dots_and_boxes/playouts.py.
+    A position with safe edges is always a leaf. Quiescence search: a position with boxes to take never is. A forced
+    capture takes no depth.
+BY_BOXES: to a limited depth. The static evaluation is 0: only the boxes that the search itself took count, and each
+    edge takes depth. With safe edges, one random safe edge is the only move. This is the search of El Kaddouri, Rys and
+    Gao, Multi Agent Reinforcement Learning With Dots And Boxes, 2024, section 5.
 """
 
 from typing import NamedTuple
 
+from jaxgames.solvers.alphabeta.clock import MAX_NODES, NODES
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled
-from jaxgames.solvers.dots_and_boxes.chains import openings, value_of_chains
+from jaxgames.solvers.alphabeta.table import (
+    MINUS_INFINITY,
+    bounds_slot,
+    lower_in,
+    probe_bounds,
+    store_bounds,
+    upper_in,
+)
+from jaxgames.solvers.dots_and_boxes.chains import chain_openers, value_of_chains
 from jaxgames.solvers.dots_and_boxes.moves import (
     LOOSE,
     OPEN_BOXES,
@@ -24,94 +34,84 @@ from jaxgames.solvers.dots_and_boxes.moves import (
     captures,
     draw,
     is_safe,
-    mixed,
     undraw,
 )
-from jaxgames.solvers.dots_and_boxes.playouts import NODES_PER_SAMPLE, Samples, random_below, sample
+from jaxgames.solvers.dots_and_boxes.playouts import NODES_PER_PLAYOUT, Playouts, play_out, random_below
 
 TO_THE_END, BY_CHAINS, BY_BOXES = 0, 1, 2
 
-SAMPLES_PER_LEAF = 32  # of a leaf with safe edges
-LOWEST = -1_000  # below every margin
-OFFSET = 128  # makes bounds positive numbers of one byte
-
-# Places in `Limited.counts`.
-NODES = 0
-MAX_NODES = 1  # a search that exceeds it returns any value
-KIND = 2
+PLAYOUTS_PER_LEAF = 32  # of a leaf with safe edges
+WAYS = 1  # entries in which a key can be
+KIND = 2  # place in `Search.counts`, after NODES and MAX_NODES
 
 
-class Limited(NamedTuple):
-    """Work space of `value_of`."""
+class Search(NamedTuple):
+    """A position and the work space of its search."""
 
+    board: Board
+    position: Position
+    playouts: Playouts
     moves: Ints  # [(num_edges + 1) * num_edges], of each level
     counts: Ints  # [3], see above
-    table: Ints  # [2 * size], key and bounds of each entry, the size a power of two; bounds 0 mark an empty entry
+    table: Ints  # [BOUNDS_WORDS * size], the size a power of two
 
 
 @compiled
-def value_of(
-    board: Board,
-    position: Position,
-    samples: Samples,
-    search: Limited,
-    level: int,
-    depth: int,
-    alpha: int,
-    beta: int,
-) -> int:
-    """Returns the value of a position for the mover, by a search of the kind counts[KIND].
+def alphabeta(search: Search, level: int, depth: int, alpha: int, beta: int) -> int:
+    """Returns the value of the position for the mover, by a search of the kind counts[KIND].
 
     It is exact within the window (alpha, beta); below or above it, it is a bound. It is any number if counts[NODES] is
     above counts[MAX_NODES] afterwards. The moves of the levels from `level` on are overwritten.
     """
-    kind = search.counts[KIND]
+    board, position, counts, moves = search.board, search.position, search.counts, search.moves
+    kind = counts[KIND]
     begin = level * len(board.order)
     open_boxes = position.counts[OPEN_BOXES]
     lower, upper = -open_boxes, open_boxes
     if position.counts[OPEN_EDGES] == 0 or (kind == BY_BOXES and depth <= 0):
         return 0
-    number = captures(board, position, search.moves, begin)
+    number = captures(board, position, moves, begin)
     is_forced = number == 1 and kind != BY_BOXES
     if not is_forced:
-        search.counts[NODES] += 1
-        if search.counts[NODES] > search.counts[MAX_NODES]:
+        counts[NODES] += 1
+        if counts[NODES] > counts[MAX_NODES]:
             return 0
-    in_table = kind == TO_THE_END and number == 0
-    if in_table:
+    key, slot = position.keys[0], -1
+    if kind == TO_THE_END and number == 0:
         if position.counts[LOOSE] == 0:
-            return value_of_chains(board, position, samples.chains)
-        bounds = find(search.table, position.keys[0])
+            return value_of_chains(board, position, search.playouts.chains)
+        slot = bounds_slot(search.table, key, WAYS)
+        bounds = probe_bounds(search.table, slot, WAYS, key)
         if bounds != 0:
-            lower, upper = bounds // 256 - OFFSET, bounds % 256 - OFFSET
+            lower, upper = lower_in(bounds), upper_in(bounds)
         if lower >= beta or lower == upper:
             return lower
         if upper <= alpha:
             return upper
     if number == 0:
         if kind == BY_BOXES:
-            number = one_safe_or_all(board, position, samples, search.moves, begin)
+            number = one_safe_or_all(board, position, search.playouts, moves, begin)
         else:
-            number = openings(board, position, samples.chains, search.moves, begin)
-            has_safe_edge = is_safe(board, position, search.moves[begin])  # they are first
+            number = chain_openers(board, position, search.playouts.chains, moves, begin)
+            has_safe_edge = is_safe(board, position, moves[begin])  # they are first
             if kind == BY_CHAINS and (has_safe_edge or depth <= 0):
-                number = SAMPLES_PER_LEAF if has_safe_edge else 1
-                search.counts[NODES] += number * NODES_PER_SAMPLE
-                return sample(board, position, samples, number, False) // number
-    best = LOWEST
+                number = PLAYOUTS_PER_LEAF if has_safe_edge else 1
+                counts[NODES] += number * NODES_PER_PLAYOUT
+                return play_out(board, position, search.playouts, number, False) // number
+    best = MINUS_INFINITY
     for place in range(begin, begin + number):
-        move = search.moves[place]
+        move = moves[place]
         low, deeper = max(alpha, best), depth if is_forced else depth - 1
         boxes = draw(board, position, move)
         if boxes > 0:
-            value = boxes + value_of(board, position, samples, search, level + 1, deeper, low - boxes, beta - boxes)
+            value = boxes + alphabeta(search, level + 1, deeper, low - boxes, beta - boxes)
         else:
-            value = -value_of(board, position, samples, search, level + 1, deeper, -beta, -low)
+            value = -alphabeta(search, level + 1, deeper, -beta, -low)
         undraw(board, position, move)
         best = max(best, value)
-        if best >= beta or search.counts[NODES] > search.counts[MAX_NODES]:
+        if best >= beta or counts[NODES] > counts[MAX_NODES]:
             break
-    if in_table and search.counts[NODES] <= search.counts[MAX_NODES]:
+    if slot >= 0 and counts[NODES] <= counts[MAX_NODES]:
         # All values of a position are even, or all are odd, as the number of its open boxes.
         rest = (best ^ open_boxes) & 1
         if best <= alpha:
@@ -120,40 +120,12 @@ def value_of(
             lower = best + rest
         else:
             lower, upper = best, best
-        keep(search.table, position.keys[0], lower, upper)
+        store_bounds(search.table, slot, WAYS, key, lower, upper, 0)
     return best
 
 
 @compiled
-def find(table: Ints, key: int) -> int:
-    """Returns 256 * (lower + OFFSET) + upper + OFFSET, the bounds of a key, or 0."""
-    place = 2 * place_of(table, key)
-    return table[place + 1] if table[place] == key else 0
-
-
-@compiled
-def keep(table: Ints, key: int, lower: int, upper: int) -> None:
-    """Writes the bounds of a key."""
-    place = 2 * place_of(table, key)
-    table[place] = key
-    table[place + 1] = 256 * (lower + OFFSET) + upper + OFFSET
-
-
-@compiled
-def clear(table: Ints) -> None:
-    """Makes a table empty."""
-    for place in range(len(table)):
-        table[place] = 0
-
-
-@compiled
-def place_of(table: Ints, key: int) -> int:
-    """Returns the entry in which a key can be."""
-    return mixed(key) & (len(table) // 2 - 1)
-
-
-@compiled
-def one_safe_or_all(board: Board, position: Position, samples: Samples, moves: Ints, begin: int) -> int:
+def one_safe_or_all(board: Board, position: Position, playouts: Playouts, moves: Ints, begin: int) -> int:
     """Writes one random safe edge to moves[begin:], or all open edges if none is safe; returns their number."""
     number = candidates(board, position, moves, begin, False)
     num_safe = 0
@@ -163,5 +135,5 @@ def one_safe_or_all(board: Board, position: Position, samples: Samples, moves: I
             num_safe += 1
     if num_safe == 0:
         return number
-    moves[begin] = moves[begin + random_below(samples, num_safe)]
+    moves[begin] = moves[begin + random_below(playouts.random, num_safe)]
     return 1

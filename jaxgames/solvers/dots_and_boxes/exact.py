@@ -1,6 +1,6 @@
 """Exact values in Dots and Boxes by alpha-beta search, for boards that are too large for a table of all positions.
 
-The value is the margin to go: the boxes that the mover takes from here on, minus those of the opponent. Both sides play
+The value is the margin to go: the boxes that the mover takes from here on, minus the opponent's boxes. Both sides play
 best moves. It depends on the set of drawn edges alone. For a window alpha < beta, a move that completes g boxes has
 
     g + V(alpha - g, beta - g)  if g > 0: the mover goes on        -V(-beta, -alpha)  if g = 0
@@ -22,6 +22,7 @@ from jaxgames._checks import ParameterError, ParameterTypeError, check_choice, c
 from jaxgames.env import Env, State
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, Ints, plain
+from jaxgames.solvers.alphabeta.table import BOUNDS_WORDS
 from jaxgames.solvers.dots_and_boxes.exact_loop import (
     ALPHA,
     BETA,
@@ -29,13 +30,13 @@ from jaxgames.solvers.dots_and_boxes.exact_loop import (
     IS_NEW,
     KEYS,
     LEVEL,
+    LEVEL_WORDS,
+    MAX_ABS_MARGIN,
     NEXT,
     NODES,
     NUM_COUNTERS,
-    NUMBERS,
     VALUE,
     WAYS,
-    WIDEST,
     Rules,
     Work,
     advance,
@@ -47,7 +48,7 @@ from jaxgames.wrappers import game_of
 
 DEFAULT_TABLE_SIZE = 2**24  # entries, at most
 MAX_TABLE_SIZE = 2**30
-ENTRY_BYTES = 16
+ENTRY_BYTES = 8 * BOUNDS_WORDS
 NODES_PER_CALL = 2_000_000  # half a second
 PLAIN_NODES_PER_CALL = 5_000  # a tenth of a second
 
@@ -152,11 +153,11 @@ class Search:
         self._rules = Rules(options.table, options.chains, options.alphabeta)
         levels = game.num_edges + 1
         self._work = Work(
-            stack=_zeros(levels * NUMBERS, compiled),
+            stack=_zeros(levels * LEVEL_WORDS, compiled),
             moves=make_moves(self._board, levels),
             path=_zeros(game.num_edges, compiled),
             counters=_zeros(NUM_COUNTERS, compiled),
-            entries=_table(size, compiled),
+            table=_table(size, compiled),
         )
         self._work.stack[ALPHA], self._work.stack[BETA] = alpha, beta
         self._work.counters[IS_NEW] = 1
@@ -179,7 +180,7 @@ class Search:
         """Returns the share of the moves that are done, 0 to 1, counting the moves of each position as equally long."""
         share, width = 0.0, 1.0
         for level in range(min(6, int(self._work.counters[LEVEL]))):
-            begin, last = level * len(self._board.order), level * NUMBERS
+            begin, last = level * len(self._board.order), level * LEVEL_WORDS
             width /= int(self._work.stack[last + END]) - begin
             share += width * (int(self._work.stack[last + NEXT]) - 1 - begin)
         return share
@@ -212,21 +213,23 @@ def _drawn(game: DotsAndBoxes, state: Any) -> list[int]:
         return []
     edges = getattr(live_boards(state), "edges", None)
     if edges is None or np.shape(edges) != (game.num_edges,):
-        found = type(state).__name__ if edges is None else f"edges of shape {list(np.shape(edges))}"
-        raise ParameterError(f"expected one state of {game}, with edges bool[{game.num_edges}], not {found}")
+        kind = type(state).__name__ if edges is None else f"edges of shape {list(np.shape(edges))}"
+        raise ParameterError(f"expected one state of {game}, with edges bool[{game.num_edges}], not {kind}")
     return np.flatnonzero(np.asarray(edges)).tolist()
 
 
 def _window(window: Any, options: Options) -> tuple[int, int]:
     if window is None:
-        return -WIDEST, WIDEST
+        return -MAX_ABS_MARGIN, MAX_ABS_MARGIN
     if not options.alphabeta:
         raise ParameterError("a window needs alphabeta=True: leave it out, or pass Options(alphabeta=True)")
     if not isinstance(window, tuple) or len(window) != 2 or not all(type(bound) is int for bound in window):
         raise ParameterError(f"window must be two integers such as (0, 1), not {window!r}")
     alpha, beta = window
-    if not -WIDEST <= alpha < beta <= WIDEST:
-        raise ParameterError(f"window must be (alpha, beta) with -{WIDEST} <= alpha < beta <= {WIDEST}, not {window}")
+    if not -MAX_ABS_MARGIN <= alpha < beta <= MAX_ABS_MARGIN:
+        raise ParameterError(
+            f"window must be (alpha, beta) with -{MAX_ABS_MARGIN} <= alpha < beta <= {MAX_ABS_MARGIN}, not {window}"
+        )
     return alpha, beta
 
 
@@ -245,7 +248,7 @@ def _table_size(table_size: Any, options: Options, num_edges: int) -> int:
 
 def _table(size: int, compiled: bool) -> Ints:
     try:
-        return _zeros(2 * size, compiled)
+        return _zeros(BOUNDS_WORDS * size, compiled)
     except MemoryError:
         raise ParameterError(
             f"a table of {size:,} entries takes {size * ENTRY_BYTES / 2**30:,.1f} GiB, more than the free memory: "

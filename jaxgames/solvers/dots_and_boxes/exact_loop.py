@@ -1,15 +1,22 @@
 """The loop of the exact search in Dots and Boxes: nodes, their stack, and the table of positions.
 
 The stack of the search is in arrays. So `advance` can return after a number of nodes, and the next call goes on from
-there. The table keeps a lower and an upper bound per key, the smallest of the keys of a position. With the chain rules,
-a capture that is the only move is played at once, so it has no node of its own.
-
-Before a value is written, its place in the table is looked for again: the nodes below may have taken a free one.
+there. The transposition table keeps a lower and an upper bound per key, the smallest of the keys of a position. It is
+jaxgames/solvers/alphabeta/table.py. In a table of all sets of edges, the key is the number of its only entry. With the
+chain rules, a capture that is the only move is played at once, so it has no node.
 """
 
 from typing import NamedTuple
 
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled
+from jaxgames.solvers.alphabeta.table import (
+    BOUNDS_WORDS,
+    bounds_slot,
+    lower_in,
+    probe_bounds,
+    store_bounds,
+    upper_in,
+)
 from jaxgames.solvers.dots_and_boxes.moves import (
     OPEN_EDGES,
     Board,
@@ -18,14 +25,13 @@ from jaxgames.solvers.dots_and_boxes.moves import (
     canonical_key,
     captures,
     draw,
-    mixed,
     undraw,
 )
 
 WAYS = 4  # entries in which a key can be, one line of the cache
-WIDEST = 63  # beyond every margin
+MAX_ABS_MARGIN = 63  # beyond every margin
 
-# Numbers of one level of the stack.
+# Words of one level of the stack.
 ALPHA, BETA = 0, 1  # the window of the node
 BEST = 2  # the largest value of a move so far
 LOWER, UPPER = 3, 4  # bounds that the table knew
@@ -33,7 +39,7 @@ NEXT, END = 5, 6  # the next move to try and the end of the moves, as places in 
 KEY = 7
 GAIN, SIGN = 8, 9  # the move to this node is worth GAIN + SIGN * its value for the mover before
 PATH = 10  # the first edge of that move in `Work.path`
-NUMBERS = 11
+LEVEL_WORDS = 11
 
 # Places in `Work.counters`.
 LEVEL = 0  # of the current node
@@ -56,11 +62,11 @@ class Rules(NamedTuple):
 class Work(NamedTuple):
     """The stack, the moves of its nodes, and the table."""
 
-    stack: Ints  # [levels * NUMBERS]
+    stack: Ints  # [levels * LEVEL_WORDS]
     moves: Ints  # [levels * num_edges]
     path: Ints  # [num_edges], the edges drawn since the start, those of a level from its PATH on
     counters: Ints  # [6]
-    entries: Ints  # [2 * table_size], key and content of each entry; content 0 is an empty entry
+    table: Ints  # [BOUNDS_WORDS * table_size]
 
 
 # -- the loop ----------------------------------------------------------------------------------------------------------
@@ -73,7 +79,7 @@ def advance(board: Board, position: Position, rules: Rules, work: Work, max_node
     level = counters[LEVEL]
     limit = counters[NODES] + max_nodes
     while True:
-        node = level * NUMBERS
+        node = level * LEVEL_WORDS
         if counters[IS_NEW] == 1:
             if counters[NODES] >= limit:
                 counters[LEVEL] = level
@@ -93,10 +99,10 @@ def advance(board: Board, position: Position, rules: Rules, work: Work, max_node
             if level == 0:
                 counters[LEVEL] = 0
                 return True
-            _take_back(board, position, work, level)
+            _undo(board, position, work, level)
             value = stack[node + GAIN] + stack[node + SIGN] * counters[VALUE]
             level -= 1
-            parent = level * NUMBERS
+            parent = level * LEVEL_WORDS
             stack[parent + BEST] = max(stack[parent + BEST], value)
 
 
@@ -104,17 +110,18 @@ def advance(board: Board, position: Position, rules: Rules, work: Work, max_node
 def _enter(board: Board, position: Position, rules: Rules, work: Work, level: int) -> bool:
     """Prepares the moves of a new node; returns whether its value is known without them, in VALUE."""
     stack, counters = work.stack, work.counters
-    node = level * NUMBERS
+    node = level * LEVEL_WORDS
     if position.counts[OPEN_EDGES] == 0:
         counters[VALUE] = 0
         return True
-    stack[node + LOWER], stack[node + UPPER] = -WIDEST, WIDEST
+    stack[node + LOWER], stack[node + UPPER] = -MAX_ABS_MARGIN, MAX_ABS_MARGIN
     if rules.table:
         key = canonical_key(position)
         stack[node + KEY] = key
-        content = _find(board, work.entries, key)
-        if content != 0:
-            lower, upper = (content & 127) - 64, (content >> 7 & 127) - 64
+        slot, ways = _slot(board, work.table, key)
+        bounds = probe_bounds(work.table, slot, ways, key)
+        if bounds != 0:
+            lower, upper = lower_in(bounds), upper_in(bounds)
             if lower == upper or lower >= stack[node + BETA]:
                 counters[VALUE] = lower
                 return True
@@ -124,7 +131,7 @@ def _enter(board: Board, position: Position, rules: Rules, work: Work, level: in
             stack[node + LOWER], stack[node + UPPER] = lower, upper
             stack[node + ALPHA] = max(stack[node + ALPHA], lower)
             stack[node + BETA] = min(stack[node + BETA], upper)
-    stack[node + BEST] = -WIDEST
+    stack[node + BEST] = -MAX_ABS_MARGIN
     stack[node + NEXT] = level * len(board.order)
     number = candidates(board, position, work.moves, stack[node + NEXT], rules.chains)
     stack[node + END] = stack[node + NEXT] + number
@@ -134,7 +141,7 @@ def _enter(board: Board, position: Position, rules: Rules, work: Work, level: in
 @compiled
 def _leave(board: Board, position: Position, rules: Rules, work: Work, level: int) -> None:
     """Writes the value of a node, or the bound that is known, to VALUE and to the table."""
-    node = level * NUMBERS
+    node = level * LEVEL_WORDS
     best = work.stack[node + BEST]
     work.counters[VALUE] = best
     if not rules.table:
@@ -144,15 +151,24 @@ def _leave(board: Board, position: Position, rules: Rules, work: Work, level: in
         lower = work.stack[node + LOWER]
     elif best >= work.stack[node + BETA]:
         upper = work.stack[node + UPPER]
-    open_edges = position.counts[OPEN_EDGES]
-    work.counters[KEYS] += _store(board, work.entries, work.stack[node + KEY], lower, upper, open_edges)
+    key, open_edges = work.stack[node + KEY], position.counts[OPEN_EDGES]
+    slot, ways = _slot(board, work.table, key)
+    work.counters[KEYS] += store_bounds(work.table, slot, ways, key, lower, upper, open_edges)
+
+
+@compiled
+def _slot(board: Board, table: Ints, key: int) -> tuple[int, int]:
+    """Returns the place of the first entry in which a key can be, and the number of such entries."""
+    if len(table) // BOUNDS_WORDS >= 1 << len(board.order):
+        return BOUNDS_WORDS * key, 1
+    return bounds_slot(table, key, WAYS), WAYS
 
 
 @compiled
 def _descend(board: Board, position: Position, rules: Rules, work: Work, level: int) -> None:
     """Plays the next move of the node above this level, and the captures that are the only move after it."""
     stack, counters = work.stack, work.counters
-    node, parent = level * NUMBERS, (level - 1) * NUMBERS
+    node, parent = level * LEVEL_WORDS, (level - 1) * LEVEL_WORDS
     move = work.moves[stack[parent + NEXT]]
     stack[parent + NEXT] += 1
     end = counters[PATH_END]
@@ -179,58 +195,9 @@ def _descend(board: Board, position: Position, rules: Rules, work: Work, level: 
 
 
 @compiled
-def _take_back(board: Board, position: Position, work: Work, level: int) -> None:
+def _undo(board: Board, position: Position, work: Work, level: int) -> None:
     """Makes the edges open again that led to this level."""
-    begin = work.stack[level * NUMBERS + PATH]
+    begin = work.stack[level * LEVEL_WORDS + PATH]
     for place in range(work.counters[PATH_END] - 1, begin - 1, -1):
         undraw(board, position, work.path[place])
     work.counters[PATH_END] = begin
-
-
-# -- the table ---------------------------------------------------------------------------------------------------------
-
-
-@compiled
-def _first_place(board: Board, entries: Ints, key: int) -> int:
-    """Returns the first of the entries in which a key can be; in a table of all sets, the key is its only entry."""
-    size = len(entries) // 2
-    if size >= 1 << len(board.order):
-        return key
-    return mixed(key) & (size - WAYS)
-
-
-@compiled
-def _num_places(board: Board, entries: Ints) -> int:
-    """Returns the number of entries in which a key can be."""
-    return 1 if len(entries) // 2 >= 1 << len(board.order) else WAYS
-
-
-@compiled
-def _find(board: Board, entries: Ints, key: int) -> int:
-    """Returns the content that the table has for a key, or 0."""
-    first = _first_place(board, entries, key)
-    for place in range(first, first + _num_places(board, entries)):
-        if entries[2 * place] == key:
-            return entries[2 * place + 1]
-    return 0
-
-
-@compiled
-def _store(board: Board, entries: Ints, key: int, lower: int, upper: int, open_edges: int) -> int:
-    """Writes the bounds of a key; returns 1 if that takes an empty entry, otherwise 0.
-
-    A new key takes an empty entry if there is one, otherwise that of the position with the fewest open edges.
-    """
-    first = _first_place(board, entries, key)
-    chosen, fewest = first, WIDEST
-    for place in range(first, first + _num_places(board, entries)):
-        if entries[2 * place + 1] == 0 or entries[2 * place] == key:
-            chosen = place
-            break
-        stored = entries[2 * place + 1] >> 14 & 127
-        if stored < fewest:
-            chosen, fewest = place, stored
-    is_empty = entries[2 * chosen + 1] == 0
-    entries[2 * chosen] = key
-    entries[2 * chosen + 1] = lower + 64 | upper + 64 << 7 | open_edges << 14
-    return 1 if is_empty else 0

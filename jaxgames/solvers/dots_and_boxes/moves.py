@@ -40,7 +40,6 @@ from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, Ints, compiled, ints,
 
 MAX_SIZE = 8  # rows or columns of boxes
 MAX_EDGES_IN_KEY = 62  # a key is the set of edges itself up to here
-MIXER = 0x1E3779B97F4A7C15  # odd, and its bits look random
 
 # Places in `Position.counts`.
 CAPTURABLE = 0  # boxes of degree 3
@@ -274,12 +273,6 @@ def canonical_key(position: Position) -> int:
 
 
 @compiled
-def mixed(key: int) -> int:
-    """Returns a number whose low bits depend on all bits of a key, for the place of the key in a table."""
-    return key * MIXER >> 30
-
-
-@compiled
 def is_safe(board: Board, position: Position, edge: int) -> bool:
     """Returns whether an open edge completes no box and leaves none that the opponent can take."""
     return position.degree[board.boxes_of[2 * edge]] < 2 and position.degree[board.boxes_of[2 * edge + 1]] < 2
@@ -299,8 +292,8 @@ def is_first_open(board: Board, position: Position, edge: int) -> bool:
 def candidates(board: Board, position: Position, moves: Ints, begin: int, chains: bool) -> int:
     """Writes moves among which is a best one to moves[begin:], and returns their number.
 
-    They are the open edges, of interchangeable ones the first. With `chains` they are those of `captures` instead,
-    while a box can be taken.
+    They are the open edges, of interchangeable ones the first. While a box can be taken, `chains` replaces them by
+    the moves of `captures`.
     """
     if chains and position.counts[CAPTURABLE] > 0:
         return captures(board, position, moves, begin)

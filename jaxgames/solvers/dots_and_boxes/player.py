@@ -3,13 +3,13 @@
     player = make_player(env, depth=9, milliseconds=200)
     action = player.choose(state, seed=0)
 
-How a move is found:
+How a move is chosen:
 
 1. Boxes that cost nothing are taken, and chains are taken down to the boxes where there is a choice (`captures`).
 2. With few choices left, a search to the end of the game finds a best move. A choice is a safe edge or a chain.
 3. With some more choices, a search to the end finds a move that does not lose the game, if there is one.
 4. With safe edges left, the long chain rule chooses: see jaxgames/solvers/dots_and_boxes/playouts.py.
-5. Otherwise alpha-beta, deepened step by step up to `depth`: see jaxgames/solvers/dots_and_boxes/depth_limited.py.
+5. Otherwise alpha-beta, which deepens iteratively up to `depth`: see jaxgames/solvers/dots_and_boxes/depth_limited.py.
 
 `analyse` labels a position with all best edges and the expected return, by rule 2 where it applies.
 
@@ -33,19 +33,10 @@ from jaxgames._checks import ParameterError, check_choice, check_int
 from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
 from jaxgames.solvers.alphabeta.clock import MAX_MILLISECONDS, Clock, OutOfTimeError
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, Ints, compiled, function_for, ints
-from jaxgames.solvers.dots_and_boxes.chains import Chains, openings
-from jaxgames.solvers.dots_and_boxes.depth_limited import (
-    BY_BOXES,
-    BY_CHAINS,
-    KIND,
-    LOWEST,
-    MAX_NODES,
-    NODES,
-    TO_THE_END,
-    Limited,
-    clear,
-    value_of,
-)
+from jaxgames.solvers.alphabeta.deepening import SHARE_OF_TIME, deepen
+from jaxgames.solvers.alphabeta.table import BOUNDS_WORDS, MINUS_INFINITY, clear
+from jaxgames.solvers.dots_and_boxes.chains import Chains, chain_openers
+from jaxgames.solvers.dots_and_boxes.depth_limited import BY_BOXES, BY_CHAINS, KIND, TO_THE_END, Search, alphabeta
 from jaxgames.solvers.dots_and_boxes.moves import (
     MAX_SIZE,
     Board,
@@ -58,7 +49,7 @@ from jaxgames.solvers.dots_and_boxes.moves import (
     make_position,
     undraw,
 )
-from jaxgames.solvers.dots_and_boxes.playouts import NODES_PER_SAMPLE, Samples, sample
+from jaxgames.solvers.dots_and_boxes.playouts import NODES_PER_PLAYOUT, Playouts, play_out
 
 SAFE_EDGES = ("long_chains", "random")
 LEAVES = ("chains", "boxes")
@@ -66,14 +57,13 @@ MAX_DEPTH = 144  # edges of the largest board
 
 # The work of a move per millisecond of its time. A compiled search needs about a twentieth of the time for it.
 NODES_PER_MILLISECOND = 40
-SAMPLES_PER_MILLISECOND = 2
-SHARE_OF_TIME = 0.8  # of `milliseconds`; the rest is for work that takes longer than expected
-SHARE_OF_END = 0.5  # of that, for searches to the end of the game
+PLAYOUTS_PER_MILLISECOND = 2
+SHARE_OF_END = 0.5  # of the time of a move, for searches to the end of the game
 # Nodes of such a search: about 2 * (5 / 3) ** choices for the best move, a fifth of it to know whether a move wins.
 # Measured on 5 x 5 boxes after random safe edges.
 NODES_WITHOUT_CHOICE, NODES_PER_CHOICE, SHARE_OF_WIN = 2, 5 / 3, 0.2
 TABLE_SIZE = 1 << 16  # entries of its table
-SAMPLES_PER_PIECE = 50
+PLAYOUTS_PER_PIECE = 50
 NODES_OF_ANALYSIS = 10  # times the nodes of a move: the best edges are tried one by one
 
 
@@ -95,8 +85,9 @@ class DotsAndBoxesPlayer:
         chains = Chains(*map(self._zeros, (boxes, edges, edges, 2 * boxes, boxes + 1)))
         random_state, safe, path = map(self._zeros, (1, edges, edges + 1))
         lengths, left, totals, drawn = map(self._zeros, (edges,) * 4)
-        self._samples = Samples(random_state, safe, path, chains, lengths, left, totals, drawn)
-        self._search = Limited(*map(self._zeros, ((edges + 1) * edges, 3, 2 * TABLE_SIZE)))
+        self._playouts = Playouts(random_state, safe, path, chains, lengths, left, totals, drawn)
+        work = map(self._zeros, ((edges + 1) * edges, 3, BOUNDS_WORDS * TABLE_SIZE))
+        self._search = Search(self._board, self._position, self._playouts, *work)
         self._clock = Clock()
         self._warm_up()
 
@@ -111,7 +102,7 @@ class DotsAndBoxesPlayer:
         end = self._clock.after(seconds)
         drawn = ints(np.asarray(state.edges), self._compiled)
         self._place(drawn)
-        self._samples.random[0] = seed << 16
+        self._playouts.random[0] = seed << 16
         moves, num_safe = self._moves(random.Random(seed))
         if len(moves) == 1:
             return moves[0]
@@ -119,11 +110,11 @@ class DotsAndBoxesPlayer:
         end_of_exact = end - (1 - SHARE_OF_END) * seconds
         if expected <= nodes:
             self._clock.start(end_of_exact, nodes)
-            best = self._best_to_the_end(moves, drawn, LOWEST, -LOWEST)
+            best = self._best_to_the_end(moves, drawn)
             if best is not None:
                 return best
         if num_safe > 0 and self.by_long_chains:
-            self._clock.start(end, NODES_PER_SAMPLE * SAMPLES_PER_MILLISECOND * self.milliseconds)
+            self._clock.start(end, NODES_PER_PLAYOUT * PLAYOUTS_PER_MILLISECOND * self.milliseconds)
             moves = self._ordered_by_long_chain_rule(moves[:num_safe]) + moves[num_safe:]
         if SHARE_OF_WIN * expected <= nodes < expected:
             self._clock.start(end_of_exact, nodes)
@@ -152,7 +143,7 @@ class DotsAndBoxesPlayer:
         """
         drawn = ints(np.asarray(state.edges), self._compiled)
         self._place(drawn)
-        self._samples.random[0] = 0
+        self._playouts.random[0] = 0
         moves, num_safe = self._moves(random.Random(0))
         nodes = NODES_PER_MILLISECOND * self.milliseconds
         if self._nodes_to_the_end() <= nodes:
@@ -187,12 +178,12 @@ class DotsAndBoxesPlayer:
 
         The others are boxes to take or chains to open, the shortest first. Equal ones are in random order.
         """
-        board, position, chains = self._board, self._position, self._samples.chains
+        board, position, chains = self._board, self._position, self._playouts.chains
         number = self._function(captures)(board, position, chains.moves, 0)
         if number > 0:
             return _listed(chains.moves, number), 0
         if self.by_chains:
-            number = self._function(openings)(board, position, chains, chains.moves, 0)
+            number = self._function(chain_openers)(board, position, chains, chains.moves, 0)
         else:
             number = self._function(candidates)(board, position, chains.moves, 0, False)
         moves = _listed(chains.moves, number)
@@ -209,25 +200,27 @@ class DotsAndBoxesPlayer:
 
     def _num_choices(self) -> int:
         """Returns the number of safe edges and chains after all boxes are taken that can be taken."""
-        board, position, chains = self._board, self._position, self._samples.chains
+        board, position, chains = self._board, self._position, self._playouts.chains
         taken: list[int] = []
         while self._function(captures)(board, position, chains.moves, 0) > 0:
             taken.append(int(chains.moves[0]))
             self._function(draw)(board, position, taken[-1])
-        number = self._function(openings)(board, position, chains, chains.moves, 0)
+        number = self._function(chain_openers)(board, position, chains, chains.moves, 0)
         for move in reversed(taken):
             self._function(undraw)(board, position, move)
         return number
 
-    def _best_to_the_end(self, moves: list[int], drawn: Ints, alpha: int, beta: int) -> int | None:
+    def _best_to_the_end(
+        self, moves: list[int], drawn: Ints, alpha: int = MINUS_INFINITY, beta: int = -MINUS_INFINITY
+    ) -> int | None:
         """Returns the first of the moves of the highest value, by a search to the end of the game.
 
-        None stands for no move above `alpha`, and for a search that had too little time or nodes.
+        It is None if no move has a value above `alpha`, and if the time or the nodes do not suffice.
         """
         self._function(clear)(self._search.table)
         self._search.counts[KIND] = TO_THE_END
         try:
-            valued = list(self._valued(moves, 0, alpha, beta))
+            valued = list(self._values(moves, 0, alpha, beta))
         except OutOfTimeError:
             self._place(drawn)
             return None
@@ -243,86 +236,69 @@ class DotsAndBoxesPlayer:
         """
         self._function(clear)(self._search.table)
         self._search.counts[KIND] = TO_THE_END
-        _, value = _first_of_best(list(self._valued(moves, 0, LOWEST, -LOWEST)))
-        found = {edge: _first_of_best(list(self._valued([edge], 0, value - 1, value)))[1] for edge in open_edges}
-        return [edge for edge, bound in found.items() if bound >= value], value
+        _, value = _first_of_best(list(self._values(moves, 0)))
+        bounds = (next(self._values([edge], 0, value - 1, value)) for edge in open_edges)
+        return [edge for edge, bound in bounds if bound >= value], value
 
     def _estimated(self, moves: list[int], num_safe: int) -> tuple[int, float]:
         """Returns the move with the highest estimate, and the estimate; the first `num_safe` moves are safe edges."""
         if num_safe > 0:
-            self._clock.start(math.inf, NODES_PER_SAMPLE * SAMPLES_PER_MILLISECOND * self.milliseconds)
+            self._clock.start(math.inf, NODES_PER_PLAYOUT * PLAYOUTS_PER_MILLISECOND * self.milliseconds)
             means = self._means_by_long_chain_rule(moves[:num_safe])
             best = max(means, key=lambda move: means[move])
             return best, means[best]
         self._clock.start(math.inf, sys.maxsize)  # few nodes: positions without boxes to take are leaves
         self._search.counts[KIND] = BY_CHAINS
-        return _first_of_best(list(self._valued(moves, 0, LOWEST, -LOWEST)))
+        return _first_of_best(list(self._values(moves, 0)))
 
     def _best_to_depth(self, moves: list[int]) -> int:
-        """Returns the best move by a search that is deepened step by step, as long as there is time."""
+        """Returns the best move by iterative deepening, as long as there is time."""
         self._search.counts[KIND] = BY_CHAINS if self.by_chains else BY_BOXES
-        best = moves[0]
-        for depth in range(self.depth):
-            valued: list[tuple[int, int]] = []
-            with contextlib.suppress(OutOfTimeError):
-                valued.extend(self._valued(moves, depth, LOWEST, -LOWEST))
-            if valued:
-                best = _first_of_best(valued)[0]
-            if len(valued) < len(moves):
-                break
-            moves = [move for move, _ in sorted(valued, key=lambda pair: -pair[1])]
-        return best
+        valued = deepen(moves, range(self.depth), self._values)
+        return _first_of_best(valued)[0] if valued else moves[0]
 
     def _ordered_by_long_chain_rule(self, moves: list[int]) -> list[int]:
-        """Returns the safe edges, those first whose samples have the highest mean."""
+        """Returns the safe edges in the order of the means of their playouts, the highest mean first."""
         means = self._means_by_long_chain_rule(moves)
         return sorted(moves, key=lambda move: -means[move])
 
     def _means_by_long_chain_rule(self, moves: list[int]) -> dict[int, float]:
-        """Returns the means of the samples that draw each of the safe edges."""
-        totals, drawn = self._samples.totals, self._samples.drawn
+        """Returns the means of the playouts that draw each of the safe edges."""
+        totals, drawn = self._playouts.totals, self._playouts.drawn
         for edge in range(len(totals)):
             totals[edge] = drawn[edge] = 0
         with contextlib.suppress(OutOfTimeError):
             while True:
-                self._clock.run(self._sampled)
-        return {move: float(totals[move] / drawn[move]) if drawn[move] else LOWEST for move in moves}
+                self._clock.run(self._play_out)
+        return {move: float(totals[move] / drawn[move]) if drawn[move] else MINUS_INFINITY for move in moves}
 
     # -- values ------------------------------------------------------------------------------------
 
-    def _valued(self, moves: list[int], depth: int, alpha: int, beta: int) -> Iterator[tuple[int, int]]:
+    def _values(
+        self, moves: list[int], depth: int, alpha: int = MINUS_INFINITY, beta: int = -MINUS_INFINITY
+    ) -> Iterator[tuple[int, int]]:
         """Yields the moves with their values for the mover, until one has at least the value `beta`.
 
-        They are exact within the window and for the best move so far, and upper bounds for others.
+        They are exact within the window and for the best move so far, and upper bounds for others. Raises
+        OutOfTimeError when the time or the nodes are used up.
         """
+        function, counts = self._function(alphabeta), self._search.counts
         for move in moves:
             boxes = self._function(draw)(self._board, self._position, move)
-            if boxes > 0:
-                value = boxes + self._clock.run(functools.partial(self._value, depth, alpha - boxes, beta - boxes))
-            else:
-                value = -self._clock.run(functools.partial(self._value, depth, -beta, -alpha))
+            window = (alpha - boxes, beta - boxes) if boxes > 0 else (-beta, -alpha)
+            value = self._clock.search(counts, functools.partial(function, self._search, 0, depth, *window))
             self._function(undraw)(self._board, self._position, move)
+            value = boxes + value if boxes > 0 else -value
             alpha = max(alpha, value)
             yield move, value
             if value >= beta:
                 return
 
-    def _value(self, depth: int, alpha: int, beta: int, max_nodes: int) -> tuple[int, int]:
-        """Returns the value of the position for the mover, and the nodes. Raises OutOfTimeError if they are too few."""
-        counts = self._search.counts
-        counts[NODES], counts[MAX_NODES] = 0, max_nodes
-        value = self._function(value_of)(
-            self._board, self._position, self._samples, self._search, 0, depth, alpha, beta
-        )
-        if counts[NODES] > max_nodes:
-            raise OutOfTimeError
-        return int(value), int(counts[NODES])
-
-    def _sampled(self, max_nodes: int) -> tuple[int, int]:
-        """Returns the sum of a piece of samples, and the number of nodes that they count as."""
-        number = min(SAMPLES_PER_PIECE, -(-max_nodes // NODES_PER_SAMPLE))
-        total = self._function(sample)(self._board, self._position, self._samples, number, True)
-        return total, number * NODES_PER_SAMPLE
+    def _play_out(self, max_nodes: int) -> tuple[int, int]:
+        """Returns the sum of a piece of playouts, and the number of nodes that they count as."""
+        number = min(PLAYOUTS_PER_PIECE, -(-max_nodes // NODES_PER_PLAYOUT))
+        total = self._function(play_out)(self._board, self._position, self._playouts, number, True)
+        return total, number * NODES_PER_PLAYOUT
 
     def _warm_up(self) -> None:
         """Runs each function twice: the first call can compile it, the second one measures its speed."""
@@ -334,11 +310,11 @@ class DotsAndBoxesPlayer:
             self._place(drawn)
             self._moves(random.Random(0))
             self._num_choices()
-            self._function(candidates)(self._board, self._position, self._samples.chains.moves, 0, False)
-            self._clock.start(math.inf, NODES_PER_SAMPLE)
-            self._best_to_the_end([last, last + 1], drawn, LOWEST, -LOWEST)
+            self._function(candidates)(self._board, self._position, self._playouts.chains.moves, 0, False)
+            self._clock.start(math.inf, NODES_PER_PLAYOUT)
+            self._best_to_the_end([last, last + 1], drawn)
         self._place(start)
-        self._clock.start(math.inf, NODES_PER_SAMPLE)
+        self._clock.start(math.inf, NODES_PER_PLAYOUT)
         self._ordered_by_long_chain_rule([last])
 
 
@@ -354,7 +330,7 @@ def make_player(
 
     Args:
       env: the game, up to 8 x 8 boxes.
-      depth: the levels of a search that does not reach the end of the game.
+      depth: of a search that does not reach the end of the game.
       milliseconds: the time of a move.
       safe_edges: "long_chains" chooses among safe edges by the long chain rule, "random" draws one.
       leaves: "chains" estimates the boxes that are left at the end of such a search, "boxes" counts those taken in it.
@@ -388,7 +364,7 @@ def _listed(moves: Ints, number: int) -> list[int]:
 
 
 def _behind(state: DotsAndBoxesState) -> int:
-    """Returns the boxes of the opponent minus those of the mover."""
+    """Returns the boxes of the opponent minus the mover's boxes."""
     owner, seat = np.asarray(state.owner), int(state.current_player)
     return int((owner == 1 - seat).sum() - (owner == seat).sum())
 

@@ -1,6 +1,6 @@
 """Dots and Boxes solved: the value of every set of drawn edges, from the full board backwards.
 
-The value V(S) is the margin to go: the boxes that the mover takes from here on, minus those of the opponent, with best
+The value V(S) is the margin to go: the boxes that the mover takes from here on, minus the opponent's boxes, with best
 play of both sides. It depends on the set S of drawn edges alone. With g(S, e) boxes completed by edge e after S,
 
     V(all edges) = 0
@@ -30,7 +30,7 @@ from jaxgames.solvers.exact.progress import progress_bar
 from jaxgames.solvers.exact.solution import Children, Solution, live_boards, not_of
 
 MAX_EDGES = 32  # an index is one uint32
-LOWEST = np.int8(-128)  # below every margin: edges that are drawn already
+DRAWN_EDGE = np.int8(-128)  # in place of the margin by an edge that is drawn, below every margin
 SETS_PER_SECOND = 1e8  # on two cores, for the message that refuses a board
 TILE = 16  # rows and columns of the squares in which a part is transposed, which fit the cache
 PART = 1 << 20  # sets whose values are counted at once
@@ -189,9 +189,9 @@ def solve_table(env: DotsAndBoxes, progress: bool) -> np.ndarray:
         for bits in range(int(num_bits.max()), -1, -1):
             rows = np.flatnonzero(num_bits == bits).astype(np.uint32)
             for begin in range(0, len(rows), part):
-                chosen = rows[begin : begin + part]
-                table = _solve_rows(board, table, np.resize(chosen, part)).block_until_ready()
-                update(len(chosen) * num_columns)
+                solved = rows[begin : begin + part]
+                table = _solve_rows(board, table, np.resize(solved, part)).block_until_ready()
+                update(len(solved) * num_columns)
     return np.asarray(table).reshape(-1)
 
 
@@ -269,8 +269,8 @@ def _best_by_high_edges(env: DotsAndBoxes, table: jax.Array, row: jax.Array) -> 
     num_rows, num_columns = table.shape
     low = num_columns.bit_length() - 1
     columns = np.arange(num_columns, dtype=np.uint32)
-    last = np.where(columns == num_columns - 1, np.int8(0), LOWEST)
-    best = jnp.where(row == np.uint32(num_rows - 1), last, LOWEST)
+    last = np.where(columns == num_columns - 1, np.int8(0), DRAWN_EDGE)
+    best = jnp.where(row == np.uint32(num_rows - 1), last, DRAWN_EDGE)
     for bit in range(env.num_edges - low):
         after = (row | np.uint32(1 << bit)).astype(jnp.int32)
         to_go = jax.lax.dynamic_index_in_dim(table, after, 0, keepdims=False)
@@ -278,7 +278,7 @@ def _best_by_high_edges(env: DotsAndBoxes, table: jax.Array, row: jax.Array) -> 
             _contains(row, rest >> low) & _contains(columns, rest % num_columns)
             for rest in rest_of_boxes(env)[low + bit]
         ]
-        best = jnp.maximum(best, jnp.where(_contains(row, 1 << bit), LOWEST, _worth(completed, to_go)))
+        best = jnp.maximum(best, jnp.where(_contains(row, 1 << bit), DRAWN_EDGE, _worth(completed, to_go)))
     return best
 
 
@@ -295,7 +295,7 @@ def _best_by_low_edges(env: DotsAndBoxes, best: jax.Array, rows: jax.Array) -> j
         for edge, of_edge in enumerate(rests):
             completed = [has_high_part[rest] & _contains(column, rest % num_columns) for rest in of_edge]
             worth = _worth(completed, best[column | np.uint32(1 << edge)])
-            value = jnp.maximum(value, jnp.where(_contains(column, 1 << edge), LOWEST, worth))
+            value = jnp.maximum(value, jnp.where(_contains(column, 1 << edge), DRAWN_EDGE, worth))
         return best.at[column].set(value)
 
     return jax.lax.fori_loop(0, num_columns - 1, solve_column, best)

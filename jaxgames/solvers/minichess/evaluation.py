@@ -1,15 +1,15 @@
-"""The evaluation of a position of 5 x 5 chess without a search, in hundredths of a pawn.
+"""The static evaluation of a position of 5 x 5 chess, in hundredths of a pawn.
 
-It is a sum over the pieces, those of the mover less those of the opponent. WEIGHTS has the weights of two evaluations.
-"material" has the values of the pieces that the env has for its rewards of material. "positional" adds what wins more
-games between searches of the same depth; docs/games/minichess.md has the results.
+It is a sum over the mover's pieces, less the same sum over the opponent's pieces. WEIGHTS has the weights of two
+evaluations. "material" has the values of the pieces that the env has for its rewards of material. "positional" adds
+what wins more games between searches of the same depth; docs/games/minichess.md has the results.
 
 A king counts only where a side can have several, under the rule that kings are captured.
 """
 
 from jaxgames.games.minichess_board import VALUES
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled
-from jaxgames.solvers.minichess.moves import PAWN, Tables, attacks, kind_on, size
+from jaxgames.solvers.minichess.moves import PAWN, Pieces, Tables, attacks, kind_on, occupied_cells, size
 
 # Places in a list of weights. Places 1 to 6 have the kinds of the pieces.
 RANKS = 7  # for each rank that a pawn has advanced
@@ -23,16 +23,16 @@ CENTRE_CELLS = 0x0739C0
 
 
 @compiled
-def evaluation(weights: Ints, tables: Tables, own: int, ones: int, twos: int, fours: int) -> int:
-    """Returns the value of a position for the mover."""
-    occupied = ones | twos | fours
+def evaluation(weights: Ints, tables: Tables, pieces: Pieces) -> int:
+    """Returns the static evaluation of a position for the mover."""
+    own, occupied = pieces.own, occupied_cells(pieces)
     total = 0
     left = occupied
     while left != 0:
         first = left & -left
         left ^= first
         cell = size(first - 1)
-        kind = kind_on(ones, twos, fours, cell)
+        kind = kind_on(pieces, cell)
         worth = weights[kind]
         rank = cell % 5 if own & first != 0 else 4 - cell % 5
         if kind == PAWN:

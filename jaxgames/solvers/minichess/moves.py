@@ -1,14 +1,11 @@
 """Moves of 5 x 5 chess as words, for the search of `jaxgames.solvers.minichess.search`.
 
-A position is four words of 25 bits in the mover's frame. Bit file * 5 + rank is a cell, as in
-`jaxgames.games.minichess_board`, which draws the board and the numbers of the actions.
+`Pieces` are four words of 25 bits in the mover's frame. Bit file * 5 + rank is a cell, as in
+`jaxgames.games.minichess_board`, which draws the board and the numbers of the actions. The kinds of pieces:
 
-    own                 the mover's pieces
-    ones, twos, fours   the bits of the kind of the piece on each cell; all three are 0 on an empty cell
+    P 1    N 2    B 3    R 4    Q 5    K 6
 
-    kind                P 1    N 2    B 3    R 4    Q 5    K 6
-
-An action is that of the env. Functions with numbers in and out are compiled where numba is installed. With
+The actions are those of the env. Functions with numbers in and out are compiled where numba is installed. With
 `plain(function)` the same source runs in plain Python. All numbers are integers of at most 62 bits.
 """
 
@@ -16,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxgames.games.minichess import MinichessState
+from jaxgames.games.minichess import Minichess, MinichessState
 from jaxgames.games.minichess_board import BOARD, DIAGONAL, KNIGHT_JUMPS, NUM_PLANES, RANK, STRAIGHT, TARGET, Direction
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled, ints
 
@@ -30,6 +27,23 @@ DARK = sum(1 << cell for cell in range(0, 25, 2))  # the cells with the colour o
 # The directions of rays: the first four lead to cells of higher numbers, the others back.
 DIRECTIONS: tuple[Direction, ...] = ((0, 1), (1, 0), (1, 1), (1, -1), (0, -1), (-1, 0), (-1, -1), (-1, 1))
 assert {*DIRECTIONS} == {*STRAIGHT, *DIAGONAL}
+
+
+class Pieces(NamedTuple):
+    """The pieces on the board, as sets of cells."""
+
+    own: int  # the mover's
+    kind_bit_0: int  # those whose kind has the bit of value 1; an empty cell has no bit of a kind
+    kind_bit_1: int  # of value 2
+    kind_bit_2: int  # of value 4
+
+
+class Rules(NamedTuple):
+    """The rules of a game, each 0 or 1."""
+
+    king_capture: int  # kings are captured
+    double_step: int  # a pawn on its second rank may go two cells
+    queen_only: int  # a pawn can become only a queen
 
 
 class Tables(NamedTuple):
@@ -59,21 +73,24 @@ def make_tables(compiled: bool) -> Tables:
 
 def _reached(cell: int, direction: Direction, steps: int) -> int:
     """Returns the set of cells that at most that many steps in a direction lead to."""
-    found = 0
+    cells = 0
     for times in range(1, steps + 1):
         file, rank = cell // 5 + times * direction[0], cell % 5 + times * direction[1]
         if file in range(5) and rank in range(5):
-            found |= 1 << (5 * file + rank)
-    return found
+            cells |= 1 << (5 * file + rank)
+    return cells
 
 
-def words_of(state: MinichessState) -> tuple[int, int, int, int]:
-    """Returns a board on the host as the words own, ones, twos, fours."""
+def pieces_of(state: MinichessState) -> Pieces:
+    """Returns the pieces of a board on the host."""
     position = state.position
-    own, *pieces = (int(cells) for cells in (position.own, *position.pieces))
-    bits = (sum(cells for kind, cells in enumerate(pieces, start=PAWN) if kind & bit) for bit in (1, 2, 4))
-    ones, twos, fours = bits
-    return own, ones, twos, fours
+    own, *by_kind = (int(cells) for cells in (position.own, *position.pieces))
+    return Pieces(own, *(sum(by_kind[kind - 1] for kind in range(PAWN, KING + 1) if kind & bit) for bit in (1, 2, 4)))
+
+
+def rules_of(env: Minichess) -> Rules:
+    """Returns the rules of a game."""
+    return Rules(int(env.rules == "king_capture"), int(env.double_step), int(env.promotion == "queen"))
 
 
 # -- sets of cells -----------------------------------------------------------------------------------------------------
@@ -130,27 +147,41 @@ def attacks(tables: Tables, cell: int, kind: int, occupied: int) -> int:
 
 
 @compiled
-def kind_on(ones: int, twos: int, fours: int, cell: int) -> int:
-    """Returns the kind of the piece on a cell; 0 on an empty one."""
-    return (ones >> cell & 1) + 2 * (twos >> cell & 1) + 4 * (fours >> cell & 1)
+def occupied_cells(pieces: Pieces) -> int:
+    """Returns the cells with a piece."""
+    return pieces.kind_bit_0 | pieces.kind_bit_1 | pieces.kind_bit_2
 
 
 @compiled
-def king_is_attacked(tables: Tables, own: int, ones: int, twos: int, fours: int) -> bool:
+def kind_on(pieces: Pieces, cell: int) -> int:
+    """Returns the kind of the piece on a cell; 0 on an empty one."""
+    _, bit_0, bit_1, bit_2 = pieces
+    return (bit_0 >> cell & 1) + 2 * (bit_1 >> cell & 1) + 4 * (bit_2 >> cell & 1)
+
+
+@compiled
+def kings_of(pieces: Pieces) -> int:
+    """Returns the cells of the mover's kings."""
+    return pieces.own & pieces.kind_bit_1 & pieces.kind_bit_2
+
+
+@compiled
+def king_is_attacked(tables: Tables, pieces: Pieces) -> bool:
     """Returns whether the opponent's pieces attack a king of the mover."""
-    occupied = ones | twos | fours
+    own, bit_0, bit_1, bit_2 = pieces
+    occupied = occupied_cells(pieces)
     theirs = occupied & ~own
-    kings = own & twos & fours
+    kings = kings_of(pieces)
     while kings != 0:
         first = kings & -kings
         kings ^= first
         cell = size(first - 1)
-        hit = tables.strikes[cell] & ones & ~twos & ~fours  # where a pawn of the opponent would capture from
-        hit |= tables.jumps[cell] & twos & ~ones & ~fours
-        hit |= tables.steps[cell] & twos & fours
+        hit = tables.strikes[cell] & bit_0 & ~bit_1 & ~bit_2  # where a pawn of the opponent would capture from
+        hit |= tables.jumps[cell] & bit_1 & ~bit_0 & ~bit_2
+        hit |= tables.steps[cell] & bit_1 & bit_2
         if hit & theirs != 0:
             return True
-        straight, diagonal = theirs & fours & ~twos, theirs & ones & (twos ^ fours)
+        straight, diagonal = theirs & bit_2 & ~bit_1, theirs & bit_0 & (bit_1 ^ bit_2)
         for direction in range(2):
             if straight != 0 and line_attacks(tables.rays, cell, occupied, direction) & straight != 0:
                 return True
@@ -161,12 +192,13 @@ def king_is_attacked(tables: Tables, own: int, ones: int, twos: int, fours: int)
 
 
 @compiled
-def cannot_mate(ones: int, twos: int, fours: int) -> bool:
+def cannot_mate(pieces: Pieces) -> bool:
     """Returns whether the material is insufficient for a mate, as `jaxgames.games.minichess_board.cannot_mate`."""
-    if fours & ~twos != 0 or ones & ~twos != 0:  # a rook, a queen or a pawn
+    _, bit_0, bit_1, bit_2 = pieces
+    if bit_2 & ~bit_1 != 0 or bit_0 & ~bit_1 != 0:  # a rook, a queen or a pawn
         return False
-    minors = twos & ~fours
-    bishops = minors & ones
+    minors = bit_1 & ~bit_2
+    bishops = minors & bit_0
     one_color = bishops & DARK == 0 or bishops & ~DARK == 0
     return minors & (minors - 1) == 0 or (minors == bishops and one_color)
 
@@ -175,30 +207,18 @@ def cannot_mate(ones: int, twos: int, fours: int) -> bool:
 
 
 @compiled
-def write_moves(
-    tables: Tables,
-    own: int,
-    ones: int,
-    twos: int,
-    fours: int,
-    double_step: int,
-    queen_only: int,
-    noisy: int,
-    moves: Ints,
-    begin: int,
-) -> int:
+def write_moves(tables: Tables, rules: Rules, pieces: Pieces, noisy: int, moves: Ints, begin: int) -> int:
     """Writes the mover's actions to moves[begin:], the safety of its king left out; returns their number.
 
     Args:
       tables: of the moves.
-      own, ones, twos, fours: the position.
-      double_step: 1 if a pawn on its second rank may go two cells.
-      queen_only: 1 if a pawn can become only a queen.
+      rules: of the game.
+      pieces: on the board.
       noisy: 1 for captures and for pawns that become queens only; no pawn becomes another piece then.
       moves: the list.
       begin: the place of the first action.
     """
-    occupied = ones | twos | fours
+    own, occupied = pieces.own, occupied_cells(pieces)
     theirs = occupied & ~own
     allowed = theirs if noisy == 1 else BOARD & ~own
     end = begin
@@ -207,23 +227,23 @@ def write_moves(
         first = left & -left
         left ^= first
         cell = size(first - 1)
-        kind = kind_on(ones, twos, fours, cell)
-        reached = attacks(tables, cell, kind, occupied)
+        kind = kind_on(pieces, cell)
+        targets = attacks(tables, cell, kind, occupied)
         if kind == PAWN:
-            reached &= theirs
+            targets &= theirs
             forward = first << 1 & ~occupied & ~BOTTOM & BOARD
-            if double_step == 1:
+            if rules.double_step == 1:
                 forward |= (forward & THIRD) << 1 & ~occupied
-            reached |= forward & TOP if noisy == 1 else forward
+            targets |= forward & TOP if noisy == 1 else forward
         else:
-            reached &= allowed
-        while reached != 0:
-            target = reached & -reached
-            reached ^= target
+            targets &= allowed
+        while targets != 0:
+            target = targets & -targets
+            targets ^= target
             to = size(target - 1)
             moves[end] = tables.actions[25 * cell + to]
             end += 1
-            if kind == PAWN and target & TOP != 0 and noisy == 0 and queen_only == 0:
+            if kind == PAWN and target & TOP != 0 and noisy == 0 and rules.queen_only == 0:
                 side = 0 if to - cell == 1 else 1 if to > cell else 2
                 for piece in range(3):
                     moves[end] = NUM_PLANES * cell + 3 * piece + side
@@ -232,111 +252,71 @@ def write_moves(
 
 
 @compiled
-def moved(tables: Tables, own: int, ones: int, twos: int, fours: int, action: int) -> tuple[int, int, int, int, bool]:
-    """Returns the words after an action, still in the mover's frame, and whether it was a capture or a pawn's move."""
+def moved(tables: Tables, pieces: Pieces, action: int) -> tuple[Pieces, bool]:
+    """Returns the pieces after an action, still in the mover's frame, and whether it was a capture or a pawn's move."""
     cell, plane = action // NUM_PLANES, action % NUM_PLANES
     to = tables.targets[action]
     origin, target = 1 << cell, 1 << to
-    kind = kind_on(ones, twos, fours, cell)
-    is_irreversible = kind == PAWN or (ones | twos | fours) & target != 0
+    kind = kind_on(pieces, cell)
+    is_irreversible = kind == PAWN or occupied_cells(pieces) & target != 0
     if kind == PAWN and target & TOP != 0:
         kind = QUEEN if plane >= 9 else ROOK - plane // 3
     rest = ~(origin | target)
-    return (
+    own, bit_0, bit_1, bit_2 = pieces
+    after = Pieces(
         own & rest | target,
-        ones & rest | (kind & 1) << to,
-        twos & rest | (kind >> 1 & 1) << to,
-        fours & rest | kind >> 2 << to,
-        is_irreversible,
+        bit_0 & rest | (kind & 1) << to,
+        bit_1 & rest | (kind >> 1 & 1) << to,
+        bit_2 & rest | kind >> 2 << to,
     )
+    return after, is_irreversible
 
 
 @compiled
-def turned(own: int, ones: int, twos: int, fours: int) -> tuple[int, int, int, int]:
-    """Returns the words of the same position in the opponent's frame."""
-    theirs = (ones | twos | fours) & ~own
-    return mirrored(theirs), mirrored(ones), mirrored(twos), mirrored(fours)
+def turned(pieces: Pieces) -> Pieces:
+    """Returns the same pieces in the opponent's frame."""
+    own, bit_0, bit_1, bit_2 = pieces
+    theirs = occupied_cells(pieces) & ~own
+    return Pieces(mirrored(theirs), mirrored(bit_0), mirrored(bit_1), mirrored(bit_2))
 
 
 @compiled
-def captures_king(tables: Tables, own: int, twos: int, fours: int, action: int) -> bool:
-    """Returns whether an action captures a king."""
-    return 1 << tables.targets[action] & twos & fours & ~own != 0
-
-
-@compiled
-def is_legal(tables: Tables, own: int, ones: int, twos: int, fours: int, action: int) -> bool:
+def is_legal(tables: Tables, pieces: Pieces, action: int) -> bool:
     """Returns whether one of `write_moves` is legal under standard rules: it leaves the king safe and captures none."""
-    if captures_king(tables, own, twos, fours, action):
+    if 1 << tables.targets[action] & pieces.kind_bit_1 & pieces.kind_bit_2 & ~pieces.own != 0:
         return False
-    own, ones, twos, fours, _ = moved(tables, own, ones, twos, fours, action)
-    return not king_is_attacked(tables, own, ones, twos, fours)
+    after, _ = moved(tables, pieces, action)
+    return not king_is_attacked(tables, after)
 
 
 @compiled
-def write_legal_moves(
-    tables: Tables,
-    own: int,
-    ones: int,
-    twos: int,
-    fours: int,
-    king_capture: int,
-    double_step: int,
-    queen_only: int,
-    moves: Ints,
-    begin: int,
-) -> int:
+def write_legal_moves(tables: Tables, rules: Rules, pieces: Pieces, moves: Ints, begin: int) -> int:
     """Writes the legal actions to moves[begin:], and returns their number; see `write_moves`.
 
-    Under `king_capture` (1) all moves are legal while the mover has a king, and none without.
+    Under `king_capture` all moves are legal while the mover has a king, and none without.
     """
-    if king_capture == 1 and own & twos & fours == 0:
+    if rules.king_capture == 1 and kings_of(pieces) == 0:
         return 0
-    no = 0  # no argument is a literal: numba would compile the function again for each
-    number = write_moves(tables, own, ones, twos, fours, double_step, queen_only, no, moves, begin)
-    if king_capture == 1:
+    noisy = 0  # no argument is a literal: numba would compile the function again for each
+    number = write_moves(tables, rules, pieces, noisy, moves, begin)
+    if rules.king_capture == 1:
         return number
     end = begin
     for place in range(begin, begin + number):
-        if is_legal(tables, own, ones, twos, fours, moves[place]):
+        if is_legal(tables, pieces, moves[place]):
             moves[end] = moves[place]
             end += 1
     return end - begin
 
 
 @compiled
-def num_sequences(
-    tables: Tables,
-    own: int,
-    ones: int,
-    twos: int,
-    fours: int,
-    king_capture: int,
-    double_step: int,
-    queen_only: int,
-    plies: int,
-    moves: Ints,
-    begin: int,
-) -> int:
-    """Returns the number of sequences of a number of moves, draws left out. `moves` has room for those of all plies."""
+def num_sequences(tables: Tables, rules: Rules, pieces: Pieces, plies: int, moves: Ints, begin: int) -> int:
+    """Returns the number of sequences of a number of moves, draws left out. `moves` has room for all plies."""
     if plies == 0:
         return 1
-    number = write_legal_moves(tables, own, ones, twos, fours, king_capture, double_step, queen_only, moves, begin)
+    number = write_legal_moves(tables, rules, pieces, moves, begin)
     total = 0
     for place in range(begin, begin + number):
-        after_own, after_ones, after_twos, after_fours, _ = moved(tables, own, ones, twos, fours, moves[place])
-        after_own, after_ones, after_twos, after_fours = turned(after_own, after_ones, after_twos, after_fours)
-        total += num_sequences(
-            tables,
-            after_own,
-            after_ones,
-            after_twos,
-            after_fours,
-            king_capture,
-            double_step,
-            queen_only,
-            plies - 1,
-            moves,
-            begin + number,
-        )
+        after, _ = moved(tables, pieces, moves[place])
+        total += num_sequences(tables, rules, turned(after), plies - 1, moves, begin + number)
     return total

@@ -1,19 +1,22 @@
 """Minimax of checkers in slow plain Python: what the tests compare the search with.
 
 It plays by the rules of `tests.games.checkers.reference`, and shares nothing with `jaxgames` but the state's type and
-the numbers of actions. It looks at every move, in the order of the rules, and remembers only what it has computed.
+the numbers of actions.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from jaxgames.games.checkers import CheckersState
-from tests.games.checkers.reference import PDN, Position, Reference, seen
+from tests.games.checkers.random_positions import crowds, endgames, hunts
+from tests.games.checkers.reference import PDN, Move, Position, Reference, seen
+from tests.helpers.minimax import Minimax
 
 WIN = 100_000
+QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}
 
 
 def material(position: Position) -> int:
@@ -48,55 +51,32 @@ def positional(position: Position) -> int:
 EVALUATIONS: dict[str, Callable[[Position], int]] = {"material": material, "positional": positional}
 
 
-@dataclass
-class Minimax:
-    """The values of positions for the side to move. A level is a whole turn.
+def minimax(reference: Reference, evaluation: str) -> Minimax:
+    """Minimax with quiescence search. A level is a whole turn.
 
-    Captures are followed to their end. One turn more follows the last level where the opponent threatens to capture.
+    Captures are searched to their end. One turn more follows depth 0 where the opponent threatens to capture.
     """
 
-    reference: Reference
-    evaluation: str = "material"
-    memo: dict[tuple[object, ...], int] = field(default_factory=dict[tuple[object, ...], int])
+    def quiescence(position: Position, depth: int) -> tuple[Move, ...] | None:
+        is_exchange = reference.available(position)[0].captured is not None
+        return None if is_exchange or (depth == 0 and is_threatened(reference, position)) else ()
 
-    def values(self, position: Position, depth: int) -> dict[int, int]:
-        """The value of each action, in ascending order of the actions."""
-        moves = sorted(self.reference.moves(position).items())
-        return {action: self.after(position, self.reference.after(position, move), depth) for action, move in moves}
+    def key(position: Position) -> Hashable:
+        return frozenset(position.pieces.items()), position.seat, position.jumper, position.quiet, position.ply
 
-    def after(self, position: Position, after: Position, depth: int) -> int:
-        """The value of a move for the side that made it. A win is worth less by 1 for each ply."""
-        goes_on = after.seat == position.seat
-        value = self.value(after, depth if goes_on else depth - 1)
-        value -= np.sign(value) * (abs(value) > WIN // 2)
-        return int(value if goes_on else -value)
+    return Minimax(reference, EVALUATIONS[evaluation], quiescence, key, WIN, ply_cost=1, depth_is_turns=True)
 
-    def value(self, position: Position, depth: int) -> int:
-        key = (frozenset(position.pieces.items()), position.seat, position.jumper, position.quiet, position.ply, depth)
-        if key not in self.memo:
-            self.memo[key] = self._value(position, depth)
-        return self.memo[key]
 
-    def _value(self, position: Position, depth: int) -> int:
-        if position.terminated and any(position.rewards):
-            return -WIN  # the side to move cannot move
-        if position.over:
-            return 0
-        moves = self.reference.available(position)
-        if depth <= 0 and moves[0].captured is None and not (depth == 0 and self.is_threatened(position)):
-            return EVALUATIONS[self.evaluation](position)
-        return max(self.after(position, self.reference.after(position, move), depth) for move in moves)
-
-    def is_threatened(self, position: Position) -> bool:
-        """Returns whether the opponent could capture if it were to move."""
-        theirs = [square for square, piece in position.pieces.items() if piece.seat != position.seat]
-        return any(self.reference.jumps(position.pieces, square) for square in theirs)
+def is_threatened(reference: Reference, position: Position) -> bool:
+    """Returns whether the opponent could capture if it were to move."""
+    theirs = [square for square, piece in position.pieces.items() if piece.seat != position.seat]
+    return any(reference.jumps(position.pieces, square) for square in theirs)
 
 
 def random_games(reference: Reference, rng: np.random.Generator, number: int) -> list[Position]:
     """Live positions of random games, one of each game, at a random ply up to 100."""
-    found: list[Position] = []
-    while len(found) < number:
+    positions: list[Position] = []
+    while len(positions) < number:
         position = reference.start()
         for _ in range(int(rng.integers(100))):
             moves = reference.available(position)
@@ -104,8 +84,8 @@ def random_games(reference: Reference, rng: np.random.Generator, number: int) ->
             if position.over:
                 break
         else:
-            found.append(position)
-    return found
+            positions.append(position)
+    return positions
 
 
 def near_limits(
@@ -116,6 +96,16 @@ def near_limits(
         quiet = 0 if position.jumper else quiet_limit - int(rng.integers(1, 6))
         ply = position.ply if max_plies is None else max_plies - int(rng.integers(1, 8))
         yield replace(position, quiet=quiet, ply=ply)
+
+
+def positions(reference: Reference, seed: int, number: int) -> list[Position]:
+    """Random games, endgames, long captures and crowds, and all of them once more just before the limits."""
+    rng, max_plies = np.random.default_rng(seed), reference.max_plies
+    texts = [text for kind in (endgames, hunts, crowds) for text in kind(rng, number // 4)]
+    live = random_games(Reference(reference.draw_rule), rng, number // 2)
+    live += [reference.from_string(text) for text in texts]
+    live = [position for position in live if not position.over and position.ply < (max_plies or 1000)]
+    return live + list(near_limits(live, rng, QUIET_LIMIT[reference.draw_rule], max_plies))
 
 
 def state_of(position: Position) -> CheckersState:

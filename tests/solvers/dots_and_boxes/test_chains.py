@@ -24,7 +24,7 @@ LOOP_AND_CHAIN = """
     *---*---*---*
 """
 draw, undraw = plain(boxes_moves.draw), plain(boxes_moves.undraw)
-openings, value_of_chains = plain(boxes_chains.openings), plain(boxes_chains.value_of_chains)
+chain_openers, value_of_chains = plain(boxes_chains.chain_openers), plain(boxes_chains.value_of_chains)
 
 
 def sets_with_degrees(rows: int, cols: int, allowed: set[int], number: int) -> list[int]:
@@ -76,7 +76,7 @@ def test_a_best_move_is_among_the_safe_edges_and_one_edge_of_each_chain(rows: in
     for drawn in sets_with_degrees(rows, cols, {0, 1, 2, 4}, number):
         position = position_of(board, drawn)
         values: list[int] = []
-        for place in range(openings(board, position, chains, moves, 0)):
+        for place in range(chain_openers(board, position, chains, moves, 0)):
             assert draw(board, position, moves[place]) == 0
             values.append(-int(table[position.keys[0]]))
             undraw(board, position, moves[place])

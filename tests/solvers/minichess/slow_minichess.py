@@ -1,18 +1,19 @@
 """Minimax of 5 x 5 chess in slow plain Python: what the tests compare the search with.
 
 It plays by the rules of `tests.games.minichess.reference`, and shares nothing with `jaxgames` but the state's type and
-the numbers of actions. It looks at every move, in the order of the rules, and remembers only what it has computed.
+the numbers of actions.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable
+from dataclasses import replace
 
 import jax
 import numpy as np
 
 from jaxgames.games.minichess import Minichess, MinichessState
 from tests.games.minichess.reference import BISHOP, KNIGHT, ROOK, Move, Position, Reference, Square, inside
+from tests.helpers.minimax import Minimax
 
 WIN = 100_000
 MAX_PIECES = 11  # with more, slow Python takes minutes to follow all captures of a position to their end
@@ -61,44 +62,22 @@ def _num_attacked(board: dict[Square, str], square: Square) -> int:
 EVALUATIONS: dict[str, Callable[[Position], int]] = {"material": material, "positional": positional}
 
 
-@dataclass
-class Minimax:
-    """The values of positions for the side to move. A level is a move.
+def minimax(reference: Reference, evaluation: str) -> Minimax:
+    """Minimax with quiescence search. A level is a move.
 
-    Below the last level captures, and pawns that become queens, are followed to their end, unless the side to move does
-    better without them. On the last level itself, a side in check tries all moves.
+    At depth 0 and below, captures, and pawns that become queens, are searched to their end, unless the side to move
+    does better without them. At depth 0, a side in check tries all moves.
     """
 
-    reference: Reference
-    evaluation: str = "material"
-    memo: dict[tuple[object, ...], int] = field(default_factory=dict[tuple[object, ...], int])
+    def quiescence(position: Position, depth: int) -> list[Move] | None:
+        if depth == 0 and reference.can_take_king(replace(position, seat=1 - position.seat)):
+            return None
+        return [move for move in reference.moves(position).values() if is_noisy(position, move)]
 
-    def values(self, position: Position, depth: int) -> dict[int, int]:
-        """The value of each action, in ascending order of the actions."""
-        moves = sorted(self.reference.moves(position).items())
-        return {action: self.after(position, move, depth) for action, move in moves}
+    def key(position: Position) -> Hashable:
+        return frozenset(position.board.items()), position.seat, position.quiet, position.ply, position.before
 
-    def after(self, position: Position, move: Move, depth: int) -> int:
-        """The value of a move for the side that made it. A win is worth less by 1 for each ply."""
-        value = -self.value(self.reference.after(position, move), depth - 1)
-        return int(value - np.sign(value) * (abs(value) > WIN // 2))
-
-    def value(self, position: Position, depth: int) -> int:
-        key = (frozenset(position.board.items()), position.seat, position.quiet, position.ply, position.before, depth)
-        if key not in self.memo:
-            self.memo[key] = self._value(position, depth)
-        return self.memo[key]
-
-    def _value(self, position: Position, depth: int) -> int:
-        if position.terminated:
-            return -WIN if self.reference.ended(position)[0] else 0
-        if position.over:
-            return 0
-        moves = list(self.reference.moves(position).values())
-        if depth > 0 or (depth == 0 and self.reference.can_take_king(replace(position, seat=1 - position.seat))):
-            return max(self.after(position, move, depth) for move in moves)
-        noisy = [move for move in moves if is_noisy(position, move)]
-        return max(EVALUATIONS[self.evaluation](position), *(self.after(position, move, depth) for move in noisy), -WIN)
+    return Minimax(reference, EVALUATIONS[evaluation], quiescence, key, WIN, ply_cost=1)
 
 
 def is_noisy(position: Position, move: Move) -> bool:
@@ -108,33 +87,33 @@ def is_noisy(position: Position, move: Move) -> bool:
 
 def random_games(reference: Reference, rng: np.random.Generator, number: int) -> list[Position]:
     """Live positions of random games with at most MAX_PIECES left, one of each game."""
-    found: list[Position] = []
-    while len(found) < number:
+    positions: list[Position] = []
+    while len(positions) < number:
         position = reference.start()
         plies = int(rng.integers(10, 60))
         while not position.over and (position.ply < plies or len(position.board) > MAX_PIECES):
             moves = list(reference.moves(position).values())
             position = reference.after(position, moves[int(rng.integers(len(moves)))])
         if not position.over:
-            found.append(position)
-    return found
+            positions.append(position)
+    return positions
 
 
 def shuffles(reference: Reference, rng: np.random.Generator, number: int) -> list[Position]:
     """Live positions of games with few pieces that often go back: many of them occurred before."""
-    found: list[Position] = []
-    while len(found) < number:
+    positions: list[Position] = []
+    while len(positions) < number:
         position = reference.from_string(scattered(rng, 2))
         for _ in range(int(rng.integers(4, 14))):
             if position.over:
                 break
             moves = list(reference.moves(position).values())
             back = [move for move in moves if reference.after(position, move).occurred]
-            chosen = back if back and rng.random() < 0.8 else moves
-            position = reference.after(position, chosen[int(rng.integers(len(chosen)))])
+            tried = back if back and rng.random() < 0.8 else moves
+            position = reference.after(position, tried[int(rng.integers(len(tried)))])
         if not position.over and position.before:
-            found.append(position)
-    return found
+            positions.append(position)
+    return positions
 
 
 def scattered(rng: np.random.Generator, pieces: int) -> str:
@@ -150,12 +129,27 @@ def scattered(rng: np.random.Generator, pieces: int) -> str:
 
 def placements(reference: Reference, rng: np.random.Generator, number: int) -> list[Position]:
     """Live positions with random pieces on random cells, in half of them a few plies before a draw."""
-    found: list[Position] = []
-    while len(found) < number:
+    positions: list[Position] = []
+    while len(positions) < number:
         position = reference.from_string(scattered(rng, int(rng.integers(1, (MAX_PIECES - 1) // 2))))
         if not position.over:
-            found.append(replace(position, quiet=100 - int(rng.integers(1, 6))) if rng.random() < 0.5 else position)
-    return found
+            positions.append(replace(position, quiet=100 - int(rng.integers(1, 6))) if rng.random() < 0.5 else position)
+    return positions
+
+
+def positions(reference: Reference, seed: int, number: int) -> list[Position]:
+    """Random games, placements, and games that go back and forth; with a limit of plies, all just before it."""
+    rng = np.random.default_rng(seed)
+    live = random_games(replace(reference, max_plies=256), rng, number) + placements(reference, rng, number)
+    if not reference.king_capture:
+        live += shuffles(reference, rng, number)
+    if reference.max_plies >= 100:
+        return live
+    left = rng.integers(2, 8, len(live)).tolist()
+    return [
+        replace(position, ply=2 * ((reference.max_plies - plies) // 2) + position.seat)
+        for position, plies in zip(live, left, strict=True)
+    ]
 
 
 def state_of(env: Minichess, reference: Reference, position: Position) -> MinichessState:

@@ -10,6 +10,7 @@ from jaxgames.games.minichess import Minichess
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, ints, plain
 from jaxgames.solvers.minichess.moves import (
     MAX_MOVES,
+    Pieces,
     Tables,
     cannot_mate,
     king_is_attacked,
@@ -17,9 +18,10 @@ from jaxgames.solvers.minichess.moves import (
     mirrored,
     moved,
     num_sequences,
+    pieces_of,
+    rules_of,
     size,
     turned,
-    words_of,
     write_legal_moves,
     write_moves,
 )
@@ -37,18 +39,14 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
-def rules_of(env: Minichess) -> tuple[int, int, int]:
-    return int(env.rules == "king_capture"), int(env.double_step), int(env.promotion == "queen")
-
-
-def legal(env: Minichess, words: tuple[int, int, int, int]) -> list[int]:
+def legal(env: Minichess, pieces: Pieces) -> list[int]:
     moves = [0] * MAX_MOVES
-    return sorted(moves[: plain(write_legal_moves)(TABLES, *words, *rules_of(env), moves, 0)])
+    return sorted(moves[: plain(write_legal_moves)(TABLES, rules_of(env), pieces, moves, 0)])
 
 
-def noisy(env: Minichess, words: tuple[int, int, int, int]) -> list[int]:
+def noisy(env: Minichess, pieces: Pieces) -> list[int]:
     moves = [0] * MAX_MOVES
-    return sorted(moves[: plain(write_moves)(TABLES, *words, *rules_of(env)[1:], 1, moves, 0)])
+    return sorted(moves[: plain(write_moves)(TABLES, rules_of(env), pieces, 1, moves, 0)])
 
 
 def is_attacked(reference: Reference, position: Position) -> bool:
@@ -62,16 +60,16 @@ def check_positions(parameters: dict[str, Any], number: int, seed: int) -> None:
     assert isinstance(env, Minichess)
     reference, rng = make_reference(env), np.random.default_rng(seed)
     for position in random_games(reference, rng, number) + placements(reference, rng, number):
-        words, moves = words_of(state_of(env, reference, position)), reference.moves(position)
-        assert legal(env, words) == sorted(moves), reference.to_string(position)
+        pieces, moves = pieces_of(state_of(env, reference, position)), reference.moves(position)
+        assert legal(env, pieces) == sorted(moves), reference.to_string(position)
         if reference.king_capture:
-            assert noisy(env, words) == sorted(action for action, move in moves.items() if is_noisy(position, move))
-        assert plain(king_is_attacked)(TABLES, *words) == is_attacked(reference, position)
-        assert plain(cannot_mate)(*words[1:]) == is_dead(position.board)
+            assert noisy(env, pieces) == sorted(action for action, move in moves.items() if is_noisy(position, move))
+        assert plain(king_is_attacked)(TABLES, pieces) == is_attacked(reference, position)
+        assert plain(cannot_mate)(pieces) == is_dead(position.board)
         action = int(rng.choice(sorted(moves)))
-        *after, is_irreversible = plain(moved)(TABLES, *words, action)
+        after, is_irreversible = plain(moved)(TABLES, pieces, action)
         following = reference.after(position, moves[action])
-        assert plain(turned)(*after) == words_of(env.from_string(following.fen))
+        assert plain(turned)(after) == pieces_of(env.from_string(following.fen))
         assert is_irreversible == (following.quiet == 0)
 
 
@@ -99,7 +97,7 @@ def count(
 ) -> int:
     env = jaxgames.make("minichess", **parameters)
     assert isinstance(env, Minichess)
-    return function(tables, *words_of(env.from_string(text)), *rules_of(env), plies, moves, 0)
+    return function(tables, rules_of(env), pieces_of(env.from_string(text)), plies, moves, 0)
 
 
 @pytest.mark.parametrize(("text", "parameters", "leaves"), PERFT)

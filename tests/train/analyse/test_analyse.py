@@ -11,7 +11,7 @@ import pytest
 import jaxgames
 from jaxgames import agents
 from jaxgames.games.checkers_pdn import BrokenGame
-from jaxgames.solvers.checkers import player as playing
+from jaxgames.solvers.alphabeta import deepening
 from jaxgames.solvers.checkers.player import Evaluation
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.train.conftest import Runs
@@ -31,10 +31,10 @@ BROKEN = '\n[Event "broken"]\n\n1. 11-15\n22-19 2. 15-18 *\n'  # line 4 of the g
 def plain_python() -> Iterator[None]:
     """Compiles no search."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(playing, "HAS_NUMBA", False)
-        playing._evaluator.cache_clear()  # pyright: ignore[reportPrivateUsage]  # players of slow tests are compiled
+        patch.setattr(deepening, "HAS_NUMBA", False)
+        deepening.evaluating_player.cache_clear()  # players of slow tests are compiled
         yield
-    playing._evaluator.cache_clear()  # pyright: ignore[reportPrivateUsage]  # those of this test are not
+    deepening.evaluating_player.cache_clear()  # those of this test are not
 
 
 @pytest.fixture(scope="module")

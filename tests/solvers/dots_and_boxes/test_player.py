@@ -13,7 +13,7 @@ import jaxgames
 import train.agents
 from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
-from jaxgames.solvers.alphabeta import clock as _clock
+from jaxgames.solvers.alphabeta import clock as clocks
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.dots_and_boxes import player as playing
 from jaxgames.solvers.dots_and_boxes.exact import search
@@ -21,6 +21,7 @@ from jaxgames.solvers.dots_and_boxes.player import make_player
 from jaxgames.wrappers import auto_reset
 from tests.games.dots_and_boxes.pictures import written
 from tests.helpers.solved import solved_boxes
+from tests.solvers.alphabeta.stepping_clock import SteppingClock
 from tests.solvers.dots_and_boxes.random_boxes import batch, game, random_states
 
 STUDY: dict[str, Any] = {"safe_edges": "random", "leaves": "boxes", "exact": False}
@@ -58,18 +59,6 @@ LOOP = """
                 |
     *---*---*---*
 """
-
-
-class Clock:
-    """A clock that goes on by some seconds at each look."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.looks = 0
-
-    def perf_counter(self) -> float:
-        self.looks += 1
-        return self.looks * self.seconds
 
 
 @pytest.fixture(autouse=True)
@@ -176,7 +165,7 @@ def test_same_key_gives_the_same_moves_and_other_keys_others() -> None:
 
 
 def test_move_does_not_depend_on_moves_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_clock, "time", Clock(0.0))
+    monkeypatch.setattr(clocks, "time", SteppingClock(0.0))
     states = random_states(3, 3, 12, seed=1)
     one_by_one = [make_player(game(3, 3), milliseconds=10).choose(state, 3) for state in states[:3]]
     player = make_player(game(3, 3), milliseconds=10)
@@ -190,8 +179,8 @@ def test_search_ends_with_the_time(settings: dict[str, Any], monkeypatch: pytest
     """With 100 ms for a move and 10 ms between two looks, there are at most ten looks, and two that find it over."""
     player = make_player(game(3, 3), milliseconds=100, **settings)
     for seed, state in enumerate(random_states(3, 3, 10)):
-        clock = Clock(0.01)
-        monkeypatch.setattr(_clock, "time", clock)
+        clock = SteppingClock(0.01)
+        monkeypatch.setattr(clocks, "time", clock)
         assert not state.edges[player.choose(state, seed)]
         assert clock.looks <= 12
 
@@ -200,7 +189,7 @@ def test_search_ends_with_the_time(settings: dict[str, Any], monkeypatch: pytest
 def test_no_move_takes_longer_than_its_time_in_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the time of this thread, which does not count what other programs take."""
     monkeypatch.setattr(playing, "HAS_NUMBA", False)
-    monkeypatch.setattr(_clock.time, "perf_counter", time.thread_time)
+    monkeypatch.setattr(clocks.time, "perf_counter", time.thread_time)
     player = make_player(game(8, 8), milliseconds=200)
     for seed, state in enumerate(random_states(8, 8, 40)):
         began = time.thread_time()
@@ -214,7 +203,7 @@ def test_compiled_and_plain_functions_choose_the_same_moves(monkeypatch: pytest.
     compiled = make_player(game(3, 3), milliseconds=LONG // 60)
     monkeypatch.setattr(playing, "HAS_NUMBA", False)
     plain = make_player(game(3, 3), milliseconds=LONG // 60)
-    monkeypatch.setattr(_clock, "time", Clock(0.0))
+    monkeypatch.setattr(clocks, "time", SteppingClock(0.0))
     for seed, state in enumerate(random_states(3, 3, 60, seed=2)):
         assert compiled.choose(state, seed) == plain.choose(state, seed)
 
