@@ -86,8 +86,8 @@ def footprint(config: Config, devices: int, bandwidth: float, latency: float) ->
       ValueError: the devices do not divide the boards or the minibatches.
     """
     learner = PPO(config)
-    sharding.check_divisible(learner.divisible, devices)
-    train_state, steps = jax.eval_shape(learner.held_arrays, jax.eval_shape(lambda: jax.random.key(0)))
+    sharding.check_divisible(learner.batch_sizes, devices)
+    train_state, steps = jax.eval_shape(learner.largest_arrays, jax.eval_shape(lambda: jax.random.key(0)))
     replicated, divided = bytes_by_partition(learner.partition_specs, train_state)
     parameters = sum(leaf.size for leaf in jax.tree.leaves(train_state.params))
     rollout = bytes_of(steps)

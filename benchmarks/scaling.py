@@ -89,7 +89,7 @@ def measure_scaling(arguments: Arguments) -> dict[str, Any]:
         raise ValueError("--virtual-devices works only on Linux, where a process can be kept to some cores")
     for scaling in SCALINGS:
         for count in arguments.counts:
-            sharding.check_divisible(PPO(config_of(arguments, scaling, count)).divisible, count)
+            sharding.check_divisible(PPO(config_of(arguments, scaling, count)).batch_sizes, count)
     cores = sorted(os.sched_getaffinity(0)) if arguments.virtual_devices else []
     rows_of_one = 1 + (len(cores) > 1)
     progress = harness.Progress(rows_of_one + len(SCALINGS) * len(arguments.over) * (len(arguments.counts) - 1))
@@ -189,7 +189,7 @@ def run_worker(task: Task) -> None:
     if task.coordinator is not None:
         processes.join(task.coordinator, task.processes, task.process_id, timeout=300)
     learner = PPO(task.config)
-    mesh = sharding.mesh_for(task.devices, learner.divisible)
+    mesh = sharding.mesh_for(task.devices, learner.batch_sizes)
     train_state = sharding.shard(jax.jit(learner.init)(jax.random.key(0)), mesh, learner.partition_specs)
     with jax.set_mesh(mesh):
         timing = harness.time_iterations(learner, train_state, task.config.steps_per_iteration, task.repeats)

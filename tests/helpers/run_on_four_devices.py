@@ -24,7 +24,7 @@ SHAPE = re.compile(r"(\w+?)(\d+)?\[([\d,]*)\]")
 
 
 def main(learner: Learner, folder: Path, iterations: int) -> None:
-    mesh = sharding.mesh_for(4, learner.divisible)
+    mesh = sharding.mesh_for(4, learner.batch_sizes)
     train_state = learner.load(jax.jit(learner.init)(jax.random.key(learner.config.seed)))
     train_state = sharding.shard(train_state, mesh, learner.partition_specs)
     placed = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))

@@ -169,7 +169,7 @@ def test_metrics_of_evaluation_are_those_of_a_slow_reference(checkers: str) -> N
     """The 50 positions of validation are three batches and a part of one."""
     config = Config(data=checkers, evaluated_positions=0, **SMALL)
     learner, params, metrics = trained(config, 1)
-    validation = load_data(config).evaluated["validation"]
+    validation = load_data(config)[0].evaluated["validation"]
     assert len(validation.action) % 16 == 0
     positions = load_positions(config).of("validation")
     observation = jax.vmap(ENV.observe)(positions.states)
@@ -190,7 +190,7 @@ def test_metrics_of_evaluation_are_those_of_a_slow_reference(checkers: str) -> N
 
 
 def test_evaluated_positions_are_evenly_spaced(checkers: str) -> None:
-    found = load_data(Config(data=checkers, evaluated_positions=10, **SMALL)).evaluated
+    found = load_data(Config(data=checkers, evaluated_positions=10, **SMALL))[0].evaluated
     whole = load_positions(Config(data=checkers, **SMALL))
     for name, size in (("train", 150), ("validation", 50)):
         expected = whole.of(name).action[np.arange(10) * size // 10]
@@ -278,9 +278,9 @@ def test_ppo_starts_from_the_parameters_of_a_run(checkers: str, tmp_path: Path) 
     jax.tree.map(np.testing.assert_array_equal, back.load(train_state).params, train_state.params)
 
 
-def test_held_arrays_have_a_board_per_position(checkers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_largest_arrays_have_a_board_per_position(checkers: str, monkeypatch: pytest.MonkeyPatch) -> None:
     learner = Imitation(Config(data=checkers, evaluated_positions=32, **SMALL))
-    _, data = jax.eval_shape(learner.held_arrays, jax.random.key(0))
+    _, data = jax.eval_shape(learner.largest_arrays, jax.random.key(0))
     labels = 4 + 4 + 1  # bytes: an action, a value, and whether it counts
     assert sum(map(num_bytes, jax.tree.leaves(data.train))) == 150 * (ENV.state_bytes + labels)
     monkeypatch.setattr("train.driver.memory.memory_of", lambda device: 5000)

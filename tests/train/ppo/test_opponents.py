@@ -111,7 +111,7 @@ def collected() -> tuple[Any, Transition, jax.Array]:
 
     @jax.jit
     def parts(train_state: Any) -> Any:
-        after, steps = ppo.collect(CONFIG, LEARNER.env, LEARNER.policy, train_state)
+        after, steps = ppo.collect(CONFIG, LEARNER.env, LEARNER.policy, LEARNER.opponents, train_state)
         return after, steps, ppo.estimate_advantages(CONFIG, LEARNER.env, LEARNER.policy, after.params, steps)
 
     return parts(LEARNER.load(jax.jit(LEARNER.init)(key(0))))
@@ -131,7 +131,7 @@ def test_learner_has_one_seat_per_game_and_a_new_one_when_the_board_restarts(col
     ended = np.asarray(steps.terminated | steps.truncated)[:-1]
     assert not changed[~ended].any()
     assert 0 < changed.sum() < ended.sum()
-    np.testing.assert_array_equal(steps.is_learners, own_steps(steps))
+    np.testing.assert_array_equal(steps.learner_mask, own_steps(steps))
 
 
 def test_opponents_play_their_seats_and_the_learner_samples_its_own(collected: Any) -> None:
@@ -239,7 +239,7 @@ def test_resumed_run_needs_no_checkpoint_of_its_opponents(tmp_path: Path) -> Non
     black.rename(tmp_path / "gone")
     agent: Any = agents.make(str(resumed), learner.env)
     jax.tree.map(np.testing.assert_array_equal, agent.params, after.params)
-    assert f"{black},random" in RunFolder.open(resumed, PPO).learner.summary["opponents"]
+    assert f"{black},random" in RunFolder.open(resumed, PPO).learner.headline["opponents"]
 
 
 @pytest.mark.slow  # one more start of JAX: the test above stops and resumes in this process

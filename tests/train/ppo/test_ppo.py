@@ -73,7 +73,7 @@ def collected() -> Collected:
 
     @jax.jit
     def parts(train_state: TrainState) -> Any:
-        after, steps = ppo.collect(CONFIG, GAME, LEARNER.policy, train_state)
+        after, steps = ppo.collect(CONFIG, GAME, LEARNER.policy, LEARNER.opponents, train_state)
         bootstrap = bootstrap_values(GAME, LEARNER.policy, after.params, steps)
         return steps, bootstrap, ppo.estimate_advantages(CONFIG, GAME, LEARNER.policy, after.params, steps)
 
@@ -202,7 +202,7 @@ def test_every_decision_of_the_loser_carries_the_loss_in_a_zero_sum_game(game: s
     """Also where the game ends on the opponent's move. Undiscounted and with values of 0 an advantage is the return."""
     learner = PPO(dataclasses.replace(CONFIG, env=game, rollout_length=40))
     _, steps = jax.device_get(
-        jax.jit(functools.partial(ppo.collect, learner.config, learner.env, learner.policy))(
+        jax.jit(functools.partial(ppo.collect, learner.config, learner.env, learner.policy, learner.opponents))(
             jax.jit(learner.init)(key(0))
         )
     )

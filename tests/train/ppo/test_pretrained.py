@@ -68,7 +68,7 @@ def test_policy_keeps_all_its_bits_while_the_critic_learns_and_changes_later(sha
         assert (logits == first_logits).all() == (iteration < WARMUP)
         expected = {0: 0.1, 1: 0.07, 2: 0.04, 3: 0.01}[iteration]
         np.testing.assert_allclose(metrics["kl_coef"], expected, rtol=1e-5)
-        assert (metrics["first_kl"] > 1e-5) == (iteration >= WARMUP)
+        assert (metrics["reference_kl"] > 1e-5) == (iteration >= WARMUP)
         values = new_values
 
 
@@ -135,7 +135,7 @@ def test_first_policy_is_that_of_the_other_run_and_stays(untrained: Runs) -> Non
     train_state = learner.load(jax.jit(learner.init)(jax.random.key(0)))
     loaded = jax.device_get(train_state.params)
     after = jax.device_get(jax.jit(learner.iterate)(train_state)[0])
-    jax.tree.map(np.testing.assert_array_equal, after.first_params, loaded)
+    jax.tree.map(np.testing.assert_array_equal, after.reference_params, loaded)
     assert any((a != b).any() for a, b in zip(*map(jax.tree.leaves, (after.params, loaded)), strict=True))
 
 
@@ -157,11 +157,11 @@ def test_large_weight_holds_the_policy_and_weight_0_changes_nothing(untrained: R
         iterate, metrics = jax.jit(learner.iterate), {}
         for _ in range(4):
             train_state, metrics = iterate(train_state)
-        return train_state, float(metrics.get("first_kl", np.nan))
+        return train_state, float(metrics.get("reference_kl", np.nan))
 
     (held, held_kl), (free, free_kl), (without, _) = trained(kl_coef=30.0), trained(kl_coef=0.0), trained(kl_coef=None)
     assert held_kl < 0.3 * free_kl
-    assert without.first_params is None
+    assert without.reference_params is None
     for a, b in zip(*map(jax.tree.leaves, (free.params, without.params)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
     assert any((a != b).any() for a, b in zip(*map(jax.tree.leaves, (free.params, held.params)), strict=True))
@@ -226,4 +226,4 @@ def test_killed_run_continues_to_the_same_bits_without_the_other_run(untrained: 
     assert run_training(run.learner, run, settings)["finished"]
     assert equal_checkpoints(killed, whole)
     assert metrics_of(killed) == metrics_of(whole)
-    assert metrics_of(whole)[0]["first_kl"] == 0 < metrics_of(whole)[-1]["first_kl"]
+    assert metrics_of(whole)[0]["reference_kl"] == 0 < metrics_of(whole)[-1]["reference_kl"]
