@@ -95,7 +95,8 @@ def config_for(
         raise ValueError(f"unknown preset {preset!r}; the presets are {', '.join(presets)}")
     if changes.get("network") is not None:
         settings = {name: value for name, value in settings.items() if name not in NETWORK_SETTINGS}
-    return config_type(**{**settings, **({} if env is None else {"env": env}), **changes})
+    game: dict[str, Any] = {} if env is None else {"env": env}
+    return config_type(**{**settings, **game, **changes})
 
 
 def check_positive(config: Any, names: Sequence[str]) -> None:

@@ -218,6 +218,7 @@ def loss_terms(config: Config, iteration: jax.Array) -> tuple[LossTerm, ...]:
 
 def reference_kl(weight: jax.Array, logits: jax.Array, steps: Transition) -> tuple[jax.Array, Metrics]:
     """Returns weight * the divergence of the policy from the one of `reference_logits`, and metrics."""
+    assert steps.reference_logits is not None
     divergence = masked_mean(steps.learner_mask, kl_divergence(logits, steps.reference_logits, steps.mask))
     return weight * divergence, {"reference_kl": divergence, "kl_coef": weight}
 

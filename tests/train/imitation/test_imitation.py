@@ -12,9 +12,13 @@ import pytest
 from jaxgames.agents import analyse
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
+from tests.helpers.commands import last_json, run_command
 from tests.helpers.labelled import ENV, random_positions, saved, solved_positions
 from tests.helpers.registrations import temporary_registrations
-from tests.helpers.solved import solved_diamond
+from tests.helpers.solved import solved_boxes, solved_diamond
+from tests.helpers.stored_runs import metrics_of, train_in
+from train import evaluate, plot
+from train.driver.loop import Settings
 from train.driver.memory import check_memory, num_bytes
 from train.driver.run_folder import RunFolder
 from train.imitation import Imitation, imitation_loss, learning_rate, rank_of_label
@@ -286,3 +290,24 @@ def test_largest_arrays_have_a_board_per_position(checkers: str, monkeypatch: py
     monkeypatch.setattr("train.driver.memory.memory_of", lambda device: 5000)
     with pytest.raises(ValueError, match=r"needs at least .* of memory"):
         check_memory(learner, 1)
+
+
+def test_run_writes_a_line_per_iteration_and_plays_afterwards(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, table = tmp_path / "run", solved_positions(solved_boxes(1, 2))
+    sizes: dict[str, Any] = SMALL | {"num_minibatches": 5, "total_steps": 2 * 5 * 16, "sharing": "shared_encoder"}
+    config = Config(env=str(table.env), data=saved(table, tmp_path / "table.npz"), **sizes)
+    result = train_in(folder, Imitation(config), Settings(evaluate_every=0))
+    assert result["finished"]
+    assert "win_rate" not in result
+    lines = [line for line in capsys.readouterr().err.splitlines() if "top_1/validation" in line]
+    assert len(lines) == 2
+    assert "win rate" not in lines[0]
+    assert "s left" in lines[0]
+    rows = metrics_of(folder)
+    assert f"top_1/validation {rows[0]['top_1/validation']:.4f}" in lines[0]
+    assert run_command(evaluate.main, folder, "--games", 4, "--temperature", 0) is None
+    assert last_json(capsys)["games"] == 4
+    assert run_command(plot.main, folder, "--columns", "top_1/train", "top_1/validation") is None
+    assert (folder / "learning_curve.png").exists()
