@@ -104,7 +104,7 @@ def measure_scaling(arguments: Arguments) -> dict[str, Any]:
         raise ValueError("--virtual-devices works only on Linux, where a process can be kept to some cores")
     for scaling in SCALINGS:
         for count in arguments.counts:
-            sharding.check_divisible(PPO(config_of(arguments, scaling, count)).divisible, count)
+            sharding.check_divisible(PPO(config_of(arguments, scaling, count)).batch_sizes, count)
     cores = sorted(os.sched_getaffinity(0)) if arguments.virtual_devices else []
     rows_of_one = 1 + (len(cores) > 1)
     progress = harness.Progress(rows_of_one + len(SCALINGS) * len(arguments.over) * (len(arguments.counts) - 1))
@@ -206,7 +206,7 @@ def run_worker(task: Task) -> None:
     if task.coordinator is not None:
         processes.join(task.coordinator, task.processes, task.process_id, timeout=300)
     learner = PPO(task.config)
-    mesh = sharding.mesh_for(task.devices, learner.divisible)
+    mesh = sharding.mesh_for(task.devices, learner.batch_sizes)
     train_state = sharding.shard(jax.jit(learner.init)(jax.random.key(0)), mesh, learner.partition_specs)
     with jax.set_mesh(mesh):
         timing = harness.time_iterations(learner, train_state, task.config.steps_per_iteration, task.repeats)
@@ -287,8 +287,8 @@ def footprint(config: Config, devices: int, bandwidth: float, latency: float) ->
       ValueError: the devices do not divide the boards or the minibatches.
     """
     learner = PPO(config)
-    sharding.check_divisible(learner.divisible, devices)
-    train_state, steps = jax.eval_shape(learner.held_arrays, jax.eval_shape(lambda: jax.random.key(0)))
+    sharding.check_divisible(learner.batch_sizes, devices)
+    train_state, steps = jax.eval_shape(learner.largest_arrays, jax.eval_shape(lambda: jax.random.key(0)))
     replicated, divided = bytes_by_partition(learner.partition_specs, train_state)
     parameters = sum(leaf.size for leaf in jax.tree.leaves(train_state.params))
     rollout = bytes_of(steps)

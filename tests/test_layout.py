@@ -29,6 +29,7 @@ FLOORS = {
         ("driver", "models", "matrix"),
         ("agents",),
         ("opponents", "pretrained", "data"),
+        ("network_learner",),
         ("ppo", "alphazero", "imitation"),
         ("curves",),
         ("plot",),

@@ -176,6 +176,6 @@ def all_equal(values: Iterable[Any]) -> bool:
 
 def common_settings(runs: Sequence[RunFolder]) -> str:
     """Returns the values that identify all of the runs, without their seeds, as the title of a picture."""
-    first = runs[0].learner.summary
-    same = [name for name in first if name != "seed" and all_equal(run.learner.summary.get(name) for run in runs)]
+    first = runs[0].learner.headline
+    same = [name for name in first if name != "seed" and all_equal(run.learner.headline.get(name) for run in runs)]
     return ", ".join(str(first[name]) if name == "env" else f"{name}={first[name]}" for name in same)

@@ -36,7 +36,7 @@ POOL_EXAMPLES = "'self@every=10' or 'self@every=10(size=8, temperature=1.0)'"
 
 
 class Games(NamedTuple):
-    """The opponent and the seats of the learner in the current game of every board."""
+    """The opponent and the seats of the learner in the current game of every board. Both are None in self-play."""
 
     opponent: jax.Array  # int32[num_envs], among the members of all opponents
     learner_seats: jax.Array  # bool[num_envs, num_players]
@@ -96,12 +96,12 @@ class Opponents:
     learn_seats: tuple[int, ...]  # empty: one seat, drawn for every game
 
     @classmethod
-    def of(cls, env: Env[Any], texts: Sequence[str], learn_seats: tuple[int, ...]) -> "Opponents | None":
-        """Returns the opponents that the texts name, None for no text. It reads no files.
+    def of(cls, env: Env[Any], texts: Sequence[str], learn_seats: tuple[int, ...]) -> "Opponents | SelfPlay":
+        """Returns the opponents that the texts name; self-play for no text. It reads no files.
 
         Raises ParameterError (a ValueError) for a wrong text of a pool.
         """
-        return cls(env, tuple(Pool.of(text) or text for text in texts), learn_seats) if texts else None
+        return cls(env, tuple(Pool.of(text) or text for text in texts), learn_seats) if texts else SelfPlay()
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -148,7 +148,9 @@ class Opponents:
             )
         return jax.tree.map(lambda leaf: jnp.array(leaf, jnp.result_type(leaf)), agent)
 
-    def grown(self, state: OpponentState, iteration: jax.Array, snapshot: Callable[[float], Agent]) -> OpponentState:
+    def with_snapshot(
+        self, state: OpponentState, iteration: jax.Array, snapshot: Callable[[float], Agent]
+    ) -> OpponentState:
         """Returns the state after an iteration (int32[]), with `snapshot` in the pools that are due.
 
         A pool is due after each iteration that is a multiple of its `every`. The snapshot replaces its oldest member.
@@ -179,11 +181,11 @@ class Opponents:
             learner_seats = jax.random.randint(seat_key, (num_envs, 1), 0, seats.size) == seats
         return Games((first + jnp.minimum(member, size - 1)).astype(jnp.int32), learner_seats)
 
-    def restarted(self, games: Games, key: jax.Array, ended: jax.Array) -> Games:
+    def redraw(self, games: Games, key: jax.Array, ended: jax.Array) -> Games:
         """Returns the games, with new ones on the boards that restart.
 
         Args:
-          games: those before.
+          games: before the restart.
           key: a PRNG key.
           ended: bool[num_envs], boards whose game has ended.
         """
@@ -238,18 +240,52 @@ class Players(NamedTuple):
         random = jax.vmap(random_action)(jax.random.split(random_key, action.size), mask)
         return jnp.where(jax.random.uniform(explore_key, action.shape) < epsilon, random, action)
 
+    def replace(
+        self, action: jax.Array, key: jax.Array, games: Games, boards: Any, mask: jax.Array, epsilon: float | jax.Array
+    ) -> jax.Array:
+        """Returns int32[B]: `action` on the boards where the learner is to move, the opponent's action on others."""
+        reply = self.act(key, games, boards, mask, epsilon)
+        return jnp.where(is_among(boards.current_player, games.learner_seats), action, reply)
+
+
+class SelfPlay:
+    """No opponents: the learner plays all seats. It has the methods of `Opponents` and `Players`, and no state."""
+
+    def init(self, key: jax.Array, num_envs: int, snapshot: Callable[[float], Agent]) -> OpponentState:
+        none: Any = None
+        return OpponentState((), Games(none, none))
+
+    def load(self, state: OpponentState, snapshot: Callable[[float], Agent]) -> OpponentState:
+        return state
+
+    def with_snapshot(
+        self, state: OpponentState, iteration: jax.Array, snapshot: Callable[[float], Agent]
+    ) -> OpponentState:
+        return state
+
+    def redraw(self, games: Games, key: jax.Array, ended: jax.Array) -> Games:
+        return games
+
+    def players(self, members: tuple[Agent, ...]) -> "SelfPlay":
+        return self
+
+    def replace(
+        self, action: jax.Array, key: jax.Array, games: Games, boards: Any, mask: jax.Array, epsilon: float | jax.Array
+    ) -> jax.Array:
+        return action
+
 
 def act_in_group(stack: Any, place: jax.Array, key: jax.Array, boards: Any) -> jax.Array:
     """Returns int32[B], the actions of agents that are stacked along a leading axis; row i is of agent place[i].
 
-    For boards of another group, `place` may be that of any agent of this one: their actions are not used.
+    For boards of another group, `place` may be any agent of this one: their actions are not used.
     """
     leaves = jax.tree.leaves(stack)
     if not leaves or leaves[0].shape[0] == 1:
         return jax.tree.map(lambda leaf: leaf[0], stack).act(key, boards)
 
     def act(agent: Agent, rows: tuple[jax.Array, Any]) -> jax.Array:
-        """Each row has a key of its own: its action does not depend on the other rows."""
+        """Each row has its own key, so its action does not depend on the other rows."""
 
         def one(key: jax.Array, board: Any) -> jax.Array:
             return agent.act(key, jax.tree.map(lambda leaf: leaf[None], board))[0]

@@ -1,14 +1,102 @@
-"""Functions for the settings of all learners: checks of values, and defaults by game or preset."""
+"""The settings that all learners of a network have, their defaults by game or preset, and checks of values."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar, get_args
 
 import jaxgames
 from jaxgames import Env
 
 MAX_SEED = 2**31 - 2  # JAX drops higher bits than 32; the next number is the seed of evaluations
-ADDED = {"added": True}  # metadata of a setting that older runs do not have; they were trained with its default
 NETWORK_SETTINGS = ("network", "channels", "hidden_sizes", "activation")
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """The settings that all learners of a network have; each learner adds to them.
+
+    They are stored in the run folder. A learner gives the fields without a default one.
+    """
+
+    env: str
+    total_steps: int
+    learning_rate: float
+    max_grad_norm: float
+    temperature: float
+    seed: int = 0
+    """Seed of the random numbers of training."""
+    network: str | None = None
+    """The network, with its parameters, such as "resnet(blocks=4)". None: conv if channels are given, else mlp."""
+    channels: tuple[int, ...] = ()
+    """Channels of the network's convolutions. If empty, the network's own default."""
+    hidden_sizes: tuple[int, ...] = ()
+    """Widths of the network's dense layers. If empty, the network's own default."""
+    activation: str | None = None
+    """Activation of the network's dense layers. None: the network's own default."""
+    init_from: str | None = None
+    """A run to take the first parameters from: its folder, or folder@iteration for an earlier checkpoint."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, list):  # JSON stores tuples as lists
+                object.__setattr__(self, name, tuple(value))
+        jaxgames.make(self.env)
+        for name in ("channels", "hidden_sizes"):
+            if any(width < 1 for width in getattr(self, name)):
+                raise ValueError(f"{name} must be positive numbers, not {getattr(self, name)}")
+        check_positive(self, ("total_steps", "learning_rate", "max_grad_norm"))
+        check_not_negative(self, ("temperature",))
+        check_at_most(self, {"seed": MAX_SEED})
+
+    @property
+    def steps_per_iteration(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def num_iterations(self) -> int:
+        return -(-self.total_steps // self.steps_per_iteration)
+
+
+ConfigT = TypeVar("ConfigT", bound=NetworkConfig)
+
+
+def config_for(
+    config_type: type[ConfigT],
+    recipes: Mapping[str, Mapping[str, Any]],
+    presets: Mapping[str, Mapping[str, Any]],
+    env: str | None = None,
+    *,
+    preset: str | None = None,
+    **changes: Any,
+) -> ConfigT:
+    """Returns the default settings for a game: its recipe with `changes`.
+
+    With another `network`, the settings of the recipe's own network are left out.
+
+    Args:
+      config_type: the settings of a learner. `train.ppo.config_for` and those of the other learners have it, and the
+        two tables.
+      recipes: settings by the id of a game.
+      presets: settings by the name of a preset.
+      env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)". None: the preset's, or the
+        default of the learner.
+      preset: a name in `presets`, to start from instead of the game's recipe.
+      **changes: fields of `config_type`.
+
+    Raises:
+      ValueError: an unknown game, parameter or preset, or a setting that is not allowed.
+      OSError: a file that a setting names cannot be read.
+    """
+    if preset is None:
+        settings = recipes.get(jaxgames.make(env or config_type.env).id, {})
+    elif preset in presets:
+        settings = presets[preset]
+    else:
+        raise ValueError(f"unknown preset {preset!r}; the presets are {', '.join(presets)}")
+    if changes.get("network") is not None:
+        settings = {name: value for name, value in settings.items() if name not in NETWORK_SETTINGS}
+    game: dict[str, Any] = {} if env is None else {"env": env}
+    return config_type(**{**settings, **game, **changes})
 
 
 def check_positive(config: Any, names: Sequence[str]) -> None:
@@ -34,11 +122,11 @@ def check_at_most(config: Any, limits: Mapping[str, float]) -> None:
             raise ValueError(f"{name} must be from 0 to {highest}, not {getattr(config, name)}")
 
 
-def check_widths(config: Any, names: Sequence[str]) -> None:
-    """Raises ValueError unless the settings with these names hold positive numbers."""
-    for name in names:
-        if any(width < 1 for width in getattr(config, name)):
-            raise ValueError(f"{name} must be positive numbers, not {getattr(config, name)}")
+def check_choices(config: Any, choices: Mapping[str, Any]) -> None:
+    """Raises ValueError unless each setting is one of the values of its `Literal`."""
+    for name, kind in choices.items():
+        if getattr(config, name) not in get_args(kind):
+            raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, not {getattr(config, name)!r}")
 
 
 def check_same_game(setting: str, first: Env[Any], other: Env[Any], name: str) -> None:
@@ -56,34 +144,3 @@ def check_same_game(setting: str, first: Env[Any], other: Env[Any], name: str) -
         ours, theirs = (getattr(env, field, None) for env in (first, other))
         if ours != theirs:
             raise ValueError(f"{setting} must have the {field} of env, {ours}: it is {theirs} in {name}")
-
-
-def default_settings(
-    env: str,
-    preset: str | None,
-    recipes: Mapping[str, Mapping[str, Any]],
-    presets: Mapping[str, Mapping[str, Any]],
-    given: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Returns the settings of a preset or of a game's recipe, changed by those that are given.
-
-    With another `network`, the network settings of the recipe or preset are left out.
-
-    Args:
-      env: the game, which has no effect if there is a preset.
-      preset: a name in `presets`; None for the recipe of the game.
-      recipes: settings by the id of a game.
-      presets: settings by the name of a preset.
-      given: settings that replace those.
-
-    Raises ValueError for an unknown game, parameter or preset.
-    """
-    if preset is None:
-        settings = {"env": env} | dict(recipes.get(jaxgames.make(env).id, {}))
-    elif preset in presets:
-        settings = dict(presets[preset])
-    else:
-        raise ValueError(f"unknown preset {preset!r}; the presets are {', '.join(presets)}")
-    if given.get("network") is not None:
-        settings = {name: value for name, value in settings.items() if name not in NETWORK_SETTINGS}
-    return settings | dict(given)

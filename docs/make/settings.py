@@ -56,11 +56,11 @@ def table(name: str) -> str:
 
 
 def texts(settings: type[Any]) -> dict[str, str]:
-    """Returns the text below each field of a class, on one line."""
-    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(settings))).body
-    assert isinstance(definition, ast.ClassDef)
+    """Returns the text below each field of a class and of its base classes, on one line."""
+    classes = [each for each in reversed(settings.__mro__) if dataclasses.is_dataclass(each)]
+    bodies = [ast.parse(textwrap.dedent(inspect.getsource(each))).body[0] for each in classes]
     found: dict[str, str] = {}
-    for field, below in pairwise(definition.body):
+    for field, below in (pair for each in bodies if isinstance(each, ast.ClassDef) for pair in pairwise(each.body)):
         match field, below:
             case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
                 found[name] = " ".join(text.split())

@@ -160,7 +160,7 @@ PARAMETERS = (6 * 5 + 5) + (5 * 4 + 4) + (5 * 1 + 1)
 @pytest.fixture(scope="module")
 def arrays() -> Any:
     """A train state and the steps of a rollout."""
-    return jax.jit(PPO(CONFIG).held_arrays)(jax.random.key(0))
+    return jax.jit(PPO(CONFIG).largest_arrays)(jax.random.key(0))
 
 
 def bytes_of(tree: Any) -> int:

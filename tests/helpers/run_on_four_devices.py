@@ -1,9 +1,9 @@
-"""A program that test_sharding.py runs in a process of its own, because the number of devices is fixed when JAX starts.
+"""A program that tests run in a process of its own, because the number of devices is fixed when JAX starts.
 
     python run_on_four_devices.py LEARNER CONFIG FOLDER ITERATIONS
 
-Its findings go to FOLDER: found.json, first.npz and last.npz with the leaves of the train states after the first and
-the last iteration, and metrics.npz with the metrics of all iterations.
+It writes to FOLDER: found.json; last.npz with the leaves of the train state after the last iteration; and metrics.npz
+with the metrics of all iterations.
 """
 
 import json
@@ -21,12 +21,25 @@ from train.ops import sharding
 
 COLLECTIVE = re.compile(r" = (\S+|\(.*?\)) (all-\w+|collective-\w+|reduce-scatter|ragged-\S+?)(?:-start)?\(")
 SHAPE = re.compile(r"(\w+?)(\d+)?\[([\d,]*)\]")
+WHOLE = {"params", "learning", "opt_state", "key", "iteration", "reference_params"}  # each device has a copy
+
+
+def first_train_state(learner: Any) -> Any:
+    """The train state before the first iteration; of a learner that searches, with random parameters.
+
+    The first logits of a network are nearly equal. Then rounding would decide which action a search tries.
+    """
+    train_state = learner.load(jax.jit(learner.init)(jax.random.key(learner.config.seed)))
+    if not hasattr(learner.config, "simulations"):
+        return train_state
+    rng = np.random.default_rng(0)
+    params = jax.tree.map(lambda leaf: leaf + rng.normal(size=leaf.shape).astype(leaf.dtype), train_state.params)
+    return learner.with_params(train_state, params)
 
 
 def main(learner: Learner, folder: Path, iterations: int) -> None:
-    mesh = sharding.mesh_for(4, learner.divisible)
-    train_state = learner.load(jax.jit(learner.init)(jax.random.key(learner.config.seed)))
-    train_state = sharding.shard(train_state, mesh, learner.partition_specs)
+    mesh = sharding.mesh_for(4, learner.batch_sizes)
+    train_state = sharding.shard(first_train_state(learner), mesh, learner.partition_specs)
     placed = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
     with jax.set_mesh(mesh):
         data = sharding.shard(data_of(learner), mesh, sharding.REPLICATED)
@@ -35,30 +48,20 @@ def main(learner: Learner, folder: Path, iterations: int) -> None:
     for _ in range(iterations):
         train_state, metrics = iterate(train_state, *data)
         rows.append(jax.device_get(metrics))
-        if len(rows) == 1:
-            np.savez(folder / "first.npz", *leaves_of(train_state, mesh))
-    opponents = getattr(train_state, "opponents", None)
-    replay = getattr(train_state, "replay", None)
-    others = getattr(train_state, "others", None)
-    boards, stats = getattr(train_state, "boards", None), getattr(train_state, "episode_stats", None)
-    parts = (boards, stats, opponents and opponents.games, replay, others)
-    divided = jax.tree.leaves(parts)
-    shards_of_leaf = [leaf.addressable_shards for leaf in divided]
+    divided = [getattr(train_state, name) for name in train_state._fields if name not in {*WHOLE, "opponents"}]
+    if hasattr(train_state, "opponents"):
+        divided.append(train_state.opponents.games)
+    shards_of_leaf = [leaf.addressable_shards for leaf in jax.tree.leaves(divided)]
     found = {
         "boards_of_devices": sorted({shard.data.shape[0] for shards in shards_of_leaf for shard in shards}),
         "devices_of_boards": sorted({len({shard.device for shard in shards}) for shards in shards_of_leaf}),
         "collectives": sorted({(name, numbers(shape)) for shape, name in COLLECTIVE.findall(iterate.as_text() or "")}),
     }
     (folder / "found.json").write_text(json.dumps(found))
-    np.savez(folder / "last.npz", *leaves_of(train_state, mesh))
+    whole = sharding.keys_to_data(sharding.replicate(train_state, mesh))
+    np.savez(folder / "last.npz", *jax.tree.leaves(jax.device_get(whole)))
     by_name: Any = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     np.savez(folder / "metrics.npz", **by_name)
-
-
-def leaves_of(train_state: Any, mesh: jax.sharding.Mesh) -> list[np.ndarray]:
-    """The arrays of a divided train state, on the host."""
-    whole = sharding.replicate(train_state, mesh)
-    return jax.tree.leaves(jax.device_get(whole._replace(key=jax.random.key_data(whole.key))))
 
 
 def numbers(shape: str) -> int:

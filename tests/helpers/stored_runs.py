@@ -112,20 +112,3 @@ def ends(processes: Sequence[subprocess.Popen[str]]) -> list[tuple[int, str, str
         for process in processes:
             process.kill()
     return ended
-
-
-def check_killed_run_continues(learner: Learner, settings: Settings, folder: Path) -> None:
-    """Trains a whole run in this process and one that SIGKILL ends and `--resume` continues; both have equal bits."""
-    whole, killed = folder / "whole", folder / "killed"
-    train_in(whole, learner, settings)
-    module, arguments = f"train.{learner.name}", arguments_of(learner.config, settings, killed)
-    process = start(module, arguments)
-    signal_when_training(killed, [process], 0, signal.SIGKILL)
-    ((status, _, _),) = ends([process])
-    assert status == -signal.SIGKILL
-    assert not (killed / "result.json").exists()
-    ((status, out, err),) = ends([start(module, [*arguments, "--resume"])])
-    assert status == 0, err
-    assert json.loads(out.splitlines()[-1])["finished"]
-    assert equal_checkpoints(whole, killed)
-    assert metrics_of(whole) == metrics_of(killed)

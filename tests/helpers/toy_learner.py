@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 
 import jaxgames
-from jaxgames import agents
 from jaxgames.agents import Agent, with_epsilon
 from jaxgames.wrappers import AutoResetState
 from tests.helpers.scripted_agents import Preferring
 from tests.helpers.sticks import Sticks
 from train.driver import cli
+from train.driver.learner import Learner
 from train.ops.sharding import REPLICATED, SHARDED
 
 ENV = jaxgames.auto_reset(Sticks())
@@ -53,10 +53,9 @@ class TrainState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ToyLearner:
+class ToyLearner(Learner):
     name: ClassVar[str] = "toy"
     config_type: ClassVar[type[Config]] = Config
-    former_names: ClassVar[Any] = {"rate": "learning_rate", "boards": "num_envs"}
     traced_settings: ClassVar[tuple[str, ...]] = ("learning_rate",)
 
     config: Config
@@ -66,11 +65,7 @@ class ToyLearner:
         return Sticks()
 
     @property
-    def summary(self) -> dict[str, Any]:
-        return {"env": self.config.env, "seed": self.config.seed}
-
-    @property
-    def divisible(self) -> dict[str, int]:
+    def batch_sizes(self) -> dict[str, int]:
         return {"num_envs": self.config.num_envs}
 
     @property
@@ -83,9 +78,6 @@ class ToyLearner:
         agent = Preferring(Sticks(), params["preference"])
         return with_epsilon(Sticks(), agent, epsilon) if epsilon else agent
 
-    def make_agent(self, text: str) -> Agent:
-        return agents.make(text, Sticks())
-
     def init_params(self, key: jax.Array) -> dict[str, jax.Array]:
         return {"preference": jnp.zeros(3), "weights": jnp.zeros(self.config.sizes)}
 
@@ -93,12 +85,6 @@ class ToyLearner:
         params = self.init_params(key)
         boards = jax.vmap(ENV.init)(jax.random.split(key, self.config.num_envs))
         return TrainState(params, boards, jnp.zeros((2, 0)), key, jnp.int32(0))
-
-    def load(self, train_state: TrainState) -> TrainState:
-        return train_state
-
-    def held_arrays(self, key: jax.Array) -> TrainState:
-        return self.init(key)
 
     def iterate(self, train_state: TrainState) -> tuple[TrainState, dict[str, jax.Array]]:
         key, noise_key = jax.random.split(train_state.key)

@@ -158,7 +158,7 @@ def test_given_seats_are_those_of_the_learner_in_every_game() -> None:
 def test_only_boards_that_restart_get_new_players() -> None:
     opponents = Opponents(STICKS, ("random", Pool(10, size=50)), ())
     before, ended = jax.jit(opponents.draw, static_argnums=1)(key(0), 400), np.arange(400) % 2 == 0
-    after = jax.jit(opponents.restarted)(before, key(1), ended)
+    after = jax.jit(opponents.redraw)(before, key(1), ended)
     kept = ~ended
     for old, new in zip(before, after, strict=True):
         np.testing.assert_array_equal(old[kept], new[kept])
@@ -200,7 +200,7 @@ def test_policies_of_one_network_play_as_each_does_alone(untrained: Runs) -> Non
     """Greedy, so that their moves need no random numbers."""
     texts = [f"{folder}(temperature=0)" for folder in (untrained.first, untrained.second)]
     learner = PPO(config_of(*texts))
-    assert learner.opponents is not None
+    assert isinstance(learner.opponents, Opponents)
     shapes: Any = jax.eval_shape(learner.init, key(0))
     members = learner.opponents.load(shapes.opponents, taker).agents
     players = learner.opponents.players(members)
@@ -238,7 +238,7 @@ def test_pool_holds_the_last_snapshots_and_before_that_the_first_parameters() ->
     opponents = Opponents(STICKS, ("random", Pool(every=2, size=3)), ())
     state = opponents.init(key(0), 4, lambda temperature: Taker(jnp.int32(100)))
     assert isinstance(state.agents[0], RandomAgent)
-    grown = jax.jit(lambda state, iteration: opponents.grown(state, iteration, lambda _: Taker(iteration)))
+    grown = jax.jit(lambda state, iteration: opponents.with_snapshot(state, iteration, lambda _: Taker(iteration)))
     held: list[list[int]] = []
     for iteration in range(1, 10):
         state = grown(state, jnp.int32(iteration))
@@ -254,7 +254,6 @@ def test_new_run_fills_the_pool_with_its_own_parameters(untrained: Runs) -> None
     learner = PPO(config_of("self@every=4(size=2)", init_from=str(untrained.first)))
     start = jax.jit(learner.init)(key(5))
     state = learner.load(start)
-    assert state.opponents is not None
     pool: Any = state.opponents.agents[0]
     for before, params, kept in zip(
         *(jax.tree.leaves(tree) for tree in (start.params, state.params, pool.params)),

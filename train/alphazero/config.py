@@ -1,38 +1,35 @@
 """The settings of `train.alphazero`, and their defaults for each game."""
 
+import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, get_args
+from dataclasses import dataclass
 
 import jaxgames
 from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import Policy as SearchPolicy
 from jaxgames.mcts.config import Seats
+from train import settings
 from train.recipes import ALPHAZERO, ALPHAZERO_PRESETS
 from train.settings import (
-    ADDED,
-    MAX_SEED,
+    NetworkConfig,
     check_at_most,
+    check_choices,
     check_not_negative,
     check_positive,
     check_same_game,
-    check_widths,
-    default_settings,
 )
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(NetworkConfig):
     """Settings of learning; they are stored in the run folder."""
 
     env: str = "chinese_checkers_diamond(size=4, pieces=3)"
     """The game, with its parameters."""
-    other_envs: tuple[str, ...] = field(default=(), metadata=ADDED)
+    other_envs: tuple[str, ...] = ()
     """Further boards of the game that the same network learns in the same run. It needs a network for any board."""
     total_steps: int = 1_000_000
     """Environment steps of the whole run, of all boards, rounded up to whole iterations; a ply is a step."""
-    seed: int = 0
-    """Seed of the random numbers of training."""
     num_envs: int = 256
     """Boards played at once; with several games, those of each."""
     rollout_length: int = 32
@@ -89,34 +86,19 @@ class Config:
     """Global norm at which gradients are clipped."""
     ema: float = 0.999
     """Decay of the moving average of the parameters, which plays after training. 0: the parameters themselves play."""
-    network: str | None = None
-    """The network, with its parameters, such as "resnet(blocks=4)". None: conv if channels are given, else mlp."""
-    channels: tuple[int, ...] = ()
-    """Channels of the network's convolutions. If empty, the network's own default."""
-    hidden_sizes: tuple[int, ...] = ()
-    """Widths of the network's dense layers. If empty, the network's own default."""
-    activation: str | None = None
-    """Activation of the network's dense layers. None: the network's own default."""
-    init_from: str | None = None
-    """A run to take the first parameters from: its folder, or folder@iteration for an earlier checkpoint."""
     evaluation_simulations: int = 0
     """Simulations of the search when the agent plays after training. 0: the network alone."""
     temperature: float = 0.0
     """Temperature of the agent after training: 1 samples from its policy, 0 plays greedily."""
 
     def __post_init__(self) -> None:
-        for name in ("channels", "hidden_sizes", "other_envs"):  # JSON stores them as lists
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        super().__post_init__()
         check_other_envs(self.env, self.other_envs)
-        for name, kind in (("search", SearchPolicy), ("seats", Seats)):
-            if getattr(self, name) not in get_args(kind):
-                raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, not {getattr(self, name)!r}")
-        check_widths(self, ("channels", "hidden_sizes"))
-        counts = ("total_steps", "num_envs", "rollout_length", "random_plies", "num_updates", "minibatch_size")
-        check_positive(self, (*counts, "learning_rate", "max_grad_norm"))
+        check_choices(self, {"search": SearchPolicy, "seats": Seats})
+        check_positive(self, ("num_envs", "rollout_length", "random_plies", "num_updates", "minibatch_size"))
         check_not_negative(self, ("sampled_plies", "final_learning_rate", "value_coef", "l2_coef", "weight_decay"))
-        check_not_negative(self, ("temperature", "evaluation_simulations"))
-        check_at_most(self, {"gamma": 1, "td_lambda": 1, "random_starts": 1, "seed": MAX_SEED})
+        check_not_negative(self, ("evaluation_simulations",))
+        check_at_most(self, {"gamma": 1, "td_lambda": 1, "random_starts": 1})
         if not 0 <= self.ema < 1:
             raise ValueError(f"ema must be at least 0 and less than 1, not {self.ema}")
         if self.lr_drop_after is not None and self.lr_drop_after < 1:
@@ -130,10 +112,6 @@ class Config:
     @property
     def steps_per_iteration(self) -> int:
         return self.num_envs * self.rollout_length * (1 + len(self.other_envs))
-
-    @property
-    def num_iterations(self) -> int:
-        return -(-self.total_steps // self.steps_per_iteration)
 
     @property
     def self_play_search(self) -> SearchConfig:
@@ -189,20 +167,4 @@ TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles 
     "max_grad_norm",
 )
 
-
-def config_for(env: str | None = None, *, preset: str | None = None, **changes: Any) -> Config:
-    """Returns the default settings for a game: its entry in `train.recipes.ALPHAZERO`, with `changes`.
-
-    With another `network`, the settings of the entry's own network are left out.
-
-    Args:
-      env: a game as `jaxgames.make` takes it, such as "dots_and_boxes(rows=3, cols=3)". None: the preset's, or the
-        default of `Config`.
-      preset: a name of `train.recipes.ALPHAZERO_PRESETS`, to start from instead of the game's entry.
-      **changes: fields of `Config`.
-
-    Raises:
-      ValueError: an unknown game, parameter or preset, or a setting that is not allowed.
-    """
-    given = changes if env is None else changes | {"env": env}
-    return Config(**default_settings(env or Config.env, preset, ALPHAZERO, ALPHAZERO_PRESETS, given))
+config_for = functools.partial(settings.config_for, Config, ALPHAZERO, ALPHAZERO_PRESETS)

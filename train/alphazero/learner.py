@@ -13,8 +13,7 @@ Sources: Silver et al., A general reinforcement learning algorithm that masters 
 2018; Danihelka et al., Policy improvement by planning with Gumbel, 2022.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import jax
@@ -22,14 +21,11 @@ import jax.numpy as jnp
 import optax
 
 import jaxgames
-from jaxgames.agents import Agent, with_epsilon
+from jaxgames.agents import Agent
 from jaxgames.mcts.config import Policy as SearchPolicy
 from jaxgames.mcts.config import Seats
-from jaxgames.policies.agent import temperature_of
-from train import agents
 from train.alphazero.config import TRACED_SETTINGS, Config
 from train.alphazero.rollout import (
-    GameState,
     Sample,
     Steps,
     TrainState,
@@ -41,68 +37,44 @@ from train.alphazero.rollout import (
     value_targets,
 )
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
-from train.models.search_agent import NetworkAgent, SearchAgent
 from train.models.value_heads import with_seat_values
+from train.network_learner import NetworkLearner, key_of_game
 from train.ops import replay
 from train.ops.episodes import Metrics, episode_metrics
 from train.ops.minibatches import num_groups, take_rows
 from train.ops.optimizers import clipped_adamw
 from train.ops.sharding import REPLICATED, SHARDED
 from train.ops.symmetries import symmetries
-from train.pretrained import load_params
 
 
 @dataclass(frozen=True)
-class AlphaZero:
+class AlphaZero(NetworkLearner):
     """The learner that `train.driver` runs; static under jit."""
 
     name: ClassVar[str] = "alphazero"
     config_type: ClassVar[type[Config]] = Config
-    former_names: ClassVar[Mapping[str, str]] = {}
     traced_settings: ClassVar[tuple[str, ...]] = TRACED_SETTINGS
 
     config: Config
-    env: jaxgames.Env[Any] = field(init=False)
-    policy: Policy = field(init=False)
-    games: tuple[tuple[jaxgames.Env[Any], Policy], ...] = field(init=False)
-    """Every game and its policy; those above are the first ones. All policies have the same parameters."""
 
-    def __post_init__(self) -> None:
-        c = self.config
-        settings = {"hidden_sizes": c.hidden_sizes, "channels": c.channels, "activation": c.activation}
-        envs = [jaxgames.make(text) for text in (c.env, *c.other_envs)]
-        policies = [with_seat_values(env, Policy.of(env, "shared", c.network, **settings)) for env in envs]
-        if c.other_envs and not all(policy.network.any_board for policy in policies):
-            raise ValueError(
-                "other_envs needs a network whose parameters fit every board, such as --network graph, "
-                f"not {c.network or 'the default network'}"
-            )
-        object.__setattr__(self, "env", envs[0])
-        object.__setattr__(self, "policy", policies[0])
-        object.__setattr__(self, "games", tuple(zip(envs, policies, strict=True)))
+    def make_policy(self, env: jaxgames.Env[Any]) -> Policy:
+        return with_seat_values(env, super().make_policy(env))
 
     @property
-    def summary(self) -> dict[str, Any]:
-        """The settings that identify a run on its first line and in its result."""
+    def headline(self) -> dict[str, Any]:
         c = self.config
         others = {"other_envs": ", ".join(c.other_envs)} if c.other_envs else {}
         return {"env": c.env, **others, "search": c.search, "simulations": c.simulations, "seed": c.seed}
 
     @property
-    def divisible(self) -> dict[str, int]:
-        """Counts that must be multiples of the number of devices, by their names."""
+    def batch_sizes(self) -> dict[str, int]:
         return {"num_envs": self.config.num_envs, "minibatch_size": self.config.minibatch_size}
 
     @property
     def partition_specs(self) -> Any:
-        """Partition of each part of a train state over the devices."""
-        c = self.config
         whole: Any = REPLICATED  # specs stand for arrays
         boards: Any = SHARDED
-        starts = boards if c.random_starts > 0 else None
-        others = (GameState(boards, boards, starts, boards),) * len(c.other_envs)
-        learning = whole if c.ema > 0 else None
-        return TrainState(whole, learning, whole, boards, boards, starts, boards, whole, whole, others)
+        return TrainState(whole, whole, whole, boards, whole, whole)
 
     def agent(
         self,
@@ -126,55 +98,36 @@ class AlphaZero:
           search: its rule; None is that of the settings.
           seats: how seats choose in its tree; None is that of the settings.
         """
-        c = self.config
-        temperature = temperature_of(temperature, c.temperature, top)
-        simulations = c.evaluation_simulations if simulations is None else simulations
-        if simulations == 0:
-            agent = NetworkAgent(params, self.env, self.policy, temperature, top)
-        else:
-            config = c.search_without_noise(simulations, search, seats)
-            agent = SearchAgent(params, self.env, self.policy, config, temperature, top)
-        return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
-
-    def make_agent(self, text: str) -> Agent:
-        """Returns the agent that `text` names; see `train.agents.make`."""
-        return agents.make(text, self.env)
-
-    def init_params(self, key: jax.Array) -> Params:
-        """Returns random parameters."""
-        return self.policy.init(key)
+        simulations = self.config.evaluation_simulations if simulations is None else simulations
+        settings = self.config.search_without_noise(simulations, search, seats) if simulations else None
+        return self.make_network_agent(params, settings, temperature, epsilon, top)
 
     def init(self, key: jax.Array) -> TrainState:
         """Returns the train state before the first iteration."""
-        c, (first, *others) = self.config, [env for env, _ in self.games]
         key, params_key, *game_keys = jax.random.split(key, 4)  # of boards and starts
         params = self.init_params(params_key)
         return TrainState(
             params=params,
-            learning=params if c.ema > 0 else None,
-            opt_state=make_optimizer(c, 0.0).init(split_statistics(params)[0]),
-            **init_game(c, first, *game_keys)._asdict(),
+            learning=params if self.config.ema > 0 else None,
+            opt_state=make_optimizer(self.config, 0.0).init(split_statistics(params)[0]),
+            games=tuple(
+                init_game(self.config, env, *(key_of_game(key, number) for key in game_keys))
+                for number, (env, _) in enumerate(self.games)
+            ),
             key=key,
             iteration=jnp.int32(0),
-            others=tuple(
-                init_game(c, env, *(jax.random.fold_in(key, number) for key in game_keys))
-                for number, env in enumerate(others, start=1)
-            ),
         )
 
-    def load(self, train_state: TrainState) -> TrainState:
-        """Returns the train state with the parameters of `init_from`."""
-        if self.config.init_from is None:
-            return train_state
-        params = load_params(self.config.init_from, train_state.params, self.config)
-        return train_state._replace(params=params, learning=None if train_state.learning is None else params)
+    def with_params(self, train_state: TrainState, params: Params) -> TrainState:
+        return train_state._replace(params=params, learning=params if self.config.ema > 0 else None)
 
-    def held_arrays(self, key: jax.Array) -> tuple[TrainState, Steps]:
+    def largest_arrays(self, key: jax.Array) -> tuple[TrainState, Steps]:
         """Returns a train state and the steps collected from it; with several games, from the largest boards."""
         train_state = self.init(key)
-        found = zip(self.games, train_state.games, strict=True)
-        (env, policy), game = max(found, key=lambda each: each[0][0].state_bytes)
-        return train_state, collect(self.config, env, policy, train_state.with_game(game))[1]
+        number = max(range(len(self.games)), key=lambda number: self.games[number][0].state_bytes)
+        env, policy = self.games[number]
+        params, game = train_state.learning_params, train_state.games[number]
+        return train_state, collect(self.config, env, policy, params, game, key)[1]
 
     def iterate(self, train_state: TrainState) -> tuple[TrainState, Metrics]:
         """Returns the train state after one iteration, and metrics that are reduced on the device.
@@ -182,39 +135,38 @@ class AlphaZero:
         The games take turns: collect, targets and update of one game, then of the next, with the same parameters. The
         metrics of the games after the first have the game behind a slash: "policy_loss/dots_and_boxes(...)".
         """
-        games, metrics = list(train_state.games), Metrics()
+        metrics = Metrics()
         for number, (env, policy) in enumerate(self.games):
-            train_state = train_state.with_game(games[number])
             train_state, of_game = learn_game(self.config, env, policy, train_state, number)
-            games[number] = train_state.games[0]
             if number > 0:
                 del of_game["learning_rate"]  # all games have the same
                 of_game = {f"{name}/{env}": value for name, value in of_game.items()}
             metrics |= of_game
-        train_state = train_state.with_game(games[0])._replace(others=tuple(games[1:]))
         return train_state._replace(iteration=train_state.iteration + 1), metrics
 
 
 def learn_game(
     config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState, number: int = 0
 ) -> tuple[TrainState, Metrics]:
-    """Returns the train state after an iteration's steps and updates of the first game in it, and metrics.
+    """Returns the train state after an iteration's steps and updates of one game, and metrics.
 
     Args:
       config: the settings.
       env: the game.
       policy: its policy.
-      train_state: with the game in the first place; see `TrainState.with_game`.
-      number: of the game in the iteration.
+      train_state: before these steps.
+      number: of the game, its place in `TrainState.games`.
     """
+    key, subkey = jax.random.split(train_state.key)
     with jax.named_scope("collect"):
-        train_state, steps = collect(config, env, policy, train_state)
+        game, steps = collect(config, env, policy, train_state.learning_params, train_state.games[number], subkey)
     with jax.named_scope("targets"):
         samples = samples_of(env, steps, value_targets(config, steps))
-        stored = replay.insert(train_state.replay, samples, train_state.iteration)
-        train_state = train_state._replace(replay=stored)
+        game = game._replace(replay=replay.insert(game.replay, samples, train_state.iteration))
     metrics = episode_metrics(env, steps) | search_metrics(steps)
+    games = (*train_state.games[:number], game, *train_state.games[number + 1 :])
     with jax.named_scope("update"):
+        train_state = train_state._replace(games=games, key=key)
         train_state, update_metrics = update(config, env, policy, train_state, number)
     return train_state, metrics | update_metrics
 
@@ -224,12 +176,13 @@ def update(
 ) -> tuple[TrainState, Metrics]:
     """Returns the train state after `num_updates` gradient steps on the replay buffer, and metrics.
 
-    The arguments are those of `learn_game`.
+    The arguments are as in `learn_game`.
     """
     groups = num_groups(config.num_envs, config.minibatch_size)
-    capacity = train_state.replay.slots.shape[1]
-    filled = replay.num_filled(train_state.replay, config.rollout_length, train_state.iteration + 1)
-    stored = replay.grouped(train_state.replay, groups)
+    samples = train_state.games[number].replay
+    capacity = samples.slots.shape[1]
+    filled = replay.num_filled(samples, config.rollout_length, train_state.iteration + 1)
+    stored = replay.grouped(samples, groups)
     rate = learning_rate(config, train_state.iteration)
     optimizer = make_optimizer(config, rate)
 

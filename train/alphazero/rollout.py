@@ -37,12 +37,12 @@ class Sample(NamedTuple):
 
 
 class GameState(NamedTuple):
-    """The part of a train state that belongs to one game; the fields are those of `TrainState`."""
+    """The part of a train state that belongs to one game."""
 
-    boards: Any
-    episode_stats: EpisodeStats
-    starts: Starts | None
-    replay: Sample
+    boards: Any  # live states [num_envs]
+    episode_stats: EpisodeStats  # [num_envs]
+    starts: Starts | None  # random positions, one per board; None without `random_starts`
+    replay: Sample  # [num_envs, capacity, ...]
 
 
 class TrainState(NamedTuple):
@@ -51,22 +51,9 @@ class TrainState(NamedTuple):
     params: Params  # of the agents; with `ema`, the moving average of `learning`
     learning: Params | None  # the parameters that gradient steps change; None if `params` are these
     opt_state: Any  # optax's
-    boards: Any  # live states [num_envs]
-    episode_stats: EpisodeStats  # [num_envs]
-    starts: Starts | None  # random positions, one per board; None without `random_starts`
-    replay: Sample  # [num_envs, capacity, ...]
+    games: tuple[GameState, ...]  # of `env`, and of each of `other_envs`
     key: jax.Array
     iteration: jax.Array  # int32[]
-    others: tuple[GameState, ...] = ()  # one per game of `other_envs`; all above is of `env` or shared
-
-    @property
-    def games(self) -> tuple[GameState, ...]:
-        """The state of every game, that of `env` first."""
-        return GameState(self.boards, self.episode_stats, self.starts, self.replay), *self.others
-
-    def with_game(self, game: GameState) -> "TrainState":
-        """Returns the train state with this game in the place of the first one."""
-        return self._replace(**game._asdict())
 
     @property
     def learning_params(self) -> Params:
@@ -108,13 +95,13 @@ def init_game(config: Config, env: jaxgames.Env[Any], boards_key: jax.Array, sta
 
 
 def collect(
-    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState
-) -> tuple[TrainState, Steps]:
-    """Returns the new train state and `rollout_length` steps of every board.
+    config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params, game: GameState, key: jax.Array
+) -> tuple[GameState, Steps]:
+    """Returns the new state of a game and `rollout_length` steps of every board.
 
     After the last step there is one more search, for the values of the boards that it led to.
     """
-    params, scale = train_state.learning_params, reward_scale(env)
+    scale = reward_scale(env)
     evaluate = PolicyEvaluate(env, policy)
 
     def step(carry: Any, x: tuple[jax.Array, jax.Array]) -> Any:
@@ -144,16 +131,15 @@ def collect(
         new = boards, stats_after, starts
         return jax.tree.map(lambda old, new: jnp.where(is_last, old, new), carry, new), steps
 
-    key, subkey = jax.random.split(train_state.key)
     num_searches = config.rollout_length + 1
-    xs = jax.random.split(subkey, num_searches), np.arange(num_searches) == config.rollout_length
-    start = train_state.boards, train_state.episode_stats, train_state.starts
+    xs = jax.random.split(key, num_searches), np.arange(num_searches) == config.rollout_length
+    start = game.boards, game.episode_stats, game.starts
     (boards, stats, starts), searched = jax.lax.scan(step, start, xs)
     steps: Steps = jax.tree.map(lambda x: x[:-1], searched)
     steps = steps._replace(next_values=searched.values[1:])
     if not config.truncation_is_draw:
         steps = steps._replace(next_values=with_cut_off_values(env, policy, params, steps))
-    return train_state._replace(boards=boards, episode_stats=stats, starts=starts, key=key), steps
+    return game._replace(boards=boards, episode_stats=stats, starts=starts), steps
 
 
 def choose(config: Config, key: jax.Array, result: SearchResult, length: jax.Array) -> jax.Array:
@@ -247,7 +233,7 @@ def unpack_observations(env: jaxgames.Env[Any], packed: jax.Array) -> jax.Array:
 
 
 def search_metrics(steps: Steps) -> Metrics:
-    """Returns means over the steps of a rollout; NaN for those of finished games if no game ended."""
+    """Returns means over the steps of a rollout; means over finished games are NaN if no game ended."""
     entropy = -jax.scipy.special.xlogy(steps.weights, steps.weights).sum(-1).mean()
     paid, known = jax.vmap(outcomes, in_axes=1, out_axes=1)(steps.rewards, steps.terminated | steps.truncated)
 

@@ -120,7 +120,7 @@ def open_run(arguments: Arguments[Any], learner_type: type[Learner]) -> tuple[Le
 def open_as_leader(learner: Learner, settings: Settings) -> tuple[Learner, Recorder, Settings]:
     """Opens or creates the folder, and sends the settings to the other processes."""
     try:
-        check_memory(learner, sharding.mesh_for(settings.devices, learner.divisible).size)  # before there is a folder
+        check_memory(learner, sharding.mesh_for(settings.devices, learner.batch_sizes).size)  # before there is a folder
         loop.evaluation_opponent(learner, settings)
         run = create_or_resume(learner, settings)
     except (ValueError, OSError) as error:

@@ -1,4 +1,4 @@
-"""The protocol of a learner, which the driver uses.
+"""The base class of a learner, which the driver trains.
 
 A learner is a frozen dataclass with one field, its settings, and pure functions of a train state:
 
@@ -17,7 +17,9 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import jax
 
 import jaxgames
+from jaxgames import agents
 from jaxgames.agents import Agent
+from train.ops.sharding import REPLICATED
 
 
 class Config(Protocol):
@@ -46,45 +48,27 @@ class TrainState(Protocol):
     def iteration(self) -> jax.Array: ...  # int32[], iterations done
 
 
-class Learner(Protocol):
+class Learner:
     """The settings and the pure functions of a run. A learner is hashable and static under jit.
 
-    init, load, iterate                           training
-    agent, init_params, make_agent                agents of runs, and opponents of evaluations
-    divisible, partition_specs, held_arrays       devices and their memory
-    traced_settings                               sweeps
-    all others                                    the command, the run folder and messages
-
-    A learner may have two things more: `load_data`, see `data_of`; and `shown_metrics`, the names of metrics that
-    belong on its lines of progress.
+    A new learner writes `name`, `config_type`, `config`, `env`, `agent`, `init` and `iterate`. The rest has a default.
+    Two things more are optional: `load_data`, see `data_of`; and `shown_metrics`, the names of metrics that belong on
+    its lines of progress.
     """
 
     name: ClassVar[str]  # the learner is the module and command train.<name>
     config_type: ClassVar[type[Any]]
-    former_names: ClassVar[Mapping[str, str]]  # old names of settings -> new names; for error messages only
-    traced_settings: ClassVar[tuple[str, ...]]  # numbers that change no shape; see `with_traced`
+    traced_settings: ClassVar[tuple[str, ...]] = ()  # numbers that change no shape, for sweeps; see `with_traced`
+
+    config: Any  # a `Config`
+    iterate: Callable[..., tuple[Any, dict[str, jax.Array]]]
+    """(train state, *data_of(learner)) -> the train state after one iteration, and metrics (float32[] each)."""
 
     def __init__(self, config: Any) -> None: ...
 
     @property
-    def config(self) -> Config: ...
-    @property
-    def env(self) -> jaxgames.Env[Any]: ...
-
-    @property
-    def summary(self) -> Mapping[str, Any]:
-        """The settings that identify a run on its first line and in its result, in JSON's types; includes "env"."""
-        ...
-
-    @property
-    def divisible(self) -> Mapping[str, int]:
-        """Counts that must be multiples of the number of devices, by their names in error messages."""
-        ...
-
-    @property
-    def partition_specs(self) -> Any:
-        """PartitionSpecs of `train.ops.sharding` for a train state, or a prefix of it."""
-        ...
+    def env(self) -> jaxgames.Env[Any]:
+        raise NotImplementedError
 
     def agent(
         self, params: Any, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
@@ -101,27 +85,18 @@ class Learner(Protocol):
 
         Raises ValueError for a temperature below 0, an epsilon outside 0 to 1, or a top below 1.
         """
-        ...
+        raise NotImplementedError
 
     def init(self, key: jax.Array) -> Any:
         """Returns the train state before the first iteration."""
-        ...
+        raise NotImplementedError
 
     def init_params(self, key: jax.Array) -> Any:
         """Returns random parameters, of the shapes in a train state.
 
         It reads no files, unlike `init`. So parameters can be read from a run whose opponents are gone.
         """
-        ...
-
-    def make_agent(self, text: str) -> Agent:
-        """Returns the agent that `text` names, for the learner's game; it may be that of another run.
-
-        The driver stands below `train.agents`, which knows runs, and reaches it only through the learner.
-
-        Raises FileNotFoundError or ValueError if there is no such agent; the message says what is allowed.
-        """
-        ...
+        return self.init(key).params
 
     def load(self, train_state: Any) -> Any:
         """Returns the train state of `init`, with what it takes from other runs, such as parameters to start from.
@@ -130,26 +105,45 @@ class Learner(Protocol):
         there is a folder, so that a missing file or a wrong shape is an error at once. The second call has arrays.
         Checkpoints hold all that it returns.
         """
-        ...
+        return train_state
 
-    def held_arrays(self, key: jax.Array) -> Any:
+    def make_agent(self, text: str) -> Agent:
+        """Returns the agent that `text` names, for the learner's game; with `train.agents`, also one of another run.
+
+        The driver stands below `train.agents`, and reaches it only through the learner.
+
+        Raises FileNotFoundError or ValueError if there is no such agent; the message says what is allowed.
+        """
+        return agents.make(text, self.env)
+
+    @property
+    def headline(self) -> Mapping[str, Any]:
+        """The settings that identify a run on its first line and in its result, in JSON's types; includes "env"."""
+        return {"env": self.config.env, "seed": self.config.seed}
+
+    @property
+    def batch_sizes(self) -> Mapping[str, int]:
+        """Counts that must be multiples of the number of devices, by their names in error messages."""
+        return {}
+
+    @property
+    def partition_specs(self) -> Any:
+        """PartitionSpecs of `train.ops.sharding` for a train state, or a prefix of it."""
+        return REPLICATED
+
+    def largest_arrays(self, key: jax.Array) -> Any:
         """Returns the largest arrays that an iteration holds at the same time.
 
         It is only traced: their shapes show whether they fit in memory.
         """
-        ...
-
-    @property
-    def iterate(self) -> Callable[..., tuple[Any, dict[str, jax.Array]]]:
-        """(train state, *data_of(learner)) -> the train state after one iteration, and metrics (float32[] each)."""
-        ...
+        return self.init(key)
 
 
 def data_of(learner: Learner) -> tuple[Any, ...]:
     """Returns the arguments of `iterate` after the train state: for a learner with `load_data`, its data.
 
     A learner that learns from a file has a method `load_data()`. It returns a pytree of arrays on the host, such as
-    labelled positions. They are placed on every device, and are no part of the train state or of a checkpoint.
+    labelled positions. They are placed on every device, and are not in the train state or in a checkpoint.
     Every process reads the file.
 
     Raises OSError or ValueError if the file cannot be read, or is not the one that the run was started with.

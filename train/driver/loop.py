@@ -103,9 +103,9 @@ def run_training(
       batch: for more than one run at once. Metrics are then arrays over runs, seconds are a run's share of the time.
     """
     config, batch = learner.config, batch or Batch(1, evaluation, progress_bar)
-    mesh = sharding.mesh_for(settings.devices, learner.divisible)
+    mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
     resume = f"python -m train.{learner.name} --run-dir {recorder.folder} --resume"
-    named = ", ".join(str(value) for name, value in learner.summary.items() if name != "seed")
+    named = ", ".join(str(value) for name, value in learner.headline.items() if name != "seed")
     log(f"{named}: {config.num_iterations} iterations of {config.steps_per_iteration:,} steps")
     log(f"run folder {recorder.folder}; devices: {mesh.size}, processes: {jax.process_count()}; compiling ...")
     if jax.process_count() > 1:  # every process prints it, because any of them may be lost
@@ -220,7 +220,7 @@ def result_of(
     return {
         "run_dir": str(recorder.folder),
         "learner": learner.name,
-        **learner.summary,
+        **learner.headline,
         "steps": iteration * config.steps_per_iteration,
         "finished": iteration >= config.num_iterations,
         "seconds": round(seconds, 1),

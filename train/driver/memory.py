@@ -19,7 +19,7 @@ CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # bytes, or "max"
 def check_memory(
     learner: Learner, num_devices: int, config: Config | None = None, counts: Mapping[str, int] | None = None
 ) -> None:
-    """Raises ValueError when `learner.held_arrays` are larger than the memory of the devices.
+    """Raises ValueError when `learner.largest_arrays` are larger than the memory of the devices.
 
     Raises it also for more iterations than a train state can count.
 
@@ -32,7 +32,7 @@ def check_memory(
         raise ValueError(f"a run has at most {MAX_ITERATIONS:,} iterations, not {iterations:,}: reduce total_steps")
     key = jax.eval_shape(lambda: jax.random.key(0))
     with warnings.catch_warnings(action="ignore"):  # of indices that are too large for 32 bits
-        arrays = jax.tree.leaves(jax.eval_shape(learner.held_arrays, key))
+        arrays = jax.tree.leaves(jax.eval_shape(learner.largest_arrays, key))
     device = jax.local_devices()[0]
     # The CPU devices of a process share one memory; of other devices each has its own.
     units = jax.process_count() if device.platform == "cpu" else num_devices

@@ -211,9 +211,7 @@ class RunFolder:
     def _check_settings_of(self, iteration: int) -> None:
         trained_with = self._checkpoints.notes(iteration).get("settings", {})
         changed = stored_config.changes(
-            stored_config.with_added(trained_with, type(self.config)),
-            stored_config.settings_of(self.config),
-            may_change=["total_steps"],
+            trained_with, stored_config.settings_of(self.config), may_change=["total_steps"]
         )
         if trained_with and changed:
             path = self.folder / "config.json"

@@ -33,7 +33,7 @@ def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
     """Returns the learner with the settings in a config.json.
 
     Raises FileNotFoundError if there is none. Raises ValueError, with the path and the settings, unless it has all
-    settings of one of the learners and no others. Those of `with_added` may be missing.
+    settings of one of the learners and no others.
     """
     try:
         stored = json.loads(path.read_bytes())
@@ -45,19 +45,16 @@ def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
     if not isinstance(stored, dict):
         raise ValueError(f"{path} must hold an object with the settings of a run, not {json.dumps(stored)[:40]}")
     content: dict[str, Any] = stored  # pyright: ignore[reportUnknownVariableType]  # keys are strings in JSON
-    if "learner" not in content:
-        raise ValueError(f"{path} was written by another version: {_former_names(content, learners)}train it again")
-    learner_type = next((learner for learner in learners if learner.name == content["learner"]), None)
+    learner_type = next((learner for learner in learners if learner.name == content.get("learner")), None)
     if learner_type is None:
         known = ", ".join(learner.name for learner in learners)
-        raise ValueError(f"{path}: learner must be one of {known}, not {content['learner']!r}")
+        raise ValueError(f"{path}: learner must be one of {known}, not {content.get('learner')!r}")
     settings = content.get("settings")
     if not isinstance(settings, dict):
         raise ValueError(f"{path}: settings must be an object, not {settings!r}")
     try:
-        complete = with_added(settings, learner_type.config_type)  # pyright: ignore[reportUnknownArgumentType]
-        check_types(complete, learner_type.config_type)
-        learner = learner_type(learner_type.config_type(**complete))
+        check_types(settings, learner_type.config_type)  # pyright: ignore[reportUnknownArgumentType]
+        learner = learner_type(learner_type.config_type(**settings))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     if content.get("env_version") != learner.env.version:
@@ -66,12 +63,6 @@ def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
             f"changed: this is version {learner.env.version}; train it again"
         )
     return learner
-
-
-def with_added(settings: Mapping[str, Any], config_type: type[Any]) -> dict[str, Any]:
-    """Returns stored settings, with the defaults of those that were `train.settings.ADDED` after them."""
-    added = {field.name: field.default for field in dataclasses.fields(config_type) if field.metadata.get("added")}
-    return json.loads(json.dumps(added)) | dict(settings)
 
 
 def check_types(settings: dict[str, Any], config_type: type[Any]) -> None:
@@ -117,9 +108,3 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any], may_change: Colle
     """Returns the settings that differ, except those in `may_change`, with both values."""
     names = [name for name in {**before, **now} if name not in may_change and before.get(name) != now.get(name)]
     return [f"{name} was {json.dumps(before.get(name))} and is {json.dumps(now.get(name))}" for name in names]
-
-
-def _former_names(content: dict[str, Any], learners: Sequence[type[Learner]]) -> str:
-    """Part of an error: "x is called y now, " for each former name of a setting in the content; "" if there is none."""
-    former = {old: new for learner in learners for old, new in learner.former_names.items() if old in content}
-    return "".join(f"{old} is called {new} now, " for old, new in former.items())

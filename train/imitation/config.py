@@ -1,25 +1,24 @@
 """The settings of `train.imitation`, and their defaults for each game."""
 
-from dataclasses import dataclass, field
-from functools import lru_cache
+import functools
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import jaxgames
 from jaxgames import Env
+from train import settings
 from train.data import positions
 from train.data.positions import Positions
 from train.models.policy import Sharing
 from train.recipes import IMITATION, IMITATION_PRESETS
 from train.settings import (
-    ADDED,
-    MAX_SEED,
+    NetworkConfig,
     check_at_most,
+    check_choices,
     check_not_negative,
     check_positive,
     check_same_game,
-    check_widths,
-    default_settings,
 )
 
 Schedule = Literal["cosine", "linear", "constant"]
@@ -28,7 +27,7 @@ FILES_IN_MEMORY = 2  # whole tables, kept from one reading to the next; a run wi
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(NetworkConfig):
     """Settings of learning; they are stored in the run folder."""
 
     env: str = "checkers"
@@ -37,11 +36,11 @@ class Config:
     """The file of labelled positions, which `train.data` writes."""
     data_fingerprint: str | None = None
     """The checksum of the file. It is read from the file, and a run is only resumed with the same positions."""
-    other_data: tuple[str, ...] = field(default=(), metadata=ADDED)
+    other_data: tuple[str, ...] = ()
     """Further files, of this game or of other boards of it. Every minibatch has batch_size positions of each file."""
-    other_data_fingerprints: tuple[str, ...] = field(default=(), metadata=ADDED)
+    other_data_fingerprints: tuple[str, ...] = ()
     """The checksums of the further files, read from them."""
-    other_envs: tuple[str, ...] = field(default=(), metadata=ADDED)
+    other_envs: tuple[str, ...] = ()
     """The games of the further files, read from them. Other boards need a network for any board."""
     train_split: str = "train"
     """The positions to learn from."""
@@ -51,8 +50,6 @@ class Config:
     """Positions of both splits that are evaluated after each iteration, evenly spaced over the split; 0 for all."""
     total_steps: int = 10_000_000
     """Positions to train on, repetitions counted, rounded up to whole iterations."""
-    seed: int = 0
-    """Seed of the random numbers of training."""
     sharing: Sharing = "shared"
     """The networks that the seats share: all, only the encoder, or none."""
     batch_size: int = 512
@@ -77,32 +74,15 @@ class Config:
     """Share of each label that is spread evenly over the legal actions."""
     max_grad_norm: float = 1.0
     """Global norm at which gradients are clipped."""
-    network: str | None = None
-    """The network, with its parameters, such as "resnet(blocks=4)". None: conv if channels are given, else mlp."""
-    channels: tuple[int, ...] = ()
-    """Channels of the network's convolutions. If empty, the network's own default."""
-    hidden_sizes: tuple[int, ...] = ()
-    """Widths of the network's dense layers. If empty, the network's own default."""
-    activation: str | None = None
-    """Activation of the network's dense layers. None: the network's own default."""
-    init_from: str | None = None
-    """A run to take the first parameters from: its folder, or folder@iteration for an earlier checkpoint."""
     temperature: float = 0.0
     """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
 
     def __post_init__(self) -> None:
-        lists = ("channels", "hidden_sizes", "other_data", "other_data_fingerprints", "other_envs")
-        for name in lists:  # JSON stores them as lists
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-        jaxgames.make(self.env)
-        for name, kind in (("sharing", Sharing), ("schedule", Schedule)):
-            if getattr(self, name) not in get_args(kind):
-                raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, not {getattr(self, name)!r}")
-        check_widths(self, ("channels", "hidden_sizes"))
-        check_positive(self, ("total_steps", "batch_size", "learning_rate", "max_grad_norm"))
+        super().__post_init__()
+        check_choices(self, {"sharing": Sharing, "schedule": Schedule})
+        check_positive(self, ("batch_size",))
         check_not_negative(self, ("evaluated_positions", "weight_decay", "l2_coef", "value_coef", "legal_coef"))
-        check_not_negative(self, ("temperature",))
-        check_at_most(self, {"label_smoothing": 1, "seed": MAX_SEED})
+        check_at_most(self, {"label_smoothing": 1})
         if self.num_minibatches is not None and self.num_minibatches < 1:
             raise ValueError(f"num_minibatches must be at least 1 or left out, not {self.num_minibatches}")
         self._check_other_data()
@@ -134,10 +114,6 @@ class Config:
     @property
     def steps_per_iteration(self) -> int:
         return self.batch_size * (self.num_minibatches or 1) * (1 + len(self.other_data))
-
-    @property
-    def num_iterations(self) -> int:
-        return -(-self.total_steps // self.steps_per_iteration)
 
 
 def load_positions(config: Config) -> Positions:
@@ -198,7 +174,7 @@ def _checked(config: Config, file: str, known: str | None, env: Env[Any] | None 
     return found
 
 
-@lru_cache(maxsize=FILES_IN_MEMORY)
+@functools.lru_cache(maxsize=FILES_IN_MEMORY)
 def _load(path: str, fingerprint: str, env: Env[Any] | None) -> Positions:
     """Returns `positions.load` of a file. The fingerprint is that of the file as it is now."""
     return positions.load(path, env)
@@ -224,21 +200,4 @@ TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles 
     "max_grad_norm",
 )
 
-
-def config_for(env: str | None = None, *, preset: str | None = None, **changes: Any) -> Config:
-    """Returns the default settings for a game: its entry in `train.recipes.IMITATION`, with `changes`.
-
-    With another `network`, the settings of the entry's own network are left out.
-
-    Args:
-      env: a game as `jaxgames.make` takes it, such as "checkers(draw_rule=openspiel)". None: the preset's, or the
-        default of `Config`.
-      preset: a name of `train.recipes.IMITATION_PRESETS`, to start from instead of the game's entry.
-      **changes: fields of `Config`.
-
-    Raises:
-      ValueError: an unknown game, parameter or preset, or a setting that is not allowed.
-      FileNotFoundError: there is no file `data`.
-    """
-    given = changes if env is None else changes | {"env": env}
-    return Config(**default_settings(env or Config.env, preset, IMITATION, IMITATION_PRESETS, given))
+config_for = functools.partial(settings.config_for, Config, IMITATION, IMITATION_PRESETS)

@@ -37,17 +37,7 @@ class FileData(NamedTuple):
     evaluated: dict[str, Labels]  # of "train" and "validation", whole batches
 
 
-class Data(NamedTuple):
-    """All positions of a run; a copy on each device."""
-
-    train: Labels
-    evaluated: dict[str, Labels]
-    others: tuple[FileData, ...] = ()  # one per file of `other_data`; those above are of `data`
-
-    @property
-    def files(self) -> tuple[FileData, ...]:
-        """The positions of every file, those of `data` first."""
-        return FileData(self.train, self.evaluated), *self.others
+Data = tuple[FileData, ...]  # one per file, of `data` and of each of `other_data`; a copy on each device
 
 
 class Minibatch(NamedTuple):
@@ -63,16 +53,14 @@ class Minibatch(NamedTuple):
 
 def load_data(config: Config) -> Data:
     """Returns the positions of the files, on the host. Raises OSError or ValueError as `load_positions`."""
-    first, *others = (_of_file(config, each) for each in (load_positions(config), *load_other_positions(config)))
-    return Data(*first, others=tuple(others))
+    return tuple(_of_file(config, table) for table in (load_positions(config), *load_other_positions(config)))
 
 
-def _of_file(config: Config, found: Positions) -> FileData:
-    """Returns the positions of one file as the learner holds them."""
-    training, validation = found.of(config.train_split), found.of(config.validation_split)
+def _of_file(config: Config, table: Positions) -> FileData:
+    training, validation = table.of(config.train_split), table.of(config.validation_split)
     evaluated = {
-        name: whole_batches(evenly_spaced(each, config.evaluated_positions), evaluation_rows(config))
-        for name, each in (("train", training), ("validation", validation))
+        name: whole_batches(evenly_spaced(split, config.evaluated_positions), evaluation_rows(config))
+        for name, split in (("train", training), ("validation", validation))
     }
     return FileData(labels_of(training), evaluated)
 
@@ -99,7 +87,7 @@ def whole_batches(positions: Positions, size: int) -> Labels:
 def rows_of_iteration(config: Config, num_positions: int, key: jax.Array, iteration: jax.Array) -> jax.Array:
     """Returns int32[num_minibatches, batch_size], the positions of the minibatches of an iteration.
 
-    Each epoch has an order of its own, and no position is twice in it. An epoch can have a part of an iteration, or an
+    Each epoch has its own order, and no position is twice in it. An epoch can have a part of an iteration, or an
     iteration several epochs.
 
     Args:

@@ -11,8 +11,8 @@ The settings are in `train/imitation/config.py`, the file of positions is descri
     python -m train.imitation --env checkers --data pairs.npz --run-dir runs/imitation
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -21,21 +21,15 @@ import numpy as np
 import optax
 
 import jaxgames
-from jaxgames.agents import Agent, with_epsilon
-from jaxgames.mcts import SearchConfig
-from jaxgames.mcts.config import Policy as SearchPolicy
-from jaxgames.policies.agent import reward_scale, temperature_of
+from jaxgames.policies.agent import reward_scale
 from jaxgames.sampling import MASKED_LOGIT
-from train import agents
 from train.imitation.config import TRACED_SETTINGS, Config
 from train.imitation.data import Data, Labels, Minibatch, evaluation_rows, load_data, rows_of_iteration, take
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
-from train.models.search_agent import NetworkAgent, SearchAgent
+from train.network_learner import NetworkLearner, key_of_game
+from train.ops.episodes import Metrics
+from train.ops.masks import masked_mean
 from train.ops.optimizers import clipped_adamw
-from train.ops.sharding import REPLICATED
-from train.pretrained import load_params
-
-Metrics = dict[str, jax.Array]
 
 
 class TrainState(NamedTuple):
@@ -46,87 +40,25 @@ class TrainState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Imitation:
+class Imitation(NetworkLearner):
     """The learner that `train.driver` runs; static under jit."""
 
     name: ClassVar[str] = "imitation"
     config_type: ClassVar[type[Config]] = Config
-    former_names: ClassVar[Mapping[str, str]] = {}
     traced_settings: ClassVar[tuple[str, ...]] = TRACED_SETTINGS
     shown_metrics: ClassVar[tuple[str, ...]] = ("top_1/train", "top_1/validation", "value_error/validation")
 
     config: Config
-    env: jaxgames.Env[Any] = field(init=False)
-    policy: Policy = field(init=False)
-    games: tuple[tuple[jaxgames.Env[Any], Policy], ...] = field(init=False)
-    """The game and the policy of every file; those above are the first ones. All policies have the same parameters."""
-
-    def __post_init__(self) -> None:
-        c = self.config
-        settings = {"hidden_sizes": c.hidden_sizes, "channels": c.channels, "activation": c.activation}
-        envs = [jaxgames.make(text) for text in (c.env, *c.other_envs)]
-        policies = [Policy.of(env, c.sharing, c.network, **settings) for env in envs]
-        if len({*envs}) > 1 and not policies[0].network.any_board:
-            raise ValueError(
-                "other_data with other boards needs a network whose parameters fit every board, such as "
-                f"--network graph, not {c.network or 'the default network'}"
-            )
-        object.__setattr__(self, "env", envs[0])
-        object.__setattr__(self, "policy", policies[0])
-        object.__setattr__(self, "games", tuple(zip(envs, policies, strict=True)))
 
     @property
-    def summary(self) -> dict[str, Any]:
-        """The settings that identify a run on its first line and in its result."""
+    def headline(self) -> dict[str, Any]:
         c = self.config
         others = {"other_data": ", ".join(c.other_data)} if c.other_data else {}
         return {"env": c.env, "data": c.data, **others, "seed": c.seed}
 
     @property
-    def divisible(self) -> dict[str, int]:
-        """Counts that must be multiples of the number of devices, by their names."""
+    def batch_sizes(self) -> dict[str, int]:
         return {"batch_size": self.config.batch_size}
-
-    @property
-    def partition_specs(self) -> Any:
-        """Partition of each part of a train state over the devices: all have a copy."""
-        return TrainState(REPLICATED, REPLICATED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
-
-    def agent(
-        self,
-        params: Params,
-        temperature: float | None = None,
-        epsilon: float = 0.0,
-        top: int | None = None,
-        simulations: int | None = None,
-        search: SearchPolicy | None = None,
-    ) -> Agent:
-        """Returns the agent with these parameters; see `Learner.agent`.
-
-        Args:
-          params: from a train state.
-          temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings, or 0 with
-            simulations. With `top`, None is 1 where that is 0.
-          epsilon: the probability of a uniformly random legal action instead.
-          top: the number of most probable legal actions that are sampled from; None for all.
-          simulations: of a tree search on the network; None or 0 plays with the network alone.
-          search: the rule of the search, "gumbel" or "puct"; None is "gumbel".
-        """
-        if simulations:
-            settings = SearchConfig(simulations=simulations, policy=search or "gumbel")
-            agent = SearchAgent(params, self.env, self.policy, settings, temperature_of(temperature, 0.0, top), top)
-        else:
-            temperature = temperature_of(temperature, self.config.temperature, top)
-            agent = NetworkAgent(params, self.env, self.policy, temperature, top)
-        return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
-
-    def make_agent(self, text: str) -> Agent:
-        """Returns the agent that `text` names; see `train.agents.make`."""
-        return agents.make(text, self.env)
-
-    def init_params(self, key: jax.Array) -> Params:
-        """Returns random parameters."""
-        return self.policy.init(key)
 
     def init(self, key: jax.Array) -> TrainState:
         """Returns the train state before the first iteration."""
@@ -135,17 +67,11 @@ class Imitation:
         opt_state = clipped_adamw(0.0, 0.0, 1.0).init(split_statistics(params)[0])
         return TrainState(params, opt_state, key, jnp.int32(0))
 
-    def load(self, train_state: TrainState) -> TrainState:
-        """Returns the train state with the parameters of `init_from`."""
-        if self.config.init_from is None:
-            return train_state
-        return train_state._replace(params=load_params(self.config.init_from, train_state.params, self.config))
-
     def load_data(self) -> Data:
         """Returns the positions of the files, on the host. Raises OSError or ValueError as `load_positions`."""
         return load_data(self.config)
 
-    def held_arrays(self, key: jax.Array) -> tuple[TrainState, Data]:
+    def largest_arrays(self, key: jax.Array) -> tuple[TrainState, Data]:
         """Returns a train state and the positions."""
         with jax.ensure_compile_time_eval():  # the files are read inside of a trace, too
             data = self.load_data()
@@ -157,13 +83,13 @@ class Imitation:
         The metrics of positions of further files have the file behind another slash: "top_1/validation/FILE".
         """
         with jax.named_scope("update"):
-            train_state, metrics = update(self.config, self.games, train_state, [each.train for each in data.files])
+            train_state, metrics = update(self.config, self.games, train_state, [file.train for file in data])
         with jax.named_scope("evaluate"):
-            for end, (env, policy), file in zip(("", *self.config.other_data), self.games, data.files, strict=True):
+            for end, (env, policy), file in zip(("", *self.config.other_data), self.games, data, strict=True):
                 for name, labels in file.evaluated.items():
-                    found = evaluate(self.config, env, policy, train_state.params, labels)
+                    measured = evaluate(self.config, env, policy, train_state.params, labels)
                     suffix = f"/{name}/{end}" if end else f"/{name}"
-                    metrics |= {f"{metric}{suffix}": value for metric, value in found.items()}
+                    metrics |= {f"{metric}{suffix}": value for metric, value in measured.items()}
         return train_state._replace(iteration=train_state.iteration + 1), metrics
 
 
@@ -186,7 +112,7 @@ def update(
     order_key, dropout_key = jax.random.split(train_state.key)  # it stays the same; the steps are numbered
     count, policies = config.num_minibatches or 1, [policy for _, policy in games]
     rows = tuple(
-        rows_of_iteration(config, len(labels.action), key_of(order_key, number), train_state.iteration)
+        rows_of_iteration(config, len(labels.action), key_of_game(order_key, number), train_state.iteration)
         for number, labels in enumerate(files)
     )
 
@@ -214,13 +140,7 @@ def minibatches_of(
     games: Sequence[tuple[jaxgames.Env[Any], Policy]], files: Sequence[Labels], rows: Sequence[jax.Array]
 ) -> list[Minibatch]:
     """Returns the minibatch of each file, at its `rows` (int32[batch_size])."""
-    found = zip(games, files, rows, strict=True)
-    return [take(env, labels, of_file) for (env, _), labels, of_file in found]
-
-
-def key_of(key: jax.Array, number: int) -> jax.Array:
-    """Returns the key of a file by its number: of the first file the key itself."""
-    return jax.random.fold_in(key, number) if number else key
+    return [take(env, labels, of_file) for (env, _), labels, of_file in zip(games, files, rows, strict=True)]
 
 
 def mean_loss(
@@ -231,13 +151,13 @@ def mean_loss(
     statistics: Params,
     dropout_key: jax.Array,
 ) -> tuple[jax.Array, tuple[Metrics, Params]]:
-    """Returns the mean of `imitation_loss` over the minibatches of all files, and of its metrics; then the statistics.
+    """Returns the mean of `imitation_loss` and of its metrics over the minibatches of all files; then the statistics.
 
     The network's statistics go from one minibatch to the next.
     """
     total, all_metrics = jnp.float32(0), list[Metrics]()
     for number, (policy, minibatch) in enumerate(zip(policies, minibatches, strict=True)):
-        key = key_of(dropout_key, number)
+        key = key_of_game(dropout_key, number)
         loss, (metrics, statistics) = imitation_loss(config, policy, weights, minibatch, statistics, key)
         total = total + loss
         all_metrics.append(metrics)
@@ -264,8 +184,8 @@ def imitation_loss(
     smooth = jnp.where(b.mask, 1 / b.mask.sum(-1, keepdims=True), 0.0)
     target = (1 - config.label_smoothing) * b.target + config.label_smoothing * smooth
     labelled = b.target.any(-1)
-    policy_loss = mean_over(labelled, -(target * log_probs).sum(-1))
-    legal_loss = mean_over(labelled, -log_legal)
+    policy_loss = masked_mean(labelled, -(target * log_probs).sum(-1))
+    legal_loss = masked_mean(labelled, -log_legal)
     value_loss = squared_error(value, b.value)
     l2 = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(weights))
     loss = policy_loss + config.legal_coef * legal_loss + config.value_coef * value_loss + config.l2_coef * l2
@@ -285,12 +205,7 @@ def legal_log_probs(logits: jax.Array, mask: jax.Array) -> tuple[jax.Array, jax.
 def squared_error(value: jax.Array, label: jax.Array) -> jax.Array:
     """Returns float32[], the mean squared error of values [B] where the label is known; 0 if there is none."""
     known = ~jnp.isnan(label)
-    return mean_over(known, jnp.square(value - jnp.where(known, label, 0)))
-
-
-def mean_over(chosen: jax.Array, x: jax.Array) -> jax.Array:
-    """Returns float32[], the mean of the chosen entries of `x`, 0 if there are none."""
-    return jnp.where(chosen, x, 0).sum() / jnp.maximum(chosen.sum(), 1)
+    return masked_mean(known, jnp.square(value - jnp.where(known, label, 0)))
 
 
 def learning_rate(config: Config, step: jax.Array) -> jax.Array:

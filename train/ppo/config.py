@@ -1,20 +1,19 @@
 """The settings of `train.ppo`, and their defaults for each game."""
 
-from dataclasses import dataclass, field
-from typing import Any, get_args
+import functools
+from dataclasses import dataclass
 
 import jaxgames
 from jaxgames._specs import split_list
+from train import settings
 from train.models.policy import Sharing
 from train.recipes import PRESETS, RECIPES
 from train.settings import (
-    ADDED,
-    MAX_SEED,
+    NetworkConfig,
     check_at_most,
+    check_choices,
     check_not_negative,
     check_positive,
-    check_widths,
-    default_settings,
 )
 
 KL_COEFS = ("kl_coef", "final_kl_coef")
@@ -22,7 +21,7 @@ EXAMPLES = {"init_from": "runs/imitation", "kl_coef": "0.1"}  # of settings that
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(NetworkConfig):
     """Settings of learning; they are stored in the run folder."""
 
     env: str = "chinese_checkers(size=2, num_players=6)"
@@ -31,8 +30,6 @@ class Config:
     """The networks that the seats share: all, only the encoder, or none."""
     total_steps: int = 400_000
     """Environment steps of the whole run, rounded up to whole iterations; a ply of any seat is a step."""
-    seed: int = 0
-    """Seed of the random numbers of training."""
     num_envs: int = 20
     """Boards played at once."""
     rollout_length: int = 200
@@ -57,21 +54,11 @@ class Config:
     """Weight of the entropy bonus."""
     max_grad_norm: float = 0.5
     """Global norm at which gradients are clipped."""
-    network: str | None = None
-    """The network, with its parameters, such as "resnet(blocks=4)". None: conv if channels are given, else mlp."""
-    channels: tuple[int, ...] = ()
-    """Channels of the network's convolutions. If empty, the network's own default."""
-    hidden_sizes: tuple[int, ...] = ()
-    """Widths of the network's dense layers. If empty, the network's own default."""
-    activation: str | None = None
-    """Activation of the network's dense layers. None: the network's own default."""
-    init_from: str | None = None
-    """A run to take the first parameters from: its folder, or folder@iteration for an earlier checkpoint."""
-    critic_warmup: int = field(default=0, metadata=ADDED)
+    critic_warmup: int = 0
     """With init_from: iterations at the start in which only the critic learns, and the policy does not change."""
-    kl_coef: float | None = field(default=None, metadata=ADDED)
+    kl_coef: float | None = None
     """With init_from: weight of the KL divergence from the first policy, at the start. None: not computed."""
-    final_kl_coef: float | None = field(default=None, metadata=ADDED)
+    final_kl_coef: float | None = None
     """With kl_coef: the weight at the end of the run; it changes linearly. None: it stays the same."""
     temperature: float = 1.0
     """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
@@ -84,17 +71,13 @@ class Config:
     """With opponents: the seats that the policy plays and learns from. If empty, one seat is drawn for every game."""
 
     def __post_init__(self) -> None:
-        for name in ("channels", "hidden_sizes", "learn_seats"):  # JSON stores them as lists
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        super().__post_init__()
         self._check_opponents(jaxgames.make(self.env).num_players)
         self._check_pretrained()
-        if self.sharing not in get_args(Sharing):
-            raise ValueError(f"sharing must be one of {', '.join(get_args(Sharing))}, not {self.sharing!r}")
-        check_widths(self, ("channels", "hidden_sizes"))
-        check_positive(self, ("total_steps", "num_envs", "rollout_length", "update_epochs", "num_minibatches"))
-        check_positive(self, ("learning_rate", "clip_coef", "max_grad_norm"))
-        check_not_negative(self, ("vf_coef", "ent_coef", "temperature"))
-        check_at_most(self, {"gamma": 1, "gae_lambda": 1, "seed": MAX_SEED})
+        check_choices(self, {"sharing": Sharing})
+        check_positive(self, ("num_envs", "rollout_length", "update_epochs", "num_minibatches", "clip_coef"))
+        check_not_negative(self, ("vf_coef", "ent_coef"))
+        check_at_most(self, {"gamma": 1, "gae_lambda": 1})
         if self.num_minibatches > self.steps_per_iteration:
             raise ValueError(
                 f"num_minibatches must be at most num_envs * rollout_length = {self.steps_per_iteration}, "
@@ -133,10 +116,6 @@ class Config:
     def minibatch_size(self) -> int:
         return self.steps_per_iteration // self.num_minibatches
 
-    @property
-    def num_iterations(self) -> int:
-        return -(-self.total_steps // self.steps_per_iteration)
-
 
 TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles once for all their values
     "learning_rate",
@@ -150,34 +129,4 @@ TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles 
     "final_kl_coef",
     "opponent_epsilon",
 )
-
-FORMER_NAMES = {  # of settings, in config.json of older runs
-    "num_boards": "num_envs",
-    "epochs": "update_epochs",
-    "minibatches": "num_minibatches",
-    "anneal": "anneal_lr",
-    "discount": "gamma",
-    "trace_decay": "gae_lambda",
-    "clip": "clip_coef",
-    "value_weight": "vf_coef",
-    "entropy_weight": "ent_coef",
-    "hidden": "hidden_sizes",
-}
-
-
-def config_for(env: str | None = None, *, preset: str | None = None, **changes: Any) -> Config:
-    """Returns the default settings for a game: its entry in `train.recipes`, with `changes`.
-
-    With another `network`, the settings of the entry's own network are left out.
-
-    Args:
-      env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)". None: the preset's, or the
-        default of `Config`.
-      preset: a name of `train.recipes.PRESETS`, to start from instead of the game's entry.
-      **changes: fields of `Config`.
-
-    Raises:
-      ValueError: an unknown game, parameter or preset, or a setting that is not allowed.
-    """
-    given = changes if env is None else changes | {"env": env}
-    return Config(**default_settings(env or Config.env, preset, RECIPES, PRESETS, given))
+config_for = functools.partial(settings.config_for, Config, RECIPES, PRESETS)

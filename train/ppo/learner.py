@@ -13,8 +13,8 @@ Source: Schulman et al., Proximal Policy Optimization Algorithms, 2017, arXiv:17
 """
 
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import jax
@@ -22,152 +22,103 @@ import jax.numpy as jnp
 import optax
 
 import jaxgames
-from jaxgames.agents import Agent, with_epsilon
-from jaxgames.mcts import SearchConfig
-from jaxgames.mcts.config import Policy as SearchPolicy
-from jaxgames.policies.agent import PolicyAgent, temperature_of
-from train import agents
+from jaxgames.policies.agent import PolicyAgent
 from train.models.critic_params import critic_only
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
-from train.models.search_agent import SearchAgent
-from train.opponents import Opponents, OpponentState
+from train.network_learner import NetworkLearner
+from train.opponents import Opponents, OpponentState, SelfPlay
 from train.ops.episodes import EpisodeStats, Metrics, episode_metrics
 from train.ops.masked_categorical import kl_divergence, log_prob_and_entropy
+from train.ops.masks import masked, masked_mean
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ops.sharding import REPLICATED, SHARDED
-from train.ppo.config import FORMER_NAMES, TRACED_SETTINGS, Config
-from train.ppo.rollout import TrainState, Transition, collect, estimate_advantages, with_first_logits
+from train.ppo.config import TRACED_SETTINGS, Config
+from train.ppo.rollout import TrainState, Transition, collect, estimate_advantages, with_reference_logits
 from train.ppo.rollout import bootstrap_values as bootstrap_values  # public here, as the other parts of an iteration
-from train.pretrained import load_params
+
+LossTerm = Callable[[jax.Array, Transition], tuple[jax.Array, Metrics]]
+"""(logits, steps) -> a further term of the loss, float32[], and its metrics."""
 
 
 @dataclass(frozen=True)
-class PPO:
+class PPO(NetworkLearner):
     """The learner that `train.driver` runs; static under jit."""
 
     name: ClassVar[str] = "ppo"
     config_type: ClassVar[type[Config]] = Config
-    former_names: ClassVar[Mapping[str, str]] = FORMER_NAMES
     traced_settings: ClassVar[tuple[str, ...]] = TRACED_SETTINGS
+    agent_without_search: ClassVar[type[PolicyAgent]] = PolicyAgent
 
     config: Config
-    env: jaxgames.Env[Any] = field(init=False)
-    policy: Policy = field(init=False)
-    opponents: Opponents | None = field(init=False)
 
     def __post_init__(self) -> None:
-        c, env = self.config, jaxgames.make(self.config.env)
-        object.__setattr__(self, "env", env)
-        object.__setattr__(self, "opponents", Opponents.of(env, c.opponents, c.learn_seats))
-        settings = {"hidden_sizes": c.hidden_sizes, "channels": c.channels, "activation": c.activation}
-        object.__setattr__(self, "policy", Policy.of(env, c.sharing, c.network, **settings))
+        super().__post_init__()
+        _ = self.opponents  # checks their texts
+
+    @functools.cached_property
+    def opponents(self) -> Opponents | SelfPlay:
+        return Opponents.of(self.env, self.config.opponents, self.config.learn_seats)
 
     @property
-    def summary(self) -> dict[str, Any]:
-        """The settings that identify a run on its first line and in its result."""
-        opponents = {"opponents": ",".join(self.config.opponents)} if self.opponents else {}
-        return {"env": self.config.env, "sharing": self.config.sharing, **opponents, "seed": self.config.seed}
+    def headline(self) -> dict[str, Any]:
+        c = self.config
+        opponents = {"opponents": ",".join(c.opponents)} if c.opponents else {}
+        return {"env": c.env, "sharing": c.sharing, **opponents, "seed": c.seed}
 
     @property
-    def divisible(self) -> dict[str, int]:
-        """Counts that must be multiples of the number of devices, by their names."""
+    def batch_sizes(self) -> dict[str, int]:
         return {"num_envs": self.config.num_envs, "the steps of a minibatch": self.config.minibatch_size}
 
     @property
     def partition_specs(self) -> Any:
-        """Partition of each part of a train state over the devices."""
-        opponents: Any = None if self.opponents is None else OpponentState(REPLICATED, SHARDED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
-        whole: Any = REPLICATED
-        first_params = None if self.config.kl_coef is None else whole
-        return TrainState(whole, whole, SHARDED, SHARDED, whole, whole, opponents, first_params)  # pyright: ignore[reportArgumentType]  # here, too
-
-    def agent(
-        self,
-        params: Params,
-        temperature: float | None = None,
-        epsilon: float = 0.0,
-        top: int | None = None,
-        simulations: int | None = None,
-        search: SearchPolicy | None = None,
-    ) -> Agent:
-        """Returns the agent with these parameters; see `Learner.agent`.
-
-        Args:
-          params: from a train state.
-          temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings, or 0 with
-            simulations. With `top`, None is 1 where that is 0.
-          epsilon: the probability of a uniformly random legal action instead.
-          top: the number of most probable legal actions that are sampled from; None for all.
-          simulations: of a tree search on the network; None or 0 plays with the network alone.
-          search: the rule of the search, "gumbel" or "puct"; None is "gumbel".
-        """
-        if simulations:
-            # `gamma` is per decision of a seat, and that of a search per turn: a round has a turn of every seat.
-            gamma = self.config.gamma ** (1 / self.env.num_players)
-            settings = SearchConfig(simulations=simulations, policy=search or "gumbel", gamma=gamma)
-            agent = SearchAgent(params, self.env, self.policy, settings, temperature_of(temperature, 0.0, top), top)
-        else:
-            temperature = temperature_of(temperature, self.config.temperature, top)
-            agent = PolicyAgent(params, self.env, self.policy, temperature, top)
-        return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
-
-    def make_agent(self, text: str) -> Agent:
-        """Returns the agent that `text` names; see `train.agents.make`."""
-        return agents.make(text, self.env)
-
-    def init_params(self, key: jax.Array) -> Params:
-        """Returns random parameters."""
-        return self.policy.init(key)
+        whole: Any = REPLICATED  # specs stand for arrays
+        boards: Any = SHARDED
+        return TrainState(whole, whole, boards, boards, whole, whole, OpponentState(whole, boards), whole)
 
     def init(self, key: jax.Array) -> TrainState:
         """Returns the train state before the first iteration."""
-        key, params_key, boards_key, *opponents_key = jax.random.split(key, 4 if self.opponents else 3)
+        key, params_key, boards_key, opponents_key = jax.random.split(key, 4)
         params = self.init_params(params_key)
         num_envs, num_players = self.config.num_envs, self.env.num_players
-        boards = jax.vmap(jaxgames.auto_reset(self.env).init)(jax.random.split(boards_key, num_envs))
-        stats = EpisodeStats(jnp.zeros(num_envs, jnp.int32), jnp.zeros((num_envs, num_players), jnp.float32))
-        opt_state = make_optimizer(self.config).init(split_statistics(params)[0])
-        train_state = TrainState(params, opt_state, boards, stats, key, jnp.int32(0))
-        if self.config.kl_coef is not None:
-            train_state = train_state._replace(first_params=params)
-        if self.opponents is None:
-            return train_state
-        snapshot = functools.partial(self.agent, params)
-        return train_state._replace(opponents=self.opponents.init(opponents_key[0], num_envs, snapshot))
+        train_state = TrainState(
+            params=params,
+            opt_state=make_optimizer(self.config).init(split_statistics(params)[0]),
+            boards=jax.vmap(jaxgames.auto_reset(self.env).init)(jax.random.split(boards_key, num_envs)),
+            episode_stats=EpisodeStats(jnp.zeros(num_envs, jnp.int32), jnp.zeros((num_envs, num_players), jnp.float32)),
+            key=key,
+            iteration=jnp.int32(0),
+            opponents=self.opponents.init(opponents_key, num_envs, functools.partial(self.agent, params)),
+        )
+        return self.with_params(train_state, params)
+
+    def with_params(self, train_state: TrainState, params: Params) -> TrainState:
+        reference_params = None if self.config.kl_coef is None else jax.tree.map(jnp.copy, params)
+        return train_state._replace(params=params, reference_params=reference_params)
 
     def load(self, train_state: TrainState) -> TrainState:
         """Returns the train state with the parameters of `init_from`, and of opponents that are other runs."""
-        if self.config.init_from is not None:
-            params = load_params(self.config.init_from, train_state.params, self.config)
-            train_state = train_state._replace(params=params)
-            if train_state.first_params is not None:
-                train_state = train_state._replace(first_params=jax.tree.map(jnp.copy, params))
-        if self.opponents is None or train_state.opponents is None:
-            return train_state
+        train_state = super().load(train_state)
         snapshot = functools.partial(self.agent, train_state.params)
         return train_state._replace(opponents=self.opponents.load(train_state.opponents, snapshot))
 
-    def held_arrays(self, key: jax.Array) -> tuple[TrainState, Transition]:
+    def largest_arrays(self, key: jax.Array) -> tuple[TrainState, Transition]:
         """Returns a train state and the steps collected from it."""
-        return collect(self.config, self.env, self.policy, self.init(key))
+        return collect(self.config, self.env, self.policy, self.opponents, self.init(key))
 
     def iterate(self, train_state: TrainState) -> tuple[TrainState, Metrics]:
         """Returns the train state after one iteration, and metrics that are reduced on the device."""
         config, env, policy = self.config, self.env, self.policy
         with jax.named_scope("collect"):
-            train_state, steps = collect(config, env, policy, train_state)
+            train_state, steps = collect(config, env, policy, self.opponents, train_state)
         with jax.named_scope("advantages"):
             advantages = estimate_advantages(config, env, policy, train_state.params, steps)
         metrics = episode_metrics(env, steps)
-        steps = with_first_logits(policy, train_state.first_params, steps)
+        steps = with_reference_logits(policy, train_state.reference_params, steps)
         with jax.named_scope("update"):
             train_state, update_metrics = update(config, policy, train_state, steps, advantages)
-        train_state = train_state._replace(iteration=train_state.iteration + 1)
-        if self.opponents is not None and train_state.opponents is not None:
-            snapshot = functools.partial(self.agent, train_state.params)
-            grown = self.opponents.grown(train_state.opponents, train_state.iteration, snapshot)
-            train_state = train_state._replace(opponents=grown)
-        return train_state, metrics | update_metrics
+        iteration, snapshot = train_state.iteration + 1, functools.partial(self.agent, train_state.params)
+        opponents = self.opponents.with_snapshot(train_state.opponents, iteration, snapshot)
+        return train_state._replace(iteration=iteration, opponents=opponents), metrics | update_metrics
 
 
 def update(
@@ -180,8 +131,7 @@ def update(
     optimizer = make_optimizer(config)
     targets = advantages + steps.value
     steps = steps._replace(next_state=None, episode_stats=None)  # pyright: ignore[reportArgumentType]  # not used here
-    weight_of_kl = None if config.kl_coef is None else kl_weight(config, train_state.iteration)
-    learns_alone = critic_only(policy) if config.critic_warmup > 0 else None
+    terms, keep_policy = loss_terms(config, train_state.iteration), policy_freeze(config, policy, train_state.iteration)
     groups = num_groups(config.num_envs, config.minibatch_size)
     batch = group_boards((steps, advantages, targets), groups)
 
@@ -197,25 +147,21 @@ def update(
     def gradient_step(carry: tuple[Params, Any], minibatch: tuple[jax.Array, jax.Array | None]) -> Any:
         (params, opt_state), (rows, dropout_key) = carry, minibatch
         weights, statistics = split_statistics(params)
-        loss = functools.partial(
-            ppo_loss, config, policy, statistics=statistics, dropout_key=dropout_key, kl_weight=weight_of_kl
-        )
+        loss = functools.partial(ppo_loss, config, policy, statistics=statistics, dropout_key=dropout_key, terms=terms)
         steps, advantages, targets = take_rows(batch, rows)
         gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights, steps, advantages, targets)
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
-        num_own = None if steps.is_learners is None else steps.is_learners.sum()
-        after = merge_statistics(optax.apply_updates(weights, updates), statistics)
-        if learns_alone is not None:
-            after = in_warmup(train_state.iteration < config.critic_warmup, learns_alone, params, after)
-        return (after, opt_state), (metrics, num_own)
+        params = keep_policy(params, merge_statistics(optax.apply_updates(weights, updates), statistics))
+        num_steps = jax.tree.map(jnp.sum, steps.learner_mask)  # None stays None
+        return (params, opt_state), (metrics, num_steps)
 
     key, subkey = jax.random.split(train_state.key)
-    (params, opt_state), (metrics, num_own) = jax.lax.scan(
+    (params, opt_state), (metrics, num_steps) = jax.lax.scan(
         epoch, (train_state.params, train_state.opt_state), jax.random.split(subkey, config.update_epochs)
     )
-    metrics = jax.tree.map(lambda x: jnp.average(x, weights=num_own), metrics)
-    own = steps.is_learners
-    metrics["explained_variance"] = 1 - jnp.var(advantages, where=own) / (jnp.var(targets, where=own) + 1e-8)
+    metrics = jax.tree.map(lambda x: jnp.average(x, weights=num_steps), metrics)
+    mask = steps.learner_mask
+    metrics["explained_variance"] = 1 - jnp.var(advantages, where=mask) / (jnp.var(targets, where=mask) + 1e-8)
     return train_state._replace(params=params, opt_state=opt_state, key=key), metrics
 
 
@@ -228,38 +174,53 @@ def ppo_loss(
     targets: jax.Array,
     statistics: Params | None = None,
     dropout_key: jax.Array | None = None,
-    kl_weight: jax.Array | None = None,
+    terms: Sequence[LossTerm] = (),
 ) -> tuple[jax.Array, tuple[Metrics, Params]]:
     """Returns the loss of a minibatch [B, ...]; then its metrics, and the network's statistics after it.
 
-    The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy. All are means over the learner's steps.
-    `statistics` and `dropout_key` are for a network with a training mode, such as batch norm or dropout. With
-    `kl_weight` (float32[]), the loss has kl_weight * the divergence of the policy from the one of `first_logits`, too.
+    The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy + further `terms`. All are means over
+    the learner's steps. `statistics` and `dropout_key` are for a network with a training mode, such as batch norm or
+    dropout.
     """
-    own = steps.is_learners
+    mask = steps.learner_mask
     params = weights if statistics is None else merge_statistics(weights, statistics)
-    logits, value, statistics = policy.apply_in_training(params, steps.observation, steps.seat, dropout_key, own)
+    logits, value, statistics = policy.apply_in_training(params, steps.observation, steps.seat, dropout_key, mask)
     log_prob, entropy = log_prob_and_entropy(logits, steps.mask, steps.action)
-    log_ratio = zero_unless(own, log_prob - steps.log_prob)
+    log_ratio = masked(mask, log_prob - steps.log_prob)
     ratio = jnp.exp(log_ratio)
     clipped_ratio = jnp.clip(ratio, 1 - config.clip_coef, 1 + config.clip_coef)
-    advantages = zero_unless(own, (advantages - advantages.mean(where=own)) / (advantages.std(where=own) + 1e-8))
-    policy_loss = -mean_over(own, jnp.minimum(ratio * advantages, clipped_ratio * advantages))
-    value_loss = 0.5 * mean_over(own, jnp.square(zero_unless(own, value - targets)))
-    entropy = mean_over(own, entropy)
+    advantages = masked(mask, (advantages - advantages.mean(where=mask)) / (advantages.std(where=mask) + 1e-8))
+    policy_loss = -masked_mean(mask, jnp.minimum(ratio * advantages, clipped_ratio * advantages))
+    value_loss = 0.5 * masked_mean(mask, jnp.square(masked(mask, value - targets)))
+    entropy = masked_mean(mask, entropy)
     loss = policy_loss + config.vf_coef * value_loss - config.ent_coef * entropy
     metrics = {
         "policy_loss": policy_loss,
         "value_loss": value_loss,
         "entropy": entropy,
-        "approx_kl": mean_over(own, ratio - 1 - log_ratio),
-        "clip_fraction": mean_over(own, jnp.abs(ratio - 1) > config.clip_coef),
+        "approx_kl": masked_mean(mask, ratio - 1 - log_ratio),
+        "clip_fraction": masked_mean(mask, jnp.abs(ratio - 1) > config.clip_coef),
     }
-    if kl_weight is not None and steps.first_logits is not None:
-        first_kl = mean_over(own, kl_divergence(logits, steps.first_logits, steps.mask))
-        loss += kl_weight * first_kl
-        metrics |= {"first_kl": first_kl, "kl_coef": kl_weight}
+    for term in terms:
+        term_loss, term_metrics = term(logits, steps)
+        loss += term_loss
+        metrics |= term_metrics
     return loss, (metrics, statistics)
+
+
+# -- optional parts: the divergence from a reference policy, the critic's warm-up ----------------------------------
+
+
+def loss_terms(config: Config, iteration: jax.Array) -> tuple[LossTerm, ...]:
+    """Returns the further terms of the loss in the iteration after `iteration` others (int32[])."""
+    return () if config.kl_coef is None else (functools.partial(reference_kl, kl_weight(config, iteration)),)
+
+
+def reference_kl(weight: jax.Array, logits: jax.Array, steps: Transition) -> tuple[jax.Array, Metrics]:
+    """Returns weight * the divergence of the policy from the one of `reference_logits`, and metrics."""
+    assert steps.reference_logits is not None
+    divergence = masked_mean(steps.learner_mask, kl_divergence(logits, steps.reference_logits, steps.mask))
+    return weight * divergence, {"reference_kl": divergence, "kl_coef": weight}
 
 
 def kl_weight(config: Config, iteration: jax.Array) -> jax.Array:
@@ -270,21 +231,22 @@ def kl_weight(config: Config, iteration: jax.Array) -> jax.Array:
     return first + (last - first) * done
 
 
-def in_warmup(warmup: jax.Array, learns_alone: Params, before: Params, after: Params) -> Params:
+def policy_freeze(config: Config, policy: Policy, iteration: jax.Array) -> Callable[[Params, Params], Params]:
+    """Returns (parameters before, after a gradient step) -> the parameters to continue with.
+
+    In the first `critic_warmup` iterations these are the ones before, except for the critic's own.
+    """
+    if config.critic_warmup == 0:
+        return lambda before, after: after
+    return functools.partial(freeze_policy, critic_only(policy), iteration < config.critic_warmup)
+
+
+def freeze_policy(critic_mask: Params, warmup: jax.Array, before: Params, after: Params) -> Params:
     """Returns the parameters after a gradient step, of which only the critic's own changed if `warmup` (bool[])."""
-    return jax.tree.map(lambda own, old, new: new if own else jnp.where(warmup, old, new), learns_alone, before, after)
+    return jax.tree.map(lambda own, old, new: new if own else jnp.where(warmup, old, new), critic_mask, before, after)
 
 
-def zero_unless(chosen: jax.Array | None, x: jax.Array) -> jax.Array:
-    """Returns `x` with 0 wherever `chosen` is False, also for NaN and infinity; `x` itself for None."""
-    return x if chosen is None else jnp.where(chosen, x, 0)
-
-
-def mean_over(chosen: jax.Array | None, x: jax.Array) -> jax.Array:
-    """Returns float32[], the mean of the chosen entries of `x`, 0 if there are none; of all entries for None."""
-    if chosen is None:
-        return x.mean(dtype=jnp.float32)
-    return zero_unless(chosen, x).sum(dtype=jnp.float32) / jnp.maximum(chosen.sum(), 1)
+# -- the optimizer, and whole runs ---------------------------------------------------------------------------------
 
 
 def make_optimizer(config: Config) -> optax.GradientTransformation:

@@ -8,13 +8,12 @@ import functools
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 
 import jaxgames
 from jaxgames.policies.agent import reward_scale, seat_values
 from jaxgames.wrappers import AutoResetState
 from train.models.policy import Params, Policy
-from train.opponents import Games, Opponents, OpponentState, is_among
+from train.opponents import Games, Opponents, OpponentState, SelfPlay, is_among
 from train.ops.advantages import per_seat_advantages
 from train.ops.episodes import EpisodeStats, map_chosen_steps
 from train.ops.masked_categorical import sample_and_log_prob
@@ -31,8 +30,8 @@ class TrainState(NamedTuple):
     episode_stats: EpisodeStats  # [num_envs]
     key: jax.Array
     iteration: jax.Array  # int32[]
-    opponents: OpponentState | None = None
-    first_params: Params | None = None  # of the policy that `kl_coef` holds the learner near; None without `kl_coef`
+    opponents: OpponentState  # empty in self-play
+    reference_params: Params | None = None  # the policy that `kl_coef` holds the learner near; None without `kl_coef`
 
 
 class Transition(NamedTuple):
@@ -50,35 +49,35 @@ class Transition(NamedTuple):
     next_state: jaxgames.State  # the board that the step led to, before any restart
     episode_stats: EpisodeStats  # of the game that the step belongs to, the step included
     learner_seats: jax.Array | None = None  # bool[num_players], in this game; None without opponents: all seats
-    first_logits: jax.Array | None = None  # float32[num_actions], of the policy with `TrainState.first_params`
+    reference_logits: jax.Array | None = None  # float32[num_actions], of the policy with `reference_params`
 
     @property
-    def is_learners(self) -> jax.Array | None:
+    def learner_mask(self) -> jax.Array | None:
         """bool[...], whether the learner plays the mover's seat. None without opponents: it plays all seats."""
         return None if self.learner_seats is None else is_among(self.seat, self.learner_seats)
 
 
 def collect(
-    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState
+    config: Config,
+    env: jaxgames.Env[Any],
+    policy: Policy,
+    opponents: Opponents | SelfPlay,
+    train_state: TrainState,
 ) -> tuple[TrainState, Transition]:
     """Returns the new train state and `rollout_length` steps of every board, leaves [rollout_length, num_envs, ...]."""
-    opponents = Opponents.of(env, config.opponents, config.learn_seats)
-    state = train_state.opponents
-    players = None if opponents is None or state is None else opponents.players(state.agents)
+    players = opponents.players(train_state.opponents.agents)
     scale = reward_scale(env)
     env = jaxgames.auto_reset(env)
 
-    def step(carry: tuple[AutoResetState[Any], EpisodeStats, Games | None], key: jax.Array):
+    def step(carry: tuple[AutoResetState[Any], EpisodeStats, Games], key: jax.Array):
         boards, stats, games = carry
-        action_key, step_key, *opponent_keys = jax.random.split(key, 2 if games is None else 4)
+        action_key, step_key, opponents_key, games_key = jax.random.split(key, 4)
         observation = jax.vmap(env.observe)(boards)
         mask = jax.vmap(env.legal_action_mask)(boards)
         seat = boards.current_player
         logits, value = policy.apply(train_state.params, observation, seat)
         action, log_prob = sample_and_log_prob(action_key, logits, mask)
-        if players is not None and games is not None:
-            reply = players.act(opponent_keys[0], games, boards.board, mask, config.opponent_epsilon)
-            action = jnp.where(is_among(seat, games.learner_seats), action, reply)
+        action = players.replace(action, opponents_key, games, boards.board, mask, config.opponent_epsilon)
         boards = jax.vmap(env.step)(boards, action, jax.random.split(step_key, config.num_envs))
         stats = EpisodeStats(stats.length + 1, stats.returns + boards.rewards)
         transition = Transition(
@@ -93,28 +92,26 @@ def collect(
             truncated=boards.truncated,
             next_state=boards.before_reset,
             episode_stats=stats,
-            learner_seats=None if games is None else games.learner_seats,
+            learner_seats=games.learner_seats,
         )
         live = ~(boards.terminated | boards.truncated)
         stats = EpisodeStats(stats.length * live, stats.returns * live[:, None])
-        if opponents is not None and games is not None:
-            games = opponents.restarted(games, opponent_keys[1], ~live)
-        return (boards, stats, games), transition
+        return (boards, stats, opponents.redraw(games, games_key, ~live)), transition
 
     key, subkey = jax.random.split(train_state.key)
     keys = jax.random.split(subkey, config.rollout_length)
-    start = train_state.boards, train_state.episode_stats, None if state is None else state.games
+    start = train_state.boards, train_state.episode_stats, train_state.opponents.games
     (boards, stats, games), steps = jax.lax.scan(step, start, keys)
-    state = None if state is None or games is None else state._replace(games=games)
+    state = train_state.opponents._replace(games=games)
     return train_state._replace(boards=boards, episode_stats=stats, key=key, opponents=state), steps
 
 
-def with_first_logits(policy: Policy, params: Params | None, steps: Transition) -> Transition:
-    """Returns the steps of a rollout with the logits of the first policy; as they are if its parameters are None."""
+def with_reference_logits(policy: Policy, params: Params | None, steps: Transition) -> Transition:
+    """Returns the steps of a rollout with the logits of the reference policy; as they are if it has no parameters."""
     if params is None:
         return steps
-    each = jax.lax.map(lambda row: policy.apply(params, *row)[0], (steps.observation, steps.seat))
-    return steps._replace(first_logits=each)
+    logits = jax.lax.map(lambda row: policy.apply(params, *row)[0], (steps.observation, steps.seat))
+    return steps._replace(reference_logits=logits)
 
 
 def estimate_advantages(

@@ -11,7 +11,7 @@ CPU are virtual devices there (`train.ops.sharding.provide_cores`). Other platfo
 """
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -100,13 +100,11 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Cells:
+class Cells(Learner):
     """The learner of a group of cells; see `train.driver.learner.Learner`."""
 
     name: ClassVar[str] = "sweep"
     config_type: ClassVar[type[Any]] = Group
-    former_names: ClassVar[Mapping[str, str]] = {}
-    traced_settings: ClassVar[tuple[str, ...]] = ()
 
     config: Group
 
@@ -120,12 +118,12 @@ class Cells:
         return self.first.env
 
     @property
-    def summary(self) -> dict[str, Any]:
-        common = {name: value for name, value in self.first.summary.items() if name != "seed"}
+    def headline(self) -> dict[str, Any]:
+        common = {name: value for name, value in self.first.headline.items() if name != "seed"}
         return common | {"cells": f"{len(self.config.learners)} cells"}
 
     @property
-    def divisible(self) -> dict[str, int]:
+    def batch_sizes(self) -> dict[str, int]:
         return {"the cells, filled up": self.config.padded}
 
     @property
@@ -155,10 +153,10 @@ class Cells:
         """Returns the train states with what each cell takes from other runs."""
         return stack([self.first.load(each) for each in unstack(train_state.cells, self.config.padded)])
 
-    def held_arrays(self, key: jax.Array) -> Any:
+    def largest_arrays(self, key: jax.Array) -> Any:
         """Returns the states of all cells, and the arrays of the cells that are computed at the same time."""
         computed = jax.random.split(key, self.config.at_once * self.config.devices)
-        return self.init(key), jax.vmap(self.first.held_arrays)(computed)
+        return self.init(key), jax.vmap(self.first.largest_arrays)(computed)
 
     def load_data(self) -> tuple[Any, ...]:
         """Returns the data that all cells learn from; see `train.driver.learner.data_of`."""
@@ -243,7 +241,7 @@ def evaluate_cells(
 ) -> dict[str, np.ndarray | float]:
     """Returns `train.driver.loop.evaluation` of every cell: the same games as those of a single run, in one program."""
     key, games, seat = evaluation_key(iteration), settings.evaluation_games, settings.evaluation_seat
-    mesh = sharding.mesh_for(cells.config.devices, cells.divisible)
+    mesh = sharding.mesh_for(cells.config.devices, cells.batch_sizes)
     opponent = jax.device_put(opponent, sharding.shardings(mesh, REPLICATED))
     with jax.set_mesh(mesh):
         return to_floats(_evaluate(cells, games, seat, opponent, train_state.params, key))

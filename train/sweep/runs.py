@@ -251,11 +251,8 @@ def open_sweep(folder: Path, sweep: Sweep, resume: bool) -> Generator[None]:
 
 
 def stored_table(path: Path) -> dict[str, Any]:
-    """Returns the content of a sweep.json, with the settings that older sweeps do not have."""
-    table = json.loads(path.read_bytes())
-    config_type = learner_type(table["learner"]).config_type
-    cells = {name: stored_config.with_added(settings, config_type) for name, settings in table["cells"].items()}
-    return table | {"cells": cells}
+    """Returns the content of a sweep.json."""
+    return json.loads(path.read_bytes())
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -1,10 +1,9 @@
 """AlphaZero on several boards: one network, and for every board its own games and replay buffer."""
 
 import dataclasses
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,13 +16,11 @@ from tests.helpers.commands import last_json, run_command
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.stored_runs import train_in
 from tests.train.conftest import Runs
-from train import agents, evaluate, match, sweep
+from train import agents, evaluate, match
 from train.alphazero import AlphaZero, Config, TrainState
-from train.driver.checkpoints import Checkpoints
 from train.driver.learner import check_load
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
-from train.driver.stored_config import to_json
 from train.ladder import __main__ as ladder
 from train.models.search_agent import SearchAgent
 from train.ops import sharding
@@ -119,7 +116,7 @@ def test_first_board_begins_as_in_a_run_of_its_own(both: Trained, alone: Trained
     """It comes first in an iteration, with the same key: its games and samples are those of the run without others."""
     for before_or_after in (0, 1):
         assert same(both.states[before_or_after].games[0], alone.states[before_or_after].games[0])
-    assert same(both.states[0]._replace(others=()), alone.states[0])
+    assert same(both.states[0]._replace(games=both.states[0].games[:1]), alone.states[0])
     assert same({name: both.metrics[0][name] for name in alone.metrics[0]}, alone.metrics[0])
     assert not same(both.states[1].params, alone.states[1].params)  # the second board trains them too
 
@@ -151,13 +148,13 @@ def test_iteration_keeps_both_boards_and_the_metrics_of_the_second_have_the_game
 def test_steps_of_all_boards_count(untrained_both: Trained) -> None:
     assert BOTH.steps_per_iteration == 2 * ALONE.steps_per_iteration == 128
     assert BOTH.num_iterations == ALONE.num_iterations == 6
-    assert untrained_both.learner.summary["other_envs"] == SECOND
-    assert "other_envs" not in AlphaZero(ALONE).summary
+    assert untrained_both.learner.headline["other_envs"] == SECOND
+    assert "other_envs" not in AlphaZero(ALONE).headline
 
 
 @pytest.mark.slow  # traces an iteration once more
 def test_largest_board_needs_the_memory(both: Trained) -> None:
-    state, steps = jax.eval_shape(both.learner.held_arrays, both.states[0].key)
+    state, steps = jax.eval_shape(both.learner.largest_arrays, both.states[0].key)
     assert len(state.games) == 2
     assert steps.observation.shape == (8, 8, 5, 5, 3)
 
@@ -167,44 +164,6 @@ def test_largest_board_needs_the_memory(both: Trained) -> None:
 
 def test_train_state_of_both_boards_is_stored_whole(untrained_both: Trained, run: RunFolder) -> None:
     assert same(RunFolder.open(run.folder, AlphaZero).restore(), untrained_both.states[0])
-
-
-class TrainStateWithoutOthers(NamedTuple):
-    """The train state as runs stored it that have no setting `other_envs`."""
-
-    params: Any
-    learning: Any
-    opt_state: Any
-    boards: Any
-    episode_stats: Any
-    starts: Any
-    replay: Any
-    key: Any
-    iteration: Any
-
-
-@pytest.mark.slow
-def test_run_without_the_setting_opens_and_resumes(alone: Trained, tmp_path: Path) -> None:
-    stored = to_json(alone.learner)
-    del stored["settings"]["other_envs"]
-    (tmp_path / "config.json").write_text(json.dumps(stored))
-    checkpoints = Checkpoints(tmp_path / "checkpoints", lambda _: True)
-    checkpoints.write(1, TrainStateWithoutOthers(*alone.states[1][:-1]), stored | {"stays": True})
-    checkpoints.close()
-    run = RunFolder.open(tmp_path, AlphaZero)
-    assert run.learner == alone.learner
-    assert same(run.params(), alone.states[1].params)
-    assert same(run.restore(), alone.states[1])
-    run.close()
-
-
-def test_sweep_without_the_setting_resumes(tmp_path: Path) -> None:
-    found = sweep.sweep_of("alphazero", {"env": (FIRST,), "td_lambda": (0.5, 1.0)})
-    table = found.to_json()
-    for settings in table["cells"].values():
-        del settings["other_envs"]
-    (tmp_path / "sweep.json").write_text(json.dumps(table))
-    assert sweep.changes(sweep.stored_table(tmp_path / "sweep.json"), found.to_json()) == []
 
 
 # -- agents on other boards ----------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def test_run_that_fits_is_accepted() -> None:
 
 
 def test_memory_is_compared_with_the_arrays_of_the_learner(monkeypatch: pytest.MonkeyPatch) -> None:
-    arrays = jax.eval_shape(ToyLearner(toy_learner.Config()).held_arrays, jax.eval_shape(lambda: jax.random.key(0)))
+    arrays = jax.eval_shape(ToyLearner(toy_learner.Config()).largest_arrays, jax.eval_shape(lambda: jax.random.key(0)))
     needed = sum(memory.num_bytes(leaf) for leaf in jax.tree.leaves(arrays))
     for there, fits in ((needed, True), (needed - 1, False)):
         monkeypatch.setattr(memory, "memory_of", lambda device, there=there: there)

@@ -38,6 +38,7 @@ def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
         ("[" * 100_000, "is not JSON"),
         ("[]", r"must hold an object with the settings of a run, not \[\]"),
         ("null", "must hold an object with the settings of a run, not null"),
+        ("{}", "learner must be one of ppo, toy, not None"),
         ('{"learner": "other", "settings": {}}', "learner must be one of ppo, toy, not 'other'"),
         ('{"learner": ["toy"], "settings": {}}', "learner must be one of ppo, toy"),
         ('{"learner": "toy"}', "settings must be an object, not None"),
@@ -76,12 +77,6 @@ def without_setting(name: str) -> dict[str, Any]:
 def test_setting_that_does_not_fit_is_named(stored: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
         loaded(tmp_path, json.dumps(stored))
-
-
-def test_older_folder_is_refused_with_the_new_names(tmp_path: Path) -> None:
-    """Before config.json named a learner, settings lay at its top and had other names."""
-    with pytest.raises(ValueError, match="num_boards is called num_envs now, hidden is called hidden_sizes now, train"):
-        loaded(tmp_path, '{"env": "checkers", "num_boards": 20, "hidden": [64]}')
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,10 @@ from tests.helpers.registrations import temporary_registrations
 from tests.helpers.solved import solved_boxes
 from train import agents
 from train.driver.run_folder import RunFolder
-from train.imitation import Imitation, imitation_loss, key_of, mean_loss
+from train.imitation import Imitation, imitation_loss, mean_loss
 from train.imitation.config import Config, load_other_positions
 from train.imitation.data import Minibatch
+from train.network_learner import key_of_game
 
 NETWORK = "tests.helpers.patch_network:patch(width=8)"
 SMALL: dict[str, Any] = {"batch_size": 16, "num_minibatches": 5, "network": NETWORK}
@@ -107,7 +108,7 @@ def weights_and_minibatches() -> tuple[Any, list[Minibatch]]:
 
 def test_loss_is_the_mean_over_the_files() -> None:
     weights, minibatches = weights_and_minibatches()
-    keys = COMMON[1], key_of(COMMON[1], 1)
+    keys = COMMON[1], key_of_game(COMMON[1], 1)
     each = [
         float(imitation_loss(Config(), POLICY, weights, found, COMMON[0], key)[0])
         for found, key in zip(minibatches, keys, strict=True)
@@ -124,7 +125,7 @@ def test_one_file_has_the_bits_of_its_loss_gradient_and_metrics() -> None:
     expected = of_one(Config(), POLICY, weights, minibatch, *COMMON)
     found = of_files(Config(), [POLICY], weights, [minibatch], *COMMON)
     jax.tree.map(np.testing.assert_array_equal, found, expected)
-    assert key_of(COMMON[1], 0) is COMMON[1]  # also of the order of the positions
+    assert key_of_game(COMMON[1], 0) is COMMON[1]  # also of the order of the positions
 
 
 @pytest.mark.slow

@@ -12,9 +12,13 @@ import pytest
 from jaxgames.agents import analyse
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
+from tests.helpers.commands import last_json, run_command
 from tests.helpers.labelled import ENV, random_positions, saved, solved_positions
 from tests.helpers.registrations import temporary_registrations
-from tests.helpers.solved import solved_diamond
+from tests.helpers.solved import solved_boxes, solved_diamond
+from tests.helpers.stored_runs import metrics_of, train_in
+from train import evaluate, plot
+from train.driver.loop import Settings
 from train.driver.memory import check_memory, num_bytes
 from train.driver.run_folder import RunFolder
 from train.imitation import Imitation, imitation_loss, learning_rate, rank_of_label
@@ -169,7 +173,7 @@ def test_metrics_of_evaluation_are_those_of_a_slow_reference(checkers: str) -> N
     """The 50 positions of validation are three batches and a part of one."""
     config = Config(data=checkers, evaluated_positions=0, **SMALL)
     learner, params, metrics = trained(config, 1)
-    validation = load_data(config).evaluated["validation"]
+    validation = load_data(config)[0].evaluated["validation"]
     assert len(validation.action) % 16 == 0
     positions = load_positions(config).of("validation")
     observation = jax.vmap(ENV.observe)(positions.states)
@@ -190,7 +194,7 @@ def test_metrics_of_evaluation_are_those_of_a_slow_reference(checkers: str) -> N
 
 
 def test_evaluated_positions_are_evenly_spaced(checkers: str) -> None:
-    found = load_data(Config(data=checkers, evaluated_positions=10, **SMALL)).evaluated
+    found = load_data(Config(data=checkers, evaluated_positions=10, **SMALL))[0].evaluated
     whole = load_positions(Config(data=checkers, **SMALL))
     for name, size in (("train", 150), ("validation", 50)):
         expected = whole.of(name).action[np.arange(10) * size // 10]
@@ -278,11 +282,32 @@ def test_ppo_starts_from_the_parameters_of_a_run(checkers: str, tmp_path: Path) 
     jax.tree.map(np.testing.assert_array_equal, back.load(train_state).params, train_state.params)
 
 
-def test_held_arrays_have_a_board_per_position(checkers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_largest_arrays_have_a_board_per_position(checkers: str, monkeypatch: pytest.MonkeyPatch) -> None:
     learner = Imitation(Config(data=checkers, evaluated_positions=32, **SMALL))
-    _, data = jax.eval_shape(learner.held_arrays, jax.random.key(0))
+    _, data = jax.eval_shape(learner.largest_arrays, jax.random.key(0))
     labels = 4 + 4 + 1  # bytes: an action, a value, and whether it counts
     assert sum(map(num_bytes, jax.tree.leaves(data.train))) == 150 * (ENV.state_bytes + labels)
     monkeypatch.setattr("train.driver.memory.memory_of", lambda device: 5000)
     with pytest.raises(ValueError, match=r"needs at least .* of memory"):
         check_memory(learner, 1)
+
+
+def test_run_writes_a_line_per_iteration_and_plays_afterwards(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, table = tmp_path / "run", solved_positions(solved_boxes(1, 2))
+    sizes: dict[str, Any] = SMALL | {"num_minibatches": 5, "total_steps": 2 * 5 * 16, "sharing": "shared_encoder"}
+    config = Config(env=str(table.env), data=saved(table, tmp_path / "table.npz"), **sizes)
+    result = train_in(folder, Imitation(config), Settings(evaluate_every=0))
+    assert result["finished"]
+    assert "win_rate" not in result
+    lines = [line for line in capsys.readouterr().err.splitlines() if "top_1/validation" in line]
+    assert len(lines) == 2
+    assert "win rate" not in lines[0]
+    assert "s left" in lines[0]
+    rows = metrics_of(folder)
+    assert f"top_1/validation {rows[0]['top_1/validation']:.4f}" in lines[0]
+    assert run_command(evaluate.main, folder, "--games", 4, "--temperature", 0) is None
+    assert last_json(capsys)["games"] == 4
+    assert run_command(plot.main, folder, "--columns", "top_1/train", "top_1/validation") is None
+    assert (folder / "learning_curve.png").exists()

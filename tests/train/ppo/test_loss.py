@@ -12,6 +12,7 @@ import numpy as np
 from train import ppo
 from train.models.policy import Policy
 from train.ppo import PPO, Config, Transition
+from train.ppo.learner import reference_kl
 
 CONFIG = Config(
     env="dots_and_boxes(rows=1, cols=1)",
@@ -91,7 +92,7 @@ def test_iteration_updates_with_the_advantages_of_the_steps_that_it_collects() -
 
     @jax.jit
     def parts(train_state: ppo.TrainState) -> Any:
-        after, steps = ppo.collect(CONFIG, env, policy, train_state)
+        after, steps = ppo.collect(CONFIG, env, policy, learner.opponents, train_state)
         advantages = ppo.estimate_advantages(CONFIG, env, policy, train_state.params, steps)
         return ppo.update(CONFIG, policy, after, steps, advantages)
 
@@ -104,21 +105,22 @@ def test_iteration_updates_with_the_advantages_of_the_steps_that_it_collects() -
         np.testing.assert_allclose(metrics[name], number, rtol=1e-3, atol=1e-5, err_msg=name)
 
 
-def test_loss_has_the_divergence_from_the_first_policy_computed_by_hand() -> None:
-    """The policy has probabilities 1/4 and 3/4, the first one 1/2 and 1/2. An illegal action counts for neither."""
+def test_loss_has_the_divergence_from_the_reference_policy_computed_by_hand() -> None:
+    """The policy has probabilities 1/4 and 3/4, the reference policy 1/2 and 1/2; illegal actions do not count."""
     logits = jnp.log(jnp.array([[1.0, 3.0, 50.0]] * 4))
-    steps = STEPS._replace(first_logits=jnp.array([[7.0, 7.0, -9.0]] * 4))
+    steps = STEPS._replace(reference_logits=jnp.array([[7.0, 7.0, -9.0]] * 4))
 
     def loss(logits: jax.Array, weight: jax.Array | None) -> tuple[jax.Array, Any]:
         params: Any = Outputs(logits, OUTPUTS.value)
-        total, (metrics, _) = ppo.ppo_loss(CONFIG, TABLE, params, steps, ADVANTAGES, TARGETS, kl_weight=weight)
+        terms = () if weight is None else (functools.partial(reference_kl, weight),)
+        total, (metrics, _) = ppo.ppo_loss(CONFIG, TABLE, params, steps, ADVANTAGES, TARGETS, terms=terms)
         return total, metrics
 
     compute = jax.jit(jax.value_and_grad(loss, has_aux=True))
     (with_it, metrics), gradient = compute(logits, jnp.float32(0.2))
     (without, _), gradient_without = compute(logits, None)
     divergence = math.log(2) + math.log(1 / 4) / 4 + math.log(3 / 4) * 3 / 4
-    np.testing.assert_allclose(metrics["first_kl"], divergence, rtol=1e-5)
+    np.testing.assert_allclose(metrics["reference_kl"], divergence, rtol=1e-5)
     np.testing.assert_allclose(with_it - without, 0.2 * divergence, rtol=1e-3)
     slope = 3 / 16 * math.log(3) * 0.2 / 4  # p (1 - p) times the log-ratio of the odds, of each of four steps
     np.testing.assert_allclose(gradient - gradient_without, [[-slope, slope, 0]] * 4, rtol=1e-3, atol=1e-7)

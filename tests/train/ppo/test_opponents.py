@@ -4,7 +4,6 @@ import dataclasses
 import functools
 import itertools
 import shutil
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.helpers.stored_runs import (
-    arguments_of,
-    ends,
-    equal_checkpoints,
-    last_train_state,
-    metrics_of,
-    signal_when_training,
-    start,
-    train_in,
-)
+from tests.helpers.stored_runs import equal_checkpoints, last_train_state, metrics_of, train_in
 from tests.train.ppo.test_loss import ADVANTAGES, OUTPUTS, STEPS, TABLE, TARGETS
 from train import agents, ppo
 from train.driver.loop import Settings, run_training
@@ -111,7 +101,7 @@ def collected() -> tuple[Any, Transition, jax.Array]:
 
     @jax.jit
     def parts(train_state: Any) -> Any:
-        after, steps = ppo.collect(CONFIG, LEARNER.env, LEARNER.policy, train_state)
+        after, steps = ppo.collect(CONFIG, LEARNER.env, LEARNER.policy, LEARNER.opponents, train_state)
         return after, steps, ppo.estimate_advantages(CONFIG, LEARNER.env, LEARNER.policy, after.params, steps)
 
     return parts(LEARNER.load(jax.jit(LEARNER.init)(key(0))))
@@ -131,7 +121,7 @@ def test_learner_has_one_seat_per_game_and_a_new_one_when_the_board_restarts(col
     ended = np.asarray(steps.terminated | steps.truncated)[:-1]
     assert not changed[~ended].any()
     assert 0 < changed.sum() < ended.sum()
-    np.testing.assert_array_equal(steps.is_learners, own_steps(steps))
+    np.testing.assert_array_equal(steps.learner_mask, own_steps(steps))
 
 
 def test_opponents_play_their_seats_and_the_learner_samples_its_own(collected: Any) -> None:
@@ -239,20 +229,4 @@ def test_resumed_run_needs_no_checkpoint_of_its_opponents(tmp_path: Path) -> Non
     black.rename(tmp_path / "gone")
     agent: Any = agents.make(str(resumed), learner.env)
     jax.tree.map(np.testing.assert_array_equal, agent.params, after.params)
-    assert f"{black},random" in RunFolder.open(resumed, PPO).learner.summary["opponents"]
-
-
-@pytest.mark.slow  # one more start of JAX: the test above stops and resumes in this process
-def test_killed_run_with_opponents_continues_to_the_same_bits(tmp_path: Path) -> None:
-    learner = run_of(f"{untrained(tmp_path / 'black')},random,self@every=2(size=2)", 80)
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    train_in(whole, learner, SETTINGS)
-    process = start("train.ppo", arguments_of(learner.config, SETTINGS, killed))
-    signal_when_training(killed, [process], 0, signal.SIGKILL)
-    ((status, _, _),) = ends([process])
-    assert status == -signal.SIGKILL
-    assert not (killed / "result.json").exists(), "over before the signal came"
-    run = RunFolder.open(killed, PPO)
-    assert run_training(run.learner, run, SETTINGS)["finished"]
-    assert equal_checkpoints(killed, whole)
-    assert metrics_of(killed) == metrics_of(whole)
+    assert f"{black},random" in RunFolder.open(resumed, PPO).learner.headline["opponents"]

@@ -1,8 +1,6 @@
 """PPO from a trained policy: the critic learns alone at first, and a divergence holds the policy near its start."""
 
 import dataclasses
-import signal
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -10,16 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.helpers.stored_runs import arguments_of, ends, equal_checkpoints, metrics_of, signal_when_training, start
-from tests.helpers.stored_runs import train_in as trained_in
 from tests.train.conftest import Runs
 from train import ppo
-from train.driver.loop import Settings, run_training
-from train.driver.run_folder import RunFolder
 from train.models.critic_params import critic_only
 from train.models.policy import Policy, Sharing
 from train.ppo import PPO, Config
-from train.sweep import Sweep, run_sweep, sweep_of
+from train.sweep import sweep_of
 
 WARMUP = 2  # iterations
 CONFIG = Config(
@@ -68,7 +62,7 @@ def test_policy_keeps_all_its_bits_while_the_critic_learns_and_changes_later(sha
         assert (logits == first_logits).all() == (iteration < WARMUP)
         expected = {0: 0.1, 1: 0.07, 2: 0.04, 3: 0.01}[iteration]
         np.testing.assert_allclose(metrics["kl_coef"], expected, rtol=1e-5)
-        assert (metrics["first_kl"] > 1e-5) == (iteration >= WARMUP)
+        assert (metrics["reference_kl"] > 1e-5) == (iteration >= WARMUP)
         values = new_values
 
 
@@ -135,7 +129,7 @@ def test_first_policy_is_that_of_the_other_run_and_stays(untrained: Runs) -> Non
     train_state = learner.load(jax.jit(learner.init)(jax.random.key(0)))
     loaded = jax.device_get(train_state.params)
     after = jax.device_get(jax.jit(learner.iterate)(train_state)[0])
-    jax.tree.map(np.testing.assert_array_equal, after.first_params, loaded)
+    jax.tree.map(np.testing.assert_array_equal, after.reference_params, loaded)
     assert any((a != b).any() for a, b in zip(*map(jax.tree.leaves, (after.params, loaded)), strict=True))
 
 
@@ -157,17 +151,17 @@ def test_large_weight_holds_the_policy_and_weight_0_changes_nothing(untrained: R
         iterate, metrics = jax.jit(learner.iterate), {}
         for _ in range(4):
             train_state, metrics = iterate(train_state)
-        return train_state, float(metrics.get("first_kl", np.nan))
+        return train_state, float(metrics.get("reference_kl", np.nan))
 
     (held, held_kl), (free, free_kl), (without, _) = trained(kl_coef=30.0), trained(kl_coef=0.0), trained(kl_coef=None)
     assert held_kl < 0.3 * free_kl
-    assert without.first_params is None
+    assert without.reference_params is None
     for a, b in zip(*map(jax.tree.leaves, (free.params, without.params)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
     assert any((a != b).any() for a, b in zip(*map(jax.tree.leaves, (free.params, held.params)), strict=True))
 
 
-# -- settings, folders, sweeps -------------------------------------------------------------------------------------
+# -- settings -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -190,40 +184,3 @@ def test_runs_with_and_without_a_divergence_are_different_groups_of_a_sweep() ->
     fixed = {"env": (CONFIG.env,), "init_from": ("a",)}
     groups = sweep_of("ppo", fixed | {"kl_coef": (None, 0.0, 0.1, 0.2)}).groups()
     assert [len(group) for group in groups] == [1, 3]
-
-
-@pytest.mark.slow  # a sweep of four cells
-def test_traced_weights_have_their_effect_in_a_sweep(untrained: Runs, tmp_path: Path) -> None:
-    weights: dict[str, dict[str, Any]] = {"base": {}, "first": {"kl_coef": 1.0}, "final": {"final_kl_coef": 1.0}}
-    cells = {f"{name}/seed=0": PPO(from_run(untrained, **each)) for name, each in weights.items()}
-    sweep = Sweep("ppo", {}, 0, 1, cells)
-    assert len(sweep.groups()) == 1
-    watched = Settings(checkpoint_every=2, evaluate_every=0)
-    assert run_sweep(sweep, dataclasses.replace(watched, run_dir=tmp_path / "sweep"))["finished"]
-    found = {name: RunFolder.open(tmp_path / "sweep" / name / "seed=0", PPO).params() for name in weights}
-    for name in ("first", "final"):
-        pairs = zip(jax.tree.leaves(found[name]), jax.tree.leaves(found["base"]), strict=True)
-        assert any((a != b).any() for a, b in pairs)
-    trained_in(tmp_path / "single", cells["first/seed=0"], watched)
-    single = RunFolder.open(tmp_path / "single", PPO).params()
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5), found["first"], single)
-
-
-@pytest.mark.slow  # a process that is killed
-def test_killed_run_continues_to_the_same_bits_without_the_other_run(untrained: Runs, tmp_path: Path) -> None:
-    settings = Settings(checkpoint_every=3, evaluate_every=5, evaluation_games=8)
-    other = tmp_path / "other"
-    trained_in(other, PPO(dataclasses.replace(CONFIG, channels=(4,))), settings)
-    changes: dict[str, Any] = {"init_from": str(other), "channels": (4,), "total_steps": 80 * 32, "critic_warmup": 40}
-    learner = PPO(from_run(untrained, **changes))
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    trained_in(whole, learner, settings)
-    process = start("train.ppo", arguments_of(learner.config, settings, killed))
-    signal_when_training(killed, [process], 0, signal.SIGKILL)
-    assert ends([process])[0][0] == -signal.SIGKILL
-    other.rename(tmp_path / "gone")
-    run = RunFolder.open(killed, PPO)
-    assert run_training(run.learner, run, settings)["finished"]
-    assert equal_checkpoints(killed, whole)
-    assert metrics_of(killed) == metrics_of(whole)
-    assert metrics_of(whole)[0]["first_kl"] == 0 < metrics_of(whole)[-1]["first_kl"]

@@ -1,0 +1,308 @@
+"""Whole runs of every learner: the same key, killed and resumed, on four devices, as cells of a sweep."""
+
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import chex
+import jax
+import numpy as np
+import pytest
+
+from tests.helpers.labelled import saved, solved_positions
+from tests.helpers.registrations import temporary_registrations
+from tests.helpers.run_on_four_devices import first_train_state
+from tests.helpers.solved import solved_boxes
+from tests.helpers.stored_runs import (
+    ROOT,
+    arguments_of,
+    ends,
+    environment,
+    equal_checkpoints,
+    metrics_of,
+    signal_when_training,
+    start,
+    train_in,
+)
+from tests.train.alphazero.test_alphazero import SETTINGS as ON_STICKS
+from tests.train.ppo.test_ppo import CONFIG as ON_STAR
+from train import alphazero, imitation, ppo
+from train.driver.learner import Learner, data_of
+from train.driver.loop import Settings
+from train.driver.run_folder import RunFolder
+from train.ops.sharding import keys_to_data
+from train.sweep import Sweep, run_sweep
+
+BOXES = "dots_and_boxes(rows=1, cols=2)"
+WATCHED = Settings(checkpoint_every=3, evaluate_every=5, evaluation_games=8)
+PPO = ppo.Config(
+    env=BOXES,
+    total_steps=80 * 32,
+    num_envs=4,
+    rollout_length=8,
+    update_epochs=1,
+    num_minibatches=2,
+    channels=(4,),  # on a command line, the game's recipe has others
+    hidden_sizes=(8,),
+)
+ALPHAZERO = alphazero.Config(
+    env=BOXES,
+    total_steps=60 * 8 * 8,
+    num_envs=8,
+    rollout_length=8,
+    simulations=4,
+    random_starts=0.5,
+    replay_size=3 * 64,
+    num_updates=2,
+    minibatch_size=32,
+    network="conv",
+    channels=(4,),
+    hidden_sizes=(8,),
+    activation="relu",
+    ema=0.9,
+)
+SEVERAL_BOARDS = dataclasses.replace(
+    ALPHAZERO,
+    other_envs=("dots_and_boxes(rows=2, cols=2)",),
+    total_steps=60 * 2 * 64,
+    network="tests.helpers.patch_network:patch(width=8)",
+    channels=(),
+    hidden_sizes=(),
+    activation=None,
+)
+STAR = ppo.Config(
+    env="chinese_checkers(size=1, num_players=2, max_rounds=5)",
+    total_steps=4 * 16 * 64,
+    num_envs=16,
+    rollout_length=64,  # rows enough for tiles of one seat on each device
+    update_epochs=2,
+    num_minibatches=2,
+    hidden_sizes=(8,),
+    anneal_lr=False,
+    seed=3,
+)
+OTHER_VALUES: dict[str, float] = {  # of every traced setting
+    "learning_rate": 0.003,
+    "final_learning_rate": 0.002,
+    "gamma": 0.5,
+    "gae_lambda": 0.3,
+    "td_lambda": 0.5,
+    "clip_coef": 0.001,
+    "vf_coef": 2.0,
+    "ent_coef": 0.5,
+    "value_coef": 2.0,
+    "legal_coef": 1.0,
+    "l2_coef": 0.1,
+    "label_smoothing": 0.3,
+    "weight_decay": 0.5,
+    "max_grad_norm": 0.01,
+    "kl_coef": 1.0,
+    "final_kl_coef": 1.0,
+    "opponent_epsilon": 0.5,
+}
+
+
+def ppo_with_all_parts(folder: Path) -> Learner:
+    """PPO from another run, near its policy, against that run, a random agent and its own past."""
+    other = RunFolder.create(folder / "other", ppo.PPO(PPO))
+    other.save(jax.jit(other.learner.init)(jax.random.key(7)))
+    other.close()
+    of_other: dict[str, Any] = {"init_from": str(other.folder), "kl_coef": 0.1, "final_kl_coef": 0.01}
+    opponents = (str(other.folder), "random", "self@every=2(size=2)")
+    changes = of_other | {"opponents": opponents, "opponent_epsilon": 0.25, "critic_warmup": 2}
+    return ppo.PPO(dataclasses.replace(PPO, **changes))
+
+
+def of_labels(folder: Path) -> Learner:
+    """Imitation of 111 positions with a value and best actions: sixty iterations of five minibatches."""
+    table = solved_positions(solved_boxes(1, 2))
+    sizes: dict[str, Any] = {"num_minibatches": 5, "batch_size": 16, "hidden_sizes": (8,)}
+    data = saved(table, folder / "table.npz")
+    config = imitation.Config(env=str(table.env), data=data, total_steps=60 * 5 * 16, sharing="shared_encoder", **sizes)
+    return imitation.Imitation(config)
+
+
+LEARNERS: dict[str, Callable[[Path], Learner]] = {
+    "ppo": ppo_with_all_parts,
+    "alphazero": lambda _: alphazero.AlphaZero(ALPHAZERO),
+    "alphazero, several boards": lambda _: alphazero.AlphaZero(SEVERAL_BOARDS),
+    "imitation": of_labels,
+}
+of_each_learner = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    """Removes the registrations of the tests."""
+    with temporary_registrations():
+        yield
+
+
+# -- a run is a function of its key --------------------------------------------------------------------------------
+
+
+class Iterated(NamedTuple):
+    start: Any  # the train state before the first iteration
+    end: Any  # after the second
+    metrics: list[dict[str, jax.Array]]
+
+
+@pytest.fixture(scope="module", params=["ppo", "alphazero", "imitation"])
+def runs(request: pytest.FixtureRequest, sticks: None, tmp_path_factory: pytest.TempPathFactory) -> list[Iterated]:
+    """Two iterations of three runs of a learner: two with the same key, one with another key."""
+    makers: dict[str, Callable[[Path], Learner]] = LEARNERS | {
+        "ppo": lambda _: ppo.PPO(ON_STAR),  # programs that other tests compile, too
+        "alphazero": lambda _: alphazero.AlphaZero(alphazero.Config(**ON_STICKS)),
+    }
+    learner = makers[request.param](tmp_path_factory.mktemp("files"))
+    data, init = jax.device_put(data_of(learner)), jax.jit(learner.init)
+    iterate = jax.jit(chex.assert_max_traces(learner.iterate, n=1))
+
+    def run(seed: int) -> Iterated:
+        before = train_state = init(jax.random.key(seed))
+        metrics: list[dict[str, jax.Array]] = []
+        for _ in range(2):
+            train_state, of_iteration = iterate(train_state, *data)
+            metrics.append(of_iteration)
+        return jax.device_get(Iterated(*keys_to_data((before, train_state)), metrics))
+
+    return [run(seed) for seed in (1, 1, 2)]
+
+
+def all_differ(a: Any, b: Any) -> bool:
+    """Returns whether every array of `a` differs from the one of `b`."""
+    return jax.tree.all(jax.tree.map(lambda x, y: bool(np.any(x != y)), a, b))
+
+
+def test_same_key_gives_the_same_bits(runs: list[Iterated]) -> None:
+    jax.tree.map(np.testing.assert_array_equal, runs[0], runs[1])  # NaN where no game ended
+
+
+def test_another_key_gives_another_run(runs: list[Iterated]) -> None:
+    assert all_differ(runs[0].end.params, runs[2].end.params)
+
+
+def test_iterations_count_and_change_the_parameters(runs: list[Iterated]) -> None:
+    assert (runs[0].start.iteration, runs[0].end.iteration) == (0, 2)
+    assert all_differ(runs[0].start.params, runs[0].end.params)
+
+
+# -- killed and resumed --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@of_each_learner
+def test_killed_run_continues_to_the_bits_of_one_that_was_not(make: Callable[[Path], Learner], tmp_path: Path) -> None:
+    """It needs no checkpoint of the other runs that it started from or played against."""
+    learner, whole, killed = make(tmp_path), tmp_path / "whole", tmp_path / "killed"
+    train_in(whole, learner, WATCHED)
+    module, arguments = f"train.{learner.name}", arguments_of(learner.config, WATCHED, killed)
+    process = start(module, arguments)
+    signal_when_training(killed, [process], 0, signal.SIGKILL)
+    ((status, _, _),) = ends([process])
+    assert status == -signal.SIGKILL
+    assert not (killed / "result.json").exists(), "over before the signal came"
+    shutil.rmtree(tmp_path / "other" / "checkpoints", ignore_errors=True)
+    ((status, out, err),) = ends([start(module, [*arguments, "--resume"])])
+    assert status == 0, err
+    assert json.loads(out.splitlines()[-1])["finished"]
+    assert equal_checkpoints(whole, killed)
+    assert metrics_of(whole) == metrics_of(killed)
+
+
+# -- four devices --------------------------------------------------------------------------------------------------
+
+
+def star(**changes: Any) -> Callable[[Path], Learner]:
+    return lambda _: ppo.PPO(dataclasses.replace(STAR, **changes))
+
+
+ALPHA_MINI = "alpha_mini(channels=4)"  # its statistics and what it drops depend on the whole minibatch
+OPPONENTS = ("first(epsilon=0.5)", "random", "self@every=1(size=2)")  # each device plays on its own boards
+ON_FOUR_DEVICES: dict[str, tuple[Callable[[Path], Learner], int, tuple[float, int] | None]] = {
+    # A learner, iterations, and (a, b): the largest array that devices send has at most a * parameters + b numbers.
+    "ppo, independent": (star(sharing="independent"), 3, (1, 10)),  # sorts rows by seat, which is the hard case
+    "ppo, shared_encoder": (star(sharing="shared_encoder"), 3, (1, 10)),
+    "ppo, opponents": (star(num_envs=64, opponents=OPPONENTS, opponent_epsilon=0.25), 3, (1, 10)),
+    "ppo, alpha_mini": (star(network=ALPHA_MINI), 3, (2, 0)),
+    "ppo, alpha_mini, independent": (star(network=ALPHA_MINI, sharing="independent"), 3, (2, 0)),
+    "alphazero": (LEARNERS["alphazero"], 1, None),  # the compiler divides the search, and may gather rows
+    "alphazero, several boards": (LEARNERS["alphazero, several boards"], 1, None),
+    "imitation": (of_labels, 3, (1, 15)),
+}
+
+
+@pytest.mark.slow  # each case is a start of JAX
+@pytest.mark.parametrize(("make", "iterations", "limit"), ON_FOUR_DEVICES.values(), ids=ON_FOUR_DEVICES.keys())
+def test_run_on_four_devices_equals_the_run_on_one(
+    make: Callable[[Path], Learner], iterations: int, limit: tuple[float, int] | None, tmp_path: Path
+) -> None:
+    """Boards and replay are divided, and only sums are sent: gradients, and some means."""
+    learner = make(tmp_path)
+    arguments = [learner.name, json.dumps(dataclasses.asdict(learner.config)), str(tmp_path), str(iterations)]
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
+    program = [sys.executable, str(ROOT / "tests/helpers/run_on_four_devices.py"), *arguments]
+    done = subprocess.run(
+        program, env=environment(XLA_FLAGS=flags), capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "found.json").read_text())
+    if learner.name != "imitation":  # which has no boards
+        assert found["boards_of_devices"] == [learner.config.num_envs // 4]
+        assert found["devices_of_boards"] == [4]
+    train_state = first_train_state(learner)
+    if limit is not None:
+        assert {name for name, _ in found["collectives"]} == {"all-reduce"}  # no rows are gathered
+        num_parameters = sum(leaf.size for leaf in jax.tree.leaves(train_state.params))
+        assert max(size for _, size in found["collectives"]) <= limit[0] * num_parameters + limit[1]
+
+    iterate, data = jax.jit(learner.iterate), jax.device_put(data_of(learner))
+    metrics_of_four = dict(np.load(tmp_path / "metrics.npz"))
+    for iteration in range(iterations):
+        train_state, metrics = iterate(train_state, *data)
+        assert metrics.keys() == metrics_of_four.keys()
+        for name, number in metrics.items():
+            np.testing.assert_allclose(metrics_of_four[name][iteration], number, rtol=1e-3, atol=1e-5, err_msg=name)
+    rtol, atol = (1e-4, 1e-6) if learner.name == "ppo" else (1e-3, 1e-5)  # sums are taken in another order
+    last = np.load(tmp_path / "last.npz").values()
+    for a, b in zip(jax.tree.leaves(jax.device_get(keys_to_data(train_state))), last, strict=True):
+        assert a.dtype == b.dtype
+        if np.issubdtype(a.dtype, np.floating):
+            np.testing.assert_allclose(a, b, rtol=rtol, atol=atol)
+        else:
+            np.testing.assert_array_equal(a, b)
+
+
+# -- cells of a sweep ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@of_each_learner
+def test_cell_of_a_sweep_is_its_single_run(make: Callable[[Path], Learner], tmp_path: Path) -> None:
+    """One program has cells with another value of one traced setting each, and a cell with all of them."""
+    learner = make(tmp_path)
+    config = dataclasses.replace(learner.config, total_steps=4 * learner.config.steps_per_iteration)
+    of_learner = type(learner)
+    other = {name: OTHER_VALUES[name] for name in learner.traced_settings}
+    changed = {"none": {}, "all": other, **{name: {name: value} for name, value in other.items()}}
+    cells = {
+        f"changed={name}/seed=0": of_learner(dataclasses.replace(config, **changes))
+        for name, changes in changed.items()
+    }
+    sweep = Sweep(learner.name, {}, 0, 1, cells)
+    assert len(sweep.groups()) == 1
+    run_sweep(sweep, dataclasses.replace(WATCHED, run_dir=tmp_path / "sweep"))
+    train_in(tmp_path / "single", cells["changed=all/seed=0"], WATCHED)
+    rows = {name: metrics_of(tmp_path / "sweep" / f"changed={name}" / "seed=0") for name in changed}
+    for row, of_single in zip(rows["all"], metrics_of(tmp_path / "single"), strict=True):
+        assert row.keys() == of_single.keys()
+        for name, number in of_single.items():
+            assert row[name] == (None if number is None else pytest.approx(number, rel=1e-4, abs=1e-5)), name
+    assert len({json.dumps(of_cell) for of_cell in rows.values()}) == len(changed)

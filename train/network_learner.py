@@ -1,0 +1,126 @@
+"""What the learners of a network share: the network of every board, its agents, and the parameters to start from."""
+
+import functools
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax
+
+import jaxgames
+from jaxgames.agents import Agent, with_epsilon
+from jaxgames.mcts import SearchConfig
+from jaxgames.mcts.config import Policy as SearchPolicy
+from jaxgames.policies.agent import PolicyAgent, temperature_of
+from train import agents
+from train.driver.learner import Learner
+from train.models.policy import Params, Policy
+from train.models.search_agent import NetworkAgent, SearchAgent
+from train.pretrained import load_params
+
+
+@dataclass(frozen=True)
+class NetworkLearner(Learner):
+    """A learner of one network, which plays every board that it learns."""
+
+    agent_without_search: ClassVar[type[PolicyAgent]] = NetworkAgent
+
+    config: Any  # a `NetworkConfig`
+
+    def __post_init__(self) -> None:
+        _ = self.games  # checks the network
+
+    @functools.cached_property
+    def games(self) -> tuple[tuple[jaxgames.Env[Any], Policy], ...]:
+        """Every board and its policy, those of `env` first. All policies have the same parameters.
+
+        Raises ValueError for a network that is unknown or does not fit the boards.
+        """
+        envs = [jaxgames.make(text) for text in (self.config.env, *getattr(self.config, "other_envs", ()))]
+        games = tuple((env, self.make_policy(env)) for env in envs)
+        if len({*envs}) > 1 and not games[0][1].network.any_board:
+            raise ValueError(
+                "other boards need a network whose parameters fit every board, such as --network graph, "
+                f"not {self.config.network or 'the default network'}"
+            )
+        return games
+
+    def make_policy(self, env: jaxgames.Env[Any]) -> Policy:
+        """Returns the policy for a board."""
+        c = self.config
+        settings = {"hidden_sizes": c.hidden_sizes, "channels": c.channels, "activation": c.activation}
+        return Policy.of(env, getattr(c, "sharing", "shared"), c.network, **settings)
+
+    @property
+    def env(self) -> jaxgames.Env[Any]:
+        return self.games[0][0]
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of `env`."""
+        return self.games[0][1]
+
+    def agent(
+        self,
+        params: Params,
+        temperature: float | None = None,
+        epsilon: float = 0.0,
+        top: int | None = None,
+        simulations: int | None = None,
+        search: SearchPolicy | None = None,
+    ) -> Agent:
+        """Returns the agent with these parameters; see `Learner.agent`.
+
+        Args:
+          params: from a train state.
+          temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings, or 0 with
+            simulations. With `top`, None is 1 where that is 0.
+          epsilon: the probability of a uniformly random legal action instead.
+          top: the number of most probable legal actions that are sampled from; None for all.
+          simulations: of a tree search on the network; None or 0 plays with the network alone.
+          search: the rule of the search, "gumbel" or "puct"; None is "gumbel".
+        """
+        if not simulations:
+            return self.make_network_agent(params, None, temperature, epsilon, top)
+        gamma = gamma_per_turn(getattr(self.config, "gamma", 1.0), self.env.num_players)
+        settings = SearchConfig(simulations=simulations, policy=search or "gumbel", gamma=gamma)
+        return self.make_network_agent(params, settings, temperature_of(temperature, 0.0, top), epsilon, top)
+
+    def make_network_agent(
+        self, params: Params, search: SearchConfig | None, temperature: float | None, epsilon: float, top: int | None
+    ) -> Agent:
+        """Returns the agent that plays with a search, or for None without; see `agent` for the other arguments."""
+        temperature = temperature_of(temperature, self.config.temperature, top)
+        if search is None:
+            agent = self.agent_without_search(params, self.env, self.policy, temperature, top)
+        else:
+            agent = SearchAgent(params, self.env, self.policy, search, temperature, top)
+        return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
+
+    def make_agent(self, text: str) -> Agent:
+        return agents.make(text, self.env)
+
+    def init_params(self, key: jax.Array) -> Params:
+        return self.policy.init(key)
+
+    def load(self, train_state: Any) -> Any:
+        """Returns the train state with the parameters of `init_from`."""
+        if self.config.init_from is None:
+            return train_state
+        return self.with_params(train_state, load_params(self.config.init_from, train_state.params, self.config))
+
+    def with_params(self, train_state: Any, params: Params) -> Any:
+        """Returns the train state of a run that starts from these parameters."""
+        return train_state._replace(params=params)
+
+
+def gamma_per_turn(gamma_per_decision: float, num_players: int) -> float:
+    """Returns the discount per turn, as a search has it, of a discount per decision of a seat.
+
+    Between two decisions of a seat is a round, with a turn of every seat.
+    """
+    return gamma_per_decision ** (1 / num_players)
+
+
+def key_of_game(key: jax.Array, number: int) -> jax.Array:
+    """Returns the key of one of `NetworkLearner.games` by its number: of the first one the key itself."""
+    return jax.random.fold_in(key, number) if number else key
