@@ -203,7 +203,7 @@ def collect_for_update(
 ) -> tuple[tuple[Transition, jax.Array, jax.Array], tuple[TrainState, ppo.Metrics]]:
     """An iteration that ends before the update: its steps, advantages and targets; then the state and the metrics."""
     parts = learner.config, learner.env, learner.policy
-    train_state, steps = ppo.collect(*parts, train_state)
+    train_state, steps = ppo.collect(*parts, learner.opponents, train_state)
     advantages = ppo.estimate_advantages(*parts, train_state.params, steps)
     metrics = ppo.episode_metrics(learner.env, steps)
     steps = steps._replace(next_state=None, episode_stats=None)  # pyright: ignore[reportArgumentType]  # as in the update

@@ -70,7 +70,7 @@ def imports(path: Path) -> Iterator[str]:
             assert node.level == 0, f"{path} has a relative import"
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            yield from (each.value for each in node.args[:1] if isinstance(each, ast.Constant))
+            yield from (str(each.value) for each in node.args[:1] if isinstance(each, ast.Constant))
 
 
 def import_graph(package: str) -> dict[str, set[str]]:

@@ -10,8 +10,8 @@ import jaxgames.interop
 from tests.distribution.play_without_extras import FOREIGN
 
 FOLDER = Path(jaxgames.interop.__file__).parent
-MODULES = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
-SHARED = {"alpha_mini", "pettingzoo_published", "seat_play", "seat_play_host"}  # modules that need no other library
+MODULES = sorted(path.stem for path in FOLDER.glob("[!_]*"))
+SHARED = {"seat_play", "seat_play_host"}  # modules that need no other library
 
 
 @pytest.fixture(autouse=True)
@@ -27,8 +27,7 @@ def nothing_foreign(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("module", [module for module in MODULES if module not in SHARED])
 def test_adapter_without_its_library_names_the_extra(module: str) -> None:
-    extra = module.partition("_")[0]
-    advice = rf' is missing; install it with: pip install "jaxgames\[{extra}\]"$'
+    advice = rf' is missing; install it with: pip install "jaxgames\[{module}\]"$'
     with pytest.raises(ImportError, match=advice) as raised:
         importlib.import_module(f"jaxgames.interop.{module}")
     assert isinstance(raised.value.__cause__, ImportError), "the error of the foreign import is kept"

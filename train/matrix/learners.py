@@ -30,7 +30,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from jaxgames._checks import ParameterError, check_choice, check_int, check_positive
+from jaxgames._checks import ParameterError, check_choice, check_int, check_number
 
 Kind = Literal["epsilon_greedy", "boltzmann", "lenient", "faq", "lenient_faq"]
 Schedule = float | tuple[float, float] | Callable[[Any], Any]  # constant; first and last, linear; or an optax schedule
@@ -68,7 +68,7 @@ class Learner:
             object.__setattr__(self, "alpha", 0.1 if self.is_frequency_adjusted else 0.001)
         for name, highest, zero in (("alpha", 1.0, False), ("epsilon", 1.0, True), ("tau_schedule", math.inf, False)):
             object.__setattr__(self, name, _checked_schedule(name, getattr(self, name), highest, zero))
-        check_positive("beta", self.beta, 1)
+        check_number("beta", self.beta, highest=1)
 
     @property
     def is_lenient(self) -> bool:

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from jax.experimental.ode import odeint
 
-from jaxgames._checks import ParameterError, ParameterTypeError, check_int, check_positive
+from jaxgames._checks import ParameterError, ParameterTypeError, check_int, check_number
 from jaxgames.matrix_games import MatrixGame, check_game
 
 Floats = npt.NDArray[np.float64]
@@ -180,7 +180,7 @@ def integrate(
     Raises ParameterError if an argument is out of range, or if the start does not fit the game.
     """
     check_int("num_points", num_points, 2, 1_000_000)
-    check_positive("duration", duration)
+    check_number("duration", duration)
     times = np.linspace(0.0, duration, num_points)
     row, column = _start(game, start)
     gain, decay = (1.0, 0.0) if dynamics.tau == 0 else (1 / dynamics.tau, 1.0)

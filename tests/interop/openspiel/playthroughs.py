@@ -11,7 +11,7 @@ from open_spiel.python.algorithms.generate_playthrough import playthrough
 
 from jaxgames.interop.openspiel import register
 
-FOLDER = Path(__file__).parents[1] / "data" / "playthroughs"
+FOLDER = Path(__file__).parents[2] / "data" / "playthroughs"
 GAMES = {
     "checkers": "jaxgames_checkers(max_plies=4)",
     "chinese_checkers": "jaxgames_chinese_checkers(size=1,num_players=3,reward=goal,max_rounds=2)",
