@@ -41,14 +41,13 @@ def describe_process(server: GameServer) -> dict[str, Any]:
 
 
 def describe_game(server: GameServer, game: str) -> dict[str, Any]:
-    """Returns the number of seats of a game, the agents that can play it, and those among them that give hints.
+    """Returns the number of seats of a game, the agents that can play it, and which of them give hints.
 
     Raises ValueError for a wrong game.
     """
     env = _env(server, game)
-    agents = [
-        text for text in dict.fromkeys((*server.seats, *SUGGESTED)) if text != HUMAN and _plays(server, text, env)
-    ]
+    texts = dict.fromkeys((*server.seats, *SUGGESTED))
+    agents = [text for text in texts if text != HUMAN and _plays(server, text, env)]
     hints = [text for text in agents if isinstance(server.agent(text, env), AnalysingAgent)]
     return {"game": str(env), "seats": env.num_players, "agents": [HUMAN, *agents], "hints": hints}
 

@@ -42,7 +42,7 @@ class Thinking:
 
 
 class LiveGame:
-    """A session in progress. What a page shows changes in the thread of the rules, together with the session.
+    """A session in progress. A search ends in the thread of the rules, at the moment in which the session changes.
 
     Attributes:
       id: names the game in requests.

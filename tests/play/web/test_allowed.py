@@ -23,10 +23,16 @@ PEOPLE = ["human", "human"]
 
 
 def parameters_of(agent: str) -> set[str]:
-    """The parameters of an agent of the library, in any game."""
+    """The parameters of an agent of the library, in any game.
+
+    Without `epsilon` of alphabeta: it is checked like `epsilon` of greedy, but after the search is compiled.
+    """
     constructors = [agents.BUILT_IN[agent], *(PLAYERS.values() if agent == "alphabeta" else ())]
     loaded = [pkgutil.resolve_name(item) if isinstance(item, str) else item for item in constructors]
-    return {name for item in loaded for name in inspect.signature(item).parameters} - {"env", "settings"}
+    return {name for item in loaded for name in inspect.signature(item).parameters} - {
+        *("env", "settings"),
+        *(("epsilon",) if agent == "alphabeta" else ()),
+    }
 
 
 @pytest.fixture(scope="module")
