@@ -109,7 +109,7 @@ def shortest_without_hops(size: int) -> SoloGame:
     """Returns a shortest game without hops: one peg after the other goes down to the goal, the front ones first.
 
     A step changes the row of one peg by at most one. So no game without hops takes fewer turns than there are rows
-    between the pegs of the home and those of the goal, 2N(N + 1)(2N + 1) / 3 in total. This game takes no more.
+    between the pegs of the home and the goal, 2N(N + 1)(2N + 1) / 3 in total. This game takes no more.
 
     Raises ParameterError (a ValueError) for a size that the game does not have.
     """
@@ -128,7 +128,7 @@ def shortest_without_hops(size: int) -> SoloGame:
 
 
 def _way_down(size: int, origin: int, target: int, pegs: set[int]) -> list[int]:
-    """Returns the cells of a way by steps down that avoids pegs; none if there is no such way."""
+    """Returns the cells of a way by steps down that avoids pegs; empty if there is none."""
     t = tables(size)
     ways = {origin: [origin]}
     for cell in (queue := [origin]):

@@ -71,7 +71,7 @@ def test_measures_of_4_x_4_are_the_known_ones(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "total"), [("hash0", 19_049_537), ("fastest", 11_979_182)])
-def test_agent_is_asked_once_per_state_of_4_x_4_and_its_actions_have_the_known_sum(name: str, total: int) -> None:
+def test_agent_is_asked_once_per_state_of_4_x_4(name: str, total: int) -> None:
     """The first batch is a sample of all states, for which the agent is asked on the other seat too."""
     _, asked = measured(name)
     live = graph_of(solution(4)).live
@@ -86,7 +86,7 @@ def test_agent_is_asked_once_per_state_of_4_x_4_and_its_actions_have_the_known_s
     assert int(actions.sum(dtype=np.int64)) == total
 
 
-def test_states_of_4_x_4_are_decisive_and_won_as_often_as_known() -> None:
+def test_counts_of_states_of_4_x_4_are_the_known_ones() -> None:
     graph = graph_of(solution(4))
     is_decisive = graph.num_best < graph.num_moves
     assert (graph.live.size, int(is_decisive.sum()), int((graph.value == 1).sum())) == (149_311, 79_735, 96_875)
@@ -176,7 +176,7 @@ def table(
 # -- values --------------------------------------------------------------------------------------------------------
 
 
-def test_values_are_compared_with_the_true_ones_in_all_states_and_in_those_that_occur() -> None:
+def test_values_are_compared_with_the_true_ones() -> None:
     """The values are 0.2 too low, and 0.9 too high in the lost states: right sign, wrong sign."""
     true = solution(3)
 
