@@ -1,4 +1,10 @@
-"""Exact solutions of games; see `jaxgames.solvers.exact.solution`."""
+"""Exact solutions of games, searches, and the strength of agents.
+
+    solve, load, Solution       exact solutions; see `jaxgames.solvers.exact.solution`
+    strength.measure            how near an agent comes to solving a game
+
+The folders of games and `alphabeta` have what their agents and commands need.
+"""
 
 from jaxgames.solvers import strength
 from jaxgames.solvers.exact.solution import Children, Solution, load, solve

@@ -1,1 +1,1 @@
-"""The shortest game of a lone player on the star."""
+"""The shortest game of a lone player on the star: the module and command `lone_player`."""

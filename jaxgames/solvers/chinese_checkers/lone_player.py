@@ -12,6 +12,7 @@ size 4 ends at the first game that it finds, which can be longer than the lower 
 """
 
 import argparse
+import functools
 import json
 import sys
 import time
@@ -109,7 +110,7 @@ def shortest_without_hops(size: int) -> SoloGame:
     """Returns a shortest game without hops: one peg after the other goes down to the goal, the front ones first.
 
     A step changes the row of one peg by at most one. So no game without hops takes fewer turns than there are rows
-    between the pegs of the home and those of the goal, 2N(N + 1)(2N + 1) / 3 in total. This game takes no more.
+    between the pegs of the home and the goal, 2N(N + 1)(2N + 1) / 3 in total. This game takes no more.
 
     Raises ParameterError (a ValueError) for a size that the game does not have.
     """
@@ -128,7 +129,7 @@ def shortest_without_hops(size: int) -> SoloGame:
 
 
 def _way_down(size: int, origin: int, target: int, pegs: set[int]) -> list[int]:
-    """Returns the cells of a way by steps down that avoids pegs; none if there is no such way."""
+    """Returns the cells of a way by steps down that avoids pegs; empty if there is none."""
     t = tables(size)
     ways = {origin: [origin]}
     for cell in (queue := [origin]):
@@ -156,15 +157,14 @@ def replay(game: SoloGame, env: ChineseCheckers | None = None) -> Replay:
     Raises ValueError for an illegal submove, and if the last submove does not win or an earlier one does.
     """
     env = ChineseCheckers(game.size, 2) if env is None else env
-    step, legal_action_mask = jax.jit(env.step), jax.jit(env.legal_action_mask)
     states, actions = [solo_start(env)], list[int]()
 
     def play(text: str) -> None:
         action = env.action_from_string(states[-1], text)
-        if not legal_action_mask(states[-1])[action]:
+        if not _legal_action_mask(env, states[-1])[action]:
             raise ValueError(f"{text} is not legal in {env.to_string(states[-1])}")
         actions.append(action)
-        states.append(step(states[-1], jnp.int32(action), jax.random.key(0)))
+        states.append(_step(env, states[-1], jnp.int32(action)))
 
     for turn in game.texts():
         for text in turn.split():
@@ -174,6 +174,16 @@ def replay(game: SoloGame, env: ChineseCheckers | None = None) -> Replay:
     if not env.winners(states[-1])[0]:
         raise ValueError(f"the game of {len(game.turns)} turns does not fill the goal: {env.to_string(states[-1])}")
     return Replay(states, actions)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _legal_action_mask(env: ChineseCheckers, state: ChineseCheckersState) -> jax.Array:
+    return env.legal_action_mask(state)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _step(env: ChineseCheckers, state: ChineseCheckersState, action: jax.Array) -> ChineseCheckersState:
+    return env.step(state, action)
 
 
 def turns_alone(env: ChineseCheckers, agent: Agent, games: int, seed: int = 0) -> np.ndarray:

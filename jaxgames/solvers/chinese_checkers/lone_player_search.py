@@ -1,8 +1,8 @@
 """The search for a shortest game of a lone player on the star: breadth first from both ends, which are one.
 
 Turns are reversible, and the board rotated by 180 degrees swaps home and goal. So the positions d turns before the end
-are those d turns after the start, rotated. A game of at most L turns exists if a position within (L + 1) / 2 turns is
-also, rotated, one within L / 2 turns. Only one of these two searches is run.
+are the positions d turns after the start, rotated. A game of at most L turns exists if a position within (L + 1) / 2
+turns is also, rotated, a position within L / 2 turns. Only one of these two searches is run.
 
 A position after d turns is left out if the row game needs more than L - d turns from it to the goal. The row game is in
 `jaxgames.solvers.chinese_checkers.moves`; its distances are lower bounds. The bound becomes sharper on the way: a
@@ -113,7 +113,7 @@ class Search:
         return level
 
     def _meeting(self, level: np.ndarray, levels: list[np.ndarray], limit: int) -> list[Position] | None:
-        """Returns the positions of a game through a level, if it meets its reversal or that of the level before."""
+        """Returns the positions of a game through a level, if it meets its reversal or the reversed level before it."""
         reversed_level = level.copy()
         self._function(reverse)(self._board, self._work, reversed_level)
         all_levels, depth = [*levels, level], len(levels)
@@ -148,9 +148,9 @@ class Search:
 
     def distances_of(self, level: np.ndarray, distances: np.ndarray) -> np.ndarray:
         """Returns int8[positions], the distances of positions."""
-        found = np.zeros(len(level), np.int8)
-        self._function(fill_row_distances)(self._board, self._work, level, distances, found)
-        return found
+        of_level = np.zeros(len(level), np.int8)
+        self._function(fill_row_distances)(self._board, self._work, level, distances, of_level)
+        return of_level
 
 
 def _sorted_set(numbers: np.ndarray) -> np.ndarray:
@@ -172,7 +172,7 @@ def _is_in(numbers: np.ndarray, ordered: np.ndarray) -> np.ndarray:
 
 
 def number_of(size: int, position: Position) -> int:
-    """Returns the number of a position, the lower one of its own rank and that of its mirror image."""
+    """Returns the number of a position, the lower rank of the position and its mirror image."""
     mirrored = mirrored_cells(size)
     images = (sorted(position), sorted(int(mirrored[cell]) for cell in position))
     return min(sum(math.comb(cell, i + 1) for i, cell in enumerate(image)) for image in images)

@@ -8,7 +8,7 @@ binomial coefficients C(c_i, i + 1). A position and its left-right mirror image 
 
 where j of the others come before t. `_fill_bases` computes the parts without t, so a turn takes one addition.
 
-The row game keeps only the number of pegs in each row. Its turns are those of the rows: a step to the next row, or hops
+The row game keeps only the number of pegs in each row. A turn is a step to the next row, or hops
 by two rows over rows that hold a peg, always to a row with room. Every turn of the true game is one of the row game, or
 leaves the rows as they are. So a distance of the row game is a lower bound of the true one. A position of the row game
 is also a set of different numbers, row + i for the i-th peg, and has the rank of that set.
@@ -30,7 +30,7 @@ UNREACHED = 127  # the distance in rows of a position that was not reached
 
 
 class Board(NamedTuple):
-    """The board of one size. Index `cells` stands for every place outside of the star."""
+    """The board of one size. Index `cells` is every place outside of the star."""
 
     cells: int
     pegs: int
@@ -169,7 +169,7 @@ def _number_with(board: Board, others: Ints, base: Ints, target: int) -> int:
 
 @compiled
 def reverse(board: Board, work: Work, numbers: Ints) -> None:
-    """Replaces each number by that of the position rotated by 180 degrees, or of its mirror image if that is lower."""
+    """Replaces each number by the number of the position rotated by 180 degrees; the lower one of its mirror images."""
     pegs, others = work.pegs, work.others
     for index in range(len(numbers)):
         unrank(board, numbers[index], pegs)
@@ -206,7 +206,7 @@ def expand(
     Args:
       numbers: of positions.
       distances: of the positions of the row game.
-      after: filled from its start, until it might not hold those of one more position.
+      after: filled from its start, until it might not hold the numbers of one more position.
 
     Returns:
       The place in `numbers` to continue at, and the end of what was written.
@@ -340,8 +340,8 @@ def _fill_rows(board: Board, work: Work, number: int) -> None:
 
 
 @compiled
-def fill_row_distances(board: Board, work: Work, numbers: Ints, distances: Ints, found: Ints) -> None:
+def fill_row_distances(board: Board, work: Work, numbers: Ints, distances: Ints, of_rows: Ints) -> None:
     """Writes the distance of the rows of each position."""
     for index in range(len(numbers)):
         unrank(board, numbers[index], work.pegs)
-        found[index] = distances[_row_number(board, work.pegs, False)]
+        of_rows[index] = distances[_row_number(board, work.pegs, False)]

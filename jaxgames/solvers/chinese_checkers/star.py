@@ -71,7 +71,7 @@ def fill_reached(
 
 
 def hop_paths(size: int, pegs: Collection[int], origin: int, closed: Collection[int] = ()) -> dict[int, list[int]]:
-    """Returns the cells that a peg visits on its way, by the cell where its hops end; that of its origin has no hop.
+    """Returns the cells that a peg visits, by the cell where its hops end; its origin, where none is made, included.
 
     Args:
       size: N.

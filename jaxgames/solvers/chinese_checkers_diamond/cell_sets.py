@@ -1,6 +1,6 @@
 """Sets of cells as bits, row by row: cell c is bit c % 32 of word c // 32.
 
-A set is a tuple of one to three words, uint32 arrays of one shape. The shape is that of a batch, so every function here
+A set is a tuple of one to three words, uint32 arrays of one shape. A batch has this shape, so every function here
 works on any number of sets at once.
 """
 
@@ -71,21 +71,21 @@ def rotated(a: Words, num_cells: int) -> Words:
 
 def lowest(a: Words) -> Words:
     """Returns the set of the lowest cell alone; the empty set of an empty one."""
-    found, result = None, list[Any]()
+    in_lower, result = None, list[Any]()
     for x in a:
         bit = x & (~x + np.uint32(1))
-        result.append(bit if found is None else jnp.where(found, 0, bit))
-        found = (x != 0) if found is None else found | (x != 0)
+        result.append(bit if in_lower is None else jnp.where(in_lower, 0, bit))
+        in_lower = (x != 0) if in_lower is None else in_lower | (x != 0)
     return tuple(result)
 
 
 def below(bit: Words) -> Words:
     """Returns the cells with lower numbers than the one cell of `bit`."""
-    found, result = None, list[Any]()  # found: the cell is in a lower word
+    in_lower, result = None, list[Any]()  # in_lower: the cell is in a lower word
     for x in bit:
         lower = x - np.uint32(1)  # all ones in a word without the cell
-        result.append(lower if found is None else jnp.where(found, 0, lower))
-        found = (x != 0) if found is None else found | (x != 0)
+        result.append(lower if in_lower is None else jnp.where(in_lower, 0, lower))
+        in_lower = (x != 0) if in_lower is None else in_lower | (x != 0)
     return tuple(result)
 
 

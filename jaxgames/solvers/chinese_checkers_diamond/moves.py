@@ -5,14 +5,14 @@ A position is one placement of both sides in the mover's frame. Its number is
     rank(own) * C(N - k, k) + rank(other)
 
 for N cells and k pieces per side. rank(own) is the place of the mover's cells in the colexicographic order of all sets
-of k cells. rank(other) is that of the opponent's cells, renumbered over the cells without a piece of the mover. The
+of k cells. rank(other) is the rank of the opponent's cells, renumbered over the cells without a piece of the mover. The
 rank of a set c_0 < c_1 < ... is the sum of the binomial coefficients C(c_i, i + 1).
 
 After a move the frame rotates by 180 degrees: the opponent's cells come first, in reversed order. So all positions
 that follow one position share rank(own), which is computed once. Their rank(other) differs by the piece that moves
 and by its target. `_Placed` holds the part that depends on the piece.
 
-The rules are those of `jaxgames.games.chinese_checkers_diamond`, computed on whole batches of bit sets.
+The rules of `jaxgames.games.chinese_checkers_diamond` are computed on whole batches of bit sets.
 """
 
 import functools
@@ -58,7 +58,7 @@ class Geometry(NamedTuple):
     goal: Words  # of the mover
     near: list[Words]  # by direction: the cells with a neighbour there
     far: list[Words]  # by direction: the cells with a cell two away
-    offset: list[int]  # by direction: the number of the neighbour minus that of the cell
+    offset: list[int]  # by direction: the number of the neighbour minus the number of the cell
     binomial: np.ndarray  # uint32[k + 1, N + 1], C(n, r) at [r, n]
     own_sets: np.ndarray  # uint32[C(N, k), words], the set of each rank
     other_sets: np.ndarray  # uint32[C(N - k, k), words], the same for sets of N - k cells

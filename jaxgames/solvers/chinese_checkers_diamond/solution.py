@@ -306,7 +306,7 @@ def _states_at(env: ChineseCheckersDiamond, indices: jax.Array) -> ChineseChecke
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def children_of(env: ChineseCheckersDiamond, max_moves: int, indices: jax.Array) -> Children:
-    """Returns the positions that follow, also those of finished and illegal positions, which have no meaning."""
+    """Returns the positions that follow, with meaningless results for finished and illegal positions."""
     own, other = position_at(env, indices)
     pieces, targets = targets_of_pieces(env, own, other)
     moves = count(targets)
@@ -315,13 +315,13 @@ def children_of(env: ChineseCheckersDiamond, max_moves: int, indices: jax.Array)
     rows = jnp.broadcast_to(jnp.arange(indices.shape[0]), moves.shape)
 
     def visit(carry: Any, children: jax.Array, cell: jax.Array, live: jax.Array) -> Any:
-        slot, actions, found, lives = carry
+        slot, actions, after, lives = carry
         action = jnp.where(cell < 0, 0, origin * env.num_cells + cell)
         at = jnp.where(live, slot, max_moves)
         return (
             slot + live,
             actions.at[rows, at].set(action, mode="drop"),
-            found.at[rows, at].set(children, mode="drop"),
+            after.at[rows, at].set(children, mode="drop"),
             lives.at[rows, at].set(True, mode="drop"),
         )
 

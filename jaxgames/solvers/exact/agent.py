@@ -143,8 +143,8 @@ def make(env: Env[Any], file: str, epsilon: float | None = None) -> Agent:
       file: the file, which `python -m jaxgames.solvers GAME --output FILE` wrote.
       epsilon: the probability of a uniformly random legal action instead; None for 0.
 
-    Raises ParameterError (a ValueError) for a file that cannot be read, is no solution or solves another game. It also
-    raises it for a `Wrapper` that changes the rules.
+    Raises ParameterError (a ValueError) for a file that cannot be read, is not a solution or solves another game, and
+    for a `Wrapper` that changes the rules.
     """
     check_keeps_rules(env)
     game = game_of(env)

@@ -36,7 +36,7 @@ Visit = Callable[[Any, jax.Array, jax.Array, jax.Array], Any]
 
 
 class Order(Hashable, Protocol):
-    """A game as the sweeps read it. They visit its positions in an order of its own, by visit numbers uint32[B]."""
+    """A game as the sweeps read it. They visit its positions in the order of visit numbers, uint32[B]."""
 
     def index(self, visits: jax.Array) -> jax.Array:
         """Returns uint32[B], the places of positions in the table. Each position has one visit number and one place."""
@@ -53,7 +53,7 @@ class Order(Hashable, Protocol):
 def analyse(
     table: np.ndarray, order: Order, chunk: int, progress: bool, after_sweep: Callable[[int], None], plies: int = 0
 ) -> None:
-    """Replaces every OPEN entry of the table by the number of plies to the end, except those of draws.
+    """Replaces every OPEN entry of the table by the number of plies to the end, except the entries of draws.
 
     Args:
       table: uint8[positions], 0 for finished positions, ILLEGAL for illegal ones, OPEN for all others.
@@ -74,8 +74,8 @@ def analyse(
             plies += 1
             if plies > MAX_PLIES:
                 raise RuntimeError(f"a position ends after more than {MAX_PLIES} plies, which one byte cannot hold")
-            found = sweep(table, is_open, order, chunk, plies, update)
-            num_open, idle = num_open - found, 0 if found else idle + 1
+            num_decided = sweep(table, is_open, order, chunk, plies, update)
+            num_open, idle = num_open - num_decided, 0 if num_decided else idle + 1
             after_sweep(plies)
 
 
@@ -92,9 +92,9 @@ def sweep(
         decided = np.asarray(decided)[: len(visits)]
         is_open[visits[decided]] = False
         table[np.asarray(places)[: len(visits)][decided]] = plies
-        found = int(np.count_nonzero(decided))
-        update(found)
-        return found
+        num_decided = int(np.count_nonzero(decided))
+        update(num_decided)
+        return num_decided
 
     for visits in parts(is_open, chunk):
         waiting.append((visits, _decided(order, on_device, np.resize(visits, chunk), np.uint8(plies))))
@@ -105,12 +105,12 @@ def sweep(
     return total
 
 
-def parts(chosen: np.ndarray, chunk: int) -> Generator[np.ndarray]:
+def parts(is_open: np.ndarray, chunk: int) -> Generator[np.ndarray]:
     """Yields uint32[chunk], the places of True in ascending order; fewer in the last part."""
     rest = np.zeros(0, np.uint32)
-    for begin in range(0, len(chosen), BLOCK):
-        found = np.flatnonzero(chosen[begin : begin + BLOCK]).astype(np.uint32) + np.uint32(begin)
-        rest = np.concatenate([rest, found])
+    for begin in range(0, len(is_open), BLOCK):
+        places = np.flatnonzero(is_open[begin : begin + BLOCK]).astype(np.uint32) + np.uint32(begin)
+        rest = np.concatenate([rest, places])
         whole = len(rest) // chunk * chunk
         yield from rest[:whole].reshape(-1, chunk)
         rest = rest[whole:]

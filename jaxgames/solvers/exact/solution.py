@@ -135,7 +135,7 @@ class Solution(abc.ABC, Generic[E]):
     def fits(self, env: Env[Any]) -> bool:
         """Returns whether this is the solution of `env`; parameters that do not change the solution may differ.
 
-        The solution of a game is not that of a `Wrapper` which changes its rules.
+        A `Wrapper` which changes the rules of a game has another solution.
         """
         parameters, expected = (_without_ignored(each, self.ignored) for each in (game_of(env), self.env))
         return parameters == expected and not rule_changes(env)

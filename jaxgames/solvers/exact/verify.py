@@ -19,7 +19,7 @@ from jaxgames.solvers.exact.solution import Solution
 def count_errors(solution: Solution[Any], positions: int, seed: int = 0, progress: bool = True) -> int:
     """Returns the number of random positions whose value or plies do not follow from their moves.
 
-    In `dots_and_boxes` the margins to go are compared; that of a finished board is 0. In other games, a position is
+    In `dots_and_boxes` the margins to go are compared; a finished board has the margin 0. In other games, a position is
     also an error if one of its moves leads to an illegal position, or to a finished one that does not have 0 plies.
     Nothing follows from an illegal position, so it is never an error.
 

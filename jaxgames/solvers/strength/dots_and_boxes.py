@@ -38,7 +38,7 @@ STRONG_STATES = 200_000  # sampled for the strong measures where a board has mor
 MAX_STATES = 50_000_000  # of the games with every reply
 
 Sets = NDArray[np.uint32]  # sets of drawn edges, as the solution numbers them
-Places = NDArray[np.int64]  # of states in the next layer: first those of the agent, then those of the other seat
+Places = NDArray[np.int64]  # of states in the next layer: first those of the agent, then the states of the other seat
 
 
 class EdgeSets:
@@ -153,7 +153,7 @@ def _places(after: Sets, is_agent: NDArray[np.bool_], agent: Sets, other: Sets) 
 
 
 def worst_margins(layers: list[Layer]) -> list[NDArray[np.int64]]:
-    """Returns the agent's worst margin to go in the states of each layer, and in those of the finished games."""
+    """Returns the agent's worst margin to go in the states of each layer, and at last in the finished ones."""
     worst = [np.zeros(2, np.int64)]  # at most one finished state of each seat
     for layer in reversed(layers):
         by_agent = layer.move_gains + worst[-1][layer.moves]
@@ -177,7 +177,7 @@ def lowest_scores(layers: list[Layer]) -> list[NDArray[np.int64]]:
 def uniform_margins(layers: list[Layer], num_boxes: int) -> NDArray[np.float64]:
     """Returns float64[2 * num_boxes + 1], the probability of each margin of a game against uniformly random replies.
 
-    Entry m + num_boxes is that of the margin m for the agent.
+    Entry m + num_boxes belongs to the margin m for the agent.
     """
     after = np.zeros((2, 2 * num_boxes + 1))
     after[:, num_boxes] = 1
@@ -228,7 +228,7 @@ def _weak(solution: DotsAndBoxesSolution, policy: PolicyTable, layers: list[Laye
 
 
 def _sample(solution: DotsAndBoxesSolution, size: int) -> Sets:
-    """Returns different random sets of edges, without that of a finished game; all in order if there are no more."""
+    """Returns different random sets of edges, without the set of a finished game; all in order if there are no more."""
     live = solution.num_states - 1
     if size >= live:
         return np.arange(live, dtype=np.uint32)

@@ -1,7 +1,7 @@
 """Full-width search of a fixed depth, for all states of a solved game at once.
 
-One Bellman backup per sweep: value iteration of depth d. It costs d passes over the table of children, however large
-the tree would be. The solver's values are not used: only the rules, and the values that are given for the leaves.
+One Bellman backup per sweep: value iteration of depth d. It takes d passes over the table of children, however large
+the tree would be. The solver's values are not used: only the rules, and the values of the leaves.
 """
 
 from typing import Any
@@ -36,7 +36,7 @@ def lookahead(
       values: a function from boards [4096] to float32[4096], the mover's expected return; clipped to -1 ... 1.
       depth: 1 compares the values behind each move.
       discount: per ply, so that of two wins the sooner one is better, and of two losses the later one.
-      seat: to move on the boards that `values` is given.
+      seat: to move on the boards for `values`.
       on_states: is called with the number of states for which `values` was called, for a progress bar.
 
     Raises ValueError if `depth` or `discount` is out of range.

@@ -1,8 +1,8 @@
 """A solved game as arrays over its states: moves, values, distances. The measures of strength work on them.
 
-States are numbered as in the solution: the position in the mover's frame, so every number stands for both seats. The
+States are numbered as in the solution: the position in the mover's frame, so a number is the same for both seats. The
 mover alternates: every move leads to a state in which the other seat is to move. A row of `children` has one entry per
-legal move, in ascending order of the actions, and then the number S, which is no state.
+legal move, in ascending order of the actions, and then the number S, which is not a state.
 """
 
 import weakref
@@ -16,7 +16,7 @@ from jaxgames.solvers.exact.solution import Solution, start_of
 CHUNK = 1 << 16  # states whose children are computed at once
 MAX_ENTRIES = 1 << 31  # of the table of children
 ENTRY_BYTES = 6  # at most 8: a child and an action
-NO_VALUE = -128  # the entry of a table for the number S, which is no state
+NO_VALUE = -128  # the entry of a table for the number S, which is not a state
 
 States = NDArray[np.integer[Any]]  # their numbers
 Slots = NDArray[np.integer[Any]]  # the places of moves among the moves of their states
@@ -138,6 +138,6 @@ def _distances(children: States, start: int) -> NDArray[np.int16]:
 
 def unique(states: States, size: int) -> States:
     """Returns the different states among these, in ascending order, without the number `size`."""
-    found = np.zeros(size + 1, bool)
-    found[states] = True
-    return np.flatnonzero(found[:size]).astype(np.int32)
+    occurs = np.zeros(size + 1, bool)
+    occurs[states] = True
+    return np.flatnonzero(occurs[:size]).astype(np.int32)

@@ -4,6 +4,7 @@
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,8 @@ def unsolved(size: int, pieces: int, tip_lock: bool = False) -> DiamondSolution:
 # -- numbers of positions ----------------------------------------------------------------------------------------------
 
 
-def test_number_of_the_first_and_last_positions_are_those_of_the_definition() -> None:
-    """Colexicographic: the first has the lowest cells, the mover's first; the last has the highest."""
+def test_numbers_of_positions_are_colexicographic() -> None:
+    """The first position has the lowest cells, the mover's first; the last one has the highest."""
     env = game(3, 3)
     first, last = (jax.device_get(env.from_string(text)) for text in ("000/111/... 0 0", ".../111/000 0 0"))
     assert solution().index(stacked([first, last])).tolist() == [0, 1679]
@@ -83,20 +84,30 @@ def test_seat_1_has_the_index_of_the_rotated_position() -> None:
     assert a != c
 
 
-def test_wrong_states_and_indices_are_refused() -> None:
-    env = game(3, 3)
-    with pytest.raises(ValueError, match=r"expected 3 pieces per side, and state 1 has"):
-        solution().index(stacked(env.from_string(text) for text in ("00./0.1/.11 0 0", "00./0.1/..1 0 0")))
-    larger = game(4, 6).from_string("00.0/0.11/.111/00.1 0 0")
-    with pytest.raises(ValueError, match=r"state 0 has .*, or pieces outside of the 9 cells of .*size=3"):
-        solution().index(stacked([larger]))
-    with pytest.raises(ValueError, match=r"expected a batch of states of chinese_checkers_diamond\(size=3"):
-        solution().value(env.init())
-    for indices in ([-1], [1680]):
-        with pytest.raises(ValueError, match="indices must be from 0 to 1679"):
-            solution().states_at(np.array(indices))
-    with pytest.raises(ValueError, match=r"expected integers of shape \[B\]"):
-        solution().children(np.zeros(3))
+def position(text: str) -> Any:
+    """A batch of one position of 3 x 3."""
+    return stacked([game(3, 3).from_string(text)])
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: solution().index(position("00./0.1/..1 0 0")), "expected 3 pieces per side, and state 0 has"),
+        (
+            lambda: solution().index(stacked([game(4, 6).from_string("00.0/0.11/.111/00.1 0 0")])),
+            "outside of the 9 cells of .*size=3",
+        ),
+        (lambda: solution().value(game(3, 3).init()), r"a batch of states of chinese_checkers_diamond\(size=3"),
+        (lambda: solution().states_at(np.array([-1])), "indices must be from 0 to 1679"),
+        (lambda: solution().states_at(np.array([1680])), "indices must be from 0 to 1679"),
+        (lambda: solution().children(np.zeros(3)), r"expected integers of shape \[B\]"),
+        (lambda: solvers.solve(game(5, 6)), "4,805,077,200 positions.* 13 GiB, and two cores about 13 hours"),
+        (lambda: solvers.solve(jaxgames.make("checkers")), "chinese_checkers_diamond.*, not checkers"),
+    ],
+)
+def test_wrong_input_is_refused(call: Callable[[], Any], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        call()
 
 
 def test_empty_batches_have_empty_results() -> None:
@@ -168,7 +179,7 @@ def test_player_without_a_move_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert children[0].tolist() == unknown.index(stacked([after])).tolist()
 
 
-def test_illegal_and_finished_states_have_no_moves() -> None:
+def test_state_that_is_not_live_has_no_moves() -> None:
     states = solution().states_at(np.arange(1680))
     legal = solution().is_legal(states)
     lost, illegal = np.flatnonzero(states.terminated & legal), np.flatnonzero(~legal)
@@ -193,15 +204,8 @@ def test_limit_of_plies_does_not_matter() -> None:
     assert not solution().best_actions(truncated).any()
 
 
-def test_game_that_is_too_large_is_refused_with_what_it_would_take() -> None:
-    with pytest.raises(ValueError, match=r"4,805,077,200 positions.* 13 GiB, and two cores about 13 hours"):
-        solvers.solve(game(5, 6))
+def test_largest_games_that_can_be_solved_are_not_refused() -> None:
     check_size(game(8, 3))
-
-
-def test_games_without_a_solver_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"chinese_checkers_diamond.*, the games that can be solved, not checkers"):
-        solvers.solve(jaxgames.make("checkers"))
 
 
 def test_killed_analysis_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +249,7 @@ def test_check_finds_no_errors_in_a_solution() -> None:
 # -- the command -------------------------------------------------------------------------------------------------------
 
 
-def test_command_prints_the_table_and_ends_with_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_prints_the_table_before_its_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "33.npz"
     text = "chinese_checkers_diamond(size=3, pieces=3)"
     assert run_command(main, text, "--output", path, "--check", 100) is None

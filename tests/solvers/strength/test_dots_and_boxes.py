@@ -225,37 +225,6 @@ def test_values_are_compared_in_the_unit_of_the_reward(reward: str) -> None:
     assert found["value_sign"] == 1
 
 
-@pytest.mark.parametrize(
-    ("act", "message"),
-    [
-        (lambda states: jnp.zeros(4096, jnp.int32), "act played the illegal action 0 for '1"),
-        (lambda states: jnp.full(4096, 12), "act played the illegal action 12 for '0"),
-        (lambda states: jnp.zeros(4096), r"act must return actions, an array of int32\[4096\], not of float32"),
-        (lambda states: jnp.zeros(1, jnp.int32), "expected one number for each of 4096 boards"),
-    ],
-)
-def test_wrong_action_is_refused(act: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        measure(game(2, 2), act, solved())
-
-
-def test_agent_that_plays_another_move_the_second_time_is_refused() -> None:
-    calls: list[int] = []
-
-    def act(states: Any) -> Any:
-        calls.append(1)
-        mask = ~states.edges
-        return mask.argmax(1) if len(calls) == 1 else 11 - mask[:, ::-1].argmax(1)
-
-    with pytest.raises(ValueError, match="act must be deterministic"):
-        measure(game(2, 2), act, solved())
-
-
-def test_limit_of_plies_below_the_length_of_the_game_is_refused() -> None:
-    with pytest.raises(ValueError, match="plies must be an integer from 12 to"):
-        measure(game(2, 2), as_act(perfect), solved(), plies=11)
-
-
 def test_agent_is_asked_on_boards_with_alternating_owners() -> None:
     seen: list[Any] = []
 

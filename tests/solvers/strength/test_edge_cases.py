@@ -1,7 +1,9 @@
 """The measures of strength where plays have no end, are drawn or cut off, and where an agent breaks the rules."""
 
+import functools
 import itertools
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ import pytest
 from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.policy_table import BATCH
 from tests.games.chinese_checkers_diamond.pictures import game
+from tests.games.dots_and_boxes.pictures import game as boxes
+from tests.helpers.solved import solved_boxes
 from tests.solvers.strength.drawn_graphs import GraphSolution
 from tests.solvers.strength.measured import agent, solution
 
@@ -51,7 +55,7 @@ def test_agent_that_finishes_is_sure_in_every_state() -> None:
     assert (measures["sure_fraction"], measures["weak_uniform"], measures["weak_uniform_plies"]) == (1, 1, 3)
 
 
-def test_win_that_comes_after_the_limit_of_plies_is_a_draw_in_games_but_solves_the_game() -> None:
+def test_win_after_the_limit_of_plies_is_a_draw_only_in_games() -> None:
     game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1})
     measures = measure(game.env, last(WANDERING), game, plies=2)
     assert (measures["ultra_weak"], measures["weak_uniform"]) == (0, 0)
@@ -94,64 +98,72 @@ def test_seat_that_loses_the_start_reaches_its_value_with_any_moves() -> None:
     assert measures["weak_uniform_loss"] > 0
 
 
-# -- agents that break the rules -----------------------------------------------------------------------------------
+# -- wrong input ---------------------------------------------------------------------------------------------------
 
 
-def test_illegal_action_is_refused_with_the_board_and_the_legal_actions() -> None:
-    message = r"illegal action 3 for 'state \d' and for \d other states; the legal actions there are 0"
-    game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1})
-    with pytest.raises(ValueError, match=message):
-        measure(game.env, lambda states: np.full(BATCH, 3, np.int32), game)
+def changing(calls: Iterator[int], states: Any) -> np.ndarray:
+    """Another move in every call but the first: in state 2 of the graph, and on the start of Dots and Boxes."""
+    if hasattr(states, "edges"):
+        return np.where(states.edges.any(1), states.edges.argmin(1), min(next(calls), 1))
+    return np.where(states.number == 2, next(calls) > 0, 0).astype(np.int32)
 
 
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        (np.zeros(3, np.int32), r"shape \(4096,\), not of \(3,\)"),
-        (np.zeros(BATCH, np.float32), "act must return actions"),
-    ],
-)
-def test_answers_of_another_shape_or_type_are_refused(answer: np.ndarray, message: str) -> None:
-    game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1})
-    with pytest.raises(ValueError, match=message):
-        measure(game.env, lambda states: answer, game)
-
-
-def test_agent_that_plays_another_move_the_second_time_is_refused() -> None:
-    calls = itertools.count()
-
-    def act(states: Any) -> np.ndarray:
-        return np.where(states.number == 2, next(calls) > 0, 0).astype(np.int32)
-
-    game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1})
-    with pytest.raises(ValueError, match="act must be deterministic: for 'state 2' it played action 0, and 1"):
-        measure(game.env, act, game)
+def constant(action: int) -> Act:
+    return lambda states: np.full(BATCH, action, np.int32)
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("of", "make_act", "named"),
     [
-        ({"plies": 0}, "plies must be an integer from 1"),
-        ({"seat": 2}, "seat must be one of 0, 1"),
-        ({"strong_states": 0}, "strong_states must be an integer from 1"),
+        ("graph", lambda: constant(3), ["illegal action 3 for 'state", "the legal actions there are 0"]),
+        ("graph", lambda: lambda states: np.zeros(3, np.int32), ["shape (4096,), not of (3,)"]),
+        ("graph", lambda: lambda states: np.zeros(BATCH, np.float32), ["act must return actions", "float32"]),
+        (
+            "graph",
+            lambda: functools.partial(changing, itertools.count()),
+            ["act must be deterministic: for 'state 2' it played action 0, and 1"],
+        ),
+        ("boxes", lambda: constant(0), ["illegal action 0 for '1", "the legal actions there are 1, 2"]),
+        ("boxes", lambda: constant(12), ["illegal action 12 for '0"]),
+        ("boxes", lambda: functools.partial(changing, itertools.count()), ["act must be deterministic"]),
     ],
 )
-def test_settings_out_of_range_are_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        measure(game(3, 3), agent("hash0", 3), solution(3), **changes)
+def test_agent_that_breaks_the_rules_is_refused(of: str, make_act: Callable[[], Act], named: list[str]) -> None:
+    game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1}) if of == "graph" else solved_boxes(2, 2)
+    with pytest.raises(ValueError, match=".*".join(map(re.escape, named))):
+        measure(game.env, make_act(), game)
 
 
-def test_solution_of_another_game_is_refused_and_another_limit_of_plies_is_not() -> None:
-    with pytest.raises(ValueError, match=r"the solution is of .*size=3.*, not of .*size=4"):
-        measure(game(4, 3), agent("hash0", 3), solution(3))
+@pytest.mark.parametrize(
+    ("env", "changes", "named"),
+    [
+        (game(3, 3), {"plies": 0}, ["plies must be an integer from 1 to"]),
+        (game(3, 3), {"seat": 2}, ["seat must be one of 0, 1"]),
+        (game(3, 3), {"strong_states": 0}, ["strong_states must be an integer from 1"]),
+        (game(4, 3), {}, ["the solution is of", "size=3", "not of", "size=4"]),
+        (boxes(2, 2), {"plies": 11}, ["plies must be an integer from 12 to"]),
+    ],
+)
+def test_wrong_settings_are_refused(env: Any, changes: dict[str, Any], named: list[str]) -> None:
+    of_game = solved_boxes(2, 2) if env == boxes(2, 2) else solution(3)
+    with pytest.raises(ValueError, match=".*".join(map(re.escape, named))):
+        measure(env, constant(0), of_game, **changes)
+
+
+def test_limit_of_plies_of_the_game_does_not_matter() -> None:
     short = game(3, 3, max_plies=30)
-    assert measure(short, agent("hash0", 3), solution(3)) == measure(game(3, 3), agent("hash0", 3), solution(3))
+    assert measure(short, agent("hash0", 3), solution(3)) == every()
+
+
+@functools.cache
+def every() -> dict[str, Any]:
+    """The measures over all states."""
+    return measure(game(3, 3), agent("hash0", 3), solution(3))
 
 
 def test_random_sample_of_states_estimates_the_strong_measures() -> None:
     measures = measure(game(3, 3), agent("hash0", 3), solution(3), strong_states=600)
-    every = measure(game(3, 3), agent("hash0", 3), solution(3))
     assert measures["strong_states"] == 600
-    assert measures["strong_action"] == pytest.approx(every["strong_action"], abs=0.06)
-    assert measures["strong_action"] != every["strong_action"]
-    assert measures["sure_fraction"] == every["sure_fraction"]
+    assert measures["strong_action"] == pytest.approx(every()["strong_action"], abs=0.06)
+    assert measures["strong_action"] != every()["strong_action"]
+    assert measures["sure_fraction"] == every()["sure_fraction"]

@@ -55,6 +55,6 @@ def test_finished_boards_get_an_action_that_is_not_used() -> None:
     ("depth", "discount", "message"),
     [(0, 0.99, "depth must be an integer from 1"), (2, 0.0, "discount must be"), (2, 1.5, "discount must be")],
 )
-def test_depth_and_discount_out_of_range_are_refused(depth: int, discount: float, message: str) -> None:
+def test_setting_out_of_range_is_refused(depth: int, discount: float, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         lookahead(solution(3), zeros, depth, discount=discount)

@@ -1,5 +1,6 @@
 """The measures of strength: known numbers on the 4 x 4 diamond, a slow reference on 3 x 3, and the edge cases."""
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.solvers.strength import measure
+from jaxgames.solvers.strength import alternating, measure, policy_table
 from jaxgames.solvers.strength.graph import graph_of
 from jaxgames.solvers.strength.policy_table import BATCH, PolicyTable, boards
 from jaxgames.solvers.strength.reachable import reachable_states
@@ -61,6 +62,7 @@ KNOWN: dict[str, dict[str, float | None]] = {
 }
 
 
+@pytest.mark.slow  # the reference below counts the same measures of 3 x 3
 @pytest.mark.parametrize("name", KNOWN)
 def test_measures_of_4_x_4_are_the_known_ones(name: str) -> None:
     """Counted by another program, written in numpy from the rules; with six digits."""
@@ -70,8 +72,9 @@ def test_measures_of_4_x_4_are_the_known_ones(name: str) -> None:
         assert measures[key] == (expected if expected is None else pytest.approx(expected, abs=tolerance)), key
 
 
+@pytest.mark.slow  # the test below asks in batches on 3 x 3
 @pytest.mark.parametrize(("name", "total"), [("hash0", 19_049_537), ("fastest", 11_979_182)])
-def test_agent_is_asked_once_per_state_of_4_x_4_and_its_actions_have_the_known_sum(name: str, total: int) -> None:
+def test_agent_is_asked_once_per_state_of_4_x_4(name: str, total: int) -> None:
     """The first batch is a sample of all states, for which the agent is asked on the other seat too."""
     _, asked = measured(name)
     live = graph_of(solution(4)).live
@@ -86,7 +89,29 @@ def test_agent_is_asked_once_per_state_of_4_x_4_and_its_actions_have_the_known_s
     assert int(actions.sum(dtype=np.int64)) == total
 
 
-def test_states_of_4_x_4_are_decisive_and_won_as_often_as_known() -> None:
+def test_agent_is_asked_once_per_state_in_full_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first batch is a sample for both seats. The measures are those of one batch."""
+    whole, live = measure(game(3, 3), agent("hash0", 3), solution(3)), graph_of(solution(3)).live
+    monkeypatch.setattr(policy_table, "BATCH", 300)
+    monkeypatch.setattr(alternating, "BATCH", 300)
+    seats, states = list[int](), list[np.ndarray]()
+
+    def act(boards: Any) -> Any:
+        assert (boards.current_player == boards.current_player[0]).all()
+        seats.append(int(boards.current_player[0]))
+        states.append(solution(3).index(boards))
+        return agent("hash0", 3)(boards)
+
+    assert measure(game(3, 3), act, solution(3)) == whole
+    assert seats == [0, 1, *[0] * math.ceil((len(live) - 300) / 300)]
+    np.testing.assert_array_equal(states[0], states[1])
+    asked = np.concatenate([states[0], *states[2:]])
+    np.testing.assert_array_equal(np.sort(asked[: len(live)]), live)
+    assert (asked[len(live) :] == asked[len(live) - 1]).all()
+
+
+@pytest.mark.slow  # solves 4 x 4
+def test_counts_of_states_of_4_x_4_are_the_known_ones() -> None:
     graph = graph_of(solution(4))
     is_decisive = graph.num_best < graph.num_moves
     assert (graph.live.size, int(is_decisive.sum()), int((graph.value == 1).sum())) == (149_311, 79_735, 96_875)
@@ -117,9 +142,14 @@ def by_seat(states: Any) -> jax.Array:
     return jnp.where(states.current_player == 0, agent("hash1", 3)(states), agent("hash2", 3)(states))
 
 
-def policy_of(act: Act) -> strength_reference.Policy:
+def act_of(name: str) -> Act:
+    return by_seat if name == "by_seat" else agent(name, 3)
+
+
+@functools.cache
+def policy_of(name: str) -> strength_reference.Policy:
     """The moves of an agent in all positions of 3 x 3, by the position's text."""
-    env, graph = game(3, 3), graph_of(solution(3))
+    act, env, graph = act_of(name), game(3, 3), graph_of(solution(3))
     policy: strength_reference.Policy = {}
     for seat in (0, 1):
         states = jax.device_get(boards(solution(3), graph.live, seat))
@@ -132,9 +162,8 @@ def policy_of(act: Act) -> strength_reference.Policy:
 @pytest.mark.parametrize("name", ["hash0", "fastest", "by_seat"])
 @pytest.mark.parametrize(("seat", "plies"), [(0, 50), (1, 7)])
 def test_every_measure_is_that_of_plain_python(name: str, seat: int, plies: int) -> None:
-    act = by_seat if name == "by_seat" else agent(name, 3)
-    measures = measure(game(3, 3), act, solution(3), plies, seat=seat)
-    expected = strength_reference.measures(strength_reference.solved(3, 3), policy_of(act), seat, plies)
+    measures = measure(game(3, 3), act_of(name), solution(3), plies, seat=seat)
+    expected = strength_reference.measures(strength_reference.solved(3, 3), policy_of(name), seat, plies)
     for key, value in expected.items():
         assert measures[key] == (value if value is None else pytest.approx(value, abs=1e-12)), key
 
@@ -142,7 +171,7 @@ def test_every_measure_is_that_of_plain_python(name: str, seat: int, plies: int)
 @pytest.mark.parametrize("name", ["hash0", "fastest"])
 def test_mistakes_are_counted_where_they_are(name: str) -> None:
     """By plies from the start, over the states that occur; by moves from the start, and by winning moves, over all."""
-    policy, rules = policy_of(agent(name, 3)), strength_reference.solved(3, 3)
+    policy, rules = policy_of(name), strength_reference.solved(3, 3)
     measures = measure(game(3, 3), agent(name, 3), solution(3))
     reached = strength_reference.reach(rules, policy, seat=0)
     plies = {
@@ -176,7 +205,7 @@ def table(
 # -- values --------------------------------------------------------------------------------------------------------
 
 
-def test_values_are_compared_with_the_true_ones_in_all_states_and_in_those_that_occur() -> None:
+def test_values_are_compared_with_the_true_ones() -> None:
     """The values are 0.2 too low, and 0.9 too high in the lost states: right sign, wrong sign."""
     true = solution(3)
 

@@ -6,7 +6,7 @@
 A seat plays games against five greedy ones. A linear value learns to predict, from a board before a turn of the seat,
 how many turns it will still need. The seat plays by the value that the last games gave, first by static scores, then by
 playouts (`ROUNDS`). No position is labelled by hand, and no game is taken from elsewhere. The weights of the first
-games count steps to the goal. All constants of this file were chosen by hand, on games of sizes 2 and 3.
+games count steps to the goal.
 
 `SIZE.npz` has the weights. A repeated command continues: finished rounds are not played again. The agent is then
 

@@ -1,6 +1,6 @@
 """Whole turns on the star with six seats: the greedy agent's turns, a seat's own turns, and a linear value of its pegs.
 
-A board is int64[cells] in the mover's frame: 0 is the mover's peg, 1 ... 5 are those of the other seats clockwise. An
+A board is int64[cells] in the mover's frame: 0 is the mover's peg, 1 ... 5 are the other seats' pegs clockwise. An
 empty cell is -1. A cell that the moving peg has left in this turn is -2: no peg can land there before the turn is over.
 
 The value estimates how many turns the mover still needs. It is the sum of
@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 
 
 class Star(NamedTuple):
-    """The board of one size. Index `cells` stands for every place outside of the star."""
+    """The board of one size. Index `cells` is every place outside of the star."""
 
     size: int
     cells: int

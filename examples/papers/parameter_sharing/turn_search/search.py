@@ -63,9 +63,9 @@ class Race(NamedTuple):
     star: Star
     work: Work
     weights: Weights
-    turns: Ints  # [2 * pegs * cells], those of the root
-    followers: Ints  # [2 * pegs * cells], those after it
-    last: Ints  # [2 * pegs * cells], those after the followers
+    turns: Ints  # [2 * pegs * cells], of the root
+    followers: Ints  # [2 * pegs * cells], after a turn of the root
+    last: Ints  # [2 * pegs * cells], after the followers
     scores: Floats  # [pegs * cells], of the turns of the root
     later_scores: Floats  # [pegs * cells], of the followers
     pegs: Ints  # [pegs]

@@ -73,7 +73,7 @@ def ends(board: np.ndarray, origin: int, is_begun: bool) -> set[int]:
     return found | {to for to in T.neighbour[origin].tolist() if to < cells and board[to] == -1}
 
 
-def test_turns_are_all_chains_and_steps_and_begin_with_legal_submoves(game: list[Any]) -> None:
+def test_turns_are_all_legal_ways_of_a_peg(game: list[Any]) -> None:
     work, pegs, turns = make_work(STAR), np.zeros(3, np.int64), np.zeros(2 * 3 * STAR.cells, np.int64)
     for state, mask in game:
         board, chain = board_of(state), int(state.peg)
@@ -162,7 +162,7 @@ def test_fit_finds_turns_that_do_not_depend_on_the_steps_to_go() -> None:
     assert error(FIRST) > 1
 
 
-def test_turn_is_static_score_the_same_before_and_in_its_middle(game: list[Any]) -> None:
+def test_static_score_is_the_same_in_the_middle_of_a_turn(game: list[Any]) -> None:
     """Cells that the peg has left in this turn are empty for the turns after it."""
     search = make_race(2, FIRST)
     seen = 0
@@ -189,7 +189,7 @@ def test_compiled_search_chooses_as_the_plain_one(game: list[Any]) -> None:
         assert first == second
 
 
-def test_player_wins_at_once_where_it_can_and_repeats_its_choice() -> None:
+def test_player_wins_at_once_where_it_can() -> None:
     """The seat's last peg stands one step in front of its goal."""
     player = race.RacePlayer(2, FIRST, QUICK, compiled=False)
     board = np.full(STAR.cells, -1)
@@ -222,7 +222,7 @@ def test_text_of_the_agent_names_it_again(folder: Path, text: str) -> None:
 
 
 @pytest.mark.slow
-def test_agent_plays_whole_games_and_beats_random_players(folder: Path) -> None:
+def test_agent_beats_random_players(folder: Path) -> None:
     agent = agents.make(f"{RACE}(2.npz, candidates=3, samples=2)", ENV)
     seats = arena.one_seat(jax.random.key(1), 6, 6)
     games = arena.play(ENV, (agent, agents.make("random", ENV)), seats, jax.random.key(0))
@@ -246,7 +246,7 @@ def test_wrong_input_is_refused(folder: Path, parameters: str, game: str, error:
 
 
 @pytest.mark.slow  # compiles the search
-def test_learning_resumes_and_refuses_other_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learning_resumes_games_of_the_same_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     last = len(learning.ROUNDS) - 1
     arguments = learning.Arguments(output=tmp_path, size=1, games=20)
     first = learning.learn(arguments)
@@ -265,7 +265,11 @@ def test_learning_resumes_and_refuses_other_settings(tmp_path: Path, monkeypatch
     assert played == [last]
     for one, other in zip(race.load(first["weights"])[1], weights[1], strict=True):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
-    with pytest.raises(ValueError, match="games must be at least 10"):
-        learning.learn(learning.Arguments(output=tmp_path, size=1, games=9))
     with pytest.raises(ValueError, match="choose another --output"):
         learning.learn(learning.Arguments(output=tmp_path, size=1, games=30))
+
+
+@pytest.mark.parametrize(("size", "games", "named"), [(1, 9, "games must be at least 10"), (5, 20, "size must be one")])
+def test_learning_refuses_wrong_numbers(tmp_path: Path, size: int, games: int, named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        learning.learn(learning.Arguments(output=tmp_path, size=size, games=games))
