@@ -162,7 +162,7 @@ def test_compiled_and_plain_functions_find_the_same_values(
 
 
 @both_games
-def test_same_seed_draws_the_same_best_move_and_other_seeds_draw_all(game: Game) -> None:
+def test_seed_draws_one_of_all_best_moves(game: Game) -> None:
     player, start = game.make(1, None, "material"), jax.device_get(game.player.game().init())
     best = player.best_actions(start)
     assert len(best) > 1
@@ -245,7 +245,7 @@ def test_deeper_search_beats_a_shallower_one(
         ("minichess", "alphabeta(evaluation=material)", "alphabeta(depth=4, evaluation='material')"),
     ],
 )
-def test_text_names_the_agent_and_its_settings(game: str, text: str, expected: str) -> None:
+def test_text_names_the_settings(game: str, text: str, expected: str) -> None:
     env = jaxgames.make(game)
     assert str(agents.make(text, env)) == expected == str(agents.make(expected, env))
 

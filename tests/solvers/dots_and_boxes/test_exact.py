@@ -90,7 +90,7 @@ def test_owners_seat_and_reward_do_not_matter() -> None:
         assert search(env, env.from_string(text), compiled=False).value == solved_boxes(2, 2).table[0b011011010111]
 
 
-def test_finished_board_has_value_0_and_one_node() -> None:
+def test_finished_board_has_value_0() -> None:
     result = plainly(2, 2, state_of(2, 2, 4095))
     assert result[:3] == (0, 1, 0)
 
@@ -110,7 +110,7 @@ def test_naive_search_looks_at_every_order_of_edges() -> None:
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(1, 1), (1, 2), (1, 3), (2, 2)])
-def test_table_holds_every_set_of_edges_but_the_last_and_each_is_left_once(rows: int, cols: int) -> None:
+def test_table_holds_every_set_of_edges_but_the_last(rows: int, cols: int) -> None:
     edges = DotsAndBoxes(rows, cols).num_edges
     assert plainly(rows, cols, options=TABLE)[1:3] == (1 + edges * 2 ** (edges - 1), 2**edges - 1)
 
@@ -233,8 +233,9 @@ class OtherRules(Wrapper[Any, Any]):
     ids=str,
 )
 def test_wrong_arguments_are_refused(arguments: dict[str, Any], names: tuple[str, ...]) -> None:
+    every: dict[str, Any] = {"env": DotsAndBoxes(2, 2), "compiled": False, **arguments}
     with pytest.raises(ParameterError) as error:
-        search(**{"env": DotsAndBoxes(2, 2), "compiled": False, **arguments})
+        search(**every)
     assert all(name in str(error.value) for name in names)
 
 

@@ -133,7 +133,7 @@ def test_studys_search_takes_the_box_that_it_sees() -> None:
     assert played(ONE_TAKEN, 2, 3, depth=9, **STUDY) == "v(0,3)"
 
 
-def test_long_chain_rule_prefers_the_safe_edge_that_keeps_the_parity() -> None:
+def test_long_chain_rule_prefers_safe_edges_that_keep_the_parity() -> None:
     """Without a search to the end, the edges that it chooses are worth half a box more than safe edges at random."""
     solution, env = solved_boxes(2, 3), game(2, 3)
     player = make_player(env, milliseconds=LONG // 1000, exact=False)
@@ -155,7 +155,7 @@ def test_long_chain_rule_prefers_the_safe_edge_that_keeps_the_parity() -> None:
 # -- labels ------------------------------------------------------------------------------------------------------------
 
 
-def test_analysis_has_all_best_edges_and_the_value_of_perfect_play() -> None:
+def test_analysis_has_the_labels_of_perfect_play() -> None:
     table = jax.numpy.asarray(solved_boxes(2, 2).table.reshape(table_shape(game(2, 2))))
     players = {reward: make_player(DotsAndBoxes(2, 2, reward), milliseconds=LONG) for reward in REWARDS}
     for state in random_states(2, 2, 6):
@@ -168,13 +168,13 @@ def test_analysis_has_all_best_edges_and_the_value_of_perfect_play() -> None:
         assert players["boxes"].best_actions(state) == players["boxes"].analyse(state)[0]
 
 
-def test_analysis_without_a_search_to_the_end_has_one_open_edge_and_an_estimate() -> None:
+def test_analysis_without_a_search_to_the_end_has_an_estimate() -> None:
     player = make_player(DotsAndBoxes(4, 4, "boxes"), milliseconds=2, exact=False)
     for state in random_states(4, 4, 6, seed=3):
         check_estimate(player.analyse(state), state)
 
 
-def test_analysis_whose_nodes_do_not_suffice_has_one_open_edge_and_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_analysis_whose_nodes_do_not_suffice_has_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     player = make_player(DotsAndBoxes(2, 2, "boxes"), milliseconds=LONG)
     states = random_states(2, 2, 10)
     exact = [player.analyse(state) for state in states]
@@ -211,7 +211,7 @@ def test_agent_labels_with_probabilities_and_values() -> None:
 # -- the key and the clock ---------------------------------------------------------------------------------------------
 
 
-def test_same_key_gives_the_same_moves_and_other_keys_others() -> None:
+def test_moves_depend_on_the_key_alone() -> None:
     env = game(2, 3)
     agent = agents.make("alphabeta(milliseconds=10, safe_edges=random, exact=False)", env)
     states = jax.vmap(lambda _: env.init())(np.arange(20))
@@ -287,7 +287,7 @@ def test_agent_beats_the_studys_agent() -> None:
     assert arena.results(env, games, agent_of_seat)["wins"] >= 25
 
 
-def test_texts_name_the_agent_and_its_settings() -> None:
+def test_texts_name_the_settings() -> None:
     env = game(1, 2)
     for text in (
         "alphabeta(depth=9, milliseconds=200)",
