@@ -6,8 +6,8 @@
 
 A game has a player: a function of PLAYERS makes it from the game and the parameters of the agent's text. The player
 chooses a move on one board at a time. It has no memory between moves. The same key gives the same move as long as the
-time of a move is not used up. The values of all moves, in men or pawns: `jaxgames.solvers.checkers.player.evaluate` and
-`jaxgames.solvers.minichess.player.evaluate`.
+time of a move is not used up. The values of all moves, in men or pawns: `jaxgames.solvers.checkers.evaluate` and
+`jaxgames.solvers.minichess.evaluate`.
 """
 
 import inspect

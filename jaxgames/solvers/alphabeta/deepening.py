@@ -138,9 +138,10 @@ class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
         self._function = function_for(compiled)
         self._search = self._make_search(self.weights[evaluation], table_size, compiled)
         self._clock.start(math.inf, NO_LIMIT)
-        start = jax.device_get(env.init())
-        for _ in range(2):  # the first call can compile, the second one measures the speed
-            self._warm_up(start)
+        if compiled or milliseconds is not None:
+            start = jax.device_get(env.init())
+            for _ in range(2):  # the first call can compile, the second one measures the speed
+                self._warm_up(start)
 
     @classmethod
     def make(cls, env: G, depth: int | None, milliseconds: int | None, evaluation: str) -> Self:

@@ -1,4 +1,4 @@
-"""Alpha-beta search to a limited depth, for the games whose functions `search_for` puts in place of names below.
+"""Alpha-beta search to a limited depth, completed by the functions of a game: see `search_for`.
 
 `alphabeta` returns the value of a position for its mover, at a remaining depth, in hundredths of a man or a pawn. A win
 is WIN minus the plies until the end, so it is worth more the sooner it comes, and a loss is the negative. The game says

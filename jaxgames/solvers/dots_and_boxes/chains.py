@@ -1,8 +1,8 @@
 """Chains of Dots and Boxes while no box can be taken: one move for each of them, and the exact value of chains alone.
 
-`moves.py` of this folder defines the words. Without a box of degree 3, an open edge is safe if both of its boxes have a
-degree below 2. Every other one belongs to a chain: boxes of degree 2 that open edges join. A chain
-that is closed in itself is a loop.
+The words are defined in jaxgames/solvers/dots_and_boxes/moves.py. Without a box of degree 3, an open edge is safe if
+both of its boxes have a degree below 2. Every other one belongs to a chain: boxes of degree 2 that open edges join. A
+chain that is closed in itself is a loop.
 
 A player who draws an edge of a chain opens it. Then the opponent takes its boxes. The last 2 of a chain of at least 3,
 or 4 of a loop, can be left. Whichever edge opens a chain, the value is the same. Only in a chain of 2 boxes is the

@@ -162,12 +162,12 @@ def test_compiled_and_plain_functions_find_the_same_values(
 
 
 @both_games
-def test_same_seed_draws_the_same_best_move_and_other_seeds_draw_all(game: Game) -> None:
+def test_seed_draws_one_of_all_best_moves(game: Game) -> None:
     player, start = game.make(1, None, "material"), jax.device_get(game.player.game().init())
     best = player.best_actions(start)
     assert len(best) > 1
-    drawn = [player.choose(start, seed) for seed in range(40)]
-    assert drawn == [player.choose(start, seed) for seed in range(40)]
+    drawn = [player.choose(start, seed) for seed in range(20)]
+    assert drawn == [player.choose(start, seed) for seed in range(20)]
     assert sorted(set(drawn)) == best
 
 
@@ -245,7 +245,7 @@ def test_deeper_search_beats_a_shallower_one(
         ("minichess", "alphabeta(evaluation=material)", "alphabeta(depth=4, evaluation='material')"),
     ],
 )
-def test_text_names_the_agent_and_its_settings(game: str, text: str, expected: str) -> None:
+def test_text_names_the_settings(game: str, text: str, expected: str) -> None:
     env = jaxgames.make(game)
     assert str(agents.make(text, env)) == expected == str(agents.make(expected, env))
 
@@ -288,12 +288,13 @@ def evaluate_of(game: Game) -> Callable[..., Any]:
     return checkers.evaluate if game is CHECKERS else minichess.evaluate
 
 
-@both_games
-def test_agent_analyses_the_moves_from_which_it_draws(game: Game) -> None:
-    env = auto_reset(game.player.game())
-    agent = agents.make("alphabeta(depth=1, evaluation=material)", env)
+def test_agent_analyses_the_moves_from_which_it_draws() -> None:
+    env = auto_reset(jaxgames.make("checkers"))
+    agent = agents.make("alphabeta(depth=2)", env)
     states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 20))
-    probabilities, _ = agents.analyse(agent, states)
+    probabilities, values = agents.analyse(agent, states)
+    assert values is None
     drawn = set(agent.act(jax.random.key(1), states).tolist())
-    assert drawn <= set(np.flatnonzero(probabilities[0]).tolist())
+    assert drawn == set(np.flatnonzero(probabilities[0]).tolist())
     np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-6)
+    assert set(np.unique(probabilities[0]).tolist()) == {0, np.float32(1 / len(drawn))}

@@ -59,7 +59,7 @@ def test_words_are_shifted_rotated_and_counted_as_sets_of_squares() -> None:
         assert plain(size)(int(word)) == len(squares)
 
 
-def test_moves_and_the_positions_after_them_follow_the_reference() -> None:
+def test_moves_follow_the_reference() -> None:
     reference, rng = Reference(), np.random.default_rng(1)
     num_jumps_on = 0
     for begin in positions(rng, 60):

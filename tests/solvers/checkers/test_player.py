@@ -33,7 +33,7 @@ def search(text: str, depth: int, draw_rule: str = "wcdf", **leaves: int) -> tup
     return {env.action_to_string(board, action) for action in player.best_actions(board)}, player.evaluate(board)
 
 
-def test_jump_keeps_the_mover_and_the_level_while_it_goes_on() -> None:
+def test_jumps_of_one_turn_take_one_level() -> None:
     """Two jumps are one turn, so one level sees that they win. The piece that must jump again moves alone."""
     best, values = search("B:W10,18:B6,12", depth=1)
     assert (best, values.value) == ({"6x15"}, 999.98)
@@ -76,7 +76,7 @@ def test_blocking_move_at_the_limit_wins_only_where_a_win_comes_first() -> None:
 
 
 @pytest.mark.parametrize("draw_rule", QUIET_LIMIT)
-def test_table_changes_no_value_near_draws_and_the_limit_of_plies(draw_rule: str) -> None:
+def test_table_changes_no_value_near_the_ends_of_the_game(draw_rule: str) -> None:
     """One table for all of them, as if they had come up in one search."""
     limit, wcdf = QUIET_LIMIT[draw_rule], int(draw_rule == "wcdf")
     boards = [state(text) for text in ("B:WK29:BK22,K31", "B:W29:BK22,K31", "W:WK6,K9:BK1")]

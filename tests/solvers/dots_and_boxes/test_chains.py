@@ -70,7 +70,7 @@ def test_loop_is_opened_before_a_chain_if_that_costs_less() -> None:
 
 
 @pytest.mark.parametrize(("rows", "cols", "number"), [(2, 2, 400), (2, 3, 300)])
-def test_a_best_move_is_among_the_safe_edges_and_one_edge_of_each_chain(rows: int, cols: int, number: int) -> None:
+def test_a_best_move_is_a_safe_edge_or_opens_a_chain(rows: int, cols: int, number: int) -> None:
     board, table = make_board(rows, cols, compiled=False), solved_boxes(rows, cols).table
     chains, moves = work_space(board, rows, cols), make_moves(board)
     for drawn in sets_with_degrees(rows, cols, {0, 1, 2, 4}, number):

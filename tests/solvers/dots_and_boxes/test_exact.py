@@ -90,7 +90,7 @@ def test_owners_seat_and_reward_do_not_matter() -> None:
         assert search(env, env.from_string(text), compiled=False).value == solved_boxes(2, 2).table[0b011011010111]
 
 
-def test_finished_board_has_value_0_and_one_node() -> None:
+def test_finished_board_has_value_0() -> None:
     result = plainly(2, 2, state_of(2, 2, 4095))
     assert result[:3] == (0, 1, 0)
 
@@ -110,7 +110,7 @@ def test_naive_search_looks_at_every_order_of_edges() -> None:
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(1, 1), (1, 2), (1, 3), (2, 2)])
-def test_table_holds_every_set_of_edges_but_the_last_and_each_is_left_once(rows: int, cols: int) -> None:
+def test_table_holds_every_set_of_edges_but_the_last(rows: int, cols: int) -> None:
     edges = DotsAndBoxes(rows, cols).num_edges
     assert plainly(rows, cols, options=TABLE)[1:3] == (1 + edges * 2 ** (edges - 1), 2**edges - 1)
 
@@ -209,43 +209,34 @@ class OtherRules(Wrapper[Any, Any]):
 
 
 @pytest.mark.parametrize(
-    ("env", "message"),
+    ("arguments", "names"),
     [
-        (DotsAndBoxes(5, 6), r"has 71 edges: only boards of at most 62 edges.*alphabeta plays"),
-        (DotsAndBoxes(1, 9), r"rows and cols from 1 to 8"),
-        (jaxgames.make("minichess"), "expected an env of dots_and_boxes, not minichess"),
-        ("dots_and_boxes", "expected an env of dots_and_boxes, not dots_and_boxes"),
-        (OtherRules(DotsAndBoxes(2, 2)), "changes the rules of dots_and_boxes"),
-    ],
-    ids=lambda case: case if isinstance(case, str) else "",
-)
-def test_other_games_and_larger_boards_are_refused(env: Any, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        search(env)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"state": DotsAndBoxes(2, 3).init()}, r"expected one state of .*edges bool\[12\], not edges of shape \[17\]"),
-        ({"state": "111"}, r"expected one state of .*, not str"),
-        ({"table_size": 1000}, "table_size must be a power of two such as 1024, not 1000"),
-        ({"table_size": 2}, "table_size must be an integer from 4 to 1073741824, not 2"),
-        ({"table_size": 2**31}, "table_size must be an integer from 4 to 1073741824"),
-        ({"table_size": 4.0}, "table_size must be an integer"),
-        ({"table_size": 64, "options": NONE}, "table_size needs table=True"),
-        ({"window": (0, 1), "options": TABLE}, "a window needs alphabeta=True"),
-        ({"window": (1, 1)}, r"window must be \(alpha, beta\) with -63 <= alpha < beta <= 63, not \(1, 1\)"),
-        ({"window": (0, 64)}, "window must be"),
-        ({"window": (0.0, 1)}, r"window must be two integers such as \(0, 1\), not \(0.0, 1\)"),
-        ({"window": 3}, "window must be two integers"),
-        ({"options": "all"}, r"options must be Options, such as Options\(corners=False\), not 'all'"),
+        ({"env": DotsAndBoxes(5, 6)}, ("71 edges", "62 edges", "alphabeta")),
+        ({"env": DotsAndBoxes(1, 9)}, ("rows and cols from 1 to 8",)),
+        ({"env": jaxgames.make("minichess")}, ("dots_and_boxes", "not minichess")),
+        ({"env": "dots_and_boxes"}, ("expected an env",)),
+        ({"env": OtherRules(DotsAndBoxes(2, 2))}, ("changes the rules of dots_and_boxes",)),
+        ({"state": DotsAndBoxes(2, 3).init()}, ("bool[12]", "not edges of shape [17]")),
+        ({"state": "111"}, ("one state", "not str")),
+        ({"table_size": 1000}, ("table_size", "1024", "not 1000")),
+        ({"table_size": 2}, ("table_size", "4 to 1073741824", "not 2")),
+        ({"table_size": 2**31}, ("table_size", "4 to 1073741824")),
+        ({"table_size": 4.0}, ("table_size", "integer")),
+        ({"table_size": 64, "options": NONE}, ("table_size needs table=True",)),
+        ({"window": (0, 1), "options": TABLE}, ("window needs alphabeta=True",)),
+        ({"window": (1, 1)}, ("(alpha, beta)", "-63", "(1, 1)")),
+        ({"window": (0, 64)}, ("window", "63", "(0, 64)")),
+        ({"window": (0.0, 1)}, ("window", "integers", "(0.0, 1)")),
+        ({"window": 3}, ("window", "integers", "3")),
+        ({"options": "all"}, ("Options(corners=False)", "'all'")),
     ],
     ids=str,
 )
-def test_wrong_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        plainly(2, 2, **arguments)
+def test_wrong_arguments_are_refused(arguments: dict[str, Any], names: tuple[str, ...]) -> None:
+    every: dict[str, Any] = {"env": DotsAndBoxes(2, 2), "compiled": False, **arguments}
+    with pytest.raises(ParameterError) as error:
+        search(**every)
+    assert all(name in str(error.value) for name in names)
 
 
 def test_switches_are_true_or_false() -> None:

@@ -52,7 +52,7 @@ def edges_of(drawn: int) -> list[int]:
 
 
 @pytest.mark.parametrize(("rows", "cols"), BOARDS)
-def test_edge_completes_the_boxes_of_the_rules_and_can_be_taken_back(rows: int, cols: int) -> None:
+def test_drawn_edge_follows_the_rules_until_it_is_undrawn(rows: int, cols: int) -> None:
     board, slow, random = make_board(rows, cols, compiled=False), SlowBoxes(rows, cols), np.random.default_rng(0)
     position = make_position(board)
     before: list[list[list[int]]] = []
@@ -243,7 +243,7 @@ def test_all_open_edges_are_tried_where_nothing_can_be_taken() -> None:
     assert moves_of(board, make_position(board, [0, 3, 7])) == [1, 2, 4, 5, 6, 8, 9, 10, 11]
 
 
-def test_edges_are_tried_from_the_centre_outwards_and_one_of_a_class() -> None:
+def test_edges_are_tried_from_the_centre_outwards() -> None:
     board = make_board(2, 2, compiled=False)
     assert moves_of(board, make_position(board)) == [2, 3, 7, 10, 0, 1, 4, 5]
 

@@ -127,7 +127,7 @@ def test_no_action_is_best_on_a_finished_board() -> None:
     assert not solved_boxes(2, 2).best_actions(stacked([forfeited])).any()
 
 
-def test_children_and_gains_are_those_of_the_rules() -> None:
+def test_children_follow_the_rules() -> None:
     solution, slow = solved_boxes(2, 2), SlowBoxes(2, 2)
     indices = np.arange(4096)
     actions, children, live = solution.children(indices)
@@ -142,7 +142,7 @@ def test_children_and_gains_are_those_of_the_rules() -> None:
         assert gains[drawn].tolist() == [slow.gain(drawn, edge) for edge in edges] + [0] * none
 
 
-def test_states_are_those_of_their_texts_and_have_their_index() -> None:
+def test_states_follow_from_their_index() -> None:
     env, solution = game(2, 2), solved_boxes(2, 2)
     indices = np.array([0, 1, 0b000000000100, 0b011011010111, 4095])
     states = solution.states_at(indices)
@@ -188,7 +188,7 @@ def test_wrong_questions_are_refused() -> None:
 # -- files ---------------------------------------------------------------------------------------------------------
 
 
-def test_saved_solution_is_read_back_and_fits_every_reward(tmp_path: Path) -> None:
+def test_saved_solution_fits_every_reward(tmp_path: Path) -> None:
     solved_boxes(2, 2).save(tmp_path / "22.npz")
     for reward in ("win_loss", "margin", "boxes"):
         loaded = solvers.load(tmp_path / "22.npz", game(2, 2, reward))

@@ -82,7 +82,7 @@ def test_words_are_mirrored_and_counted_as_sets_of_cells() -> None:
 
 
 @pytest.mark.parametrize("parameters", RULES[2:])
-def test_moves_and_the_positions_after_them_follow_the_reference(parameters: dict[str, Any]) -> None:
+def test_moves_follow_the_reference(parameters: dict[str, Any]) -> None:
     check_positions(parameters, number=4, seed=1)
 
 

@@ -46,7 +46,7 @@ def search(env: Minichess, text: str, depth: int) -> tuple[set[str], list[int | 
     return best, [plies_to_end(value) for value in values]
 
 
-def test_mate_in_one_and_in_two_is_search() -> None:
+def test_mate_in_one_or_two_is_found() -> None:
     best, plies = search(STANDARD, "k4/5/K4/5/4R w - - 0 20", depth=1)
     assert best == {"e1e5"}
     assert plies.count(1) == 1
