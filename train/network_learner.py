@@ -39,7 +39,7 @@ class NetworkLearner(Learner):
         games = tuple((env, self.make_policy(env)) for env in envs)
         if len({*envs}) > 1 and not games[0][1].network.any_board:
             raise ValueError(
-                "other boards need a network whose parameters fit every board, such as --network graph, "
+                "other_envs needs a network whose parameters fit every board, such as --network graph, "
                 f"not {self.config.network or 'the default network'}"
             )
         return games
