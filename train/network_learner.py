@@ -31,7 +31,7 @@ class NetworkLearner(Learner):
 
     @functools.cached_property
     def games(self) -> tuple[tuple[jaxgames.Env[Any], Policy], ...]:
-        """Every board and its policy, those of `env` first. All policies have the same parameters.
+        """Every board and its policy; `env` is the first. All policies have the same parameters.
 
         Raises ValueError for a network that is unknown or does not fit the boards.
         """
