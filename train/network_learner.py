@@ -31,7 +31,7 @@ class NetworkLearner(Learner):
 
     @functools.cached_property
     def games(self) -> tuple[tuple[jaxgames.Env[Any], Policy], ...]:
-        """Every board and its policy, those of `env` first. All policies have the same parameters.
+        """Every board and its policy; `env` is the first. All policies have the same parameters.
 
         Raises ValueError for a network that is unknown or does not fit the boards.
         """
@@ -39,7 +39,7 @@ class NetworkLearner(Learner):
         games = tuple((env, self.make_policy(env)) for env in envs)
         if len({*envs}) > 1 and not games[0][1].network.any_board:
             raise ValueError(
-                "other boards need a network whose parameters fit every board, such as --network graph, "
+                "other_envs needs a network whose parameters fit every board, such as --network graph, "
                 f"not {self.config.network or 'the default network'}"
             )
         return games

@@ -72,12 +72,12 @@ class Pool:
             return None
         expected = f"expected a pool of the run's own past such as {POOL_EXAMPLES}, not {text!r}"
         name, parameters = split_parameters(text, expected)
-        found = re.fullmatch(r"self@every=(\d+)", name)
-        if found is None:
+        every = re.fullmatch(r"self@every=(\d+)", name)
+        if every is None:
             raise ParameterError(expected)
         if unknown := sorted(parameters.keys() - {"size", "temperature"}):
             raise ParameterError(f"a pool has no parameter {unknown[0]!r}; its parameters are size and temperature")
-        pool = cls(int(found[1]), **parameters)
+        pool = cls(int(every[1]), **parameters)
         for setting, highest in (("every", MAX_EVERY), ("size", MAX_SIZE)):
             value = getattr(pool, setting)
             if type(value) is not int or not 1 <= value <= highest:

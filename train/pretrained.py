@@ -2,7 +2,7 @@
 
 Only the shapes must fit. The other run can have other settings or another game, such as other rules on the same board.
 With a network for any board it can have another board.
-Parameters that its seats share, and those of the new run do not, are copied to every seat.
+Parameters that its seats share, but the seats of the new run do not, are copied to every seat.
 """
 
 import jax
@@ -22,7 +22,7 @@ SHOWN = 3  # the number of arrays that an error lists
 
 
 def load_params(text: str, like: Params, config: Config) -> Params:
-    """Returns the parameters of a run's checkpoint, with their statistics such as those of a batch norm.
+    """Returns the parameters of a run's checkpoint, with their statistics, such as the means of a batch norm.
 
     It logs in which game and sharing the two runs differ, except inside a trace.
 
@@ -61,15 +61,13 @@ def find_run(text: str) -> tuple[RunFolder, int | None]:
 
 
 def _check_shapes(text: str, run: RunFolder, stored: Params, like: Params) -> None:
-    """Raises ValueError unless each array has the shape of that of `like`, or that of each of its seats."""
-    found, wanted = shapes_by_name(stored), shapes_by_name(like)
+    """Raises ValueError unless each array has the shape as in `like`, or as each of its seats has there."""
+    theirs, ours = shapes_by_name(stored), shapes_by_name(like)
     differ = [
-        name
-        for name in {**wanted, **found}
-        if name not in wanted or found.get(name) not in (wanted[name], wanted[name][1:])
+        name for name in {**ours, **theirs} if name not in ours or theirs.get(name) not in (ours[name], ours[name][1:])
     ]
     if differ:
-        both = [f"{name} has shape {found.get(name)} there and {wanted.get(name)} here" for name in differ[:SHOWN]]
+        both = [f"{name} has shape {theirs.get(name)} there and {ours.get(name)} here" for name in differ[:SHOWN]]
         more = f"; {len(differ) - SHOWN} more arrays differ" if len(differ) > SHOWN else ""
         settings = {name: getattr(run.config, name, None) for name in ("env", "sharing", *NETWORK_SETTINGS)}
         given = {name: value for name, value in settings.items() if value not in (None, ())}

@@ -67,7 +67,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "from_imitation": GRID
     | {
         "env": "checkers",
-        "network": "diagonal_mlp",  # that of the recipe of `train.imitation`, without dropout
+        "network": "diagonal_mlp",  # as in the recipe of `train.imitation`, without dropout
         "hidden_sizes": (),
         "channels": (),
         "total_steps": 3_000_000,
@@ -166,7 +166,7 @@ ALPHAZERO: dict[str, dict[str, Any]] = {
 ALPHAZERO_PRESETS: dict[str, dict[str, Any]] = {
     # Ahmad, Sturtevant and Bowling. The study collects 800 games per iteration, this loop steps: 384 boards of 50 steps
     # are 800 games of 24 steps each. Settings that the text does not state are the defaults of
-    # `train.alphazero.Config`; the sampled steps are those of Silver et al. 2017.
+    # `train.alphazero.Config`; the sampled steps are as in Silver et al. 2017.
     "paper": {
         "env": "chinese_checkers_diamond(size=4, pieces=3, max_plies=50)",
         "total_steps": 50 * 384 * 50,
@@ -197,7 +197,7 @@ ALPHAZERO_PRESETS: dict[str, dict[str, Any]] = {
     "from_imitation": ALPHAZERO_GRID
     | {
         "env": "checkers",
-        "network": "diagonal_mlp",  # that of the recipe of `train.imitation`, without dropout
+        "network": "diagonal_mlp",  # as in the recipe of `train.imitation`, without dropout
         "hidden_sizes": (),
         "total_steps": 1_000_000,
         "slots": 24,

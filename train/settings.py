@@ -74,8 +74,7 @@ def config_for(
     With another `network`, the settings of the recipe's own network are left out.
 
     Args:
-      config_type: the settings of a learner. `train.ppo.config_for` and those of the other learners have it, and the
-        two tables.
+      config_type: the settings of a learner. `train.ppo.config_for` has it and the two tables, as each learner's.
       recipes: settings by the id of a game.
       presets: settings by the name of a preset.
       env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)". None: the preset's, or the
@@ -130,7 +129,7 @@ def check_choices(config: Any, choices: Mapping[str, Any]) -> None:
 
 
 def check_same_game(setting: str, first: Env[Any], other: Env[Any], name: str) -> None:
-    """Raises ValueError unless a further board is one of the same game, where a return has the same meaning.
+    """Raises ValueError unless a further board is of the same game, where a return has the same meaning.
 
     Their returns can differ by a factor: with reward=margin, a value is a share of the boxes of its board.
 

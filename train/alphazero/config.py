@@ -31,7 +31,7 @@ class Config(NetworkConfig):
     total_steps: int = 1_000_000
     """Environment steps of the whole run, of all boards, rounded up to whole iterations; a ply is a step."""
     num_envs: int = 256
-    """Boards played at once; with several games, those of each."""
+    """Boards of each game played at once."""
     rollout_length: int = 32
     """Steps of each board in an iteration; there is one search per step."""
     search: SearchPolicy = "gumbel"
@@ -128,8 +128,8 @@ class Config(NetworkConfig):
 
         Args:
           simulations: at least 1.
-          search: its rule; None for that of self-play.
-          seats: how seats choose in its tree; None for that of self-play.
+          search: its rule; None as in self-play.
+          seats: how seats choose in its tree; None as in self-play.
         """
         return self._search(simulations, search or self.search, seats or self.seats)
 

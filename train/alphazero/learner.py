@@ -72,7 +72,7 @@ class AlphaZero(NetworkLearner):
 
     @property
     def partition_specs(self) -> Any:
-        whole: Any = REPLICATED  # specs stand for arrays
+        whole: Any = REPLICATED  # specs in place of arrays
         boards: Any = SHARDED
         return TrainState(whole, whole, whole, boards, whole, whole)
 
@@ -95,8 +95,8 @@ class AlphaZero(NetworkLearner):
           epsilon: the probability of a uniformly random legal action instead.
           top: the number of most probable legal actions that are sampled from; None for all.
           simulations: of the search; 0 plays with the network alone, None is `evaluation_simulations` of the settings.
-          search: its rule; None is that of the settings.
-          seats: how seats choose in its tree; None is that of the settings.
+          search: its rule; None as in the settings.
+          seats: how seats choose in its tree; None as in the settings.
         """
         simulations = self.config.evaluation_simulations if simulations is None else simulations
         settings = self.config.search_without_noise(simulations, search, seats) if simulations else None
@@ -221,10 +221,10 @@ def with_random_symmetry(config: Config, env: jaxgames.Env[Any], key: jax.Array,
     """Returns the minibatch with unpacked observations, each sample after a random symmetry of the game."""
     observations = unpack_observations(env, minibatch.observation)
     slots = minibatch.slots.astype(jnp.int32)
-    found = symmetries(env)
-    if config.symmetries and len(found) > 1:
-        which = jax.random.randint(key, (slots.shape[0],), 0, len(found))
-        observations, slots = found.of_observations(which, observations), found.of_actions(which, slots)
+    images = symmetries(env)
+    if config.symmetries and len(images) > 1:
+        which = jax.random.randint(key, (slots.shape[0],), 0, len(images))
+        observations, slots = images.of_observations(which, observations), images.of_actions(which, slots)
     return minibatch._replace(observation=observations, slots=slots)
 
 

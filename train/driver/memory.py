@@ -25,7 +25,7 @@ def check_memory(
 
     Args:
       num_devices: of the run, over all processes.
-      config: the settings that the message names; None for those of the learner.
+      config: the settings that the message names; None for the learner's.
       counts: other numbers that can be reduced, by their names in the message.
     """
     if (iterations := learner.config.num_iterations) > MAX_ITERATIONS:
@@ -52,13 +52,13 @@ def check_memory(
 def settings_in_shape(config: Config, shape: tuple[int, ...]) -> list[str]:
     """Returns the settings whose values are dimensions of an array, the largest first."""
     values = {name: getattr(config, name) for name in config.__dataclass_fields__}
-    found = [
+    dimensions = [
         (size, name)
         for name, value in values.items()
         for size in (value if isinstance(value, tuple) else (value,))
         if type(size) is int and size > 1 and size in shape
     ]
-    return list(dict.fromkeys(f"{name} = {size:,}" for size, name in sorted(found, reverse=True)))
+    return list(dict.fromkeys(f"{name} = {size:,}" for size, name in sorted(dimensions, reverse=True)))
 
 
 def num_bytes(array: jax.ShapeDtypeStruct) -> int:
@@ -67,7 +67,7 @@ def num_bytes(array: jax.ShapeDtypeStruct) -> int:
 
 
 def memory_of(device: Any) -> int:
-    """Returns the bytes of memory of a device; for a CPU, those of the machine or the container."""
+    """Returns the bytes of memory of a device; for a CPU, of the machine or the container."""
     stats = device.memory_stats() if device.platform != "cpu" else None
     if stats and "bytes_limit" in stats:
         return stats["bytes_limit"]

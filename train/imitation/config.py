@@ -55,12 +55,12 @@ class Config(NetworkConfig):
     batch_size: int = 512
     """Positions of a minibatch, from every file; each is one gradient step."""
     num_minibatches: int | None = None
-    """Minibatches per iteration. None: those of an epoch, one pass over the positions. If they are fewer than 200,
-    those of as many epochs as have 200."""
+    """Minibatches per iteration. None: one epoch, which is a pass over the positions. If an epoch has fewer than 200
+    minibatches, an iteration has as many epochs as make 200."""
     learning_rate: float = 1e-3
     """Learning rate of Adam at the start."""
     schedule: Schedule = "cosine"
-    """The way in which the learning rate falls to zero over the run: cosine or linear; constant does not change it."""
+    """How the learning rate falls to zero over the run: cosine or linear; constant does not change it."""
     weight_decay: float = 1e-4
     """Weight decay of AdamW, apart from the loss."""
     l2_coef: float = 0.0
@@ -102,13 +102,12 @@ class Config(NetworkConfig):
 
     def _read_data(self, path: str) -> None:
         """Sets the settings that come from the files. Raises OSError or ValueError if they cannot be learned from."""
-        found = load_positions(self)
-        others = load_other_positions(self)
+        first, others = load_positions(self), load_other_positions(self)
         object.__setattr__(self, "data_fingerprint", positions.fingerprint(path))
         object.__setattr__(self, "other_data_fingerprints", tuple(map(positions.fingerprint, self.other_data)))
-        object.__setattr__(self, "other_envs", tuple(str(each.env) for each in others))
+        object.__setattr__(self, "other_envs", tuple(str(table.env) for table in others))
         if self.num_minibatches is None:
-            of_epoch = len(found.of(self.train_split)) // self.batch_size
+            of_epoch = len(first.of(self.train_split)) // self.batch_size
             object.__setattr__(self, "num_minibatches", of_epoch * -(-MIN_MINIBATCHES // of_epoch))
 
     @property
@@ -134,10 +133,10 @@ def load_other_positions(config: Config) -> list[Positions]:
     """
     first = jaxgames.make(config.env)
     fingerprints = config.other_data_fingerprints or (None,) * len(config.other_data)
-    found = [_checked(config, path, known) for path, known in zip(config.other_data, fingerprints, strict=True)]
-    for path, each in zip(config.other_data, found, strict=True):
-        check_same_game("other_data", first, each.env, path)
-    return found
+    tables = [_checked(config, path, known) for path, known in zip(config.other_data, fingerprints, strict=True)]
+    for path, table in zip(config.other_data, tables, strict=True):
+        check_same_game("other_data", first, table.env, path)
+    return tables
 
 
 def _checked(config: Config, file: str, known: str | None, env: Env[Any] | None = None) -> Positions:
@@ -158,12 +157,12 @@ def _checked(config: Config, file: str, known: str | None, env: Env[Any] | None 
             f"{path} holds other positions than those that the run was started with: its checksum is "
             f"{fingerprint[:8]}..., not {known[:8]}...; put back the file, or start a new run"
         )
-    found = _load(file, fingerprint, env)
+    table = _load(file, fingerprint, env)
     for name in (config.train_split, config.validation_split):
-        if name not in found.splits or not len(found.of(name)):
-            filled = [split for split in found.splits if len(found.of(split))]
+        if name not in table.splits or not len(table.of(name)):
+            filled = [split for split in table.splits if len(table.of(split))]
             raise ValueError(f"{path} has no positions of the split {name!r}; it has {', '.join(filled) or 'none'}")
-    training = found.of(config.train_split)
+    training = table.of(config.train_split)
     if config.batch_size > len(training):
         raise ValueError(
             f"batch_size must be at most {len(training)}, the positions of the split {config.train_split!r} of {path}, "
@@ -171,23 +170,23 @@ def _checked(config: Config, file: str, known: str | None, env: Env[Any] | None 
         )
     if not (has_actions(training) or has_values(training)):
         raise ValueError(f"{path} labels no position of the split {config.train_split!r} with an action or a value")
-    return found
+    return table
 
 
 @functools.lru_cache(maxsize=FILES_IN_MEMORY)
 def _load(path: str, fingerprint: str, env: Env[Any] | None) -> Positions:
-    """Returns `positions.load` of a file. The fingerprint is that of the file as it is now."""
+    """Returns `positions.load` of a file, whose fingerprint now is `fingerprint`."""
     return positions.load(path, env)
 
 
-def has_actions(found: Positions) -> bool:
+def has_actions(table: Positions) -> bool:
     """Returns whether a position is labelled with an action or a policy."""
-    return found.probabilities is not None or bool((found.action != positions.UNKNOWN).any())
+    return table.probabilities is not None or bool((table.action != positions.UNKNOWN).any())
 
 
-def has_values(found: Positions) -> bool:
+def has_values(table: Positions) -> bool:
     """Returns whether a position is labelled with a value."""
-    return bool((found.value == found.value).any())
+    return bool((table.value == table.value).any())
 
 
 TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles once for all their values

@@ -1,4 +1,4 @@
-"""Imitation: a policy learns from labelled positions, such as those of recorded games or of a solved game.
+"""Imitation: a policy learns from labelled positions, such as positions of recorded games or of a solved game.
 
     imitation = Imitation(Config(env="checkers", data="pairs.npz"))
     data = imitation.load_data()

@@ -4,11 +4,11 @@
     2 x    dense, batch norm, ReLU, dropout
 
 In play, batch norm uses running statistics and no unit is dropped. In the update, it uses the statistics of the
-minibatch. The new running statistics are 0.9 times the old ones plus 0.1 times those of the minibatch. The shift of a
-batch norm is the bias of the layer before it, which has none of its own.
+minibatch. The new running statistics are 0.9 times the old ones plus 0.1 times the minibatch's. The shift of a
+batch norm is the bias of the layer before it, which has none itself.
 
 Source: Sun and Tan, Alpha-Mini: Minichess Agent with Deep Reinforcement Learning, arXiv:2112.13666, section 2.1. The
-sizes, which the text leaves open, are those of the code of its authors: 512 channels, dense 1,024 and 512, dropout 0.3.
+sizes, which the text leaves open, come from the code of its authors: 512 channels, dense 1,024 and 512, dropout 0.3.
 """
 
 from typing import Any

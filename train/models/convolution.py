@@ -19,7 +19,7 @@ class Convolution(nn.Module):
     """A 3 x 3 convolution: [B, height, width, planes] -> [B, height, width, channels].
 
     With `padding="SAME"` there are zeros around the board. With "VALID" there are none, and the result has two rows and
-    two columns fewer. The parameters and the result are those of `flax.linen.Conv`. On a CPU it is computed by
+    two columns fewer. The parameters and the result are as in `flax.linen.Conv`. On a CPU it is computed by
     `matmul_convolution`, on other platforms by XLA's own convolution.
     """
 

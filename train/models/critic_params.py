@@ -1,7 +1,7 @@
 """The critic's own parameters: those that a policy's values depend on, and its logits do not.
 
 While only they change, every action keeps its probability to the last bit. In most networks they are the last layer of
-the value. They are found in the traced program of the logits, so this holds for every network and every sharing:
+the value. They are read from the traced program of the logits, so this holds for every network and every sharing:
 
     logits = f(encoder, head of the policy)      ->  encoder: False, head of the policy: False, head of the value: True
 """
@@ -35,7 +35,7 @@ def critic_only(policy: Policy) -> Params:
     if not any(own):
         raise ValueError(
             f"all parameters of {policy.network} change its logits, so its critic cannot learn alone: "
-            "leave out critic_warmup, or choose a network whose value has a layer of its own"
+            "leave out critic_warmup, or choose a network whose value has its own layer"
         )
     return jax.tree.unflatten(structure, own)
 

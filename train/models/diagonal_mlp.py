@@ -37,7 +37,7 @@ POLICY_SIZE = 64  # hidden units of the policy at each square
 class DiagonalEncoder(nn.Module):
     """The stem, the local and the global blocks: bool[B, 8, 4, planes] -> float32[B, 32 * channels + width].
 
-    The features of the squares come first, then those of the board. In the update, units of the board are dropped:
+    The features of the squares come first, then the board's. In the update, units of the board are dropped:
     hidden ones of the global blocks, and the features.
     """
 
@@ -84,7 +84,7 @@ class DiagonalHeads(nn.Module):
 
 
 def around(x: jax.Array, distance: int) -> jax.Array:
-    """Returns each square's features beside those of the squares up to `distance` steps away in the four directions.
+    """Returns each square's features beside the features of squares up to `distance` steps away in four directions.
 
     float32[32, B, features] -> float32[32, B, (1 + 4 * distance) * features]. Off the board they are 0.
     """
@@ -119,8 +119,7 @@ neighbour.defvjp(_forward, _backward)
 @functools.lru_cache
 def neighbours(direction: int, distance: int) -> np.ndarray:
     """Returns int[32], the squares `distance` steps away in a direction; OFF_BOARD where there is none."""
-    found = np.arange(NUM_SQUARES)
-    words = [np.uint32(1 << square) for square in found]
+    words = [np.uint32(1 << square) for square in range(NUM_SQUARES)]
     for _ in range(distance):
         words = [shift(word, direction) for word in words]
     return np.array([int(word).bit_length() - 1 if word else OFF_BOARD for word in words])

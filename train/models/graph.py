@@ -13,7 +13,7 @@ the mirrored or rotated logits and the same value.
 Drawn edges and complete boxes have the state 0 and send nothing. What is left is the graph of the equivalent game
 Strings and Coins: open boxes, and edges that hold them together or hold them to the ground.
 
-The value is the margin to go: the boxes that the mover takes from here on, minus those of the other seat. It is a share
+The value is the margin to go: the boxes that the mover takes from here on, minus the other seat's. It is a share
 of the open boxes, between -1 and 1. The owners of the complete boxes matter only in rewards that count them.
 
 Source of the idea of one graph network for every size: Ben-Assayag and El-Yaniv, Train on Small, Play the Large:

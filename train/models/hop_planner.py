@@ -1,4 +1,4 @@
-"""A network for the star board of Chinese Checkers: it gives every cell a worth, and plans hops of two turns.
+"""A network for the star board of Chinese Checkers: it scores every cell and looks two turns of hops ahead.
 
     encoder    all cells of the star side by side, and each seat's distance to its goal; dense layers
     worth      per cell: -steepness * (steps that a peg on it still has to go + center * columns off the middle line),
@@ -11,7 +11,7 @@
 
 `steepness`, `center` and `next_turn` are parameters that learn, too. The other outputs begin near 0. So the first
 policy brings pegs closer to the goal, by long chains of hops first, and learning changes that. The steps that a peg
-still has to go are those of the greedy agent (`jaxgames.greedy.remaining_on_star`). With `steepness=0`, the first
+still has to go are as for the greedy agent (`jaxgames.greedy.remaining_on_star`). With `steepness=0`, the first
 policy is nearly uniform.
 
 A reach is found in `hops` rounds: best[c] = max(best[c], best[landing cells of the hops from c]). It leaves out that a
@@ -139,7 +139,7 @@ class Bridges(NamedTuple):
 
         Args:
           plan: float32[cells, B], the worth of a cell to a step.
-          reach: float32[cells, B], that of a cell to a hop.
+          reach: float32[cells, B], of a cell to a hop.
         """
         plan_at, reach_at = on_board(self.size, plan), on_board(self.size, reach)
         targets = [

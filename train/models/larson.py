@@ -102,7 +102,7 @@ class Highway(nn.Module):
 class LarsonTextEncoder(nn.Module):
     """The branches, and a dense layer on all of them: bool[B, 8, 4, 5] -> float32[B, hidden].
 
-    With a single branch there is no further layer: the branch is a network of its own.
+    With a single branch there is no further layer: the branch alone is the network.
     """
 
     branches: tuple[str, ...]
@@ -213,7 +213,7 @@ def larson_text(
 
     Args:
       env: `checkers`.
-      branch: "all", or one branch as a network of its own: "conv2", "conv3" or "dense".
+      branch: "all", or one branch as the whole network: "conv2", "conv3" or "dense".
       maps: of each convolution.
       hidden_sizes: width of the dense layers.
       jumper: whether the piece that must jump again is an input too.

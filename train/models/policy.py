@@ -114,7 +114,7 @@ class Policy:
     ) -> tuple[jax.Array, jax.Array, Params]:
         """Returns logits float32[B, num_actions], values float32[B] and new statistics, as in the update.
 
-        The statistics are those of `split_statistics`. For a network without a training mode they are empty, and the
+        The statistics are as in `split_statistics`. For a network without a training mode they are empty, and the
         rest is the result of `apply`.
 
         Args:

@@ -22,7 +22,7 @@ from train.models.policy import Params, Policy
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class NetworkAgent(PolicyAgent):
-    """The `PolicyAgent` of a network that was trained for search: its values are those of `PolicyEvaluate`."""
+    """The `PolicyAgent` of a network that was trained for search: `PolicyEvaluate` gives its values."""
 
     def values(self, states: Any) -> jax.Array:
         """Returns float32[B, num_players], each seat's value in the env's unit of reward."""
@@ -36,7 +36,7 @@ class SearchAgent:
 
     Without a temperature it plays the action that the search chooses. Otherwise it samples from the search's policy,
     in which the weight w of an action becomes w^(1 / temperature). The parameters and a temperature above 0 are leaves,
-    as those of `PolicyAgent`.
+    as in `PolicyAgent`.
     """
 
     on_device: ClassVar[bool] = True

@@ -1,8 +1,8 @@
-"""Values for every seat from one observation, for search: the mover's value, and where needed those of the others.
+"""Values for every seat from one observation, for search: the mover's, and where needed also the others'.
 
 In a zero-sum game of two seats, the mover's value v is enough: the other seat has -v. For all other games,
 `with_seat_values` adds n - 1 outputs to the heads of any network. The values are then a vector: the mover's own, then
-those of the other seats in clockwise order.
+the other seats' in clockwise order.
 """
 
 import dataclasses

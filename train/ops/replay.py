@@ -3,7 +3,7 @@
     board 0     | iteration 4 | iteration 5 | iteration 6 | iteration 3 |     capacity: four iterations
     board 1     | iteration 4 | iteration 5 | iteration 6 | iteration 3 |     the next one replaces iteration 3
 
-Every board has a ring of its own, so a buffer can be divided over devices by boards. All rings have the same place for
+Every board has its own ring, so a buffer can be divided over devices by boards. All rings have the same place for
 the next samples, which follows from the number of iterations. So the buffer is nothing but arrays.
 """
 

@@ -117,5 +117,5 @@ def _(env: ChineseCheckers) -> Symmetries:
 
 
 def _of_planes(sources: np.ndarray, planes: int) -> np.ndarray:
-    """Returns permutations int32[S, places * planes] of observations, from those of their places [S, places]."""
+    """Returns permutations int32[S, places * planes] of observations, from permutations of their places [S, places]."""
     return (sources[..., None] * planes + np.arange(planes)).reshape(len(sources), -1).astype(np.int32)

@@ -71,7 +71,7 @@ class PPO(NetworkLearner):
 
     @property
     def partition_specs(self) -> Any:
-        whole: Any = REPLICATED  # specs stand for arrays
+        whole: Any = REPLICATED  # specs in place of arrays
         boards: Any = SHARDED
         return TrainState(whole, whole, boards, boards, whole, whole, OpponentState(whole, boards), whole)
 

@@ -10,8 +10,9 @@ import pytest
 
 from tests.train.conftest import Runs
 from train import ppo
+from train.driver.run_folder import RunFolder
 from train.models.critic_params import critic_only
-from train.models.policy import Policy, Sharing
+from train.models.policy import Policy
 from train.ppo import PPO, Config
 from train.sweep import sweep_of
 
@@ -46,24 +47,47 @@ def outputs(learner: PPO, params: Any) -> tuple[np.ndarray, np.ndarray]:
 # -- the critic learns alone ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "sharing",
-    ["shared", *(pytest.param(each, marks=pytest.mark.slow) for each in ("shared_encoder", "independent"))],
+@pytest.fixture(
+    scope="module",
+    params=["shared", *(pytest.param(each, marks=pytest.mark.slow) for each in ("shared_encoder", "independent"))],
 )
-def test_policy_keeps_all_its_bits_while_the_critic_learns_and_changes_later(sharing: Sharing, untrained: Runs) -> None:
-    learner = PPO(from_run(untrained, sharing=sharing))
-    iterate = jax.jit(learner.iterate)
-    train_state = learner.load(jax.jit(learner.init)(jax.random.key(0)))
-    first_logits, values = outputs(learner, train_state.params)
-    for iteration in range(WARMUP + 2):
-        train_state, metrics = iterate(train_state)
+def trained(request: pytest.FixtureRequest, untrained: Runs) -> tuple[PPO, list[Any], list[dict[str, jax.Array]]]:
+    """A learner, its train states before and after each of WARMUP + 2 iterations, and the metrics."""
+    learner = PPO(from_run(untrained, sharing=request.param))
+    iterate, metrics = jax.jit(learner.iterate), list[dict[str, jax.Array]]()
+    states: list[Any] = [learner.load(jax.jit(learner.init)(jax.random.key(0)))]
+    for _ in range(WARMUP + 2):
+        train_state, of_iteration = iterate(states[-1])
+        states.append(train_state)
+        metrics.append(of_iteration)
+    return learner, states, metrics
+
+
+def test_policy_keeps_all_its_bits_while_the_critic_learns_and_changes_later(trained: Any) -> None:
+    learner, states, _ = trained
+    first_logits, values = outputs(learner, states[0].params)
+    for iteration, train_state in enumerate(states[1:]):
         logits, new_values = outputs(learner, train_state.params)
         assert (new_values != values).all()
         assert (logits == first_logits).all() == (iteration < WARMUP)
-        expected = {0: 0.1, 1: 0.07, 2: 0.04, 3: 0.01}[iteration]
-        np.testing.assert_allclose(metrics["kl_coef"], expected, rtol=1e-5)
-        assert (metrics["reference_kl"] > 1e-5) == (iteration >= WARMUP)
         values = new_values
+
+
+def test_divergence_grows_with_the_policy_and_its_weight_falls(trained: Any) -> None:
+    _, _, metrics = trained
+    np.testing.assert_allclose([float(row["kl_coef"]) for row in metrics], [0.1, 0.07, 0.04, 0.01], rtol=1e-5)
+    assert [row["reference_kl"] > 1e-5 for row in metrics] == [False] * WARMUP + [True] * 2
+
+
+def test_reference_policy_is_the_other_run_and_stays(trained: Any, untrained: Runs) -> None:
+    _, states, _ = trained
+    start, end = jax.device_get((states[0], states[-1]))
+    run = RunFolder.open(untrained.first, PPO)
+    for tree in (start.params, start.reference_params, end.reference_params):
+        for found, stored in zip(*map(jax.tree.leaves, (tree, run.params())), strict=True):
+            np.testing.assert_array_equal(found, np.broadcast_to(stored, found.shape))
+    run.close()
+    assert any((a != b).any() for a, b in zip(*map(jax.tree.leaves, (end.params, start.params)), strict=True))
 
 
 @pytest.mark.slow  # compiles a network with batch norm
@@ -121,16 +145,7 @@ def test_network_whose_critic_has_nothing_of_its_own_is_refused() -> None:
         critic_only(own)
 
 
-# -- the divergence from the first policy --------------------------------------------------------------------------
-
-
-def test_first_policy_is_that_of_the_other_run_and_stays(untrained: Runs) -> None:
-    learner = PPO(from_run(untrained, critic_warmup=0))
-    train_state = learner.load(jax.jit(learner.init)(jax.random.key(0)))
-    loaded = jax.device_get(train_state.params)
-    after = jax.device_get(jax.jit(learner.iterate)(train_state)[0])
-    jax.tree.map(np.testing.assert_array_equal, after.reference_params, loaded)
-    assert any((a != b).any() for a, b in zip(*map(jax.tree.leaves, (after.params, loaded)), strict=True))
+# -- the divergence from the reference policy --------------------------------------------------------------------------
 
 
 def test_weight_of_the_divergence_is_constant_without_a_final_one() -> None:
@@ -144,7 +159,7 @@ def test_weight_of_the_divergence_is_constant_without_a_final_one() -> None:
 
 @pytest.mark.slow  # two more compilations of an iteration
 def test_large_weight_holds_the_policy_and_weight_0_changes_nothing(untrained: Runs) -> None:
-    def trained(**changes: Any) -> tuple[Any, float]:
+    def after_four(**changes: Any) -> tuple[Any, float]:
         changes = {"critic_warmup": 0, "final_kl_coef": None, "learning_rate": 0.003} | changes
         learner = PPO(from_run(untrained, **changes))
         train_state = learner.load(jax.jit(learner.init)(jax.random.key(0)))
@@ -153,7 +168,7 @@ def test_large_weight_holds_the_policy_and_weight_0_changes_nothing(untrained: R
             train_state, metrics = iterate(train_state)
         return train_state, float(metrics.get("reference_kl", np.nan))
 
-    (held, held_kl), (free, free_kl), (without, _) = trained(kl_coef=30.0), trained(kl_coef=0.0), trained(kl_coef=None)
+    (held, held_kl), (free, free_kl), (without, _) = (after_four(kl_coef=weight) for weight in (30.0, 0.0, None))
     assert held_kl < 0.3 * free_kl
     assert without.reference_params is None
     for a, b in zip(*map(jax.tree.leaves, (free.params, without.params)), strict=True):
