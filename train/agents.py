@@ -36,10 +36,11 @@ from jaxgames import make as make_env
 from jaxgames._checks import check_text
 from jaxgames._specs import MODULE_AND_NAME, split_parameters
 from jaxgames.agents import Agent
-from train.driver.commands import print_result
+from train.driver.commands import run_command
 from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder
 from train.driver.stored_config import fits, written_type
+from train.driver.tables import markdown
 from train.models.policy import Policy
 
 # The class in train.<name>. It is imported when a run is opened, because learners use this module.
@@ -295,9 +296,7 @@ class Arguments:
 
 def main() -> None:
     """The command `python -m train.agents`."""
-    description = "Print the agents of runs, one for each checkpoint, or the agents that need no run."
-    arguments = tyro.cli(Arguments, prog="python -m train.agents", description=description)
-    print_result("train.agents", lambda: table(arguments))
+    run_command("train.agents", Arguments, table)
 
 
 def table(arguments: Arguments) -> dict[str, Any]:
@@ -307,15 +306,14 @@ def table(arguments: Arguments) -> dict[str, Any]:
         print("\n".join(names))
         return {"agents": names}
     rows = [row for folder in arguments.run_dirs for row in checkpoints_of(open_run(folder))]
-    width = max([len(row["agent"]) for row in rows] + [len("agent")])
-    print(f"{'agent':<{width}}   {'iteration':>9}   {'steps':>14}   {'win rate':>8}   {'kB':>9}")
-    for row in rows:
-        win_rate = "" if row["win_rate"] is None else f"{row['win_rate']:.3f}"
-        print(
-            f"{row['agent']:<{width}}   {row['iteration']:>9,}   {row['steps']:>14,}   {win_rate:>8}   "
-            f"{row['bytes'] / 1000:>9,.1f}"
-        )
+    print(markdown(("agent", "iteration", "steps", "win rate", "kB"), map(format_row, rows)))
     return {"checkpoints": rows}
+
+
+def format_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the cells of a row of `checkpoints_of`."""
+    win_rate = "" if row["win_rate"] is None else f"{row['win_rate']:.3f}"
+    return (row["agent"], f"{row['iteration']:,}", f"{row['steps']:,}", win_rate, f"{row['bytes'] / 1000:,.1f}")
 
 
 def checkpoints_of(run: RunFolder) -> list[dict[str, Any]]:

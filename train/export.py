@@ -33,7 +33,7 @@ from jaxgames.policies import file as exported
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.file import Content, Header, Platform
 from train import agents
-from train.driver.commands import print_result
+from train.driver.commands import run_command
 from train.driver.run_folder import RunFolder
 from train.models.policy import Policy
 from train.models.search_agent import NetworkAgent
@@ -63,9 +63,7 @@ class Arguments:
 
 def main() -> None:
     """The command `python -m train.export`."""
-    description = "Write the policy of a run to a file that plays without flax and train."
-    arguments = tyro.cli(Arguments, prog="python -m train.export", description=description)
-    print_result("train.export", lambda: export_run(arguments))
+    run_command("train.export", Arguments, export_run)
 
 
 def export_run(arguments: Arguments) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from train.analyse import picture as analyse_picture
 from train.analyse.annotation import DECIDED, Database, Turn, first_unknown, judge, summary
 from train.analyse.recorded_game import RecordedGame, read_games
 from train.data import positions
-from train.driver.commands import print_result
+from train.driver.commands import run_command
 from train.driver.metrics import rounded
 
 NO_VALUE = "-"
@@ -66,9 +66,7 @@ class Arguments:
 
 def main() -> None:
     """The command `python -m train.analyse`."""
-    description = "Judge the moves of a recorded game."
-    arguments = tyro.cli(Arguments, prog="python -m train.analyse", description=description)
-    print_result("train.analyse", lambda: analyse(arguments))
+    run_command("train.analyse", Arguments, analyse)
 
 
 def analyse(arguments: Arguments) -> dict[str, Any]:

@@ -24,13 +24,13 @@ import tyro
 
 from jaxgames import make as make_env
 from jaxgames._checks import check_choice
+from jaxgames._files import write_whole
 from jaxgames.baselines import cards
 from jaxgames.baselines.cards import Card, Command, Rating, WinRate
 from jaxgames.policies import file as exported
 from train.baselines.recipes import CHECKSUM_DIGITS, OUTPUT, RECIPES, RUNS, Recipe
 from train.baselines.recorded_commands import RecordedCommands
-from train.driver.commands import print_result, text_of_rate
-from train.driver.run_folder import write_whole
+from train.driver.commands import run_command, text_of_rate
 from train.driver.tables import markdown
 
 OPPONENTS = ("random", "greedy")  # of the win rates; every ladder has both, too
@@ -52,9 +52,7 @@ class Arguments:
 
 def main() -> None:
     """The command `python -m train.baselines`."""
-    description = "Train the baseline agents that come with the project."
-    arguments = tyro.cli(Arguments, prog="python -m train.baselines", description=description)
-    print_result("train.baselines", lambda: baselines(arguments))
+    run_command("train.baselines", Arguments, baselines)
 
 
 def baselines(arguments: Arguments) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from train import agents
 from train.data import game_collections, labels
 from train.data.game_collections import EXTERNAL, Collection
 from train.data.positions import Positions, keys
-from train.driver.commands import MAX_SEED, print_result
+from train.driver.commands import MAX_SEED, run_command
 
 MAX_POSITIONS = 10_000_000
 SHOWN_REFUSALS = 20  # in the JSON; standard error has all
@@ -88,9 +88,7 @@ class Arguments:
 
 def main() -> None:
     """The command `python -m train.data`."""
-    description = "Write a file of labelled positions, from recorded games or by an agent."
-    arguments = tyro.cli(Arguments, prog="python -m train.data", description=description)
-    print_result("train.data", lambda: data(arguments))
+    run_command("train.data", Arguments, data)
 
 
 def data(arguments: Arguments) -> dict[str, Any]:

@@ -13,7 +13,6 @@ The last line on standard output is JSON: env, seat, plies, and a row of measure
 
 import functools
 import inspect
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,9 +31,11 @@ from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.full_width import lookahead
 from jaxgames.solvers.strength.policy_table import BATCH, Act, Values
 from train import agents
-from train.driver.commands import print_result
+from train.driver.commands import run_command
 from train.driver.metrics import rounded
-from train.driver.run_folder import RunFolder, write_whole
+from train.driver.result_file import ResultFile
+from train.driver.run_folder import RunFolder
+from train.driver.tables import markdown
 from train.strength.figures import draw_checkpoints
 
 ROWS_FILE = "strength.jsonl"
@@ -104,9 +105,7 @@ class Row(NamedTuple):
 
 def main() -> None:
     """The command `python -m train.strength`."""
-    description = "Measure how near agents come to solving a game."
-    arguments = tyro.cli(Arguments, prog="python -m train.strength", description=description)
-    print_result("train.strength", lambda: strength(arguments))
+    run_command("train.strength", Arguments, strength)
 
 
 def strength(arguments: Arguments) -> dict[str, Any]:
@@ -120,19 +119,16 @@ def strength(arguments: Arguments) -> dict[str, Any]:
         output = Path(arguments.agents[0]) / "strength"
     settings = {"env": str(env), "plies": arguments.plies, "seat": arguments.seat}
     settings |= {"strong_states": arguments.strong_states, "discount": arguments.discount}
-    path = None if output is None else output / ROWS_FILE
-    stored = {} if path is None else _stored(path, settings)
+    file = None if output is None else ResultFile(output / ROWS_FILE, ("settings", "agent", "search"))
     solution = solve(env) if arguments.solution is None else load(arguments.solution, env)
     rows: list[dict[str, Any]] = []
     planned = [row for text in texts for row in _rows_of(text, env, solution, arguments)]
     for number, row in enumerate(planned, start=1):
-        measured = stored.get((row.agent, row.search))
-        if measured is None:
-            measured = _measured(row, env, solution, arguments, f"{number}/{len(planned)} {row.name}")
-            if path is not None:
-                _append(path, {"settings": settings, **measured})
-        rows.append(measured)
-    _print_table(rows)
+        names = {"agent": row.agent, "search": row.search}
+        title = f"{number}/{len(planned)} {row.name}"
+        compute = functools.partial(_measured, row, env, solution, arguments, title)
+        rows.append(names | (compute() if file is None else file.once({"settings": settings, **names}, compute)))
+    print(table(rows))
     result: dict[str, Any] = {**settings, "rows": rows}
     if arguments.checkpoints and output is not None:
         run = agents.open_run(Path(arguments.agents[0]))
@@ -274,51 +270,23 @@ def _measured(row: Row, env: Env[Any], solution: Solution[Any], arguments: Argum
             )
     except ValueError as error:
         raise ValueError(f"{row.name}: {error}") from error
-    of_row = {"agent": row.agent, "search": row.search, "seconds": time.monotonic() - begin}
-    return rounded(of_row | measures, DIGITS)
+    return rounded({"seconds": time.monotonic() - begin, **measures}, DIGITS)
 
 
-def _stored(path: Path, settings: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Returns the rows of a file that were measured with these settings, by agent and search.
-
-    An unfinished last line is removed: the command was ended while it wrote.
-    """
-    if not path.exists():
-        return {}
-    *lines, rest = path.read_text().split("\n")
-    if rest:
-        write_whole(path, "".join(line + "\n" for line in lines))
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for number, line in enumerate(lines, start=1):
-        try:
-            row = json.loads(line)
-            if row.pop("settings") == settings:
-                rows[row["agent"], row["search"]] = row
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(
-                f"{path}, line {number} is no row of train.strength: remove the line or the file"
-            ) from error
-    return rows
-
-
-def _append(path: Path, row: Mapping[str, Any]) -> None:
-    """Adds a row to the file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        file.write(json.dumps(row) + "\n")
-
-
-def _print_table(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Prints a line per row, with the columns that some row has."""
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the table of the measures in Markdown, with the columns that some row has."""
     columns = {head: name for head, name in COLUMNS.items() if any(row.get(name) is not None for row in rows)}
-    names = [f"{row['agent']}, {row['search']}" if row["search"] else row["agent"] for row in rows]
-    width = max(len(name) for name in [*names, "agent"])
-    print(f"{'agent':<{width}}", *(f"{head:>10}" for head in columns))
-    for name, row in zip(names, rows, strict=True):
-        print(f"{name:<{width}}", *(f"{_written(row.get(column)):>10}" for column in columns.values()))
+    cells = [
+        [
+            ", ".join(filter(None, (row["agent"], row["search"]))),
+            *(format_measure(row.get(name)) for name in columns.values()),
+        ]
+        for row in rows
+    ]
+    return markdown(("agent", *columns), cells)
 
 
-def _written(value: Any) -> str:
+def format_measure(value: Any) -> str:
     """Returns a measure as the table shows it."""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -1,7 +1,7 @@
 """Tables of settings; see `train.sweep.runs`."""
 
 from train.sweep.batched_runs import evaluate_cells
-from train.sweep.runs import Evaluate, Sweep, changes, folder_name, run_sweep, stored_table, sweep_of
+from train.sweep.runs import Evaluate, Sweep, changes, folder_name, run_sweep, sweep_of
 
 __all__ = [
     "Evaluate",
@@ -10,6 +10,5 @@ __all__ = [
     "evaluate_cells",
     "folder_name",
     "run_sweep",
-    "stored_table",
     "sweep_of",
 ]

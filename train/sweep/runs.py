@@ -32,13 +32,14 @@ from typing import Any
 import jax
 from tqdm import tqdm
 
+from jaxgames._files import write_whole
 from jaxgames.agents import Agent
 from train.agents import learner_type
 from train.driver import loop, stored_config
 from train.driver.learner import Learner, check_load
 from train.driver.loop import Batch, Settings
 from train.driver.memory import check_memory
-from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder, write_whole
+from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder
 from train.ops import sharding
 from train.sweep import summary as sweep_summary
 from train.sweep.batched_runs import Cells, Group, evaluate_cells
@@ -242,20 +243,12 @@ def open_sweep(folder: Path, sweep: Sweep, resume: bool) -> Generator[None]:
         raise FileExistsError(f"{folder} holds a sweep already: add --resume to continue it, or name another folder")
     if (folder / "config.json").exists():
         raise FileExistsError(f"{folder} holds a single run: name another folder")
-    if path.exists() and (changed := changes(stored_table(path), sweep.to_json())):
+    if path.exists() and (changed := changes(json.loads(path.read_bytes()), sweep.to_json())):
         raise ValueError(f"{folder} was started with other settings: {'; '.join(changed)}")
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder):
         write_whole(path, json.dumps(sweep.to_json(), indent=2) + "\n")
         yield
-
-
-def stored_table(path: Path) -> dict[str, Any]:
-    """Returns the content of a sweep.json, with the settings that older sweeps do not have."""
-    table = json.loads(path.read_bytes())
-    config_type = learner_type(table["learner"]).config_type
-    cells = {name: stored_config.with_added(settings, config_type) for name, settings in table["cells"].items()}
-    return table | {"cells": cells}
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from jaxgames._files import write_whole
 from train import plot
 from train.driver.learner import Learner
-from train.driver.run_folder import RunFolder, write_whole
+from train.driver.run_folder import RunFolder
 from train.driver.stored_config import written_setting
+from train.driver.tables import markdown
 
 COLUMNS = ("win_rate", "mean_turns", "mean_reward", "episode_length")  # of the table; summary.json has every metric
 DRAWN = ("win_rate", "mean_turns", "episode_length")  # a panel each
@@ -77,12 +79,15 @@ def write(folder: Path, summary: Summary) -> str:
 def table(summary: Summary) -> str:
     """Returns the Markdown table: a row per combination of settings, "median (lowest to highest)" in each column."""
     columns = [name for name in COLUMNS if name in summary.rows[0]]
-    header = [*summary.varied, "seeds", *columns]
-    lines = [header, ["---"] * len(header)]
-    for row in summary.rows:
-        settings = [written_setting(row["settings"][name]) for name in summary.varied]
-        lines.append([*settings, str(row["seeds"]), *(written(row[name]) for name in columns)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    rows = [
+        [
+            *(written_setting(row["settings"][name]) for name in summary.varied),
+            row["seeds"],
+            *(format_median_and_range(row[name]) for name in columns),
+        ]
+        for row in summary.rows
+    ]
+    return markdown([*summary.varied, "seeds", *columns], rows)
 
 
 def short_rows(summary: Summary) -> list[dict[str, Any]]:
@@ -90,7 +95,7 @@ def short_rows(summary: Summary) -> list[dict[str, Any]]:
     return [{name: row[name] for name in ("settings", "seeds", *COLUMNS) if name in row} for row in summary.rows]
 
 
-def written(numbers: Mapping[str, float | None]) -> str:
+def format_median_and_range(numbers: Mapping[str, float | None]) -> str:
     """Returns a median and its range in words."""
     if numbers["median"] is None:
         return "none"

@@ -29,7 +29,7 @@ from examples.papers.matrix_games.tables import LEARNERS, SETTINGS, TABLES, Sett
 from jaxgames._checks import check_int
 from jaxgames.matrix_games import matrix_game
 from train.driver.commands import MAX_SEED, print_result
-from train.driver.run_folder import write_whole
+from jaxgames._files import write_whole
 from train.matrix.replicator import Dynamics, Floats, integrate
 from train.matrix.tabular import Result, run, share_near
 

@@ -17,7 +17,7 @@ from tests.helpers.commands import last_json, run_command
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.stored_runs import train_in
 from tests.train.conftest import Runs
-from train import agents, evaluate, match, sweep
+from train import agents, evaluate, match
 from train.alphazero import AlphaZero, Config, TrainState
 from train.driver.checkpoints import Checkpoints
 from train.driver.learner import check_load
@@ -196,15 +196,6 @@ def test_run_without_the_setting_opens_and_resumes(alone: Trained, tmp_path: Pat
     assert same(run.params(), alone.states[1].params)
     assert same(run.restore(), alone.states[1])
     run.close()
-
-
-def test_sweep_without_the_setting_resumes(tmp_path: Path) -> None:
-    found = sweep.sweep_of("alphazero", {"env": (FIRST,), "td_lambda": (0.5, 1.0)})
-    table = found.to_json()
-    for settings in table["cells"].values():
-        del settings["other_envs"]
-    (tmp_path / "sweep.json").write_text(json.dumps(table))
-    assert sweep.changes(sweep.stored_table(tmp_path / "sweep.json"), found.to_json()) == []
 
 
 # -- agents on other boards ----------------------------------------------------------------------------------------
