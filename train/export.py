@@ -27,7 +27,6 @@ from jax import export
 
 from jaxgames import _files, arena
 from jaxgames import make as make_env
-from jaxgames.agents import analyse
 from jaxgames.env import Env
 from jaxgames.policies import file as exported
 from jaxgames.policies.agent import PolicyAgent
@@ -199,7 +198,7 @@ def differences(env: Env[Any], first: PolicyAgent, second: PolicyAgent, num_boar
     """Returns the largest differences between the policies of two agents and their values, on random boards."""
     states = arena.random_openings(env, jax.random.key(seed), num_boards, MAX_PLIES).boards
     of_first, of_second = (
-        jax.device_get(jax.jit(analyse)(dataclasses.replace(agent, temperature=1.0, top=None), states))
+        jax.device_get(jax.jit(PolicyAgent.analyse)(dataclasses.replace(agent, temperature=1.0, top=None), states))
         for agent in (first, second)
     )
     largest = [float(np.abs(one - other).max(initial=0)) for one, other in zip(of_first, of_second, strict=True)]

@@ -42,14 +42,16 @@ def analyse(
 ) -> tuple[np.ndarray, tuple[float, ...] | None]:
     """Returns float32[num_actions], the probabilities of an agent on one board, and its value for each seat or None.
 
-    Raises TypeError for an agent without probabilities.
+    Raises ValueError for an agent without probabilities.
     """
     agent, boards = make(text, env), _batch_of_one(board)
     _announce("analyse", text, env, on_compile)
-    found = _analyse_on_device(agent, boards) if agent.on_device else agents.analyse(agent, boards)
-    probabilities = np.asarray(found.probabilities)[0]
+    analysis = _analyse_on_device(agent, boards) if agent.on_device else agents.analyse(agent, boards)
+    if analysis is None:
+        raise ValueError(f"{text} has no probabilities: choose an agent that has them, such as random or greedy")
+    probabilities = np.asarray(analysis.probabilities)[0]
     _compiled.add(("analyse", text, env))
-    return probabilities, None if found.values is None else tuple(np.asarray(found.values)[0].tolist())
+    return probabilities, None if analysis.values is None else tuple(np.asarray(analysis.values)[0].tolist())
 
 
 def _announce(method: str, text: str, env: Env[Any], on_compile: OnCompile) -> None:
@@ -59,7 +61,7 @@ def _announce(method: str, text: str, env: Env[Any], on_compile: OnCompile) -> N
 
 
 @jax.jit
-def _analyse_on_device(agent: Agent, boards: Any) -> agents.Analysis:
+def _analyse_on_device(agent: Agent, boards: Any) -> agents.Analysis | None:
     return agents.analyse(agent, boards)
 
 

@@ -294,8 +294,7 @@ class Session:
           make: makes the agent of a text, for a game.
           on_compile: called with the agent's text before its first analysis in this process, which is compiled.
 
-        Raises ValueError if the game is over, no seat has an agent or the agent fails, TypeError for an agent without
-        probabilities.
+        Raises ValueError if the game is over, no seat has an agent, or the agent has no probabilities or fails.
         """
         if self.over:
             raise ValueError("the game is over: there is no move to think about")
@@ -307,7 +306,7 @@ class Session:
         try:
             probabilities, values = analyse(agent, self.env, self.board, make, on_compile)
             ranked = sorted(self.legal(), key=lambda move: -probabilities[move.action])
-        except (ValueError, TypeError, ImportError):
+        except (ValueError, ImportError):
             raise
         except Exception as error:  # an agent may fail in any way
             raise ValueError(f"{agent} failed with {type(error).__name__}: {error}") from error

@@ -195,10 +195,10 @@ def _with_opinion(game: RecordedGame, turns: Sequence[Turn], agent: Agent) -> li
 def _analysed(agent: Agent, states: Any) -> Analysis:
     """Returns the analysis of boards, on the host. Raises ValueError for an agent that has none."""
     function = jax.jit(analyse) if agent.on_device else analyse
-    try:
-        return in_chunks(lambda boards: function(agent, boards), states, CHUNK)
-    except TypeError as error:
-        raise ValueError(f"{agent} cannot judge moves: {error}") from error
+    analysis = in_chunks(lambda boards: function(agent, boards), states, CHUNK, fill=agent.on_device)
+    if analysis is None:
+        raise ValueError(f"{agent} has no probabilities: choose an agent that has them, such as a run or greedy")
+    return analysis
 
 
 # -- a database ----------------------------------------------------------------------------------------------------

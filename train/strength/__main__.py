@@ -25,7 +25,7 @@ import tyro
 from tqdm import tqdm
 
 from jaxgames import Env
-from jaxgames.agents import Agent, AnalysingAgent, EpsilonAgent, GreedyAgent, RandomAgent
+from jaxgames.agents import Agent, EpsilonAgent, GreedyAgent, RandomAgent, analyse
 from jaxgames.solvers import Solution, load, solve
 from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.full_width import lookahead
@@ -229,10 +229,11 @@ def _act(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
 
 def _has_values(agent: Agent, env: Env[Any]) -> bool:
     """Returns whether the agent, which can be traced, has values of the seats in the game's unit of reward."""
-    if not isinstance(agent, AnalysingAgent) or getattr(agent, "env", env) != env:  # it has learned another reward
+    if getattr(agent, "env", env) != env:  # it has learned another reward
         return False
     states = jax.eval_shape(jax.vmap(env.init), jax.eval_shape(lambda: jax.random.split(jax.random.key(0), BATCH)))
-    return jax.eval_shape(agent.analyse, states).values is not None
+    analysis = jax.eval_shape(analyse, agent, states)
+    return analysis is not None and analysis.values is not None
 
 
 @jax.jit
@@ -242,11 +243,11 @@ def _first_of_best(agent: GreedyAgent, states: Any) -> jax.Array:
 
 
 @jax.jit
-def _values(agent: AnalysingAgent, states: Any) -> jax.Array:
+def _values(agent: Agent, states: Any) -> jax.Array:
     """Returns float32[B], the mover's value."""
-    values = agent.analyse(states).values
-    assert values is not None  # by `_has_values`
-    return jnp.take_along_axis(values, states.current_player[:, None], axis=1)[:, 0]
+    analysis = analyse(agent, states)
+    assert analysis is not None and analysis.values is not None  # by `_has_values`  # noqa: PT018
+    return jnp.take_along_axis(analysis.values, states.current_player[:, None], axis=1)[:, 0]
 
 
 # -- measuring -----------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 from jaxgames import registry
 from jaxgames._checks import ParameterError
 from jaxgames._specs import parse
-from jaxgames.agents import AGENT_OF, AnalysingAgent
+from jaxgames.agents import AGENT_OF
 from jaxgames.env import Env
 from jaxgames.play.game_file import parse as parse_saved
 from jaxgames.play.session import HUMAN, Session
@@ -47,7 +47,7 @@ def described(house: House, game: str) -> dict[str, Any]:
     """
     env = _env(house, game)
     agents = [text for text in dict.fromkeys((*house.seats, *SUGGESTED)) if text != HUMAN and _plays(house, text, env)]
-    hints = [text for text in agents if isinstance(house.agent(text, env), AnalysingAgent)]
+    hints = [text for text in agents if hasattr(house.agent(text, env), "analyse")]
     return {"game": str(env), "seats": env.num_players, "agents": [HUMAN, *agents], "hints": hints}
 
 

@@ -80,10 +80,7 @@ async def hint(house: House, table: Table, agent: str) -> dict[str, Any]:
     """
     offers.check_agent(house, agent)
     session = await house.rules.run(table.session.copy)
-    try:
-        thoughts = await house.agents.run(lambda: session.analyse(agent, house.agent))
-    except TypeError as error:
-        raise ValueError(str(error)) from None
+    thoughts = await house.agents.run(lambda: session.analyse(agent, house.agent))
     moves = [{"action": move.action, "text": move.text, "probability": share} for move, share in thoughts.moves]
     values = None if thoughts.values is None else list(thoughts.values)
     bounds = [abs(bound) for bound in session.env.return_range if math.isfinite(bound)]

@@ -25,6 +25,7 @@ from jaxgames.wrappers import auto_reset
 from tests.games.checkers.cases import START
 from tests.games.checkers.random_positions import crowds, endgames, hunts
 from tests.games.checkers.reference import Position, Reference
+from tests.helpers.analysis import analysis_of
 from tests.solvers.alphabeta.test_alphabeta import Clock
 from tests.solvers.checkers.slow_checkers import Minimax, near_limits, random_games, state_of
 
@@ -265,7 +266,7 @@ def test_agent_analyses_the_moves_from_which_it_draws() -> None:
     env = auto_reset(jaxgames.make("checkers"))
     agent = agents.make("alphabeta(depth=2)", env)
     states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 20))
-    probabilities, values = agents.analyse(agent, states)
+    probabilities, values = analysis_of(agent, states)
     assert values is None
     drawn = set(agent.act(jax.random.key(1), states).tolist())
     assert drawn == set(np.flatnonzero(probabilities[0]).tolist())

@@ -11,6 +11,7 @@ from jaxgames.games.dots_and_boxes import REWARDS, DotsAndBoxes
 from jaxgames.solvers.dots_and_boxes import player as playing
 from jaxgames.solvers.dots_and_boxes.player import make_player
 from jaxgames.solvers.dots_and_boxes.solution import table_shape, worth_of_edges
+from tests.helpers.analysis import analysis_of
 from tests.helpers.solved import solved_boxes
 from tests.solvers.dots_and_boxes.random_boxes import batch, game, random_states
 
@@ -67,7 +68,7 @@ def check_estimate(found: tuple[list[int], float], state: Any) -> None:
 def test_agent_labels_with_probabilities_and_values() -> None:
     env = DotsAndBoxes(1, 2, "boxes")
     states, player = random_states(1, 2, 5), make_player(env)
-    found = agents.analyse(agents.make("alphabeta", env), batch(states))
+    found = analysis_of(agents.make("alphabeta", env), batch(states))
     np.testing.assert_allclose(found.probabilities.sum(1), 1, rtol=1e-6)
     assert found.values is not None
     np.testing.assert_array_equal(found.values.sum(1), 0)

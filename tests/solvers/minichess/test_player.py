@@ -22,6 +22,7 @@ from jaxgames.solvers.minichess.search import can_occur_again
 from jaxgames.wrappers import auto_reset
 from tests.games.minichess.cases import KNIGHTS_HOME, START, make_reference
 from tests.games.minichess.reference import Position, Reference
+from tests.helpers.analysis import analysis_of
 from tests.solvers.alphabeta.test_alphabeta import Clock
 from tests.solvers.minichess.slow_minichess import Minimax, placements, random_games, shuffles, state_of
 
@@ -216,7 +217,7 @@ def test_analysis_has_the_best_moves_and_the_returns_of_both_seats() -> None:
     states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 2))
     boards = [KING_CAPTURE.from_string(text) for text in ("k4/5/5/5/R3K w - - 0 20", "k4/5/5/5/4K b - - 0 20")]
     states = replace(states, board=jax.tree.map(lambda *leaves: np.stack(leaves), *boards))
-    probabilities, values = agents.analyse(agent, states)
+    probabilities, values = analysis_of(agent, states)
     np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-6)
     assert np.flatnonzero(probabilities[0]).tolist() == [KING_CAPTURE.action_from_string(boards[0], "a1a5")]
     assert values is not None

@@ -226,7 +226,7 @@ def test_games_of_other_games_are_texts_with_an_action_per_line(
         (("--game", 1, "--blunder", 0), "blunder must be a number above 0 and up to 10, not 0"),
         (("--game", 1, "--splits", "train"), "--splits are those of a database: add --data pairs.npz"),
         (("--game", 1, "--env", "minichess"), "has games of checkers, not of minichess"),
-        (("--game", 1, "--depth", 0, "--agent", "mcts"), "cannot judge moves"),
+        (("--game", 1, "--depth", 0, "--agent", "mcts"), "has no probabilities"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: tuple[Any, ...], message: str, file: Path, tmp_path: Path) -> None:

@@ -238,7 +238,7 @@ def test_labels_can_be_values_alone(solver_labels: tuple[Positions, Any], tmp_pa
     assert (values.action == UNKNOWN).all()
     np.testing.assert_array_equal(values.value, found.value)
     np.testing.assert_array_equal(values.split, found.split)
-    with pytest.raises(ValueError, match="greedy has no values: label with probabilities, without --only-values"):
+    with pytest.raises(ValueError, match="greedy has no values: leave out --only-values"):
         labels.labelled(found, agents.make("greedy", found.env), train=85, only_values=True)
 
 

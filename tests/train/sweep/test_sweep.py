@@ -18,7 +18,7 @@ from tests.helpers import toy_learner
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.stored_runs import ends, equal_checkpoints, metrics_of, signal_when_training, start, train_in
 from tests.helpers.toy_learner import ToyLearner
-from train import evaluate, ppo, sweep
+from train import evaluate, ppo
 from train.agents import LEARNERS, make
 from train.driver.learner import with_traced
 from train.driver.loop import Settings
@@ -26,6 +26,7 @@ from train.driver.run_folder import RunFolder
 from train.ppo import PPO
 from train.ppo.config import KL_COEFS  # these need another run: test_ppo_pretrained.py
 from train.sweep import Sweep, changes, run_sweep, sweep_of
+from train.sweep.__main__ import main
 from train.sweep.arguments import parse
 from train.sweep.batched_runs import Cells, CellsState, Group
 from train.sweep.run_folders import CellFolders
@@ -327,14 +328,14 @@ def test_stored_table_is_the_default_of_a_resumed_sweep(whole: Path) -> None:
     ],
 )
 def test_wrong_argument_is_named(arguments: list[str], message: str, tmp_path: Path) -> None:
-    assert message in error_of(sweep.main, *arguments, *(["--run-dir", tmp_path] * ("--resume" not in arguments)))
+    assert message in error_of(main, *arguments, *(["--run-dir", tmp_path] * ("--resume" not in arguments)))
     assert not any(tmp_path.iterdir())
 
 
 def test_sweep_with_other_settings_is_refused(whole: Path) -> None:
     with pytest.raises(FileExistsError, match="holds a sweep already: add --resume"):
         run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=whole))
-    message = error_of(sweep.main, "--run-dir", whole, "--resume", "--learning-rate", 0.25, 0.75)
+    message = error_of(main, "--run-dir", whole, "--resume", "--learning-rate", 0.25, 0.75)
     assert "was started with other settings: learning_rate was [0.25, 0.5] and is [0.25, 0.75]" in message
 
 
