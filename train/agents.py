@@ -39,7 +39,7 @@ from jaxgames.agents import Agent
 from train.driver.commands import run_command
 from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder
-from train.driver.stored_config import fits, written_type
+from train.driver.stored_config import fits, format_type
 from train.driver.tables import markdown
 from train.models.policy import Policy
 
@@ -257,7 +257,7 @@ def _check_parameters(run: RunFolder, parameters: Mapping[str, Any]) -> None:
                 f"the agent of {run.folder} has no parameter {name!r}; its parameters are {', '.join(allowed)}"
             )
         if not fits(value, hints[name]):
-            raise ParameterError(f"{name} must be {written_type(hints[name])}, not {value!r}")
+            raise ParameterError(f"{name} must be {format_type(hints[name])}, not {value!r}")
 
 
 def _is_library_agent(text: str) -> bool:

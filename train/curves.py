@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from train import agents
 from train.driver.run_folder import RunFolder
-from train.driver.stored_config import settings_of, written_setting
+from train.driver.stored_config import format_setting, settings_of
 
 By = Literal["steps", "seconds", "iterations"]
 X_COLUMN = {"steps": "steps", "seconds": "seconds", "iterations": "iteration"}  # the column of each `By`
@@ -156,7 +156,7 @@ def lines_of(runs: Sequence[RunFolder]) -> dict[str, list[RunFolder]]:
         differ = [name for name in differ if name == "env" or not follows_from("env", name, settings)]
     lines: dict[str, list[RunFolder]] = {}
     for run, of_run in zip(runs, settings, strict=True):
-        named = [(name, written_setting(of_run[name])) for name in differ if name in of_run]
+        named = [(name, format_setting(of_run[name])) for name in differ if name in of_run]
         label = ", ".join(text if name == "env" else f"{name}={text}" for name, text in named)
         lines.setdefault(label, []).append(run)
     return lines

@@ -1,4 +1,4 @@
-"""Judges a recorded game: what every move lost, what an agent thinks of it, and where the game leaves a database.
+"""Annotates a recorded game: what every move lost, what an agent thinks of it, and where the game leaves a database.
 
     python -m train.analyse game.pdn
     python -m train.analyse game.pdn --agent runs/imitation --data pairs.npz --output game.json --picture game.svg
@@ -29,7 +29,7 @@ from jaxgames.games.checkers_pdn import COLOURS, BrokenGame
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH
 from train import agents
 from train.analyse import picture as analyse_picture
-from train.analyse.annotation import DECIDED, Database, Turn, first_unknown, judge, summary
+from train.analyse.annotation import DECIDED, Database, Turn, annotate, first_unknown, summary
 from train.analyse.recorded_game import RecordedGame, read_games
 from train.data import positions
 from train.driver.commands import run_command
@@ -59,7 +59,7 @@ class Arguments:
     blunder: float = 0.5
     """A move that loses more men than this is a blunder."""
     output: Path | None = None
-    """A file for the judgement as JSON, with all turns. It is replaced if it exists."""
+    """A file for the annotation as JSON, with all turns. It is replaced if it exists."""
     picture: Path | None = None
     """A picture of one game, .svg or .png. It is replaced if it exists."""
 
@@ -81,23 +81,23 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
     depth = arguments.depth if isinstance(env, Checkers) and arguments.depth else None
     agent, database = _agent(arguments, env), _database(arguments, env)
     if depth is None and agent is None and database is None:
-        raise ValueError("there is nothing to judge by: add --agent or --data, or for checkers --depth 8")
-    judged: list[dict[str, Any]] = []
+        raise ValueError("there is nothing to annotate by: add --agent or --data, or for checkers --depth 8")
+    annotated: list[dict[str, Any]] = []
     with tqdm(total=sum(len(game.moves) for game in games), unit=" turns", disable=None if depth else True) as bar:
         for game in games:
-            turns = judge(game, depth, arguments.blunder, agent, database, bar.update)
+            turns = annotate(game, depth, arguments.blunder, agent, database, bar.update)
             print(table(game, turns))
-            judged.append(_facts(game, turns))
+            annotated.append(_facts(game, turns))
             if arguments.picture is not None:
                 figure = analyse_picture.draw(game, turns, arguments.agent)
                 analyse_picture.save(figure, arguments.picture)
     result: dict[str, Any] = {"file": str(arguments.file), "env": str(env), "depth": depth, "agent": arguments.agent}
     result |= {"data": None if arguments.data is None else str(arguments.data), "blunder": arguments.blunder}
-    result |= {"games": judged, "broken": broken}
+    result |= {"games": annotated, "broken": broken}
     if arguments.output is not None:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         arguments.output.write_text(json.dumps(rounded(result), indent=1) + "\n")
-    short = [{name: value for name, value in game.items() if name != "turns"} for game in judged]
+    short = [{name: value for name, value in game.items() if name != "turns"} for game in annotated]
     return rounded(result | {"games": short})
 
 
@@ -140,7 +140,7 @@ def _database(arguments: Arguments, env: Env[Any]) -> Database | None:
 def _chosen(
     arguments: Arguments, games: Sequence[RecordedGame | BrokenGame]
 ) -> tuple[list[RecordedGame], list[dict[str, Any]]]:
-    """Returns the games to judge, and those that cannot be read as JSON; these are also on standard error.
+    """Returns the games to annotate, and those that cannot be read as JSON; these are also on standard error.
 
     Raises ValueError if the chosen game cannot be read or is not there, or if none can be read.
     """
@@ -164,7 +164,7 @@ def _chosen(
 
 
 def _facts(game: RecordedGame, turns: Sequence[Turn]) -> dict[str, Any]:
-    """Returns the judgement of a game in JSON's types."""
+    """Returns the annotation of a game in JSON's types."""
     unknown = first_unknown(turns) if turns[0].played is not None else None
     return {
         "game": game.number,
@@ -180,7 +180,7 @@ def _facts(game: RecordedGame, turns: Sequence[Turn]) -> dict[str, Any]:
 
 
 def table(game: RecordedGame, turns: Sequence[Turn]) -> str:
-    """Returns the judgement of a game as text, at most 80 characters wide, with the summaries at its end."""
+    """Returns the annotation of a game as text, at most 80 characters wide, with the summaries at its end."""
     has_values, has_agent, has_data = turns[0].lost is not None, turns[0].rank is not None, turns[0].seen is not None
     heads = [f"{'turn':>4} {'move':<14}"]
     heads += [f"{'best':<6} {'before':>6} {'after':>6} {'lost':>5}  "] if has_values else []

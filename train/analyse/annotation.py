@@ -1,7 +1,7 @@
-"""The judgement of a recorded game, turn by turn: by alpha-beta in checkers, by an agent, and by a database.
+"""The annotation of a recorded game, turn by turn: by alpha-beta in checkers, by an agent, and by a database.
 
     database = Database.of(positions.load("pairs.npz"))
-    turns = judge(game, agent=agents.make("runs/first", game.env), database=database)
+    turns = annotate(game, agent=agents.make("runs/first", game.env), database=database)
 
 Alpha-beta values a board in men, for seat 0. The value after a turn is that of the move that was played, in the same
 search. So a turn loses the value of the best move less that of its own, for the mover. It is 0 for the best move.
@@ -29,7 +29,7 @@ CHUNK = 64  # boards that an agent analyses at once
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn and everything that is known of it; None where there is no judge. Values are for seat 0."""
+    """One turn and everything that is known of it; None where nothing tells it. Values are for seat 0."""
 
     number: int  # in the game, from 1
     ply: int  # the first one of the turn, from 0
@@ -78,7 +78,7 @@ class Database:
         return found
 
 
-def judge(
+def annotate(
     game: RecordedGame,
     depth: int | None = 8,
     blunder: float = 0.5,

@@ -76,7 +76,9 @@ class Positions:
         for name, leaf in found.items():
             if (leaf.shape, leaf.dtype) != expected[name]:
                 shape, dtype = expected[name]
-                raise ValueError(f"{name} must be {_written(dtype, shape)}, not {_written(leaf.dtype, leaf.shape)}")
+                raise ValueError(
+                    f"{name} must be {_format_array(dtype, shape)}, not {_format_array(leaf.dtype, leaf.shape)}"
+                )
         labels = {name: getattr(self, name) for name in LABELS}
         for name, array in labels.items():
             if array.shape != (size,):
@@ -273,5 +275,5 @@ def _numbers(name: str, array: Any, dtype: Any = np.float32) -> np.ndarray:
     return given if dtype is None else given.astype(dtype, copy=False)
 
 
-def _written(dtype: Any, shape: tuple[int, ...]) -> str:
+def _format_array(dtype: Any, shape: tuple[int, ...]) -> str:
     return f"{np.dtype(dtype)}{list(shape)}"

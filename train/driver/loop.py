@@ -84,7 +84,7 @@ class Settings:
         return every > 0 and (doubling or iteration % every == 0)
 
 
-class Batch(NamedTuple):
+class ParallelRuns(NamedTuple):
     """The runs that one loop trains at the same time. All are at the same iteration."""
 
     num_runs: int
@@ -95,14 +95,14 @@ class Batch(NamedTuple):
 
 
 def run_training(
-    learner: Learner, recorder: Recorder, settings: Settings, batch: Batch | None = None
+    learner: Learner, recorder: Recorder, settings: Settings, runs: ParallelRuns | None = None
 ) -> dict[str, Any]:
     """Trains to the end of the run, or until Ctrl-C or SIGTERM. Returns the result, which a finished run stores.
 
     Args:
-      batch: for more than one run at once. Metrics are then arrays over runs, seconds are a run's share of the time.
+      runs: for more than one run at once. Metrics are then arrays over runs, seconds are a run's share of the time.
     """
-    config, batch = learner.config, batch or Batch(1, evaluation, progress_bar)
+    config, runs = learner.config, runs or ParallelRuns(1, evaluation, progress_bar)
     mesh = sharding.mesh_for(settings.devices, learner.divisible)
     resume = f"python -m train.{learner.name} --run-dir {recorder.folder} --resume"
     named = ", ".join(str(value) for name, value in learner.summary.items() if name != "seed")
@@ -129,7 +129,7 @@ def run_training(
     start = time.monotonic()
     before = seconds_of(last_kept)
     try:
-        train_state, row = iterate_until_stopped(learner, recorder, settings, batch, mesh, iterate, train_state, before)
+        train_state, row = iterate_until_stopped(learner, recorder, settings, runs, mesh, iterate, train_state, before)
         result = result_of(learner, recorder, int(train_state.iteration), time.monotonic() - start, row)
         if result["finished"]:
             recorder.finish(result)
@@ -145,7 +145,7 @@ def iterate_until_stopped(
     learner: Learner,
     recorder: Recorder,
     settings: Settings,
-    batch: Batch,
+    runs: ParallelRuns,
     mesh: Mesh,
     iterate: Callable[[Any], Any],
     train_state: Any,
@@ -159,26 +159,26 @@ def iterate_until_stopped(
     opponent = evaluation_opponent(learner, settings) if processes.is_leader() else RandomAgent(learner.env)
     row: dict[str, Any] = {}
     spent = 0.0  # seconds in iterations, without evaluations; a run's share of them
-    with stop_signal() as stop, batch.progress(config, first) as bar:
+    with stop_signal() as stop, runs.progress(config, first) as bar:
         for iteration in range(first + 1, config.num_iterations + 1):
             iteration_start = time.monotonic()
             train_state, metrics = iterate(train_state)
             row = {"iteration": iteration, "steps": iteration * config.steps_per_iteration, **to_floats(metrics)}
-            spent += (time.monotonic() - iteration_start) / batch.num_runs
+            spent += (time.monotonic() - iteration_start) / runs.num_runs
             row["seconds"] = seconds_before + spent
             row["steps_per_second"] = (iteration - first) * config.steps_per_iteration / spent
             last = iteration == config.num_iterations
             if processes.is_leader() and (settings.evaluates(iteration) or (last and settings.evaluate_every)):
-                row |= batch.evaluate(learner, settings, opponent, train_state, iteration)
-                show(bar, learner, row, batch.num_runs)
+                row |= runs.evaluate(learner, settings, opponent, train_state, iteration)
+                print_progress(bar, learner, row, runs.num_runs)
             elif processes.is_leader() and not settings.evaluate_every and shown_metrics(learner):
-                show(bar, learner, row, batch.num_runs)
+                print_progress(bar, learner, row, runs.num_runs)
             recorder.log(row)
             stopping = processes.any_process(stop.is_set())  # asked once: every process then stops here
             due = iteration % settings.checkpoint_every == 0 or is_multiple(iteration, settings.keep_every)
             if last or stopping or due:
                 recorder.save(sharding.replicate(train_state, mesh), settings.keep_every)
-            bar.update(config.steps_per_iteration * batch.num_runs)
+            bar.update(config.steps_per_iteration * runs.num_runs)
             if stopping:
                 break
     return train_state, row
@@ -279,12 +279,12 @@ def mean_over_runs(value: Any) -> float:
     return float(found.mean()) if found.size else float("nan")
 
 
-def show(bar: "tqdm[Any]", learner: Learner, row: Mapping[str, Any], num_runs: int) -> None:
+def print_progress(bar: "tqdm[Any]", learner: Learner, row: Mapping[str, Any], num_runs: int) -> None:
     """Writes a line above the progress bar, and the results of games beside it, where the row has such."""
     means = {name: mean_over_runs(value) for name, value in row.items()}
     if "win_rate" in means:
         bar.set_postfix(win_rate=f"{means['win_rate']:.3f}", turns=f"{means['mean_turns']:.1f}")
-    bar.write(describe(means, learner.config, num_runs, shown_metrics(learner)), file=sys.stderr)
+    bar.write(format_row(means, learner.config, num_runs, shown_metrics(learner)), file=sys.stderr)
 
 
 def shown_metrics(learner: Learner) -> tuple[str, ...]:
@@ -292,7 +292,7 @@ def shown_metrics(learner: Learner) -> tuple[str, ...]:
     return getattr(learner, "shown_metrics", ())
 
 
-def describe(row: Mapping[str, float], config: Config, num_runs: int = 1, shown: Sequence[str] = ()) -> str:
+def format_row(row: Mapping[str, float], config: Config, num_runs: int = 1, shown: Sequence[str] = ()) -> str:
     """Returns a row as one line of text: its evaluation if it has one, and the metrics `shown`."""
     left = config.num_iterations * config.steps_per_iteration - row["steps"]
     left *= num_runs / row["steps_per_second"]

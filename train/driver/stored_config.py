@@ -84,7 +84,7 @@ def check_types(settings: dict[str, Any], config_type: type[Any]) -> None:
         raise ValueError(f"missing settings: {', '.join(missing)}")
     for name, value in settings.items():
         if not fits(value, hints[name]):
-            raise ValueError(f"{name} must be {written_type(hints[name])}, not {json.dumps(value)}")
+            raise ValueError(f"{name} must be {format_type(hints[name])}, not {json.dumps(value)}")
 
 
 def fits(value: Any, kind: Any) -> bool:
@@ -101,12 +101,12 @@ def fits(value: Any, kind: Any) -> bool:
     return isinstance(value, kind or NoneType)
 
 
-def written_setting(value: Any) -> str:
+def format_setting(value: Any) -> str:
     """Returns the value of a setting as text. A list has commas, such as 64,64."""
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # of any type
 
 
-def written_type(kind: Any) -> str:
+def format_type(kind: Any) -> str:
     """The values that fit an annotated type, in words."""
     if get_origin(kind) is Literal:
         return f"one of {', '.join(map(repr, get_args(kind)))}"

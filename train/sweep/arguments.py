@@ -15,7 +15,7 @@ from jaxgames._specs import split_list
 from train.agents import learner_type
 from train.driver.loop import Settings
 from train.driver.run_folder import SWEEP_FILE
-from train.driver.stored_config import written_setting
+from train.driver.stored_config import format_setting
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def parse(arguments: Sequence[str]) -> Parsed:
     config_type = learner_type(learner).config_type
     values_type, hints = values_type_of(config_type), get_type_hints(config_type)
     values = {
-        name: tuple(map(written_setting, of_name)) if is_list(hints[name]) else tuple(of_name)
+        name: tuple(map(format_setting, of_name)) if is_list(hints[name]) else tuple(of_name)
         for name, of_name in stored.get("values", {}).items()
     }
     parsed = tyro.cli(
@@ -147,7 +147,7 @@ def is_list(kind: Any) -> bool:
 
 
 def to_list(text: str, kind: Any, name: str) -> tuple[Any, ...]:
-    """Returns a value such as "64,64" as a tuple, the reverse of `written_setting`; "" is the empty one.
+    """Returns a value such as "64,64" as a tuple, the reverse of `format_setting`; "" is the empty one.
 
     Raises ValueError, with the name of the setting, if an entry has another type.
     """

@@ -37,13 +37,13 @@ from jaxgames.agents import Agent
 from train.agents import learner_type
 from train.driver import loop, stored_config
 from train.driver.learner import Learner, check_load
-from train.driver.loop import Batch, Settings
+from train.driver.loop import ParallelRuns, Settings
 from train.driver.memory import check_memory
 from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder
 from train.ops import sharding
 from train.sweep import summary as sweep_summary
-from train.sweep.batched_runs import Cells, Group, evaluate_cells
-from train.sweep.run_folders import CellFolders
+from train.sweep.batched_runs import BatchedRuns, Group, evaluate_runs
+from train.sweep.run_folders import RunFolders
 
 Evaluate = Callable[[Any, Settings, Agent, Any, int], Mapping[str, Any]]  # see `run_sweep`
 MAX_NAME = 120  # characters of a folder's name; longer ones are cut off and numbered
@@ -121,14 +121,14 @@ def folder_name(settings: Mapping[str, Any], varied: Sequence[str], row: int) ->
 
     Characters that are special in paths or in an agent's text become "_". The number of the row keeps such names apart.
     """
-    texts = {name: stored_config.written_setting(settings[name]) for name in varied}
+    texts = {name: stored_config.format_setting(settings[name]) for name in varied}
     written = "+".join(f"{name}={text}" for name, text in texts.items())
     name = re.sub(r"[^\w.=+-]+", "_", written)[:MAX_NAME]
     return name if name == written else f"{name}_{row}"
 
 
 def run_sweep(
-    sweep: Sweep, settings: Settings, cells_at_once: int = 0, evaluate: Evaluate = evaluate_cells
+    sweep: Sweep, settings: Settings, cells_at_once: int = 0, evaluate: Evaluate = evaluate_runs
 ) -> dict[str, Any]:
     """Trains all cells, or until Ctrl-C or SIGTERM, and summarises them. Returns the result that the command prints.
 
@@ -136,8 +136,8 @@ def run_sweep(
       settings: of the driver, for every cell; `run_dir` is the folder of the sweep. `devices` are the devices that the
         cells of a group are divided over.
       cells_at_once: cells that a device computes at the same time; 0 for one on a CPU, and for all on other platforms.
-      evaluate: returns the metrics of an evaluation of a group, an array over its cells each. It gets the `Cells`, the
-        settings, the evaluation opponent, the train state and the iteration.
+      evaluate: returns the metrics of an evaluation of a group, an array over its cells each. It gets the
+        `BatchedRuns`, the settings, the evaluation opponent, the train state and the iteration.
 
     Raises:
       FileExistsError: the folder holds a sweep already, and `settings.resume` is not set.
@@ -154,8 +154,8 @@ def run_sweep(
     groups = [group_of(each, settings, cells_at_once) for each in sweep.groups()]
     for group in groups:
         counts = {"cells_at_once": group.at_once, "the number of cells": len(group.learners)}
-        check_memory(Cells(group), group.devices, group.first, counts)
-        loop.evaluation_opponent(Cells(group), settings)  # before there is a folder
+        check_memory(BatchedRuns(group), group.devices, group.first, counts)
+        loop.evaluation_opponent(BatchedRuns(group), settings)  # before there is a folder
         if is_new:
             check_load(group.learners[0])
     start = time.monotonic()
@@ -196,27 +196,27 @@ def train_group(
     group: Group,
     settings: Settings,
     bar: "tqdm[Any]",
-    evaluate: Evaluate = evaluate_cells,
+    evaluate: Evaluate = evaluate_runs,
 ) -> bool:
     """Trains the cells of a group. Returns whether they are finished."""
     runs: list[RunFolder] = []
     with contextlib.ExitStack() as stack:
         for name, learner in names.items():
-            runs.append(open_cell(folder / name, learner))
+            runs.append(open_run(folder / name, learner))
             stack.callback(runs[-1].close)
-        cells = CellFolders(folder, runs, group.padded)
+        cells = RunFolders(folder, runs, group.padded)
         if cells.result() is not None:
             loop.log(f"{len(names)} cells are finished already")
             bar.update(total_steps(group))
             return True
-        batch = Batch(len(names), evaluate, lambda config, done: part_of_bar(bar, group, done))
+        parallel = ParallelRuns(len(names), evaluate, lambda config, done: part_of_bar(bar, group, done))
         settings = dataclasses.replace(settings, devices=group.devices)
-        result = loop.run_training(Cells(group), cells, settings, batch)
+        result = loop.run_training(BatchedRuns(group), cells, settings, parallel)
         stack.pop_all()  # the loop has closed them
         return result["finished"]
 
 
-def open_cell(folder: Path, learner: Learner) -> RunFolder:
+def open_run(folder: Path, learner: Learner) -> RunFolder:
     """Returns the locked folder of a cell, a new one if there is none.
 
     Raises ValueError if it was started with other settings, such as more steps in a run of its own.

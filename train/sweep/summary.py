@@ -14,7 +14,7 @@ from jaxgames._files import write_whole
 from train import plot
 from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder
-from train.driver.stored_config import written_setting
+from train.driver.stored_config import format_setting
 from train.driver.tables import markdown
 
 COLUMNS = ("win_rate", "mean_turns", "mean_reward", "episode_length")  # of the table; summary.json has every metric
@@ -81,7 +81,7 @@ def table(summary: Summary) -> str:
     columns = [name for name in COLUMNS if name in summary.rows[0]]
     rows = [
         [
-            *(written_setting(row["settings"][name]) for name in summary.varied),
+            *(format_setting(row["settings"][name]) for name in summary.varied),
             row["seeds"],
             *(format_median_and_range(row[name]) for name in columns),
         ]
@@ -128,7 +128,7 @@ def draw_panel(figure: Figure, axes: Any, summary: Summary, column: str) -> None
         lowest, highest = (
             np.array([number_or_nan(row[column][name]) for row in summary.rows]) for name in ("lowest", "highest")
         )
-        labels = [", ".join(written_setting(value) for value in row["settings"].values()) for row in summary.rows]
+        labels = [", ".join(format_setting(value) for value in row["settings"].values()) for row in summary.rows]
         places = np.arange(len(labels))
         axes.errorbar(places, medians, yerr=(medians - lowest, highest - medians), fmt="o", capsize=3)
         axes.set_xticks(places, labels, rotation=30 if len(labels) > 4 else 0)
@@ -136,7 +136,7 @@ def draw_panel(figure: Figure, axes: Any, summary: Summary, column: str) -> None
         axes.grid(alpha=0.3)
         return
     down, across = (
-        list(dict.fromkeys(written_setting(row["settings"][name]) for row in summary.rows)) for name in summary.varied
+        list(dict.fromkeys(format_setting(row["settings"][name]) for row in summary.rows)) for name in summary.varied
     )
     grid = medians.reshape(len(down), len(across))
     image = axes.imshow(grid, aspect="auto")
@@ -154,7 +154,7 @@ def has_all_pairs(summary: Summary) -> bool:
     """Returns whether two settings are varied, and every value of one was combined with every value of the other."""
     if len(summary.varied) != 2:
         return False
-    values = [{written_setting(row["settings"][name]) for row in summary.rows} for name in summary.varied]
+    values = [{format_setting(row["settings"][name]) for row in summary.rows} for name in summary.varied]
     return len(summary.rows) == len(values[0]) * len(values[1])
 
 

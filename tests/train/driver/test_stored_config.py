@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers.toy_learner import Config, ToyLearner
 from train.driver.run_folder import RunFolder
-from train.driver.stored_config import fits, load, to_json, written_type
+from train.driver.stored_config import fits, format_type, load, to_json
 from train.ppo import PPO
 
 STORED = to_json(ToyLearner(Config()))
@@ -93,6 +93,6 @@ def test_value_fits_its_annotated_type(value: Any, kind: Callable[..., Any], exp
 
 
 def test_allowed_values_of_a_setting_are_written_out() -> None:
-    assert written_type(Literal["shared", "independent"]) == "one of 'shared', 'independent'"
-    assert written_type(tuple[int, ...]) == "of type tuple[int, ...]"
-    assert written_type(float) == "of type float"
+    assert format_type(Literal["shared", "independent"]) == "one of 'shared', 'independent'"
+    assert format_type(tuple[int, ...]) == "of type tuple[int, ...]"
+    assert format_type(float) == "of type float"

@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.commands import error_of
 from tests.train.conftest import Runs
 from train import ppo
-from train.driver.stored_config import written_setting
+from train.driver.stored_config import format_setting
 from train.ppo import Config
 from train.sweep import folder_name, sweep_of
 from train.sweep.__main__ import main
@@ -54,7 +54,7 @@ def test_folder_names_have_no_character_that_an_agents_text_splits_at() -> None:
 def test_list_is_one_text_with_commas() -> None:
     for text, value in (("64,64", (64, 64)), ("8", (8,)), ("", ())):
         assert to_list(text, tuple[int, ...], "hidden_sizes") == value
-        assert written_setting(value) == text
+        assert format_setting(value) == text
     assert to_list("random,runs/a(top=3, epsilon=0.1)", tuple[str, ...], "opponents") == (
         "random",
         "runs/a(top=3, epsilon=0.1)",

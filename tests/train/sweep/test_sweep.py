@@ -28,8 +28,8 @@ from train.ppo.config import KL_COEFS  # these need another run: test_ppo_pretra
 from train.sweep import Sweep, changes, run_sweep, sweep_of
 from train.sweep.__main__ import main
 from train.sweep.arguments import parse
-from train.sweep.batched_runs import Cells, CellsState, Group
-from train.sweep.run_folders import CellFolders
+from train.sweep.batched_runs import BatchedRuns, BatchedState, Group
+from train.sweep.run_folders import RunFolders
 
 jax.devices()  # JAX starts here, with the devices of the other tests
 
@@ -144,7 +144,7 @@ def iterated(learner: Any) -> Any:
     return train_state
 
 
-def params_of(state: CellsState, index: int) -> Any:
+def params_of(state: BatchedState, index: int) -> Any:
     return jax.tree.map(lambda leaf: leaf[index], state.params)
 
 
@@ -162,7 +162,7 @@ def test_cells_at_once_do_not_change_a_cell(at_once: int) -> None:
     """One after the other, in chunks with a remainder, and all at once."""
     configs = [toy_learner.Config(learning_rate=rate, seed=seed) for rate in (0.1, 0.2) for seed in (0, 1)]
     learners = tuple(map(ToyLearner, [*configs, toy_learner.Config(learning_rate=0.3)]))
-    state = iterated(Cells(Group(learners, at_once=at_once)))
+    state = iterated(BatchedRuns(Group(learners, at_once=at_once)))
     for index, learner in enumerate(learners):
         assert_close(params_of(state, index), iterated(learner).params)
 
@@ -260,14 +260,14 @@ def test_killed_sweep_continues_to_the_same_bits(whole: Path, tmp_path: Path, mo
 def test_signal_stops_after_an_iteration_with_checkpoints(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, log = tmp_path / "stopped", CellFolders.log
+    folder, log = tmp_path / "stopped", RunFolders.log
 
-    def log_and_interrupt(cells: CellFolders, row: dict[str, Any]) -> None:
+    def log_and_interrupt(cells: RunFolders, row: dict[str, Any]) -> None:
         log(cells, row)
         if row["iteration"] == 3:
             signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr(CellFolders, "log", log_and_interrupt)
+    monkeypatch.setattr(RunFolders, "log", log_and_interrupt)
     result = run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=folder))
     monkeypatch.undo()
     assert not result["finished"]
