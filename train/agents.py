@@ -66,10 +66,10 @@ def make(text: str, env: Env[Any]) -> Agent:
       FileNotFoundError: `text` is neither, or the run has no such checkpoint.
       ValueError: the run was trained on another game and does not play this one, or a parameter is wrong.
     """
-    found = parse(text)
-    if found is None:
+    named = parse(text)
+    if named is None:
         return agents.make(text, env)
-    return agent_of_run(open_run(found.folder), found.iteration, env, **found.parameters)
+    return agent_of_run(open_run(named.folder), named.iteration, env, **named.parameters)
 
 
 def outline(text: str, env: Env[Any]) -> Agent:
@@ -77,14 +77,14 @@ def outline(text: str, env: Env[Any]) -> Agent:
 
     Raises FileNotFoundError or ValueError as `make`, except for checkpoints.
     """
-    found = parse(text)
-    if found is None:
+    named = parse(text)
+    if named is None:
         return agents.make(text, env)
-    run = open_run(found.folder)
+    run = open_run(named.folder)
     learner = learner_for(run, env)
-    _check_parameters(run, found.parameters)
+    _check_parameters(run, named.parameters)
     params = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), run.params_shapes())
-    return learner.agent(params, **found.parameters)
+    return _agent(learner, params, **named.parameters)
 
 
 def parse(text: str) -> RunText | None:
@@ -113,8 +113,8 @@ def env_of(text: str) -> Env[Any] | None:
 
     Raises FileNotFoundError or ValueError as `make`.
     """
-    found = parse(text)
-    return None if found is None else open_run(found.folder).learner.env
+    named = parse(text)
+    return None if named is None else open_run(named.folder).learner.env
 
 
 def name_of(text: str) -> str:
@@ -122,10 +122,10 @@ def name_of(text: str) -> str:
 
     Raises FileNotFoundError or ValueError as `make`.
     """
-    found = parse(text)
-    if found is None:
+    named = parse(text)
+    if named is None:
         return text.strip()
-    return text_of(found._replace(iteration=open_run(found.folder).kept_iteration(found.iteration)))
+    return text_of(named._replace(iteration=open_run(named.folder).kept_iteration(named.iteration)))
 
 
 def with_temperature(text: str, temperature: float) -> str:
@@ -133,17 +133,17 @@ def with_temperature(text: str, temperature: float) -> str:
 
     The text of an agent of `jaxgames.agents` is returned as it is. Raises FileNotFoundError or ValueError as `make`.
     """
-    found = parse(text)
-    if found is None:
+    named = parse(text)
+    if named is None:
         return text
-    return text_of(found._replace(parameters={"temperature": temperature, **found.parameters}))
+    return text_of(named._replace(parameters={"temperature": temperature, **named.parameters}))
 
 
 def text_of(run: RunText) -> str:
     """Returns the text of a run's agent, which `parse` reads."""
-    written = ", ".join(f"{name}={value!r}" for name, value in run.parameters.items())
+    parameters = ", ".join(f"{name}={value!r}" for name, value in run.parameters.items())
     at = "" if run.iteration is None else f"@{run.iteration}"
-    return f"{run.folder}{at}" + (f"({written})" if written else "")
+    return f"{run.folder}{at}" + (f"({parameters})" if parameters else "")
 
 
 def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
@@ -158,10 +158,10 @@ def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
     """
     first, of_first = ("--env", make_env(env)) if env is not None else ("", None)
     for text in texts:
-        found = parse(text)
-        if found is None:
+        named = parse(text)
+        if named is None:
             continue
-        learner = open_run(found.folder).learner
+        learner = open_run(named.folder).learner
         if of_first is None:
             first, of_first = text, learner.env
         elif not plays(learner, of_first):
@@ -234,7 +234,7 @@ def agent_of_run(
     Args:
       iteration: of the checkpoint; None for the last one.
       env: the game; None for that of the run.
-      **parameters: those of the learner's `agent`. For PPO these are `temperature`, `epsilon` and `top`; see
+      **parameters: `epsilon`, and those of the learner's `agent`. For PPO these are `temperature` and `top`; see
         `train.driver.learner.Learner.agent`.
 
     Raises:
@@ -243,14 +243,20 @@ def agent_of_run(
     """
     learner = learner_for(run, run.learner.env if env is None else env)
     _check_parameters(run, parameters)
-    return learner.agent(run.params(iteration), **parameters)
+    return _agent(learner, run.params(iteration), **parameters)
+
+
+def _agent(learner: Learner, params: Any, *, epsilon: float = 0.0, **parameters: Any) -> Agent:
+    """Returns the agent of a learner; `epsilon` is a parameter of all of them."""
+    agent = learner.agent(params, **parameters)
+    return agents.with_epsilon(learner.env, agent, epsilon) if epsilon else agent
 
 
 def _check_parameters(run: RunFolder, parameters: Mapping[str, Any]) -> None:
     """Raises ParameterError (a ValueError) unless the parameters are names and types of the learner's `agent`."""
     method = run.learner.agent
-    allowed = list(inspect.signature(method).parameters)[1:]  # the first one is the network's parameters
-    hints = get_type_hints(method)
+    allowed = [*dict.fromkeys((*list(inspect.signature(method).parameters)[1:], "epsilon"))]  # without `params`
+    hints = {"epsilon": float} | get_type_hints(method)
     for name, value in parameters.items():
         if name not in allowed:
             raise ParameterError(
@@ -265,8 +271,8 @@ def _is_library_agent(text: str) -> bool:
     name = text.partition("(")[0].strip()
     if name in agents.list_agents():
         return True
-    found = MODULE_AND_NAME.fullmatch(name)
-    return found is not None and found[2].strip().isidentifier() and not (_holds_run(text) or _holds_run(name))
+    own = MODULE_AND_NAME.fullmatch(name)
+    return own is not None and own[2].strip().isidentifier() and not (_holds_run(text) or _holds_run(name))
 
 
 def _holds_run(folder: str) -> bool:
@@ -277,11 +283,11 @@ def _neither(folder: str) -> str:
     """Returns the message for a text that names neither an agent nor a run: it lists both."""
     near = (Path(folder).parent, Path("runs"))
     runs = [str(path.parent) for parent in near for path in sorted(parent.glob("*/config.json"))]
-    found = f" (such as {', '.join(dict.fromkeys(runs[:8]))})" if runs else ""
+    examples = f" (such as {', '.join(dict.fromkeys(runs[:8]))})" if runs else ""
     learners = " or ".join(f"train.{name}" for name in LEARNERS)
     return (
-        f"{folder or repr(folder)} holds no run: expected the folder of a run that {learners} wrote{found}, or one of "
-        f"the agents {', '.join(agents.list_agents())}"
+        f"{folder or repr(folder)} holds no run: expected the folder of a run that {learners} wrote{examples}, or one "
+        f"of the agents {', '.join(agents.list_agents())}"
     )
 
 
