@@ -43,10 +43,7 @@ class Agent(Protocol):
     It may also have a method `analyse(states)`, which returns an `Analysis` or None; the function `analyse` calls it.
     """
 
-    @property
-    def on_device(self) -> bool:
-        """Whether `act` and `analyse` can be traced; if not, they are called outside of `jit`."""
-        ...
+    on_device: ClassVar[bool]  # whether `act` and `analyse` can be traced; if not, they are called outside of `jit`
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         """Returns the mover's action on every board.
@@ -157,13 +154,10 @@ class EpsilonAgent:
     `with_epsilon` makes it and checks the probability. In a traced program `epsilon` can be a traced number.
     """
 
+    on_device: ClassVar[bool] = property(lambda self: self.agent.on_device)  # pyright: ignore[reportAssignmentType]  # as that of the agent inside
     env: Env[Any] = field(metadata={"static": True})
     agent: Agent
     epsilon: jax.Array  # float32[]
-
-    @property
-    def on_device(self) -> bool:
-        return self.agent.on_device
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         agent_key, key = jax.random.split(key)

@@ -13,7 +13,6 @@ import pytest
 
 import jaxgames
 from jaxgames import Env, agents, arena, greedy
-from tests.helpers.analysis import analysis_of
 from tests.helpers.positions import batched, board, in_chunks, legal, stacked
 from tests.helpers.sticks import Sticks
 
@@ -23,7 +22,7 @@ analyse: Any = jax.jit(agents.analyse)
 def best_moves(env: Env[Any], position: str) -> set[str]:
     """The moves that the greedy agent may play, in notation."""
     state = env.from_string(position)
-    probabilities = analysis_of(agents.make("greedy", env), stacked([state])).probabilities[0]
+    probabilities = analyse(agents.make("greedy", env), stacked([state])).probabilities[0]
     return {env.action_to_string(state, int(action)) for action in np.flatnonzero(probabilities)}
 
 
@@ -211,7 +210,7 @@ def test_scores_of_a_wrapped_env_are_those_of_its_live_board() -> None:
     env = jaxgames.auto_reset(jaxgames.make(BOXES))
     scores = jax.jit(functools.partial(greedy.action_scores, env))(env.from_string("1011100 .. 0"))
     assert scores.tolist() == [1, 0, 1, 0, 1, 1, 0]
-    assert analysis_of(agents.make("greedy", env), stacked([env.from_string("1011100 .. 0")])).probabilities[0, 5] == 1
+    assert analyse(agents.make("greedy", env), stacked([env.from_string("1011100 .. 0")])).probabilities[0, 5] == 1
 
 
 @pytest.mark.parametrize("env", [Sticks(), jaxgames.auto_reset(Sticks())])
@@ -237,7 +236,7 @@ def test_registered_scores_are_played() -> None:
     states = stacked([env.at(7, 0), env.at(1, 0), env.at(0, 0)])
     actions = jax.jit(lambda player, key, states: player.act(key, states))(player, jax.random.key(0), states)
     assert actions.tolist() == [1, 0, 0]
-    assert analysis_of(player, states).probabilities.tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    assert analyse(player, states).probabilities.tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
 
 
 # -- games -----------------------------------------------------------------------------------------------------------

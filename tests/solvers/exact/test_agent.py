@@ -16,7 +16,6 @@ from jaxgames.solvers.exact.agent import SolverAgent
 from jaxgames.wrappers import Wrapper
 from tests.games.chinese_checkers_diamond.pictures import game as diamond
 from tests.games.dots_and_boxes.pictures import game as boxes
-from tests.helpers.analysis import analysis_of
 from tests.helpers.solved import solved_boxes, solved_diamond
 
 GAMES = {"33.npz": diamond(3, 3), "22.npz": boxes(2, 2)}
@@ -77,7 +76,7 @@ def test_other_seat_plays_the_same_on_the_rotated_board() -> None:
     pictures = ("00./0.1/.11", "0../001/1.1", ".0./0.1/101")
     rotated = [picture[::-1].translate(str.maketrans("01", "10")) for picture in pictures]
     texts = [f"{picture} 0 0" for picture in pictures] + [f"{picture} 1 0" for picture in rotated]
-    probabilities, values = analysis_of(agents.make("solver(33.npz)", env), batch(*map(env.from_string, texts)))
+    probabilities, values = analyse(agents.make("solver(33.npz)", env), batch(*map(env.from_string, texts)))
     np.testing.assert_array_equal(probabilities[:3], probabilities[3:])
     np.testing.assert_array_equal(values[:3], values[3:, ::-1])
 
@@ -98,7 +97,7 @@ def test_first_player_wins_every_game_where_the_start_is_won() -> None:
 def test_analysis_of_the_diamond_has_the_action_and_the_values() -> None:
     env, (_, states) = GAMES["33.npz"], live("33.npz")
     agent = agents.make("solver(33.npz)", env)
-    probabilities, values = analysis_of(agent, states)
+    probabilities, values = analyse(agent, states)
     assert probabilities.shape == (len(values), env.num_actions)
     np.testing.assert_array_equal(probabilities.argmax(1), act(agent, states))
     np.testing.assert_array_equal(probabilities.sum(1), 1)
@@ -112,7 +111,7 @@ def test_values_of_dots_and_boxes_are_in_the_unit_of_the_reward(reward: str, exp
     """Seat 0 has one box. Seat 1 moves and takes the other three: they are one chain."""
     env = boxes(2, 2, reward)
     states = batch(env.from_string("111011111101 0... 1"), env.from_string("111111111111 0000 0"))
-    probabilities, values = analysis_of(agents.make("solver(22.npz)", env), states)
+    probabilities, values = analyse(agents.make("solver(22.npz)", env), states)
     np.testing.assert_array_equal(values, [expected, [0, 0]])
     np.testing.assert_array_equal(probabilities.sum(1), [1, 0])
 
@@ -149,7 +148,7 @@ def test_text_is_taken_by_the_commands_and_stands_in_lists() -> None:
 def test_epsilon_mixes_random_moves_in() -> None:
     agent = agents.make("solver(22.npz, epsilon=0.5)", GAMES["22.npz"])
     assert str(agent) == "solver(22.npz, epsilon=0.5)"
-    probabilities, _ = analysis_of(agent, batch(GAMES["22.npz"].init()))
+    probabilities, _ = analyse(agent, batch(GAMES["22.npz"].init()))
     np.testing.assert_allclose(probabilities.max(), 0.5 + 0.5 / 12, rtol=1e-6)
     assert (probabilities > 0).all()
 
