@@ -1,4 +1,4 @@
-"""Agents by text: those of training runs, and those of `jaxgames.agents`.
+"""Agents by text: checkpoints of training runs, and the agents of `jaxgames.agents`.
 
     random, greedy(epsilon=0.1), mypackage.mymodule:myagent(depth=2)      agents of jaxgames.agents
     runs/first                                                            the last checkpoint of a run
@@ -147,7 +147,7 @@ def text_of(run: RunText) -> str:
 
 
 def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
-    """Returns the game of some agents: `env`, or without it that of the first run among them.
+    """Returns the game of some agents: `env`, or without it the game of the first run among them.
 
     Args:
       env: a game as `jaxgames.make` takes it; if there are runs, all of them must play it.
@@ -233,7 +233,7 @@ def agent_of_run(
 
     Args:
       iteration: of the checkpoint; None for the last one.
-      env: the game; None for that of the run.
+      env: the game; None for the game of the run.
       **parameters: `epsilon`, and those of the learner's `agent`. For PPO these are `temperature` and `top`; see
         `train.driver.learner.Learner.agent`.
 
@@ -306,7 +306,7 @@ def main() -> None:
 
 
 def table(arguments: Arguments) -> dict[str, Any]:
-    """Prints a table of agents, and returns its rows: those of the runs, or the names without a run."""
+    """Prints a table of agents, and returns its rows: checkpoints of the runs, or names without a run."""
     if not arguments.run_dirs:
         names = agents.list_agents()
         print("\n".join(names))
@@ -325,7 +325,7 @@ def format_row(row: Mapping[str, Any]) -> tuple[str, ...]:
 def checkpoints_of(run: RunFolder) -> list[dict[str, Any]]:
     """Returns a row for each checkpoint of a run. A checkpoint that another process removes meanwhile is left out.
 
-    A row has the agent, the iteration, the steps, the win rate, and the bytes of the files. The win rate is that of the
+    A row has the agent, the iteration, the steps, the win rate, and the bytes of the files. The win rate is from the
     evaluation after this iteration, None if there was none.
     """
     win_rates = {row["iteration"]: row["win_rate"] for row in run.rows() if row.get("win_rate") is not None}

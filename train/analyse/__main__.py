@@ -45,7 +45,7 @@ class Arguments:
     game: int | None = None
     """The number of the game in the file, from 1. If not given, all of them."""
     env: str | None = None
-    """The game, as `jaxgames.make` takes it. If not given, that of the run, or checkers."""
+    """The game, as `jaxgames.make` takes it. If not given, the game of the run, or checkers."""
     agent: str | None = None
     """An agent with probabilities: a run, such as runs/imitation, or another one, such as "exported(first.policy)"."""
     temperature: float = 1.0
@@ -106,7 +106,7 @@ def _check(arguments: Arguments) -> None:
     check_int("depth", arguments.depth, 0, MAX_DEPTH)
     check_positive("blunder", arguments.blunder, DECIDED)
     if arguments.splits and arguments.data is None:
-        raise ValueError("--splits are those of a database: add --data pairs.npz")
+        raise ValueError("--splits are parts of a database: add --data pairs.npz")
     if arguments.picture is not None and arguments.picture.suffix not in analyse_picture.SUFFIXES:
         raise ValueError(f"the picture must end in {' or '.join(analyse_picture.SUFFIXES)}, not {arguments.picture}")
     for path in (arguments.output, arguments.picture):
@@ -130,11 +130,11 @@ def _agent(arguments: Arguments, env: Env[Any]) -> Agent | None:
 def _database(arguments: Arguments, env: Env[Any]) -> Database | None:
     if arguments.data is None:
         return None
-    found = positions.load(arguments.data, env)
-    if unknown := [split for split in arguments.splits if split not in found.splits]:
-        raise ValueError(f"the splits of {arguments.data} are {', '.join(found.splits)}, not {', '.join(unknown)}")
-    chosen = [found.splits.index(split) for split in arguments.splits or found.splits]
-    return Database.of(found.take(np.isin(found.split, chosen)))
+    data = positions.load(arguments.data, env)
+    if unknown := [split for split in arguments.splits if split not in data.splits]:
+        raise ValueError(f"the splits of {arguments.data} are {', '.join(data.splits)}, not {', '.join(unknown)}")
+    splits = [data.splits.index(split) for split in arguments.splits or data.splits]
+    return Database.of(data.take(np.isin(data.split, splits)))
 
 
 def _chosen(
@@ -153,14 +153,14 @@ def _chosen(
         if isinstance(game, BrokenGame)
     ]
     messages = [f"{arguments.file}, line {game['line']}: {game['reason']}" for game in broken]
-    found = [game for game in games if not isinstance(game, BrokenGame) and game.moves]
-    if not found:
+    readable = [game for game in games if not isinstance(game, BrokenGame) and game.moves]
+    if not readable:
         raise ValueError(messages[0] if messages else f"{arguments.file} has no game with moves")
-    if arguments.picture is not None and len(found) > 1:
-        raise ValueError(f"a picture has one game, and {arguments.file} has {len(found)}: add --game 1")
+    if arguments.picture is not None and len(readable) > 1:
+        raise ValueError(f"a picture has one game, and {arguments.file} has {len(readable)}: add --game 1")
     for message in messages:
         print(message, file=sys.stderr)
-    return found, broken
+    return readable, broken
 
 
 def _facts(game: RecordedGame, turns: Sequence[Turn]) -> dict[str, Any]:
@@ -207,12 +207,12 @@ def _summaries(game: RecordedGame, turns: Sequence[Turn]) -> list[str]:
     names = COLOURS if isinstance(game.env, Checkers) else [f"seat {seat}" for seat in range(game.env.num_players)]
     lines: list[str] = []
     for seat, name in enumerate(names):
-        found = summary(turns, seat)
-        parts = [f"{name}: {found['turns']} turns"]
-        if "lost" in found:
-            parts.append(f"{found['lost']:.2f} men lost a turn, {len(found['blunders'])} blunders")
-        if "top_1" in found:
-            parts.append(f"top-1 {found['top_1']:.2f}, top-3 {found['top_3']:.2f}")
+        numbers = summary(turns, seat)
+        parts = [f"{name}: {numbers['turns']} turns"]
+        if "lost" in numbers:
+            parts.append(f"{numbers['lost']:.2f} men lost a turn, {len(numbers['blunders'])} blunders")
+        if "top_1" in numbers:
+            parts.append(f"top-1 {numbers['top_1']:.2f}, top-3 {numbers['top_3']:.2f}")
         lines.append("; ".join(parts))
     if turns and turns[0].played is not None:
         unknown = first_unknown(turns)

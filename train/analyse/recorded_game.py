@@ -65,7 +65,7 @@ def read_games(path: Path, env: Env[Any] | None = None) -> list[RecordedGame | B
     """
     if path.suffix.lower() != PDN:
         if env is None:
-            raise ValueError(f"{path} is no .pdn file, so add the game of its actions, such as --env minichess")
+            raise ValueError(f"{path} is not a .pdn file, so add the game of its actions, such as --env minichess")
         return [_of_actions(path, env)]
     env = make("checkers") if env is None else env
     if not isinstance(env, Checkers):

@@ -114,17 +114,17 @@ def measured(card: Card, recipe: Recipe, records: RecordedCommands) -> Card:
     rates = tuple(win_rate(opponent, text, records, card.sha256) for opponent, text in matches.items())
     text = recipe.ladder_command(card.name, card.sha256)
     _log(text)
-    found = records.run(text, card.sha256).result["agents"]
-    ladder = tuple(Rating(row["agent"], row["elo"], tuple(row["elo_interval"])) for row in found)
+    rows = records.run(text, card.sha256).result["agents"]
+    ladder = tuple(Rating(row["agent"], row["elo"], tuple(row["elo_interval"])) for row in rows)
     return dataclasses.replace(card, win_rates=rates, ladder=ladder, ladder_command=text)
 
 
 def win_rate(opponent: str, text: str, records: RecordedCommands, sha256: str) -> WinRate:
     """Returns the results of a command that plays an agent's games against copies of another agent."""
     _log(text)
-    found = records.run(text, sha256).result
-    games, own = found["games"], found["agents"][0]
-    draws = round(games * (found["draw_rate"] + found["truncated_rate"]))
+    result = records.run(text, sha256).result
+    games, own = result["games"], result["agents"][0]
+    draws = round(games * (result["draw_rate"] + result["truncated_rate"]))
     low, high = own["win_rate_interval"]
     return WinRate(opponent, games, own["wins"], draws, own["win_rate"], (low, high), text)
 

@@ -28,7 +28,7 @@ class GameArguments:
     """The settings of every command that plays games between agents."""
 
     env: str | None = None
-    """The game, as `jaxgames.make` takes it. If not given, that of the first run."""
+    """The game, as `jaxgames.make` takes it. If not given, the game of the first run."""
     games: int = 1000
     """Games to play; with several opponents, against each of them."""
     openings: int = 0

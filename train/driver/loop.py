@@ -1,7 +1,6 @@
 """The training loop on the host: iterations, evaluations, checkpoints, progress, and how it stops."""
 
 import functools
-import math
 import signal
 import sys
 import threading
@@ -127,7 +126,7 @@ def run_training(
     log(f"compiled in {time.monotonic() - compile_start:.1f} s{resumed}")
 
     start = time.monotonic()
-    before = seconds_of(last_kept)
+    before = 0.0 if last_kept is None else last_kept["seconds"]
     try:
         train_state, row = iterate_until_stopped(learner, recorder, settings, runs, mesh, iterate, train_state, before)
         result = result_of(learner, recorder, int(train_state.iteration), time.monotonic() - start, row)
@@ -182,15 +181,6 @@ def iterate_until_stopped(
             if stopping:
                 break
     return train_state, row
-
-
-def seconds_of(last_kept: Mapping[str, Any] | None) -> float:
-    """Returns the seconds of training up to a row of metrics. None stands for the start of a run.
-
-    They are NaN where the row has none, because an older version wrote it.
-    """
-    seconds = 0.0 if last_kept is None else last_kept.get("seconds")
-    return math.nan if seconds is None else float(seconds)
 
 
 def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:
@@ -275,8 +265,8 @@ def _evaluate(
 def mean_over_runs(value: Any) -> float:
     """Returns the mean of the finite entries of an array over runs; a number itself."""
     values = np.ravel(value)
-    found = values[np.isfinite(values)]
-    return float(found.mean()) if found.size else float("nan")
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if finite.size else float("nan")
 
 
 def print_progress(bar: "tqdm[Any]", learner: Learner, row: Mapping[str, Any], num_runs: int) -> None:

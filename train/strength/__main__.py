@@ -4,7 +4,7 @@
     python -m train.strength greedy first --env "chinese_checkers_diamond(size=4, pieces=3)" --solution 43.npz
     python -m train.strength runs/first --checkpoints --simulations 64
 
-The numbers are those of `jaxgames.solvers.strength.measure`; docs/strength.md explains them. A run's agent plays its
+`jaxgames.solvers.strength.measure` computes the numbers; docs/strength.md explains them. A run's agent plays its
 network's best action, with tree search where --simulations is given, or with a search of full width where --depth is.
 With --checkpoints every checkpoint is measured and drawn, beside the numbers of the study that the measures are from.
 
@@ -62,7 +62,7 @@ class Arguments:
     agents: Annotated[tuple[str, ...], tyro.conf.Positional]
     """Runs, such as runs/first or runs/first@40, or others, such as greedy. Agents that play at random are refused."""
     env: str | None = None
-    """The game, as `jaxgames.make` takes it. If not given, that of the first run."""
+    """The game, as `jaxgames.make` takes it. If not given, the game of the first run."""
     solution: Path | None = None
     """The file that `python -m jaxgames.solvers` wrote for the game. If not given, the game is solved first."""
     simulations: tuple[int, ...] = ()
@@ -150,25 +150,25 @@ def _texts(arguments: Arguments) -> list[str]:
         raise ValueError("--simulations and --depth take numbers of 1 or more; the network alone is always measured")
     if not arguments.checkpoints:
         return [agents.name_of(text) for text in arguments.agents]
-    found = agents.parse(arguments.agents[0])
-    if len(arguments.agents) > 1 or found is None or found.iteration is not None or found.parameters:
+    named = agents.parse(arguments.agents[0])
+    if len(arguments.agents) > 1 or named is None or named.iteration is not None or named.parameters:
         raise ValueError(f"--checkpoints takes the folder of one run, not {' '.join(arguments.agents)}")
-    run = agents.open_run(found.folder)
+    run = agents.open_run(named.folder)
     run.kept_iteration()  # raises FileNotFoundError if there is none
     return [f"{run.folder}@{iteration}" for iteration in run.checkpoints()]
 
 
 def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Arguments) -> list[Row]:
     """Returns the rows of an agent: for a run, first the network alone, and then each search."""
-    found = agents.parse(text)
-    if found is None:
+    named = agents.parse(text)
+    if named is None:
         return [Row(text, "", lambda: deterministic(text, agents.make(text, env), env))]
-    run = agents.open_run(found.folder)
+    run = agents.open_run(named.folder)
     # A search is asked for by --simulations, so the row of the run itself is its network alone. Brackets come first.
-    alone = {"temperature": 0.0} | ({"simulations": 0} if _can_search(run) else {}) | found.parameters
+    alone = {"temperature": 0.0} | ({"simulations": 0} if _can_search(run) else {}) | named.parameters
 
     def player(**parameters: Any) -> Player:
-        return deterministic(text, agents.agent_of_run(run, found.iteration, env, **alone | parameters), env)
+        return deterministic(text, agents.agent_of_run(run, named.iteration, env, **alone | parameters), env)
 
     def searching(simulations: int) -> Player:
         return Player(player(simulations=simulations).act, None)  # the row of the network has the values

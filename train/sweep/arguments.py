@@ -22,7 +22,7 @@ from train.driver.stored_config import format_setting
 class SweepSettings(Settings):
     """Settings of storage, evaluation and devices. They do not change what is learned."""
 
-    # Those of several processes are no options, because a sweep runs in one.
+    # Settings of several processes are not options, because a sweep runs in one.
     processes: tyro.conf.Suppress[int] = 1
     process_id: tyro.conf.Suppress[int] = 0
     coordinator: tyro.conf.Suppress[str | None] = None
@@ -38,7 +38,7 @@ class Arguments:
     """All arguments of the command."""
 
     values: tyro.conf.OmitArgPrefixes[Any]
-    """Settings of learning, with one or more values each. A setting without a value has that of the game's recipe."""
+    """Settings of learning, with one or more values each. A setting without one is as in the game's recipe."""
     settings: tyro.conf.OmitArgPrefixes[SweepSettings]
     learner: str = "ppo"
     """The learner, by the name of its command: train.<learner>."""
@@ -72,7 +72,7 @@ class Parsed:
 
 
 def parse(arguments: Sequence[str]) -> Parsed:
-    """Returns the parsed command line. Defaults are those of the stored sweep with --resume.
+    """Returns the parsed command line. Defaults: the stored sweep with --resume.
 
     Raises ValueError for an unknown learner, for a list that cannot be read, for --resume without a folder, and for
     options of several processes.
@@ -133,12 +133,12 @@ def docstrings(config_type: type[Any]) -> dict[str, str]:
     """Returns the text below each field of a dataclass."""
     (definition,) = ast.parse(inspect.getsource(config_type)).body
     assert isinstance(definition, ast.ClassDef)
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for above, below in zip(definition.body, definition.body[1:], strict=False):
         if isinstance(above, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
             assert isinstance(above.target, ast.Name)
-            found[above.target.id] = inspect.cleandoc(str(below.value.value))
-    return found
+            texts[above.target.id] = inspect.cleandoc(str(below.value.value))
+    return texts
 
 
 def is_list(kind: Any) -> bool:

@@ -55,7 +55,7 @@ class Sweep:
 
     learner: str
     values: Mapping[str, tuple[Any, ...]]
-    """The values of the settings that were given; all others are those of the game's recipe."""
+    """The values of the settings that were given; all others are as in the game's recipe."""
     seed: int
     seeds: int
     cells: Mapping[str, Learner] = field(repr=False)
@@ -68,13 +68,13 @@ class Sweep:
 
     def groups(self) -> list[dict[str, Learner]]:
         """Returns the cells that train in one program, by their folders' names."""
-        found: dict[str, dict[str, Learner]] = {}
+        groups: dict[str, dict[str, Learner]] = {}
         for name, learner in self.cells.items():
             free = ("seed", *learner.traced_settings)
             settings = stored_config.settings_of(learner.config)
             static = json.dumps({name: value for name, value in settings.items() if name not in free or value is None})
-            found.setdefault(static, {})[name] = learner
-        return [*found.values()]
+            groups.setdefault(static, {})[name] = learner
+        return [*groups.values()]
 
     def to_json(self) -> dict[str, Any]:
         """Returns the content of sweep.json."""
@@ -91,7 +91,7 @@ def sweep_of(learner: str, values: Mapping[str, Sequence[Any]], seeds: int = 1, 
       values: one or more values of each setting, by the names of the learner's config. Settings that are left out have
         the values of the game's recipe.
 
-    Raises ValueError for an unknown learner or setting, a value that is not allowed, and a value given twice.
+    Raises ValueError for an unknown learner or setting, a value that is not allowed, and a value twice.
     """
     of_learner = learner_type(learner)
     config_for = importlib.import_module(f"train.{learner}").config_for
@@ -100,20 +100,20 @@ def sweep_of(learner: str, values: Mapping[str, Sequence[Any]], seeds: int = 1, 
     names = [each.name for each in dataclasses.fields(of_learner.config_type) if each.name != "seed"]
     for name, of_name in values.items():
         if name not in names:
-            raise ValueError(f"{name} is no setting of {learner} that can be varied; these are {', '.join(names)}")
+            raise ValueError(f"{name} is not a setting of {learner} that can be varied; these are {', '.join(names)}")
         if twice := [value for index, value in enumerate(of_name) if value in of_name[:index]]:
             raise ValueError(f"{name} has the value {twice[0]!r} twice")
-    given = {name: tuple(of_name) for name, of_name in values.items() if len(of_name)}
-    varied = [name for name, of_name in given.items() if len(of_name) > 1]
+    values_of = {name: tuple(of_name) for name, of_name in values.items() if len(of_name)}
+    varied = [name for name, of_name in values_of.items() if len(of_name) > 1]
 
     cells: dict[str, Learner] = {}
-    for row, combination in enumerate(itertools.product(*given.values())):
-        settings = dict(zip(given, combination, strict=True))
+    for row, combination in enumerate(itertools.product(*values_of.values())):
+        settings = dict(zip(values_of, combination, strict=True))
         folder = folder_name(settings, varied, row)
         for each_seed in range(seed, seed + seeds):
             name = f"{folder}/seed={each_seed}" if varied else f"seed={each_seed}"
             cells[name] = of_learner(config_for(**settings, seed=each_seed))
-    return Sweep(learner, given, seed, seeds, cells)
+    return Sweep(learner, values_of, seed, seeds, cells)
 
 
 def folder_name(settings: Mapping[str, Any], varied: Sequence[str], row: int) -> str:
@@ -219,7 +219,7 @@ def train_group(
 def open_run(folder: Path, learner: Learner) -> RunFolder:
     """Returns the locked folder of a cell, a new one if there is none.
 
-    Raises ValueError if it was started with other settings, such as more steps in a run of its own.
+    Raises ValueError if it was started with other settings, such as more steps in a run alone.
     """
     if not (folder / "config.json").exists():
         return RunFolder.create(folder, learner)

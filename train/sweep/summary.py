@@ -39,13 +39,13 @@ def summarise(folder: Path, varied: Sequence[str], cells: Mapping[str, Learner])
       varied: the settings that have more than one value.
       cells: learners by the names of their folders.
     """
-    found: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
+    by_settings: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
     for name, learner in cells.items():
         settings = {each: getattr(learner.config, each) for each in varied}
         row = last_evaluation(RunFolder(folder / name, learner))
-        found.setdefault(name.rpartition("/")[0], (settings, []))[1].append(row)
+        by_settings.setdefault(name.rpartition("/")[0], (settings, []))[1].append(row)
     rows: list[dict[str, Any]] = []
-    for settings, of_seeds in found.values():
+    for settings, of_seeds in by_settings.values():
         metrics = [name for name in of_seeds[0] if name != "iteration"]
         numbers = {name: median_and_range([row.get(name) for row in of_seeds]) for name in metrics}
         rows.append({"settings": settings, "seeds": len(of_seeds), **numbers})

@@ -227,7 +227,7 @@ def test_games_of_other_games_are_texts_with_an_action_per_line(
         ),
         (("--game", 1, "--depth", -1), "depth must be an integer from 0 to"),
         (("--game", 1, "--blunder", 0), "blunder must be a number above 0 and up to 10, not 0"),
-        (("--game", 1, "--splits", "train"), "--splits are those of a database: add --data pairs.npz"),
+        (("--game", 1, "--splits", "train"), "--splits are parts of a database: add --data pairs.npz"),
         (("--game", 1, "--env", "minichess"), "has games of checkers, not of minichess"),
         (("--game", 1, "--depth", 0, "--agent", "mcts"), "has no probabilities"),
     ],
@@ -244,7 +244,7 @@ def test_wrong_files_are_refused(file: Path, games: list[RecordedGame], tmp_path
     text, empty = tmp_path / "moves.txt", tmp_path / "empty.pdn"
     text.write_text("h(0,0)\n\nh(0,0)\n")
     empty.touch()
-    assert "moves.txt is no .pdn file, so add the game of its actions" in error_of(analyse.main, text)
+    assert "moves.txt is not a .pdn file, so add the game of its actions" in error_of(analyse.main, text)
     wrong = error_of(analyse.main, text, "--env", "dots_and_boxes(rows=1, cols=1)", "--agent", "random")
     assert f"{text}, line 3: h(0,0) is not legal" in wrong
     assert f"{empty} has no game with moves" in error_of(analyse.main, empty)
