@@ -48,9 +48,14 @@ def write_file(kind: FileKind, path: str | Path, env: Env[Any], arrays: dict[str
     path = Path(path)
     check_output(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, data + _digest(data))
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Writes the whole content or nothing, even when the process is killed meanwhile. A text is written in UTF-8."""
     temporary = path.with_name(f"{path.name}.part")
     try:
-        temporary.write_bytes(data + _digest(data))
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -40,6 +40,7 @@ class Registry(Generic[T]):
         num_arguments: int = 0,
         module_of: dict[str, str] | None = None,
         file_of: Mapping[str, str] | None = None,
+        common: Mapping[str, Callable[..., T]] | None = None,
     ) -> None:
         """
         Args:
@@ -50,6 +51,8 @@ class Registry(Generic[T]):
           num_arguments: the arguments that every constructor takes before its parameters.
           module_of: is filled with the modules that `make` imported, by the name that each registered.
           file_of: the parameter that is a file, by name; a text may have it first, without its name and quotes.
+          common: parameters that all names take. The function of one returns what is made instead, from the arguments
+            of every constructor, what the constructor made, and the value. None is as if it was not set.
         """
         self.noun = noun
         self.built_in = frozenset(built_in)
@@ -59,6 +62,7 @@ class Registry(Generic[T]):
         self._num_arguments = num_arguments
         self._module_of = {} if module_of is None else module_of
         self._file_of = dict(file_of or {})
+        self._common = {} if common is None else common
 
     def __contains__(self, name: object) -> bool:
         return name in self._constructors
@@ -107,8 +111,11 @@ class Registry(Generic[T]):
         parameters = written | parameters
         constructor = self._constructor(name, text)
         signature = self._parameters(constructor)
+        own = [p.name for p in signature]
+        common = {each: wrap for each, wrap in self._common.items() if each not in own}
+        wrapped = {each: parameters.pop(each) for each in common if each in parameters}
         if not any(p.kind is p.VAR_KEYWORD for p in signature):
-            allowed = [p.name for p in signature]
+            allowed = [*own, *common]
             for unknown in parameters.keys() - set(allowed):
                 raise ParameterError(
                     f"{name} has no parameter {unknown!r}; its parameters are {', '.join(allowed) or 'none'}"
@@ -118,7 +125,11 @@ class Registry(Generic[T]):
         ]
         if missing := [parameter for parameter in required if parameter not in parameters]:
             raise ParameterError(f"{name} needs {', '.join(missing)}: write {name}({missing[0]}=...), not {text!r}")
-        return constructor(*arguments, **parameters)
+        made = constructor(*arguments, **parameters)
+        for each, value in wrapped.items():
+            if value is not None:
+                made = common[each](*arguments, made, value)
+        return made
 
     def parameters(self, name: str) -> list[inspect.Parameter]:
         """Returns the parameters of a name that a text may set, without `*args` and `**kwargs`.

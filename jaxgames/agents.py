@@ -2,7 +2,7 @@
 
     agent = jaxgames.agents.make("greedy(epsilon=0.1)", env)
     actions = agent.act(key, states)                # int32[B], for states with a leading axis of B boards
-    probabilities, values = jaxgames.agents.analyse(agent, states)
+    probabilities, values = jaxgames.agents.analyse(agent, states)      # None for an agent without probabilities
 
 An agent is a pytree: its arrays (for example, the parameters of a network) are leaves, and everything else is static.
 So it can be an argument of a function under `jax.jit`. Two agents that differ only in their arrays share one compiled
@@ -23,7 +23,7 @@ program. With `jax.tree_util.register_dataclass`, mark each static field:
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -38,7 +38,10 @@ from jaxgames.sampling import random_action
 
 
 class Agent(Protocol):
-    """An agent: it chooses actions for any seat of one game. An `AnalysingAgent` also has a method `analyse`."""
+    """An agent: it chooses actions for any seat of one game.
+
+    It may also have a method `analyse(states)`, which returns an `Analysis` or None; the function `analyse` calls it.
+    """
 
     on_device: ClassVar[bool]  # whether `act` and `analyse` can be traced; if not, they are called outside of `jit`
 
@@ -62,26 +65,15 @@ class Analysis(NamedTuple):
     values: jax.Array | None  # float32[B, num_players], expected return of each seat; None: the agent has none
 
 
-@runtime_checkable
-class AnalysingAgent(Agent, Protocol):
-    """An agent that can also compute its action probabilities and, for some agents, the expected returns."""
+def analyse(agent: Agent, states: Any) -> Analysis | None:
+    """Returns the probabilities of the mover's actions and, if the agent has them, the values of the seats.
 
-    def analyse(self, states: Any) -> Analysis:
-        """Returns the probabilities of the mover's actions and, if the agent has them, the values of the seats.
-
-        Args:
-          states: boards with a leading axis of B. Some can be finished.
-        """
-        ...
-
-
-def analyse(agent: Agent, states: Any) -> Analysis:
-    """Returns `agent.analyse(states)`. Raises TypeError for an agent without this method, which is optional."""
-    if not isinstance(agent, AnalysingAgent):
-        raise TypeError(
-            f"{agent} has no probabilities: expected an agent with a method analyse(states), such as random or greedy"
-        )
-    return agent.analyse(states)
+    Args:
+      agent: any agent. None is returned for an agent that computes no probabilities.
+      states: boards with a leading axis of B. Some can be finished.
+    """
+    method: Callable[[Any], Analysis | None] = getattr(agent, "analyse", lambda states: None)
+    return method(states)
 
 
 # -- the agents of the library -------------------------------------------------------------------------------------
@@ -162,7 +154,7 @@ class EpsilonAgent:
     `with_epsilon` makes it and checks the probability. In a traced program `epsilon` can be a traced number.
     """
 
-    on_device: ClassVar[bool] = True
+    on_device: ClassVar[bool] = property(lambda self: self.agent.on_device)  # pyright: ignore[reportAssignmentType]  # as that of the agent inside
     env: Env[Any] = field(metadata={"static": True})
     agent: Agent
     epsilon: jax.Array  # float32[]
@@ -171,11 +163,13 @@ class EpsilonAgent:
         agent_key, key = jax.random.split(key)
         return _explored(self.env, self.agent.act(agent_key, states), self.epsilon, key, states)
 
-    def analyse(self, states: Any) -> Analysis:
-        """Returns the mixed probabilities, and the values of the agent inside."""
-        probabilities, values = analyse(self.agent, states)
+    def analyse(self, states: Any) -> Analysis | None:
+        """Returns the mixed probabilities, and the values of the agent inside; None if that agent computes none."""
+        inside = analyse(self.agent, states)
+        if inside is None:
+            return None
         uniform = RandomAgent(self.env).analyse(states).probabilities
-        return Analysis((1 - self.epsilon) * probabilities + self.epsilon * uniform, values)
+        return Analysis((1 - self.epsilon) * inside.probabilities + self.epsilon * uniform, inside.values)
 
     def __str__(self) -> str:
         """Returns the agent's text with epsilon among its parameters."""
@@ -183,14 +177,6 @@ class EpsilonAgent:
         begin = f"{inside[:-1]}, " if inside.endswith(")") else f"{inside}("
         epsilon = self.epsilon if isinstance(self.epsilon, Tracer) else np.float32(self.epsilon)
         return f"{begin}epsilon={epsilon!s})"
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class HostEpsilonAgent(EpsilonAgent):
-    """`EpsilonAgent` for an agent that cannot be traced."""
-
-    on_device: ClassVar[bool] = False
 
 
 def with_epsilon(env: Env[Any], agent: Agent, epsilon: float) -> EpsilonAgent:
@@ -201,7 +187,7 @@ def with_epsilon(env: Env[Any], agent: Agent, epsilon: float) -> EpsilonAgent:
     Raises ParameterError (a ValueError) unless `epsilon` is a number from 0 to 1.
     """
     check_probability("epsilon", epsilon)
-    return (EpsilonAgent if agent.on_device else HostEpsilonAgent)(env, agent, jnp.float32(epsilon))
+    return EpsilonAgent(env, agent, jnp.float32(epsilon))
 
 
 @functools.partial(jax.jit, static_argnames="env")
@@ -221,20 +207,14 @@ def _uniform(mask: jax.Array) -> jax.Array:
 # -- agents by name ------------------------------------------------------------------------------------------------
 
 
-def _first(env: Env[Any], epsilon: float | None = None) -> Agent:
-    agent = FirstAgent(env)
-    return agent if epsilon is None else with_epsilon(env, agent, epsilon)
-
-
-def _greedy(env: Env[Any], epsilon: float | None = None) -> Agent:
+def _greedy(env: Env[Any]) -> Agent:
     greedy.check_has_scores(env)
-    agent = GreedyAgent(env)
-    return agent if epsilon is None else with_epsilon(env, agent, epsilon)
+    return GreedyAgent(env)
 
 
 BUILT_IN: dict[str, Callable[..., Agent] | str] = {
     "random": RandomAgent,
-    "first": _first,
+    "first": FirstAgent,
     "greedy": _greedy,
     # Imported when they are asked for:
     "alphabeta": "jaxgames.solvers.alphabeta.agent:make",
@@ -251,6 +231,7 @@ _agents: Registry[Agent] = Registry(
     examples="'random', 'greedy(epsilon=0.1)' or 'mypackage.mymodule:myagent(depth=2)'",
     register="jaxgames.agents.register",
     num_arguments=1,
+    common={"epsilon": with_epsilon},
     file_of={"exported": "file", "solver": "file"},
 )
 
@@ -276,7 +257,7 @@ def make(text: str, env: Env[Any]) -> Agent:
         random                      uniformly random legal actions
         first                       the legal action with the lowest number
         greedy                      a legal action of the highest score; see `jaxgames.greedy.action_scores`
-        first(epsilon=0.1)          a random legal action with the probability 0.1; also for greedy
+        first(epsilon=0.1)          a random legal action with the probability 0.1; so for every agent
         mcts(simulations=1000)      tree search with random games to the end; see `jaxgames.mcts.agents.mcts`
         openspiel(bot=mcts)         a bot of OpenSpiel; see `jaxgames.interop.openspiel.bots`
         alphabeta(depth=6)          alpha-beta search of three games; see `jaxgames.solvers.alphabeta.agent`

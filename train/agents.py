@@ -1,4 +1,4 @@
-"""Agents by text: those of training runs, and those of `jaxgames.agents`.
+"""Agents by text: checkpoints of training runs, and the agents of `jaxgames.agents`.
 
     random, greedy(epsilon=0.1), mypackage.mymodule:myagent(depth=2)      agents of jaxgames.agents
     runs/first                                                            the last checkpoint of a run
@@ -36,10 +36,11 @@ from jaxgames import make as make_env
 from jaxgames._checks import check_text
 from jaxgames._specs import MODULE_AND_NAME, split_parameters
 from jaxgames.agents import Agent
-from train.driver.commands import print_result
+from train.driver.commands import run_command
 from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder
 from train.driver.stored_config import fits, format_type
+from train.driver.tables import markdown
 from train.models.policy import Policy
 
 # The class in train.<name>. It is imported when a run is opened, because learners use this module.
@@ -65,10 +66,10 @@ def make(text: str, env: Env[Any]) -> Agent:
       FileNotFoundError: `text` is neither, or the run has no such checkpoint.
       ValueError: the run was trained on another game and does not play this one, or a parameter is wrong.
     """
-    found = parse(text)
-    if found is None:
+    named = parse(text)
+    if named is None:
         return agents.make(text, env)
-    return agent_of_run(open_run(found.folder), found.iteration, env, **found.parameters)
+    return agent_of_run(open_run(named.folder), named.iteration, env, **named.parameters)
 
 
 def outline(text: str, env: Env[Any]) -> Agent:
@@ -76,14 +77,14 @@ def outline(text: str, env: Env[Any]) -> Agent:
 
     Raises FileNotFoundError or ValueError as `make`, except for checkpoints.
     """
-    found = parse(text)
-    if found is None:
+    named = parse(text)
+    if named is None:
         return agents.make(text, env)
-    run = open_run(found.folder)
+    run = open_run(named.folder)
     learner = learner_for(run, env)
-    _check_parameters(run, found.parameters)
+    _check_parameters(run, named.parameters)
     params = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), run.params_shapes())
-    return learner.agent(params, **found.parameters)
+    return _agent(learner, params, **named.parameters)
 
 
 def parse(text: str) -> RunText | None:
@@ -112,8 +113,8 @@ def env_of(text: str) -> Env[Any] | None:
 
     Raises FileNotFoundError or ValueError as `make`.
     """
-    found = parse(text)
-    return None if found is None else open_run(found.folder).learner.env
+    named = parse(text)
+    return None if named is None else open_run(named.folder).learner.env
 
 
 def name_of(text: str) -> str:
@@ -121,10 +122,10 @@ def name_of(text: str) -> str:
 
     Raises FileNotFoundError or ValueError as `make`.
     """
-    found = parse(text)
-    if found is None:
+    named = parse(text)
+    if named is None:
         return text.strip()
-    return text_of(found._replace(iteration=open_run(found.folder).kept_iteration(found.iteration)))
+    return text_of(named._replace(iteration=open_run(named.folder).kept_iteration(named.iteration)))
 
 
 def with_temperature(text: str, temperature: float) -> str:
@@ -132,21 +133,21 @@ def with_temperature(text: str, temperature: float) -> str:
 
     The text of an agent of `jaxgames.agents` is returned as it is. Raises FileNotFoundError or ValueError as `make`.
     """
-    found = parse(text)
-    if found is None:
+    named = parse(text)
+    if named is None:
         return text
-    return text_of(found._replace(parameters={"temperature": temperature, **found.parameters}))
+    return text_of(named._replace(parameters={"temperature": temperature, **named.parameters}))
 
 
 def text_of(run: RunText) -> str:
     """Returns the text of a run's agent, which `parse` reads."""
-    written = ", ".join(f"{name}={value!r}" for name, value in run.parameters.items())
+    parameters = ", ".join(f"{name}={value!r}" for name, value in run.parameters.items())
     at = "" if run.iteration is None else f"@{run.iteration}"
-    return f"{run.folder}{at}" + (f"({written})" if written else "")
+    return f"{run.folder}{at}" + (f"({parameters})" if parameters else "")
 
 
 def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
-    """Returns the game of some agents: `env`, or without it that of the first run among them.
+    """Returns the game of some agents: `env`, or without it the game of the first run among them.
 
     Args:
       env: a game as `jaxgames.make` takes it; if there are runs, all of them must play it.
@@ -157,10 +158,10 @@ def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
     """
     first, of_first = ("--env", make_env(env)) if env is not None else ("", None)
     for text in texts:
-        found = parse(text)
-        if found is None:
+        named = parse(text)
+        if named is None:
             continue
-        learner = open_run(found.folder).learner
+        learner = open_run(named.folder).learner
         if of_first is None:
             first, of_first = text, learner.env
         elif not plays(learner, of_first):
@@ -232,8 +233,8 @@ def agent_of_run(
 
     Args:
       iteration: of the checkpoint; None for the last one.
-      env: the game; None for that of the run.
-      **parameters: those of the learner's `agent`. For PPO these are `temperature`, `epsilon` and `top`; see
+      env: the game; None for the game of the run.
+      **parameters: `epsilon`, and those of the learner's `agent`. For PPO these are `temperature` and `top`; see
         `train.driver.learner.Learner.agent`.
 
     Raises:
@@ -242,14 +243,20 @@ def agent_of_run(
     """
     learner = learner_for(run, run.learner.env if env is None else env)
     _check_parameters(run, parameters)
-    return learner.agent(run.params(iteration), **parameters)
+    return _agent(learner, run.params(iteration), **parameters)
+
+
+def _agent(learner: Learner, params: Any, *, epsilon: float = 0.0, **parameters: Any) -> Agent:
+    """Returns the agent of a learner; `epsilon` is a parameter of all of them."""
+    agent = learner.agent(params, **parameters)
+    return agents.with_epsilon(learner.env, agent, epsilon) if epsilon else agent
 
 
 def _check_parameters(run: RunFolder, parameters: Mapping[str, Any]) -> None:
     """Raises ParameterError (a ValueError) unless the parameters are names and types of the learner's `agent`."""
     method = run.learner.agent
-    allowed = list(inspect.signature(method).parameters)[1:]  # the first one is the network's parameters
-    hints = get_type_hints(method)
+    allowed = [*dict.fromkeys((*list(inspect.signature(method).parameters)[1:], "epsilon"))]  # without `params`
+    hints = {"epsilon": float} | get_type_hints(method)
     for name, value in parameters.items():
         if name not in allowed:
             raise ParameterError(
@@ -264,8 +271,8 @@ def _is_library_agent(text: str) -> bool:
     name = text.partition("(")[0].strip()
     if name in agents.list_agents():
         return True
-    found = MODULE_AND_NAME.fullmatch(name)
-    return found is not None and found[2].strip().isidentifier() and not (_holds_run(text) or _holds_run(name))
+    own = MODULE_AND_NAME.fullmatch(name)
+    return own is not None and own[2].strip().isidentifier() and not (_holds_run(text) or _holds_run(name))
 
 
 def _holds_run(folder: str) -> bool:
@@ -276,11 +283,11 @@ def _neither(folder: str) -> str:
     """Returns the message for a text that names neither an agent nor a run: it lists both."""
     near = (Path(folder).parent, Path("runs"))
     runs = [str(path.parent) for parent in near for path in sorted(parent.glob("*/config.json"))]
-    found = f" (such as {', '.join(dict.fromkeys(runs[:8]))})" if runs else ""
+    examples = f" (such as {', '.join(dict.fromkeys(runs[:8]))})" if runs else ""
     learners = " or ".join(f"train.{name}" for name in LEARNERS)
     return (
-        f"{folder or repr(folder)} holds no run: expected the folder of a run that {learners} wrote{found}, or one of "
-        f"the agents {', '.join(agents.list_agents())}"
+        f"{folder or repr(folder)} holds no run: expected the folder of a run that {learners} wrote{examples}, or one "
+        f"of the agents {', '.join(agents.list_agents())}"
     )
 
 
@@ -295,33 +302,30 @@ class Arguments:
 
 def main() -> None:
     """The command `python -m train.agents`."""
-    description = "Print the agents of runs, one for each checkpoint, or the agents that need no run."
-    arguments = tyro.cli(Arguments, prog="python -m train.agents", description=description)
-    print_result("train.agents", lambda: table(arguments))
+    run_command("train.agents", Arguments, table)
 
 
 def table(arguments: Arguments) -> dict[str, Any]:
-    """Prints a table of agents, and returns its rows: those of the runs, or the names without a run."""
+    """Prints a table of agents, and returns its rows: checkpoints of the runs, or names without a run."""
     if not arguments.run_dirs:
         names = agents.list_agents()
         print("\n".join(names))
         return {"agents": names}
     rows = [row for folder in arguments.run_dirs for row in checkpoints_of(open_run(folder))]
-    width = max([len(row["agent"]) for row in rows] + [len("agent")])
-    print(f"{'agent':<{width}}   {'iteration':>9}   {'steps':>14}   {'win rate':>8}   {'kB':>9}")
-    for row in rows:
-        win_rate = "" if row["win_rate"] is None else f"{row['win_rate']:.3f}"
-        print(
-            f"{row['agent']:<{width}}   {row['iteration']:>9,}   {row['steps']:>14,}   {win_rate:>8}   "
-            f"{row['bytes'] / 1000:>9,.1f}"
-        )
+    print(markdown(("agent", "iteration", "steps", "win rate", "kB"), map(format_row, rows)))
     return {"checkpoints": rows}
+
+
+def format_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the cells of a row of `checkpoints_of`."""
+    win_rate = "" if row["win_rate"] is None else f"{row['win_rate']:.3f}"
+    return (row["agent"], f"{row['iteration']:,}", f"{row['steps']:,}", win_rate, f"{row['bytes'] / 1000:,.1f}")
 
 
 def checkpoints_of(run: RunFolder) -> list[dict[str, Any]]:
     """Returns a row for each checkpoint of a run. A checkpoint that another process removes meanwhile is left out.
 
-    A row has the agent, the iteration, the steps, the win rate, and the bytes of the files. The win rate is that of the
+    A row has the agent, the iteration, the steps, the win rate, and the bytes of the files. The win rate is from the
     evaluation after this iteration, None if there was none.
     """
     win_rates = {row["iteration"]: row["win_rate"] for row in run.rows() if row.get("win_rate") is not None}

@@ -3,7 +3,7 @@
     runs = open_runs([Path("runs/a"), Path("runs/b")])
     curves(runs, ["win_rate"], by="steps")      # {"win_rate": [Curve(label="gamma=0.5", x=..., values=...), ...]}
 
-Runs that differ only in their seed are one line. Every other run has a line of its own. Its label is made of the
+Runs that differ only in their seed are one line. Every other run has its own line. Its label is made of the
 settings that differ between the lines. `train.plot.draw` draws them.
 """
 
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from train import agents
 from train.driver.run_folder import RunFolder
-from train.driver.stored_config import settings_of, written_setting
+from train.driver.stored_config import format_setting, settings_of
 
 By = Literal["steps", "seconds", "iterations"]
 X_COLUMN = {"steps": "steps", "seconds": "seconds", "iterations": "iteration"}  # the column of each `By`
-UNREMARKED = 0.05  # a line may leave out this share of its longest seed without a remark
+MAX_UNREPORTED_GAP = 0.05  # the largest share of the longest seed that a line leaves out without a remark
 
 Floats = NDArray[np.float64]
 
@@ -29,11 +29,11 @@ class Curve(NamedTuple):
     """A line of a panel: a column of one run, or of runs that differ only in their seed."""
 
     label: str
-    """The settings that differ from those of the other lines; "" if there are none."""
+    """The settings that differ between the lines; "" if there are none."""
     x: Floats  # float64[points], increasing; empty where no run has a number
     values: Floats  # float64[runs, points], finite
     interpolated: bool
-    """True if some values are interpolated linearly between those of their run."""
+    """True if some values are interpolated linearly between values of their run."""
     remark: str
     """The seeds that the line leaves out, or because of which it ends early; "" if there are none."""
 
@@ -47,20 +47,20 @@ class Points(NamedTuple):
 
 
 def open_runs(folders: Iterable[Path]) -> list[RunFolder]:
-    """Returns the runs in the folders, each once. A folder without a run stands for the runs one or two levels below.
+    """Returns the runs in the folders, each once. In place of a folder without a run: the runs one or two levels below.
 
     Raises FileNotFoundError if a folder holds no run, and ValueError if a config.json was changed since its training.
     """
-    found: dict[Path, RunFolder] = {}
+    runs: dict[Path, RunFolder] = {}
     for folder in folders:
         inside: list[Path] = []
         if not (folder / "config.json").exists():
             inside = [path.parent for pattern in ("*", "*/*") for path in folder.glob(f"{pattern}/config.json")]
         for each in sorted(inside) or [folder]:
-            found.setdefault(each.resolve(), agents.open_run(each))
-    for run in found.values():
+            runs.setdefault(each.resolve(), agents.open_run(each))
+    for run in runs.values():
         run.check_settings()
-    return [*found.values()]
+    return [*runs.values()]
 
 
 def curves(runs: Sequence[RunFolder], columns: Sequence[str], by: By = "steps") -> dict[str, list[Curve]]:
@@ -106,7 +106,7 @@ def unknown_column(column: str, known: Sequence[str]) -> str:
 def points_of(folder: Path, rows: Sequence[Mapping[str, Any]], column: str, by: By) -> Points:
     """Returns the rows that have a number in the column. Null means that there was nothing to measure.
 
-    Raises ValueError, with the path and the line, for a value that is no number.
+    Raises ValueError, with the path and the line, for a value that is not a number.
     """
     x: list[float] = []
     y: list[float] = []
@@ -137,7 +137,7 @@ def curve_of(label: str, column: str, seeds: Sequence[Points]) -> Curve:
     shortest = next(points.folder for points in present if points.x[-1] == end)
     if not x.size:
         remarks.append(f"{column} has no line: {shortest} ends at {end:g}, before another seed begins at {begin:g}")
-    elif end < (1 - UNREMARKED) * every_x[-1]:
+    elif end < (1 - MAX_UNREPORTED_GAP) * every_x[-1]:
         remarks.append(f"{shortest} ends at {end:g}, before other seeds; so does the line of {column}")
     values = np.stack([np.interp(x, points.x, points.y) for points in present])
     interpolated = any(not np.isin(x, points.x).all() for points in present)
@@ -156,7 +156,7 @@ def lines_of(runs: Sequence[RunFolder]) -> dict[str, list[RunFolder]]:
         differ = [name for name in differ if name == "env" or not follows_from("env", name, settings)]
     lines: dict[str, list[RunFolder]] = {}
     for run, of_run in zip(runs, settings, strict=True):
-        named = [(name, written_setting(of_run[name])) for name in differ if name in of_run]
+        named = [(name, format_setting(of_run[name])) for name in differ if name in of_run]
         label = ", ".join(text if name == "env" else f"{name}={text}" for name, text in named)
         lines.setdefault(label, []).append(run)
     return lines

@@ -19,7 +19,7 @@ import tyro
 from jaxgames import arena
 from jaxgames._specs import split_list
 from train import agents
-from train.driver.commands import GameArguments, game_file, play_games, print_result
+from train.driver.commands import GameArguments, game_file, play_games, run_command
 from train.driver.metrics import rounded
 
 
@@ -40,8 +40,7 @@ class Arguments(GameArguments):
 
 def main() -> None:
     """The command `python -m train.evaluate`."""
-    arguments = tyro.cli(Arguments, prog="python -m train.evaluate", description="Evaluate an agent against others.")
-    print_result("train.evaluate", lambda: evaluate(arguments))
+    run_command("train.evaluate", Arguments, evaluate)
 
 
 def evaluate(arguments: Arguments) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Writes the policy of a run to a file of its own, which plays without flax and without `train`.
+"""Writes the policy of a run to a file, which plays without flax and without `train`.
 
     python -m train.export runs/first --output first.policy
     python -m train.export runs/first@40 --output first.policy --platforms cpu --half
@@ -6,8 +6,8 @@
     python -m train.match "exported(first.policy)" greedy --env minichess
 
 The file has the network of a run alone, also for a run that plays by search. Then the command loads the file again, and
-compares its agent with that of the run on random boards. The last line on standard output is JSON: the game, the header
-of the file, its size, and the seconds to load it. It also has the largest differences between the two agents.
+compares its agent with the agent of the run on random boards. The last line on standard output is JSON: the game, the
+header of the file, its size, and the seconds to load it. It also has the largest differences between the two agents.
 """
 
 import dataclasses
@@ -27,13 +27,12 @@ from jax import export
 
 from jaxgames import _files, arena
 from jaxgames import make as make_env
-from jaxgames.agents import analyse
 from jaxgames.env import Env
 from jaxgames.policies import file as exported
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.file import Content, Header, Platform
 from train import agents
-from train.driver.commands import print_result
+from train.driver.commands import run_command
 from train.driver.run_folder import RunFolder
 from train.models.policy import Policy
 from train.models.search_agent import NetworkAgent
@@ -50,7 +49,7 @@ class Arguments:
     output: Path
     """The file. It is replaced if it exists."""
     env: str | None = None
-    """Another board than that of the run, for a network whose parameters fit every board."""
+    """Another board than the one of the run, for a network whose parameters fit every board."""
     half: bool = False
     """Stores the parameters in half precision, in half the bytes. The program computes in single precision."""
     platforms: tuple[Platform, ...] = ("cpu", "cuda", "tpu")
@@ -63,9 +62,7 @@ class Arguments:
 
 def main() -> None:
     """The command `python -m train.export`."""
-    description = "Write the policy of a run to a file that plays without flax and train."
-    arguments = tyro.cli(Arguments, prog="python -m train.export", description=description)
-    print_result("train.export", lambda: export_run(arguments))
+    run_command("train.export", Arguments, export_run)
 
 
 def export_run(arguments: Arguments) -> dict[str, Any]:
@@ -110,7 +107,7 @@ def _find(text: str) -> tuple[RunFolder, int]:
 
 
 def policy_agent(run: RunFolder, iteration: int, env: Env[Any] | None = None) -> PolicyAgent:
-    """Returns the agent that plays a game, by default that of the run, with the network of the run alone.
+    """Returns the agent that plays a game, by default the game of the run, with the network of the run alone.
 
     Raises ValueError for a run without a policy, or one that does not play the game.
     """
@@ -171,7 +168,7 @@ def program_of(policy: Policy, params: Any, platforms: tuple[str, ...]) -> expor
     """Returns the program of a policy for any number of rows.
 
     Its arguments are the leaves of the parameters, observations and seats. Parameters in half precision are converted
-    to single precision first. Where seats have networks of their own, the program computes each of them for every row:
+    to single precision first. Where every seat has its own network, the program computes each of them for every row:
     tiles of rows need a number of rows that is known.
     """
     leaves, structure = jax.tree.flatten(params)
@@ -201,7 +198,7 @@ def differences(env: Env[Any], first: PolicyAgent, second: PolicyAgent, num_boar
     """Returns the largest differences between the policies of two agents and their values, on random boards."""
     states = arena.random_openings(env, jax.random.key(seed), num_boards, MAX_PLIES).boards
     of_first, of_second = (
-        jax.device_get(jax.jit(analyse)(dataclasses.replace(agent, temperature=1.0, top=None), states))
+        jax.device_get(jax.jit(PolicyAgent.analyse)(dataclasses.replace(agent, temperature=1.0, top=None), states))
         for agent in (first, second)
     )
     largest = [float(np.abs(one - other).max(initial=0)) for one, other in zip(of_first, of_second, strict=True)]

@@ -18,7 +18,7 @@ import tyro
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
 from train import agents
-from train.driver.commands import GameArguments, game_file, play_games, print_result
+from train.driver.commands import GameArguments, game_file, play_games, run_command
 from train.driver.metrics import rounded
 
 OF_GAMES = (
@@ -49,8 +49,7 @@ class Arguments(GameArguments):
 
 def main() -> None:
     """The command `python -m train.match`."""
-    arguments = tyro.cli(Arguments, prog="python -m train.match", description="Play agents against each other.")
-    print_result("train.match", lambda: match(arguments))
+    run_command("train.match", Arguments, match)
 
 
 def match(arguments: Arguments) -> dict[str, Any]:

@@ -4,7 +4,7 @@
     python -m train.plot runs/a runs/b --columns episode_length episode_return/seat_0 --by seconds --output lengths
 
 Runs that differ only in their seed are one line: the median of the seeds, in a band from the lowest to the highest.
-Every other run has a line of its own (`train/curves.py`).
+Every other run has its own line (`train/curves.py`).
 
     columns = curves(open_runs(folders), ["win_rate"], by="steps")       # in Python
     figure = draw(columns, by="steps")
@@ -32,7 +32,7 @@ mpl.use("Agg")
 Scale = Literal["auto", "linear", "log"]
 X_LABEL = {"steps": "environment steps", "seconds": "seconds of training", "iterations": "iterations"}
 Y_LABEL = {"mean_turns": "turns to win"}  # of other columns: the name with spaces
-FROM_ZERO = ("mean_turns", "episode_length")  # columns whose axis begins at 0; those of rates have 0 to 1
+FROM_ZERO = ("mean_turns", "episode_length")  # columns whose axis begins at 0; axes of rates have 0 to 1
 EVALUATED = ("win_rate", "mean_turns")  # drawn where no columns are named
 FORMATS = (".png", ".svg")
 LOG_RATIO = 100  # the x axis is logarithmic where its largest value is more than this many times the smallest
@@ -51,7 +51,7 @@ LINE_STYLES = ("-", "--", ":", "-.")  # of lines 1-10, 11-20, ...
 @dataclass(frozen=True)
 class Arguments:
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
-    """Folders of runs, or folders that hold run folders, such as that of a sweep."""
+    """Folders of runs, or folders that hold run folders, such as the folder of a sweep."""
     columns: tuple[str, ...] = EVALUATED
     """Metrics to draw, one panel each: columns of metrics.jsonl."""
     by: By = "steps"

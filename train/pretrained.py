@@ -14,7 +14,7 @@ from train.driver.checkpoints import shapes_by_name
 from train.driver.learner import Config
 from train.driver.loop import log
 from train.driver.run_folder import RunFolder
-from train.driver.stored_config import written_setting
+from train.driver.stored_config import format_setting
 from train.models.policy import Params
 from train.settings import NETWORK_SETTINGS
 
@@ -71,7 +71,7 @@ def _check_shapes(text: str, run: RunFolder, stored: Params, like: Params) -> No
         more = f"; {len(differ) - SHOWN} more arrays differ" if len(differ) > SHOWN else ""
         settings = {name: getattr(run.config, name, None) for name in ("env", "sharing", *NETWORK_SETTINGS)}
         given = {name: value for name, value in settings.items() if value not in (None, ())}
-        trained = ", ".join(f"{name} {written_setting(value)}" for name, value in given.items())
+        trained = ", ".join(f"{name} {format_setting(value)}" for name, value in given.items())
         raise ValueError(
             f"the parameters of {text} do not fit this run: {'; '.join(both)}{more}. Both runs need the same network "
             f"and games with the same observations and actions; that run has {trained}"

@@ -12,7 +12,7 @@ from train.driver.learner import Learner
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.ops.sharding import provide_cores
-from train.sweep import Evaluate, Sweep, evaluate_cells, run_sweep
+from train.sweep import Evaluate, Sweep, evaluate_runs, run_sweep
 
 WITHOUT_GAMES = Settings(evaluate_every=0, checkpoint_every=25)
 
@@ -31,7 +31,7 @@ def train(learner: Learner, folder: Path, settings: Settings = WITHOUT_GAMES) ->
 
 
 def train_all(
-    sweep: Sweep, folder: Path, settings: Settings = WITHOUT_GAMES, evaluate: Evaluate = evaluate_cells
+    sweep: Sweep, folder: Path, settings: Settings = WITHOUT_GAMES, evaluate: Evaluate = evaluate_runs
 ) -> None:
     """Trains the cells of a sweep in the folder that are not finished, on all cores.
 

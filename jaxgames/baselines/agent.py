@@ -12,7 +12,7 @@ from typing import Any
 import jax
 
 from jaxgames._checks import ParameterError
-from jaxgames.agents import Agent, Analysis, with_epsilon
+from jaxgames.agents import Agent, Analysis
 from jaxgames.baselines import cards
 from jaxgames.env import Env
 from jaxgames.policies import file as exported
@@ -41,9 +41,7 @@ class BaselineAgent(ExportedAgent):
         return f"baseline({', '.join(written)})" if written else "baseline"
 
 
-def make(
-    env: Env[Any], temperature: float | None = None, top: int | None = None, epsilon: float | None = None
-) -> Agent:
+def make(env: Env[Any], temperature: float | None = None, top: int | None = None) -> Agent:
     """Returns the agent `baseline` for a game.
 
     Args:
@@ -51,7 +49,6 @@ def make(
         limits such as `max_plies`.
       temperature: 1 samples from the policy, 0 plays greedily; None is the agent's own, which is on its card.
       top: the number of most probable legal actions that are sampled from; None for all.
-      epsilon: the probability of a uniformly random legal action instead; None for 0.
 
     Raises ParameterError (a ValueError) for a game without a baseline agent, and for a parameter that is not allowed.
     Raises it also where the file does not run, as on a platform that it was not made for.
@@ -70,8 +67,7 @@ def make(
         raise ParameterError(str(error)) from error
     chosen = temperature_of(temperature, policy.header.temperature, top)
     has_values = policy.header.iteration > 0 and _has_reward_of(card.env, env)
-    agent = BaselineAgent(params, env, policy, float(chosen), top, has_values)
-    return agent if epsilon is None else with_epsilon(env, agent, epsilon)
+    return BaselineAgent(params, env, policy, float(chosen), top, has_values)
 
 
 def _has_reward_of(text: str, env: Env[Any]) -> bool:

@@ -94,13 +94,11 @@ def mcts(
     uct_c: float = 2**0.5,
     slots: int | None = None,
     seats: str = "max_n",
-    epsilon: float | None = None,
 ) -> Agent:
     """Returns UCT as an agent; the arguments after `env` are those of `UctConfig`.
 
     Args:
       playout: the agent that plays all seats of the rollouts, for `jaxgames.agents.make`; it must be on the device.
-      epsilon: the probability of a uniformly random legal action instead.
 
     Raises ParameterError (a ValueError) for a value that is not allowed, or for a game of chance.
     """
@@ -110,8 +108,7 @@ def mcts(
     player = agents.make(playout, without_auto_reset(env)[0])
     if not player.on_device:
         raise ParameterError(f"playout must be an agent on the device, such as random or greedy, not {playout!r}")
-    agent = UctAgent(env, config, player)
-    return agent if epsilon is None else agents.with_epsilon(env, agent, epsilon)
+    return UctAgent(env, config, player)
 
 
 def _in_parts(search_part: Callable[[jax.Array, Any], Any], bytes_per_board: int, key: jax.Array, states: Any) -> Any:

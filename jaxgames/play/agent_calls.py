@@ -61,8 +61,7 @@ def analyse(
       make: makes the agent of a text, for a game.
       on_compile: called with the agent's text before its first analysis in this process, which is compiled.
 
-    Raises ValueError if the game is over, no seat has an agent or the agent fails, TypeError for an agent without
-    probabilities.
+    Raises ValueError if the game is over, no seat has an agent, or the agent fails or has no probabilities.
     """
     if session.over:
         raise ValueError("the game is over: there is no move to think about")
@@ -74,7 +73,7 @@ def analyse(
     try:
         probabilities, values = _analyse(session, agent, make, on_compile)
         ranked = sorted(session.legal(), key=lambda move: -probabilities[move.action])
-    except (ValueError, TypeError, ImportError):
+    except (ValueError, ImportError):
         raise
     except Exception as error:  # an agent may fail in any way
         raise ValueError(f"{agent} failed with {type(error).__name__}: {error}") from error
@@ -88,6 +87,8 @@ def _analyse(
     agent, boards = make(text, session.env), _batch_of_one(session.state)
     _announce("analyse", text, session.env, on_compile)
     analysis = _analyse_on_device(agent, boards) if agent.on_device else agents.analyse(agent, boards)
+    if analysis is None:
+        raise ValueError(f"{text} has no probabilities: choose an agent that has them, such as random or greedy")
     probabilities = np.asarray(analysis.probabilities)[0]
     _compiled.add(("analyse", text, session.env))
     return probabilities, None if analysis.values is None else tuple(np.asarray(analysis.values)[0].tolist())
@@ -100,7 +101,7 @@ def _announce(method: str, text: str, env: Env[Any], on_compile: OnCompile) -> N
 
 
 @jax.jit
-def _analyse_on_device(agent: Agent, boards: Any) -> agents.Analysis:
+def _analyse_on_device(agent: Agent, boards: Any) -> agents.Analysis | None:
     return agents.analyse(agent, boards)
 
 

@@ -32,7 +32,7 @@ from jax.core import Tracer
 from jaxgames import _files
 from jaxgames._checks import ParameterError, check_int, check_number
 from jaxgames._files import FileKind
-from jaxgames.agents import Agent, with_epsilon
+from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.policies.agent import PolicyAgent, temperature_of
 from jaxgames.policies.evaluate import PolicyEvaluate
@@ -151,7 +151,6 @@ def make(
     file: str,
     temperature: float | None = None,
     top: int | None = None,
-    epsilon: float | None = None,
 ) -> Agent:
     """Returns the agent `exported(FILE)`.
 
@@ -160,7 +159,6 @@ def make(
       file: the file, which `python -m train.export RUN --output FILE` wrote.
       temperature: 1 samples from the policy, 0 plays greedily; None is that of the run's own agent.
       top: the number of most probable legal actions that are sampled from; None for all.
-      epsilon: the probability of a uniformly random legal action instead; None for 0.
 
     Raises ParameterError (a ValueError) for a file that cannot be read, is damaged or is not an exported policy. Raises
     it also for a file of another game, another version of the game, another platform or another version of JAX, and
@@ -177,8 +175,7 @@ def make(
     except ValueError as error:
         raise ParameterError(str(error)) from error
     temperature = temperature_of(temperature, policy.header.temperature, top)
-    agent = ExportedAgent(params, env, policy, float(temperature), top)
-    return agent if epsilon is None else with_epsilon(env, agent, epsilon)
+    return ExportedAgent(params, env, policy, float(temperature), top)
 
 
 def check_parameters(temperature: float | None, top: int | None) -> None:

@@ -18,6 +18,7 @@ from jaxgames.mcts import agents as searching
 from jaxgames.mcts.selection import Uct
 from jaxgames.mcts.tree import PADDING, Slots
 from jaxgames.wrappers import Wrapper
+from tests.helpers.analysis import analysis_of
 from tests.helpers.positions import repeated
 from tests.helpers.sticks import Sticks
 from tests.mcts.evaluations import Linear, random_boards
@@ -103,7 +104,7 @@ def test_agent_plays_by_its_params_and_analyses_by_its_weights() -> None:
         MCTSAgent(BOXES, evaluate, config, evaluate.params(seed)).act(jax.random.key(0), states) for seed in (0, 1)
     ]
     assert (chosen[0] != chosen[1]).any()
-    probabilities, values = agents.analyse(MCTSAgent(BOXES, evaluate, config, evaluate.params(0)), states)
+    probabilities, values = analysis_of(MCTSAgent(BOXES, evaluate, config, evaluate.params(0)), states)
     mask = jax.vmap(BOXES.legal_action_mask)(states)
     np.testing.assert_allclose(probabilities.sum(-1), 1, atol=1e-5)
     assert (np.asarray(probabilities)[~np.asarray(mask)] == 0).all()

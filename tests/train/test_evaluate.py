@@ -57,19 +57,14 @@ def test_same_seed_gives_the_same_games(untrained: Runs, capsys: pytest.CaptureF
     assert first == again != other
 
 
-def test_opponents_can_be_another_run(untrained: Runs, capsys: pytest.CaptureFixture[str]) -> None:
-    run_command(evaluate.main, untrained.first, "--opponents", untrained.second, "--games", 20)
-    assert last_json(capsys)["games"] == 20
-
-
 def test_every_opponent_has_its_own_results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Its games are those that it would have alone, and the first line is of all games."""
     output = tmp_path / "new" / "games.jsonl"
     options = ("--env", BOXES, "--games", 40, "--seating", "alternating", "--output", output)
-    for opponents in ("first", "greedy(epsilon=0.5),first"):
+    for opponents in ("first", "first(epsilon=0.5),first"):
         run_command(evaluate.main, "random", "--opponents", opponents, *options)
     alone, both = map(json.loads, capsys.readouterr().out.splitlines())
-    assert [row["opponent"] for row in both["opponents"]] == ["greedy(epsilon=0.5)", "first"]
+    assert [row["opponent"] for row in both["opponents"]] == ["first(epsilon=0.5)", "first"]
     assert both["opponents"][1] == alone["opponents"][0]
     assert both["games"] == 80
     assert both["wins"] == sum(row["wins"] for row in both["opponents"])
@@ -77,7 +72,7 @@ def test_every_opponent_has_its_own_results(capsys: pytest.CaptureFixture[str], 
 
     games = list(arena.read_games(output))
     assert [game["game"] for game in games] == list(range(80))
-    for opponent, row in zip(("greedy(epsilon=0.5)", "first"), both["opponents"], strict=True):
+    for opponent, row in zip(("first(epsilon=0.5)", "first"), both["opponents"], strict=True):
         of_opponent = [game for game in games if opponent in game["agents"]]
         wins = [game for game in of_opponent if game["agents"].index("random") in game["outcome"]["winners"]]
         assert (len(of_opponent), len(wins)) == (40, row["wins"])
@@ -139,18 +134,11 @@ def test_settings_that_exclude_each_other_are_refused(untrained: Runs) -> None:
     assert "leave out --seating alternating" in error
 
 
-def test_agent_that_gives_no_game_needs_one() -> None:
-    assert "add the game, such as --env minichess" in error_of(evaluate.main, "greedy", "--opponents", "random")
-
-
-def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
-    missing = tmp_path / "nothing"
-    assert f"{missing} holds no run" in error_of(evaluate.main, missing)
-    assert not missing.exists()
-
-
-def test_run_without_a_checkpoint_is_named(untrained: Runs) -> None:
+def test_run_that_cannot_play_is_named(untrained: Runs, tmp_path: Path) -> None:
+    assert f"{tmp_path / 'nothing'} holds no run" in error_of(evaluate.main, tmp_path / "nothing")
     assert f"{untrained.other_game} has no checkpoint yet" in error_of(evaluate.main, untrained.other_game)
+    assert "add the game, such as --env minichess" in error_of(evaluate.main, "greedy", "--opponents", "random")
+    assert not (tmp_path / "nothing").exists()
 
 
 def test_help_lists_the_options(capsys: pytest.CaptureFixture[str]) -> None:

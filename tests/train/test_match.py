@@ -12,7 +12,6 @@ from tests.train.conftest import Runs
 from train import match
 
 BOXES = "dots_and_boxes(rows=2, cols=2)"
-STAR = "chinese_checkers(size=1, num_players=6, max_rounds=2)"
 
 
 def test_run_against_itself_wins_half_of_the_games_that_are_won(
@@ -31,20 +30,13 @@ def test_run_against_itself_wins_half_of_the_games_that_are_won(
     assert abs(first - second) < 4 * np.sqrt(first + second)
 
 
-def test_agents_without_a_run_play_the_game_that_is_given(capsys: pytest.CaptureFixture[str]) -> None:
-    run_command(match.main, "greedy", "random", "--env", BOXES, "--games", 100)
-    result = last_json(capsys)
-    assert result["env"] == str(make(BOXES))
-    greedy, random = result["agents"]
-    assert greedy["win_rate_interval"][0] > random["win_rate_interval"][1]
-
-
 def test_openings_are_played_with_every_rotation_of_the_seats(tmp_path: Path) -> None:
     """Both agents play the first edge, so that the two games of an opening have the same actions."""
     output = tmp_path / "games.jsonl"
     options = ("--env", BOXES, "--games", 24, "--seating", "alternating", "--openings", 4, "--output", output)
     run_command(match.main, "first", "first", *options)
     games = list(arena.read_games(output))
+    assert {game["env"] for game in games} == {str(make(BOXES))}
     openings = [game["opening"] for game in games]
     assert [opening["number"] for opening in openings if opening] == [0, 0, 1, 1, 2, 2, 3, 3] * 3
     by_opening = Counter(
@@ -91,15 +83,16 @@ def test_agents_have_two_seats_each_where_they_fit_or_those_that_are_given(
     assert match.seats_for(num_agents, num_players, seats) == expected
 
 
+@pytest.mark.usefixtures("sticks")
 def test_agents_have_the_seats_that_are_given(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     output = tmp_path / "games.jsonl"
-    options = ("--env", STAR, "--games", 6, "--seats", 1, 5, "--seating", "fixed", "--output", output)
-    run_command(match.main, "random", "first", *options)
+    options = ("--env", "sticks(num_players=6)", "--games", 6, "--seats", 1, 5, "--seating", "fixed")
+    run_command(match.main, "random", "first", *options, "--output", output)
     assert [(agent["seats"], len(agent["by_seat"])) for agent in last_json(capsys)["agents"]] == [(1, 1), (5, 5)]
     assert [game["agents"] for game in arena.read_games(output)] == [["random", *["first"] * 5]] * 6
 
 
-def test_match_is_refused_when_agents_or_seats_do_not_fit(untrained: Runs) -> None:
+def test_match_is_refused_when_agents_or_seats_do_not_fit(untrained: Runs, tmp_path: Path) -> None:
     first, second, other = untrained.first, untrained.second, untrained.other_game
     assert "two or more agents, not 1" in error_of(match.main, first)
     assert "all agents must play one game" in error_of(match.main, first, other)
@@ -110,13 +103,9 @@ def test_match_is_refused_when_agents_or_seats_do_not_fit(untrained: Runs) -> No
     assert "games must be from 1 to 10000000, not 0" in error_of(match.main, first, second, "--games", 0)
     assert "temperature must be 0 or more, not -1" in error_of(match.main, first, second, "--temperature", -1)
     assert "add the game, such as --env minichess" in error_of(match.main, "random", "random")
-
-
-def test_folder_without_a_run_is_named(untrained: Runs, tmp_path: Path) -> None:
     missing = tmp_path / "nothing"
-    error = error_of(match.main, untrained.first, missing)
-    assert error.startswith("train.match: ")
-    assert f"{missing} holds no run" in error
+    error = error_of(match.main, first, missing)
+    assert error.startswith(f"train.match: {missing} holds no run")
     assert not missing.exists()
 
 

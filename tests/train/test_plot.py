@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -130,41 +131,15 @@ def curve(label: str, x: Sequence[float], *values: Sequence[float], interpolated
     return Curve(label, np.array(x, np.float64), np.array(values, np.float64), interpolated, "")
 
 
-def legend_of(figure: Any) -> tuple[list[str], str]:
-    """The labels and the title of the legend."""
-    (legend,) = figure.legends
-    return [text.get_text() for text in legend.get_texts()], legend.get_title().get_text()
-
-
 def test_panel_shows_the_median_in_a_band_from_lowest_to_highest() -> None:
     seeds = curve("a=1", [1, 2], [0, 5], [2, 4], [9, 3])
     figure: Any = plot.draw({"length": [seeds, curve("a=2", [1, 2], [7, 7])], "other": [curve("", [], [])] * 2})
-    panel, other = figure.axes
+    panel, _ = figure.axes
     assert [line.get_xydata().tolist() for line in panel.lines] == [[[1, 2], [2, 4]], [[1, 7], [2, 7]]]
     (band,) = panel.collections
     assert {tuple(point) for point in band.get_paths()[0].vertices} == {(1, 0), (2, 3), (2, 5), (1, 9)}
-    assert [text.get_text() for text in other.texts] == ["no numbers"]
-    assert legend_of(figure) == (["a=1, 3 seeds", "a=2"], "lines: median of seeds; bands: lowest to highest")
-
-
-def test_legend_has_the_number_of_seeds_once_and_the_word_interpolated() -> None:
-    lines = [curve(label, [1], [1], [2], interpolated=True) for label in ("a=1", "a=2")]
-    figure: Any = plot.draw({"length": lines})
-    title = "lines: median of 2 seeds, interpolated; bands: lowest to highest"
-    assert legend_of(figure) == (["a=1", "a=2"], title)
-    assert legend_of(plot.draw({"length": [curve("", [1], [1], [2])]}))[0] == ["2 seeds"]
-
-
-def test_picture_grows_with_its_legend() -> None:
-    """Forty long labels leave the panel as high as two short ones."""
-    few, many = (
-        plot.draw({"length": [curve(f"{index}" * width, [1, 2], [1, 2]) for index in range(number)]})
-        for number, width in ((2, 1), (40, 30))
-    )
-    for figure in (few, many):
-        figure.draw_without_rendering()
-        assert figure.axes[0].get_position().height * figure.get_figheight() > 2
-    assert many.get_figheight() > few.get_figheight() + 3
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert [label.partition(",")[0] for label in labels] == ["a=1", "a=2"]
 
 
 @pytest.mark.parametrize(
@@ -177,11 +152,6 @@ def test_x_axis_is_logarithmic_on_request_or_over_a_hundredfold_range(
     figure: Any = plot.draw({"length": [curve("", [1, last], [0, 1])]}, x_scale=x_scale)
     assert figure.axes[0].get_xscale() == scale
     assert figure.legends == []
-
-
-@pytest.mark.parametrize(("x", "text"), [(0, "0"), (0.25, "0.25"), (200, "200"), (50_000, "50k"), (1.5e6, "1.5M")])
-def test_ticks_have_short_texts(x: float, text: str) -> None:
-    assert plot.text_of_tick(x) == text
 
 
 def test_seeds_that_end_about_together_are_not_remarked(tmp_path: Path) -> None:
@@ -244,64 +214,40 @@ def test_folder_of_a_sweep_stands_for_its_runs(
     assert len(shown.err.splitlines()) == 2  # each line ends with its first seed
 
 
+FIRST = ROWS[0]
+
+
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("rows", "arguments", "names"),
     [
-        (
-            ["--columns", "win_rat"],
-            "no run has the column 'win_rat'; the columns are iteration, steps, seconds, win_rate",
-        ),
-        (["--output", "curve.pdf"], "output must end in .png or .svg, which are both written, or in neither"),
+        ([FIRST], ["--columns", "win_rat"], ["'win_rat'", "steps, seconds, win_rate"]),
+        ([FIRST], ["--output", "curve.pdf"], ["output", ".png or .svg"]),
+        ([FIRST], ["RUN"], ["2 folders", "--output"]),
+        ([], [], ["no metrics yet"]),
+        (ROWS[1:2], [], ["win_rate", "--evaluate-every"]),
+        ([FIRST, {"win_rate": 0.5}], [], ["line 2", "steps", "'nothing'"]),
+        ([FIRST, {"steps": 400, "win_rate": "x"}], [], ["line 2", "win_rate", "number", "'x'"]),
+        ([FIRST, {"steps": 400, "win_rate": True}], [], ["line 2", "win_rate", "number", "True"]),
+        ([FIRST, {"steps": 100, "win_rate": 0.5}], [], ["line 2", "steps", "more than 100"]),
+        ([FIRST, ["x"]], [], ["line 2", '"iteration"', '["x"]']),
     ],
 )
-def test_wrong_argument_is_refused_with_what_is_allowed(
-    arguments: list[str], message: str, ppo_config: str, tmp_path: Path
+def test_wrong_input_is_named(
+    rows: list[Any], arguments: list[str], names: list[str], ppo_config: str, tmp_path: Path
 ) -> None:
     (tmp_path / "config.json").write_text(ppo_config)
-    (tmp_path / "metrics.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
-    assert message in error_of(plot.main, tmp_path, *arguments)
-
-
-def test_several_runs_need_an_output(untrained: Runs) -> None:
-    assert "2 folders need --output: the path of the picture" in error_of(plot.main, untrained.first, untrained.second)
+    lines = [row | {"iteration": 4, "mean_turns": 3.0} if isinstance(row, dict) else row for row in rows]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    message = error_of(plot.main, tmp_path, *(str(tmp_path) if word == "RUN" else word for word in arguments))
+    assert [name for name in names if name not in message] == [], message
 
 
 def test_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    message = f"{tmp_path} holds no run: expected a folder that train.ppo or train.alphazero or train.imitation wrote"
-    assert message in error_of(plot.main, tmp_path)
+    assert f"{tmp_path} holds no run" in error_of(plot.main, tmp_path)
 
 
 def test_changed_settings_are_refused(ppo_config: str, untrained: Runs, tmp_path: Path) -> None:
     """They would give the lines wrong labels."""
-    run = RunFolder.create(tmp_path / "run", agents.open_run(untrained.first).learner)
-    run.save(agents.open_run(untrained.first).restore())
-    run.close()
-    (tmp_path / "run" / "config.json").write_text(ppo_config.replace('"gamma": 0.99', '"gamma": 0.5'))
-    assert "was changed since the run started: gamma was 0.99 and is 0.5" in error_of(plot.main, tmp_path / "run")
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ({"win_rate": 0.5, "mean_turns": 3.0}, "line 2: steps must be a number, not 'nothing'"),
-        ({"steps": 400, "win_rate": "x", "mean_turns": 3.0}, "line 2: win_rate must be a number, not 'x'"),
-        ({"steps": 400, "win_rate": True, "mean_turns": 3.0}, "line 2: win_rate must be a number, not True"),
-        (
-            {"steps": 100, "win_rate": 0.5, "mean_turns": 3.0},
-            "line 2: steps must be more than 100, its last value, not 100",
-        ),
-        (["x"], 'line 2 must be an object with an "iteration", not ["x"]'),
-    ],
-)
-def test_damaged_row_is_named(row: Any, message: str, ppo_config: str, tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text(ppo_config)
-    second = {"iteration": 4} | row if isinstance(row, dict) else row
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (ROWS[0], second)))
-    assert f"{tmp_path / 'metrics.jsonl'}, {message}" in error_of(plot.main, tmp_path)
-
-
-def test_run_without_evaluations_is_refused(untrained: Runs, ppo_config: str, tmp_path: Path) -> None:
-    assert "the runs have no metrics yet" in error_of(plot.main, untrained.first)
-    (tmp_path / "config.json").write_text(ppo_config)
-    (tmp_path / "metrics.jsonl").write_text(json.dumps(ROWS[1]) + "\n")
-    assert "evaluations add win_rate and others: train with --evaluate-every" in error_of(plot.main, tmp_path)
+    run = shutil.copytree(untrained.first, tmp_path / "run")
+    (run / "config.json").write_text(ppo_config.replace('"gamma": 0.99', '"gamma": 0.5'))
+    assert "was changed since the run started: gamma was 0.99 and is 0.5" in error_of(plot.main, run)

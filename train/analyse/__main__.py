@@ -1,4 +1,4 @@
-"""Judges a recorded game: what every move lost, what an agent thinks of it, and where the game leaves a database.
+"""Annotates a recorded game: what every move lost, what an agent thinks of it, and where the game leaves a database.
 
     python -m train.analyse game.pdn
     python -m train.analyse game.pdn --agent runs/imitation --data pairs.npz --output game.json --picture game.svg
@@ -29,10 +29,10 @@ from jaxgames.games.checkers_pdn import COLOURS, BrokenGame
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH
 from train import agents
 from train.analyse import picture as analyse_picture
-from train.analyse.annotation import DECIDED, Database, Turn, first_unknown, judge, summary
+from train.analyse.annotation import DECIDED, Database, Turn, annotate, first_unknown, summary
 from train.analyse.recorded_game import RecordedGame, read_games
 from train.data import positions
-from train.driver.commands import print_result
+from train.driver.commands import run_command
 from train.driver.metrics import rounded
 
 NO_VALUE = "-"
@@ -45,7 +45,7 @@ class Arguments:
     game: int | None = None
     """The number of the game in the file, from 1. If not given, all of them."""
     env: str | None = None
-    """The game, as `jaxgames.make` takes it. If not given, that of the run, or checkers."""
+    """The game, as `jaxgames.make` takes it. If not given, the game of the run, or checkers."""
     agent: str | None = None
     """An agent with probabilities: a run, such as runs/imitation, or another one, such as "exported(first.policy)"."""
     temperature: float = 1.0
@@ -59,16 +59,14 @@ class Arguments:
     blunder: float = 0.5
     """A move that loses more men than this is a blunder."""
     output: Path | None = None
-    """A file for the judgement as JSON, with all turns. It is replaced if it exists."""
+    """A file for the annotation as JSON, with all turns. It is replaced if it exists."""
     picture: Path | None = None
     """A picture of one game, .svg or .png. It is replaced if it exists."""
 
 
 def main() -> None:
     """The command `python -m train.analyse`."""
-    description = "Judge the moves of a recorded game."
-    arguments = tyro.cli(Arguments, prog="python -m train.analyse", description=description)
-    print_result("train.analyse", lambda: analyse(arguments))
+    run_command("train.analyse", Arguments, analyse)
 
 
 def analyse(arguments: Arguments) -> dict[str, Any]:
@@ -83,23 +81,23 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
     depth = arguments.depth if isinstance(env, Checkers) and arguments.depth else None
     agent, database = _agent(arguments, env), _database(arguments, env)
     if depth is None and agent is None and database is None:
-        raise ValueError("there is nothing to judge by: add --agent or --data, or for checkers --depth 8")
-    judged: list[dict[str, Any]] = []
+        raise ValueError("there is nothing to annotate by: add --agent or --data, or for checkers --depth 8")
+    annotated: list[dict[str, Any]] = []
     with tqdm(total=sum(len(game.moves) for game in games), unit=" turns", disable=None if depth else True) as bar:
         for game in games:
-            turns = judge(game, depth, arguments.blunder, agent, database, bar.update)
+            turns = annotate(game, depth, arguments.blunder, agent, database, bar.update)
             print(table(game, turns))
-            judged.append(_facts(game, turns))
+            annotated.append(_facts(game, turns))
             if arguments.picture is not None:
                 figure = analyse_picture.draw(game, turns, arguments.agent)
                 analyse_picture.save(figure, arguments.picture)
     result: dict[str, Any] = {"file": str(arguments.file), "env": str(env), "depth": depth, "agent": arguments.agent}
     result |= {"data": None if arguments.data is None else str(arguments.data), "blunder": arguments.blunder}
-    result |= {"games": judged, "broken": broken}
+    result |= {"games": annotated, "broken": broken}
     if arguments.output is not None:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         arguments.output.write_text(json.dumps(rounded(result), indent=1) + "\n")
-    short = [{name: value for name, value in game.items() if name != "turns"} for game in judged]
+    short = [{name: value for name, value in game.items() if name != "turns"} for game in annotated]
     return rounded(result | {"games": short})
 
 
@@ -108,7 +106,7 @@ def _check(arguments: Arguments) -> None:
     check_int("depth", arguments.depth, 0, MAX_DEPTH)
     check_number("blunder", arguments.blunder, highest=DECIDED)
     if arguments.splits and arguments.data is None:
-        raise ValueError("--splits are those of a database: add --data pairs.npz")
+        raise ValueError("--splits are parts of a database: add --data pairs.npz")
     if arguments.picture is not None and arguments.picture.suffix not in analyse_picture.SUFFIXES:
         raise ValueError(f"the picture must end in {' or '.join(analyse_picture.SUFFIXES)}, not {arguments.picture}")
     for path in (arguments.output, arguments.picture):
@@ -132,17 +130,17 @@ def _agent(arguments: Arguments, env: Env[Any]) -> Agent | None:
 def _database(arguments: Arguments, env: Env[Any]) -> Database | None:
     if arguments.data is None:
         return None
-    found = positions.load(arguments.data, env)
-    if unknown := [split for split in arguments.splits if split not in found.splits]:
-        raise ValueError(f"the splits of {arguments.data} are {', '.join(found.splits)}, not {', '.join(unknown)}")
-    chosen = [found.splits.index(split) for split in arguments.splits or found.splits]
-    return Database.of(found.take(np.isin(found.split, chosen)))
+    data = positions.load(arguments.data, env)
+    if unknown := [split for split in arguments.splits if split not in data.splits]:
+        raise ValueError(f"the splits of {arguments.data} are {', '.join(data.splits)}, not {', '.join(unknown)}")
+    splits = [data.splits.index(split) for split in arguments.splits or data.splits]
+    return Database.of(data.take(np.isin(data.split, splits)))
 
 
 def _chosen(
     arguments: Arguments, games: Sequence[RecordedGame | BrokenGame]
 ) -> tuple[list[RecordedGame], list[dict[str, Any]]]:
-    """Returns the games to judge, and those that cannot be read as JSON; these are also on standard error.
+    """Returns the games to annotate, and those that cannot be read as JSON; these are also on standard error.
 
     Raises ValueError if the chosen game cannot be read or is not there, or if none can be read.
     """
@@ -155,18 +153,18 @@ def _chosen(
         if isinstance(game, BrokenGame)
     ]
     messages = [f"{arguments.file}, line {game['line']}: {game['reason']}" for game in broken]
-    found = [game for game in games if not isinstance(game, BrokenGame) and game.moves]
-    if not found:
+    readable = [game for game in games if not isinstance(game, BrokenGame) and game.moves]
+    if not readable:
         raise ValueError(messages[0] if messages else f"{arguments.file} has no game with moves")
-    if arguments.picture is not None and len(found) > 1:
-        raise ValueError(f"a picture has one game, and {arguments.file} has {len(found)}: add --game 1")
+    if arguments.picture is not None and len(readable) > 1:
+        raise ValueError(f"a picture has one game, and {arguments.file} has {len(readable)}: add --game 1")
     for message in messages:
         print(message, file=sys.stderr)
-    return found, broken
+    return readable, broken
 
 
 def _facts(game: RecordedGame, turns: Sequence[Turn]) -> dict[str, Any]:
-    """Returns the judgement of a game in JSON's types."""
+    """Returns the annotation of a game in JSON's types."""
     unknown = first_unknown(turns) if turns[0].played is not None else None
     return {
         "game": game.number,
@@ -182,7 +180,7 @@ def _facts(game: RecordedGame, turns: Sequence[Turn]) -> dict[str, Any]:
 
 
 def table(game: RecordedGame, turns: Sequence[Turn]) -> str:
-    """Returns the judgement of a game as text, at most 80 characters wide, with the summaries at its end."""
+    """Returns the annotation of a game as text, at most 80 characters wide, with the summaries at its end."""
     has_values, has_agent, has_data = turns[0].lost is not None, turns[0].rank is not None, turns[0].seen is not None
     heads = [f"{'turn':>4} {'move':<14}"]
     heads += [f"{'best':<6} {'before':>6} {'after':>6} {'lost':>5}  "] if has_values else []
@@ -209,12 +207,12 @@ def _summaries(game: RecordedGame, turns: Sequence[Turn]) -> list[str]:
     names = COLOURS if isinstance(game.env, Checkers) else [f"seat {seat}" for seat in range(game.env.num_players)]
     lines: list[str] = []
     for seat, name in enumerate(names):
-        found = summary(turns, seat)
-        parts = [f"{name}: {found['turns']} turns"]
-        if "lost" in found:
-            parts.append(f"{found['lost']:.2f} men lost a turn, {len(found['blunders'])} blunders")
-        if "top_1" in found:
-            parts.append(f"top-1 {found['top_1']:.2f}, top-3 {found['top_3']:.2f}")
+        numbers = summary(turns, seat)
+        parts = [f"{name}: {numbers['turns']} turns"]
+        if "lost" in numbers:
+            parts.append(f"{numbers['lost']:.2f} men lost a turn, {len(numbers['blunders'])} blunders")
+        if "top_1" in numbers:
+            parts.append(f"top-1 {numbers['top_1']:.2f}, top-3 {numbers['top_3']:.2f}")
         lines.append("; ".join(parts))
     if turns and turns[0].played is not None:
         unknown = first_unknown(turns)

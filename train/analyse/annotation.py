@@ -1,10 +1,10 @@
-"""The judgement of a recorded game, turn by turn: by alpha-beta in checkers, by an agent, and by a database.
+"""The annotation of a recorded game, turn by turn: by alpha-beta in checkers, by an agent, and by a database.
 
     database = Database.of(positions.load("pairs.npz"))
-    turns = judge(game, agent=agents.make("runs/first", game.env), database=database)
+    turns = annotate(game, agent=agents.make("runs/first", game.env), database=database)
 
-Alpha-beta values a board in men, for seat 0. The value after a turn is that of the move that was played, in the same
-search. So a turn loses the value of the best move less that of its own, for the mover. It is 0 for the best move.
+Alpha-beta values a board in men, for seat 0. The value after a turn is the value of the move that was played, in the
+same search. A turn loses the value of the best move minus the value of its own move, for the mover.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ CHUNK = 64  # boards that an agent analyses at once
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn and everything that is known of it; None where there is no judge. Values are for seat 0."""
+    """One turn and everything that is known of it; None where nothing tells it. Values are for seat 0."""
 
     number: int  # in the game, from 1
     ply: int  # the first one of the turn, from 0
@@ -65,20 +65,20 @@ class Database:
     @classmethod
     def of(cls, positions: Positions) -> "Database":
         """Returns the database of some positions, ordered by their keys."""
-        found = keys(positions)
-        order = np.argsort(found)
-        return cls(positions.env, found[order], positions.action[order])
+        hashes = keys(positions)
+        order = np.argsort(hashes)
+        return cls(positions.env, hashes[order], positions.action[order])
 
     def counts(self, boards: Positions) -> list[tuple[int, int]]:
         """Returns how often each board is in the database, and how often its action was played there."""
-        found: list[tuple[int, int]] = []
+        counted: list[tuple[int, int]] = []
         for key, action in zip(keys(boards), boards.action, strict=True):
             rows = slice(np.searchsorted(self.keys, key), np.searchsorted(self.keys, key, side="right"))
-            found.append((len(self.action[rows]), int((self.action[rows] == action).sum())))
-        return found
+            counted.append((len(self.action[rows]), int((self.action[rows] == action).sum())))
+        return counted
 
 
-def judge(
+def annotate(
     game: RecordedGame,
     depth: int | None = 8,
     blunder: float = 0.5,
@@ -123,17 +123,17 @@ def summary(turns: Sequence[Turn], seat: int) -> dict[str, Any]:
     agent never plays a move. `top_1` and `top_3` are the shares of the moves that are among the agent's favourites.
     """
     own = [turn for turn in turns if turn.seat == seat]
-    found: dict[str, Any] = {"seat": seat, "turns": len(own)}
+    numbers: dict[str, Any] = {"seat": seat, "turns": len(own)}
     lost = [turn.lost for turn in own if turn.lost is not None]
     if lost:
-        found |= {"lost": float(np.mean(lost)), "blunders": [turn.number for turn in own if turn.blunder]}
+        numbers |= {"lost": float(np.mean(lost)), "blunders": [turn.number for turn in own if turn.blunder]}
     ranks = np.array([turn.rank for turn in own if turn.rank is not None])
     if len(ranks):
         with np.errstate(divide="ignore"):
             logs = np.log([turn.probability for turn in own if turn.probability is not None])
-        found |= {"top_1": float((ranks == 1).mean()), "top_3": float((ranks <= 3).mean())}
-        found["probability"] = float(np.exp(logs.mean()))
-    return found
+        numbers |= {"top_1": float((ranks == 1).mean()), "top_3": float((ranks <= 3).mean())}
+        numbers["probability"] = float(np.exp(logs.mean()))
+    return numbers
 
 
 # -- alpha-beta ----------------------------------------------------------------------------------------------------
@@ -173,13 +173,13 @@ def _with_opinion(game: RecordedGame, turns: Sequence[Turn], agent: Agent) -> li
     """Returns the turns with the probabilities and values of an agent."""
     probabilities, values = _analysed(agent, game.states)
     masks = in_chunks(jax.jit(jax.vmap(game.env.legal_action_mask)), game.states, CHUNK)
-    found: list[Turn] = []
+    annotated: list[Turn] = []
     for turn in turns:
         plies = np.array(game.plies_of(turn.number - 1))
         first, state = plies[0], game.state(int(plies[0]))
         of_actions, legal = probabilities[first], masks[first]
         favourite = int(np.where(legal, of_actions, -1).argmax())
-        found.append(
+        annotated.append(
             dataclasses.replace(
                 turn,
                 probability=float(probabilities[plies, game.actions[plies]].prod()),
@@ -189,16 +189,16 @@ def _with_opinion(game: RecordedGame, turns: Sequence[Turn], agent: Agent) -> li
                 agent_value=None if values is None else float(values[first, 0]),
             )
         )
-    return found
+    return annotated
 
 
 def _analysed(agent: Agent, states: Any) -> Analysis:
     """Returns the analysis of boards, on the host. Raises ValueError for an agent that has none."""
     function = jax.jit(analyse) if agent.on_device else analyse
-    try:
-        return in_chunks(lambda boards: function(agent, boards), states, CHUNK)
-    except TypeError as error:
-        raise ValueError(f"{agent} cannot judge moves: {error}") from error
+    analysis = in_chunks(lambda boards: function(agent, boards), states, CHUNK, fill=agent.on_device)
+    if analysis is None:
+        raise ValueError(f"{agent} has no probabilities: choose an agent that has them, such as a run or greedy")
+    return analysis
 
 
 # -- a database ----------------------------------------------------------------------------------------------------

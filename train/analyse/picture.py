@@ -1,4 +1,4 @@
-"""The picture of a judged game: values and blunders above, the agent's opinion below, the database behind them."""
+"""The picture of an annotated game: values and blunders above, the agent's opinion below, the database behind them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ def draw(game: RecordedGame, turns: Sequence[Turn], agent: str | None = None) ->
 
     Args:
       game: the game.
-      turns: from `train.analyse.annotation.judge`; a panel without numbers is left out.
+      turns: from `train.analyse.annotation.annotate`; a panel without numbers is left out.
       agent: the text of the agent, for the label of its panels.
     """
     panels = {

@@ -24,13 +24,13 @@ import tyro
 
 from jaxgames import make as make_env
 from jaxgames._checks import check_choice
+from jaxgames._files import write_whole
 from jaxgames.baselines import cards
 from jaxgames.baselines.cards import Card, Command, Rating, WinRate
 from jaxgames.policies import file as exported
 from train.baselines.recipes import CHECKSUM_DIGITS, OUTPUT, RECIPES, RUNS, Recipe
 from train.baselines.recorded_commands import RecordedCommands
-from train.driver.commands import print_result, text_of_rate
-from train.driver.run_folder import write_whole
+from train.driver.commands import run_command, text_of_rate
 from train.driver.tables import markdown
 
 OPPONENTS = ("random", "greedy")  # of the win rates; every ladder has both, too
@@ -52,9 +52,7 @@ class Arguments:
 
 def main() -> None:
     """The command `python -m train.baselines`."""
-    description = "Train the baseline agents that come with the project."
-    arguments = tyro.cli(Arguments, prog="python -m train.baselines", description=description)
-    print_result("train.baselines", lambda: baselines(arguments))
+    run_command("train.baselines", Arguments, baselines)
 
 
 def baselines(arguments: Arguments) -> dict[str, Any]:
@@ -116,17 +114,17 @@ def measured(card: Card, recipe: Recipe, records: RecordedCommands) -> Card:
     rates = tuple(win_rate(opponent, text, records, card.sha256) for opponent, text in matches.items())
     text = recipe.ladder_command(card.name, card.sha256)
     _log(text)
-    found = records.run(text, card.sha256).result["agents"]
-    ladder = tuple(Rating(row["agent"], row["elo"], tuple(row["elo_interval"])) for row in found)
+    rows = records.run(text, card.sha256).result["agents"]
+    ladder = tuple(Rating(row["agent"], row["elo"], tuple(row["elo_interval"])) for row in rows)
     return dataclasses.replace(card, win_rates=rates, ladder=ladder, ladder_command=text)
 
 
 def win_rate(opponent: str, text: str, records: RecordedCommands, sha256: str) -> WinRate:
     """Returns the results of a command that plays an agent's games against copies of another agent."""
     _log(text)
-    found = records.run(text, sha256).result
-    games, own = found["games"], found["agents"][0]
-    draws = round(games * (found["draw_rate"] + found["truncated_rate"]))
+    result = records.run(text, sha256).result
+    games, own = result["games"], result["agents"][0]
+    draws = round(games * (result["draw_rate"] + result["truncated_rate"]))
     low, high = own["win_rate_interval"]
     return WinRate(opponent, games, own["wins"], draws, own["win_rate"], (low, high), text)
 

@@ -1,7 +1,7 @@
 """The commands that make the baseline agents of the project, one entry of RECIPES for each agent.
 
-The name of an agent is that of its file. The commands stand as they are typed, without `python -m`, in their order. The
-last one writes the file. `train.baselines` runs them.
+An agent and its file have one name. The commands are as they are typed, without `python -m`, in their order. The last
+one writes the file. `train.baselines` runs them.
 """
 
 from dataclasses import dataclass

@@ -31,7 +31,7 @@ from train import agents
 from train.data import game_collections, labels
 from train.data.game_collections import EXTERNAL, Collection
 from train.data.positions import Positions, keys
-from train.driver.commands import MAX_SEED, print_result
+from train.driver.commands import MAX_SEED, run_command
 
 MAX_POSITIONS = 10_000_000
 SHOWN_REFUSALS = 20  # in the JSON; standard error has all
@@ -48,7 +48,7 @@ class Arguments:
     env: str = "checkers"
     """The game, as `jaxgames.make` takes it. Recorded games are always of checkers."""
     train: int = 85
-    """The share of the recorded games in the training set, in percent. With --label, that of the positions."""
+    """The share of the recorded games in the training set, in percent. With --label, the share of the positions."""
     validation: int = 10
     """The share of the validation set, in percent. All other games are the test set."""
     label: str | None = None
@@ -88,9 +88,7 @@ class Arguments:
 
 def main() -> None:
     """The command `python -m train.data`."""
-    description = "Write a file of labelled positions, from recorded games or by an agent."
-    arguments = tyro.cli(Arguments, prog="python -m train.data", description=description)
-    print_result("train.data", lambda: data(arguments))
+    run_command("train.data", Arguments, data)
 
 
 def data(arguments: Arguments) -> dict[str, Any]:
@@ -157,15 +155,15 @@ def summary(collection: Collection) -> dict[str, Any]:
 
 def counts(positions: Positions) -> dict[str, dict[str, int]]:
     """Returns by split the numbers of games and positions, and of positions that are not in the training set."""
-    found = keys(positions)
-    learned = np.unique(found[positions.split == 0])
+    keys_of_positions = keys(positions)
+    learned = np.unique(keys_of_positions[positions.split == 0])
     result: dict[str, dict[str, int]] = {}
     for number, name in enumerate(positions.splits):
         rows = positions.split == number
         result[name] = {
             "games": len(np.unique(positions.game[rows & (positions.game >= 0)])),
             "positions": int(rows.sum()),
-            "unseen": int((~np.isin(found[rows], learned)).sum()),
+            "unseen": int((~np.isin(keys_of_positions[rows], learned)).sum()),
         }
     return result
 

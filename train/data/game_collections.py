@@ -68,24 +68,24 @@ def read_collection(
 
     Raises OSError for a file that cannot be read, ValueError for a .zip without .pdn files or one that is damaged.
     """
-    found = Collection()
+    collection = Collection()
     texts = {game.text for game in known}
     for path in paths:
         for name, content in _contents(path):
             for game in read(decode(content)):
-                number = first_number + found.read
-                found.read += 1
+                number = first_number + collection.read
+                collection.read += 1
                 on_read(1)
                 if isinstance(game, BrokenGame):
-                    found.refused.append(Refusal(name, game.line, game.reason))
+                    collection.refused.append(Refusal(name, game.line, game.reason))
                 elif not game.actions:
-                    found.without_moves += 1
+                    collection.without_moves += 1
                 elif game.text in texts:
-                    found.duplicates += 1
+                    collection.duplicates += 1
                 else:
                     texts.add(game.text)
-                    found.games.append(NumberedGame(number, game))
-    return found
+                    collection.games.append(NumberedGame(number, game))
+    return collection
 
 
 def split_of(game: Game, train: int = 85, validation: int = 10) -> int:
@@ -94,7 +94,7 @@ def split_of(game: Game, train: int = 85, validation: int = 10) -> int:
     Args:
       game: a game; equal moves give equal splits.
       train: the share of the training set in percent.
-      validation: that of the validation set. All other games are the test set.
+      validation: the share of the validation set in percent. All other games are the test set.
     """
     bucket = int(hashlib.sha256(game.text.encode()).hexdigest()[:8], 16) % BUCKETS
     return int(bucket >= train) + int(bucket >= train + validation)

@@ -5,6 +5,7 @@ A solver's labels are a value table of the game, from which a network can be pre
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env
-from jaxgames.agents import Agent, AnalysingAgent, Analysis
+from jaxgames._batches import in_chunks
+from jaxgames.agents import Agent, Analysis, analyse
 from train.data.positions import UNKNOWN, Positions, keys
 
 SPLITS = ("train", "validation")
@@ -78,30 +80,27 @@ def labelled(
 
     Raises ValueError with `only_values` for an agent without values.
     """
-    count = len(positions)
-    if only_values and not isinstance(agent, AnalysingAgent):
-        raise ValueError(f"{agent} has no values: label with actions, without --only-values")
-    has_policy = isinstance(agent, AnalysingAgent) and not only_values
-    policy = np.zeros((count, positions.env.num_actions), np.float32) if has_policy else None
-    action, value = np.full(count, UNKNOWN, np.int32), np.full(count, np.nan, np.float32)
-    key = jax.random.key(0)
-    for start in range(0, count, CHUNK):
-        rows = np.arange(start, min(start + CHUNK, count))
-        padding = CHUNK - len(rows) if agent.on_device else 0  # so that one program labels all chunks
-        states = positions.take(np.pad(rows, (0, padding), mode="edge")).states
-        if not isinstance(agent, AnalysingAgent):
-            action[rows] = np.asarray(_act(agent, jax.random.fold_in(key, start), states))[: len(rows)]
-        else:
-            found, values = jax.device_get(_analyse(agent, states))
-            if policy is not None:
-                policy[rows] = found[: len(rows)]
-            if only_values and values is None:
-                raise ValueError(f"{agent} has no values: label with probabilities, without --only-values")
-            if values is not None:
-                value[rows] = values[np.arange(len(rows)), states.current_player[: len(rows)]]
-        on_labelled(len(rows))
-    split = (keys(positions) % BUCKETS >= train).astype(np.int8)
-    return dataclasses.replace(positions, action=action, value=value, probabilities=policy, split=split, splits=SPLITS)
+    keys_of_chunks = (jax.random.fold_in(jax.random.key(0), start) for start in itertools.count(0, CHUNK))
+
+    def label(states: Any) -> tuple[Any, Any, Any]:
+        """Returns the actions, or the probabilities and the values of the seats."""
+        key, analysis = next(keys_of_chunks), _analyse(agent, states)
+        if only_values and (analysis is None or analysis.values is None):
+            raise ValueError(f"{agent} has no values: leave out --only-values")
+        if analysis is None:
+            return _act(agent, key, states), None, None
+        return None, None if only_values else analysis.probabilities, analysis.values
+
+    action, policy, values = in_chunks(label, positions.states, CHUNK, fill=agent.on_device, on_done=on_labelled)
+    unknown = np.full(len(positions), np.nan)
+    return dataclasses.replace(
+        positions,
+        action=np.full(len(positions), UNKNOWN) if action is None else action,
+        value=unknown if values is None else values[np.arange(len(positions)), positions.states.current_player],
+        probabilities=policy,
+        split=(keys(positions) % BUCKETS >= train).astype(np.int8),
+        splits=SPLITS,
+    )
 
 
 def _unlabelled(env: Env[Any], states: Any, plies: np.ndarray) -> Positions:
@@ -122,9 +121,9 @@ def _act(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
     return _act_on_device(agent, key, states) if agent.on_device else agent.act(key, states)
 
 
-def _analyse(agent: AnalysingAgent, states: Any) -> Analysis:
-    """Returns the probabilities and values of any agent that has them."""
-    return _analyse_on_device(agent, states) if agent.on_device else agent.analyse(states)
+def _analyse(agent: Agent, states: Any) -> Analysis | None:
+    """Returns the probabilities and values of any agent; None if it has none."""
+    return _analyse_on_device(agent, states) if agent.on_device else analyse(agent, states)
 
 
 @jax.jit
@@ -132,9 +131,7 @@ def _act_on_device(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
     return agent.act(key, states)
 
 
-@jax.jit
-def _analyse_on_device(agent: AnalysingAgent, states: Any) -> Analysis:
-    return agent.analyse(states)
+_analyse_on_device = jax.jit(analyse)
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -70,13 +70,15 @@ class Positions:
             raise ValueError(f"action must have shape [P], not {list(self.action.shape)}")
         size = len(self.action)
         expected = {STATE + name: ((size, *leaf.shape), leaf.dtype) for name, leaf in board_leaves(self.env).items()}
-        found = {STATE + name: leaf for name, leaf in leaves_of(self.states).items()}
-        if missing := [name for name in {**expected, **found} if name not in expected or name not in found]:
+        leaves = {STATE + name: leaf for name, leaf in leaves_of(self.states).items()}
+        if missing := [name for name in {**expected, **leaves} if name not in expected or name not in leaves]:
             raise ValueError(f"states must have the arrays of a state of {self.env}; {', '.join(missing)} differ")
-        for name, leaf in found.items():
+        for name, leaf in leaves.items():
             if (leaf.shape, leaf.dtype) != expected[name]:
                 shape, dtype = expected[name]
-                raise ValueError(f"{name} must be {_written(dtype, shape)}, not {_written(leaf.dtype, leaf.shape)}")
+                raise ValueError(
+                    f"{name} must be {_format_array(dtype, shape)}, not {_format_array(leaf.dtype, leaf.shape)}"
+                )
         labels = {name: getattr(self, name) for name in LABELS}
         for name, array in labels.items():
             if array.shape != (size,):
@@ -100,7 +102,7 @@ class Positions:
         if probabilities is not None and not (
             (probabilities >= 0).all() and np.allclose(probabilities.sum(1), 1, atol=1e-4)
         ):
-            raise ValueError("probabilities must be 0 or more, and those of every position must add up to 1")
+            raise ValueError("probabilities must be 0 or more, and for every position add up to 1")
 
     def __len__(self) -> int:
         """Returns P."""
@@ -177,12 +179,12 @@ def keys(positions: Positions) -> np.ndarray:
 
     It is the 8-byte BLAKE2b hash of their bits.
     """
-    found = np.empty(len(positions), np.uint64)
+    hashes = np.empty(len(positions), np.uint64)
     for start, observed in _observed(positions):
         rows = np.concatenate([observed.observation.reshape(len(observed.mask), -1), observed.mask], axis=1)
         words = (hashlib.blake2b(row, digest_size=8).digest() for row in np.packbits(rows, axis=1))
-        found[start : start + len(rows)] = np.frombuffer(b"".join(words), "<u8")
-    return found
+        hashes[start : start + len(rows)] = np.frombuffer(b"".join(words), "<u8")
+    return hashes
 
 
 def legal_actions(positions: Positions) -> np.ndarray:
@@ -217,8 +219,8 @@ class Observed(NamedTuple):
 
 def leaves_of(states: Any) -> dict[str, Any]:
     """Returns the arrays of a state by the names of their fields, such as "own", or "position.board" in a field."""
-    found = jax.tree_util.tree_flatten_with_path(states)[0]
-    return {jax.tree_util.keystr(path, simple=True, separator="."): leaf for path, leaf in found}
+    leaves = jax.tree_util.tree_flatten_with_path(states)[0]
+    return {jax.tree_util.keystr(path, simple=True, separator="."): leaf for path, leaf in leaves}
 
 
 def board_leaves(env: Env[Any]) -> dict[str, jax.ShapeDtypeStruct]:
@@ -258,20 +260,20 @@ def _check_range(name: str, array: np.ndarray, low: int, high: int) -> None:
 
 def _integers(name: str, array: Any, dtype: Any) -> np.ndarray:
     """Returns an array of whole numbers with a dtype. Raises ValueError if it has others, or larger ones."""
-    given = _numbers(name, array, None)
+    numbers = _numbers(name, array, None)
     limits = np.iinfo(dtype)
-    if not ((given >= limits.min) & (given <= limits.max) & (given == np.floor(given))).all():
+    if not ((numbers >= limits.min) & (numbers <= limits.max) & (numbers == np.floor(numbers))).all():
         raise ValueError(f"{name} must have whole numbers from {limits.min} to {limits.max}")
-    return given.astype(dtype)
+    return numbers.astype(dtype)
 
 
 def _numbers(name: str, array: Any, dtype: Any = np.float32) -> np.ndarray:
-    """Returns an array of numbers, with a dtype if one is given. Raises ValueError for anything else."""
-    given = np.asarray(array)
-    if given.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must have numbers, not {given.dtype}")
-    return given if dtype is None else given.astype(dtype, copy=False)
+    """Returns an array of numbers, with a dtype if there is one. Raises ValueError for anything else."""
+    numbers = np.asarray(array)
+    if numbers.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must have numbers, not {numbers.dtype}")
+    return numbers if dtype is None else numbers.astype(dtype, copy=False)
 
 
-def _written(dtype: Any, shape: tuple[int, ...]) -> str:
+def _format_array(dtype: Any, shape: tuple[int, ...]) -> str:
     return f"{np.dtype(dtype)}{list(shape)}"

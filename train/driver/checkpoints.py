@@ -102,8 +102,8 @@ class Checkpoints:
         # Partial, although all arrays are there: parts without arrays, such as (), may be on one side only.
         arguments = ocp.args.PyTreeRestore(item=placed, restore_args=restore_args, partial_restore=True)
         with self._reading(iteration):
-            found = self._manager.restore(iteration, args=arguments)
-        leaves = jax.tree.leaves(jax.tree.map(_restored, _without_empty_nodes(like), found))
+            restored = self._manager.restore(iteration, args=arguments)
+        leaves = jax.tree.leaves(jax.tree.map(_restored, _without_empty_nodes(like), restored))
         return jax.tree.unflatten(jax.tree.structure(like), leaves)
 
     @contextmanager

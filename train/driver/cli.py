@@ -49,9 +49,9 @@ def main(learner_type: type[Learner], config_for: Callable[..., Any], settings: 
 
     Args:
       learner_type: the learner.
-      config_for: returns the default settings of learning. It takes those of the texts `env`, `network` and `preset`
-        that are on the command line, by keyword.
-      settings: the default settings of storage, evaluation and devices; None for those of `Settings`.
+      config_for: returns the default settings of learning. It takes the texts `env`, `network`, `preset` and
+        `init_from` by keyword, as far as they are on the command line.
+      settings: the default settings of storage, evaluation and devices; None for `Settings()`.
     """
     program = f"train.{learner_type.name}"
     try:
@@ -79,7 +79,7 @@ def main(learner_type: type[Learner], config_for: Callable[..., Any], settings: 
 def parse(
     learner_type: type[Learner], config_for: Callable[..., Any], arguments: list[str], settings: Settings | None = None
 ) -> Arguments[Any]:
-    """Returns the parsed command line. Defaults are those of the stored run with --resume, else of `config_for`."""
+    """Returns the parsed command line. Defaults: the settings of the stored run with --resume, else `config_for`."""
     default, first = learner_type.config_type(), ParsedFirst()
     try:
         first, _ = tyro.cli(
@@ -94,8 +94,8 @@ def parse(
             default = RunFolder.open(first.run_dir, learner_type).config
         else:
             names = ("env", "network", "preset", "init_from")
-            given = {name: getattr(first, name) for name in names if getattr(first, name) is not None}
-            default = config_for(**given)
+            texts = {name: getattr(first, name) for name in names if getattr(first, name) is not None}
+            default = config_for(**texts)
     return tyro.cli(
         Arguments[learner_type.config_type],
         prog=f"python -m train.{learner_type.name}",

@@ -6,9 +6,10 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
+import tyro
 from tqdm import tqdm
 
 from jaxgames import Env, arena
@@ -19,13 +20,15 @@ MAX_OPENINGS = 1_000_000
 MAX_SEED = 2**32 - 1
 OPENINGS_KEY = 1  # is folded into the key of the seed
 
+ArgumentsT = TypeVar("ArgumentsT")
+
 
 @dataclass(frozen=True, kw_only=True)
 class GameArguments:
     """The settings of every command that plays games between agents."""
 
     env: str | None = None
-    """The game, as `jaxgames.make` takes it. If not given, that of the first run."""
+    """The game, as `jaxgames.make` takes it. If not given, the game of the first run."""
     games: int = 1000
     """Games to play; with several opponents, against each of them."""
     openings: int = 0
@@ -116,6 +119,16 @@ def text_of_rate(rate: float, interval: Sequence[float]) -> str:
     """Returns a rate with its interval as in tables, such as "0.913 (0.881-0.936)"."""
     low, high = interval
     return f"{rate:.3f} ({low:.3f}-{high:.3f})"
+
+
+def run_command(program: str, arguments: type[ArgumentsT], compute: Callable[[ArgumentsT], Any]) -> None:
+    """The command `python -m PROGRAM`: prints the result of `compute` for the arguments as one line of JSON.
+
+    The help begins with the first line of the module of `arguments`. Errors end the program as in `print_result`.
+    """
+    description = (sys.modules[arguments.__module__].__doc__ or "").partition("\n")[0]
+    parsed = tyro.cli(arguments, prog=f"python -m {program}", description=description)
+    print_result(program, lambda: compute(parsed))
 
 
 def print_result(program: str, compute: Callable[[], Any]) -> None:

@@ -1,7 +1,6 @@
 """The training loop on the host: iterations, evaluations, checkpoints, progress, and how it stops."""
 
 import functools
-import math
 import signal
 import sys
 import threading
@@ -84,7 +83,7 @@ class Settings:
         return every > 0 and (doubling or iteration % every == 0)
 
 
-class Batch(NamedTuple):
+class ParallelRuns(NamedTuple):
     """The runs that one loop trains at the same time. All are at the same iteration."""
 
     num_runs: int
@@ -95,14 +94,14 @@ class Batch(NamedTuple):
 
 
 def run_training(
-    learner: Learner, recorder: Recorder, settings: Settings, batch: Batch | None = None
+    learner: Learner, recorder: Recorder, settings: Settings, runs: ParallelRuns | None = None
 ) -> dict[str, Any]:
     """Trains to the end of the run, or until Ctrl-C or SIGTERM. Returns the result, which a finished run stores.
 
     Args:
-      batch: for more than one run at once. Metrics are then arrays over runs, seconds are a run's share of the time.
+      runs: for more than one run at once. Metrics are then arrays over runs, seconds are a run's share of the time.
     """
-    config, batch = learner.config, batch or Batch(1, evaluation, progress_bar)
+    config, runs = learner.config, runs or ParallelRuns(1, evaluation, progress_bar)
     mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
     resume = f"python -m train.{learner.name} --run-dir {recorder.folder} --resume"
     named = ", ".join(str(value) for name, value in learner.headline.items() if name != "seed")
@@ -127,9 +126,9 @@ def run_training(
     log(f"compiled in {time.monotonic() - compile_start:.1f} s{resumed}")
 
     start = time.monotonic()
-    before = seconds_of(last_kept)
+    before = 0.0 if last_kept is None else last_kept["seconds"]
     try:
-        train_state, row = iterate_until_stopped(learner, recorder, settings, batch, mesh, iterate, train_state, before)
+        train_state, row = iterate_until_stopped(learner, recorder, settings, runs, mesh, iterate, train_state, before)
         result = result_of(learner, recorder, int(train_state.iteration), time.monotonic() - start, row)
         if result["finished"]:
             recorder.finish(result)
@@ -145,7 +144,7 @@ def iterate_until_stopped(
     learner: Learner,
     recorder: Recorder,
     settings: Settings,
-    batch: Batch,
+    runs: ParallelRuns,
     mesh: Mesh,
     iterate: Callable[[Any], Any],
     train_state: Any,
@@ -159,38 +158,29 @@ def iterate_until_stopped(
     opponent = evaluation_opponent(learner, settings) if processes.is_leader() else RandomAgent(learner.env)
     row: dict[str, Any] = {}
     spent = 0.0  # seconds in iterations, without evaluations; a run's share of them
-    with stop_signal() as stop, batch.progress(config, first) as bar:
+    with stop_signal() as stop, runs.progress(config, first) as bar:
         for iteration in range(first + 1, config.num_iterations + 1):
             iteration_start = time.monotonic()
             train_state, metrics = iterate(train_state)
             row = {"iteration": iteration, "steps": iteration * config.steps_per_iteration, **to_floats(metrics)}
-            spent += (time.monotonic() - iteration_start) / batch.num_runs
+            spent += (time.monotonic() - iteration_start) / runs.num_runs
             row["seconds"] = seconds_before + spent
             row["steps_per_second"] = (iteration - first) * config.steps_per_iteration / spent
             last = iteration == config.num_iterations
             if processes.is_leader() and (settings.evaluates(iteration) or (last and settings.evaluate_every)):
-                row |= batch.evaluate(learner, settings, opponent, train_state, iteration)
-                show(bar, learner, row, batch.num_runs)
+                row |= runs.evaluate(learner, settings, opponent, train_state, iteration)
+                print_progress(bar, learner, row, runs.num_runs)
             elif processes.is_leader() and not settings.evaluate_every and shown_metrics(learner):
-                show(bar, learner, row, batch.num_runs)
+                print_progress(bar, learner, row, runs.num_runs)
             recorder.log(row)
             stopping = processes.any_process(stop.is_set())  # asked once: every process then stops here
             due = iteration % settings.checkpoint_every == 0 or is_multiple(iteration, settings.keep_every)
             if last or stopping or due:
                 recorder.save(sharding.replicate(train_state, mesh), settings.keep_every)
-            bar.update(config.steps_per_iteration * batch.num_runs)
+            bar.update(config.steps_per_iteration * runs.num_runs)
             if stopping:
                 break
     return train_state, row
-
-
-def seconds_of(last_kept: Mapping[str, Any] | None) -> float:
-    """Returns the seconds of training up to a row of metrics. None stands for the start of a run.
-
-    They are NaN where the row has none, because an older version wrote it.
-    """
-    seconds = 0.0 if last_kept is None else last_kept.get("seconds")
-    return math.nan if seconds is None else float(seconds)
 
 
 def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:
@@ -275,16 +265,16 @@ def _evaluate(
 def mean_over_runs(value: Any) -> float:
     """Returns the mean of the finite entries of an array over runs; a number itself."""
     values = np.ravel(value)
-    found = values[np.isfinite(values)]
-    return float(found.mean()) if found.size else float("nan")
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if finite.size else float("nan")
 
 
-def show(bar: "tqdm[Any]", learner: Learner, row: Mapping[str, Any], num_runs: int) -> None:
+def print_progress(bar: "tqdm[Any]", learner: Learner, row: Mapping[str, Any], num_runs: int) -> None:
     """Writes a line above the progress bar, and the results of games beside it, where the row has such."""
     means = {name: mean_over_runs(value) for name, value in row.items()}
     if "win_rate" in means:
         bar.set_postfix(win_rate=f"{means['win_rate']:.3f}", turns=f"{means['mean_turns']:.1f}")
-    bar.write(describe(means, learner.config, num_runs, shown_metrics(learner)), file=sys.stderr)
+    bar.write(format_row(means, learner.config, num_runs, shown_metrics(learner)), file=sys.stderr)
 
 
 def shown_metrics(learner: Learner) -> tuple[str, ...]:
@@ -292,7 +282,7 @@ def shown_metrics(learner: Learner) -> tuple[str, ...]:
     return getattr(learner, "shown_metrics", ())
 
 
-def describe(row: Mapping[str, float], config: Config, num_runs: int = 1, shown: Sequence[str] = ()) -> str:
+def format_row(row: Mapping[str, float], config: Config, num_runs: int = 1, shown: Sequence[str] = ()) -> str:
     """Returns a row as one line of text: its evaluation if it has one, and the metrics `shown`."""
     left = config.num_iterations * config.steps_per_iteration - row["steps"]
     left *= num_runs / row["steps_per_second"]

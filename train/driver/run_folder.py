@@ -22,6 +22,7 @@ from typing import IO, Any, Protocol
 import jax
 from tensorboardX import SummaryWriter
 
+from jaxgames._files import write_whole
 from train.driver import stored_config
 from train.driver.checkpoints import LAST, Checkpoints
 from train.driver.learner import Learner
@@ -312,10 +313,3 @@ def _row(line: bytes, place: str) -> dict[str, Any]:
     if not isinstance(row, dict) or type(row.get("iteration")) is not int:  # pyright: ignore[reportUnknownMemberType]
         raise ValueError(f'{place} must be an object with an "iteration", not {line.decode()[:60]}')
     return row  # pyright: ignore[reportUnknownVariableType]  # keys are strings in JSON
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Writes the whole text or nothing, even when the process is killed meanwhile."""
-    beside = path.with_suffix(path.suffix + ".new")
-    beside.write_text(text)
-    os.replace(beside, path)

@@ -92,7 +92,7 @@ def fits(value: Any, kind: Any) -> bool:
     return isinstance(value, kind or NoneType)
 
 
-def written_setting(value: Any) -> str:
+def format_setting(value: Any) -> str:
     """Returns the value of a setting as text. A list has commas, such as 64,64."""
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # of any type
 

@@ -14,13 +14,14 @@ The last line on standard output is JSON: the ratings with 95 % intervals, the s
 
 import functools
 import itertools
+import json
 import sys
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import jax
 import numpy as np
@@ -30,14 +31,17 @@ from tqdm import tqdm
 
 from jaxgames import Env, arena
 from jaxgames import make as make_env
+from jaxgames._files import write_whole
 from jaxgames.agents import Agent
-from train import agents
-from train.driver.commands import GameArguments, print_result
-from train.driver.metrics import rounded
+from train import agents, plot
+from train.driver.commands import GameArguments, run_command
+from train.driver.result_file import ResultFile
+from train.driver.run_folder import lock_folder
+from train.driver.tables import markdown
 from train.ladder import picture as ladder_picture
-from train.ladder.folder import LadderFolder, PairResult, Row
+from train.ladder.ratings import Checkpoints, PairResult, falls, ratings
 
-SIGNIFICANT = 0.975  # the share of the resamples in which a rating must fall
+PAIRS_FILE, RESULT_FILE = "pairs.jsonl", "ladder.json"
 GAMES_PER_OPENING = 2  # the agents swap seats in the second one
 
 
@@ -75,24 +79,14 @@ class Arguments:
         """Returns the settings that all commands have, checked. Raises ValueError for a number that they refuse."""
         openings = -(-self.games // GAMES_PER_OPENING) if self.openings is None else self.openings
         common = {name: getattr(self, name) for name in ("games", "opening_plies", "opening_list", "seed", "env")}
-        found = GameArguments(openings=openings, **common)
-        found.check()
-        return found
-
-
-class Checkpoints(NamedTuple):
-    """The checkpoints of a run among the agents of a ladder."""
-
-    run: str  # its text on the command line
-    names: list[str]  # of the agents, in ascending order of the iterations
-    steps: list[int]  # environment steps of training before each checkpoint
+        settings = GameArguments(openings=openings, **common)
+        settings.check()
+        return settings
 
 
 def main() -> None:
     """The command `python -m train.ladder`."""
-    description = "Play every pair of agents, and rate all of them on one Elo scale."
-    arguments = tyro.cli(Arguments, prog="python -m train.ladder", description=description)
-    print_result("train.ladder", lambda: ladder(arguments))
+    run_command("train.ladder", Arguments, ladder)
 
 
 def ladder(arguments: Arguments) -> dict[str, Any]:
@@ -118,14 +112,18 @@ def ladder(arguments: Arguments) -> dict[str, Any]:
     if settings.opening_list is not None and openings is not None:  # with the moves, because a file can change
         checksum = zlib.crc32(np.asarray(openings.actions).tobytes())
         stored |= {"opening_list": settings.opening_list, "opening_checksum": checksum}
-    path = arguments.output or Path("runs") / f"ladder_{datetime.now():%Y-%m-%d_%H-%M-%S}"
-    with LadderFolder.open(path, stored) as folder:
-        play_pairs(env, players, settings, openings, folder)
-        found = ratings(names, folder.pairs)
-        result: dict[str, Any] = {**stored, "anchor": names[0], "agents": found.rows, "scores": found.scores}
-        result["checkpoints"] = [falls(run, found) for run in runs]
-        figure = ladder_picture.draw(str(env), found.rows, {run.run: (run.names, run.steps) for run in runs})
-        result["files"] = [str(path) for path in folder.finish(result, figure)]
+    folder = arguments.output or Path("runs") / f"ladder_{datetime.now():%Y-%m-%d_%H-%M-%S}"
+    if (folder / "config.json").exists():
+        raise FileExistsError(f"{folder} holds a training run: name another folder with --output")
+    folder.mkdir(parents=True, exist_ok=True)
+    with lock_folder(folder):
+        pairs = play_pairs(env, players, settings, openings, ResultFile(folder / PAIRS_FILE, ("agents",), stored))
+        of_agents = ratings(names, pairs)
+        result: dict[str, Any] = {**stored, "anchor": names[0], "agents": of_agents.rows, "scores": of_agents.scores}
+        result["checkpoints"] = [falls(run, of_agents) for run in runs]
+        figure = ladder_picture.draw(str(env), of_agents.rows, {run.run: (run.names, run.steps) for run in runs})
+        write_whole(folder / RESULT_FILE, json.dumps(result, indent=2) + "\n")
+        result["files"] = [str(path) for path in (folder / RESULT_FILE, *plot.save(figure, folder / "ladder"))]
     print(table(result))
     return result
 
@@ -141,13 +139,13 @@ def checkpoints_of(text: str, arguments: Arguments) -> Checkpoints:
     """Returns the checkpoints of a run that `--every` takes. Raises ValueError for a text that is not only a run."""
     if arguments.every < 1:
         raise ValueError(f"every must be at least 1, not {arguments.every}")
-    found = agents.parse(text)
-    if found is None or found.iteration is not None:
+    of_run = agents.parse(text)
+    if of_run is None or of_run.iteration is not None:
         raise ValueError(f'--checkpoints takes runs, such as runs/first or "runs/first(temperature=0)", not {text}')
-    run = agents.open_run(found.folder)
+    run = agents.open_run(of_run.folder)
     run.kept_iteration()  # raises unless there is one
     iterations = run.checkpoints()[:: -arguments.every][::-1]
-    names = [_named(agents.text_of(found._replace(iteration=iteration)), arguments) for iteration in iterations]
+    names = [_named(agents.text_of(of_run._replace(iteration=iteration)), arguments) for iteration in iterations]
     return Checkpoints(text, names, [iteration * run.config.steps_per_iteration for iteration in iterations])
 
 
@@ -159,22 +157,23 @@ def play_pairs(
     players: Mapping[str, Agent],
     settings: GameArguments,
     openings: arena.Openings | None,
-    folder: LadderFolder,
-) -> None:
-    """Plays the games of all pairs that the folder does not have, with one progress bar, and stores each pair.
+    file: ResultFile,
+) -> dict[tuple[str, str], PairResult]:
+    """Returns the results of all pairs by their names in alphabetical order; plays those that the file does not have.
 
     The games of a pair depend on the settings and on the texts of its two agents, but not on the other agents.
     """
-    pairs = [tuple(sorted(pair)) for pair in itertools.combinations(players, 2)]
-    missing = [pair for pair in pairs if pair not in folder.pairs]
-    print(f"{folder.folder}: {len(missing)} of {len(pairs)} pairs are to be played", file=sys.stderr)
+    pairs = [(min(pair), max(pair)) for pair in itertools.combinations(players, 2)]
+    missing = [pair for pair in pairs if file.get({"agents": pair}) is None]
+    print(f"{file.path.parent}: {len(missing)} of {len(pairs)} pairs are to be played", file=sys.stderr)
     done = (len(pairs) - len(missing)) * settings.games
     with tqdm(total=len(pairs) * settings.games, initial=done, unit=" games", disable=None) as bar:
         for first, second in missing:
             bar.set_postfix_str(f"{first} - {second}")
             key = jax.random.fold_in(jax.random.key(settings.seed), zlib.crc32(f"{first}\n{second}".encode()))
             result = play_pair(env, (players[first], players[second]), settings.games, key, openings, bar.update)
-            folder.add((first, second), result)
+            file.add({"agents": (first, second)}, result._asdict())
+    return {pair: PairResult(**file.all({"agents": pair})[-1]) for pair in pairs}
 
 
 def play_pair(
@@ -218,82 +217,22 @@ def pair_seating(num_games: int, num_players: int) -> NDArray[np.int32]:
     return ((place + game) % 2).astype(np.int32)
 
 
-# -- ratings -------------------------------------------------------------------------------------------------------
-
-
-class Ratings(NamedTuple):
-    """The ratings of all agents, from the results of all pairs."""
-
-    rows: list[Row]  # the highest rating first
-    scores: list[list[float | None]]  # the share of the points of a row's agent against a column's; None for itself
-    resamples: dict[
-        str, NDArray[np.float64]
-    ]  # float64[resamples], the ratings of every agent in resamples of the games
-
-
-def ratings(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -> Ratings:
-    """Returns the ratings of agents.
-
-    Args:
-      names: of the agents; the first one has rating 0.
-      pairs: the result of every pair of agents, by their names in alphabetical order.
-    """
-    ordered = sorted(names)  # so that the order of the names does not change the resamples
-    anchor = ordered.index(names[0])
-    wins, draws = np.zeros((2, len(names), len(names)))
-    for (i, first), (j, second) in itertools.combinations(enumerate(ordered), 2):
-        result = pairs[first, second]
-        wins[i, j], wins[j, i] = result.wins
-        draws[i, j] = draws[j, i] = result.draws
-    elo, interval = arena.elo(wins, draws, anchor=anchor), arena.elo_interval(wins, draws, anchor=anchor)
-    games = wins + wins.T + draws
-    scores = np.divide(wins + draws / 2, games, out=np.full_like(games, np.nan), where=games > 0)
-    rows: list[Row] = [
-        {
-            "agent": name,
-            "elo": round(float(elo[number]), 1),
-            "elo_interval": [round(float(end), 1) if np.isfinite(end) else None for end in interval[number]],
-            "games": int(games[number].sum()),
-            "wins": int(wins[number].sum()),
-            "draws": int(draws[number].sum()),
-            "losses": int(wins[:, number].sum()),
-        }
-        for number, name in enumerate(ordered)
-    ]
-    order = np.argsort(-elo, kind="stable")
-    resamples = dict(zip(ordered, arena.elo_resamples(wins, draws, anchor=anchor).T, strict=True))
-    return Ratings([rows[number] for number in order], rounded(scores[order][:, order].tolist()), resamples)
-
-
-def falls(run: Checkpoints, found: Ratings) -> dict[str, Any]:
-    """Returns the agents of a run's checkpoints, and those whose rating is below that of the checkpoint before.
-
-    A fall is significant if it is one in at least 97.5 % of the resamples.
-    """
-    elo = {row["agent"]: row["elo"] for row in found.rows}
-    fallen = [(before, after) for before, after in itertools.pairwise(run.names) if elo[after] < elo[before]]
-    falls_in = [(found.resamples[after] < found.resamples[before]).mean() for before, after in fallen]
-    return {
-        "run": run.run,
-        "agents": run.names,
-        "steps": run.steps,
-        "falls": len(fallen),
-        "significant_falls": sum(bool(share >= SIGNIFICANT) for share in falls_in),
-        "falls_at": [after for _, after in fallen],
-    }
+# -- text --------------------------------------------------------------------------------------------------------------
 
 
 def table(result: Mapping[str, Any]) -> str:
     """Returns the table of ratings, with a line for each run of `--checkpoints`."""
-    rows: Sequence[Row] = result["agents"]
-    width = max(len("agent"), *(len(row["agent"]) for row in rows))
-    lines = [f"{'agent':<{width}}   {'Elo':>7}   {'95 % interval':>16}   {'games':>7}   {'score':>5}"]
-    for row in rows:
-        score = (row["wins"] + row["draws"] / 2) / row["games"]
-        interval = written_interval(*row["elo_interval"])
-        lines.append(
-            f"{row['agent']:<{width}}   {row['elo']:>7,.0f}   {interval:>16}   {row['games']:>7,}   {score:>5.3f}"
+    ratings_of_agents = [
+        (
+            row["agent"],
+            f"{row['elo']:,.0f}",
+            format_interval(*row["elo_interval"]),
+            f"{row['games']:,}",
+            f"{(row['wins'] + row['draws'] / 2) / row['games']:.3f}",
         )
+        for row in result["agents"]
+    ]
+    lines = [markdown(("agent", "Elo", "95 % interval", "games", "score"), ratings_of_agents)]
     for run in result["checkpoints"]:
         where = f", at {', '.join(run['falls_at'])}" if run["falls_at"] else ""
         lines.append(
@@ -303,7 +242,7 @@ def table(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def written_interval(low: float | None, high: float | None) -> str:
+def format_interval(low: float | None, high: float | None) -> str:
     """Returns an interval of ratings in words; None is an end that the games do not bound."""
     if low is None or high is None:
         return "no bound" if low == high else f"at most {high:,.0f}" if low is None else f"at least {low:,.0f}"

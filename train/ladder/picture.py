@@ -6,14 +6,14 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from train import plot
-from train.ladder.folder import Row
+from train.ladder.ratings import Row
 
 INCHES_PER_AGENT = 0.28
 MAX_NAME = 40  # characters of an agent's name; the beginning of a longer one is left out
 
 
 def draw(title: str, rows: Sequence[Row], runs: Mapping[str, tuple[Sequence[str], Sequence[int]]]) -> Figure:
-    """Returns the picture: the agents that are no checkpoints by their rating, and the ratings over each run.
+    """Returns the picture: the agents that are not checkpoints by their rating, and the ratings over each run.
 
     Args:
       title: the text above the panels.

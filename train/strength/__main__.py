@@ -4,7 +4,7 @@
     python -m train.strength greedy first --env "chinese_checkers_diamond(size=4, pieces=3)" --solution 43.npz
     python -m train.strength runs/first --checkpoints --simulations 64
 
-The numbers are those of `jaxgames.solvers.strength.measure`; docs/strength.md explains them. A run's agent plays its
+`jaxgames.solvers.strength.measure` computes the numbers; docs/strength.md explains them. A run's agent plays its
 network's best action, with tree search where --simulations is given, or with a search of full width where --depth is.
 With --checkpoints every checkpoint is measured and drawn, beside the numbers of the study that the measures are from.
 
@@ -13,7 +13,6 @@ The last line on standard output is JSON: env, seat, plies, and a row of measure
 
 import functools
 import inspect
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,15 +25,17 @@ import tyro
 from tqdm import tqdm
 
 from jaxgames import Env
-from jaxgames.agents import Agent, AnalysingAgent, EpsilonAgent, GreedyAgent, RandomAgent
+from jaxgames.agents import Agent, EpsilonAgent, GreedyAgent, RandomAgent, analyse
 from jaxgames.solvers import Solution, load, solve
 from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.full_width import lookahead
 from jaxgames.solvers.strength.policy_table import BATCH, Act, Values
 from train import agents
-from train.driver.commands import print_result
+from train.driver.commands import run_command
 from train.driver.metrics import rounded
-from train.driver.run_folder import RunFolder, write_whole
+from train.driver.result_file import ResultFile
+from train.driver.run_folder import RunFolder
+from train.driver.tables import markdown
 from train.strength.figures import draw_checkpoints
 
 ROWS_FILE = "strength.jsonl"
@@ -61,7 +62,7 @@ class Arguments:
     agents: Annotated[tuple[str, ...], tyro.conf.Positional]
     """Runs, such as runs/first or runs/first@40, or others, such as greedy. Agents that play at random are refused."""
     env: str | None = None
-    """The game, as `jaxgames.make` takes it. If not given, that of the first run."""
+    """The game, as `jaxgames.make` takes it. If not given, the game of the first run."""
     solution: Path | None = None
     """The file that `python -m jaxgames.solvers` wrote for the game. If not given, the game is solved first."""
     simulations: tuple[int, ...] = ()
@@ -104,9 +105,7 @@ class Row(NamedTuple):
 
 def main() -> None:
     """The command `python -m train.strength`."""
-    description = "Measure how near agents come to solving a game."
-    arguments = tyro.cli(Arguments, prog="python -m train.strength", description=description)
-    print_result("train.strength", lambda: strength(arguments))
+    run_command("train.strength", Arguments, strength)
 
 
 def strength(arguments: Arguments) -> dict[str, Any]:
@@ -120,19 +119,16 @@ def strength(arguments: Arguments) -> dict[str, Any]:
         output = Path(arguments.agents[0]) / "strength"
     settings = {"env": str(env), "plies": arguments.plies, "seat": arguments.seat}
     settings |= {"strong_states": arguments.strong_states, "discount": arguments.discount}
-    path = None if output is None else output / ROWS_FILE
-    stored = {} if path is None else _stored(path, settings)
+    file = None if output is None else ResultFile(output / ROWS_FILE, ("settings", "agent", "search"))
     solution = solve(env) if arguments.solution is None else load(arguments.solution, env)
     rows: list[dict[str, Any]] = []
     planned = [row for text in texts for row in _rows_of(text, env, solution, arguments)]
     for number, row in enumerate(planned, start=1):
-        measured = stored.get((row.agent, row.search))
-        if measured is None:
-            measured = _measured(row, env, solution, arguments, f"{number}/{len(planned)} {row.name}")
-            if path is not None:
-                _append(path, {"settings": settings, **measured})
-        rows.append(measured)
-    _print_table(rows)
+        names = {"agent": row.agent, "search": row.search}
+        title = f"{number}/{len(planned)} {row.name}"
+        compute = functools.partial(_measured, row, env, solution, arguments, title)
+        rows.append(names | (compute() if file is None else file.once({"settings": settings, **names}, compute)))
+    print(table(rows))
     result: dict[str, Any] = {**settings, "rows": rows}
     if arguments.checkpoints and output is not None:
         run = agents.open_run(Path(arguments.agents[0]))
@@ -154,25 +150,25 @@ def _texts(arguments: Arguments) -> list[str]:
         raise ValueError("--simulations and --depth take numbers of 1 or more; the network alone is always measured")
     if not arguments.checkpoints:
         return [agents.name_of(text) for text in arguments.agents]
-    found = agents.parse(arguments.agents[0])
-    if len(arguments.agents) > 1 or found is None or found.iteration is not None or found.parameters:
+    named = agents.parse(arguments.agents[0])
+    if len(arguments.agents) > 1 or named is None or named.iteration is not None or named.parameters:
         raise ValueError(f"--checkpoints takes the folder of one run, not {' '.join(arguments.agents)}")
-    run = agents.open_run(found.folder)
+    run = agents.open_run(named.folder)
     run.kept_iteration()  # raises FileNotFoundError if there is none
     return [f"{run.folder}@{iteration}" for iteration in run.checkpoints()]
 
 
 def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Arguments) -> list[Row]:
     """Returns the rows of an agent: for a run, first the network alone, and then each search."""
-    found = agents.parse(text)
-    if found is None:
+    named = agents.parse(text)
+    if named is None:
         return [Row(text, "", lambda: deterministic(text, agents.make(text, env), env))]
-    run = agents.open_run(found.folder)
+    run = agents.open_run(named.folder)
     # A search is asked for by --simulations, so the row of the run itself is its network alone. Brackets come first.
-    alone = {"temperature": 0.0} | ({"simulations": 0} if _can_search(run) else {}) | found.parameters
+    alone = {"temperature": 0.0} | ({"simulations": 0} if _can_search(run) else {}) | named.parameters
 
     def player(**parameters: Any) -> Player:
-        return deterministic(text, agents.agent_of_run(run, found.iteration, env, **alone | parameters), env)
+        return deterministic(text, agents.agent_of_run(run, named.iteration, env, **alone | parameters), env)
 
     def searching(simulations: int) -> Player:
         return Player(player(simulations=simulations).act, None)  # the row of the network has the values
@@ -233,10 +229,11 @@ def _act(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
 
 def _has_values(agent: Agent, env: Env[Any]) -> bool:
     """Returns whether the agent, which can be traced, has values of the seats in the game's unit of reward."""
-    if not isinstance(agent, AnalysingAgent) or getattr(agent, "env", env) != env:  # it has learned another reward
+    if getattr(agent, "env", env) != env:  # it has learned another reward
         return False
     states = jax.eval_shape(jax.vmap(env.init), jax.eval_shape(lambda: jax.random.split(jax.random.key(0), BATCH)))
-    return jax.eval_shape(agent.analyse, states).values is not None
+    analysis = jax.eval_shape(analyse, agent, states)
+    return analysis is not None and analysis.values is not None
 
 
 @jax.jit
@@ -246,11 +243,11 @@ def _first_of_best(agent: GreedyAgent, states: Any) -> jax.Array:
 
 
 @jax.jit
-def _values(agent: AnalysingAgent, states: Any) -> jax.Array:
+def _values(agent: Agent, states: Any) -> jax.Array:
     """Returns float32[B], the mover's value."""
-    values = agent.analyse(states).values
-    assert values is not None  # by `_has_values`
-    return jnp.take_along_axis(values, states.current_player[:, None], axis=1)[:, 0]
+    analysis = analyse(agent, states)
+    assert analysis is not None and analysis.values is not None  # by `_has_values`  # noqa: PT018
+    return jnp.take_along_axis(analysis.values, states.current_player[:, None], axis=1)[:, 0]
 
 
 # -- measuring -----------------------------------------------------------------------------------------------------
@@ -274,51 +271,23 @@ def _measured(row: Row, env: Env[Any], solution: Solution[Any], arguments: Argum
             )
     except ValueError as error:
         raise ValueError(f"{row.name}: {error}") from error
-    of_row = {"agent": row.agent, "search": row.search, "seconds": time.monotonic() - begin}
-    return rounded(of_row | measures, DIGITS)
+    return rounded({"seconds": time.monotonic() - begin, **measures}, DIGITS)
 
 
-def _stored(path: Path, settings: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Returns the rows of a file that were measured with these settings, by agent and search.
-
-    An unfinished last line is removed: the command was ended while it wrote.
-    """
-    if not path.exists():
-        return {}
-    *lines, rest = path.read_text().split("\n")
-    if rest:
-        write_whole(path, "".join(line + "\n" for line in lines))
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for number, line in enumerate(lines, start=1):
-        try:
-            row = json.loads(line)
-            if row.pop("settings") == settings:
-                rows[row["agent"], row["search"]] = row
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(
-                f"{path}, line {number} is no row of train.strength: remove the line or the file"
-            ) from error
-    return rows
-
-
-def _append(path: Path, row: Mapping[str, Any]) -> None:
-    """Adds a row to the file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        file.write(json.dumps(row) + "\n")
-
-
-def _print_table(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Prints a line per row, with the columns that some row has."""
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the table of the measures in Markdown, with the columns that some row has."""
     columns = {head: name for head, name in COLUMNS.items() if any(row.get(name) is not None for row in rows)}
-    names = [f"{row['agent']}, {row['search']}" if row["search"] else row["agent"] for row in rows]
-    width = max(len(name) for name in [*names, "agent"])
-    print(f"{'agent':<{width}}", *(f"{head:>10}" for head in columns))
-    for name, row in zip(names, rows, strict=True):
-        print(f"{name:<{width}}", *(f"{_written(row.get(column)):>10}" for column in columns.values()))
+    cells = [
+        [
+            ", ".join(filter(None, (row["agent"], row["search"]))),
+            *(format_measure(row.get(name)) for name in columns.values()),
+        ]
+        for row in rows
+    ]
+    return markdown(("agent", *columns), cells)
 
 
-def _written(value: Any) -> str:
+def format_measure(value: Any) -> str:
     """Returns a measure as the table shows it."""
     if isinstance(value, bool):
         return "yes" if value else "no"

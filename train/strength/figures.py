@@ -138,8 +138,8 @@ def lines_of_rows(
 ) -> list[Line]:
     """Returns a line of a measure for each search that has it."""
     lines: list[Line] = []
-    for search, chosen in by_search(rows).items():
-        known = [row for row in chosen if row.get(column) is not None]
+    for search, of_search in by_search(rows).items():
+        known = [row for row in of_search if row.get(column) is not None]
         if known:
             name = ", ".join(filter(None, (label, search or "network alone")))
             x, y = [games[iteration_of(row)] for row in known], [row[column] for row in known]
@@ -159,10 +159,10 @@ def study_line(iterations: Sequence[int], values: Sequence[float], label: str = 
 
 def by_search(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
     """Returns the rows of each search, by iteration."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    searches: dict[str, list[Mapping[str, Any]]] = {}
     for row in sorted(rows, key=iteration_of):
-        found.setdefault(row["search"], []).append(row)
-    return found
+        searches.setdefault(row["search"], []).append(row)
+    return searches
 
 
 def iteration_of(row: Mapping[str, Any]) -> int:
@@ -208,8 +208,8 @@ def draw_table(rows: Sequence[Mapping[str, Any]]) -> Figure:
         [STUDY, "-" if at == 0 else f"{at:,}", "1,024 simulations", f"{share:.3f}", f"{states:,}", "no"]
         for at, (share, states) in STUDY_TABLE.items()
     ]
-    for search, chosen in by_search(rows).items():
-        for row in chosen:
+    for search, of_search in by_search(rows).items():
+        for row in of_search:
             at, solved = iteration_of(row), "yes" if row["weak_solved"] else "no"
             share = "-" if row["weak_states"] is None else f"{row['weak_states']:.3f}"
             states = f"{row['agent_states']:,}"

@@ -1,15 +1,14 @@
 """Tables of settings; see `train.sweep.runs`."""
 
-from train.sweep.batched_runs import evaluate_cells
-from train.sweep.runs import Evaluate, Sweep, changes, folder_name, run_sweep, stored_table, sweep_of
+from train.sweep.batched_runs import evaluate_runs
+from train.sweep.runs import Evaluate, Sweep, changes, folder_name, run_sweep, sweep_of
 
 __all__ = [
     "Evaluate",
     "Sweep",
     "changes",
-    "evaluate_cells",
+    "evaluate_runs",
     "folder_name",
     "run_sweep",
-    "stored_table",
     "sweep_of",
 ]

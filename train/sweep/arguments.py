@@ -15,14 +15,14 @@ from jaxgames._specs import split_list
 from train.agents import learner_type
 from train.driver.loop import Settings
 from train.driver.run_folder import SWEEP_FILE
-from train.driver.stored_config import written_setting
+from train.driver.stored_config import format_setting
 
 
 @dataclass(frozen=True)
 class SweepSettings(Settings):
     """Settings of storage, evaluation and devices. They do not change what is learned."""
 
-    # Those of several processes are no options, because a sweep runs in one.
+    # Settings of several processes are not options, because a sweep runs in one.
     processes: tyro.conf.Suppress[int] = 1
     process_id: tyro.conf.Suppress[int] = 0
     coordinator: tyro.conf.Suppress[str | None] = None
@@ -38,7 +38,7 @@ class Arguments:
     """All arguments of the command."""
 
     values: tyro.conf.OmitArgPrefixes[Any]
-    """Settings of learning, with one or more values each. A setting without a value has that of the game's recipe."""
+    """Settings of learning, with one or more values each. A setting without one is as in the game's recipe."""
     settings: tyro.conf.OmitArgPrefixes[SweepSettings]
     learner: str = "ppo"
     """The learner, by the name of its command: train.<learner>."""
@@ -72,7 +72,7 @@ class Parsed:
 
 
 def parse(arguments: Sequence[str]) -> Parsed:
-    """Returns the parsed command line. Defaults are those of the stored sweep with --resume.
+    """Returns the parsed command line. Defaults: the stored sweep with --resume.
 
     Raises ValueError for an unknown learner, for a list that cannot be read, for --resume without a folder, and for
     options of several processes.
@@ -95,7 +95,7 @@ def parse(arguments: Sequence[str]) -> Parsed:
     config_type = learner_type(learner).config_type
     values_type, hints = values_type_of(config_type), get_type_hints(config_type)
     values = {
-        name: tuple(map(written_setting, of_name)) if is_list(hints[name]) else tuple(of_name)
+        name: tuple(map(format_setting, of_name)) if is_list(hints[name]) else tuple(of_name)
         for name, of_name in stored.get("values", {}).items()
     }
     parsed = tyro.cli(
@@ -133,12 +133,12 @@ def docstrings(config_type: type[Any]) -> dict[str, str]:
     """Returns the text below each field of a dataclass."""
     (definition,) = ast.parse(inspect.getsource(config_type)).body
     assert isinstance(definition, ast.ClassDef)
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for above, below in zip(definition.body, definition.body[1:], strict=False):
         if isinstance(above, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
             assert isinstance(above.target, ast.Name)
-            found[above.target.id] = inspect.cleandoc(str(below.value.value))
-    return found
+            texts[above.target.id] = inspect.cleandoc(str(below.value.value))
+    return texts
 
 
 def is_list(kind: Any) -> bool:
@@ -147,7 +147,7 @@ def is_list(kind: Any) -> bool:
 
 
 def to_list(text: str, kind: Any, name: str) -> tuple[Any, ...]:
-    """Returns a value such as "64,64" as a tuple, the reverse of `written_setting`; "" is the empty one.
+    """Returns a value such as "64,64" as a tuple, the reverse of `format_setting`; "" is the empty one.
 
     Raises ValueError, with the name of the setting, if an entry has another type.
     """

@@ -32,17 +32,18 @@ from typing import Any
 import jax
 from tqdm import tqdm
 
+from jaxgames._files import write_whole
 from jaxgames.agents import Agent
 from train.agents import learner_type
 from train.driver import loop, stored_config
 from train.driver.learner import Learner, check_load
-from train.driver.loop import Batch, Settings
+from train.driver.loop import ParallelRuns, Settings
 from train.driver.memory import check_memory
-from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder, write_whole
+from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder
 from train.ops import sharding
 from train.sweep import summary as sweep_summary
-from train.sweep.batched_runs import Cells, Group, evaluate_cells
-from train.sweep.run_folders import CellFolders
+from train.sweep.batched_runs import BatchedRuns, Group, evaluate_runs
+from train.sweep.run_folders import RunFolders
 
 Evaluate = Callable[[Any, Settings, Agent, Any, int], Mapping[str, Any]]  # see `run_sweep`
 MAX_NAME = 120  # characters of a folder's name; longer ones are cut off and numbered
@@ -54,7 +55,7 @@ class Sweep:
 
     learner: str
     values: Mapping[str, tuple[Any, ...]]
-    """The values of the settings that were given; all others are those of the game's recipe."""
+    """The values of the settings that were given; all others are as in the game's recipe."""
     seed: int
     seeds: int
     cells: Mapping[str, Learner] = field(repr=False)
@@ -67,13 +68,13 @@ class Sweep:
 
     def groups(self) -> list[dict[str, Learner]]:
         """Returns the cells that train in one program, by their folders' names."""
-        found: dict[str, dict[str, Learner]] = {}
+        groups: dict[str, dict[str, Learner]] = {}
         for name, learner in self.cells.items():
             free = ("seed", *learner.traced_settings)
             settings = stored_config.settings_of(learner.config)
             static = json.dumps({name: value for name, value in settings.items() if name not in free or value is None})
-            found.setdefault(static, {})[name] = learner
-        return [*found.values()]
+            groups.setdefault(static, {})[name] = learner
+        return [*groups.values()]
 
     def to_json(self) -> dict[str, Any]:
         """Returns the content of sweep.json."""
@@ -90,7 +91,7 @@ def sweep_of(learner: str, values: Mapping[str, Sequence[Any]], seeds: int = 1, 
       values: one or more values of each setting, by the names of the learner's config. Settings that are left out have
         the values of the game's recipe.
 
-    Raises ValueError for an unknown learner or setting, a value that is not allowed, and a value given twice.
+    Raises ValueError for an unknown learner or setting, a value that is not allowed, and a value twice.
     """
     of_learner = learner_type(learner)
     config_for = importlib.import_module(f"train.{learner}").config_for
@@ -99,20 +100,20 @@ def sweep_of(learner: str, values: Mapping[str, Sequence[Any]], seeds: int = 1, 
     names = [each.name for each in dataclasses.fields(of_learner.config_type) if each.name != "seed"]
     for name, of_name in values.items():
         if name not in names:
-            raise ValueError(f"{name} is no setting of {learner} that can be varied; these are {', '.join(names)}")
+            raise ValueError(f"{name} is not a setting of {learner} that can be varied; these are {', '.join(names)}")
         if twice := [value for index, value in enumerate(of_name) if value in of_name[:index]]:
             raise ValueError(f"{name} has the value {twice[0]!r} twice")
-    given = {name: tuple(of_name) for name, of_name in values.items() if len(of_name)}
-    varied = [name for name, of_name in given.items() if len(of_name) > 1]
+    values_of = {name: tuple(of_name) for name, of_name in values.items() if len(of_name)}
+    varied = [name for name, of_name in values_of.items() if len(of_name) > 1]
 
     cells: dict[str, Learner] = {}
-    for row, combination in enumerate(itertools.product(*given.values())):
-        settings = dict(zip(given, combination, strict=True))
+    for row, combination in enumerate(itertools.product(*values_of.values())):
+        settings = dict(zip(values_of, combination, strict=True))
         folder = folder_name(settings, varied, row)
         for each_seed in range(seed, seed + seeds):
             name = f"{folder}/seed={each_seed}" if varied else f"seed={each_seed}"
             cells[name] = of_learner(config_for(**settings, seed=each_seed))
-    return Sweep(learner, given, seed, seeds, cells)
+    return Sweep(learner, values_of, seed, seeds, cells)
 
 
 def folder_name(settings: Mapping[str, Any], varied: Sequence[str], row: int) -> str:
@@ -120,14 +121,14 @@ def folder_name(settings: Mapping[str, Any], varied: Sequence[str], row: int) ->
 
     Characters that are special in paths or in an agent's text become "_". The number of the row keeps such names apart.
     """
-    texts = {name: stored_config.written_setting(settings[name]) for name in varied}
+    texts = {name: stored_config.format_setting(settings[name]) for name in varied}
     written = "+".join(f"{name}={text}" for name, text in texts.items())
     name = re.sub(r"[^\w.=+-]+", "_", written)[:MAX_NAME]
     return name if name == written else f"{name}_{row}"
 
 
 def run_sweep(
-    sweep: Sweep, settings: Settings, cells_at_once: int = 0, evaluate: Evaluate = evaluate_cells
+    sweep: Sweep, settings: Settings, cells_at_once: int = 0, evaluate: Evaluate = evaluate_runs
 ) -> dict[str, Any]:
     """Trains all cells, or until Ctrl-C or SIGTERM, and summarises them. Returns the result that the command prints.
 
@@ -135,8 +136,8 @@ def run_sweep(
       settings: of the driver, for every cell; `run_dir` is the folder of the sweep. `devices` are the devices that the
         cells of a group are divided over.
       cells_at_once: cells that a device computes at the same time; 0 for one on a CPU, and for all on other platforms.
-      evaluate: returns the metrics of an evaluation of a group, an array over its cells each. It gets the `Cells`, the
-        settings, the evaluation opponent, the train state and the iteration.
+      evaluate: returns the metrics of an evaluation of a group, an array over its cells each. It gets the
+        `BatchedRuns`, the settings, the evaluation opponent, the train state and the iteration.
 
     Raises:
       FileExistsError: the folder holds a sweep already, and `settings.resume` is not set.
@@ -153,8 +154,8 @@ def run_sweep(
     groups = [group_of(each, settings, cells_at_once) for each in sweep.groups()]
     for group in groups:
         counts = {"cells_at_once": group.at_once, "the number of cells": len(group.learners)}
-        check_memory(Cells(group), group.devices, group.first, counts)
-        loop.evaluation_opponent(Cells(group), settings)  # before there is a folder
+        check_memory(BatchedRuns(group), group.devices, group.first, counts)
+        loop.evaluation_opponent(BatchedRuns(group), settings)  # before there is a folder
         if is_new:
             check_load(group.learners[0])
     start = time.monotonic()
@@ -195,30 +196,30 @@ def train_group(
     group: Group,
     settings: Settings,
     bar: "tqdm[Any]",
-    evaluate: Evaluate = evaluate_cells,
+    evaluate: Evaluate = evaluate_runs,
 ) -> bool:
     """Trains the cells of a group. Returns whether they are finished."""
     runs: list[RunFolder] = []
     with contextlib.ExitStack() as stack:
         for name, learner in names.items():
-            runs.append(open_cell(folder / name, learner))
+            runs.append(open_run(folder / name, learner))
             stack.callback(runs[-1].close)
-        cells = CellFolders(folder, runs, group.padded)
+        cells = RunFolders(folder, runs, group.padded)
         if cells.result() is not None:
             loop.log(f"{len(names)} cells are finished already")
             bar.update(total_steps(group))
             return True
-        batch = Batch(len(names), evaluate, lambda config, done: part_of_bar(bar, group, done))
+        parallel = ParallelRuns(len(names), evaluate, lambda config, done: part_of_bar(bar, group, done))
         settings = dataclasses.replace(settings, devices=group.devices)
-        result = loop.run_training(Cells(group), cells, settings, batch)
+        result = loop.run_training(BatchedRuns(group), cells, settings, parallel)
         stack.pop_all()  # the loop has closed them
         return result["finished"]
 
 
-def open_cell(folder: Path, learner: Learner) -> RunFolder:
+def open_run(folder: Path, learner: Learner) -> RunFolder:
     """Returns the locked folder of a cell, a new one if there is none.
 
-    Raises ValueError if it was started with other settings, such as more steps in a run of its own.
+    Raises ValueError if it was started with other settings, such as more steps in a run alone.
     """
     if not (folder / "config.json").exists():
         return RunFolder.create(folder, learner)
@@ -242,17 +243,12 @@ def open_sweep(folder: Path, sweep: Sweep, resume: bool) -> Generator[None]:
         raise FileExistsError(f"{folder} holds a sweep already: add --resume to continue it, or name another folder")
     if (folder / "config.json").exists():
         raise FileExistsError(f"{folder} holds a single run: name another folder")
-    if path.exists() and (changed := changes(stored_table(path), sweep.to_json())):
+    if path.exists() and (changed := changes(json.loads(path.read_bytes()), sweep.to_json())):
         raise ValueError(f"{folder} was started with other settings: {'; '.join(changed)}")
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder):
         write_whole(path, json.dumps(sweep.to_json(), indent=2) + "\n")
         yield
-
-
-def stored_table(path: Path) -> dict[str, Any]:
-    """Returns the content of a sweep.json."""
-    return json.loads(path.read_bytes())
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

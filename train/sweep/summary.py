@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from jaxgames._files import write_whole
 from train import plot
 from train.driver.learner import Learner
-from train.driver.run_folder import RunFolder, write_whole
-from train.driver.stored_config import written_setting
+from train.driver.run_folder import RunFolder
+from train.driver.stored_config import format_setting
+from train.driver.tables import markdown
 
 COLUMNS = ("win_rate", "mean_turns", "mean_reward", "episode_length")  # of the table; summary.json has every metric
 DRAWN = ("win_rate", "mean_turns", "episode_length")  # a panel each
@@ -37,13 +39,13 @@ def summarise(folder: Path, varied: Sequence[str], cells: Mapping[str, Learner])
       varied: the settings that have more than one value.
       cells: learners by the names of their folders.
     """
-    found: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
+    by_settings: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
     for name, learner in cells.items():
         settings = {each: getattr(learner.config, each) for each in varied}
         row = last_evaluation(RunFolder(folder / name, learner))
-        found.setdefault(name.rpartition("/")[0], (settings, []))[1].append(row)
+        by_settings.setdefault(name.rpartition("/")[0], (settings, []))[1].append(row)
     rows: list[dict[str, Any]] = []
-    for settings, of_seeds in found.values():
+    for settings, of_seeds in by_settings.values():
         metrics = [name for name in of_seeds[0] if name != "iteration"]
         numbers = {name: median_and_range([row.get(name) for row in of_seeds]) for name in metrics}
         rows.append({"settings": settings, "seeds": len(of_seeds), **numbers})
@@ -77,12 +79,15 @@ def write(folder: Path, summary: Summary) -> str:
 def table(summary: Summary) -> str:
     """Returns the Markdown table: a row per combination of settings, "median (lowest to highest)" in each column."""
     columns = [name for name in COLUMNS if name in summary.rows[0]]
-    header = [*summary.varied, "seeds", *columns]
-    lines = [header, ["---"] * len(header)]
-    for row in summary.rows:
-        settings = [written_setting(row["settings"][name]) for name in summary.varied]
-        lines.append([*settings, str(row["seeds"]), *(written(row[name]) for name in columns)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    rows = [
+        [
+            *(format_setting(row["settings"][name]) for name in summary.varied),
+            row["seeds"],
+            *(format_median_and_range(row[name]) for name in columns),
+        ]
+        for row in summary.rows
+    ]
+    return markdown([*summary.varied, "seeds", *columns], rows)
 
 
 def short_rows(summary: Summary) -> list[dict[str, Any]]:
@@ -90,7 +95,7 @@ def short_rows(summary: Summary) -> list[dict[str, Any]]:
     return [{name: row[name] for name in ("settings", "seeds", *COLUMNS) if name in row} for row in summary.rows]
 
 
-def written(numbers: Mapping[str, float | None]) -> str:
+def format_median_and_range(numbers: Mapping[str, float | None]) -> str:
     """Returns a median and its range in words."""
     if numbers["median"] is None:
         return "none"
@@ -123,7 +128,7 @@ def draw_panel(figure: Figure, axes: Any, summary: Summary, column: str) -> None
         lowest, highest = (
             np.array([number_or_nan(row[column][name]) for row in summary.rows]) for name in ("lowest", "highest")
         )
-        labels = [", ".join(written_setting(value) for value in row["settings"].values()) for row in summary.rows]
+        labels = [", ".join(format_setting(value) for value in row["settings"].values()) for row in summary.rows]
         places = np.arange(len(labels))
         axes.errorbar(places, medians, yerr=(medians - lowest, highest - medians), fmt="o", capsize=3)
         axes.set_xticks(places, labels, rotation=30 if len(labels) > 4 else 0)
@@ -131,7 +136,7 @@ def draw_panel(figure: Figure, axes: Any, summary: Summary, column: str) -> None
         axes.grid(alpha=0.3)
         return
     down, across = (
-        list(dict.fromkeys(written_setting(row["settings"][name]) for row in summary.rows)) for name in summary.varied
+        list(dict.fromkeys(format_setting(row["settings"][name]) for row in summary.rows)) for name in summary.varied
     )
     grid = medians.reshape(len(down), len(across))
     image = axes.imshow(grid, aspect="auto")
@@ -149,7 +154,7 @@ def has_all_pairs(summary: Summary) -> bool:
     """Returns whether two settings are varied, and every value of one was combined with every value of the other."""
     if len(summary.varied) != 2:
         return False
-    values = [{written_setting(row["settings"][name]) for row in summary.rows} for name in summary.varied]
+    values = [{format_setting(row["settings"][name]) for row in summary.rows} for name in summary.varied]
     return len(summary.rows) == len(values[0]) * len(values[1])
 
 

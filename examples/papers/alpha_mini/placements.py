@@ -29,7 +29,7 @@ from examples.papers import _cells as cells
 from examples.papers._quick import shortened
 from examples.papers.alpha_mini import games
 from jaxgames import Env, arena
-from jaxgames.agents import Agent, AnalysingAgent, RandomAgent
+from jaxgames.agents import Agent, RandomAgent, analyse
 from jaxgames.arena.openings.placements import random_placements
 from train import agents
 from train.data import labels
@@ -139,11 +139,10 @@ def best_moves(arguments: Arguments, env: Env[Any], source: str) -> tuple[Any, n
     cell = Moves(str(env), "", source, arguments.judge, arguments.positions)
 
     def judged() -> dict[str, Any]:
-        judge = agents.make(arguments.judge, env)
-        if not isinstance(judge, AnalysingAgent):
+        analysis = analyse(agents.make(arguments.judge, env), states)
+        if analysis is None:
             raise ValueError(f"{arguments.judge} gives no probabilities: choose an agent that has them")
-        probabilities = np.asarray(judge.analyse(states).probabilities)
-        return {"best": [np.flatnonzero(row).tolist() for row in probabilities > 0]}
+        return {"best": [np.flatnonzero(row).tolist() for row in np.asarray(analysis.probabilities) > 0]}
 
     found = cells.computed_once(arguments.output / "best_moves.jsonl", cell, judged)
     best = np.zeros((len(found["best"]), env.num_actions), np.bool_)

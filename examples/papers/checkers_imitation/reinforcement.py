@@ -271,7 +271,8 @@ def predicted(agent: Agent, reference: Agent, found: Positions) -> np.ndarray:
 
 @jax.jit
 def _predicted(agent: Agent, reference: Agent, states: Any, action: jax.Array) -> jax.Array:
-    p, q = (analyse(each, states).probabilities for each in (agent, reference))
+    analyses = [analyse(each, states) for each in (agent, reference)]
+    p, q = (analysis.probabilities for analysis in analyses if analysis is not None)  # both are runs
     log_p, log_q = (jnp.log(jnp.maximum(each, SMALLEST_PROBABILITY)) for each in (p, q))
     log_prob = jnp.take_along_axis(log_p, action[:, None], axis=1)
     hits = p.argmax(-1) == action

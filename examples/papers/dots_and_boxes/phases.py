@@ -110,9 +110,10 @@ def parts_of(env: Any, edges: np.ndarray) -> dict[str, np.ndarray]:
 def compared(agent: str, found: Positions, parts: dict[str, np.ndarray]) -> Sequence[dict[str, Any]]:
     """Returns a row for every part that has positions. Raises ValueError for an agent without values."""
     mover = np.arange(len(found)), found.states.current_player
-    probabilities, values = jax.device_get(analyse(agents.make(agent, found.env), found.states))
-    if values is None or found.probabilities is None:
+    analysis = jax.device_get(analyse(agents.make(agent, found.env), found.states))
+    if analysis is None or analysis.values is None or found.probabilities is None:
         raise ValueError(f"{agent} has no values")
+    probabilities, values = analysis
     error, label = np.abs(values[mover] - found.value), np.abs(found.value)
     decided = label >= DECIDED
     sign, ahead = np.sign(values[mover]) == np.sign(found.value), found.value > 0

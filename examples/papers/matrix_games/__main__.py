@@ -27,9 +27,9 @@ from examples.papers.matrix_games import pictures as pictures
 from examples.papers.matrix_games import tables as tables
 from examples.papers.matrix_games.tables import LEARNERS, SETTINGS, TABLES, Setting
 from jaxgames._checks import check_int
+from jaxgames._files import write_whole
 from jaxgames.matrix_games import matrix_game
 from train.driver.commands import MAX_SEED, print_result
-from train.driver.run_folder import write_whole
 from train.matrix.replicator import Dynamics, Floats, integrate
 from train.matrix.tabular import Result, run, share_near
 

@@ -27,7 +27,7 @@ from train.driver.run_folder import RunFolder
 from train.models.policy import Params, Policy, Sharing
 from train.ppo import PPO
 from train.sweep import Sweep, sweep_of
-from train.sweep.batched_runs import Cells
+from train.sweep.batched_runs import BatchedRuns
 
 PARAMS = "params"  # the folder of the parameters in a run's folder
 
@@ -50,7 +50,13 @@ def train_all(folder: Path, settings: Mapping[str, tuple[Any, ...]], seeds: int,
 
 
 def evaluate_and_keep(
-    folder: Path, sweep: Sweep, cells: Cells, settings: Settings, opponent: Agent, train_state: Any, iteration: int
+    folder: Path,
+    sweep: Sweep,
+    cells: BatchedRuns,
+    settings: Settings,
+    opponent: Agent,
+    train_state: Any,
+    iteration: int,
 ) -> dict[str, np.ndarray]:
     """Returns the measures of every cell after an iteration, float64[cells] each, and stores their parameters."""
     params = jax.device_get(train_state.params)

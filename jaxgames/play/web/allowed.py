@@ -11,7 +11,7 @@ from typing import Any
 from jaxgames import registry
 from jaxgames._checks import ParameterError
 from jaxgames._specs import parse
-from jaxgames.agents import AGENT_OF, AnalysingAgent
+from jaxgames.agents import AGENT_OF
 from jaxgames.env import Env
 from jaxgames.play import game_file
 from jaxgames.play.session import HUMAN, Session
@@ -48,7 +48,7 @@ def describe_game(server: GameServer, game: str) -> dict[str, Any]:
     env = _env(server, game)
     texts = dict.fromkeys((*server.seats, *SUGGESTED))
     agents = [text for text in texts if text != HUMAN and _plays(server, text, env)]
-    hints = [text for text in agents if isinstance(server.agent(text, env), AnalysingAgent)]
+    hints = [text for text in agents if hasattr(server.agent(text, env), "analyse")]
     return {"game": str(env), "seats": env.num_players, "agents": [HUMAN, *agents], "hints": hints}
 
 

@@ -79,10 +79,7 @@ async def hint(server: GameServer, game: LiveGame, agent: str) -> dict[str, Any]
     """
     check_agent(server, agent)
     session = await server.rules.run(lambda: game.session.copy())
-    try:
-        thoughts = await server.agents.run(lambda: analyse(session, agent, server.agent))
-    except TypeError as error:
-        raise ValueError(str(error)) from None
+    thoughts = await server.agents.run(lambda: analyse(session, agent, server.agent))
     moves = [{"action": move.action, "text": move.text, "probability": share} for move, share in thoughts.moves]
     values = None if thoughts.values is None else list(thoughts.values)
     bounds = [abs(bound) for bound in session.env.return_range if math.isfinite(bound)]

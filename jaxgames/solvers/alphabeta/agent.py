@@ -11,8 +11,9 @@ time of a move is not used up. The values of all moves, in men or pawns: `jaxgam
 """
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,7 @@ import numpy as np
 
 from jaxgames._checks import ParameterError
 from jaxgames._specs import import_module
-from jaxgames.agents import Agent, Analysis, with_epsilon
+from jaxgames.agents import Agent, Analysis
 from jaxgames.env import Env
 from jaxgames.solvers.alphabeta.host_agent import Chooser, HostPlayerAgent, board_of, seeds_of
 from jaxgames.solvers.exact.solution import check_keeps_rules
@@ -35,22 +36,17 @@ PLAYERS = {
 
 
 class Player(Chooser, Protocol):
-    """Chooses moves by alpha-beta search."""
+    """Chooses moves by alpha-beta search.
+
+    It may also have a method `analyse(state)`, which returns the best actions on one live board and the mover's
+    expected return in the env's unit. Such a game has two seats and sums to zero.
+    """
 
     depth: int
     milliseconds: int | None  # the time of a move; None: no limit
 
     def best_actions(self, state: Any) -> list[int]:
         """Returns the best actions on one live board. A player that draws its move draws one of them."""
-        ...
-
-
-@runtime_checkable
-class ValuingPlayer(Player, Protocol):
-    """A player that can also estimate the mover's return, in a game of two seats that sums to zero."""
-
-    def analyse(self, state: Any) -> tuple[list[int], float]:
-        """Returns the best actions on one live board, and the mover's expected return in the env's unit."""
         ...
 
 
@@ -61,31 +57,24 @@ class AlphaBetaAgent(HostPlayerAgent):
     player: Player
 
     def analyse(self, states: Any) -> Analysis:
-        """Returns the same probability for each action of the best value, and the returns that the player expects.
-
-        The returns are None where the player does not estimate them.
-        """
+        """Returns the same probability for each best action, and the returns that the player expects, if it has any."""
         boards, live = self._boards(states)
         probabilities = np.zeros((len(boards.current_player), self.env.num_actions), np.float32)
         values = np.zeros((len(boards.current_player), self.env.num_players), np.float32)
-        has_values = isinstance(self.player, ValuingPlayer)
+        analyse: Callable[[Any], tuple[list[int], float]] | None = getattr(self.player, "analyse", None)
         for i in live:
-            board, value = board_of(boards, i), 0.0
-            if isinstance(self.player, ValuingPlayer):
-                best, value = self.player.analyse(board)
-            else:
-                best = self.player.best_actions(board)
+            board = board_of(boards, i)
+            best, value = (self.player.best_actions(board), 0.0) if analyse is None else analyse(board)
             probabilities[i, best] = 1 / len(best)
             values[i] = -value
             values[i, boards.current_player[i]] = value
-        return Analysis(jnp.asarray(probabilities), jnp.asarray(values) if has_values else None)
+        return Analysis(jnp.asarray(probabilities), None if analyse is None else jnp.asarray(values))
 
 
 def make(
     env: Env[Any],
     depth: int | None = None,
     milliseconds: int | None = None,
-    epsilon: float | None = None,
     **settings: Any,
 ) -> Agent:
     """Returns the agent `alphabeta(depth=9, milliseconds=200)`.
@@ -94,7 +83,6 @@ def make(
       env: a game with a player, or a `Wrapper` of one that keeps its rules.
       depth: of a search that does not reach the end of the game; None for the default of the game's player.
       milliseconds: the time of a move; None for the default of the game's player, which can be no limit.
-      epsilon: the probability of a uniformly random legal action instead; None for 0.
       **settings: further parameters of the game's player: `jaxgames.solvers.dots_and_boxes.player.make_player`,
         `jaxgames.solvers.checkers.player.make_player`, `jaxgames.solvers.minichess.player.make_player`.
 
@@ -119,5 +107,4 @@ def make(
     )
     shown = {"depth": player.depth, "milliseconds": player.milliseconds, **settings}
     text = f"alphabeta({', '.join(f'{name}={value!r}' for name, value in shown.items() if value is not None)})"
-    agent = AlphaBetaAgent(env, player, text)
-    return agent if epsilon is None else with_epsilon(env, agent, epsilon)
+    return AlphaBetaAgent(env, player, text)

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import ParameterError
-from jaxgames.agents import Agent, Analysis, with_epsilon
+from jaxgames.agents import Agent, Analysis
 from jaxgames.env import Env
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
@@ -135,13 +135,12 @@ class SolverAgent:
         return self.text
 
 
-def make(env: Env[Any], file: str, epsilon: float | None = None) -> Agent:
+def make(env: Env[Any], file: str) -> Agent:
     """Returns the agent `solver(FILE)`.
 
     Args:
       env: the game of the solution, or a `Wrapper` of it that keeps its rules.
       file: the file, which `python -m jaxgames.solvers GAME --output FILE` wrote.
-      epsilon: the probability of a uniformly random legal action instead; None for 0.
 
     Raises ParameterError (a ValueError) for a file that cannot be read, is not a solution or solves another game, and
     for a `Wrapper` that changes the rules.
@@ -158,8 +157,7 @@ def make(env: Env[Any], file: str, epsilon: float | None = None) -> Agent:
     except ValueError as error:
         raise ParameterError(str(error)) from error
     reader, table = reader_of(solution, game)
-    agent = SolverAgent(env, reader, f"solver({file})", table)
-    return agent if epsilon is None else with_epsilon(env, agent, epsilon)
+    return SolverAgent(env, reader, f"solver({file})", table)
 
 
 def _best_action(scored: Scores) -> jax.Array:

@@ -131,7 +131,7 @@ def test_analysis_has_the_returns_of_both_seats(monkeypatch: pytest.MonkeyPatch)
     states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 2))
     boards = [KING_CAPTURE.from_string(text) for text in ("k4/5/5/5/R3K w - - 0 20", "k4/5/5/5/4K b - - 0 20")]
     states = replace(states, board=jax.tree.map(lambda *leaves: np.stack(leaves), *boards))
-    probabilities, values = agents.analyse(agent, states)
+    probabilities, values = analysis_of(agent, states)
     np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-6)
     assert np.flatnonzero(probabilities[0]).tolist() == [KING_CAPTURE.action_from_string(boards[0], "a1a5")]
     assert values is not None

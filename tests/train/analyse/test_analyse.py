@@ -16,8 +16,8 @@ from jaxgames.solvers.checkers.player import Evaluation
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.train.conftest import Runs
 from train.analyse import __main__ as analyse
-from train.analyse import annotation as judgement
-from train.analyse.annotation import Database, Turn, first_unknown, judge, summary
+from train.analyse import annotation
+from train.analyse.annotation import Database, Turn, annotate, first_unknown, summary
 from train.analyse.recorded_game import RecordedGame, read_games
 from train.data.positions import Positions
 
@@ -66,8 +66,8 @@ def with_values(game: RecordedGame, values: Mapping[str, float], **settings: Any
         return Evaluation(max(found), legal, found)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(judgement, "evaluate", evaluate)
-        return judge(game, depth=3, **settings)
+        patch.setattr(annotation, "evaluate", evaluate)
+        return annotate(game, depth=3, **settings)
 
 
 def test_values_are_for_black_and_losses_are_the_movers(games: list[RecordedGame]) -> None:
@@ -80,7 +80,7 @@ def test_values_are_for_black_and_losses_are_the_movers(games: list[RecordedGame
     assert [(turn.before, turn.after) for turn in turns[:3]] == [(0.2, 0.2), (-0.1, 1.3), (1.4, 1.4)]
     assert [turn.lost for turn in turns[:3]] == pytest.approx([0.0, 1.4, 0.0])
     assert [turn.blunder for turn in turns] == [False, True, False, False, False]
-    assert (turns[4].before, turns[4].after) == (judgement.DECIDED, judgement.DECIDED)  # a win that is seen
+    assert (turns[4].before, turns[4].after) == (annotation.DECIDED, annotation.DECIDED)  # a win that is seen
     assert summary(turns, 1) == {"seat": 1, "turns": 2, "lost": pytest.approx(0.7), "blunders": [2]}
 
 
@@ -102,7 +102,7 @@ def test_alpha_beta_finds_the_man_that_a_move_loses(tmp_path: Path) -> None:
     path.write_text('[SetUp "1"]\n[FEN "B:W18,31:B1,9"]\n\n1. 9-14 18x9 *\n')
     (game,) = read_games(path)
     assert isinstance(game, RecordedGame)
-    turns = judge(game, depth=2)
+    turns = annotate(game, depth=2)
     assert [turn.blunder for turn in turns] == [True, False]
     assert (turns[0].lost or 0) > 0.8
     assert (turns[1].lost, turns[1].best) == (0, "18x9")
@@ -112,10 +112,10 @@ def test_alpha_beta_finds_the_man_that_a_move_loses(tmp_path: Path) -> None:
 
 
 def test_opinion_has_probability_rank_and_favourite(games: list[RecordedGame]) -> None:
-    uniform = judge(games[1], None, agent=agents.make("random", CHECKERS))
+    uniform = annotate(games[1], None, agent=agents.make("random", CHECKERS))
     assert [(turn.probability, turn.rank, turn.legal) for turn in uniform] == [(1.0, 1, 1), (1 / 2, 1, 2)]
     assert summary(uniform, 0)["probability"] == 0.5
-    first = judge(games[0], None, agent=agents.make("first", CHECKERS))
+    first = annotate(games[0], None, agent=agents.make("first", CHECKERS))
     lowest = CHECKERS.action_to_string(games[0].state(0), int(CHECKERS.legal_action_mask(games[0].state(0)).argmax()))
     assert (first[0].favourite, first[0].probability, first[0].rank, first[0].legal) == (lowest, 0.0, 2, 7)
     found = summary(first, 0)
@@ -141,19 +141,19 @@ def database(game: RecordedGame, plies: int, action: int | None = None) -> Posit
 
 def test_first_move_out_of_the_database_is_found(games: list[RecordedGame]) -> None:
     game = games[0]
-    turns = judge(game, None, database=Database.of(database(game, 3)))
+    turns = annotate(game, None, database=Database.of(database(game, 3)))
     assert [(turn.seen, turn.played) for turn in turns] == [(2, 2)] * 3 + [(0, 0)] * 2
     unknown = first_unknown(turns)
     assert unknown is not None
     assert unknown.number == 4
-    assert first_unknown(judge(game, None, database=Database.of(database(game, 5)))) is None
+    assert first_unknown(annotate(game, None, database=Database.of(database(game, 5)))) is None
 
 
 def test_other_move_on_a_known_board_is_out_of_the_database(games: list[RecordedGame]) -> None:
     game = games[0]
     other = int(np.flatnonzero(CHECKERS.legal_action_mask(game.state(1)))[0])
     assert other != game.actions[1]
-    turns = judge(game, None, database=Database.of(database(game, 2, other)))
+    turns = annotate(game, None, database=Database.of(database(game, 2, other)))
     assert (turns[1].seen, turns[1].played) == (2, 0)
 
 
@@ -182,7 +182,7 @@ def test_command_prints_a_table_and_writes_json_and_a_picture(
     assert picture.read_text().startswith("<?xml")
 
 
-def test_broken_game_is_named_and_the_others_are_judged(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_broken_game_is_named_and_the_others_are_annotated(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = (OPENING + TWO_JUMPS).count("\n") + 5
     assert run_command(analyse.main, file, "--agent", "random", "--depth", 0) is None
     printed = capsys.readouterr()
@@ -221,12 +221,15 @@ def test_games_of_other_games_are_texts_with_an_action_per_line(
         ((), "a picture has one game, and {file} has 2: add --game 1"),
         (("--game", 3), "line {line}: 22-19 is not legal"),
         (("--game", 4), "game must be an integer from 1 to 3, not 4"),
-        (("--game", 1, "--depth", 0), "there is nothing to judge by: add --agent or --data, or for checkers --depth 8"),
+        (
+            ("--game", 1, "--depth", 0),
+            "nothing to annotate by: add --agent or --data, or for checkers --depth 8",
+        ),
         (("--game", 1, "--depth", -1), "depth must be an integer from 0 to"),
         (("--game", 1, "--blunder", 0), "blunder must be a finite number above 0 and up to 10, not 0"),
-        (("--game", 1, "--splits", "train"), "--splits are those of a database: add --data pairs.npz"),
+        (("--game", 1, "--splits", "train"), "--splits are parts of a database: add --data pairs.npz"),
         (("--game", 1, "--env", "minichess"), "has games of checkers, not of minichess"),
-        (("--game", 1, "--depth", 0, "--agent", "mcts"), "cannot judge moves"),
+        (("--game", 1, "--depth", 0, "--agent", "mcts"), "has no probabilities"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: tuple[Any, ...], message: str, file: Path, tmp_path: Path) -> None:

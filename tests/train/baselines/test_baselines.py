@@ -111,7 +111,7 @@ def test_commands_behind_a_changed_one_run_again(tmp_path: Path, monkeypatch: py
 
     def run(text: str, version: str = "") -> Record:
         seen.append((text, version))
-        return Record(text, version, True, 1.0, {})
+        return Record(True, 1.0, {})
 
     records = RecordedCommands(tmp_path / "commands.jsonl")
     monkeypatch.setattr(records, "run", run)

@@ -1,6 +1,7 @@
 """The command train.data: which games become positions, in which split, with which labels."""
 
 import hashlib
+import json
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -66,11 +67,16 @@ def game(*moves: str) -> Game:
 # -- recorded games ----------------------------------------------------------------------------------------------------
 
 
-def test_positions_are_those_of_the_recorded_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    output = tmp_path / "new folder" / "pairs.npz"
-    assert run_command(data.main, FILE, "--output", output) is None
-    result = last_json(capsys)
-    found = positions.load(output)
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Positions, dict[str, Any]]:
+    """The positions of recorded games, and the result of the command that wrote them."""
+    output = tmp_path_factory.mktemp("data") / "new folder" / "pairs.npz"
+    result = data.data(data.Arguments(games=(FILE,), output=output))
+    return positions.load(output), result
+
+
+def test_positions_are_those_of_the_recorded_games(pairs: tuple[Positions, dict[str, Any]]) -> None:
+    found, result = pairs
     recorded = [game for game in read(decode(FILE.read_bytes())) if isinstance(game, Game)]
     assert result["games"] | {"results": None} == {
         "read": 12,
@@ -92,9 +98,8 @@ def test_positions_are_those_of_the_recorded_games(tmp_path: Path, capsys: pytes
     assert sum(counts["positions"] for counts in result["splits"].values()) == len(found)
 
 
-def test_value_is_the_result_for_the_mover(tmp_path: Path) -> None:
-    run_command(data.main, FILE, "--output", tmp_path / "pairs.npz")
-    found = positions.load(tmp_path / "pairs.npz")
+def test_value_is_the_result_for_the_mover(pairs: tuple[Positions, dict[str, Any]]) -> None:
+    found, _ = pairs
     seat = np.asarray(found.states.current_player)
     for rows, black in ((found.game % 4 == 0, 1.0), (found.game % 4 == 1, -1.0), (found.game % 4 == 2, 0.0)):
         np.testing.assert_array_equal(found.value[rows], np.where(seat[rows] == 0, black, -black))
@@ -107,8 +112,7 @@ def test_games_that_are_left_out_are_counted_and_reported(tmp_path: Path, capsys
     printed = capsys.readouterr()
     reason = "22-19 is not legal: White can play 21-17, 22-17, 22-18, 23-18, 23-19, 24-19, 24-20"
     assert f"{path}:9: {reason}" in printed.err.splitlines()
-    run_command(data.main, path, "--output", tmp_path / "pairs.npz")
-    result = last_json(capsys)["games"]
+    result = json.loads(printed.out.splitlines()[-1])["games"]
     assert result["refusals"] == [{"file": str(path), "line": 9, "reason": reason}]
     counts = {name: result[name] for name in ("read", "kept", "duplicates", "without_moves", "refused")}
     assert counts == {"read": 6, "kept": 3, "duplicates": 1, "without_moves": 1, "refused": 1}
@@ -238,7 +242,7 @@ def test_labels_can_be_values_alone(solver_labels: tuple[Positions, Any], tmp_pa
     assert (values.action == UNKNOWN).all()
     np.testing.assert_array_equal(values.value, found.value)
     np.testing.assert_array_equal(values.split, found.split)
-    with pytest.raises(ValueError, match="greedy has no values: label with probabilities, without --only-values"):
+    with pytest.raises(ValueError, match="greedy has no values: leave out --only-values"):
         labels.labelled(found, agents.make("greedy", found.env), train=85, only_values=True)
 
 

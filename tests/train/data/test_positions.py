@@ -141,7 +141,7 @@ def test_labels_that_break_the_rules_are_refused(positions: Positions, tmp_path:
         ("splits", ("train", "train"), "splits must have different names"),
         ("splits", (0, 1), "splits must be names, such as train, not 0"),
         ("probabilities", np.ones((40, 3)), r"probabilities must have shape \[40, 128\], not \[40, 3\]"),
-        ("probabilities", np.ones((40, 128)), "those of every position must add up to 1"),
+        ("probabilities", np.ones((40, 128)), "for every position add up to 1"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(positions: Positions, name: str, array: Any, problem: str) -> None:

@@ -1,13 +1,13 @@
 """The loop of a run: when it evaluates, and that an interrupted run continues to the same bits."""
 
 import dataclasses
-import math
 import os
 import signal
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import jax
 import pytest
 
 from tests.helpers import toy_learner
@@ -24,6 +24,7 @@ from tests.helpers.stored_runs import (
 )
 from tests.helpers.toy_learner import ToyLearner
 from train.driver import loop
+from train.driver.learner import Learner
 from train.driver.loop import Settings, run_training
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config
@@ -48,14 +49,6 @@ TOY_SETTINGS = Settings(checkpoint_every=4, evaluate_every=0)
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An uninterrupted run of PPO."""
-    folder = tmp_path_factory.mktemp("runs") / "whole"
-    assert train_in(folder, PPO(CONFIG), SETTINGS)["finished"]
-    return folder
-
-
-@pytest.fixture(scope="module")
 def whole_toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "toy"
     assert train_in(folder, TOY, TOY_SETTINGS)["finished"]
@@ -65,9 +58,11 @@ def whole_toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # -- evaluations ---------------------------------------------------------------------------------------------
 
 
-def test_first_iterations_are_evaluated_more_often(whole: Path) -> None:
-    rows = metrics_of(whole)
-    assert [row["iteration"] for row in rows if "win_rate" in row] == [1, 2, 4, *range(5, ITERATIONS + 1, 5)]
+def test_first_iterations_are_evaluated_more_often(tmp_path: Path) -> None:
+    settings = Settings(evaluate_every=5, evaluation_games=4)
+    train_in(tmp_path / "run", ToyLearner(toy_learner.Config(total_steps=4 * 11)), settings)
+    rows = metrics_of(tmp_path / "run")
+    assert [row["iteration"] for row in rows if "win_rate" in row] == [1, 2, 4, 5, 10, 11]
 
 
 def test_last_iteration_is_always_evaluated(tmp_path: Path) -> None:
@@ -78,8 +73,10 @@ def test_last_iteration_is_always_evaluated(tmp_path: Path) -> None:
     assert result["win_rate"] == round(last["win_rate"], 4)
 
 
-def test_row_of_metrics_has_every_metric_of_ppo(whole: Path) -> None:
-    assert set(metrics_of(whole)[2]) == {
+def test_ppo_has_every_metric() -> None:
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    _, metrics = jax.eval_shape(PPO(CONFIG).iterate, jax.eval_shape(PPO(CONFIG).init, key))
+    assert {"iteration", "steps"} | set(metrics) == {
         *("iteration", "steps", "policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction"),
         *("explained_variance", "num_episodes", "episode_length", "episode_truncated_rate", "episode_draw_rate"),
         *(f"{name}/seat_{seat}" for name in ("episode_return", "episode_win_rate") for seat in range(2)),
@@ -87,11 +84,12 @@ def test_row_of_metrics_has_every_metric_of_ppo(whole: Path) -> None:
 
 
 @pytest.mark.slow  # test_killed_run_... compares two runs of the same settings, too
-def test_same_settings_give_the_same_run(tmp_path: Path, whole: Path) -> None:
+def test_same_settings_give_the_same_run(tmp_path: Path) -> None:
     """Where no rate is annealed the length of a run does not matter."""
     short = dataclasses.replace(CONFIG, total_steps=4 * CONFIG.steps_per_iteration)
-    train_in(tmp_path / "again", PPO(short), SETTINGS)
-    assert metrics_of(tmp_path / "again") == metrics_of(whole)[:4]
+    for name, config in (("long", CONFIG), ("short", short)):
+        train_in(tmp_path / name, PPO(config), SETTINGS)
+    assert metrics_of(tmp_path / "short") == metrics_of(tmp_path / "long")[:4]
 
 
 # -- killed, stopped, resumed --------------------------------------------------------------------------------
@@ -101,8 +99,8 @@ class Killed(Exception):
     """Stands for SIGKILL: nothing after it is executed."""
 
 
-def kill_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trains PPO until iteration 7, of which no checkpoint is written, and ends the run there."""
+def kill_here(folder: Path, learner: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trains until iteration 7, of which no checkpoint is written, and ends the run there."""
     log = RunFolder.log
 
     def log_or_die(run: RunFolder, row: Mapping[str, float]) -> None:
@@ -114,51 +112,46 @@ def kill_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "log", log_or_die)
         with pytest.raises(Killed):
-            train_in(folder, PPO(CONFIG), SETTINGS)
+            train_in(folder, learner, SETTINGS)
 
 
-def kill_by_the_system(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trains PPO in a process of its own, and kills it."""
-    process = start("train.ppo", arguments_of(LONG, SETTINGS, folder))
+def kill_by_the_system(folder: Path, learner: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trains in another process, and kills it."""
+    process = start(f"train.{learner.name}", arguments_of(learner.config, SETTINGS, folder))
     signal_when_training(folder, [process], 0, signal.SIGKILL)
     ((status, _, _),) = ends([process])
     assert status == -signal.SIGKILL
 
 
-# test_processes.py kills processes of the toy learner in the fast tests.
 @pytest.mark.parametrize(
-    ("kill", "config"),
-    [(kill_here, CONFIG), pytest.param(kill_by_the_system, LONG, marks=pytest.mark.slow)],
-    ids=["kill_here", "kill_by_the_system"],
+    ("kill", "learner"),
+    [
+        (kill_here, TOY),
+        pytest.param(kill_here, PPO(CONFIG), marks=pytest.mark.slow),
+        pytest.param(kill_by_the_system, PPO(LONG), marks=pytest.mark.slow),
+    ],
+    ids=["toy", "ppo", "ppo by the system"],
 )
 def test_killed_run_continues_to_the_same_bits(
-    kill: Callable[[Path, pytest.MonkeyPatch], None],
-    config: Config,
+    kill: Callable[[Path, Learner, pytest.MonkeyPatch], None],
+    learner: Learner,
     tmp_path: Path,
-    whole: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if config != CONFIG:
-        whole = tmp_path / "whole"
-        train_in(whole, PPO(config), SETTINGS)
-    folder = tmp_path / "killed"
-    kill(folder, monkeypatch)
+    folder, whole = tmp_path / "killed", tmp_path / "whole"
+    train_in(whole, learner, SETTINGS)
+    kill(folder, learner, monkeypatch)
     lines = (folder / "metrics.jsonl").read_text().splitlines()
-    assert len(lines) < config.num_iterations, "over before the signal came"
+    assert len(lines) < learner.config.num_iterations, "over before the signal came"
     assert not (folder / "result.json").exists()
     with (folder / "metrics.jsonl").open("a") as file:
         file.write('{"iteration": 7, "ste')  # as if it had been killed in the middle of a line
-    result = run_training(*resumed(folder))
-    assert result["finished"]
+    run = RunFolder.open(folder, type(learner))
+    assert run_training(run.learner, run, SETTINGS)["finished"]
     assert "resumed after iteration" in capsys.readouterr().err
     assert equal_checkpoints(folder, whole)
     assert metrics_of(folder) == metrics_of(whole)
-
-
-def resumed(folder: Path) -> tuple[PPO, RunFolder, Settings]:
-    run = RunFolder.open(folder, PPO)
-    return PPO(run.config), run, SETTINGS
 
 
 class StoppedRun(RunFolder):
@@ -200,13 +193,6 @@ def test_signal_ends_a_run_with_a_checkpoint_from_which_it_continues(
         assert row["seconds"] == pytest.approx(before["seconds"] + since)
 
 
-def test_seconds_are_unknown_after_a_row_without_them() -> None:
-    assert loop.seconds_of(None) == 0
-    assert loop.seconds_of({"iteration": 3, "seconds": 2.5}) == 2.5
-    assert math.isnan(loop.seconds_of({"iteration": 3}))
-    assert math.isnan(loop.seconds_of({"iteration": 3, "seconds": None}))
-
-
 def test_first_signal_after_a_run_of_many_processes_does_not_kill(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -236,7 +222,7 @@ def test_second_ctrl_c_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow  # one more start of JAX: the signal is sent in this process above
 def test_ctrl_c_on_the_command_ends_with_status_130(tmp_path: Path) -> None:
-    """Trains PPO in a process of its own, and kills it."""
+    """Trains PPO in another process, and interrupts it."""
     process = start("train.ppo", arguments_of(LONG, SETTINGS, tmp_path / "run"))
     signal_when_training(tmp_path / "run", [process], 0, signal.SIGINT)
     ((status, out, err),) = ends([process])

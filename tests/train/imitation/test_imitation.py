@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.agents import analyse
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
+from tests.helpers.analysis import analysis_of
 from tests.helpers.commands import last_json, run_command
 from tests.helpers.labelled import ENV, random_positions, saved, solved_positions
 from tests.helpers.registrations import temporary_registrations
@@ -234,7 +234,7 @@ def test_table_of_a_solved_game_is_learned(tmp_path: Path) -> None:
     actions = np.asarray(agent.act(jax.random.key(0), table.states))
     best = boxes().best_actions(table.states)
     assert best[np.arange(len(table)), actions].mean() == pytest.approx(metrics["top_1/train"])
-    values = np.asarray(analyse(agent, jax.tree.map(jnp.asarray, table.states)).values)
+    values = np.asarray(analysis_of(agent, jax.tree.map(jnp.asarray, table.states)).values)
     of_mover = values[np.arange(len(table)), np.asarray(table.states.current_player)]
     assert np.abs(of_mover - table.value).mean() < 0.2
 

@@ -16,14 +16,15 @@ from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.scripted_agents import Taker
 from tests.helpers.sticks import Sticks
 from tests.train.conftest import Runs
-from train import agents
-from train.driver.run_folder import RunFolder
+from train import agents, plot
+from train.driver.run_folder import RunFolder, lock_folder
 from train.ladder import __main__ as ladder
 from train.ladder import picture as ladder_picture
-from train.ladder.folder import PairResult, lock_folder
+from train.ladder.ratings import Checkpoints, PairResult, falls, ratings
 
 BOXES = "dots_and_boxes(rows=2, cols=2)"
 GAMES = ("--games", 8)
+SETTINGS = {"games": 8, "openings": 4, "opening_plies": 4, "seed": 0}
 
 
 @jax.tree_util.register_dataclass
@@ -77,8 +78,9 @@ def stored(folder: Path, names: Sequence[str], results: Sequence[tuple[int, int,
         {"agents": pair, "wins": [won, lost], "draws": drawn, "truncated": 0}
         for pair, (won, lost, drawn) in zip(pairs, results, strict=True)
     ]
+    settings = {"env": str(make(BOXES)), "env_version": make(BOXES).version, **SETTINGS}
     folder.mkdir(exist_ok=True)
-    (folder / "pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in ({"settings": settings}, *lines)))
     return folder / "pairs.jsonl"
 
 
@@ -101,13 +103,20 @@ def test_ratings_are_those_of_the_stored_pairs(
         **{"agent": "greedy", "elo": 0, "elo_interval": 0, "games": 16, "wins": 13, "draws": 2, "losses": 1}
     }
     assert result["scores"] == [[None, 0.75, 1], [0.25, None, 0.625], [0, 0.375, None]]
-    assert [line.split()[0] for line in output[:-1]] == ["agent", "greedy", "first", "random"]
+    assert [line.split()[1] for line in (output[0], *output[2:-1])] == ["agent", "greedy", "first", "random"]
     assert result["files"] == [str(tmp_path / f"ladder.{ending}") for ending in ("json", "png", "svg")]
     assert json.loads((tmp_path / "ladder.json").read_text())["agents"] == result["agents"]
     assert (tmp_path / "ladder.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (tmp_path / "ladder.svg").read_bytes()
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves out the picture, which takes a second."""
+    monkeypatch.setattr(plot, "save", lambda *_: [])
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_agent_that_wins_all_games_has_no_upper_bound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stored(tmp_path, ("greedy", "random"), [(8, 0, 0)])
     run_command(ladder.main, BOXES, "greedy", *GAMES, "--output", tmp_path)
@@ -116,7 +125,7 @@ def test_agent_that_wins_all_games_has_no_upper_bound(tmp_path: Path, capsys: py
     assert greedy["elo"] == pytest.approx(400 * np.log10(8.5 / 0.5), abs=0.05)
     assert greedy["elo_interval"][1] is None
     assert f"at least {greedy['elo_interval'][0]:.0f}" in output
-    assert ladder.written_interval(None, -3.0) == "at most -3"
+    assert ladder.format_interval(None, -3.0) == "at most -3"
 
 
 # -- checkpoints ---------------------------------------------------------------------------------------------------
@@ -135,6 +144,7 @@ def run(untrained: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder.folder
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_rating_over_checkpoints_counts_where_it_falls(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -157,8 +167,9 @@ def test_rating_over_checkpoints_counts_where_it_falls(
         assert f"falls {len(fallen)} times over {len(kept)} checkpoints" in output
 
 
-def test_ladder_plays_every_pair_once_and_resumes(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("sticks", "undrawn")
+def test_stopped_ladder_plays_every_pair_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A ladder that is stopped in its second pair, and then extended, has the pairs of one that is never stopped."""
     play, played = ladder.play_pair, list[Any]()
@@ -170,26 +181,27 @@ def test_ladder_plays_every_pair_once_and_resumes(
         return play(*arguments)
 
     monkeypatch.setattr(ladder, "play_pair", stopped)
-    options = ("--checkpoints", run, "--every", 2, *GAMES)
+    options = ("sticks(num_players=2)", "first", "first(epsilon=0.5)", *GAMES)
     resumed, whole = tmp_path / "resumed", tmp_path / "whole"
-    assert run_command(ladder.main, BOXES, *options, "--output", resumed) == 130
-    assert len((resumed / "pairs.jsonl").read_text().splitlines()) == 1
-    run_command(ladder.main, BOXES, *options, "--output", resumed)
+    assert run_command(ladder.main, *options, "--output", resumed) == 130
+    assert len((resumed / "pairs.jsonl").read_text().splitlines()) == 1 + 1
+    run_command(ladder.main, *options, "--output", resumed)
     assert len(played) == 1 + 1 + 2
     result = last_json(capsys)
     assert sum(row["games"] for row in result["agents"]) == 2 * 3 * 8
-    run_command(ladder.main, BOXES, *options, "--output", whole)
+    run_command(ladder.main, *options, "--output", whole)
     assert (resumed / "pairs.jsonl").read_text() == (whole / "pairs.jsonl").read_text()
     assert last_json(capsys) | {"files": []} == result | {"files": []}
 
     openings = played[0][4]
     assert openings.number.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert (openings.plies > 2).all()
+    assert openings.plies.min() > 0
+    assert openings.plies.max() == 4
 
 
 def test_fall_is_significant_after_many_games() -> None:
-    run = ladder.Checkpoints("run", ["run@1", "run@2", "run@3", "run@4"], [1, 2, 3, 4])
-    found = ladder.ratings(
+    run = Checkpoints("run", ["run@1", "run@2", "run@3", "run@4"], [1, 2, 3, 4])
+    of_agents = ratings(
         ["random", *run.names],
         {
             **{("random", name): PairResult((0, 0), 200, 0) for name in run.names},
@@ -198,7 +210,7 @@ def test_fall_is_significant_after_many_games() -> None:
             ("run@3", "run@4"): PairResult((101, 99), 0, 0),
         },
     )
-    fell = ladder.falls(run, found)
+    fell = falls(run, of_agents)
     assert (fell["falls_at"], fell["falls"], fell["significant_falls"]) == (["run@2", "run@4"], 2, 1)
 
 
@@ -253,18 +265,17 @@ def test_run_of_another_game_or_without_a_checkpoint_is_refused(untrained: Runs,
     assert "--checkpoints takes runs" in error_of(ladder.main, BOXES, "--checkpoints", f"{run}@1")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_folder_that_is_not_of_this_ladder_is_refused(run: Path, tmp_path: Path) -> None:
     pairs = stored(tmp_path, ("greedy", "random"), [(8, 0, 0)])
     arguments = (BOXES, "greedy", "--output", tmp_path)
     run_command(ladder.main, *arguments, *GAMES)
     error = error_of(ladder.main, *arguments, "--games", 6)
-    assert f"{tmp_path} holds a ladder with other settings: games was 8 and is 6; openings was 4 and is 3" in error
+    assert f"{pairs} has other settings: games was 8 and is 6; openings was 4 and is 3" in error
     with lock_folder(tmp_path):
         assert f"{tmp_path} is in use by process" in error_of(ladder.main, *arguments, *GAMES)
-    pairs.write_text(pairs.read_text() + '{"agents": ["first"]}\n')
-    assert f"{pairs}, line 2 is not the result of a pair" in error_of(ladder.main, *arguments, *GAMES)
-    (tmp_path / "settings.json").write_text("{")
-    assert f"{tmp_path / 'settings.json'} is not JSON" in error_of(ladder.main, *arguments, *GAMES)
+    pairs.write_text(pairs.read_text() + "[]\n")
+    assert f"{pairs}, line 3 is not a result" in error_of(ladder.main, *arguments, *GAMES)
     assert f"{run} holds a training run" in error_of(ladder.main, BOXES, "greedy", "--output", run)
 
 
@@ -273,17 +284,16 @@ def test_help_lists_the_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--checkpoints" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_ladder_with_a_list_of_openings_is_refused_after_the_list_has_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arena, "play", None)  # no game is needed
-    env, path, folder = make(BOXES), tmp_path / "openings.txt", tmp_path / "ladder"
+    monkeypatch.setattr(ladder, "play_pair", lambda *_: PairResult((3, 1), 4, 0))
+    env, path = make(BOXES), tmp_path / "openings.txt"
     first, second = (env.action_to_string(env.init(), action) for action in (0, 1))
     path.write_text(f"{first}\n{second}\n")
-    stored(folder, ("first", "random"), [(3, 1, 4)])
-    arguments = (BOXES, "first", *GAMES, "--openings", 0, "--opening-list", path, "--output", folder)
-    run_command(ladder.main, *arguments)
-    settings = json.loads((folder / "settings.json").read_text())
-    assert settings["opening_list"] == str(path)
+    options = (BOXES, "first", *GAMES, "--openings", 0, "--opening-list", path, "--output", tmp_path / "ladder")
+    run_command(ladder.main, *options)
+    assert last_json(capsys)["opening_list"] == str(path)
     path.write_text(f"{second}\n{first}\n")
-    assert "opening_checksum was" in error_of(ladder.main, *arguments)
+    assert "opening_checksum was" in error_of(ladder.main, *options)

@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.agents import EpsilonAgent, analyse
+from jaxgames.agents import EpsilonAgent
 from jaxgames.policies.agent import PolicyAgent, reward_scale, seat_values
 from jaxgames.policies.evaluate import PolicyEvaluate
 from jaxgames.wrappers import AutoResetState, auto_reset
+from tests.helpers.analysis import analysis_of
 from tests.helpers.sticks import Sticks
 from train import agents
 from train.alphazero import AlphaZero
@@ -98,7 +99,7 @@ def test_search_finds_wins_that_the_network_does_not_find_and_is_deterministic(
     np.testing.assert_array_equal(agent.act(key(1), boards), actions)
     assert isinstance(agent, SearchAgent)
     assert agent.config.gamma == pytest.approx(learner.config.gamma**0.5)  # of a turn; two turns are a round
-    probabilities, values = analyse(agent, boards)
+    probabilities, values = analysis_of(agent, boards)
     np.testing.assert_array_equal(np.asarray(probabilities).argmax(-1), actions)
     np.testing.assert_allclose(np.asarray(probabilities).sum(-1), 1, rtol=1e-6)
     assert values is not None
@@ -110,7 +111,7 @@ def test_temperature_samples_from_the_policy_of_the_search_and_top_limits_it(
     learner: PPO, params: Any, boards: Any
 ) -> None:
     sampling, of_two = (learner.agent(params, 1.0, top=top, simulations=16) for top in (None, 2))
-    probabilities, limited = (np.asarray(analyse(agent, boards).probabilities) for agent in (sampling, of_two))
+    probabilities, limited = (np.asarray(analysis_of(agent, boards).probabilities) for agent in (sampling, of_two))
     several = np.asarray(boards.left) >= 3
     assert ((probabilities > 0).sum(-1)[several] == 3).all()
     assert ((limited > 0).sum(-1)[several] == 2).all()
@@ -124,7 +125,7 @@ def test_temperature_samples_from_the_policy_of_the_search_and_top_limits_it(
 def test_finished_board_has_no_probabilities_and_values_of_zero(learner: PPO, params: Any, boards: Any) -> None:
     over = jax.tree.map(lambda leaf: leaf, boards)
     over = dataclasses.replace(over, terminated=jnp.ones(18, bool), left=jnp.zeros(18, jnp.int8))
-    probabilities, values = analyse(learner.agent(params, simulations=16), over)
+    probabilities, values = analysis_of(learner.agent(params, simulations=16), over)
     assert values is not None
     assert not np.asarray(probabilities).any()
     assert not np.asarray(values).any()
@@ -145,7 +146,7 @@ def test_agent_plays_the_live_boards_of_an_env_that_restarts(learner: PPO, param
     for agent in players:
         restarting = dataclasses.replace(agent, env=auto_reset(GAME))
         np.testing.assert_array_equal(restarting.act(key(0), restarted), agent.act(key(0), boards))
-        jax.tree.map(np.testing.assert_array_equal, analyse(restarting, restarted), analyse(agent, boards))
+        jax.tree.map(np.testing.assert_array_equal, analysis_of(restarting, restarted), analysis_of(agent, boards))
 
 
 def test_agents_that_differ_in_their_arrays_share_one_program(learner: PPO, params: Any) -> None:

@@ -173,12 +173,6 @@ def test_rows_of_other_settings_are_measured_again(solution_file: Path, tmp_path
     assert [(row["settings"]["plies"], row["self_play_plies"]) for row in rows] == [(50, 50), (9, 9)]
 
 
-def test_damaged_line_is_named(run: RunFolder, solution_file: Path, tmp_path: Path) -> None:
-    (tmp_path / "strength.jsonl").write_text('{"env": "another game"}\n')
-    message = error_of(strength.main, run.folder, "--solution", solution_file, "--output", tmp_path)
-    assert f"{tmp_path / 'strength.jsonl'}, line 1 is no row of train.strength" in message
-
-
 def test_games_are_steps_divided_by_their_mean_length(run: RunFolder) -> None:
     """No game ended in the first iteration, so its steps count with the length of the second."""
     assert strength_figures.games_played(run) == {0: 0, 1: 0, 2: 2, 3: 3, 4: 4}

@@ -6,10 +6,11 @@ import pytest
 
 from tests.helpers.commands import error_of
 from tests.train.conftest import Runs
-from train import ppo, sweep
-from train.driver.stored_config import written_setting
+from train import ppo
+from train.driver.stored_config import format_setting
 from train.ppo import Config
 from train.sweep import folder_name, sweep_of
+from train.sweep.__main__ import main
 from train.sweep.arguments import OPTIONS_OF_PROCESSES, docstrings, parse, to_list
 
 
@@ -53,7 +54,7 @@ def test_folder_names_have_no_character_that_an_agents_text_splits_at() -> None:
 def test_list_is_one_text_with_commas() -> None:
     for text, value in (("64,64", (64, 64)), ("8", (8,)), ("", ())):
         assert to_list(text, tuple[int, ...], "hidden_sizes") == value
-        assert written_setting(value) == text
+        assert format_setting(value) == text
     assert to_list("random,runs/a(top=3, epsilon=0.1)", tuple[str, ...], "opponents") == (
         "random",
         "runs/a(top=3, epsilon=0.1)",
@@ -72,6 +73,6 @@ def test_parameters_that_do_not_fit_a_later_group_are_refused_before_there_is_a_
     """Otherwise the error comes when the groups before are trained."""
     games = ("dots_and_boxes(rows=2, cols=2)", "dots_and_boxes(rows=1, cols=2)")
     network = ("--hidden-sizes", 8, "--channels", "", "--init-from", untrained.first)
-    message = error_of(sweep.main, "--env", *games, *network, "--run-dir", tmp_path / "sweep")
+    message = error_of(main, "--env", *games, *network, "--run-dir", tmp_path / "sweep")
     assert f"the parameters of {untrained.first} do not fit this run" in message
     assert not (tmp_path / "sweep").exists()

@@ -18,7 +18,7 @@ from tests.helpers import toy_learner
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.stored_runs import ends, equal_checkpoints, metrics_of, signal_when_training, start, train_in
 from tests.helpers.toy_learner import ToyLearner
-from train import evaluate, ppo, sweep
+from train import evaluate, ppo
 from train.agents import LEARNERS, make
 from train.driver.learner import with_traced
 from train.driver.loop import Settings
@@ -26,9 +26,10 @@ from train.driver.run_folder import RunFolder
 from train.ppo import PPO
 from train.ppo.config import KL_COEFS  # these need another run: test_ppo_pretrained.py
 from train.sweep import Sweep, changes, run_sweep, sweep_of
+from train.sweep.__main__ import main
 from train.sweep.arguments import parse
-from train.sweep.batched_runs import Cells, CellsState, Group
-from train.sweep.run_folders import CellFolders
+from train.sweep.batched_runs import BatchedRuns, BatchedState, Group
+from train.sweep.run_folders import RunFolders
 
 jax.devices()  # JAX starts here, with the devices of the other tests
 
@@ -143,7 +144,7 @@ def iterated(learner: Any) -> Any:
     return train_state
 
 
-def params_of(state: CellsState, index: int) -> Any:
+def params_of(state: BatchedState, index: int) -> Any:
     return jax.tree.map(lambda leaf: leaf[index], state.params)
 
 
@@ -161,7 +162,7 @@ def test_cells_at_once_do_not_change_a_cell(at_once: int) -> None:
     """One after the other, in chunks with a remainder, and all at once."""
     configs = [toy_learner.Config(learning_rate=rate, seed=seed) for rate in (0.1, 0.2) for seed in (0, 1)]
     learners = tuple(map(ToyLearner, [*configs, toy_learner.Config(learning_rate=0.3)]))
-    state = iterated(Cells(Group(learners, at_once=at_once)))
+    state = iterated(BatchedRuns(Group(learners, at_once=at_once)))
     for index, learner in enumerate(learners):
         assert_close(params_of(state, index), iterated(learner).params)
 
@@ -259,14 +260,14 @@ def test_killed_sweep_continues_to_the_same_bits(whole: Path, tmp_path: Path, mo
 def test_signal_stops_after_an_iteration_with_checkpoints(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, log = tmp_path / "stopped", CellFolders.log
+    folder, log = tmp_path / "stopped", RunFolders.log
 
-    def log_and_interrupt(cells: CellFolders, row: dict[str, Any]) -> None:
+    def log_and_interrupt(cells: RunFolders, row: dict[str, Any]) -> None:
         log(cells, row)
         if row["iteration"] == 3:
             signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr(CellFolders, "log", log_and_interrupt)
+    monkeypatch.setattr(RunFolders, "log", log_and_interrupt)
     result = run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=folder))
     monkeypatch.undo()
     assert not result["finished"]
@@ -327,14 +328,14 @@ def test_stored_table_is_the_default_of_a_resumed_sweep(whole: Path) -> None:
     ],
 )
 def test_wrong_argument_is_named(arguments: list[str], message: str, tmp_path: Path) -> None:
-    assert message in error_of(sweep.main, *arguments, *(["--run-dir", tmp_path] * ("--resume" not in arguments)))
+    assert message in error_of(main, *arguments, *(["--run-dir", tmp_path] * ("--resume" not in arguments)))
     assert not any(tmp_path.iterdir())
 
 
 def test_sweep_with_other_settings_is_refused(whole: Path) -> None:
     with pytest.raises(FileExistsError, match="holds a sweep already: add --resume"):
         run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=whole))
-    message = error_of(sweep.main, "--run-dir", whole, "--resume", "--learning-rate", 0.25, 0.75)
+    message = error_of(main, "--run-dir", whole, "--resume", "--learning-rate", 0.25, 0.75)
     assert "was started with other settings: learning_rate was [0.25, 0.5] and is [0.25, 0.75]" in message
 
 
