@@ -16,6 +16,7 @@ from jaxgames.solvers.minichess.player import SCALE, MinichessPlayer, plies_to_e
 from jaxgames.solvers.minichess.search import can_occur_again
 from jaxgames.wrappers import auto_reset
 from tests.games.minichess.cases import KNIGHTS_HOME, make_reference
+from tests.helpers.analysis import analysis_of
 from tests.solvers.minichess.slow_minichess import minimax, shuffles, state_of
 
 STANDARD, KING_CAPTURE = Minichess(), Minichess(rules="king_capture")
