@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import pytest
 
 import jaxgames
-from examples import own_learner, random_games, rollout_scan
+from examples import random_games, rollout_scan
 from train.models.policy import Policy
 
 
@@ -62,6 +62,8 @@ def test_rollout_counts_the_games_of_a_fixed_length() -> None:
 
 @pytest.mark.slow  # a whole training run
 def test_own_learner_learns_to_beat_a_random_player(capsys: pytest.CaptureFixture[str]) -> None:
+    from examples import own_learner  # imports distrax, which takes seconds
+
     own_learner.main()
     win_rates = json.loads(capsys.readouterr().out)["win_rates"]
     assert win_rates[0] < 0.8

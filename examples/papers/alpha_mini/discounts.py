@@ -14,20 +14,16 @@ Each trained policy plays greedily against a random player, as in the study. A s
 
 import dataclasses
 import functools
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import tyro
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from examples.papers import _cells as cells
-from examples.papers._quick import shortened
-from examples.papers._training import train_all
+from examples.papers._experiment import Experiment, Report, ResultCache, command, train_all
 from examples.papers.alpha_mini import games, runs
 from train import plot
 from train.driver.commands import check_games
@@ -54,15 +50,8 @@ QUICK: dict[str, Any] = {
 }
 
 
-class Cell(NamedTuple):
-    """All that the evaluation of a run depends on, beside the run."""
-
-    run: str
-    num_games: int
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/papers/alpha_mini/discounts")
     """The folder of the sweep, for the table and the picture too."""
     settings: runs.Kind = "study"
@@ -79,33 +68,27 @@ class Arguments:
     """Games of each run's evaluation; 10,000 in the study."""
     pairs: int = len(THEIRS)
     """The number of pairs, in the order of Table 1."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.alpha_mini.discounts`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Trains and evaluates the runs of each pair."""
     check_games(arguments.games, 0)
     sweep = sweep_for(arguments)
     train_all(sweep, arguments.output / "sweep")
     results = evaluate_all(arguments, sweep)
-    text = table(results)
-    (arguments.output / "table.md").write_text(text + "\n")
-    plot.save(draw(results), arguments.output / "discounts")
-    print(text)
-    print(json.dumps([{"gamma": gamma, "gae_lambda": of, "runs": found} for (gamma, of), found in results.items()]))
+    rows = [{"gamma": gamma, "gae_lambda": of, "runs": of_pair} for (gamma, of), of_pair in results.items()]
+    return Report(rows, table(results), {"discounts": draw(results)})
 
 
 def sweep_for(arguments: Arguments) -> Sweep:
-    """Returns the sweep over the pairs of Table 1: the cells of the whole product that are such pairs."""
+    """Returns the sweep over the pairs of Table 1: the runs of the whole product that are such pairs."""
     settings = runs.settings_of(arguments.settings, arguments.network, arguments.learning_rate)
     pairs = list(THEIRS)[: arguments.pairs]
     varied = runs.singles(settings | {"total_steps": arguments.total_steps})
     varied |= {"gamma": tuple(dict.fromkeys(gamma for gamma, _ in pairs))}
     varied |= {"gae_lambda": tuple(dict.fromkeys(of for _, of in pairs))}
     whole = sweep_of("ppo", varied, arguments.seeds)
-    kept = {name: cell for name, cell in whole.cells.items() if pair_of(cell.config) in pairs}
+    kept = {name: learner for name, learner in whole.cells.items() if pair_of(learner.config) in pairs}
     return dataclasses.replace(whole, cells=kept)
 
 
@@ -116,12 +99,12 @@ def pair_of(config: Any) -> tuple[float, float]:
 
 def evaluate_all(arguments: Arguments, sweep: Sweep) -> dict[tuple[float, float], list[dict[str, Any]]]:
     """Returns the results of the runs of each pair, as White against a random player; plays those that are missing."""
-    path = arguments.output / "cells.jsonl"
+    cache = ResultCache(arguments.output / "cells.jsonl")
     results: dict[tuple[float, float], list[dict[str, Any]]] = {}
     for name, learner in tqdm(sweep.cells.items(), unit=" runs", disable=None):
         play = functools.partial(games.play_random, str(arguments.output / "sweep" / name), runs.WHITE, arguments.games)
-        found = cells.computed_once(path, Cell(name, arguments.games), play)
-        results.setdefault(pair_of(learner.config), []).append(found)
+        result = cache.once({"run": name, "num_games": arguments.games}, play)
+        results.setdefault(pair_of(learner.config), []).append(result)
     return results
 
 
@@ -140,7 +123,7 @@ def table(results: Mapping[tuple[float, float], Sequence[dict[str, Any]]]) -> st
             continue
         neither = np.median([(each["drawn"] + each["truncated"]) / each["games"] for each in of_pair])
         estimate = np.median([games.rate_from_reward(each["mean_reward"]) for each in of_pair])
-        ours = games.written_range(rates(of_pair))
+        ours = games.format_range(rates(of_pair))
         rows.append((gamma, of, ours, f"{neither:.3f}", f"{estimate:.3f}", f"{theirs:.3f}"))
     return markdown(header, rows)
 
@@ -169,6 +152,8 @@ def colour(index: int) -> dict[str, Any]:
     """Returns the colour of a line, as in the other pictures."""
     return {"color": plot.style_of(index)["color"]}
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

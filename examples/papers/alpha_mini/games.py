@@ -71,8 +71,8 @@ def batches(
 
 def reasons_for_ends(env: Env[Any], boards: Any, numbers: np.ndarray) -> list[str]:
     """Returns the reasons for the ends of the boards with these numbers, such as "stalemate"."""
-    found: Any = jax.device_get(boards)
-    return [env.outcome(jax.tree.map(lambda leaf, row=number: leaf[row], found)).reason for number in numbers]
+    boards = jax.device_get(boards)
+    return [env.outcome(jax.tree.map(lambda leaf, row=number: leaf[row], boards)).reason for number in numbers]
 
 
 def play_random(
@@ -98,11 +98,11 @@ def rate_from_reward(mean_reward: float) -> float:
     return (mean_reward + KING) / (2 * KING)
 
 
-def written_rate(wins: int, games: int) -> str:
+def format_rate(wins: int, games: int) -> str:
     """Returns a win rate with its 95 % Wilson interval, such as "0.913 (0.881-0.936)"."""
     return text_of_rate(wins / games, arena.wilson(wins, games))
 
 
-def written_range(rates: Sequence[float]) -> str:
+def format_range(rates: Sequence[float]) -> str:
     """Returns the median of several runs with their range, such as "0.966 (0.965-0.990)"."""
     return text_of_rate(float(np.median(rates)), (min(rates), max(rates)))

@@ -11,23 +11,18 @@ shows one run of each kind, here five seeds. A stopped command continues; finish
 """
 
 import functools
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import tyro
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers import _cells as cells
-from examples.papers._intervals import difference, interval, written
-from examples.papers._pictures import draw_band
-from examples.papers._quick import shortened
-from examples.papers._training import train, train_all
+from examples.papers._experiment import Experiment, Report, ResultCache, command, train, train_all
+from examples.papers._intervals import difference, draw_band, format_interval, interval
 from examples.papers.alpha_mini import games, runs
 from train import agents, plot
 from train.data import labels, positions
@@ -67,23 +62,8 @@ QUICK: dict[str, Any] = {
 }
 
 
-class Labelled(NamedTuple):
-    """All that the file of positions depends on."""
-
-    label: str
-    play: str
-    positions: int
-
-
-class Cell(NamedTuple):
-    """All that the evaluation of a run depends on, beside the run."""
-
-    run: str
-    num_games: int
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/papers/alpha_mini/pretraining")
     """The folder of the positions, of the runs and of the results."""
     label: str = "alphabeta(depth=3)"
@@ -106,13 +86,10 @@ class Arguments:
     """Runs of PPO of each kind."""
     games: int = 1_000
     """Games of each trained policy against a random player."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.alpha_mini.pretraining`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Labels positions, learns their values, and trains with and without these values."""
     check_games(arguments.games, 0)
     settings = runs.settings_of(arguments.settings, arguments.network, arguments.learning_rate)
     data = label_positions(arguments, settings["env"])
@@ -121,11 +98,8 @@ def main() -> None:
     train_all(sweep, arguments.output / "ppo")
     results = {kind: results_of(arguments, sweep, kind) for kind in KINDS}
     text = f"{loss_table(losses)}\n\n{table(results)}"
-    (arguments.output / "table.md").write_text(text + "\n")
-    plot.save(draw_losses(losses), arguments.output / "losses")
-    plot.save(draw_rewards(results), arguments.output / "mean_reward")
-    print(text)
-    print(json.dumps({"losses": losses, "results": results}))
+    figures = {"losses": draw_losses(losses), "mean_reward": draw_rewards(results)}
+    return Report({"losses": losses, "results": results}, text, figures)
 
 
 # -- positions and values ------------------------------------------------------------------------------------------
@@ -136,11 +110,11 @@ def label_positions(arguments: Arguments, env: str) -> Path:
 
     Raises ValueError if the file in the folder was labelled in another way, or if the agent has no values.
     """
-    path, stored = arguments.output / "positions.npz", arguments.output / "labelled.jsonl"
-    how = Labelled(arguments.label, arguments.play, arguments.positions)
+    path, cache = arguments.output / "positions.npz", ResultCache(arguments.output / "labelled.jsonl")
+    key = {"label": arguments.label, "play": arguments.play, "positions": arguments.positions}
     if path.exists():
-        if how not in cells.stored(stored, Labelled):
-            raise ValueError(f"{path} was labelled in another way than {how}: name another folder with --output")
+        if cache.find(key) is None:
+            raise ValueError(f"{path} was labelled in another way than {key}: name another folder with --output")
         return path
     game = jaxgames.make(env)
     player, judge = (agents.make(text, game) for text in (arguments.play, arguments.label))
@@ -150,7 +124,7 @@ def label_positions(arguments: Arguments, env: str) -> Path:
         found = labels.labelled(found, judge, train=90, on_labelled=bar.update, only_values=True)
     arguments.output.mkdir(parents=True, exist_ok=True)
     found.save(path)
-    cells.store(stored, how, {"found": len(found)})
+    cache.store(key, {"found": len(found)})
     return path
 
 
@@ -191,7 +165,7 @@ def sweep_of_both(arguments: Arguments, settings: Mapping[str, Any], pretrained:
 
 def results_of(arguments: Arguments, sweep: Sweep, kind: str) -> list[dict[str, Any]]:
     """Returns the curve of the mean reward of each run of a kind, and its games against a random player."""
-    path = arguments.output / "cells.jsonl"
+    cache = ResultCache(arguments.output / "cells.jsonl")
     results: list[dict[str, Any]] = []
     for name, learner in sweep.cells.items():
         config: Any = learner.config
@@ -199,8 +173,8 @@ def results_of(arguments: Arguments, sweep: Sweep, kind: str) -> list[dict[str, 
             continue
         folder = arguments.output / "ppo" / name
         play = functools.partial(games.play_random, str(folder), runs.WHITE, arguments.games, config.seed)
-        found = cells.computed_once(path, Cell(name, arguments.games), play)
-        results.append(curve_of(agents.open_run(folder)) | found)
+        result = cache.once({"run": name, "num_games": arguments.games}, play)
+        results.append(curve_of(agents.open_run(folder)) | result)
     return results
 
 
@@ -246,7 +220,7 @@ def table(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
             interval(pretrained[name], np.mean),
             difference(pretrained[name], of_without, np.mean),
         )
-        rows.append((name, *(written(each, form) for each in found)))
+        rows.append((name, *(format_interval(each, form) for each in found)))
     return markdown(("measure", *KINDS, "difference"), rows)
 
 
@@ -275,6 +249,8 @@ def draw_rewards(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     axes.legend()
     return figure
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

@@ -7,19 +7,16 @@ those of its program. Finished rows are not played again.
 """
 
 import functools
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import tyro
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers import _cells as cells
-from examples.papers._quick import shortened
-from examples.papers.alpha_mini import games
+from examples.papers._experiment import Experiment, Report, ResultCache, command
+from examples.papers.alpha_mini import games, runs
 from jaxgames.agents import RandomAgent
 from train.driver.commands import check_games
 from train.driver.tables import markdown
@@ -48,52 +45,32 @@ HEADER = (
 QUICK: dict[str, Any] = {"games": 200}
 
 
-class Cell(NamedTuple):
-    """All that a row depends on."""
-
-    env: str
-    num_games: int
-    seed: int
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/papers/alpha_mini/random_games")
     """The folder of the results."""
     games: int = 10_000
     """Games under each of the rules."""
     seed: int = 0
     """Seed of the games."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.alpha_mini.random_games`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Returns the results of White between two random players by the names of the rules."""
     check_games(arguments.games, arguments.seed)
-    results = play_all(arguments)
-    text = table(results)
-    (arguments.output / "table.md").write_text(text + "\n")
-    print(text)
-    print(json.dumps(results))
-
-
-def play_all(arguments: Arguments) -> dict[str, dict[str, Any]]:
-    """Returns the results of White by the names of the rules; plays those that are not in the folder."""
-    path = arguments.output / "cells.jsonl"
+    cache = ResultCache(arguments.output / "cells.jsonl")
     results: dict[str, dict[str, Any]] = {}
     for name, text in tqdm(RULES.items(), unit=" rules", disable=None):
-        cell = Cell(text, arguments.games, arguments.seed)
-        results[name] = cells.computed_once(path, cell, functools.partial(play, cell))
-    return results
+        key = {"env": text, "num_games": arguments.games, "seed": arguments.seed}
+        results[name] = cache.once(key, functools.partial(play, text, arguments.games, arguments.seed))
+    return Report(results, table(results))
 
 
-def play(cell: Cell) -> dict[str, Any]:
+def play(text: str, num_games: int, seed: int) -> dict[str, Any]:
     """Returns the results of White between two random players."""
-    env = jaxgames.make(cell.env)
+    env = jaxgames.make(text)
     random = RandomAgent(env)
-    return games.play(env, random, random, 0, cell.num_games, cell.seed)
+    return games.play(env, random, random, runs.WHITE, num_games, seed)
 
 
 def table(results: Mapping[str, dict[str, Any]]) -> str:
@@ -104,10 +81,10 @@ def table(results: Mapping[str, dict[str, Any]]) -> str:
         rows.append(
             (
                 name,
-                games.written_rate(row["won"], row["games"]),
+                games.format_rate(row["won"], row["games"]),
                 f"{row['lost'] / row['games']:.3f}",
                 f"{neither / row['games']:.3f}",
-                games.written_rate(row["won"], decided),
+                games.format_rate(row["won"], decided),
                 f"{(row['won'] + neither) / row['games']:.3f}",
                 f"{row['mean_reward']:.2f}",
                 f"{games.rate_from_reward(row['mean_reward']):.3f}",
@@ -116,6 +93,8 @@ def table(results: Mapping[str, dict[str, Any]]) -> str:
         )
     return markdown(HEADER, [*rows, ("the study", f"{THEIRS:.3f}", *[""] * (len(HEADER) - 2))])
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

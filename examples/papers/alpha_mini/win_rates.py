@@ -10,19 +10,15 @@ reasons for draws. A stopped command continues.
 """
 
 import functools
-import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import tyro
 from tqdm import tqdm
 
-from examples.papers import _cells as cells
-from examples.papers._quick import shortened
-from examples.papers._training import is_finished, train
+from examples.papers._experiment import Experiment, Report, ResultCache, command, is_finished, train
 from examples.papers.alpha_mini import games, runs
 from train.driver.commands import check_games
 from train.driver.loop import Settings
@@ -62,25 +58,8 @@ QUICK: dict[str, Any] = {
 }
 
 
-class Cell(NamedTuple):
-    """All that a row depends on, beside the settings of the run."""
-
-    run: str
-    seat: str
-    seed: int
-    simulations: int
-    num_games: int
-
-
-class Training(NamedTuple):
-    """A run whose CPU time is stored."""
-
-    run: str
-    seed: int
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/papers/alpha_mini/win_rates")
     """The folder of the runs and of the results."""
     runs: tuple[str, ...] = RUNS
@@ -97,36 +76,30 @@ class Arguments:
     """Other environment steps than those of the presets, in every run."""
     network: str | None = None
     """Another network than that of the presets."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.alpha_mini.win_rates`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Trains the runs and plays their games."""
     check_games(arguments.games, 0)
     runs_and_seeds = [(name, seed) for name in arguments.runs for seed in range(arguments.seeds)]
     rows = [row for name, seed in runs_and_seeds for row in rows_of(arguments, name, seed)]
-    text = f"{table(rows)}\n\n{table_of_draws(rows)}"
-    (arguments.output / "table.md").write_text(text + "\n")
-    print(text)
-    print(json.dumps(rows))
+    return Report(rows, f"{table(rows)}\n\n{table_of_draws(rows)}")
 
 
 def rows_of(arguments: Arguments, run: str, seed: int) -> list[dict[str, Any]]:
     """Returns the results of a run on both seats, after the rest of its training."""
     folder, seconds = trained(arguments, run, seed)
-    path = arguments.output / "cells.jsonl"
+    cache = ResultCache(arguments.output / "cells.jsonl")
     players = [(0, arguments.games)]
     if arguments.simulations and not is_king_capture(run):
         players.append((arguments.simulations, arguments.searched_games))
     rows: list[dict[str, Any]] = []
     parts = [(*player, *seat) for player in players for seat in SEATS.items()]
     for simulations, num_games, name, seat in tqdm(parts, desc=run, unit=" seats", disable=None):
-        cell = Cell(run, name, seed, simulations, num_games)
+        key = {"run": run, "seat": name, "seed": seed, "simulations": simulations, "num_games": num_games}
         text = f"{folder}(simulations={simulations})" if simulations else str(folder)
-        found = cells.computed_once(path, cell, functools.partial(games.play_random, text, seat, num_games))
-        rows.append({"cpu_seconds": seconds, **cell._asdict(), **found})
+        result = cache.once(key, functools.partial(games.play_random, text, seat, num_games))
+        rows.append({"cpu_seconds": seconds, **key, **result})
     return rows
 
 
@@ -143,7 +116,8 @@ def trained(arguments: Arguments, run: str, seed: int) -> tuple[Path, float | No
         given["init_from"] = str(first)
     folder = arguments.output / f"{run}_seed={seed}"
     learner = PPO(config_for(preset=PRESETS.get(run, run), seed=seed, **given))
-    seconds = train_timed(learner, folder, arguments.output / "trainings.jsonl", Training(run, seed))
+    cache = ResultCache(arguments.output / "trainings.jsonl")
+    seconds = train_timed(learner, folder, cache, {"run": run, "seed": seed})
     return folder, None if seconds is None or seconds_before is None else seconds_before + seconds
 
 
@@ -152,16 +126,15 @@ def is_king_capture(run: str) -> bool:
     return "king_capture" in run
 
 
-def train_timed(learner: PPO, folder: Path, path: Path, cell: Training) -> float | None:
+def train_timed(learner: PPO, folder: Path, cache: ResultCache, key: Mapping[str, Any]) -> float | None:
     """Returns the CPU seconds of a run, compilation and checkpoints included; None if several commands trained it."""
-    found = cells.stored(path, Training)
     if not is_finished(learner, folder):
         is_new, start = not folder.exists(), time.process_time()
         train(learner, folder, Settings(evaluate_every=0, checkpoint_every=50))
         if is_new:
-            found[cell] = {"cpu_seconds": time.process_time() - start}
-            cells.store(path, cell, found[cell])
-    return found[cell]["cpu_seconds"] if cell in found else None
+            cache.store(key, {"cpu_seconds": time.process_time() - start})
+    result = cache.find(key)
+    return None if result is None else result["cpu_seconds"]
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
@@ -175,7 +148,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
                 row["run"],
                 row["simulations"],
                 row["seat"],
-                games.written_rate(row["won"], row["games"]),
+                games.format_rate(row["won"], row["games"]),
                 *shares,
                 f"{row['mean_length']:.1f}",
                 f"{row['mean_reward']:.3f}",
@@ -197,6 +170,8 @@ def table_of_draws(rows: Sequence[dict[str, Any]]) -> str:
         lines.append((row["run"], row["simulations"], row["seat"], *shares))
     return markdown(("run", "simulations", "seat", *reasons), lines)
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

@@ -8,6 +8,7 @@ number of the submove in its game. docs/papers/checkers_imitation.md has the res
 is JSON.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,11 +16,11 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
+from examples.papers._experiment import Report, command
 from jaxgames.games.checkers import shift
 from train.data import positions
 from train.data.positions import Positions
 from train.driver import tables
-from train.driver.commands import print_result
 
 SUBMOVES = {"0-9": 0, "10-19": 10, "20-39": 20, "40-79": 40, "80+": 80}  # the first one of each group
 
@@ -30,13 +31,10 @@ class Arguments:
     """The file of positions, which `train.data` writes."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.checkers_imitation.positions`."""
-    description = "Count what a file of labelled positions of checkers has."
-    arguments = tyro.cli(
-        Arguments, prog="python -m examples.papers.checkers_imitation.positions", description=description
-    )
-    print_result("examples.papers.checkers_imitation.positions", lambda: show(facts(positions.load(arguments.data))))
+def report(arguments: Arguments) -> Report:
+    """Returns the facts, and two tables of them."""
+    result = facts(positions.load(arguments.data))
+    return Report(result, "\n\n".join(map(table, result.values())))
 
 
 def facts(found: Positions) -> dict[str, Any]:
@@ -81,19 +79,19 @@ def plays_capture(found: Positions) -> np.ndarray:
     return np.array(near, np.uint32)[found.action] & found.states.opponents != 0
 
 
-def show(result: dict[str, Any]) -> dict[str, Any]:
-    """Prints the facts as two tables of Markdown, and returns them."""
-    for rows in result.values():
-        heads = list(dict.fromkeys(head for row in rows.values() for head in row))
-        lines = [(name, *(written(row.get(head, "")) for head in heads)) for name, row in rows.items()]
-        print(tables.markdown(("split", *heads), lines), end="\n\n")
-    return result
+def table(rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """Returns the facts of splits as a table in Markdown."""
+    heads = list(dict.fromkeys(head for row in rows.values() for head in row))
+    lines = [(name, *(format_number(row.get(head, "")) for head in heads)) for name, row in rows.items()]
+    return tables.markdown(("split", *heads), lines)
 
 
-def written(value: Any) -> str:
+def format_number(value: Any) -> str:
     """Returns a number as in the tables: integers with commas, others with three digits."""
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}" if isinstance(value, float) else value
 
+
+main = command(Arguments, None, report)
 
 if __name__ == "__main__":
     main()

@@ -25,6 +25,7 @@ import jax
 import numpy as np
 import tyro
 
+from examples.papers._experiment import Report, command
 from jaxgames.agents import analyse
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.dots_and_boxes.solution import boxes
@@ -32,7 +33,6 @@ from train import agents
 from train.data import positions
 from train.data.positions import Positions
 from train.driver import tables
-from train.driver.commands import print_result
 from train.driver.metrics import rounded
 
 SAFE_EDGES = (3, 6, 10, 16)  # the largest number of each part but the last
@@ -53,21 +53,14 @@ class Arguments:
     """The positions of each file that are compared."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.dots_and_boxes.phases`."""
-    program = "examples.papers.dots_and_boxes.phases"
-    arguments = tyro.cli(Arguments, prog=f"python -m {program}", description=__doc__)
-    print_result(program, lambda: {"rows": boxes_phases(arguments)})
-
-
-def boxes_phases(arguments: Arguments) -> list[dict[str, Any]]:
-    """Returns a row per file, agent and part of the game, and prints them as a table."""
+def report(arguments: Arguments) -> Report:
+    """Returns a row per file, agent and part of the game."""
     rows: list[dict[str, Any]] = []
     for path in arguments.data:
-        found = labelled(path, arguments.split)
-        parts = parts_of(found.env, found.states.edges)
+        data = labelled(path, arguments.split)
+        parts = parts_of(data.env, data.states.edges)
         for agent in arguments.agents:
-            rows += [{"file": str(path), "agent": agent} | row for row in compared(agent, found, parts)]
+            rows += [{"file": str(path), "agent": agent} | row for row in compared(agent, data, parts)]
     lines = [
         (
             row["file"],
@@ -80,8 +73,7 @@ def boxes_phases(arguments: Arguments) -> list[dict[str, Any]]:
         )
         for row in rows
     ]
-    print(tables.markdown(HEADER, lines))
-    return rounded(rows)
+    return Report({"rows": rounded(rows)}, tables.markdown(HEADER, lines))
 
 
 def labelled(path: Path, split: str) -> Positions:
@@ -142,6 +134,8 @@ def majority(chosen: np.ndarray) -> float:
     """Returns the share of the entries of bool[N] that have the more frequent value, NaN if there is no entry."""
     return max(share(chosen), share(~chosen))
 
+
+main = command(Arguments, None, report)
 
 if __name__ == "__main__":
     main()

@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from examples.papers._intervals import Interval, difference, exact_p, interval, written
-from examples.papers._pictures import draw_band
+from examples.papers._intervals import Interval, difference, draw_band, exact_p, format_interval, interval
 from examples.papers.parameter_sharing.published import MEASURES, PAPER, ROUNDS, WINDOW, published
 from train import plot
 from train.driver.tables import markdown
@@ -69,8 +68,8 @@ def table(results: Mapping[str, Mapping[str, Curves]]) -> str:
 
 
 def text_of(measure: str, found: Interval | None) -> str:
-    """Returns the cell of a table; "" for a measure that is not there."""
-    return "" if found is None else written(found, "{:.1f}" if measure == "turns to win" else "{:,.0f}")
+    """Returns the entry of a table; "" for a measure that is not there."""
+    return "" if found is None else format_interval(found, "{:.1f}" if measure == "turns to win" else "{:,.0f}")
 
 
 def differences(results: Mapping[str, Curves]) -> list[dict[str, Any]]:
@@ -90,10 +89,10 @@ def differences(results: Mapping[str, Curves]) -> list[dict[str, Any]]:
 
 def table_of_differences(rows: Sequence[Mapping[str, Any]]) -> str:
     """Returns the rows of `differences` as a Markdown table."""
-    cells = [
+    lines = [
         [row["pair"], row["measure"], text_of(row["measure"], row["difference"]), f"{row['p']:.3f}"] for row in rows
     ]
-    return markdown(["difference of", "measure", "medians (95 % interval)", "p"], cells)
+    return markdown(["difference of", "measure", "medians (95 % interval)", "p"], lines)
 
 
 def draw(results: Mapping[str, Curves], title: str = "") -> Figure:

@@ -6,19 +6,16 @@ The study trains one run of 50 iterations with each of the weights 0, 0.005 and 
 weights are a sweep over several seeds, and the differences from weight 0 have intervals.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tyro
 from matplotlib.figure import Figure
 
-from examples.papers._intervals import difference, exact_p, interval, written
-from examples.papers._pictures import draw_band
-from examples.papers._quick import shortened
+from examples.papers._experiment import Experiment, Report, command
+from examples.papers._intervals import difference, draw_band, exact_p, format_interval, interval
 from examples.papers.parameter_sharing import runs
 from examples.papers.parameter_sharing.published import GAMES, WINDOW, Preset, published, settings_of
 from train import plot
@@ -29,7 +26,7 @@ QUICK: dict[str, Any] = {"weights": (0.0, 0.01), "seeds": 2, "iterations": 2, "g
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/papers/parameter_sharing/entropy")
     """The folder of the sweep and of the results."""
     preset: Preset = "parameter_sharing"
@@ -42,24 +39,20 @@ class Arguments:
     """Iterations of each run, of 4,000 steps each."""
     games: int = GAMES
     """Games of an evaluation."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.parameter_sharing.entropy`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Trains the runs of every weight, and compares the lengths of their games."""
     settings = settings_of(arguments.preset, arguments.iterations, ent_coef=arguments.weights)
-    found = runs.train_all(arguments.output / arguments.preset, settings, arguments.seeds, arguments.games)
+    trained = runs.train_all(arguments.output / arguments.preset, settings, arguments.seeds, arguments.games)
     curves = {
-        weight: runs.curves_of(run for run in found.values() if run.config.ent_coef == weight)
+        weight: runs.curves_of(run for run in trained.values() if run.config.ent_coef == weight)
         for weight in arguments.weights
     }
     rows = summary(curves)
     header = ["entropy weight", "rounds, last evaluations", "difference from the first", "p", "rounds, all evaluations"]
-    print(markdown(header, [[r["weight"], r["last"], r["difference"], r["p"], r["all"]] for r in rows]))
-    plot.save(draw(curves), arguments.output / f"figure_5_{arguments.preset}")
-    print(json.dumps({"rows": rows}))
+    table = markdown(header, [[*row.values()] for row in rows])
+    return Report({"rows": rows}, table, {f"figure_5_{arguments.preset}": draw(curves)})
 
 
 def summary(curves: Mapping[float, Any]) -> list[dict[str, Any]]:
@@ -73,10 +66,12 @@ def summary(curves: Mapping[float, Any]) -> list[dict[str, Any]]:
     return [
         {
             "weight": weight,
-            "last": written(interval(last[weight], np.mean), "{:.2f}"),
-            "difference": "" if weight == first else written(difference(last[weight], last[first], np.mean), "{:.2f}"),
+            "last": format_interval(interval(last[weight], np.mean), "{:.2f}"),
+            "difference": ""
+            if weight == first
+            else format_interval(difference(last[weight], last[first], np.mean), "{:.2f}"),
             "p": "" if weight == first else f"{exact_p(last[weight], last[first]):.3f}",
-            "all": written(interval(every[weight], np.mean), "{:.2f}"),
+            "all": format_interval(interval(every[weight], np.mean), "{:.2f}"),
         }
         for weight in curves
     ]
@@ -99,6 +94,8 @@ def draw(curves: Mapping[float, Any]) -> Figure:
     panels[0].legend(title="entropy weight", fontsize="small")
     return figure
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

@@ -7,22 +7,18 @@ several runs of each way here: the runs with the same seed play each other.
 """
 
 import functools
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import tyro
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from examples.papers import _cells as cells
-from examples.papers._intervals import interval, paired_difference, written
-from examples.papers._pictures import draw_band
-from examples.papers._quick import shortened
+from examples.papers._experiment import Experiment, Report, ResultCache, command
+from examples.papers._intervals import draw_band, format_interval, interval, paired_difference
 from examples.papers.parameter_sharing.published import STEPS_PER_ITERATION
 from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
 from jaxgames import Env, arena, make
@@ -38,7 +34,7 @@ QUICK: dict[str, Any] = {"games": 2, "max_rounds": 5, "iterations": 2, "seeds": 
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/papers/parameter_sharing/head_to_head")
     """The folder of the results."""
     runs: Path | None = None
@@ -55,33 +51,18 @@ class Arguments:
     """Runs of each way that are trained here."""
     parts: int = 4
     """The number of equal parts of the training in the table."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-class Cell(NamedTuple):
-    """The matches of the runs with one seed."""
-
-    runs: str
-    modes: str
-    seed: int
-    games: int
-    max_rounds: int
-    every: int
-
-
-def main() -> None:
-    """The command `python -m examples.papers.parameter_sharing.head_to_head`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
-    found = play_all(arguments)
-    rows = summary(found, arguments.parts)
+def report(arguments: Arguments) -> Report:
+    """Plays the matches of all seeds."""
+    matches = play_all(arguments)
+    rows = summary(matches, arguments.parts)
     text = markdown(
         ["iterations", *(f"{mode} wins" for mode in rows[0]["wins"]), "nobody wins", LENGTH],
-        [[r["iterations"], *r["wins"].values(), r["nobody"], r[LENGTH]] for r in rows],
+        [[row["iterations"], *row["wins"].values(), row["nobody"], row[LENGTH]] for row in rows],
     )
-    print(f"{text}\n\n{table_of_differences(found, arguments.parts)}")
-    plot.save(draw(found), arguments.output / "figure_4")
-    print(json.dumps({"rows": rows}))
+    text += f"\n\n{table_of_differences(matches, arguments.parts)}"
+    return Report({"rows": rows}, text, {"figure_4": draw(matches)})
 
 
 def play_all(arguments: Arguments) -> dict[str, Any]:
@@ -90,18 +71,18 @@ def play_all(arguments: Arguments) -> dict[str, Any]:
     Seeds whose matches are in the output folder are not played again.
     """
     of_mode = runs_by_sharing(arguments.runs, arguments.output, arguments.iterations, arguments.seeds)
-    path = arguments.output / "matches.jsonl"
-    found: list[dict[str, Any]] = []
+    cache = ResultCache(arguments.output / "matches.jsonl")
+    results: list[dict[str, Any]] = []
     for runs in tqdm([*zip(*of_mode.values(), strict=True)], unit=" seeds", disable=None):
         last = min(run.config.num_iterations for run in runs)
-        place = str(arguments.runs or arguments.output)
-        seed, modes = runs[0].config.seed, ",".join(of_mode)
-        cell = Cell(place, modes, seed, arguments.games, arguments.max_rounds, arguments.every)
+        key = {"runs": str(arguments.runs or arguments.output), "modes": ",".join(of_mode), "seed": runs[0].config.seed}
+        key |= {name: getattr(arguments, name) for name in ("games", "max_rounds", "every")}
         iterations = [*range(arguments.every, last + 1, arguments.every)]
-        played = functools.partial(match_after, runs, iterations, arguments.games, arguments.max_rounds)
-        found.append(cells.computed_once(path, cell, played))
-    wins = {mode: [each["wins"][index] for each in found] for index, mode in enumerate(of_mode)}
-    return {"iterations": found[0]["iterations"], "wins": wins, LENGTH: [each[LENGTH] for each in found]}
+        play = functools.partial(match_after, runs, iterations, arguments.games, arguments.max_rounds)
+        results.append(cache.once(key, play))
+    wins = {mode: [of_seed["wins"][index] for of_seed in results] for index, mode in enumerate(of_mode)}
+    rounds = [of_seed[LENGTH] for of_seed in results]
+    return {"iterations": results[0]["iterations"], "wins": wins, LENGTH: rounds}
 
 
 def match_after(runs: tuple[RunFolder, ...], iterations: list[int], games: int, max_rounds: int) -> dict[str, Any]:
@@ -160,13 +141,13 @@ def summary(found: dict[str, Any], parts: int) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     nobody = (1 - np.sum([*found["wins"].values()], axis=0)).tolist()
     for name, part in parts_of(found, parts).items():
-        wins = {m: written(interval(of_seeds(v, part), np.mean), "{:.2f}") for m, v in found["wins"].items()}
+        wins = {m: format_interval(interval(of_seeds(v, part), np.mean), "{:.2f}") for m, v in found["wins"].items()}
         rows.append(
             {
                 "iterations": name,
                 "wins": wins,
-                "nobody": written(interval(of_seeds(nobody, part), np.mean), "{:.2f}"),
-                LENGTH: written(interval(of_seeds(found[LENGTH], part), np.mean)),
+                "nobody": format_interval(interval(of_seeds(nobody, part), np.mean), "{:.2f}"),
+                LENGTH: format_interval(interval(of_seeds(found[LENGTH], part), np.mean)),
             }
         )
     return rows
@@ -179,11 +160,10 @@ def table_of_differences(found: dict[str, Any], parts: int) -> str:
     """
     (first, of_first), *others = found["wins"].items()
     split = parts_of(found, parts)
-    rows = [
-        [f"{first} - {mode}"]
-        + [written(paired_difference(of_seeds(of_first, p), of_seeds(v, p), np.mean), "{:.2f}") for p in split.values()]
-        for mode, v in others
-    ]
+    rows: list[list[str]] = []
+    for mode, values in others:
+        changes = (paired_difference(of_seeds(of_first, p), of_seeds(values, p), np.mean) for p in split.values())
+        rows.append([f"{first} - {mode}", *(format_interval(change, "{:.2f}") for change in changes)])
     return markdown(["difference of win rates", *split], rows)
 
 
@@ -204,6 +184,8 @@ def draw(found: dict[str, Any]) -> Figure:
         axes.grid(alpha=0.3)
     return figure
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from examples.papers import _training as training
+from examples.papers import _experiment
 from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate
 from examples.papers.parameter_sharing.published import GAMES, MODES, settings_of
 from jaxgames.agents import Agent
@@ -45,14 +45,14 @@ def train_all(folder: Path, settings: Mapping[str, tuple[Any, ...]], seeds: int,
     """
     sweep = sweep_of("ppo", settings, seeds)
     evaluated = Settings(checkpoint_every=25, evaluate_every=1, evaluation_games=games)
-    training.train_all(sweep, folder, evaluated, functools.partial(evaluate_and_keep, folder, sweep))
+    _experiment.train_all(sweep, folder, evaluated, functools.partial(evaluate_and_keep, folder, sweep))
     return {name: agents.open_run(folder / name) for name in sweep.cells}
 
 
 def evaluate_and_keep(
     folder: Path, sweep: Sweep, cells: Cells, settings: Settings, opponent: Agent, train_state: Any, iteration: int
 ) -> dict[str, np.ndarray]:
-    """Returns the measures of every cell after an iteration, float64[cells] each, and stores their parameters."""
+    """Returns the measures of every run after an iteration, float64[runs] each, and stores their parameters."""
     params = jax.device_get(train_state.params)
     for index, learner in enumerate(cells.config.learners):
         [name] = [name for name, each in sweep.cells.items() if each is learner]
@@ -70,7 +70,7 @@ def evaluate_and_keep(
 def _evaluate_each(
     policy: Policy, params: Params, key: jax.Array, games: int, num_players: int
 ) -> dict[str, jax.Array]:
-    """Returns `evaluate` of stacked parameters, float32[cells] each, all with the same key."""
+    """Returns `evaluate` of stacked parameters, float32[runs] each, all with the same key."""
     return jax.lax.map(lambda each: evaluate(policy, each, key, games, num_players=num_players), params)
 
 

@@ -20,11 +20,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import tyro
 
-from examples.papers import _training as training
-from examples.papers._cells import computed_once
-from examples.papers._quick import shortened
+from examples.papers._experiment import Experiment, Report, ResultCache, command
+from examples.papers._experiment import train as train_run
 from examples.papers.parameter_sharing import spoiled_games
 from jaxgames import arena
 from jaxgames import make as make_env
@@ -51,7 +49,7 @@ QUICK: dict[str, Any] = {"sizes": (1,), "agents": ("start", "trained"), "changes
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/papers/parameter_sharing/traditional")
     """The folder of the runs and results."""
     sizes: tuple[int, ...] = (3, 4)
@@ -68,11 +66,9 @@ class Arguments:
     """Environment steps of each run with a change."""
     seed: int = 0
     """Seed of the runs and of the games."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-class Cell(NamedTuple):
+class Match(NamedTuple):
     """The games of an agent against an opponent, with all that their results depend on."""
 
     size: int
@@ -82,14 +78,11 @@ class Cell(NamedTuple):
     seed: int
 
 
-def main() -> None:
-    """The command `python -m examples.papers.parameter_sharing.traditional`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Trains the runs and plays the games of all agents."""
     check(arguments)
     rows = list(measured(arguments))
-    for title, table in tables(rows).items():
-        print(f"{title}\n\n{table}\n")
-    print(json.dumps({"cells": rows}))
+    return Report({"cells": rows}, "\n\n".join(f"{title}\n\n{table}" for title, table in tables(rows).items()))
 
 
 def check(arguments: Arguments) -> None:
@@ -99,7 +92,7 @@ def check(arguments: Arguments) -> None:
 
 
 def measured(arguments: Arguments) -> Iterator[dict[str, Any]]:
-    """Yields the results of every cell with the table and the name of its agent; trains and plays what is missing."""
+    """Yields the results of every match with the table and the name of its agent; trains and plays what is missing."""
     for size in arguments.sizes:
         for name in arguments.agents:
             text = "greedy"
@@ -144,7 +137,7 @@ def train(name: str, settings: Mapping[str, Any], arguments: Arguments) -> str:
     learner = ppo.PPO(ppo.Config(**given))
     keep = learner.config.num_iterations
     began = time.process_time()
-    run = training.train(learner, arguments.output / name, loop.Settings(evaluate_every=0, keep_every=keep))
+    run = train_run(learner, arguments.output / name, loop.Settings(evaluate_every=0, keep_every=keep))
     loop.log(f"{name}: {time.process_time() - began:.0f} CPU seconds in this process")
     return run
 
@@ -154,28 +147,28 @@ def train(name: str, settings: Mapping[str, Any], arguments: Arguments) -> str:
 
 def results_of(table: str, name: str, text: str, size: int, arguments: Arguments) -> Iterator[dict[str, Any]]:
     """Yields the results of an agent against every opponent; plays the games that are not stored."""
-    path = arguments.output / "cells.jsonl"
+    cache = ResultCache(arguments.output / "cells.jsonl")
     for opponent in OPPONENTS:
         if (name, opponent) == ("greedy", "greedy"):
             continue  # one greedy player against five is in the games of six
-        cell = Cell(size, agents.name_of(text), opponent, arguments.games, arguments.seed)
-        found = computed_once(path, cell, functools.partial(play, cell))
+        match = Match(size, agents.name_of(text), opponent, arguments.games, arguments.seed)
+        found = cache.once(match._asdict(), functools.partial(play, match))
         loop.log(f"{size}: {name} - {opponent}: {json.dumps(found)}")
-        yield {"table": table, "name": name} | cell._asdict() | found
+        yield {"table": table, "name": name} | match._asdict() | found
 
 
-def play(cell: Cell) -> dict[str, Any]:
-    """Returns the `spoiled_games.summary` of the agent in the games of a cell, and the CPU seconds that they took."""
-    env = agents.env_of(cell.agent) or make_env("chinese_checkers", size=cell.size)
+def play(match: Match) -> dict[str, Any]:
+    """Returns the `spoiled_games.summary` of the agent in the games of a match, and the CPU seconds that they took."""
+    env = agents.env_of(match.agent) or make_env("chinese_checkers", size=match.size)
     assert isinstance(env, ChineseCheckers)
     began = time.process_time()
-    key, seat_key = jax.random.split(jax.random.key(cell.seed))
-    player = agents.make(cell.agent, env)
-    if cell.opponent == SELF:
-        players, seats = [player], jnp.zeros((cell.games, env.num_players), jnp.int32)
+    key, seat_key = jax.random.split(jax.random.key(match.seed))
+    player = agents.make(match.agent, env)
+    if match.opponent == SELF:
+        players, seats = [player], jnp.zeros((match.games, env.num_players), jnp.int32)
     else:
-        players = [player, agents.make(cell.opponent, env)]
-        seats = arena.one_seat(seat_key, cell.games, env.num_players)
+        players = [player, agents.make(match.opponent, env)]
+        seats = arena.one_seat(seat_key, match.games, env.num_players)
     watched = spoiled_games.play(env, players, seats, key)
     found = rounded(spoiled_games.summary(env, watched, seats))
     return found | {"cpu_seconds": round(time.process_time() - began, 1)}
@@ -216,7 +209,7 @@ def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[s
 
 
 def spoiled_row(row: Mapping[str, Any]) -> list[str]:
-    """Returns the line of a cell in the table of what spoils."""
+    """Returns the line of a match in the table of what spoils."""
     decimals = {"blocked_by_opposite": 2, "blocked_by_others": 2, "pegs_in_goal": 1, "pegs_at_home": 1}
     decimals |= {"waits": 2, "goes_back": 2}
     numbers = [text(row[name], places) for name, places in decimals.items()]
@@ -227,6 +220,8 @@ def text(number: float | None, decimals: int = 1) -> str:
     """Returns a number as in tables; a dash if there was nothing to measure."""
     return "-" if number is None else f"{number:.{decimals}f}"
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

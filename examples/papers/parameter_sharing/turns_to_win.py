@@ -10,20 +10,17 @@ goal: it cannot win. The last column is the length of the games in training.
 """
 
 import functools
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import tyro
 
-from examples.papers import _cells as cells
-from examples.papers._intervals import difference, exact_p, interval, written
-from examples.papers._quick import shortened
+from examples.papers._experiment import Experiment, Report, ResultCache, command
+from examples.papers._intervals import difference, exact_p, format_interval, interval
 from examples.papers.parameter_sharing import heat_maps, runs
 from examples.papers.parameter_sharing.comparison import finite
 from examples.papers.parameter_sharing.evaluation import mean_of_last
@@ -50,16 +47,8 @@ GAME: Env[Any] = make(heat_maps.GAME)
 QUICK: dict[str, Any] = {"variants": ("random_seats",), "seeds": 2, "iterations": 2, "games": 2, "last_games": 2}
 
 
-class Cell(NamedTuple):
-    """All that the games after the last iteration of a run depend on."""
-
-    run: str
-    games: int
-    temperature: float
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/papers/parameter_sharing/turns")
     """The folder of the runs and of the results."""
     variants: tuple[str, ...] = tuple(VARIANTS)
@@ -72,8 +61,6 @@ class Arguments:
     """Games of an evaluation."""
     last_games: int = 300
     """Games after the last iteration, sampled and greedy each."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
     def __post_init__(self) -> None:
         for name in self.variants:
@@ -81,22 +68,21 @@ class Arguments:
                 raise SystemExit(f"variants must be among {', '.join(VARIANTS)}, not {name!r}")
 
 
-def main() -> None:
-    """The command `python -m examples.papers.parameter_sharing.turns_to_win`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
-    found = {name: measure(name, arguments) for name in arguments.variants}
-    first = next(iter(found.values()))
+def report(arguments: Arguments) -> Report:
+    """Trains the runs of every variant, and plays their games."""
+    results = {name: measure(name, arguments) for name in arguments.variants}
+    first = next(iter(results.values()))
     names = list(first)
     rows: list[list[str]] = []
-    for variant, of_seeds in found.items():
-        medians = [written(interval(of_seeds[name]), "{:.2f}") for name in names]
+    for variant, of_seeds in results.items():
+        medians = [format_interval(interval(of_seeds[name]), "{:.2f}") for name in names]
         sampled = of_seeds["sampled"], first["sampled"]
-        change = [written(difference(*sampled), "{:+.2f}"), f"{exact_p(*sampled):.3f}"]
+        change = [format_interval(difference(*sampled), "{:+.2f}"), f"{exact_p(*sampled):.3f}"]
         rows.append([variant, *medians, *(["", ""] if of_seeds is first else change)])
     text = markdown(["variant", *names, "change of sampled", "p"], rows)
-    (arguments.output / "turns.md").write_text(text + "\n")
-    print(f"{text}\n\nthe study, sampled: {PAPER['shared'][-1]}")
-    print(json.dumps({name: {n: finite(of_runs) for n, of_runs in c.items()} for name, c in found.items()}))
+    text += f"\n\nthe study, sampled: {PAPER['shared'][-1]}"
+    numbers = {name: {column: finite(of_seeds[column]) for column in names} for name, of_seeds in results.items()}
+    return Report(numbers, text)
 
 
 def measure(variant: str, arguments: Arguments) -> dict[str, list[float]]:
@@ -126,10 +112,10 @@ def measure(variant: str, arguments: Arguments) -> dict[str, list[float]]:
 
 def played_once(run: RunFolder, temperature: float, arguments: Arguments) -> tuple[float | None, float]:
     """Returns `turns_of` a run, from the results if they are there."""
-    cell = Cell(str(run.folder), arguments.last_games, temperature)
+    key = {"run": str(run.folder), "games": arguments.last_games, "temperature": temperature}
     compute = functools.partial(turns_of, run, arguments.last_games, temperature)
-    found = cells.computed_once(arguments.output / "cells.jsonl", cell, compute)
-    return found["turns"], found["blocked"]
+    result = ResultCache(arguments.output / "cells.jsonl").once(key, compute)
+    return result["turns"], result["blocked"]
 
 
 def turns_of(run: RunFolder, games: int, temperature: float) -> dict[str, float | None]:
@@ -168,6 +154,8 @@ def count_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int) -> tupl
     won = arena.winners(env, played)[:, SEAT]
     return (played.turns[:, SEAT] * won).sum() / won.sum(), blocked.mean()
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()
