@@ -195,8 +195,8 @@ def test_index_of_studies_links_to_every_page_and_every_experiment_has_a_page_an
     """Experiments that other pages use too are elsewhere in `examples`, so a study may have no module of its own."""
     pages = {path.stem for path in (DOCS / "papers").glob("*.md")} - {"index"}
     assert pages == set(re.findall(r"\]\((\w+)\.md", (DOCS / "papers" / "index.md").read_text()))
-    experiments = {module.name for module in pkgutil.iter_modules([str(ROOT / "examples" / "papers")])}
-    experiments -= {"intervals", "pictures", "quick", "training"}  # shared by the studies
+    modules = (module.name for module in pkgutil.iter_modules([str(ROOT / "examples" / "papers")]))
+    experiments = {name for name in modules if not name.startswith("_")}  # the others are shared by the studies
     assert experiments
     assert experiments <= pages, f"no page of {experiments - pages} in docs/papers"
     tests = ROOT / "tests" / "examples" / "papers"
