@@ -10,7 +10,7 @@
     def report(arguments: Arguments) -> Report:
         cache = ResultCache(arguments.output / "cells.jsonl")
         result = cache.once({"env": "checkers", "games": arguments.games}, functools.partial(play, arguments))
-        return Report(result, table(result), {"figure_1": draw(result)})
+        return Report(result, table_of([result], {"games": "{games:,}"}), {"figure_1": draw(result)})
 
     main = command(Arguments, QUICK, report)
 
@@ -21,7 +21,7 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -35,9 +35,13 @@ from train.driver.commands import print_result
 from train.driver.learner import Learner
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
+from train.driver.tables import markdown
 from train.ops.sharding import provide_cores
 from train.sweep import Evaluate, Sweep, evaluate_cells, run_sweep
 
+Column = str | Callable[[Mapping[str, Any]], object]  # a template such as "{win_rate:.3f}", or the entry of a row
+
+RATE = "{win_rate:.3f} ({win_rate_interval[0]:.3f}-{win_rate_interval[1]:.3f})"
 WITHOUT_GAMES = Settings(evaluate_every=0, checkpoint_every=25)
 
 
@@ -91,6 +95,15 @@ def publish(report: Report, arguments: Any) -> Any:
             plot.save(figure, folder / name)
     print(report.tables)
     return report.result
+
+
+def table_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> str:
+    """Returns rows as a table in Markdown, with an entry for each column, whose template takes the names of a row."""
+
+    def entry(row: Mapping[str, Any], column: Column) -> object:
+        return column.format_map(row) if isinstance(column, str) else column(row)
+
+    return markdown([*columns], ([entry(row, column) for column in columns.values()] for row in rows))
 
 
 def shortened(arguments: ArgumentsT, quick: Mapping[str, Any]) -> ArgumentsT:

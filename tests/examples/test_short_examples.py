@@ -12,6 +12,7 @@ import pytest
 
 import jaxgames
 from examples import random_games, rollout_scan
+from tests.helpers.positions import compiled
 from train.models.policy import Policy
 
 
@@ -21,7 +22,7 @@ def test_random_game_ends_and_each_action_leads_to_the_next_state(game: str) -> 
     states, actions = random_games.random_game(env, jax.random.key(0))
     assert len(states) == len(actions) + 1
     for before, action, after in zip(states, actions, states[1:], strict=False):
-        assert env.to_string(env.step(before, action)) == env.to_string(after)
+        assert env.to_string(compiled(env).step(before, action)) == env.to_string(after)
     assert [bool(state.terminated | state.truncated) for state in states] == [False] * len(actions) + [True]
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from examples.papers._experiment import Experiment, Report, ResultCache, command, train_all
+from examples.papers._experiment import Report, ResultCache, command, train_all
 from examples.papers.alpha_mini import games, runs
 from train import plot
 from train.driver.commands import check_games
@@ -51,15 +51,11 @@ QUICK: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Arguments(Experiment):
+class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/alpha_mini/discounts")
     """The folder of the sweep, for the table and the picture too."""
     settings: runs.Kind = "study"
-    """study: those of the preset alpha_mini. ours: those of the recipe of minichess."""
-    network: str | None = None
-    """Another network, such as "alpha_mini(channels=32, hidden_sizes=[64, 64])"."""
-    learning_rate: float | None = None
-    """Another learning rate."""
+    """study: the preset alpha_mini. ours: the recipe of minichess."""
     total_steps: int = 50_000
     """Environment steps of each run; 50,000 in the study."""
     seeds: int = 3
@@ -82,7 +78,7 @@ def report(arguments: Arguments) -> Report:
 
 def sweep_for(arguments: Arguments) -> Sweep:
     """Returns the sweep over the pairs of Table 1: the runs of the whole product that are such pairs."""
-    settings = runs.settings_of(arguments.settings, arguments.network, arguments.learning_rate)
+    settings = arguments.settings_of_runs()
     pairs = list(THEIRS)[: arguments.pairs]
     varied = runs.singles(settings | {"total_steps": arguments.total_steps})
     varied |= {"gamma": tuple(dict.fromkeys(gamma for gamma, _ in pairs))}

@@ -27,8 +27,8 @@ def play(
 ) -> dict[str, Any]:
     """Returns the results of an agent on a seat: counts of games, and means, in JSON's types.
 
-    The counts are "games", "won", "lost", "drawn" and "truncated", and "draws" has those of each reason for a draw. The
-    means are "mean_reward" and "mean_length".
+    The counts are "games", "won", "lost", "drawn" and "truncated", and "draws" has the counts of each reason for a
+    draw. The means are "mean_reward" and "mean_length".
 
     Args:
       env: the game.
@@ -83,7 +83,7 @@ def play_random(
     env: Env[Any] | None = None,
     openings: arena.Openings | None = None,
 ) -> dict[str, Any]:
-    """Returns `play` of the agent with a text against a random player. Without `env`, the game is that of the run."""
+    """Returns `play` of the agent with a text against a random player. Without `env`, the run plays its own game."""
     env = agents.env_for([text]) if env is None else env
     return play(env, agents.make(text, env), RandomAgent(env), seat, num_games, seed, openings)
 

@@ -26,7 +26,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from examples.papers._experiment import Experiment, Report, ResultCache, command, train
+from examples.papers._experiment import Report, ResultCache, command, train
 from examples.papers._intervals import draw_band
 from examples.papers.alpha_mini import games, runs
 from train import agents, plot
@@ -46,7 +46,7 @@ QUICK: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Arguments(Experiment):
+class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/alpha_mini/policy_improvement")
     """The folder of the runs and of the results."""
     ways: tuple[Ways, ...] = get_args(Ways)
@@ -55,12 +55,6 @@ class Arguments(Experiment):
     """Steps of policy improvement."""
     seeds: int = 1
     """Repetitions of the whole procedure."""
-    settings: runs.Kind = "ours"
-    """study: those of the preset alpha_mini. ours: those of the recipe of minichess."""
-    network: str | None = None
-    """Another network."""
-    learning_rate: float | None = None
-    """Another learning rate."""
     steps_of_training: int = 25_000
     """Environment steps of each colour in a step; 25,000 in the study."""
     epsilon: float = 0.5
@@ -115,7 +109,7 @@ def train_step(arguments: Arguments, way: Ways, seed: int, step: int) -> str:
 def learner_of(arguments: Arguments, way: Ways, seed: int, step: int, colour: str) -> PPO:
     """Returns the learner of a colour in a step."""
     [other] = COLOURS.keys() - {colour}
-    settings = runs.settings_of(arguments.settings, arguments.network, arguments.learning_rate)
+    settings = arguments.settings_of_runs()
     settings |= {"total_steps": arguments.steps_of_training, "learn_seats": (COLOURS[colour],)}
     settings |= {"seed": 1000 * seed + 2 * step + COLOURS[colour]}
     if step > 0:

@@ -4,7 +4,7 @@
 
 1. Games between random players give positions; alpha-beta labels them with values.
 2. `train.imitation` learns these values only: the error on training and validation positions by epoch (Figure 2b).
-3. White learns by PPO against a random player, from random parameters and from those of 2: mean reward (Figure 2a).
+3. White learns by PPO against a random player, from random parameters and from the run of 2: mean reward (Figure 2a).
 
 The study has 12,000 games, over 100,000 positions, values of a shallow Stockfish, and ten epochs of batches of 100. It
 shows one run of each kind, here five seeds. A stopped command continues; finished parts are not computed again.
@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers._experiment import Experiment, Report, ResultCache, command, train, train_all
+from examples.papers._experiment import Report, ResultCache, command, train, train_all
 from examples.papers._intervals import difference, draw_band, format_interval, interval
 from examples.papers.alpha_mini import games, runs
 from train import agents, plot
@@ -63,7 +63,7 @@ QUICK: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Arguments(Experiment):
+class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/alpha_mini/pretraining")
     """The folder of the positions, of the runs and of the results."""
     label: str = "alphabeta(depth=3)"
@@ -74,12 +74,6 @@ class Arguments(Experiment):
     """Different positions; over 100,000 in the study."""
     epochs: int = 10
     """Passes over the training positions."""
-    settings: runs.Kind = "ours"
-    """study: those of the preset alpha_mini. ours: those of the recipe of minichess."""
-    network: str | None = None
-    """Another network."""
-    learning_rate: float | None = None
-    """Another learning rate of PPO."""
     total_steps: int = 50_000
     """Environment steps of PPO."""
     seeds: int = 5
@@ -91,7 +85,7 @@ class Arguments(Experiment):
 def report(arguments: Arguments) -> Report:
     """Labels positions, learns their values, and trains with and without these values."""
     check_games(arguments.games, 0)
-    settings = runs.settings_of(arguments.settings, arguments.network, arguments.learning_rate)
+    settings = arguments.settings_of_runs()
     data = label_positions(arguments, settings["env"])
     pretrained, losses = pretrain(arguments, settings, data)
     sweep = sweep_of_both(arguments, settings, pretrained)
@@ -158,7 +152,7 @@ def pretrain(arguments: Arguments, settings: Mapping[str, Any], data: Path) -> t
 
 
 def sweep_of_both(arguments: Arguments, settings: Mapping[str, Any], pretrained: str) -> Sweep:
-    """Returns the sweep: the seeds from random parameters, and from those of the pretrained run."""
+    """Returns the sweep: the seeds from random parameters, and from the parameters of the pretrained run."""
     varied = runs.singles({**settings, "total_steps": arguments.total_steps})
     return sweep_of("ppo", varied | {"init_from": (None, pretrained)}, arguments.seeds)
 

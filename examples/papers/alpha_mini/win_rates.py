@@ -18,11 +18,19 @@ from typing import Any
 
 from tqdm import tqdm
 
-from examples.papers._experiment import Experiment, Report, ResultCache, command, is_finished, train
+from examples.papers._experiment import (
+    Column,
+    Experiment,
+    Report,
+    ResultCache,
+    command,
+    is_finished,
+    table_of,
+    train,
+)
 from examples.papers.alpha_mini import games, runs
 from train.driver.commands import check_games
 from train.driver.loop import Settings
-from train.driver.tables import markdown
 from train.ppo import PPO, config_for
 
 RUNS = ("minichess_king_capture", "minichess_standard", "minichess_standard_again")  # that play
@@ -34,20 +42,19 @@ FIRST = {  # runs that begin with the parameters of another one
 PRESETS = {"minichess_standard_again": "minichess_standard"}  # of the runs that are not named by their preset
 SEATS = {"White": runs.WHITE, "Black": runs.BLACK}
 THEIRS = {("minichess_king_capture", "White"): 0.97}
-HEADER = (
-    "run",
-    "simulations",
-    "seat",
-    "win rate",
-    "lost",
-    "drawn",
-    "truncated",
-    "plies",
-    "mean reward",
-    "(r + 60) / 120",
-    "the study",
-    "CPU seconds of training",
-)
+PLAYER: dict[str, Column] = {"run": "{run}", "simulations": "{simulations}", "seat": "{seat}"}
+COLUMNS: dict[str, Column] = {
+    **PLAYER,
+    "win rate": lambda row: games.format_rate(row["won"], row["games"]),
+    **{name: lambda row, name=name: f"{row[name] / row['games']:.4f}" for name in ("lost", "drawn", "truncated")},
+    "plies": "{mean_length:.1f}",
+    "mean reward": "{mean_reward:.3f}",
+    "(r + 60) / 120": lambda row: (
+        f"{games.rate_from_reward(row['mean_reward']):.4f}" if is_king_capture(row["run"]) else ""
+    ),
+    "the study": lambda row: THEIRS.get((row["run"], row["seat"]), ""),
+    "CPU seconds of training": lambda row: "" if row["cpu_seconds"] is None else f"{row['cpu_seconds']:.0f}",
+}
 QUICK: dict[str, Any] = {
     "total_steps": 2_000,
     "games": 50,
@@ -73,9 +80,9 @@ class Arguments(Experiment):
     searched_games: int = 1_000
     """Games on each seat with the search."""
     total_steps: int | None = None
-    """Other environment steps than those of the presets, in every run."""
+    """Environment steps of every run, in place of the steps of its preset."""
     network: str | None = None
-    """Another network than that of the presets."""
+    """A network for every run, in place of the network of its preset."""
 
 
 def report(arguments: Arguments) -> Report:
@@ -83,7 +90,7 @@ def report(arguments: Arguments) -> Report:
     check_games(arguments.games, 0)
     runs_and_seeds = [(name, seed) for name in arguments.runs for seed in range(arguments.seeds)]
     rows = [row for name, seed in runs_and_seeds for row in rows_of(arguments, name, seed)]
-    return Report(rows, f"{table(rows)}\n\n{table_of_draws(rows)}")
+    return Report(rows, f"{table_of(rows, COLUMNS)}\n\n{table_of_draws(rows)}")
 
 
 def rows_of(arguments: Arguments, run: str, seed: int) -> list[dict[str, Any]]:
@@ -104,7 +111,7 @@ def rows_of(arguments: Arguments, run: str, seed: int) -> list[dict[str, Any]]:
 
 
 def trained(arguments: Arguments, run: str, seed: int) -> tuple[Path, float | None]:
-    """Returns the folder of a run after the rest of its training, and its CPU seconds with those of the run before it.
+    """Returns the folder of a run after the rest of its training, and the CPU seconds of it and of the run before it.
 
     The seconds are None if several commands trained it.
     """
@@ -137,38 +144,14 @@ def train_timed(learner: PPO, folder: Path, cache: ResultCache, key: Mapping[str
     return None if result is None else result["cpu_seconds"]
 
 
-def table(rows: Sequence[dict[str, Any]]) -> str:
-    """Returns the Markdown table."""
-    lines: list[tuple[object, ...]] = []
-    for row in rows:
-        shares = (f"{row[name] / row['games']:.4f}" for name in ("lost", "drawn", "truncated"))
-        theirs = THEIRS.get((row["run"], row["seat"]))
-        lines.append(
-            (
-                row["run"],
-                row["simulations"],
-                row["seat"],
-                games.format_rate(row["won"], row["games"]),
-                *shares,
-                f"{row['mean_length']:.1f}",
-                f"{row['mean_reward']:.3f}",
-                f"{games.rate_from_reward(row['mean_reward']):.4f}" if is_king_capture(row["run"]) else "",
-                "" if theirs is None else theirs,
-                "" if row["cpu_seconds"] is None else f"{row['cpu_seconds']:.0f}",
-            )
-        )
-    return markdown(HEADER, lines)
-
-
 def table_of_draws(rows: Sequence[dict[str, Any]]) -> str:
     """Returns the Markdown table of the reasons for draws, each as a share of all games."""
     drawn = [row for row in rows if row["drawn"]]
     reasons = sorted({reason for row in drawn for reason in row["draws"]})
-    lines: list[tuple[object, ...]] = []
-    for row in drawn:
-        shares = (f"{row['draws'].get(reason, 0) / row['games']:.4f}" for reason in reasons)
-        lines.append((row["run"], row["simulations"], row["seat"], *shares))
-    return markdown(("run", "simulations", "seat", *reasons), lines)
+    shares: dict[str, Column] = {
+        reason: lambda row, reason=reason: f"{row['draws'].get(reason, 0) / row['games']:.4f}" for reason in reasons
+    }
+    return table_of(drawn, PLAYER | shares)
 
 
 main = command(Arguments, QUICK, report)

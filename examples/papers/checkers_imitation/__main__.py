@@ -8,7 +8,7 @@ The tables have
     accuracy      the share of positions whose move is among the k best legal actions; k = 1, 2, 3, 5, 10
     raw legal     the share of positions where the best of all actions is legal
     legal mass    the mean probability that the softmax over all actions gives to the legal ones
-    by submove    accuracy with k = 1 by the number of the submove in its game
+    by ply        accuracy with k = 1 by the number of the ply in its game
 
 on the test games, on their positions that no training game has ("unseen"), and on the second collection. Equal scores
 share the ranks that they take, so a baseline that prefers no action has the accuracy of a random order.
@@ -41,7 +41,7 @@ from train.driver import tables
 from train.models.policy import Params, Policy, split_statistics
 
 KS = (1, 2, 3, 5, 10)
-SUBMOVES = {"0-9": 10, "10-19": 20, "20-39": 40, "40-79": 80, "80+": 1 << 30}  # group: the first ply after it
+PLIES = {"0-9": 10, "10-19": 20, "20-39": 40, "40-79": 80, "80+": 1 << 30}  # group: the first ply after it
 SHUFFLED_SHARES = {"train": 0.85, "validation": 0.10, "test": 0.05}  # of Larson 2016
 CLAIMED_TOP_1 = 0.819  # the name of a folder in the code of Larson 2016; a running mean on shuffled pairs
 POSITION_SPLIT = (85, 95)  # keys modulo 100: below the first to train, from the second on to test
@@ -103,7 +103,7 @@ def measure_all(found: Positions, runs: Iterable[str], limit: int, train_positio
     results: dict[str, Any] = {
         "positions": {"train": len(training), **{name: len(each) for name, each in sets.items()}},
         "models": {"uniform": measure(sets, uniform_scores), "lookup": measure(sets, book), **hindsight(sets)},
-        "seen by submove": by_submove(np.isin(positions.keys(sets["test"]), seen), sets["test"].ply),
+        "seen by submove": by_ply(np.isin(positions.keys(sets["test"]), seen), sets["test"].ply),
         "position split": position_split(labelled),
     }
     for text in runs:
@@ -215,16 +215,14 @@ def legality(logits: np.ndarray, legal: np.ndarray) -> dict[str, float]:
     }
 
 
-def by_submove(right: np.ndarray, ply: np.ndarray) -> dict[str, float]:
-    """Returns the mean of `right` in each group of submove numbers; groups without positions are left out."""
-    group = np.searchsorted(list(SUBMOVES.values()), ply, side="right")
-    return {
-        name: float(right[group == number].mean()) for number, name in enumerate(SUBMOVES) if (group == number).any()
-    }
+def by_ply(right: np.ndarray, ply: np.ndarray) -> dict[str, float]:
+    """Returns the mean of `right` in each group of plies; groups without positions are left out."""
+    group = np.searchsorted(list(PLIES.values()), ply, side="right")
+    return {name: float(right[group == number].mean()) for number, name in enumerate(PLIES) if (group == number).any()}
 
 
 def measure(sets: Mapping[str, Positions], score: Score, raw: bool = False) -> dict[str, Table]:
-    """Returns the measures of a model by set, and its accuracy with k = 1 by submove of the two held-out collections.
+    """Returns the measures of a model by set, and its accuracy with k = 1 by ply of the two held-out collections.
 
     Args:
       sets: the sets of positions by their names.
@@ -236,7 +234,7 @@ def measure(sets: Mapping[str, Positions], score: Score, raw: bool = False) -> d
         scores, legal = score(each), positions.legal_actions(each)
         measures["sets"][name] = accuracy(scores, legal, each.action) | (legality(scores, legal) if raw else {})
         if name in ("test", "external"):
-            measures["submoves"][name] = by_submove(among_best(scores, legal, each.action, 1), each.ply)
+            measures["submoves"][name] = by_ply(among_best(scores, legal, each.action, 1), each.ply)
     return measures
 
 
@@ -293,7 +291,7 @@ def markdown(results: Mapping[str, Any]) -> str:
         [
             f"Positions: {counts}.",
             accuracy_table(results["models"]),
-            submove_table(results["models"], results["seen by submove"]),
+            ply_table(results["models"], results["seen by submove"]),
             f"Split by position: train {split['positions']['train']:,}, test {split['positions']['test']:,}, "
             f"of which {split['seen']:.1%} are in training.",
             accuracy_table(split["models"]),
@@ -315,14 +313,14 @@ def accuracy_table(models: Mapping[str, Any]) -> str:
     return tables.markdown(("model", "positions", *columns), lines)
 
 
-def submove_table(models: Mapping[str, Any], seen: Mapping[str, float]) -> str:
-    """Returns the accuracy with k = 1 by submove, and the share of the test positions that are in training."""
+def ply_table(models: Mapping[str, Any], seen: Mapping[str, float]) -> str:
+    """Returns the accuracy with k = 1 by ply, and the share of the test positions that are in training."""
     rows = [("share in training", "test", seen)]
     rows += [(model, name, row) for model, found in models.items() for name, row in found["submoves"].items()]
     lines = [
-        (model, name, *(f"{row[group]:.3f}" if group in row else "" for group in SUBMOVES)) for model, name, row in rows
+        (model, name, *(f"{row[group]:.3f}" if group in row else "" for group in PLIES)) for model, name, row in rows
     ]
-    return tables.markdown(("top-1", "positions", *SUBMOVES), lines)
+    return tables.markdown(("top-1", "positions", *PLIES), lines)
 
 
 if __name__ == "__main__":

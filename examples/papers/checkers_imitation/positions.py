@@ -4,7 +4,7 @@
     python -m examples.papers.checkers_imitation.positions pairs.npz
 
 The first table has a row per split. The second has the share of the positions that the training set has too, by the
-number of the submove in its game. docs/papers/checkers_imitation.md has the results. The last line on standard output
+number of the ply in its game. docs/papers/checkers_imitation.md has the results. The last line on standard output
 is JSON.
 """
 
@@ -17,12 +17,11 @@ import numpy as np
 import tyro
 
 from examples.papers._experiment import Report, command
+from examples.papers.checkers_imitation.__main__ import by_ply
 from jaxgames.games.checkers import shift
 from train.data import positions
 from train.data.positions import Positions
 from train.driver import tables
-
-SUBMOVES = {"0-9": 0, "10-19": 10, "20-39": 20, "40-79": 40, "80+": 80}  # the first one of each group
 
 
 @dataclass(frozen=True)
@@ -58,18 +57,9 @@ def facts(found: Positions) -> dict[str, Any]:
         }
 
     splits = {name: found.split == number for number, name in enumerate(found.splits)}
-    group = np.searchsorted(list(SUBMOVES.values()), found.ply, side="right") - 1
     return {
         "splits": {name: of_rows(rows) for name, rows in {**splits, "all": found.split >= 0}.items() if rows.any()},
-        "seen": {
-            name: {
-                text: float(is_seen[here].mean())
-                for number, text in enumerate(SUBMOVES)
-                if (here := rows & (group == number)).any()
-            }
-            for name, rows in splits.items()
-            if name != "train"
-        },
+        "seen": {name: by_ply(is_seen[rows], found.ply[rows]) for name, rows in splits.items() if name != "train"},
     }
 
 

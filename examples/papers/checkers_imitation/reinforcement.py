@@ -30,7 +30,7 @@ import tyro
 from tqdm import tqdm
 
 from examples.papers import _experiment
-from examples.papers._experiment import Report, ResultCache, command
+from examples.papers._experiment import RATE, Column, Report, ResultCache, command, table_of
 from jaxgames import Env, ParameterError, arena
 from jaxgames._specs import split_parameters
 from jaxgames.agents import Agent, analyse
@@ -38,10 +38,9 @@ from train import agents, alphazero, ppo
 from train.data import positions
 from train.data.positions import Positions, evenly_spaced
 from train.driver import loop
-from train.driver.commands import GameArguments, text_of_rate
+from train.driver.commands import GameArguments
 from train.driver.learner import Learner
 from train.driver.metrics import rounded
-from train.driver.tables import markdown
 from train.models import networks
 from train.settings import NETWORK_SETTINGS
 
@@ -49,6 +48,26 @@ Name = Literal["ppo", "ppo_scratch", "alphazero", "alphazero_scratch"]
 Table = Literal["games", "depth", "people"]
 GREEDY, SAMPLED = 0, 1  # temperatures
 ROWS = 1024  # positions that a network evaluates at once
+GAMES: dict[str, Column] = {
+    "agent": "`{agent}`",
+    "opponent": "`{opponent}`",
+    "games": "{size:,}",
+    **{name: f"{{{name}:,}}" for name in ("wins", "losses", "draws", "truncated")},
+    "win rate": RATE,
+    "score": "{score:.3f}",
+}
+DEPTHS: dict[str, Column] = {
+    "agent": "`{agent}`",
+    "depth below half": lambda row: row["opponent"] if row["score"] < 0.5 else "none of these",
+    "score there": "{score:.3f}",
+}
+PEOPLE: dict[str, Column] = {
+    "agent": "`{agent}`",
+    "positions": "{positions:,}",
+    "top-1": "{top_1:.3f} ({top_1_interval[0]:.3f}-{top_1_interval[1]:.3f})",
+    "log loss": "{log_loss:.3f}",
+    "KL from the pretrained policy": "{kl:.3f}",
+}
 SMALLEST_PROBABILITY = 1e-30  # in a logarithm
 
 
@@ -283,39 +302,11 @@ def shortened(text: str, texts: Mapping[str, str]) -> str:
 
 def tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Returns the Markdown tables: of the games, of the depths of alpha-beta, and of people's moves."""
-    counts = ("size", "wins", "losses", "draws", "truncated")
-    header = ("agent", "opponent", "games", *counts[1:], "win rate", "score")
-    played = [row for row in rows if row["table"] != "people"]
-    games = [
-        (
-            f"`{row['agent']}`",
-            f"`{row['opponent']}`",
-            *(f"{row[name]:,}" for name in counts),
-            text_of_rate(row["win_rate"], row["win_rate_interval"]),
-            f"{row['score']:.3f}",
-        )
-        for row in played
-    ]
     last_depths = {row["agent"]: row for row in rows if row["table"] == "depth"}
-    depths = [
-        (f"`{agent}`", last["opponent"] if last["score"] < 0.5 else "none of these", f"{last['score']:.3f}")
-        for agent, last in last_depths.items()
-    ]
-    moves = [
-        (
-            f"`{row['agent']}`",
-            f"{row['positions']:,}",
-            text_of_rate(row["top_1"], row["top_1_interval"]),
-            f"{row['log_loss']:.3f}",
-            f"{row['kl']:.3f}",
-        )
-        for row in rows
-        if row["table"] == "people"
-    ]
     return [
-        markdown(header, games),
-        markdown(("agent", "depth below half", "score there"), depths),
-        markdown(("agent", "positions", "top-1", "log loss", "KL from the pretrained policy"), moves),
+        table_of((row for row in rows if row["table"] != "people"), GAMES),
+        table_of(last_depths.values(), DEPTHS),
+        table_of((row for row in rows if row["table"] == "people"), PEOPLE),
     ]
 
 

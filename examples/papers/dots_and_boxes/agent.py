@@ -27,16 +27,25 @@ import numpy as np
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers._experiment import Experiment, Report, ResultCache, command
+from examples.papers._experiment import RATE, Column, Experiment, Report, ResultCache, command, table_of
 from jaxgames import Env, agents, arena
 from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent
 from jaxgames.arena.playing import act_on_one_board
-from train.driver import tables
-from train.driver.commands import check_games, text_of_rate
+from train.driver.commands import check_games
 from train.driver.metrics import rounded
 
 THEIRS = {"self": (245, 255, 0), "mcts": (431, 0, 69), "random": (499, 0, 1), "first": (500, 0, 0)}
+COLUMNS: dict[str, Column] = {
+    "opponent": "`{opponent}`",
+    **{name: f"{{{name}}}" for name in ("games", "wins", "losses", "ties")},
+    "lost to the clock": "{lost_to_the_clock}",
+    "win rate": RATE,
+    "ms per move: mean, p99, max": "{ms[mean]:.2f}, {ms[p99]:.2f}, {ms[max]:.2f}",
+    "of these on the CPU": "{cpu_ms[mean]:.2f}, {cpu_ms[p99]:.2f}, {cpu_ms[max]:.2f}",
+    "opponent's CPU ms": "{opponent_cpu_ms[mean]:.2f}",
+    "the study: wins, losses, time-outs": lambda row: ", ".join(map(str, THEIRS.get(row["opponent"], ()))),
+}
 QUICK: dict[str, Any] = {"games": 2, "board": (2, 2), "opponents": ("mcts", "random"), "simulations": 2}
 STUDY = "alphabeta(depth=9, milliseconds=200, safe_edges=random, leaves=boxes, exact=False)"
 
@@ -77,7 +86,7 @@ def report(arguments: Arguments) -> Report:
             result = cache.once(key, functools.partial(play_row, env, agent, opponent, arguments, bar))
             rows.append({"opponent": name, "games": arguments.games, **result})
     result = {"env": str(env), "agent": str(agent), "milliseconds": arguments.milliseconds, "rows": rows}
-    return Report(result, table(rows))
+    return Report(result, table_of(rows, COLUMNS))
 
 
 def play_row(env: Env[Any], agent: Agent, opponent: Agent, arguments: Arguments, bar: Any) -> dict[str, Any]:
@@ -119,25 +128,6 @@ def milliseconds(seconds: list[float]) -> dict[str, float]:
     """Returns the mean, the 99th percentile and the largest of some times."""
     times = 1e3 * np.array(seconds)
     return {"mean": float(times.mean()), "p99": float(np.quantile(times, 0.99)), "max": float(times.max())}
-
-
-def table(rows: list[dict[str, Any]]) -> str:
-    """Returns the Markdown table: a row per opponent, the study's figures in the last column."""
-    counts = ("games", "wins", "losses", "ties", "lost_to_the_clock")
-    times = ("ms per move: mean, p99, max", "of these on the CPU", "opponent's CPU ms")
-    header = ("opponent", *counts[:-1], "lost to the clock", "win rate", *times, "the study: wins, losses, time-outs")
-    lines = [
-        (
-            f"`{row['opponent']}`",
-            *(row[name] for name in counts),
-            text_of_rate(row["win_rate"], row["win_rate_interval"]),
-            *(", ".join(f"{ms:.2f}" for ms in row[name].values()) for name in ("ms", "cpu_ms")),
-            f"{row['opponent_cpu_ms']['mean']:.2f}",
-            ", ".join(map(str, THEIRS.get(row["opponent"], ()))),
-        )
-        for row in rows
-    ]
-    return tables.markdown(header, lines)
 
 
 # -- players -------------------------------------------------------------------------------------------------------

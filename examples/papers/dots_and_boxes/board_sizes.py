@@ -8,7 +8,7 @@
 A run plays the boards of its training, or all boards if the parameters of its network fit every board. Boards that a
 run does not play are left out. The agents alternate
 between the seats. Every two games begin with the same two random edges, so each agent plays an opening from both sides.
-An agent wins with more than half of the boxes. Its margin is its boxes minus those of the opponent.
+An agent wins with more than half of the boxes. Its margin is its boxes minus the opponent's boxes.
 
 The games of two agents on a board are one line of `cells.jsonl` in the output folder. A command that is repeated does
 not play them again, and several commands may write to one folder. The last line on standard output is JSON.

@@ -27,16 +27,20 @@ import numpy as np
 import tyro
 from tqdm import tqdm
 
-from examples.papers._experiment import Report, ResultCache, command
+from examples.papers._experiment import RATE, Report, ResultCache, command, table_of
 from examples.papers.dots_and_boxes.matches import OPENING_PLIES, board_of, deterministic, play, settings_of
 from jaxgames import Env, arena
 from jaxgames.agents import Agent
 from jaxgames.solvers.dots_and_boxes.solution import boxes
 from train import agents
-from train.driver import tables
-from train.driver.commands import text_of_rate
 from train.driver.metrics import rounded
 
+COLUMNS = {
+    "the reference plays on from": "{from}",
+    "win rate": RATE,
+    "mean margin": "{margin:+.2f}",
+    "lost until the next row": "{lost}",
+}
 FIRST_OFFER, PLAYED = "first box to take", "as played"  # rows beside those with a number of open edges
 
 
@@ -62,7 +66,7 @@ class Played(NamedTuple):
     """Games as they were played, on the host."""
 
     boards: Any  # states [games, plies + 1]; the last boards of a game are over
-    seat: np.ndarray  # int[games], that of the agent
+    seat: np.ndarray  # int[games], the seat of the agent
     openings: int  # different ones
 
 
@@ -83,12 +87,8 @@ def report(arguments: Arguments) -> Report:
         "seed": arguments.seed,
     }
     result = ResultCache(arguments.output / "cells.jsonl").once(key, functools.partial(measure, env, key, numbers))
-    lines = [
-        (row["from"], text_of_rate(row["win_rate"], row["win_rate_interval"]), f"{row['margin']:+.2f}", lost)
-        for row, lost in zip(result["rows"], lost_boxes(result["rows"]), strict=True)
-    ]
-    header = ("the reference plays on from", "win rate", "mean margin", "lost until the next row")
-    return Report(key | result, tables.markdown(header, lines))
+    rows = [row | {"lost": lost} for row, lost in zip(result["rows"], lost_boxes(result["rows"]), strict=True)]
+    return Report(key | result, table_of(rows, COLUMNS))
 
 
 def lost_boxes(rows: list[dict[str, Any]]) -> list[str]:
@@ -180,7 +180,7 @@ def row_of(name: str, env: Env[Any], last: Any, seat: np.ndarray) -> dict[str, A
       name: of the row.
       env: the game.
       last: boards that are over, leaves [games, ...].
-      seat: int[games], that of the agent.
+      seat: int[games], the seat of the agent.
     """
     own, other = ((last.owner == each[:, None]).sum(1) for each in (seat, 1 - seat))
     margin = own.astype(np.int64) - other

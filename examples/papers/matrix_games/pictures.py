@@ -37,7 +37,7 @@ OPTIMUM: dict[str, Any] = {
     "clip_on": False,
 }
 SADDLE: dict[str, Any] = {"marker": "X", "linestyle": "", "markersize": 10, "markeredgecolor": "black", "zorder": 6}
-PATHS = [plot.COLOURS[index] for index in (1, 2, 3, 5)]  # colours of trajectories, apart from those of the arrows
+PATHS = [plot.COLOURS[index] for index in (1, 2, 3, 5)]  # colours of trajectories, not of arrows
 ARROWS = 13  # of a direction field, along each side
 MAP_SIZE = 120  # cells of a basin map, along each side
 COLOURS_IN_FILE = 128  # of a PNG, which is a third as large as with all colours
@@ -161,7 +161,7 @@ def draw_basins(game: MatrixGame, kappas: Sequence[int], temperatures: Sequence[
 
 
 def colour_of_end(corner: tuple[int, int] | None) -> str:
-    """Returns the colour of the starts that end at a corner; None stands for the others."""
+    """Returns the colour of the starts that end at a corner; None for all others."""
     return BASIN_COLOURS[1 + (CORNERS.index(corner) if corner else NO_CORNER)]
 
 
@@ -169,7 +169,7 @@ def colour_of_end(corner: tuple[int, int] | None) -> str:
 
 
 def draw_simplex(game: MatrixGame, learned: Mapping[str, Floats], wrong: Floats) -> Figure:
-    """Returns two triangles of the row player's policies: trajectories of the dynamics, and those of learners.
+    """Returns two triangles of the row player's policies: trajectories of the dynamics, and trajectories of learners.
 
     Both have the Nash equilibrium, and the path of the logit equilibria from high to low temperatures.
 

@@ -111,7 +111,7 @@ TABLES = (
         "Nash equilibria, subsidy game with the printed payoffs",
         "subsidy_printed",
         (BEST, SAFE, MIXED, *APART, Column("(0.5, 0.5)", two(0.5, 0.5), None)),
-        "The first three points are those of the study's table, and no equilibria of its payoffs. The others are.",
+        "The first three points are in the study's table, but are not equilibria of its payoffs. The others are.",
     ),
     Table(
         "Nash equilibria, battle of the sexes",

@@ -16,28 +16,22 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import Experiment, Report, command
+from examples.papers._experiment import Report, command
 from examples.papers.parameter_sharing import comparison, runs
-from examples.papers.parameter_sharing.published import GAMES, MODES, Preset, settings_of
+from examples.papers.parameter_sharing.published import MODES, Preset, settings_of
 from train.models.policy import Sharing
 
 QUICK: dict[str, Any] = {"modes": ("shared",), "seeds": 2, "games": 2, "iterations": 2}
 
 
 @dataclass(frozen=True)
-class Arguments(Experiment):
+class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing")
     """The folder of the runs, which other commands read, for the tables and the pictures too."""
     presets: tuple[Preset, ...] = ("parameter_sharing", "parameter_sharing_paper")
-    """The settings of training: ours, and those of the study."""
+    """The settings of training: ours, and the settings of the study."""
     modes: tuple[Sharing, ...] = MODES
     """The ways of sharing."""
-    seeds: int = 5
-    """Runs of each way of sharing."""
-    games: int = GAMES
-    """Games of an evaluation; 30 in the study."""
-    iterations: int = 100
-    """Iterations of each run, of 4,000 steps each."""
 
 
 def report(arguments: Arguments) -> Report:

@@ -2,8 +2,8 @@
 
     python -m examples.papers.parameter_sharing.blanked_seats --runs runs/papers/parameter_sharing/parameter_sharing
 
-A policy plays with a part of its observation set to zero: the planes of the other seats, or for comparison that of its
-own pegs. Legal actions are still those of the real board. Three tables:
+A policy plays with a part of its observation set to zero: the planes of the other seats, or for comparison the plane
+of its own pegs. Legal actions are still the actions of the real board. Three tables:
 
 - games in seat 0 against random players: the win rate and the turns to win;
 - games in one seat against the whole policy on the five others: the win rate, 1/6 for equal players;
@@ -20,11 +20,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from examples.papers._experiment import Experiment, Report, ResultCache, command
+from examples.papers._experiment import Report, ResultCache, command
 from examples.papers._intervals import format_interval, interval, paired_difference
 from examples.papers.parameter_sharing.evaluation import evaluate
 from examples.papers.parameter_sharing.published import MODES, ROUNDS
-from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
+from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
 from jaxgames import Env, arena, make
 from jaxgames.agents import RandomAgent
 from jaxgames.policies.agent import PolicyAgent
@@ -41,11 +41,9 @@ QUICK: dict[str, Any] = {"modes": ("shared",), "games": 4, "steps": 8, "iteratio
 
 
 @dataclass(frozen=True)
-class Arguments(Experiment):
+class Arguments(FinishedRuns):
     output: Path = Path("runs/papers/parameter_sharing/blanked_seats")
     """The folder of the results."""
-    runs: Path | None = None
-    """The folder with the runs of one preset, as examples.papers.parameter_sharing trains them. None: trains some."""
     modes: tuple[Sharing, ...] = MODES
     """The ways of sharing."""
     games: int = 200
@@ -54,16 +52,14 @@ class Arguments(Experiment):
     """Steps of the games whose positions are compared."""
     iterations: int = 100
     """The iteration of the policies."""
-    seeds: int = 5
-    """Runs that are trained here."""
 
 
 @dataclass(frozen=True)
 class Blanked:
     """A policy that does not see some planes of its observation; see `jaxgames.policies.agent.Policy`.
 
-    Its parameters are those of the policy, and bool[planes], the planes that it sees. So all kinds of blanking share
-    their compiled programs.
+    Its parameters are the parameters of the policy, and bool[planes], the planes that it sees. So all kinds of blanking
+    share their compiled programs.
     """
 
     policy: Policy

@@ -47,7 +47,7 @@ def reached(curves: Curves) -> dict[str, Interval]:
 
 
 def finite(numbers: Sequence[float]) -> list[float | None]:
-    """Returns the numbers for JSON, which has no infinity: None stands for a rate that was never reached."""
+    """Returns the numbers for JSON, which has no infinity: None is a rate that was never reached."""
     return [float(number) if np.isfinite(number) else None for number in numbers]
 
 

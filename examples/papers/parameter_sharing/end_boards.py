@@ -2,7 +2,7 @@
 
     python -m examples.papers.parameter_sharing.end_boards --runs runs/star_3 runs/star_4
 
-The runs are folders of `train.ppo`, such as those of the presets `star_3` and `star_4`. Without runs, short ones are
+The runs are folders of `train.ppo`, such as runs of the presets `star_3` and `star_4`. Without runs, short ones are
 trained here for N = 3 and N = 4: as in the study, 100 iterations of 4,000 steps. The policy has seat 0, which is red.
 """
 

@@ -14,31 +14,35 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import Experiment, Report, command
+from examples.papers._experiment import Report, command, table_of
 from examples.papers._intervals import difference, draw_band, exact_p, format_interval, interval
 from examples.papers.parameter_sharing import runs
-from examples.papers.parameter_sharing.published import GAMES, WINDOW, Preset, published, settings_of
+from examples.papers.parameter_sharing.published import WINDOW, Preset, published, settings_of
 from train import plot
-from train.driver.tables import markdown
 
 DRAWN = {"rounds": "rounds, 150 if truncated", "mean_turns": "turns to win, games won"}
+COLUMNS = {
+    "entropy weight": "{weight}",
+    "rounds, last evaluations": "{last}",
+    "difference from the first": "{difference}",
+    "p": "{p}",
+    "rounds, all evaluations": "{all}",
+}
 QUICK: dict[str, Any] = {"weights": (0.0, 0.01), "seeds": 2, "iterations": 2, "games": 2}
 
 
 @dataclass(frozen=True)
-class Arguments(Experiment):
+class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing/entropy")
     """The folder of the sweep and of the results."""
     preset: Preset = "parameter_sharing"
-    """The settings of training; parameter_sharing_paper are those of the study."""
+    """The settings of training; parameter_sharing_paper has the settings of the study."""
     weights: tuple[float, ...] = (0.0, 0.005, 0.01, 0.03, 0.1)
     """Entropy weights, the first one for comparison."""
     seeds: int = 10
     """Runs of each weight."""
     iterations: int = 50
     """Iterations of each run, of 4,000 steps each."""
-    games: int = GAMES
-    """Games of an evaluation."""
 
 
 def report(arguments: Arguments) -> Report:
@@ -50,15 +54,13 @@ def report(arguments: Arguments) -> Report:
         for weight in arguments.weights
     }
     rows = summary(curves)
-    header = ["entropy weight", "rounds, last evaluations", "difference from the first", "p", "rounds, all evaluations"]
-    table = markdown(header, [[*row.values()] for row in rows])
-    return Report({"rows": rows}, table, {f"figure_5_{arguments.preset}": draw(curves)})
+    return Report({"rows": rows}, table_of(rows, COLUMNS), {f"figure_5_{arguments.preset}": draw(curves)})
 
 
 def summary(curves: Mapping[float, Any]) -> list[dict[str, Any]]:
     """Returns a row per weight, with means over seeds and their intervals as text.
 
-    "last" are the rounds of the last evaluations of a run, "all" those of all its evaluations.
+    "last" are the rounds of the last evaluations of a run, "all" the rounds of all its evaluations.
     """
     last = {weight: np.array(c["rounds"])[:, -WINDOW:].mean(1).tolist() for weight, c in curves.items()}
     every = {weight: np.array(c["rounds"]).mean(1).tolist() for weight, c in curves.items()}

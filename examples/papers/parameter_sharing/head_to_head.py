@@ -17,10 +17,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from examples.papers._experiment import Experiment, Report, ResultCache, command
+from examples.papers._experiment import Report, ResultCache, command
 from examples.papers._intervals import draw_band, format_interval, interval, paired_difference
 from examples.papers.parameter_sharing.published import STEPS_PER_ITERATION
-from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
+from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
 from jaxgames import Env, arena, make
 from jaxgames.policies.agent import PolicyAgent
 from train import plot
@@ -34,11 +34,9 @@ QUICK: dict[str, Any] = {"games": 2, "max_rounds": 5, "iterations": 2, "seeds": 
 
 
 @dataclass(frozen=True)
-class Arguments(Experiment):
+class Arguments(FinishedRuns):
     output: Path = Path("runs/papers/parameter_sharing/head_to_head")
     """The folder of the results."""
-    runs: Path | None = None
-    """The folder with the runs of one preset, as examples.papers.parameter_sharing trains them. None: trains some."""
     games: int = 20
     """Games of a match."""
     max_rounds: int = 200
@@ -47,8 +45,6 @@ class Arguments(Experiment):
     """Iterations between matches."""
     iterations: int = 100
     """Iterations of runs that are trained here."""
-    seeds: int = 5
-    """Runs of each way that are trained here."""
     parts: int = 4
     """The number of equal parts of the training in the table."""
 
@@ -156,7 +152,8 @@ def summary(found: dict[str, Any], parts: int) -> list[dict[str, Any]]:
 def table_of_differences(found: dict[str, Any], parts: int) -> str:
     """Returns the differences of win rates from the first way of sharing, by part, in Markdown.
 
-    The ways of one seed play in the same games, so what one wins the others lose: the differences are those of a seed.
+    The ways of one seed play in the same games, so what one wins the others lose: the differences are taken seed by
+    seed.
     """
     (first, of_first), *others = found["wins"].items()
     split = parts_of(found, parts)

@@ -20,9 +20,10 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from examples.papers._experiment import Experiment, Report, ResultCache, command
+from examples.papers._experiment import Report, ResultCache, command
+from examples.papers.parameter_sharing.evaluation import watch
 from examples.papers.parameter_sharing.published import ROUNDS
-from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
+from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
 from jaxgames import Env, arena, make
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games
@@ -38,11 +39,9 @@ QUICK: dict[str, Any] = {"games": 4, "iterations": (1, 2), "turns": (1, 2), "see
 
 
 @dataclass(frozen=True)
-class Arguments(Experiment):
+class Arguments(FinishedRuns):
     output: Path = Path("runs/papers/parameter_sharing/heat_maps")
     """The folder of the results."""
-    runs: Path | None = None
-    """The folder with the runs of one preset, as examples.papers.parameter_sharing trains them. None: trains some."""
     iterations: tuple[int, ...] = (10, 99)
     """A row of maps for the policy after each of these iterations."""
     turns: tuple[int, ...] = (5, 15, 25, 35)
@@ -86,8 +85,8 @@ def maps_of(run: Any, iteration: int, arguments: Arguments) -> np.ndarray:
 def pegs_after_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int, turns: tuple[int, ...]) -> jax.Array:
     """Returns int32[turns, 2, cells], the games with a peg on a cell after each number of turns of seat 0.
 
-    Pegs of seat 0 are first, those of the other seats second. Cells are those of the frame of seat 0, with its home on
-    top. A game that ends earlier counts with its last position.
+    Pegs of seat 0 are first, pegs of the other seats second. Cells are in the frame of seat 0, with its home on top. A
+    game that ends earlier counts with its last position.
 
     Args:
       env: `chinese_checkers`.
@@ -102,21 +101,17 @@ def pegs_after_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int, tu
     wanted = jnp.array(turns)[:, None]  # [turns, games] with the games' counters
     pegs = jax.vmap(lambda board: pegs_of(env, board))
 
-    def body(carry: tuple[Games, jax.Array, jax.Array]) -> tuple[Games, jax.Array, jax.Array]:
-        games, seen, key = carry
-        key, subkey = jax.random.split(key)
-        games, _ = arena.advance(env, players, seats, games, subkey)
-        still = games.turns[:, SEAT] <= wanted  # until the seat's next turn begins
-        return games, jnp.where(still[..., None, None], pegs(games.boards), seen), key
+    def update(before: Games, after: Games, seen: jax.Array) -> jax.Array:
+        still = after.turns[:, SEAT] <= wanted  # until the seat's next turn begins
+        return jnp.where(still[..., None, None], pegs(after.boards), seen)
 
     begun = arena.start(env, start_key, games)
     seen = jnp.broadcast_to(pegs(begun.boards), (len(turns), games, 2, len(tables(SIZE).axial)))
-    _, seen, _ = jax.lax.while_loop(lambda carry: ~carry[0].over.all(), body, (begun, seen, play_key))
-    return seen.sum(1, dtype=jnp.int32)
+    return watch(env, players, seats, begun, play_key, update, seen)[1].sum(1, dtype=jnp.int32)
 
 
 def pegs_of(env: Env[Any], board: Any) -> jax.Array:
-    """Returns bool[2, cells], the pegs of seat 0 and those of the others, in the frame of seat 0."""
+    """Returns bool[2, cells], the pegs of seat 0 and of the others, in the frame of seat 0."""
     q, r = (tables(SIZE).axial + 2 * SIZE).T
     planes = env.observe(board, SEAT)[q, r]
     return jnp.stack([planes[:, 0], planes[:, 1 : env.num_players].any(-1)])

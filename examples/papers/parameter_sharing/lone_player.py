@@ -54,7 +54,7 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    """Finds the shortest games, and plays those of the agents."""
+    """Finds the shortest games, and plays the games of the agents."""
     games = {size: shortest(size, arguments.output) for size in arguments.sizes}
     cache = ResultCache(arguments.output / "agents.jsonl")
     rows: list[tuple[object, ...]] = []

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from examples.papers._experiment import Experiment, Report, command
+from examples.papers._experiment import Report, command
 from examples.papers.parameter_sharing import comparison, runs
-from examples.papers.parameter_sharing.published import GAMES, MEASURES, MODES, ROUNDS, Preset, settings_of
+from examples.papers.parameter_sharing.published import MEASURES, MODES, ROUNDS, Preset, settings_of
 from train.driver.tables import markdown
 from train.models.policy import Sharing
 
@@ -21,7 +21,7 @@ QUICK: dict[str, Any] = {"seats": (2,), "modes": ("shared",), "seeds": 2, "itera
 
 
 @dataclass(frozen=True)
-class Arguments(Experiment):
+class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing/other_seats")
     """The folder of the sweep and of the results."""
     preset: Preset = "parameter_sharing"
@@ -30,12 +30,6 @@ class Arguments(Experiment):
     """Numbers of seats."""
     modes: tuple[Sharing, ...] = MODES
     """The ways of sharing."""
-    seeds: int = 5
-    """Runs of each number of seats and way of sharing."""
-    iterations: int = 100
-    """Iterations of each run, of 4,000 steps each."""
-    games: int = GAMES
-    """Games of an evaluation."""
 
 
 def report(arguments: Arguments) -> Report:

@@ -9,6 +9,7 @@ training, so only the parameters are kept.
 
 import functools
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import jax
 import numpy as np
 
 from examples.papers import _experiment
+from examples.papers._experiment import Experiment
 from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate
 from examples.papers.parameter_sharing.published import GAMES, MODES, settings_of
 from jaxgames.agents import Agent
@@ -30,6 +32,28 @@ from train.sweep import Sweep, sweep_of
 from train.sweep.batched_runs import Cells
 
 PARAMS = "params"  # the folder of the parameters in a run's folder
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingArguments(Experiment):
+    """The base of the arguments of experiments that train runs."""
+
+    seeds: int = 5
+    """Runs of each kind."""
+    iterations: int = 100
+    """Iterations of each run, of 4,000 steps each."""
+    games: int = GAMES
+    """Games of an evaluation; 30 in the study."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinishedRuns(Experiment):
+    """The base of the arguments of experiments on the runs of the sharing comparison."""
+
+    runs: Path | None = None
+    """The folder with the runs of one preset, as examples.papers.parameter_sharing trains them. None: trains some."""
+    seeds: int = 5
+    """Runs of each way that are trained here."""
 
 
 def train_all(folder: Path, settings: Mapping[str, tuple[Any, ...]], seeds: int, games: int) -> dict[str, RunFolder]:
@@ -92,7 +116,7 @@ def params_after(run: RunFolder, iteration: int) -> Params:
 def curves_of(of_setting: Iterable[RunFolder]) -> dict[str, Any]:
     """Returns the curves of runs that differ in their seed: steps [iterations], COLUMNS [seeds][iterations].
 
-    NaN stands where there was nothing to measure.
+    NaN where there was nothing to measure.
     """
     rows = [run.rows() for run in of_setting]
     return {

@@ -53,7 +53,7 @@ class Arguments(Experiment):
     output: Path = Path("runs/papers/parameter_sharing/traditional")
     """The folder of the runs and results."""
     sizes: tuple[int, ...] = (3, 4)
-    """The boards; each is trained with the preset of its size, or with that of size 3."""
+    """The boards; each is trained with the preset of its size, or with the preset of size 3."""
     agents: tuple[str, ...] = ("greedy", STUDY, "start", "trained")
     """The agents: the greedy one, the study's training on this board, and the preset's before and after training."""
     games: int = 1000
@@ -61,7 +61,7 @@ class Arguments(Experiment):
     changes: tuple[str, ...] = tuple(CHANGES)
     """The changes that are compared."""
     steps: int | None = None
-    """Environment steps of the runs with presets. None: those of the preset."""
+    """Environment steps of the runs with presets. None: the steps of the preset."""
     changed_steps: int = 1_000_000
     """Environment steps of each run with a change."""
     seed: int = 0

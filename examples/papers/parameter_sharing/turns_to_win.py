@@ -2,10 +2,10 @@
 
     python -m examples.papers.parameter_sharing.turns_to_win --output runs/papers/parameter_sharing/turns
 
-Self-play only meets its own kind: all pegs run through the middle and leave their homes early. Random players stay
-at home, and their pegs block the goal. So there are variants in which random players have three of the six seats in
-training. The budget is that of the study, and steps of random players count. Every variant is measured with sampled
-actions, as in the study, and with greedy ones. A turn is blocked if it begins with a peg of another seat in the
+Self-play only meets its own kind: all pegs run through the middle and leave their homes early. Random players stay at
+home, and their pegs block the goal. So there are variants in which random players have three of the six seats in
+training. The budget is the budget of the study, and steps of random players count. Every variant is measured with
+sampled actions, as in the study, and with greedy ones. A turn is blocked if it begins with a peg of another seat in the
 goal: it cannot win. The last column is the length of the games in training.
 """
 
@@ -19,13 +19,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from examples.papers._experiment import Experiment, Report, ResultCache, command
+from examples.papers._experiment import Report, ResultCache, command
 from examples.papers._intervals import difference, exact_p, format_interval, interval
 from examples.papers.parameter_sharing import heat_maps, runs
 from examples.papers.parameter_sharing.comparison import finite
-from examples.papers.parameter_sharing.evaluation import mean_of_last
+from examples.papers.parameter_sharing.evaluation import mean_of_last, watch
 from examples.papers.parameter_sharing.heat_maps import SEAT, SIZE, pegs_of
-from examples.papers.parameter_sharing.published import GAMES, PAPER, STEPS_PER_ITERATION, WINDOW, settings_of
+from examples.papers.parameter_sharing.published import PAPER, STEPS_PER_ITERATION, WINDOW, settings_of
 from jaxgames import Env, arena, make
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games
@@ -48,17 +48,11 @@ QUICK: dict[str, Any] = {"variants": ("random_seats",), "seeds": 2, "iterations"
 
 
 @dataclass(frozen=True)
-class Arguments(Experiment):
+class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing/turns")
     """The folder of the runs and of the results."""
     variants: tuple[str, ...] = tuple(VARIANTS)
     """Names of variants; an unknown name is refused with the list."""
-    seeds: int = 5
-    """Runs of each variant."""
-    iterations: int = 100
-    """Iterations of each run, of 4,000 steps each."""
-    games: int = GAMES
-    """Games of an evaluation."""
     last_games: int = 300
     """Games after the last iteration, sampled and greedy each."""
 
@@ -103,7 +97,7 @@ def measure(variant: str, arguments: Arguments) -> dict[str, list[float]]:
     columns["sampled"] = [mean_of_last(each, "mean_turns", WINDOW) for each in rows]
     for name, temperature in (("sampled", SAMPLED), ("greedy", GREEDY)):
         played = [played_once(run, temperature, arguments) for run in trained]
-        if name == "greedy":  # sampled turns are those of the evaluations
+        if name == "greedy":  # sampled turns come from the evaluations
             columns[name] = [math.inf if turns is None else turns for turns, _ in played]
         columns[f"blocked, {name}"] = [blocked for _, blocked in played]
     columns["submoves in training"] = [mean_of_last(each, "episode_length", WINDOW) for each in rows]
@@ -133,24 +127,21 @@ def turns_of(run: RunFolder, games: int, temperature: float) -> dict[str, float 
 def count_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int) -> tuple[jax.Array, jax.Array]:
     """Returns means over games of an agent in seat 0 against random players, float32[] each.
 
-    The first is that of the turns in the games won, NaN if there are none. The second is that of the agent's turns that
-    begin with a peg of another seat in its goal, in all games. No such turn can win.
+    The first counts the turns in the games won, NaN if there are none. The second counts the agent's turns that begin
+    with a peg of another seat in its goal, in all games. No such turn can win.
     """
     start_key, key = jax.random.split(key)
     seats = arena.one_seat(start_key, games, env.num_players, SEAT)
     players = agent, RandomAgent(env)
     goal = tables(SIZE).triangle == 3
 
-    def body(carry: tuple[Games, jax.Array, jax.Array]) -> tuple[Games, jax.Array, jax.Array]:
-        games, blocked, key = carry
-        key, subkey = jax.random.split(key)
-        begins = ~games.over & (games.boards.current_player == SEAT) & (games.last_mover != SEAT)
-        others = jax.vmap(lambda board: pegs_of(env, board)[1])(games.boards)
-        games, _ = arena.advance(env, players, seats, games, subkey)
-        return games, blocked + (begins & (others & goal).any(-1)), key
+    def update(before: Games, after: Games, blocked: jax.Array) -> jax.Array:
+        begins = ~before.over & (before.boards.current_player == SEAT) & (before.last_mover != SEAT)
+        others = jax.vmap(lambda board: pegs_of(env, board)[1])(before.boards)
+        return blocked + (begins & (others & goal).any(-1))
 
-    begun = arena.start(env, start_key, games), jnp.zeros(games, jnp.int32), key
-    played, blocked, _ = jax.lax.while_loop(lambda carry: ~carry[0].over.all(), body, begun)
+    begun = arena.start(env, start_key, games)
+    played, blocked = watch(env, players, seats, begun, key, update, jnp.zeros(games, jnp.int32))
     won = arena.winners(env, played)[:, SEAT]
     return (played.turns[:, SEAT] * won).sum() / won.sum(), blocked.mean()
 

@@ -18,6 +18,7 @@ from examples.papers.dots_and_boxes.agent import (
     report,
 )
 from jaxgames import ParameterError
+from tests.helpers.positions import compiled
 
 SMALL = Arguments(board=(1, 2), agent="first", games=4, simulations=2)
 
@@ -60,9 +61,9 @@ def test_bot_follows_captures_and_new_games_and_refuses_another_game() -> None:
         board = state
         while not board.terminated:
             bots_turn = int(board.current_player) == 1
-            legal = np.flatnonzero(env.legal_action_mask(board))
+            legal = np.flatnonzero(compiled(env).mask(board))
             action = int(bot.act(key, one(board))[0]) if bots_turn else int(legal[0])
             assert action in legal
-            board = env.step(board, action)
+            board = compiled(env).step(board, action)
     with pytest.raises(ParameterError, match="mcts follows one game from its start"):
         OpenSpielMCTS(env, 2, 0).act(key, one(env.from_string("1000000 .. 0")))
