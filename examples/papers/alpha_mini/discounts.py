@@ -131,9 +131,9 @@ def draw(results: Mapping[tuple[float, float], Sequence[dict[str, Any]]]) -> Fig
     for axes, name, place, fixed in ((panels[0], "gamma", 0, 1.0), (panels[1], "lambda", 1, 0.3)):
         pairs = sorted(pair for pair in results if pair[1 - place] == fixed)
         x = [pair[place] for pair in pairs]
-        found = [rates(results[pair]) for pair in pairs]
-        medians = np.array([np.median(each) for each in found])
-        ranges = [medians - [min(each) for each in found], [max(each) for each in found] - medians]
+        of_pairs = [rates(results[pair]) for pair in pairs]
+        medians = np.array([np.median(each) for each in of_pairs])
+        ranges = [medians - [min(each) for each in of_pairs], [max(each) for each in of_pairs] - medians]
         axes.errorbar(x, medians, yerr=ranges, fmt="o-", capsize=3, label="ours", **colour(0))
         theirs = [THEIRS[pair] for pair in pairs]
         axes.plot(x, theirs, "o--", fillstyle="none", label="the study", **colour(1))

@@ -96,9 +96,9 @@ def _action(move: Move) -> int:
 
 def _numbers() -> np.ndarray:
     """Returns `NUMBER`."""
-    found = np.full((6, 25 * NUM_PLANES), -1, np.int32)
-    found[[move.piece for move in MOVES], ACTION] = np.arange(NUM_ACTIONS)
-    return found
+    numbers = np.full((6, 25 * NUM_PLANES), -1, np.int32)
+    numbers[[move.piece for move in MOVES], ACTION] = np.arange(NUM_ACTIONS)
+    return numbers
 
 
 ACTION = np.array([_action(move) for move in MOVES], np.int32)  # int32[942], the action of jaxgames for each number

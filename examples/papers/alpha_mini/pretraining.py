@@ -113,12 +113,12 @@ def label_positions(arguments: Arguments, env: str) -> Path:
     game = jaxgames.make(env)
     player, judge = (agents.make(text, game) for text in (arguments.play, arguments.label))
     with tqdm(total=arguments.positions, desc="playing", unit=" positions", disable=None) as bar:
-        found = labels.played_positions(game, player, arguments.positions, seed=0, on_found=bar.update)
-    with tqdm(total=len(found), desc="labelling", unit=" positions", disable=None) as bar:
-        found = labels.labelled(found, judge, train=90, on_labelled=bar.update, only_values=True)
+        boards = labels.played_positions(game, player, arguments.positions, seed=0, on_found=bar.update)
+    with tqdm(total=len(boards), desc="labelling", unit=" positions", disable=None) as bar:
+        boards = labels.labelled(boards, judge, train=90, on_labelled=bar.update, only_values=True)
     arguments.output.mkdir(parents=True, exist_ok=True)
-    found.save(path)
-    cache.store(key, {"found": len(found)})
+    boards.save(path)
+    cache.store(key, {"found": len(boards)})
     return path
 
 
@@ -127,8 +127,8 @@ def pretrain(arguments: Arguments, settings: Mapping[str, Any], data: Path) -> t
 
     Element 0 is the error of a constant value, the mean of the training positions.
     """
-    found = positions.load(data)
-    training, validation = found.of("train"), found.of("validation")
+    loaded = positions.load(data)
+    training, validation = loaded.of("train"), loaded.of("validation")
     batch = min(100, len(training))
     given = {name: settings[name] for name in ("env", *NETWORK_SETTINGS) if name in settings}
     config = imitation_config.config_for(
@@ -209,12 +209,12 @@ def table(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     rows: list[tuple[object, ...]] = []
     for name, of_without in without.items():
         form = "{:,.0f}" if "steps" in name else "{:.3f}"
-        found = (
+        intervals = (
             interval(of_without, np.mean),
             interval(pretrained[name], np.mean),
             difference(pretrained[name], of_without, np.mean),
         )
-        rows.append((name, *(format_interval(each, form) for each in found)))
+        rows.append((name, *(format_interval(each, form) for each in intervals)))
     return markdown(("measure", *KINDS, "difference"), rows)
 
 

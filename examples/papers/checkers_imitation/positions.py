@@ -36,37 +36,37 @@ def report(arguments: Arguments) -> Report:
     return Report(result, "\n\n".join(map(table, result.values())))
 
 
-def facts(found: Positions) -> dict[str, Any]:
+def facts(data: Positions) -> dict[str, Any]:
     """Returns the facts of every split and of all positions, by the heads of the tables."""
-    legal = positions.legal_actions(found).sum(1)
-    captures = plays_capture(found)
-    keys = positions.keys(found)
-    learned = np.unique(keys[found.split == 0])
+    legal = positions.legal_actions(data).sum(1)
+    captures = plays_capture(data)
+    keys = positions.keys(data)
+    learned = np.unique(keys[data.split == 0])
     is_seen = np.isin(keys, learned)
 
     def of_rows(rows: np.ndarray) -> dict[str, Any]:
         return {
-            "games": len(np.unique(found.game[rows])),
+            "games": len(np.unique(data.game[rows])),
             "positions": int(rows.sum()),
             "different": len(np.unique(keys[rows])),
             "seen in training": float(is_seen[rows].mean()),
             "legal actions": float(legal[rows].mean()),
             "one legal action": float((legal[rows] == 1).mean()),
             "captures": float(captures[rows].mean()),
-            "drawn": float((found.value[rows] == 0).mean()),
+            "drawn": float((data.value[rows] == 0).mean()),
         }
 
-    splits = {name: found.split == number for number, name in enumerate(found.splits)}
+    splits = {name: data.split == number for number, name in enumerate(data.splits)}
     return {
-        "splits": {name: of_rows(rows) for name, rows in {**splits, "all": found.split >= 0}.items() if rows.any()},
-        "seen": {name: by_ply(is_seen[rows], found.ply[rows]) for name, rows in splits.items() if name != "train"},
+        "splits": {name: of_rows(rows) for name, rows in {**splits, "all": data.split >= 0}.items() if rows.any()},
+        "seen": {name: by_ply(is_seen[rows], data.ply[rows]) for name, rows in splits.items() if name != "train"},
     }
 
 
-def plays_capture(found: Positions) -> np.ndarray:
+def plays_capture(data: Positions) -> np.ndarray:
     """Returns bool[P], whether the action of a position is a jump. Captures are compulsory, so all legal ones are."""
     near = [shift(np.uint32(1 << square), direction) for square in range(32) for direction in range(4)]  # by action
-    return np.array(near, np.uint32)[found.action] & found.states.opponents != 0
+    return np.array(near, np.uint32)[data.action] & data.states.opponents != 0
 
 
 def table(rows: Mapping[str, Mapping[str, Any]]) -> str:

@@ -288,11 +288,11 @@ def measure(
     def of_chunk(table: jax.Array, params: Params, key: jax.Array) -> dict[str, tuple[jax.Array, ...]]:
         random_key, played_key, owner_key = jax.random.split(key, 3)
         sets = {"random": random_sets(env, random_key, CHUNK), "played": played_sets(env, table, played_key, CHUNK)}
-        found: dict[str, tuple[jax.Array, ...]] = {}
+        results: dict[str, tuple[jax.Array, ...]] = {}
         for kind, drawn in sets.items():
             rows = labelled(env, table, owner_key, drawn)
-            found[kind] = (*errors_of(rows, *outputs(env, policy, params, rows.state)), rows.held_out, drawn.sum(1))
-        return found
+            results[kind] = (*errors_of(rows, *outputs(env, policy, params, rows.state)), rows.held_out, drawn.sum(1))
+        return results
 
     chunks = [of_chunk(table, params, chunk_key) for chunk_key in jax.random.split(key, positions // CHUNK)]
     joined = jax.tree.map(lambda *parts: np.concatenate(parts), *chunks)

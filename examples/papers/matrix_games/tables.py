@@ -309,9 +309,9 @@ def points_text(points: Sequence[Point]) -> str:
     return ", ".join(f"({row[0]:.4g}, {column[0]:.4g})" for row, column in points)
 
 
-def findings_text(found: Sequence[Finding]) -> str:
+def findings_text(findings: Sequence[Finding]) -> str:
     """Returns the errors of the study as a numbered list in Markdown."""
-    return "\n".join(f"{number}. {claim}. {shown}" for number, (claim, shown) in enumerate(found, 1))
+    return "\n".join(f"{number}. {claim}. {shown}" for number, (claim, shown) in enumerate(findings, 1))
 
 
 def as_json(shares: Shares) -> list[dict[str, Any]]:

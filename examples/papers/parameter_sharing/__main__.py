@@ -56,9 +56,9 @@ def train(arguments: Arguments, preset: Preset) -> dict[str, dict[str, Any]]:
     Trains the runs that are not finished. Ends the program if a signal stops the training.
     """
     settings = settings_of(preset, arguments.iterations, sharing=arguments.modes)
-    found = runs.train_all(arguments.output / preset, settings, arguments.seeds, arguments.games)
+    trained = runs.train_all(arguments.output / preset, settings, arguments.seeds, arguments.games)
     return {
-        mode: runs.curves_of(run for run in found.values() if run.config.sharing == mode) for mode in arguments.modes
+        mode: runs.curves_of(run for run in trained.values() if run.config.sharing == mode) for mode in arguments.modes
     }
 
 

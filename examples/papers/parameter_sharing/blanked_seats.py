@@ -166,14 +166,14 @@ def mean_of(rows: list[dict[str, float]]) -> dict[str, float]:
     return {name: round(float(np.mean([row[name] for row in rows])), 4) for name in rows[0]}
 
 
-def table(found: Mapping[str, Mapping[str, list[dict[str, float]]]]) -> str:
+def table(results: Mapping[str, Mapping[str, list[dict[str, float]]]]) -> str:
     """Returns the Markdown table: a row per way of sharing and blanked part, means over seeds with their intervals.
 
     The last column is the change of the turns to win by the blanking, a difference of the same runs.
     """
-    names = list(next(iter(next(iter(found.values())).values()))[0])
+    names = list(next(iter(next(iter(results.values())).values()))[0])
     rows: list[list[str]] = []
-    for mode, kinds in found.items():
+    for mode, kinds in results.items():
         whole = [row["mean_turns"] for row in kinds["nothing"]]
         for kind, of_seeds in kinds.items():
             means = [format_interval(interval([row[name] for row in of_seeds], np.mean), "{:.2f}") for name in names]

@@ -84,11 +84,11 @@ def draw(curves: Mapping[float, Any]) -> Figure:
     figure = Figure(figsize=(9.6, 4.0), layout="constrained")
     panels: list[Any] = [*figure.subplots(1, len(DRAWN))]
     for axes, (column, label) in zip(panels, DRAWN.items(), strict=True):
-        for index, (weight, found) in enumerate(curves.items()):
-            color = draw_band(axes, found["steps"], found[column], index, f"{weight:g}")
+        for index, (weight, curve) in enumerate(curves.items()):
+            color = draw_band(axes, curve["steps"], curve[column], index, f"{weight:g}")
             theirs = published().get(f"entropy {weight:g}")
             if column == "rounds" and theirs is not None:
-                within = theirs.steps <= found["steps"][-1]
+                within = theirs.steps <= curve["steps"][-1]
                 axes.plot(theirs.steps[within], theirs.rounds[within], ":", color=color)
         axes.set(xlabel="environment steps", ylabel=label, ylim=(0, None))
         axes.xaxis.set_major_formatter(plot.text_of_tick)

@@ -114,7 +114,7 @@ def measures(env: RunningSums, games: Games, of_last_seat: jax.Array) -> dict[st
     assert isinstance(boards, RunningSumsState)
     won = arena.winners(env, games)[:, 0]
     decided = ~boards.truncated
-    found = {
+    means = {
         "win_rate": won.mean(),
         "decided_win_rate": won.sum() / decided.sum(),
         "mean_turns": (games.turns[:, 0] * won).sum() / won.sum(),
@@ -125,7 +125,7 @@ def measures(env: RunningSums, games: Games, of_last_seat: jax.Array) -> dict[st
         "reward": boards.totals[:, 0].mean(),
         "running_sums": games.returns[:, 0].mean(),
     }
-    return {name: jnp.float32(value) for name, value in found.items()}
+    return {name: jnp.float32(value) for name, value in means.items()}
 
 
 def mean_of_last(rows: Sequence[Mapping[str, float | None]], column: str, window: int) -> float:

@@ -121,10 +121,10 @@ def matches(
 # -- table and picture ---------------------------------------------------------------------------------------------
 
 
-def parts_of(found: dict[str, Any], parts: int) -> dict[str, np.ndarray]:
+def parts_of(results: dict[str, Any], parts: int) -> dict[str, np.ndarray]:
     """Returns the matches of each part of the training: indices by "1-25" and so on."""
-    split = np.array_split(np.arange(len(found["iterations"])), parts)
-    return {f"{found['iterations'][part[0]]}-{found['iterations'][part[-1]]}": part for part in split if part.size}
+    split = np.array_split(np.arange(len(results["iterations"])), parts)
+    return {f"{results['iterations'][part[0]]}-{results['iterations'][part[-1]]}": part for part in split if part.size}
 
 
 def of_seeds(values: list[list[float]], part: np.ndarray) -> list[float]:
@@ -132,31 +132,31 @@ def of_seeds(values: list[list[float]], part: np.ndarray) -> list[float]:
     return np.array(values)[:, part].mean(1).tolist()
 
 
-def summary(found: dict[str, Any], parts: int) -> list[dict[str, Any]]:
+def summary(results: dict[str, Any], parts: int) -> list[dict[str, Any]]:
     """Returns a row per part: means over seeds with their intervals, as text."""
     rows: list[dict[str, Any]] = []
-    nobody = (1 - np.sum([*found["wins"].values()], axis=0)).tolist()
-    for name, part in parts_of(found, parts).items():
-        wins = {m: format_interval(interval(of_seeds(v, part), np.mean), "{:.2f}") for m, v in found["wins"].items()}
+    nobody = (1 - np.sum([*results["wins"].values()], axis=0)).tolist()
+    for name, part in parts_of(results, parts).items():
+        wins = {m: format_interval(interval(of_seeds(v, part), np.mean), "{:.2f}") for m, v in results["wins"].items()}
         rows.append(
             {
                 "iterations": name,
                 "wins": wins,
                 "nobody": format_interval(interval(of_seeds(nobody, part), np.mean), "{:.2f}"),
-                LENGTH: format_interval(interval(of_seeds(found[LENGTH], part), np.mean)),
+                LENGTH: format_interval(interval(of_seeds(results[LENGTH], part), np.mean)),
             }
         )
     return rows
 
 
-def table_of_differences(found: dict[str, Any], parts: int) -> str:
+def table_of_differences(results: dict[str, Any], parts: int) -> str:
     """Returns the differences of win rates from the first way of sharing, by part, in Markdown.
 
     The ways of one seed play in the same games, so what one wins the others lose: the differences are taken seed by
     seed.
     """
-    (first, of_first), *others = found["wins"].items()
-    split = parts_of(found, parts)
+    (first, of_first), *others = results["wins"].items()
+    split = parts_of(results, parts)
     rows: list[list[str]] = []
     for mode, values in others:
         changes = (paired_difference(of_seeds(of_first, p), of_seeds(values, p), np.mean) for p in split.values())
@@ -164,12 +164,12 @@ def table_of_differences(found: dict[str, Any], parts: int) -> str:
     return markdown(["difference of win rates", *split], rows)
 
 
-def draw(found: dict[str, Any]) -> Figure:
+def draw(results: dict[str, Any]) -> Figure:
     """Returns Figure 4: win rates of the three ways, and rounds, by steps: medians of the seeds in their ranges."""
     figure = Figure(figsize=(9.6, 4.0), layout="constrained")
     left, right = figure.subplots(1, 2)
-    steps = np.array(found["iterations"]) * STEPS_PER_ITERATION
-    lines = [(left, mode, values) for mode, values in found["wins"].items()] + [(right, LENGTH, found[LENGTH])]
+    steps = np.array(results["iterations"]) * STEPS_PER_ITERATION
+    lines = [(left, mode, values) for mode, values in results["wins"].items()] + [(right, LENGTH, results[LENGTH])]
     for index, (axes, label, values) in enumerate(lines):
         draw_band(axes, steps, values, index, label)
     left.set(ylabel="win rate, two seats of six", ylim=(-0.02, 1.02))

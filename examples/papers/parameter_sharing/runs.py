@@ -106,8 +106,8 @@ def params_after(run: RunFolder, iteration: int) -> Params:
     path = run.folder / PARAMS / f"{iteration}.npz"
     if not path.exists():
         kept = sorted(int(each.stem) for each in path.parent.glob("*.npz"))
-        found = f"only of {kept[0]} to {kept[-1]}" if kept else "and of no other one"
-        raise FileNotFoundError(f"{run.folder} has no parameters of iteration {iteration}, {found}")
+        others = f"only of {kept[0]} to {kept[-1]}" if kept else "and of no other one"
+        raise FileNotFoundError(f"{run.folder} has no parameters of iteration {iteration}, {others}")
     with np.load(path) as stored:
         leaves = [stored[name] for name in stored.files]
     return jax.tree.unflatten(jax.tree.structure(run.params_shapes()), leaves)
@@ -142,7 +142,7 @@ def runs_by_sharing(
     """
     if folder is None:
         settings = settings_of("parameter_sharing", iterations, sharing=modes)
-        found = [*train_all(output / "runs", settings, seeds, GAMES).values()]
+        finished = [*train_all(output / "runs", settings, seeds, GAMES).values()]
     else:
-        found = sorted(open_runs([folder]), key=lambda run: run.config.seed)
-    return {mode: of_mode for mode in modes if (of_mode := [run for run in found if run.config.sharing == mode])}
+        finished = sorted(open_runs([folder]), key=lambda run: run.config.seed)
+    return {mode: of_mode for mode in modes if (of_mode := [run for run in finished if run.config.sharing == mode])}

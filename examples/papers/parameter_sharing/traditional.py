@@ -152,9 +152,9 @@ def results_of(table: str, name: str, text: str, size: int, arguments: Arguments
         if (name, opponent) == ("greedy", "greedy"):
             continue  # one greedy player against five is in the games of six
         match = Match(size, agents.name_of(text), opponent, arguments.games, arguments.seed)
-        found = cache.once(match._asdict(), functools.partial(play, match))
-        loop.log(f"{size}: {name} - {opponent}: {json.dumps(found)}")
-        yield {"table": table, "name": name} | match._asdict() | found
+        result = cache.once(match._asdict(), functools.partial(play, match))
+        loop.log(f"{size}: {name} - {opponent}: {json.dumps(result)}")
+        yield {"table": table, "name": name} | match._asdict() | result
 
 
 def play(match: Match) -> dict[str, Any]:
@@ -170,8 +170,8 @@ def play(match: Match) -> dict[str, Any]:
         players = [player, agents.make(match.opponent, env)]
         seats = arena.one_seat(seat_key, match.games, env.num_players)
     watched = spoiled_games.play(env, players, seats, key)
-    found = rounded(spoiled_games.summary(env, watched, seats))
-    return found | {"cpu_seconds": round(time.process_time() - began, 1)}
+    result = rounded(spoiled_games.summary(env, watched, seats))
+    return result | {"cpu_seconds": round(time.process_time() - began, 1)}
 
 
 # -- tables --------------------------------------------------------------------------------------------------------
@@ -191,12 +191,12 @@ def tables(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[str]]:
     """Returns a row per agent of a table: shares with their intervals, and turns of the winner, by opponent."""
-    found: dict[tuple[int, str], dict[str, Mapping[str, Any]]] = {}
+    by_agent: dict[tuple[int, str], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         if row["table"] == table:
-            found.setdefault((row["size"], row["name"]), {})[row["opponent"]] = row
+            by_agent.setdefault((row["size"], row["name"]), {})[row["opponent"]] = row
     lines: list[list[str]] = []
-    for (size, name), of_agent in found.items():
+    for (size, name), of_agent in by_agent.items():
         line = [str(size), name]
         for opponent in OPPONENTS:
             row = of_agent.get(opponent)
