@@ -3,8 +3,8 @@
     python -m examples.jaxmarl_ippo
     python -m examples.jaxmarl_ippo "chinese_checkers_diamond(size=3, pieces=1)" --total-steps 50000
 
-The algorithm is that of JaxMARL's baselines, with their `LogWrapper` and masks: every agent acts in every step, and its
-observations, actions and rewards are a trajectory of its own. The network is Flax, the optimiser is Optax.
+The algorithm is IPPO as in JaxMARL's baselines, with their `LogWrapper` and masks: every agent acts in every step, and
+its observations, actions and rewards are a separate trajectory. The network is Flax, the optimiser is Optax.
 """
 
 import functools

@@ -3,7 +3,7 @@
     python -m examples.openspiel_match "runs/boxes(simulations=64)" --env "dots_and_boxes(rows=5, cols=5)"
     python -m examples.openspiel_match "mcts(simulations=1000)" --env "checkers(draw_rule=openspiel)" --games 100
 
-The agent sees the boards of jaxgames, and the bot those of OpenSpiel. Both play the same moves side by side, and a
+The agent sees the boards of jaxgames, and the bot the boards of OpenSpiel. Both play the same moves side by side, and a
 difference in who moves or in the end is an error. The bot plays a random game to the end from each new position. The
 games begin with random plies, and each opening is played from both seats. The last line on standard output is JSON.
 """

@@ -1,4 +1,4 @@
-"""Bootstrap intervals over seeds: of the median or the mean of one set of runs, and of differences between two sets.
+"""Statistics over seeds: bootstrap intervals, a permutation test, and the band of several runs in a picture.
 
     interval([48_000, 52_000, 44_000], np.median)         # Interval(value, low, high)
     difference(slow, fast)                                # of median(slow) - median(fast), resampled apart
@@ -15,7 +15,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from train import plot
 
 NUM_RESAMPLES = 10_000
 MAX_SPLITS = 200_000  # of the runs into two sets, all of which are counted
@@ -98,15 +100,34 @@ def exact_p(first: Sequence[float], second: Sequence[float], seed: int = 0) -> f
     return float(((np.abs(sums - expected) >= observed - 1e-9).sum() + 1) / (len(sums) + 1))
 
 
-def written(found: Interval, form: str = "{:.1f}") -> str:
-    """Returns an interval as text: "22.4 (21.1 to 22.8)"; "never" stands for infinity."""
-    value, low, high = (_written(x, form) for x in found)
+def format_interval(interval: Interval, form: str = "{:.1f}") -> str:
+    """Returns an interval as text: "22.4 (21.1 to 22.8)"; infinity is "never"."""
+    value, low, high = (_format_number(x, form) for x in interval)
     return f"{value} ({low} to {high})"
 
 
-def _written(x: float, form: str) -> str:
+def _format_number(x: float, form: str) -> str:
     text = "never" if math.isinf(x) else "?" if math.isnan(x) else form.format(x)
     return text.removeprefix("-") if text.startswith("-") and not text.strip("-0.") else text  # of "-0.00"
+
+
+def draw_band(axes: Any, x: ArrayLike, values: ArrayLike, index: int, label: str | None = None, **style: Any) -> str:
+    """Draws the median of several runs, in a band from the lowest to the highest. Returns its colour.
+
+    Args:
+      axes: the panel.
+      x: float[points].
+      values: float[runs, points]; a point where a run is not finite is left out.
+      index: of the curve in its panel, which gives its colour.
+      label: its text in the legend.
+      **style: of the line, as matplotlib takes it.
+    """
+    points: Floats = np.array(values, np.float64)
+    shown = np.isfinite(points).all(0)
+    points, shown_x, color = points[:, shown], np.array(x, np.float64)[shown], plot.style_of(index)["color"]
+    axes.fill_between(shown_x, points.min(0), points.max(0), color=color, alpha=0.2, linewidth=0)
+    axes.plot(shown_x, np.median(points, axis=0), label=label, **plot.style_of(index) | {"marker": ""} | style)
+    return color
 
 
 def _checked(values: Sequence[float]) -> Floats:

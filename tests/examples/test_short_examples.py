@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import pytest
 
 import jaxgames
-from examples import own_learner, random_games, rollout_scan
+from examples import random_games, rollout_scan
+from tests.helpers.positions import compiled
 from train.models.policy import Policy
 
 
@@ -21,7 +22,7 @@ def test_random_game_ends_and_each_action_leads_to_the_next_state(game: str) -> 
     states, actions = random_games.random_game(env, jax.random.key(0))
     assert len(states) == len(actions) + 1
     for before, action, after in zip(states, actions, states[1:], strict=False):
-        assert env.to_string(env.step(before, action)) == env.to_string(after)
+        assert env.to_string(compiled(env).step(before, action)) == env.to_string(after)
     assert [bool(state.terminated | state.truncated) for state in states] == [False] * len(actions) + [True]
 
 
@@ -62,6 +63,8 @@ def test_rollout_counts_the_games_of_a_fixed_length() -> None:
 
 @pytest.mark.slow  # a whole training run
 def test_own_learner_learns_to_beat_a_random_player(capsys: pytest.CaptureFixture[str]) -> None:
+    from examples import own_learner  # imports distrax, which takes seconds
+
     own_learner.main()
     win_rates = json.loads(capsys.readouterr().out)["win_rates"]
     assert win_rates[0] < 0.8

@@ -4,8 +4,8 @@
     action, log_prob = actions.sample_and_log_prob(seed=key)
     entropy = actions.entropy()
 
-`train.ppo` calls the functions of `train.ops.masked_categorical` directly. This module stands alone because the import
-of distrax takes a second or two; distrax is an extra: `pip install ".[distrax]"` in a checkout.
+`examples/own_learner.py` trains with it. `train.ppo` calls the functions of `train.ops.masked_categorical` directly,
+because the import of distrax takes a second or two. distrax is an extra: `pip install ".[distrax]"` in a checkout.
 """
 
 from typing import Any

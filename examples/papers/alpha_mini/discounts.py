@@ -14,20 +14,16 @@ Each trained policy plays greedily against a random player, as in the study. A s
 
 import dataclasses
 import functools
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import tyro
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from examples.papers import _cells as cells
-from examples.papers._quick import shortened
-from examples.papers._training import train_all
+from examples.papers._experiment import Report, ResultCache, command, train_all
 from examples.papers.alpha_mini import games, runs
 from train import plot
 from train.driver.commands import check_games
@@ -54,23 +50,12 @@ QUICK: dict[str, Any] = {
 }
 
 
-class Cell(NamedTuple):
-    """All that the evaluation of a run depends on, beside the run."""
-
-    run: str
-    num_games: int
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/alpha_mini/discounts")
     """The folder of the sweep, for the table and the picture too."""
     settings: runs.Kind = "study"
-    """study: those of the preset alpha_mini. ours: those of the recipe of minichess."""
-    network: str | None = None
-    """Another network, such as "alpha_mini(channels=32, hidden_sizes=[64, 64])"."""
-    learning_rate: float | None = None
-    """Another learning rate."""
+    """study: the preset alpha_mini. ours: the recipe of minichess."""
     total_steps: int = 50_000
     """Environment steps of each run; 50,000 in the study."""
     seeds: int = 3
@@ -79,33 +64,27 @@ class Arguments:
     """Games of each run's evaluation; 10,000 in the study."""
     pairs: int = len(THEIRS)
     """The number of pairs, in the order of Table 1."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.alpha_mini.discounts`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Trains and evaluates the runs of each pair."""
     check_games(arguments.games, 0)
     sweep = sweep_for(arguments)
     train_all(sweep, arguments.output / "sweep")
     results = evaluate_all(arguments, sweep)
-    text = table(results)
-    (arguments.output / "table.md").write_text(text + "\n")
-    plot.save(draw(results), arguments.output / "discounts")
-    print(text)
-    print(json.dumps([{"gamma": gamma, "gae_lambda": of, "runs": found} for (gamma, of), found in results.items()]))
+    rows = [{"gamma": gamma, "gae_lambda": of, "runs": of_pair} for (gamma, of), of_pair in results.items()]
+    return Report(rows, table(results), {"discounts": draw(results)})
 
 
 def sweep_for(arguments: Arguments) -> Sweep:
-    """Returns the sweep over the pairs of Table 1: the cells of the whole product that are such pairs."""
-    settings = runs.settings_of(arguments.settings, arguments.network, arguments.learning_rate)
+    """Returns the sweep over the pairs of Table 1: the runs of the whole product that are such pairs."""
+    settings = arguments.settings_of_runs()
     pairs = list(THEIRS)[: arguments.pairs]
     varied = runs.singles(settings | {"total_steps": arguments.total_steps})
     varied |= {"gamma": tuple(dict.fromkeys(gamma for gamma, _ in pairs))}
     varied |= {"gae_lambda": tuple(dict.fromkeys(of for _, of in pairs))}
     whole = sweep_of("ppo", varied, arguments.seeds)
-    kept = {name: cell for name, cell in whole.cells.items() if pair_of(cell.config) in pairs}
+    kept = {name: learner for name, learner in whole.cells.items() if pair_of(learner.config) in pairs}
     return dataclasses.replace(whole, cells=kept)
 
 
@@ -116,12 +95,12 @@ def pair_of(config: Any) -> tuple[float, float]:
 
 def evaluate_all(arguments: Arguments, sweep: Sweep) -> dict[tuple[float, float], list[dict[str, Any]]]:
     """Returns the results of the runs of each pair, as White against a random player; plays those that are missing."""
-    path = arguments.output / "cells.jsonl"
+    cache = ResultCache(arguments.output / "cells.jsonl")
     results: dict[tuple[float, float], list[dict[str, Any]]] = {}
     for name, learner in tqdm(sweep.cells.items(), unit=" runs", disable=None):
         play = functools.partial(games.play_random, str(arguments.output / "sweep" / name), runs.WHITE, arguments.games)
-        found = cells.computed_once(path, Cell(name, arguments.games), play)
-        results.setdefault(pair_of(learner.config), []).append(found)
+        result = cache.once({"run": name, "num_games": arguments.games}, play)
+        results.setdefault(pair_of(learner.config), []).append(result)
     return results
 
 
@@ -140,7 +119,7 @@ def table(results: Mapping[tuple[float, float], Sequence[dict[str, Any]]]) -> st
             continue
         neither = np.median([(each["drawn"] + each["truncated"]) / each["games"] for each in of_pair])
         estimate = np.median([games.rate_from_reward(each["mean_reward"]) for each in of_pair])
-        ours = games.written_range(rates(of_pair))
+        ours = games.format_range(rates(of_pair))
         rows.append((gamma, of, ours, f"{neither:.3f}", f"{estimate:.3f}", f"{theirs:.3f}"))
     return markdown(header, rows)
 
@@ -152,9 +131,9 @@ def draw(results: Mapping[tuple[float, float], Sequence[dict[str, Any]]]) -> Fig
     for axes, name, place, fixed in ((panels[0], "gamma", 0, 1.0), (panels[1], "lambda", 1, 0.3)):
         pairs = sorted(pair for pair in results if pair[1 - place] == fixed)
         x = [pair[place] for pair in pairs]
-        found = [rates(results[pair]) for pair in pairs]
-        medians = np.array([np.median(each) for each in found])
-        ranges = [medians - [min(each) for each in found], [max(each) for each in found] - medians]
+        of_pairs = [rates(results[pair]) for pair in pairs]
+        medians = np.array([np.median(each) for each in of_pairs])
+        ranges = [medians - [min(each) for each in of_pairs], [max(each) for each in of_pairs] - medians]
         axes.errorbar(x, medians, yerr=ranges, fmt="o-", capsize=3, label="ours", **colour(0))
         theirs = [THEIRS[pair] for pair in pairs]
         axes.plot(x, theirs, "o--", fillstyle="none", label="the study", **colour(1))
@@ -169,6 +148,8 @@ def colour(index: int) -> dict[str, Any]:
     """Returns the colour of a line, as in the other pictures."""
     return {"color": plot.style_of(index)["color"]}
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

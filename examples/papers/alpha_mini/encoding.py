@@ -22,8 +22,8 @@ The captures by pawns, up-left and up-right, come last, again cell by cell.
 These functions are pure and take one board: put `jax.vmap` around them for a batch.
 
 Source: Sun and Tan, Alpha-Mini: Minichess Agent with Deep Reinforcement Learning, arXiv:2112.13666, section 1.3, which
-speaks of 1000 actions. The numbers are those of its program, the repository shiningsunnyday/mcts-chess. There Black's
-pawns do not become queens, and a game of 100 plies is over; the rest of the rules is that of the env above.
+speaks of 1000 actions. The numbers come from its program, the repository shiningsunnyday/mcts-chess. There Black's
+pawns do not become queens, and a game of 100 plies is over; all other rules are as in the env above.
 """
 
 from collections.abc import Iterator
@@ -96,9 +96,9 @@ def _action(move: Move) -> int:
 
 def _numbers() -> np.ndarray:
     """Returns `NUMBER`."""
-    found = np.full((6, 25 * NUM_PLANES), -1, np.int32)
-    found[[move.piece for move in MOVES], ACTION] = np.arange(NUM_ACTIONS)
-    return found
+    numbers = np.full((6, 25 * NUM_PLANES), -1, np.int32)
+    numbers[[move.piece for move in MOVES], ACTION] = np.arange(NUM_ACTIONS)
+    return numbers
 
 
 ACTION = np.array([_action(move) for move in MOVES], np.int32)  # int32[942], the action of jaxgames for each number

@@ -27,8 +27,8 @@ def play(
 ) -> dict[str, Any]:
     """Returns the results of an agent on a seat: counts of games, and means, in JSON's types.
 
-    The counts are "games", "won", "lost", "drawn" and "truncated", and "draws" has those of each reason for a draw. The
-    means are "mean_reward" and "mean_length".
+    The counts are "games", "won", "lost", "drawn" and "truncated", and "draws" has the counts of each reason for a
+    draw. The means are "mean_reward" and "mean_length".
 
     Args:
       env: the game.
@@ -71,8 +71,8 @@ def batches(
 
 def reasons_for_ends(env: Env[Any], boards: Any, numbers: np.ndarray) -> list[str]:
     """Returns the reasons for the ends of the boards with these numbers, such as "stalemate"."""
-    found: Any = jax.device_get(boards)
-    return [env.outcome(jax.tree.map(lambda leaf, row=number: leaf[row], found)).reason for number in numbers]
+    boards = jax.device_get(boards)
+    return [env.outcome(jax.tree.map(lambda leaf, row=number: leaf[row], boards)).reason for number in numbers]
 
 
 def play_random(
@@ -83,7 +83,7 @@ def play_random(
     env: Env[Any] | None = None,
     openings: arena.Openings | None = None,
 ) -> dict[str, Any]:
-    """Returns `play` of the agent with a text against a random player. Without `env`, the game is that of the run."""
+    """Returns `play` of the agent with a text against a random player. Without `env`, the run plays its own game."""
     env = agents.env_for([text]) if env is None else env
     return play(env, agents.make(text, env), RandomAgent(env), seat, num_games, seed, openings)
 
@@ -98,11 +98,11 @@ def rate_from_reward(mean_reward: float) -> float:
     return (mean_reward + KING) / (2 * KING)
 
 
-def written_rate(wins: int, games: int) -> str:
+def format_rate(wins: int, games: int) -> str:
     """Returns a win rate with its 95 % Wilson interval, such as "0.913 (0.881-0.936)"."""
     return text_of_rate(wins / games, arena.wilson(wins, games))
 
 
-def written_range(rates: Sequence[float]) -> str:
+def format_range(rates: Sequence[float]) -> str:
     """Returns the median of several runs with their range, such as "0.966 (0.965-0.990)"."""
     return text_of_rate(float(np.median(rates)), (min(rates), max(rates)))

@@ -13,20 +13,17 @@ not computed again.
 """
 
 import functools
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
-import tyro
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers import _cells as cells
-from examples.papers._quick import shortened
+from examples.papers._experiment import Experiment, Report, ResultCache, command
 from examples.papers.alpha_mini import games
 from jaxgames import Env, arena
 from jaxgames.agents import Agent, RandomAgent, analyse
@@ -41,28 +38,8 @@ SOURCES = ("start", "placements")
 QUICK: dict[str, Any] = {"agents": ("greedy", "random"), "judge": "alphabeta(depth=1)", "games": 50, "positions": 50}
 
 
-class Games(NamedTuple):
-    """All that the games of an agent on a seat depend on."""
-
-    env: str
-    agent: str
-    source: str
-    seat: int
-    num_games: int
-
-
-class Moves(NamedTuple):
-    """All that the agreement of an agent with alpha-beta depends on."""
-
-    env: str
-    agent: str
-    source: str
-    judge: str
-    positions: int
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/papers/alpha_mini/placements")
     """The folder of the results."""
     agents: tuple[str, ...] = (TRAINED, "greedy", "random")
@@ -77,28 +54,21 @@ class Arguments:
     """Games on each seat."""
     positions: int = 500
     """Positions of each source on which moves are compared."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.alpha_mini.placements`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Plays the games of each agent, and compares its moves."""
     check_games(arguments.games, 0)
     env = jaxgames.make(arguments.env)
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    judged = {source: best_moves(arguments, env, source) for source in SOURCES}
+    best = {source: best_moves(arguments, env, source) for source in SOURCES}
     rows: list[dict[str, Any]] = []
     for text in tqdm(arguments.agents, unit=" agents", disable=None):
         row: dict[str, Any] = {"agent": text}
         for source in SOURCES:
             row[source] = play(arguments, env, text, source)
-            row[source] |= {"agreement": agreement(arguments, env, text, source, *judged[source])}
+            row[source] |= {"agreement": agreement(arguments, env, text, source, *best[source])}
         rows.append(row)
-    text = table(rows)
-    (arguments.output / "table.md").write_text(text + "\n")
-    print(text)
-    print(json.dumps(rows))
+    return Report(rows, table(rows))
 
 
 # -- games -----------------------------------------------------------------------------------------------------------
@@ -106,25 +76,36 @@ def main() -> None:
 
 def play(arguments: Arguments, env: Env[Any], text: str, source: str) -> dict[str, int]:
     """Returns the games, wins and losses of an agent against a random player, over all seats."""
-    path = arguments.output / "games.jsonl"
+    cache = ResultCache(arguments.output / "games.jsonl")
     total: dict[str, int] = {"games": 0, "won": 0, "lost": 0}
     for seat in arguments.seats:
-        cell = Games(str(env), text, source, seat, arguments.games)
-        found = cells.computed_once(path, cell, functools.partial(play_cell, env, cell))
-        total = {name: count + found[name] for name, count in total.items()}
+        key = {"env": str(env), "agent": text, "source": source, "seat": seat, "num_games": arguments.games}
+        result = cache.once(key, functools.partial(play_on_seat, env, text, source, seat, arguments.games))
+        total = {name: count + result[name] for name, count in total.items()}
     return total
 
 
-def play_cell(env: Env[Any], cell: Games) -> dict[str, Any]:
-    """Returns the results of the games of a cell."""
-    openings = arena.openings_of_boards(placements(env, cell.num_games)) if cell.source == "placements" else None
-    return games.play_random(cell.agent, cell.seat, cell.num_games, env=env, openings=openings)
+def play_on_seat(env: Env[Any], text: str, source: str, seat: int, num_games: int) -> dict[str, Any]:
+    """Returns the results of the games of an agent on a seat."""
+    openings = arena.openings_of_boards(placements(env, num_games)) if source == "placements" else None
+    return games.play_random(text, seat, num_games, env=env, openings=openings)
 
 
 @functools.lru_cache(maxsize=4)
 def placements(env: Env[Any], count: int) -> Any:
     """Returns random legal placements, leaves with a leading axis of `count`."""
     return random_placements(env, count, seed=0)
+
+
+def key_of(arguments: Arguments, env: Env[Any], text: str, source: str) -> dict[str, Any]:
+    """Returns all that the agreement of an agent with alpha-beta depends on."""
+    return {
+        "env": str(env),
+        "agent": text,
+        "source": source,
+        "judge": arguments.judge,
+        "positions": arguments.positions,
+    }
 
 
 # -- moves -----------------------------------------------------------------------------------------------------------
@@ -136,17 +117,16 @@ def best_moves(arguments: Arguments, env: Env[Any], source: str) -> tuple[Any, n
         states = placements(env, arguments.positions)
     else:
         states = labels.played_positions(env, RandomAgent(env), arguments.positions, seed=0).states
-    cell = Moves(str(env), "", source, arguments.judge, arguments.positions)
 
-    def judged() -> dict[str, Any]:
+    def compute() -> dict[str, Any]:
         analysis = analyse(agents.make(arguments.judge, env), states)
         if analysis is None:
             raise ValueError(f"{arguments.judge} gives no probabilities: choose an agent that has them")
         return {"best": [np.flatnonzero(row).tolist() for row in np.asarray(analysis.probabilities) > 0]}
 
-    found = cells.computed_once(arguments.output / "best_moves.jsonl", cell, judged)
-    best = np.zeros((len(found["best"]), env.num_actions), np.bool_)
-    for row, actions in zip(best, found["best"], strict=True):
+    result = ResultCache(arguments.output / "best_moves.jsonl").once(key_of(arguments, env, "", source), compute)
+    best = np.zeros((len(result["best"]), env.num_actions), np.bool_)
+    for row, actions in zip(best, result["best"], strict=True):
         row[actions] = True
     return states, best
 
@@ -155,9 +135,8 @@ def agreement(
     arguments: Arguments, env: Env[Any], text: str, source: str, states: Any, best: np.ndarray
 ) -> dict[str, Any]:
     """Returns the number of positions, and on how many of them the agent's move is a best one; expected for random."""
-    cell = Moves(str(env), text, source, arguments.judge, arguments.positions)
 
-    def compared() -> dict[str, Any]:
+    def compute() -> dict[str, Any]:
         agent = agents.make(text, env)
         if isinstance(agent, RandomAgent):
             legal = np.asarray(jax.vmap(env.legal_action_mask)(states))
@@ -167,7 +146,7 @@ def agreement(
             count = float(best[np.arange(len(best)), actions].sum())
         return {"compared": len(best), "agreed": count}
 
-    return cells.computed_once(arguments.output / "moves.jsonl", cell, compared)
+    return ResultCache(arguments.output / "moves.jsonl").once(key_of(arguments, env, text, source), compute)
 
 
 def act(agent: Agent, states: Any) -> jax.Array:
@@ -181,13 +160,15 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     header = ("agent", "win rate, start", "win rate, placements", "best moves, random games", "best moves, placements")
     lines: list[tuple[object, ...]] = []
     for row in rows:
-        rates = (games.written_rate(row[source]["won"], row[source]["games"]) for source in SOURCES)
+        rates = (games.format_rate(row[source]["won"], row[source]["games"]) for source in SOURCES)
         agreed = (row[source]["agreement"] for source in SOURCES)
         lines.append(
-            (row["agent"], *rates, *(games.written_rate(round(each["agreed"]), each["compared"]) for each in agreed))
+            (row["agent"], *rates, *(games.format_rate(round(each["agreed"]), each["compared"]) for each in agreed))
         )
     return markdown(header, lines)
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

@@ -16,22 +16,18 @@ A stopped command continues; finished steps are not computed again.
 """
 
 import functools
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import jax
 import numpy as np
-import tyro
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from examples.papers import _cells as cells
-from examples.papers._pictures import draw_band
-from examples.papers._quick import shortened
-from examples.papers._training import train
+from examples.papers._experiment import Report, ResultCache, command, train
+from examples.papers._intervals import draw_band
 from examples.papers.alpha_mini import games, runs
 from train import agents, plot
 from train.driver.commands import check_games
@@ -49,17 +45,8 @@ QUICK: dict[str, Any] = {
 }
 
 
-class Cell(NamedTuple):
-    """All that the evaluation of a step depends on, beside the run."""
-
-    way: str
-    seed: int
-    step: int
-    num_games: int
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/alpha_mini/policy_improvement")
     """The folder of the runs and of the results."""
     ways: tuple[Ways, ...] = get_args(Ways)
@@ -68,36 +55,23 @@ class Arguments:
     """Steps of policy improvement."""
     seeds: int = 1
     """Repetitions of the whole procedure."""
-    settings: runs.Kind = "ours"
-    """study: those of the preset alpha_mini. ours: those of the recipe of minichess."""
-    network: str | None = None
-    """Another network."""
-    learning_rate: float | None = None
-    """Another learning rate."""
     steps_of_training: int = 25_000
     """Environment steps of each colour in a step; 25,000 in the study."""
     epsilon: float = 0.5
     """The probability of a random move of the opponent; 0.5 in the study."""
     games: int = 2_000
     """Games of White against a random player after each step; 10,000 in the study."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.alpha_mini.policy_improvement`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Trains both colours in all steps, and evaluates White after each step."""
     check_games(arguments.games, 0)
-    arguments.output.mkdir(parents=True, exist_ok=True)
     # The runs of a colour are one program; only the parameters of their opponents differ.
+    arguments.output.mkdir(parents=True, exist_ok=True)
     jax.config.update("jax_compilation_cache_dir", str(arguments.output.resolve() / "compiled"))
     results = improve_all(arguments)
-    text = table(results)
-    (arguments.output / "table.md").write_text(text + "\n")
-    plot.save(draw_steps(results), arguments.output / "win_rates")
-    plot.save(draw_within(arguments), arguments.output / "within_steps")
-    print(text)
-    print(json.dumps({way: {str(seed): found for seed, found in of_way.items()} for way, of_way in results.items()}))
+    rows = {way: {str(seed): of_seed for seed, of_seed in of_way.items()} for way, of_way in results.items()}
+    return Report(rows, table(results), {"win_rates": draw_steps(results), "within_steps": draw_within(arguments)})
 
 
 # -- training --------------------------------------------------------------------------------------------------------
@@ -105,7 +79,7 @@ def main() -> None:
 
 def improve_all(arguments: Arguments) -> dict[str, dict[int, list[dict[str, Any]]]]:
     """Returns the results of White after the steps 0 to N, by way and seed; computes those that are missing."""
-    path = arguments.output / "cells.jsonl"
+    cache = ResultCache(arguments.output / "cells.jsonl")
     results: dict[str, dict[int, list[dict[str, Any]]]] = {}
     total = len(arguments.ways) * arguments.seeds * (arguments.steps + 1)
     with tqdm(total=total, unit=" steps", disable=None) as bar:
@@ -113,10 +87,9 @@ def improve_all(arguments: Arguments) -> dict[str, dict[int, list[dict[str, Any]
             for seed in range(arguments.seeds):
                 for step in range(arguments.steps + 1):
                     white = train_step(arguments, way, seed, step)
-                    cell = Cell(way, seed, step, arguments.games)
+                    key = {"way": way, "seed": seed, "step": step, "num_games": arguments.games}
                     play = functools.partial(games.play_random, white, runs.WHITE, arguments.games)
-                    found = cells.computed_once(path, cell, play)
-                    results.setdefault(way, {}).setdefault(seed, []).append(found)
+                    results.setdefault(way, {}).setdefault(seed, []).append(cache.once(key, play))
                     bar.update()
     return results
 
@@ -136,7 +109,7 @@ def train_step(arguments: Arguments, way: Ways, seed: int, step: int) -> str:
 def learner_of(arguments: Arguments, way: Ways, seed: int, step: int, colour: str) -> PPO:
     """Returns the learner of a colour in a step."""
     [other] = COLOURS.keys() - {colour}
-    settings = runs.settings_of(arguments.settings, arguments.network, arguments.learning_rate)
+    settings = arguments.settings_of_runs()
     settings |= {"total_steps": arguments.steps_of_training, "learn_seats": (COLOURS[colour],)}
     settings |= {"seed": 1000 * seed + 2 * step + COLOURS[colour]}
     if step > 0:
@@ -164,9 +137,9 @@ def table(results: Mapping[str, Mapping[int, Sequence[dict[str, Any]]]]) -> str:
         for of_way in results.values():
             of_step = [of_seed[step] for of_seed in of_way.values()]
             if len(of_step) == 1:
-                row.append(games.written_rate(of_step[0]["won"], of_step[0]["games"]))
+                row.append(games.format_rate(of_step[0]["won"], of_step[0]["games"]))
             else:
-                row.append(games.written_range([games.win_rate(each) for each in of_step]))
+                row.append(games.format_range([games.win_rate(each) for each in of_step]))
         rows.append(tuple(row))
     return markdown(("step", *(f"against {way}" for way in results)), rows)
 
@@ -202,6 +175,8 @@ def draw_within(arguments: Arguments) -> Figure:
             axes.legend()
     return figure
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

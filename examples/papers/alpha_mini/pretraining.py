@@ -4,30 +4,25 @@
 
 1. Games between random players give positions; alpha-beta labels them with values.
 2. `train.imitation` learns these values only: the error on training and validation positions by epoch (Figure 2b).
-3. White learns by PPO against a random player, from random parameters and from those of 2: mean reward (Figure 2a).
+3. White learns by PPO against a random player, from random parameters and from the run of 2: mean reward (Figure 2a).
 
 The study has 12,000 games, over 100,000 positions, values of a shallow Stockfish, and ten epochs of batches of 100. It
 shows one run of each kind, here five seeds. A stopped command continues; finished parts are not computed again.
 """
 
 import functools
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import tyro
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers import _cells as cells
-from examples.papers._intervals import difference, interval, written
-from examples.papers._pictures import draw_band
-from examples.papers._quick import shortened
-from examples.papers._training import train, train_all
+from examples.papers._experiment import Report, ResultCache, command, train, train_all
+from examples.papers._intervals import difference, draw_band, format_interval, interval
 from examples.papers.alpha_mini import games, runs
 from train import agents, plot
 from train.data import labels, positions
@@ -67,23 +62,8 @@ QUICK: dict[str, Any] = {
 }
 
 
-class Labelled(NamedTuple):
-    """All that the file of positions depends on."""
-
-    label: str
-    play: str
-    positions: int
-
-
-class Cell(NamedTuple):
-    """All that the evaluation of a run depends on, beside the run."""
-
-    run: str
-    num_games: int
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/alpha_mini/pretraining")
     """The folder of the positions, of the runs and of the results."""
     label: str = "alphabeta(depth=3)"
@@ -94,38 +74,26 @@ class Arguments:
     """Different positions; over 100,000 in the study."""
     epochs: int = 10
     """Passes over the training positions."""
-    settings: runs.Kind = "ours"
-    """study: those of the preset alpha_mini. ours: those of the recipe of minichess."""
-    network: str | None = None
-    """Another network."""
-    learning_rate: float | None = None
-    """Another learning rate of PPO."""
     total_steps: int = 50_000
     """Environment steps of PPO."""
     seeds: int = 5
     """Runs of PPO of each kind."""
     games: int = 1_000
     """Games of each trained policy against a random player."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.alpha_mini.pretraining`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Labels positions, learns their values, and trains with and without these values."""
     check_games(arguments.games, 0)
-    settings = runs.settings_of(arguments.settings, arguments.network, arguments.learning_rate)
+    settings = arguments.settings_of_runs()
     data = label_positions(arguments, settings["env"])
     pretrained, losses = pretrain(arguments, settings, data)
     sweep = sweep_of_both(arguments, settings, pretrained)
     train_all(sweep, arguments.output / "ppo")
     results = {kind: results_of(arguments, sweep, kind) for kind in KINDS}
     text = f"{loss_table(losses)}\n\n{table(results)}"
-    (arguments.output / "table.md").write_text(text + "\n")
-    plot.save(draw_losses(losses), arguments.output / "losses")
-    plot.save(draw_rewards(results), arguments.output / "mean_reward")
-    print(text)
-    print(json.dumps({"losses": losses, "results": results}))
+    figures = {"losses": draw_losses(losses), "mean_reward": draw_rewards(results)}
+    return Report({"losses": losses, "results": results}, text, figures)
 
 
 # -- positions and values ------------------------------------------------------------------------------------------
@@ -136,21 +104,21 @@ def label_positions(arguments: Arguments, env: str) -> Path:
 
     Raises ValueError if the file in the folder was labelled in another way, or if the agent has no values.
     """
-    path, stored = arguments.output / "positions.npz", arguments.output / "labelled.jsonl"
-    how = Labelled(arguments.label, arguments.play, arguments.positions)
+    path, cache = arguments.output / "positions.npz", ResultCache(arguments.output / "labelled.jsonl")
+    key = {"label": arguments.label, "play": arguments.play, "positions": arguments.positions}
     if path.exists():
-        if how not in cells.stored(stored, Labelled):
-            raise ValueError(f"{path} was labelled in another way than {how}: name another folder with --output")
+        if cache.find(key) is None:
+            raise ValueError(f"{path} was labelled in another way than {key}: name another folder with --output")
         return path
     game = jaxgames.make(env)
     player, judge = (agents.make(text, game) for text in (arguments.play, arguments.label))
     with tqdm(total=arguments.positions, desc="playing", unit=" positions", disable=None) as bar:
-        found = labels.played_positions(game, player, arguments.positions, seed=0, on_found=bar.update)
-    with tqdm(total=len(found), desc="labelling", unit=" positions", disable=None) as bar:
-        found = labels.labelled(found, judge, train=90, on_labelled=bar.update, only_values=True)
+        boards = labels.played_positions(game, player, arguments.positions, seed=0, on_found=bar.update)
+    with tqdm(total=len(boards), desc="labelling", unit=" positions", disable=None) as bar:
+        boards = labels.labelled(boards, judge, train=90, on_labelled=bar.update, only_values=True)
     arguments.output.mkdir(parents=True, exist_ok=True)
-    found.save(path)
-    cells.store(stored, how, {"found": len(found)})
+    boards.save(path)
+    cache.store(key, {"found": len(boards)})
     return path
 
 
@@ -159,8 +127,8 @@ def pretrain(arguments: Arguments, settings: Mapping[str, Any], data: Path) -> t
 
     Element 0 is the error of a constant value, the mean of the training positions.
     """
-    found = positions.load(data)
-    training, validation = found.of("train"), found.of("validation")
+    loaded = positions.load(data)
+    training, validation = loaded.of("train"), loaded.of("validation")
     batch = min(100, len(training))
     given = {name: settings[name] for name in ("env", *NETWORK_SETTINGS) if name in settings}
     config = imitation_config.config_for(
@@ -184,14 +152,14 @@ def pretrain(arguments: Arguments, settings: Mapping[str, Any], data: Path) -> t
 
 
 def sweep_of_both(arguments: Arguments, settings: Mapping[str, Any], pretrained: str) -> Sweep:
-    """Returns the sweep: the seeds from random parameters, and from those of the pretrained run."""
+    """Returns the sweep: the seeds from random parameters, and from the parameters of the pretrained run."""
     varied = runs.singles({**settings, "total_steps": arguments.total_steps})
     return sweep_of("ppo", varied | {"init_from": (None, pretrained)}, arguments.seeds)
 
 
 def results_of(arguments: Arguments, sweep: Sweep, kind: str) -> list[dict[str, Any]]:
     """Returns the curve of the mean reward of each run of a kind, and its games against a random player."""
-    path = arguments.output / "cells.jsonl"
+    cache = ResultCache(arguments.output / "cells.jsonl")
     results: list[dict[str, Any]] = []
     for name, learner in sweep.cells.items():
         config: Any = learner.config
@@ -199,8 +167,8 @@ def results_of(arguments: Arguments, sweep: Sweep, kind: str) -> list[dict[str, 
             continue
         folder = arguments.output / "ppo" / name
         play = functools.partial(games.play_random, str(folder), runs.WHITE, arguments.games, config.seed)
-        found = cells.computed_once(path, Cell(name, arguments.games), play)
-        results.append(curve_of(agents.open_run(folder)) | found)
+        result = cache.once({"run": name, "num_games": arguments.games}, play)
+        results.append(curve_of(agents.open_run(folder)) | result)
     return results
 
 
@@ -241,12 +209,12 @@ def table(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     rows: list[tuple[object, ...]] = []
     for name, of_without in without.items():
         form = "{:,.0f}" if "steps" in name else "{:.3f}"
-        found = (
+        intervals = (
             interval(of_without, np.mean),
             interval(pretrained[name], np.mean),
             difference(pretrained[name], of_without, np.mean),
         )
-        rows.append((name, *(written(each, form) for each in found)))
+        rows.append((name, *(format_interval(each, form) for each in intervals)))
     return markdown(("measure", *KINDS, "difference"), rows)
 
 
@@ -275,6 +243,8 @@ def draw_rewards(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     axes.legend()
     return figure
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

@@ -7,22 +7,17 @@ those of its program. Finished rows are not played again.
 """
 
 import functools
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import tyro
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers import _cells as cells
-from examples.papers._quick import shortened
-from examples.papers.alpha_mini import games
+from examples.papers._experiment import Column, Experiment, Report, ResultCache, command, table_of
+from examples.papers.alpha_mini import games, runs
 from jaxgames.agents import RandomAgent
 from train.driver.commands import check_games
-from train.driver.tables import markdown
 
 THEIRS = 0.527
 ONLY_WHITE = "examples.papers.alpha_mini.rules:only_white_promotes"
@@ -34,88 +29,51 @@ RULES = {
     "and 100 plies at most": f"{ONLY_WHITE}(reward=material, double_step=True, max_plies=100)",
     "and 50 plies at most": f"{ONLY_WHITE}(reward=material, double_step=True, max_plies=50)",
 }
-HEADER = (
-    "rules",
-    "White wins, of all games",
-    "Black wins",
-    "neither",
-    "White wins, of decided games",
-    "White wins, or neither",
-    "mean reward of White",
-    "(r + 60) / 120",
-    "plies",
-)
+COLUMNS: dict[str, Column] = {
+    "rules": "{rules}",
+    "White wins, of all games": lambda row: games.format_rate(row["won"], row["games"]),
+    "Black wins": lambda row: f"{row['lost'] / row['games']:.3f}",
+    "neither": lambda row: f"{(row['drawn'] + row['truncated']) / row['games']:.3f}",
+    "White wins, of decided games": lambda row: games.format_rate(row["won"], row["won"] + row["lost"]),
+    "White wins, or neither": lambda row: f"{1 - row['lost'] / row['games']:.3f}",
+    "mean reward of White": "{mean_reward:.2f}",
+    "(r + 60) / 120": lambda row: f"{games.rate_from_reward(row['mean_reward']):.3f}",
+    "plies": "{mean_length:.1f}",
+}
 QUICK: dict[str, Any] = {"games": 200}
 
 
-class Cell(NamedTuple):
-    """All that a row depends on."""
-
-    env: str
-    num_games: int
-    seed: int
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/papers/alpha_mini/random_games")
     """The folder of the results."""
     games: int = 10_000
     """Games under each of the rules."""
     seed: int = 0
     """Seed of the games."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.alpha_mini.random_games`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Returns the results of White between two random players by the names of the rules."""
     check_games(arguments.games, arguments.seed)
-    results = play_all(arguments)
-    text = table(results)
-    (arguments.output / "table.md").write_text(text + "\n")
-    print(text)
-    print(json.dumps(results))
-
-
-def play_all(arguments: Arguments) -> dict[str, dict[str, Any]]:
-    """Returns the results of White by the names of the rules; plays those that are not in the folder."""
-    path = arguments.output / "cells.jsonl"
+    cache = ResultCache(arguments.output / "cells.jsonl")
     results: dict[str, dict[str, Any]] = {}
     for name, text in tqdm(RULES.items(), unit=" rules", disable=None):
-        cell = Cell(text, arguments.games, arguments.seed)
-        results[name] = cells.computed_once(path, cell, functools.partial(play, cell))
-    return results
+        key = {"env": text, "num_games": arguments.games, "seed": arguments.seed}
+        results[name] = cache.once(key, functools.partial(play, text, arguments.games, arguments.seed))
+    rows = [{"rules": name, **result} for name, result in results.items()]
+    theirs = f"| the study | {THEIRS:.3f} |" + "  |" * (len(COLUMNS) - 2)
+    return Report(results, f"{table_of(rows, COLUMNS)}\n{theirs}")
 
 
-def play(cell: Cell) -> dict[str, Any]:
+def play(text: str, num_games: int, seed: int) -> dict[str, Any]:
     """Returns the results of White between two random players."""
-    env = jaxgames.make(cell.env)
+    env = jaxgames.make(text)
     random = RandomAgent(env)
-    return games.play(env, random, random, 0, cell.num_games, cell.seed)
+    return games.play(env, random, random, runs.WHITE, num_games, seed)
 
 
-def table(results: Mapping[str, dict[str, Any]]) -> str:
-    """Returns the Markdown table, with the study's figure in its last row."""
-    rows: list[tuple[object, ...]] = []
-    for name, row in results.items():
-        decided, neither = row["won"] + row["lost"], row["drawn"] + row["truncated"]
-        rows.append(
-            (
-                name,
-                games.written_rate(row["won"], row["games"]),
-                f"{row['lost'] / row['games']:.3f}",
-                f"{neither / row['games']:.3f}",
-                games.written_rate(row["won"], decided),
-                f"{(row['won'] + neither) / row['games']:.3f}",
-                f"{row['mean_reward']:.2f}",
-                f"{games.rate_from_reward(row['mean_reward']):.3f}",
-                f"{row['mean_length']:.1f}",
-            )
-        )
-    return markdown(HEADER, [*rows, ("the study", f"{THEIRS:.3f}", *[""] * (len(HEADER) - 2))])
-
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

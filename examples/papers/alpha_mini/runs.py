@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import jax
 
+from examples.papers._experiment import Experiment
 from train import agents
 from train.driver import cli
 from train.driver.learner import Learner
@@ -19,6 +21,22 @@ Kind = Literal["study", "ours"]
 WHITE, BLACK = 0, 1
 OF_STUDY = ("opponents", "learn_seats", "temperature")  # settings that "ours" has from the study
 NARROW = "alpha_mini(channels=2, hidden_sizes=[4])"  # for short forms and tests
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingArguments(Experiment):
+    """The base of the arguments of experiments that train White by PPO."""
+
+    settings: Kind = "ours"
+    """study: the preset alpha_mini. ours: the recipe of minichess."""
+    network: str | None = None
+    """Another network, such as "alpha_mini(channels=32, hidden_sizes=[64, 64])"."""
+    learning_rate: float | None = None
+    """Another learning rate of PPO."""
+
+    def settings_of_runs(self) -> dict[str, Any]:
+        """Returns all settings of the runs but the seed."""
+        return settings_of(self.settings, self.network, self.learning_rate)
 
 
 def settings_of(kind: Kind, network: str | None = None, learning_rate: float | None = None) -> dict[str, Any]:

@@ -10,23 +10,27 @@ reasons for draws. A stopped command continues.
 """
 
 import functools
-import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import tyro
 from tqdm import tqdm
 
-from examples.papers import _cells as cells
-from examples.papers._quick import shortened
-from examples.papers._training import is_finished, train
+from examples.papers._experiment import (
+    Column,
+    Experiment,
+    Report,
+    ResultCache,
+    command,
+    is_finished,
+    table_of,
+    train,
+)
 from examples.papers.alpha_mini import games, runs
 from train.driver.commands import check_games
 from train.driver.loop import Settings
-from train.driver.tables import markdown
 from train.ppo import PPO, config_for
 
 RUNS = ("minichess_king_capture", "minichess_standard", "minichess_standard_again")  # that play
@@ -38,20 +42,19 @@ FIRST = {  # runs that begin with the parameters of another one
 PRESETS = {"minichess_standard_again": "minichess_standard"}  # of the runs that are not named by their preset
 SEATS = {"White": runs.WHITE, "Black": runs.BLACK}
 THEIRS = {("minichess_king_capture", "White"): 0.97}
-HEADER = (
-    "run",
-    "simulations",
-    "seat",
-    "win rate",
-    "lost",
-    "drawn",
-    "truncated",
-    "plies",
-    "mean reward",
-    "(r + 60) / 120",
-    "the study",
-    "CPU seconds of training",
-)
+PLAYER: dict[str, Column] = {"run": "{run}", "simulations": "{simulations}", "seat": "{seat}"}
+COLUMNS: dict[str, Column] = {
+    **PLAYER,
+    "win rate": lambda row: games.format_rate(row["won"], row["games"]),
+    **{name: lambda row, name=name: f"{row[name] / row['games']:.4f}" for name in ("lost", "drawn", "truncated")},
+    "plies": "{mean_length:.1f}",
+    "mean reward": "{mean_reward:.3f}",
+    "(r + 60) / 120": lambda row: (
+        f"{games.rate_from_reward(row['mean_reward']):.4f}" if is_king_capture(row["run"]) else ""
+    ),
+    "the study": lambda row: THEIRS.get((row["run"], row["seat"]), ""),
+    "CPU seconds of training": lambda row: "" if row["cpu_seconds"] is None else f"{row['cpu_seconds']:.0f}",
+}
 QUICK: dict[str, Any] = {
     "total_steps": 2_000,
     "games": 50,
@@ -62,25 +65,8 @@ QUICK: dict[str, Any] = {
 }
 
 
-class Cell(NamedTuple):
-    """All that a row depends on, beside the settings of the run."""
-
-    run: str
-    seat: str
-    seed: int
-    simulations: int
-    num_games: int
-
-
-class Training(NamedTuple):
-    """A run whose CPU time is stored."""
-
-    run: str
-    seed: int
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/papers/alpha_mini/win_rates")
     """The folder of the runs and of the results."""
     runs: tuple[str, ...] = RUNS
@@ -94,44 +80,38 @@ class Arguments:
     searched_games: int = 1_000
     """Games on each seat with the search."""
     total_steps: int | None = None
-    """Other environment steps than those of the presets, in every run."""
+    """Environment steps of every run, in place of the steps of its preset."""
     network: str | None = None
-    """Another network than that of the presets."""
-    quick: bool = False
-    """Tries everything with small numbers."""
+    """A network for every run, in place of the network of its preset."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.alpha_mini.win_rates`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Trains the runs and plays their games."""
     check_games(arguments.games, 0)
     runs_and_seeds = [(name, seed) for name in arguments.runs for seed in range(arguments.seeds)]
     rows = [row for name, seed in runs_and_seeds for row in rows_of(arguments, name, seed)]
-    text = f"{table(rows)}\n\n{table_of_draws(rows)}"
-    (arguments.output / "table.md").write_text(text + "\n")
-    print(text)
-    print(json.dumps(rows))
+    return Report(rows, f"{table_of(rows, COLUMNS)}\n\n{table_of_draws(rows)}")
 
 
 def rows_of(arguments: Arguments, run: str, seed: int) -> list[dict[str, Any]]:
     """Returns the results of a run on both seats, after the rest of its training."""
     folder, seconds = trained(arguments, run, seed)
-    path = arguments.output / "cells.jsonl"
+    cache = ResultCache(arguments.output / "cells.jsonl")
     players = [(0, arguments.games)]
     if arguments.simulations and not is_king_capture(run):
         players.append((arguments.simulations, arguments.searched_games))
     rows: list[dict[str, Any]] = []
     parts = [(*player, *seat) for player in players for seat in SEATS.items()]
     for simulations, num_games, name, seat in tqdm(parts, desc=run, unit=" seats", disable=None):
-        cell = Cell(run, name, seed, simulations, num_games)
+        key = {"run": run, "seat": name, "seed": seed, "simulations": simulations, "num_games": num_games}
         text = f"{folder}(simulations={simulations})" if simulations else str(folder)
-        found = cells.computed_once(path, cell, functools.partial(games.play_random, text, seat, num_games))
-        rows.append({"cpu_seconds": seconds, **cell._asdict(), **found})
+        result = cache.once(key, functools.partial(games.play_random, text, seat, num_games))
+        rows.append({"cpu_seconds": seconds, **key, **result})
     return rows
 
 
 def trained(arguments: Arguments, run: str, seed: int) -> tuple[Path, float | None]:
-    """Returns the folder of a run after the rest of its training, and its CPU seconds with those of the run before it.
+    """Returns the folder of a run after the rest of its training, and the CPU seconds of it and of the run before it.
 
     The seconds are None if several commands trained it.
     """
@@ -143,7 +123,8 @@ def trained(arguments: Arguments, run: str, seed: int) -> tuple[Path, float | No
         given["init_from"] = str(first)
     folder = arguments.output / f"{run}_seed={seed}"
     learner = PPO(config_for(preset=PRESETS.get(run, run), seed=seed, **given))
-    seconds = train_timed(learner, folder, arguments.output / "trainings.jsonl", Training(run, seed))
+    cache = ResultCache(arguments.output / "trainings.jsonl")
+    seconds = train_timed(learner, folder, cache, {"run": run, "seed": seed})
     return folder, None if seconds is None or seconds_before is None else seconds_before + seconds
 
 
@@ -152,51 +133,28 @@ def is_king_capture(run: str) -> bool:
     return "king_capture" in run
 
 
-def train_timed(learner: PPO, folder: Path, path: Path, cell: Training) -> float | None:
+def train_timed(learner: PPO, folder: Path, cache: ResultCache, key: Mapping[str, Any]) -> float | None:
     """Returns the CPU seconds of a run, compilation and checkpoints included; None if several commands trained it."""
-    found = cells.stored(path, Training)
     if not is_finished(learner, folder):
         is_new, start = not folder.exists(), time.process_time()
         train(learner, folder, Settings(evaluate_every=0, checkpoint_every=50))
         if is_new:
-            found[cell] = {"cpu_seconds": time.process_time() - start}
-            cells.store(path, cell, found[cell])
-    return found[cell]["cpu_seconds"] if cell in found else None
-
-
-def table(rows: Sequence[dict[str, Any]]) -> str:
-    """Returns the Markdown table."""
-    lines: list[tuple[object, ...]] = []
-    for row in rows:
-        shares = (f"{row[name] / row['games']:.4f}" for name in ("lost", "drawn", "truncated"))
-        theirs = THEIRS.get((row["run"], row["seat"]))
-        lines.append(
-            (
-                row["run"],
-                row["simulations"],
-                row["seat"],
-                games.written_rate(row["won"], row["games"]),
-                *shares,
-                f"{row['mean_length']:.1f}",
-                f"{row['mean_reward']:.3f}",
-                f"{games.rate_from_reward(row['mean_reward']):.4f}" if is_king_capture(row["run"]) else "",
-                "" if theirs is None else theirs,
-                "" if row["cpu_seconds"] is None else f"{row['cpu_seconds']:.0f}",
-            )
-        )
-    return markdown(HEADER, lines)
+            cache.store(key, {"cpu_seconds": time.process_time() - start})
+    result = cache.find(key)
+    return None if result is None else result["cpu_seconds"]
 
 
 def table_of_draws(rows: Sequence[dict[str, Any]]) -> str:
     """Returns the Markdown table of the reasons for draws, each as a share of all games."""
     drawn = [row for row in rows if row["drawn"]]
     reasons = sorted({reason for row in drawn for reason in row["draws"]})
-    lines: list[tuple[object, ...]] = []
-    for row in drawn:
-        shares = (f"{row['draws'].get(reason, 0) / row['games']:.4f}" for reason in reasons)
-        lines.append((row["run"], row["simulations"], row["seat"], *shares))
-    return markdown(("run", "simulations", "seat", *reasons), lines)
+    shares: dict[str, Column] = {
+        reason: lambda row, reason=reason: f"{row['draws'].get(reason, 0) / row['games']:.4f}" for reason in reasons
+    }
+    return table_of(drawn, PLAYER | shares)
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

@@ -8,7 +8,7 @@ The tables have
     accuracy      the share of positions whose move is among the k best legal actions; k = 1, 2, 3, 5, 10
     raw legal     the share of positions where the best of all actions is legal
     legal mass    the mean probability that the softmax over all actions gives to the legal ones
-    by submove    accuracy with k = 1 by the number of the submove in its game
+    by ply        accuracy with k = 1 by the number of the ply in its game
 
 on the test games, on their positions that no training game has ("unseen"), and on the second collection. Equal scores
 share the ranks that they take, so a baseline that prefers no action has the accuracy of a random order.
@@ -41,7 +41,7 @@ from train.driver import tables
 from train.models.policy import Params, Policy, split_statistics
 
 KS = (1, 2, 3, 5, 10)
-SUBMOVES = {"0-9": 10, "10-19": 20, "20-39": 40, "40-79": 80, "80+": 1 << 30}  # group: the first ply after it
+PLIES = {"0-9": 10, "10-19": 20, "20-39": 40, "40-79": 80, "80+": 1 << 30}  # group: the first ply after it
 SHUFFLED_SHARES = {"train": 0.85, "validation": 0.10, "test": 0.05}  # of Larson 2016
 CLAIMED_TOP_1 = 0.819  # the name of a folder in the code of Larson 2016; a running mean on shuffled pairs
 POSITION_SPLIT = (85, 95)  # keys modulo 100: below the first to train, from the second on to test
@@ -76,13 +76,13 @@ def main() -> None:
     arguments = tyro.cli(Arguments, prog="python -m examples.papers.checkers_imitation", description=__doc__)
     if arguments.limit < 0 or arguments.train_positions < 1:
         raise SystemExit("limit must be at least 0, and train_positions at least 1")
-    found = positions.load(arguments.data)
+    data = positions.load(arguments.data)
     if arguments.shuffled is not None:
-        shuffled = shuffle_splits(found, arguments.seed)
+        shuffled = shuffle_splits(data, arguments.seed)
         shuffled.save(arguments.shuffled)
         print(f"wrote {len(shuffled):,} positions to {arguments.shuffled}")
         return
-    results = measure_all(found, arguments.runs, arguments.limit, arguments.train_positions)
+    results = measure_all(data, arguments.runs, arguments.limit, arguments.train_positions)
     text = markdown(results)
     print(text)
     for path, content in ((arguments.output, json.dumps(results, indent=1) + "\n"), (arguments.markdown, text + "\n")):
@@ -91,19 +91,19 @@ def main() -> None:
             path.write_text(content)
 
 
-def measure_all(found: Positions, runs: Iterable[str], limit: int, train_positions: int) -> dict[str, Any]:
+def measure_all(data: Positions, runs: Iterable[str], limit: int, train_positions: int) -> dict[str, Any]:
     """Returns the tables of the baselines and of all runs, and the numbers of positions, as JSON has them.
 
     Raises ValueError for a file without training or test positions, and for a run of another game.
     """
-    labelled = found.take(found.action != positions.UNKNOWN)
+    labelled = data.take(data.action != positions.UNKNOWN)
     training, sets = labelled.of("train"), sets_of(labelled)
     seen = positions.keys(training)
-    book = functools.partial(lookup_scores, seen, training.action, found.env.num_actions)
+    book = functools.partial(lookup_scores, seen, training.action, data.env.num_actions)
     results: dict[str, Any] = {
         "positions": {"train": len(training), **{name: len(each) for name, each in sets.items()}},
         "models": {"uniform": measure(sets, uniform_scores), "lookup": measure(sets, book), **hindsight(sets)},
-        "seen by submove": by_submove(np.isin(positions.keys(sets["test"]), seen), sets["test"].ply),
+        "seen by submove": by_ply(np.isin(positions.keys(sets["test"]), seen), sets["test"].ply),
         "position split": position_split(labelled),
     }
     for text in runs:
@@ -116,28 +116,28 @@ def measure_all(found: Positions, runs: Iterable[str], limit: int, train_positio
 # -- sets of positions -----------------------------------------------------------------------------------------------
 
 
-def sets_of(found: Positions) -> dict[str, Positions]:
+def sets_of(data: Positions) -> dict[str, Positions]:
     """Returns the sets that models are measured on: test, its unseen and seen positions, and external if there are any.
 
     Raises ValueError if there are no training or no test positions.
     """
     for split in ("train", "test"):
-        if split not in found.splits or not len(found.of(split)):
-            raise ValueError(f"the file has no positions of the split {split!r}; it has {', '.join(found.splits)}")
-    test = found.of("test")
-    seen = np.isin(positions.keys(test), positions.keys(found.of("train")))
+        if split not in data.splits or not len(data.of(split)):
+            raise ValueError(f"the file has no positions of the split {split!r}; it has {', '.join(data.splits)}")
+    test = data.of("test")
+    seen = np.isin(positions.keys(test), positions.keys(data.of("train")))
     sets = {"test": test, "unseen": test.take(~seen), "seen": test.take(seen)}
-    if "external" in found.splits:
-        sets["external"] = found.of("external")
+    if "external" in data.splits:
+        sets["external"] = data.of("external")
     return {name: each for name, each in sets.items() if len(each)}
 
 
-def shuffle_splits(found: Positions, seed: int) -> Positions:
+def shuffle_splits(data: Positions, seed: int) -> Positions:
     """Returns the positions of one collection in the splits of Larson 2016: drawn pair by pair, and not game by game.
 
     Positions of the split "external" are left out.
     """
-    kept = found.take(found.split != found.splits.index("external")) if "external" in found.splits else found
+    kept = data.take(data.split != data.splits.index("external")) if "external" in data.splits else data
     order, count = np.random.default_rng(seed).permutation(len(kept)), len(kept)
     split = np.empty(count, np.int8)
     ends = np.cumsum([round(share * count) for share in SHUFFLED_SHARES.values()])
@@ -149,21 +149,21 @@ def shuffle_splits(found: Positions, seed: int) -> Positions:
 # -- scores of actions -----------------------------------------------------------------------------------------------
 
 
-def uniform_scores(found: Positions) -> np.ndarray:
+def uniform_scores(data: Positions) -> np.ndarray:
     """Returns float32[P, num_actions], equal scores for all actions."""
-    return np.zeros((len(found), found.env.num_actions), np.float32)
+    return np.zeros((len(data), data.env.num_actions), np.float32)
 
 
-def lookup_scores(keys: np.ndarray, action: np.ndarray, num_actions: int, found: Positions) -> np.ndarray:
+def lookup_scores(keys: np.ndarray, action: np.ndarray, num_actions: int, data: Positions) -> np.ndarray:
     """Returns float32[P, num_actions], the times that an action was played on the same position of a collection.
 
     Args:
       keys: uint64[N], the collection's positions.
       action: int32[N], the actions that were played on them.
       num_actions: of the game.
-      found: the positions to score, P.
+      data: the positions to score, P.
     """
-    distinct, row = np.unique(positions.keys(found), return_inverse=True)
+    distinct, row = np.unique(positions.keys(data), return_inverse=True)
     place = np.searchsorted(distinct, keys).clip(max=len(distinct) - 1)
     match = distinct[place] == keys
     counts = np.zeros((len(distinct), num_actions), np.float32)
@@ -171,9 +171,9 @@ def lookup_scores(keys: np.ndarray, action: np.ndarray, num_actions: int, found:
     return counts[row]
 
 
-def logits_of(policy: Policy, params: Params, found: Positions) -> np.ndarray:
+def logits_of(policy: Policy, params: Params, data: Positions) -> np.ndarray:
     """Returns float32[P, num_actions], the logits of a policy for the mover."""
-    return in_chunks(functools.partial(_logits, found.env, policy, params), found.states, min(CHUNK, len(found)))
+    return in_chunks(functools.partial(_logits, data.env, policy, params), data.states, min(CHUNK, len(data)))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -215,16 +215,14 @@ def legality(logits: np.ndarray, legal: np.ndarray) -> dict[str, float]:
     }
 
 
-def by_submove(right: np.ndarray, ply: np.ndarray) -> dict[str, float]:
-    """Returns the mean of `right` in each group of submove numbers; groups without positions are left out."""
-    group = np.searchsorted(list(SUBMOVES.values()), ply, side="right")
-    return {
-        name: float(right[group == number].mean()) for number, name in enumerate(SUBMOVES) if (group == number).any()
-    }
+def by_ply(right: np.ndarray, ply: np.ndarray) -> dict[str, float]:
+    """Returns the mean of `right` in each group of plies; groups without positions are left out."""
+    group = np.searchsorted(list(PLIES.values()), ply, side="right")
+    return {name: float(right[group == number].mean()) for number, name in enumerate(PLIES) if (group == number).any()}
 
 
 def measure(sets: Mapping[str, Positions], score: Score, raw: bool = False) -> dict[str, Table]:
-    """Returns the measures of a model by set, and its accuracy with k = 1 by submove of the two held-out collections.
+    """Returns the measures of a model by set, and its accuracy with k = 1 by ply of the two held-out collections.
 
     Args:
       sets: the sets of positions by their names.
@@ -236,7 +234,7 @@ def measure(sets: Mapping[str, Positions], score: Score, raw: bool = False) -> d
         scores, legal = score(each), positions.legal_actions(each)
         measures["sets"][name] = accuracy(scores, legal, each.action) | (legality(scores, legal) if raw else {})
         if name in ("test", "external"):
-            measures["submoves"][name] = by_submove(among_best(scores, legal, each.action, 1), each.ply)
+            measures["submoves"][name] = by_ply(among_best(scores, legal, each.action, 1), each.ply)
     return measures
 
 
@@ -245,25 +243,25 @@ def measure_run(text: str, sets: Mapping[str, Positions]) -> dict[str, Any]:
 
     Raises FileNotFoundError if there is no such run, ValueError if it plays another game.
     """
-    found = agents.parse(text)
-    if found is None:
+    named = agents.parse(text)
+    if named is None:
         raise ValueError(f"runs must be folders of runs, not the agent {text!r}")
-    run = agents.open_run(found.folder)
+    run = agents.open_run(named.folder)
     learner: Any = agents.learner_for(run, sets["test"].env)
-    params = run.params(found.iteration)
+    params = run.params(named.iteration)
     measures: dict[str, Any] = measure(sets, functools.partial(logits_of, learner.policy, params), raw=True)
     measures["weights"] = sum(leaf.size for leaf in jax.tree.leaves(split_statistics(params)[0]))
     measures["gap"] = measures["sets"]["train"]["top-1"] - measures["sets"]["test"]["top-1"]
     return measures
 
 
-def position_split(found: Positions) -> dict[str, Any]:
+def position_split(data: Positions) -> dict[str, Any]:
     """Returns the baselines where no test position is in training: the splits are by the hash of the position."""
-    of_first = found.take(found.split != found.splits.index("external")) if "external" in found.splits else found
+    of_first = data.take(data.split != data.splits.index("external")) if "external" in data.splits else data
     keys = positions.keys(of_first)
     low, high = POSITION_SPLIT
     training, test = keys % 100 < low, of_first.take(keys % 100 >= high)
-    book = functools.partial(lookup_scores, keys[training], of_first.action[training], found.env.num_actions)
+    book = functools.partial(lookup_scores, keys[training], of_first.action[training], data.env.num_actions)
     sets = {"test": test}
     return {
         "positions": {"train": int(training.sum()), "test": len(test)},
@@ -293,7 +291,7 @@ def markdown(results: Mapping[str, Any]) -> str:
         [
             f"Positions: {counts}.",
             accuracy_table(results["models"]),
-            submove_table(results["models"], results["seen by submove"]),
+            ply_table(results["models"], results["seen by submove"]),
             f"Split by position: train {split['positions']['train']:,}, test {split['positions']['test']:,}, "
             f"of which {split['seen']:.1%} are in training.",
             accuracy_table(split["models"]),
@@ -306,23 +304,23 @@ def accuracy_table(models: Mapping[str, Any]) -> str:
     """Returns the measures of models, a row for each set of positions."""
     columns = [*(f"top-{k}" for k in KS), "raw legal", "legal mass"]
     lines: list[tuple[str, ...]] = []
-    for model, found in models.items():
-        for name, row in found["sets"].items():
+    for model, measures in models.items():
+        for name, row in measures["sets"].items():
             lines.append((model, name, *(f"{row[column]:.3f}" if column in row else "" for column in columns)))
-        if "gap" in found:
+        if (gap := measures.get("gap")) is not None:
             empty = [""] * (len(columns) - 1)
-            lines.append((f"{model}, {found['weights']:,} weights", "train - test", f"{found['gap']:.3f}", *empty))
+            lines.append((f"{model}, {measures['weights']:,} weights", "train - test", f"{gap:.3f}", *empty))
     return tables.markdown(("model", "positions", *columns), lines)
 
 
-def submove_table(models: Mapping[str, Any], seen: Mapping[str, float]) -> str:
-    """Returns the accuracy with k = 1 by submove, and the share of the test positions that are in training."""
+def ply_table(models: Mapping[str, Any], seen: Mapping[str, float]) -> str:
+    """Returns the accuracy with k = 1 by ply, and the share of the test positions that are in training."""
     rows = [("share in training", "test", seen)]
-    rows += [(model, name, row) for model, found in models.items() for name, row in found["submoves"].items()]
+    rows += [(model, name, row) for model, measures in models.items() for name, row in measures["submoves"].items()]
     lines = [
-        (model, name, *(f"{row[group]:.3f}" if group in row else "" for group in SUBMOVES)) for model, name, row in rows
+        (model, name, *(f"{row[group]:.3f}" if group in row else "" for group in PLIES)) for model, name, row in rows
     ]
-    return tables.markdown(("top-1", "positions", *SUBMOVES), lines)
+    return tables.markdown(("top-1", "positions", *PLIES), lines)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@
     python -m examples.papers.checkers_imitation.positions pairs.npz
 
 The first table has a row per split. The second has the share of the positions that the training set has too, by the
-number of the submove in its game. docs/papers/checkers_imitation.md has the results. The last line on standard output
+number of the ply in its game. docs/papers/checkers_imitation.md has the results. The last line on standard output
 is JSON.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,13 +16,12 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
+from examples.papers._experiment import Report, command
+from examples.papers.checkers_imitation.__main__ import by_ply
 from jaxgames.games.checkers import shift
 from train.data import positions
 from train.data.positions import Positions
 from train.driver import tables
-from train.driver.commands import print_result
-
-SUBMOVES = {"0-9": 0, "10-19": 10, "20-39": 20, "40-79": 40, "80+": 80}  # the first one of each group
 
 
 @dataclass(frozen=True)
@@ -30,70 +30,58 @@ class Arguments:
     """The file of positions, which `train.data` writes."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.checkers_imitation.positions`."""
-    description = "Count what a file of labelled positions of checkers has."
-    arguments = tyro.cli(
-        Arguments, prog="python -m examples.papers.checkers_imitation.positions", description=description
-    )
-    print_result("examples.papers.checkers_imitation.positions", lambda: show(facts(positions.load(arguments.data))))
+def report(arguments: Arguments) -> Report:
+    """Returns the facts, and two tables of them."""
+    result = facts(positions.load(arguments.data))
+    return Report(result, "\n\n".join(map(table, result.values())))
 
 
-def facts(found: Positions) -> dict[str, Any]:
+def facts(data: Positions) -> dict[str, Any]:
     """Returns the facts of every split and of all positions, by the heads of the tables."""
-    legal = positions.legal_actions(found).sum(1)
-    captures = plays_capture(found)
-    keys = positions.keys(found)
-    learned = np.unique(keys[found.split == 0])
+    legal = positions.legal_actions(data).sum(1)
+    captures = plays_capture(data)
+    keys = positions.keys(data)
+    learned = np.unique(keys[data.split == 0])
     is_seen = np.isin(keys, learned)
 
     def of_rows(rows: np.ndarray) -> dict[str, Any]:
         return {
-            "games": len(np.unique(found.game[rows])),
+            "games": len(np.unique(data.game[rows])),
             "positions": int(rows.sum()),
             "different": len(np.unique(keys[rows])),
             "seen in training": float(is_seen[rows].mean()),
             "legal actions": float(legal[rows].mean()),
             "one legal action": float((legal[rows] == 1).mean()),
             "captures": float(captures[rows].mean()),
-            "drawn": float((found.value[rows] == 0).mean()),
+            "drawn": float((data.value[rows] == 0).mean()),
         }
 
-    splits = {name: found.split == number for number, name in enumerate(found.splits)}
-    group = np.searchsorted(list(SUBMOVES.values()), found.ply, side="right") - 1
+    splits = {name: data.split == number for number, name in enumerate(data.splits)}
     return {
-        "splits": {name: of_rows(rows) for name, rows in {**splits, "all": found.split >= 0}.items() if rows.any()},
-        "seen": {
-            name: {
-                text: float(is_seen[here].mean())
-                for number, text in enumerate(SUBMOVES)
-                if (here := rows & (group == number)).any()
-            }
-            for name, rows in splits.items()
-            if name != "train"
-        },
+        "splits": {name: of_rows(rows) for name, rows in {**splits, "all": data.split >= 0}.items() if rows.any()},
+        "seen": {name: by_ply(is_seen[rows], data.ply[rows]) for name, rows in splits.items() if name != "train"},
     }
 
 
-def plays_capture(found: Positions) -> np.ndarray:
+def plays_capture(data: Positions) -> np.ndarray:
     """Returns bool[P], whether the action of a position is a jump. Captures are compulsory, so all legal ones are."""
     near = [shift(np.uint32(1 << square), direction) for square in range(32) for direction in range(4)]  # by action
-    return np.array(near, np.uint32)[found.action] & found.states.opponents != 0
+    return np.array(near, np.uint32)[data.action] & data.states.opponents != 0
 
 
-def show(result: dict[str, Any]) -> dict[str, Any]:
-    """Prints the facts as two tables of Markdown, and returns them."""
-    for rows in result.values():
-        heads = list(dict.fromkeys(head for row in rows.values() for head in row))
-        lines = [(name, *(written(row.get(head, "")) for head in heads)) for name, row in rows.items()]
-        print(tables.markdown(("split", *heads), lines), end="\n\n")
-    return result
+def table(rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """Returns the facts of splits as a table in Markdown."""
+    heads = list(dict.fromkeys(head for row in rows.values() for head in row))
+    lines = [(name, *(format_number(row.get(head, "")) for head in heads)) for name, row in rows.items()]
+    return tables.markdown(("split", *heads), lines)
 
 
-def written(value: Any) -> str:
+def format_number(value: Any) -> str:
     """Returns a number as in the tables: integers with commas, others with three digits."""
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}" if isinstance(value, float) else value
 
+
+main = command(Arguments, None, report)
 
 if __name__ == "__main__":
     main()

@@ -11,13 +11,12 @@ random parameters, with the recipes of checkers, the same network and the same n
     depth       the smallest depth of alpha-beta against which a greedy agent scores less than half
     people      the share of people's moves that a policy predicts, and its divergence from the pretrained policy
 
-Runs and cells that are finished are kept, so a command that was stopped resumes. The last line on standard output is
+Finished runs and results are kept, so a command that was stopped resumes. The last line on standard output is
 JSON: the rows of the tables.
 """
 
 import functools
 import json
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,18 +29,18 @@ import numpy as np
 import tyro
 from tqdm import tqdm
 
-from examples.papers._cells import store, stored
+from examples.papers import _experiment
+from examples.papers._experiment import RATE, Column, Report, ResultCache, command, table_of
 from jaxgames import Env, ParameterError, arena
 from jaxgames._specs import split_parameters
 from jaxgames.agents import Agent, analyse
 from train import agents, alphazero, ppo
 from train.data import positions
 from train.data.positions import Positions, evenly_spaced
-from train.driver import cli, loop
-from train.driver.commands import GameArguments, print_result, text_of_rate
+from train.driver import loop
+from train.driver.commands import GameArguments
 from train.driver.learner import Learner
 from train.driver.metrics import rounded
-from train.driver.tables import markdown
 from train.models import networks
 from train.settings import NETWORK_SETTINGS
 
@@ -49,6 +48,26 @@ Name = Literal["ppo", "ppo_scratch", "alphazero", "alphazero_scratch"]
 Table = Literal["games", "depth", "people"]
 GREEDY, SAMPLED = 0, 1  # temperatures
 ROWS = 1024  # positions that a network evaluates at once
+GAMES: dict[str, Column] = {
+    "agent": "`{agent}`",
+    "opponent": "`{opponent}`",
+    "games": "{size:,}",
+    **{name: f"{{{name}:,}}" for name in ("wins", "losses", "draws", "truncated")},
+    "win rate": RATE,
+    "score": "{score:.3f}",
+}
+DEPTHS: dict[str, Column] = {
+    "agent": "`{agent}`",
+    "depth below half": lambda row: row["opponent"] if row["score"] < 0.5 else "none of these",
+    "score there": "{score:.3f}",
+}
+PEOPLE: dict[str, Column] = {
+    "agent": "`{agent}`",
+    "positions": "{positions:,}",
+    "top-1": "{top_1:.3f} ({top_1_interval[0]:.3f}-{top_1_interval[1]:.3f})",
+    "log loss": "{log_loss:.3f}",
+    "KL from the pretrained policy": "{kl:.3f}",
+}
 SMALLEST_PROBABILITY = 1e-30  # in a logarithm
 
 
@@ -59,7 +78,7 @@ class Arguments:
     data: Path
     """The file of positions with people's moves, which `train.data` wrote."""
     output: Path = Path("runs/reinforcement")
-    """The folder of the runs, and of the cells."""
+    """The folder of the runs, and of the results."""
     runs: tuple[Name, ...] = get_args(Name)
     """The runs that are trained and measured."""
     ppo_steps: int = 3_000_000
@@ -84,8 +103,8 @@ class Arguments:
     """Seed of the runs and of the games."""
 
 
-class Cell(NamedTuple):
-    """A cell of a table, with all that its result depends on."""
+class Row(NamedTuple):
+    """A row of a table, with all that its result depends on."""
 
     table: Table
     agent: str
@@ -95,25 +114,17 @@ class Cell(NamedTuple):
     seed: int
 
 
-def main() -> None:
-    """The command `python -m examples.papers.checkers_imitation.reinforcement`."""
-    program = "examples.papers.checkers_imitation.reinforcement"
-    arguments = tyro.cli(Arguments, prog=f"python -m {program}", description=__doc__)
-    print_result(program, lambda: {"cells": measure(arguments)})
-
-
-def measure(arguments: Arguments) -> list[dict[str, Any]]:
-    """Trains the runs that are not finished, measures what is not stored, and prints the tables. Returns their rows."""
+def report(arguments: Arguments) -> Report:
+    """Trains the runs that are not finished, and measures what is not stored."""
     game_settings(arguments, arguments.games).check()
     pretrained = agents.name_of(arguments.pretrained)
     env = agents.env_for([pretrained])
     texts = {"pretrained": pretrained} | {name: train(name, pretrained, arguments) for name in arguments.runs}
     bench = Bench(env, arguments, pretrained)
-    rows = [row for cell in cells_of(texts, arguments) for row in bench.rows(cell)]
-    for row in rows:
-        row["agent"], row["opponent"] = (shortened(row[each], texts) for each in ("agent", "opponent"))
-    print("\n\n".join(tables(rows)))
-    return rows
+    results = [result for rows in rows_of(texts, arguments) for result in bench.measured(rows)]
+    for result in results:
+        result["agent"], result["opponent"] = (shortened(result[name], texts) for name in ("agent", "opponent"))
+    return Report({"cells": results}, "\n\n".join(tables(results)))
 
 
 # -- runs ----------------------------------------------------------------------------------------------------------
@@ -121,11 +132,8 @@ def measure(arguments: Arguments) -> list[dict[str, Any]]:
 
 def train(name: Name, pretrained: str, arguments: Arguments) -> str:
     """Returns the text of a run's agent, after the rest of its training. Ends the program if a signal stops it."""
-    settings = loop.Settings(run_dir=arguments.output / name, resume=True, evaluate_every=0)
-    run = cli.create_or_resume(learner_of(name, pretrained, arguments), settings)
-    if not loop.run_training(run.learner, run, settings)["finished"]:
-        sys.exit(130)
-    return agents.name_of(str(run.folder))
+    learner, settings = learner_of(name, pretrained, arguments), loop.Settings(evaluate_every=0)
+    return agents.name_of(_experiment.train(learner, arguments.output / name, settings))
 
 
 def learner_of(name: Name, pretrained: str, arguments: Arguments) -> Learner:
@@ -160,11 +168,11 @@ def without_dropout(learner: Any) -> str | None:
     return f"{name}({written})"
 
 
-# -- cells ---------------------------------------------------------------------------------------------------------
+# -- results -------------------------------------------------------------------------------------------------------
 
 
-def cells_of(texts: Mapping[str, str], arguments: Arguments) -> Iterator[list[Cell]]:
-    """Yields lists of cells. The cells of a list are measured until one of them ends it; see `Bench.rows`."""
+def rows_of(texts: Mapping[str, str], arguments: Arguments) -> Iterator[list[Row]]:
+    """Yields lists of rows. The rows of a list are measured until one of them ends it; see `Bench.measured`."""
     trained = [name for name in texts if name != "pretrained"]
     for opponent in ("pretrained", "ppo"):
         for name in trained:
@@ -176,15 +184,15 @@ def cells_of(texts: Mapping[str, str], arguments: Arguments) -> Iterator[list[Ce
             for parameters in of_agent:
                 other = agent_text(texts[opponent], temperature=parameters["temperature"])
                 agent = agent_text(texts[name], **parameters)
-                yield [Cell("games", agent, other, arguments.games, arguments.openings, arguments.seed)]
+                yield [Row("games", agent, other, arguments.games, arguments.openings, arguments.seed)]
     for text in texts.values():
         agent = agent_text(text, temperature=GREEDY)
         depths = [f"alphabeta(depth={depth})" for depth in arguments.depths]
         size, openings, seed = arguments.depth_games, arguments.openings, arguments.seed
-        yield [Cell("depth", agent, opponent, size, openings, seed) for opponent in depths]
+        yield [Row("depth", agent, opponent, size, openings, seed) for opponent in depths]
     for text in texts.values():
         agent = agent_text(text, temperature=SAMPLED)
-        yield [Cell("people", agent, f"{arguments.data}: {arguments.split}", arguments.num_positions, "", 0)]
+        yield [Row("people", agent, f"{arguments.data}: {arguments.split}", arguments.num_positions, "", 0)]
 
 
 def agent_text(run: str, **parameters: Any) -> str:
@@ -198,54 +206,53 @@ def agent_text(run: str, **parameters: Any) -> str:
 
 @dataclass(frozen=True)
 class Bench:
-    """Measures cells, and keeps their results in a file."""
+    """Measures rows of the tables, and keeps their results in a file."""
 
     env: Env[Any]
     arguments: Arguments
     pretrained: str
 
-    @property
-    def path(self) -> Path:
-        return self.arguments.output / "cells.jsonl"
-
-    def rows(self, cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
-        """Yields the cells with their results. Depths after the first one that the agent scores less than half against
+    def measured(self, rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+        """Yields the rows with their results. Depths after the first one that the agent scores less than half against
         are left out."""
-        for cell in cells:
-            result = stored(self.path, Cell).get(cell)
-            if result is None:
-                began = time.perf_counter()
-                result = self.predict(cell) if cell.table == "people" else self.play(cell)
-                result["seconds"] = round(time.perf_counter() - began, 1)
-                loop.log(f"{cell.agent} - {cell.opponent}: {json.dumps(result)}")
-                store(self.path, cell, result)
-            yield cell._asdict() | result
-            if cell.table == "depth" and result["score"] < 0.5:
+        cache = ResultCache(self.arguments.output / "cells.jsonl")
+        for row in rows:
+            result = cache.once(row._asdict(), functools.partial(self.measure, row))
+            yield row._asdict() | result
+            if row.table == "depth" and result["score"] < 0.5:
                 return
 
-    def play(self, cell: Cell) -> dict[str, Any]:
+    def measure(self, row: Row) -> dict[str, Any]:
+        """Returns the result of a row, with the seconds that it took."""
+        began = time.perf_counter()
+        result = self.predict(row) if row.table == "people" else self.play(row)
+        result["seconds"] = round(time.perf_counter() - began, 1)
+        loop.log(f"{row.agent} - {row.opponent}: {json.dumps(result)}")
+        return result
+
+    def play(self, row: Row) -> dict[str, Any]:
         """Returns the results of games, in which the agents alternate between the seats."""
-        pair = [agents.make(text, self.env) for text in (cell.agent, cell.opponent)]
-        seats = arena.seating((1, 1), "alternating", cell.size)
-        openings = game_settings(self.arguments, cell.size).openings_for(self.env, "alternating")
-        with tqdm(total=cell.size, unit=" games", disable=None, desc=f"{cell.agent} - {cell.opponent}") as bar:
-            key = jax.random.key(cell.seed)
+        pair = [agents.make(text, self.env) for text in (row.agent, row.opponent)]
+        seats = arena.seating((1, 1), "alternating", row.size)
+        openings = game_settings(self.arguments, row.size).openings_for(self.env, "alternating")
+        with tqdm(total=row.size, unit=" games", disable=None, desc=f"{row.agent} - {row.opponent}") as bar:
+            key = jax.random.key(row.seed)
             games = arena.play(self.env, pair, seats, key, openings=openings, on_finished=bar.update)
         own, other = (arena.results(self.env, games, seats, number) for number in (0, 1))
-        truncated = round(own["truncated_rate"] * cell.size)
-        draws = cell.size - own["wins"] - other["wins"] - truncated
+        truncated = round(own["truncated_rate"] * row.size)
+        draws = row.size - own["wins"] - other["wins"] - truncated
         return {
             "wins": own["wins"],
             "losses": other["wins"],
             "draws": draws,
             "truncated": truncated,
-            "score": round((own["wins"] + (draws + truncated) / 2) / cell.size, 4),
+            "score": round((own["wins"] + (draws + truncated) / 2) / row.size, 4),
         } | rounded({name: own[name] for name in ("win_rate", "win_rate_interval", "mean_length")})
 
-    def predict(self, cell: Cell) -> dict[str, Any]:
+    def predict(self, row: Row) -> dict[str, Any]:
         """Returns how a policy predicts people's moves, and its mean divergence (nats) from the pretrained policy."""
         found = people(self.arguments)
-        agent = agents.make(cell.agent, self.env)
+        agent = agents.make(row.agent, self.env)
         reference = agents.make(agent_text(self.pretrained, temperature=SAMPLED), self.env)
         parts = range(0, len(found), ROWS)
         sums = [predicted(agent, reference, found.take(np.arange(i, min(i + ROWS, len(found))))) for i in parts]
@@ -296,41 +303,15 @@ def shortened(text: str, texts: Mapping[str, str]) -> str:
 
 def tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Returns the Markdown tables: of the games, of the depths of alpha-beta, and of people's moves."""
-    counts = ("size", "wins", "losses", "draws", "truncated")
-    header = ("agent", "opponent", "games", *counts[1:], "win rate", "score")
-    played = [row for row in rows if row["table"] != "people"]
-    games = [
-        (
-            f"`{row['agent']}`",
-            f"`{row['opponent']}`",
-            *(f"{row[name]:,}" for name in counts),
-            text_of_rate(row["win_rate"], row["win_rate_interval"]),
-            f"{row['score']:.3f}",
-        )
-        for row in played
-    ]
     last_depths = {row["agent"]: row for row in rows if row["table"] == "depth"}
-    depths = [
-        (f"`{agent}`", last["opponent"] if last["score"] < 0.5 else "none of these", f"{last['score']:.3f}")
-        for agent, last in last_depths.items()
-    ]
-    moves = [
-        (
-            f"`{row['agent']}`",
-            f"{row['positions']:,}",
-            text_of_rate(row["top_1"], row["top_1_interval"]),
-            f"{row['log_loss']:.3f}",
-            f"{row['kl']:.3f}",
-        )
-        for row in rows
-        if row["table"] == "people"
-    ]
     return [
-        markdown(header, games),
-        markdown(("agent", "depth below half", "score there"), depths),
-        markdown(("agent", "positions", "top-1", "log loss", "KL from the pretrained policy"), moves),
+        table_of((row for row in rows if row["table"] != "people"), GAMES),
+        table_of(last_depths.values(), DEPTHS),
+        table_of((row for row in rows if row["table"] == "people"), PEOPLE),
     ]
 
+
+main = command(Arguments, None, report)
 
 if __name__ == "__main__":
     main()

@@ -12,33 +12,47 @@ The opponents of the study (El Kaddouri, Rys and Gao 2024, section 5.7, 500 game
     study       the study's own agent: depth 9, the boxes taken, one random safe edge
 
 Any other text names an agent. The seats alternate. A game is lost to the clock if one move of the agent takes longer
-than its time. It is played to its end all the same. The last line on standard output is JSON.
+than its time. It is played to its end all the same. A command that was stopped continues.
 """
 
+import functools
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import tyro
 from tqdm import tqdm
 
 import jaxgames
+from examples.papers._experiment import RATE, Column, Experiment, Report, ResultCache, command, table_of
 from jaxgames import Env, agents, arena
 from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent, act_on_one_board
-from train.driver import tables
-from train.driver.commands import check_games, print_result, text_of_rate
+from train.driver.commands import check_games
 from train.driver.metrics import rounded
 
 THEIRS = {"self": (245, 255, 0), "mcts": (431, 0, 69), "random": (499, 0, 1), "first": (500, 0, 0)}
+COLUMNS: dict[str, Column] = {
+    "opponent": "`{opponent}`",
+    **{name: f"{{{name}}}" for name in ("games", "wins", "losses", "ties")},
+    "lost to the clock": "{lost_to_the_clock}",
+    "win rate": RATE,
+    "ms per move: mean, p99, max": "{ms[mean]:.2f}, {ms[p99]:.2f}, {ms[max]:.2f}",
+    "of these on the CPU": "{cpu_ms[mean]:.2f}, {cpu_ms[p99]:.2f}, {cpu_ms[max]:.2f}",
+    "opponent's CPU ms": "{opponent_cpu_ms[mean]:.2f}",
+    "the study: wins, losses, time-outs": lambda row: ", ".join(map(str, THEIRS.get(row["opponent"], ()))),
+}
+QUICK: dict[str, Any] = {"games": 2, "board": (2, 2), "opponents": ("mcts", "random"), "simulations": 2}
 STUDY = "alphabeta(depth=9, milliseconds=200, safe_edges=random, leaves=boxes, exact=False)"
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
+    output: Path = Path("runs/papers/dots_and_boxes/agent")
+    """The folder of the results."""
     games: int = 500
     """Games against each opponent."""
     board: tuple[int, int] = (5, 5)
@@ -55,26 +69,23 @@ class Arguments:
     """Seed of the games; the same seed gives the same games."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.dots_and_boxes.agent`."""
-    program = "examples.papers.dots_and_boxes.agent"
-    arguments = tyro.cli(Arguments, prog=f"python -m {program}", description=__doc__)
-    print_result(program, lambda: play(arguments))
-
-
-def play(arguments: Arguments) -> dict[str, Any]:
-    """Plays all games, prints the table, and returns its rows."""
+def report(arguments: Arguments) -> Report:
+    """Plays the games against every opponent."""
     check_games(arguments.games, arguments.seed)
     env = jaxgames.make("dots_and_boxes", rows=arguments.board[0], cols=arguments.board[1])
     agent = agents.make(arguments.agent, env)
-    opponents = [opponent_of(text, env, arguments) for text in arguments.opponents]
+    opponents = {name: opponent_of(name, env, arguments) for name in arguments.opponents}
+    cache = ResultCache(arguments.output / "cells.jsonl")
+    common = {name: getattr(arguments, name) for name in ("games", "milliseconds", "simulations", "seed")}
     rows: list[dict[str, Any]] = []
     with tqdm(total=arguments.games * len(opponents), unit=" games", disable=None) as bar:
-        for name, opponent in zip(arguments.opponents, opponents, strict=True):
+        for name, opponent in opponents.items():
             bar.set_description(f"against {name}")
-            rows.append({"opponent": name} | play_row(env, agent, opponent, arguments, bar))
-    print(table(rows))
-    return {"env": str(env), "agent": str(agent), "milliseconds": arguments.milliseconds, "rows": rows}
+            key = {"env": str(env), "agent": str(agent), "opponent": name, **common}
+            result = cache.once(key, functools.partial(play_row, env, agent, opponent, arguments, bar))
+            rows.append({"opponent": name, "games": arguments.games, **result})
+    result = {"env": str(env), "agent": str(agent), "milliseconds": arguments.milliseconds, "rows": rows}
+    return Report(result, table_of(rows, COLUMNS))
 
 
 def play_row(env: Env[Any], agent: Agent, opponent: Agent, arguments: Arguments, bar: Any) -> dict[str, Any]:
@@ -118,30 +129,11 @@ def milliseconds(seconds: list[float]) -> dict[str, float]:
     return {"mean": float(times.mean()), "p99": float(np.quantile(times, 0.99)), "max": float(times.max())}
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Returns the Markdown table: a row per opponent, the study's figures in the last column."""
-    counts = ("games", "wins", "losses", "ties", "lost_to_the_clock")
-    times = ("ms per move: mean, p99, max", "of these on the CPU", "opponent's CPU ms")
-    header = ("opponent", *counts[:-1], "lost to the clock", "win rate", *times, "the study: wins, losses, time-outs")
-    lines = [
-        (
-            f"`{row['opponent']}`",
-            *(row[name] for name in counts),
-            text_of_rate(row["win_rate"], row["win_rate_interval"]),
-            *(", ".join(f"{ms:.2f}" for ms in row[name].values()) for name in ("ms", "cpu_ms")),
-            f"{row['opponent_cpu_ms']['mean']:.2f}",
-            ", ".join(map(str, THEIRS.get(row["opponent"], ()))),
-        )
-        for row in rows
-    ]
-    return tables.markdown(header, lines)
-
-
 # -- players -------------------------------------------------------------------------------------------------------
 
 
 def opponent_of(text: str, env: Env[Any], arguments: Arguments) -> Agent:
-    """Returns the opponent that a name of the study or the text of an agent stands for."""
+    """Returns the opponent with a name of the study, or with the text of an agent."""
     if text == "mcts":
         return OpenSpielMCTS(env, arguments.simulations, arguments.seed)
     return agents.make({"self": arguments.agent, "study": STUDY}.get(text, text), env)
@@ -149,7 +141,7 @@ def opponent_of(text: str, env: Env[Any], arguments: Arguments) -> Agent:
 
 @dataclass(frozen=True)
 class Timed:
-    """Plays as another agent on one board at a time, and keeps the seconds of each move, and those of this thread."""
+    """Plays as another agent on one board at a time. Keeps the seconds and the CPU seconds of each move."""
 
     on_device: ClassVar[bool] = False
     agent: Agent
@@ -204,6 +196,8 @@ class OpenSpielMCTS:
     def __str__(self) -> str:
         return "mcts"
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

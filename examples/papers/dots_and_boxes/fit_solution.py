@@ -11,41 +11,51 @@ complete boxes are random: they do not change the margin to go.
 
 One set in ten is kept for the measurement, together with its mirrored and rotated images. Everything is computed on the
 device. The last line on standard output is JSON. It has the mean absolute error of the value in boxes, and the share of
-positions whose most probable edge is a best one, also by number of drawn edges. A network whose
-parameters fit every board is also measured on `other_boards`, without any training on them.
+positions whose most probable edge is a best one, also by number of drawn edges. A network whose parameters fit every
+board is also measured on `other_boards`, without any training on them. A finished fit is not repeated.
 """
 
 import dataclasses
 import functools
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-import tyro
 from tqdm import tqdm
 
 import jaxgames
+from examples.papers._experiment import Experiment, Report, ResultCache, command
 from jaxgames import solvers
 from jaxgames.games.dots_and_boxes import NOBODY, DotsAndBoxes, DotsAndBoxesState
 from jaxgames.policies.agent import reward_scale
 from jaxgames.sampling import random_action
 from jaxgames.solvers.dots_and_boxes.solution import boxes, table_shape, worth_of_edges
-from train.driver.commands import print_result
 from train.driver.metrics import rounded
+from train.driver.tables import markdown
 from train.models.policy import Params, Policy
 from train.ops.symmetries import symmetries
 
 HELD_OUT = 10  # one set of edges in ten is kept for the measurement
 HASH = np.uint32(2_654_435_761)  # 2^32 / golden ratio
 CHUNK = 1000  # positions that are measured at once
+KINDS = ("random", "played")  # of sets
+QUICK: dict[str, Any] = {
+    "env": "dots_and_boxes(rows=1, cols=2, reward=boxes)",
+    "network": "graph(rounds=2, width=16)",
+    "steps": 20,
+    "positions": CHUNK,
+}
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
+    output: Path = Path("runs/papers/dots_and_boxes/fit_solution")
+    """The folder of the results."""
     env: str = "dots_and_boxes(rows=3, cols=3, reward=boxes)"
     """The board, which must have at most 32 edges and reward=boxes."""
     network: str = "graph"
@@ -83,11 +93,19 @@ class Fit(NamedTuple):
     games: jax.Array  # bool[batch / 2, num_edges], the drawn edges of the games that supply half of the positions
 
 
-def main() -> None:
-    """The command `python -m examples.papers.dots_and_boxes.fit_solution`."""
-    program = "examples.papers.dots_and_boxes.fit_solution"
-    arguments = tyro.cli(Arguments, prog=f"python -m {program}", description=__doc__)
-    print_result(program, lambda: fit_solution(arguments))
+def report(arguments: Arguments) -> Report:
+    """Fits and measures the network, unless the result is stored."""
+    names = ("env", "network", "steps", "batch", "learning_rate", "steps_per_call", "positions", "seed")
+    key = {name: getattr(arguments, name) for name in names} | {"boards": ", ".join(arguments.other_boards)}
+    cache = ResultCache(arguments.output / "fits.jsonl")
+    result = cache.once(key, lambda: {"fit": fit_solution(arguments)})["fit"]
+    boards = {f"{arguments.env}, kept apart": result["held_out"], **result["other_boards"]}
+    lines = [
+        (board, *(f"{of_kinds[kind][name]:.3f}" for name in ("error", "best_moves") for kind in KINDS))
+        for board, of_kinds in boards.items()
+    ]
+    header = ("board", *(f"{name}, {kind}" for name in ("error", "best moves") for kind in KINDS))
+    return Report(result, markdown(header, lines))
 
 
 def fit_solution(arguments: Arguments) -> dict[str, Any]:
@@ -123,7 +141,7 @@ def board_of(text: str) -> DotsAndBoxes:
     """Returns the board. Raises ValueError unless its values are margins to go."""
     env = jaxgames.make(text)
     if not isinstance(env, DotsAndBoxes) or env.reward != "boxes":
-        raise ValueError(f"{text} is no dots_and_boxes with reward=boxes, whose values are margins to go")
+        raise ValueError(f"{text} is not dots_and_boxes with reward=boxes, whose values are margins to go")
     return env
 
 
@@ -270,11 +288,11 @@ def measure(
     def of_chunk(table: jax.Array, params: Params, key: jax.Array) -> dict[str, tuple[jax.Array, ...]]:
         random_key, played_key, owner_key = jax.random.split(key, 3)
         sets = {"random": random_sets(env, random_key, CHUNK), "played": played_sets(env, table, played_key, CHUNK)}
-        found: dict[str, tuple[jax.Array, ...]] = {}
+        results: dict[str, tuple[jax.Array, ...]] = {}
         for kind, drawn in sets.items():
             rows = labelled(env, table, owner_key, drawn)
-            found[kind] = (*errors_of(rows, *outputs(env, policy, params, rows.state)), rows.held_out, drawn.sum(1))
-        return found
+            results[kind] = (*errors_of(rows, *outputs(env, policy, params, rows.state)), rows.held_out, drawn.sum(1))
+        return results
 
     chunks = [of_chunk(table, params, chunk_key) for chunk_key in jax.random.split(key, positions // CHUNK)]
     joined = jax.tree.map(lambda *parts: np.concatenate(parts), *chunks)
@@ -292,6 +310,8 @@ def summary(error: np.ndarray, hit: np.ndarray, held_out: np.ndarray, count: np.
         "best_moves_by_edges": {n: float(hit[chosen].mean()) for n, chosen in by_edges.items()},
     }
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

@@ -7,15 +7,17 @@ plays both seats to the end. The agent's mean margin at the end tells what those
 difference to the next row is what the agent lost in between, compared with the reference. The first box that can be
 taken is left out of the differences: each game has it at another number of open edges.
 
-The positions are the first ones with a number of open edges, and the first one in which a box can be taken: someone has
-opened a chain. The last row is the game as it was played. The agents alternate between the seats, and every two games
+The positions are the first ones with a number of open edges, and the first one in which a box can be taken, because a
+chain was opened. The last row is the game as it was played. The agents alternate between the seats, and every two games
 begin with the same two random edges.
 
-The result is one line of the output file: a command that is repeated prints it again without games. The last line on
-standard output is JSON.
+The result is a line of `cells.jsonl` in the output folder: a command that is repeated prints it again without games.
+The last line on standard output is JSON.
 """
 
+import functools
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -25,16 +27,20 @@ import numpy as np
 import tyro
 from tqdm import tqdm
 
-from examples.papers._cells import computed_once
-from examples.papers.dots_and_boxes.board_sizes import OPENING_PLIES, deterministic, env_of
+from examples.papers._experiment import RATE, Report, ResultCache, command, table_of
+from examples.papers.dots_and_boxes.matches import OPENING_PLIES, board_of, deterministic, play, settings_of
 from jaxgames import Env, arena
 from jaxgames.agents import Agent
 from jaxgames.solvers.dots_and_boxes.solution import boxes
 from train import agents
-from train.driver import tables
-from train.driver.commands import GameArguments, print_result, text_of_rate
 from train.driver.metrics import rounded
 
+COLUMNS = {
+    "the reference plays on from": "{from}",
+    "win rate": RATE,
+    "mean margin": "{margin:+.2f}",
+    "lost until the next row": "{lost}",
+}
 FIRST_OFFER, PLAYED = "first box to take", "as played"  # rows beside those with a number of open edges
 
 
@@ -52,55 +58,37 @@ class Arguments:
     """Games of the agent against the reference."""
     seed: int = 0
     """Seed of the openings and of the games."""
-    output: Path = Path("runs/boxes_losses/cells.jsonl")
-    """The file of the results, one line of JSON each."""
-
-
-class Cell(NamedTuple):
-    """All that a result depends on."""
-
-    board: str
-    agent: str
-    reference: str
-    open_edges: str
-    games: int
-    seed: int
+    output: Path = Path("runs/boxes_losses")
+    """The folder of the results."""
 
 
 class Played(NamedTuple):
     """Games as they were played, on the host."""
 
     boards: Any  # states [games, plies + 1]; the last boards of a game are over
-    seat: np.ndarray  # int[games], that of the agent
+    seat: np.ndarray  # int[games], the seat of the agent
     openings: int  # different ones
 
 
-def main() -> None:
-    """The command `python -m examples.papers.dots_and_boxes.losses`."""
-    program = "examples.papers.dots_and_boxes.losses"
-    arguments = tyro.cli(Arguments, prog=f"python -m {program}", description=__doc__)
-    print_result(program, lambda: boxes_losses(arguments))
-
-
-def boxes_losses(arguments: Arguments) -> dict[str, Any]:
-    """Returns the agent's results from each position on, as a mapping for JSON, and prints them as a table.
-
-    Raises ValueError or FileNotFoundError for arguments that are wrong, before any game.
-    """
-    env = env_of(arguments.board)
-    if wrong := [number for number in arguments.open_edges if not 0 < number < env.num_actions - OPENING_PLIES]:
-        most = env.num_actions - OPENING_PLIES - 1
+def report(arguments: Arguments) -> Report:
+    """Plays the games and continues them, unless the result is stored. All arguments are checked before any game."""
+    env = board_of(arguments.board)
+    settings_of(arguments.games, arguments.seed)
+    most = env.num_actions - OPENING_PLIES - 1
+    if wrong := [number for number in arguments.open_edges if not 1 <= number <= most]:
         raise ValueError(f"open_edges must be from 1 to {most} on {arguments.board}, not {wrong[0]}")
-    names = deterministic(arguments.agent), deterministic(arguments.reference)
     numbers = sorted({*arguments.open_edges}, reverse=True)
-    cell = Cell(arguments.board, *names, ",".join(map(str, numbers)), arguments.games, arguments.seed)
-    found = computed_once(arguments.output, cell, lambda: measure(env, cell, numbers))
-    lines = [
-        (row["from"], text_of_rate(row["win_rate"], row["win_rate_interval"]), f"{row['margin']:+.2f}", lost)
-        for row, lost in zip(found["rows"], lost_boxes(found["rows"]), strict=True)
-    ]
-    print(tables.markdown(("the reference plays on from", "win rate", "mean margin", "lost until the next row"), lines))
-    return cell._asdict() | found
+    key: dict[str, Any] = {
+        "board": arguments.board,
+        "agent": deterministic(arguments.agent),
+        "reference": deterministic(arguments.reference),
+        "open_edges": ",".join(map(str, numbers)),
+        "games": arguments.games,
+        "seed": arguments.seed,
+    }
+    result = ResultCache(arguments.output / "cells.jsonl").once(key, functools.partial(measure, env, key, numbers))
+    rows = [row | {"lost": lost} for row, lost in zip(result["rows"], lost_boxes(result["rows"]), strict=True)]
+    return Report(key | result, table_of(rows, COLUMNS))
 
 
 def lost_boxes(rows: list[dict[str, Any]]) -> list[str]:
@@ -110,42 +98,37 @@ def lost_boxes(rows: list[dict[str, Any]]) -> list[str]:
     return [f"{lost[row['from']]:+.2f}" if row["from"] in lost else "" for row in rows]
 
 
-def measure(env: Env[Any], cell: Cell, numbers: list[int]) -> dict[str, Any]:
-    """Returns the rows of a cell: those of open edges in descending order, the first offer in its place, the games."""
-    pair = agents.make(cell.agent, env), agents.make(cell.reference, env)
-    with tqdm(total=cell.games * (len(numbers) + 2), unit=" games", disable=None) as bar:
-        played = play(env, pair, cell, bar)
+def measure(env: Env[Any], key: Mapping[str, Any], numbers: list[int]) -> dict[str, Any]:
+    """Returns the rows of open edges in descending order, with the first offer in its place, and of the games."""
+    pair = agents.make(key["agent"], env), agents.make(key["reference"], env)
+    num_games = key["games"]
+    with tqdm(total=num_games * (len(numbers) + 2), unit=" games", disable=None) as bar:
+        played = record(env, pair, num_games, key["seed"], bar)
         num_open = (~played.boards.edges).sum(-1)  # int[games, plies + 1]
         offer = first_offer(env, played.boards.edges)
-        rows = [(float(num_open[np.arange(cell.games), offer].mean()), FIRST_OFFER, offer)]
-        rows += [(number, f"{number} open edges", (num_open > number).sum(1)) for number in numbers]
-        found = [
-            row_of(name, env, continued(env, pair[1], played, place, cell.seed, bar), played.seat) | {"open_edges": at}
-            for at, name, place in sorted(rows, key=lambda row: -row[0])
+        starts = [(float(num_open[np.arange(num_games), offer].mean()), FIRST_OFFER, offer)]
+        starts += [(number, f"{number} open edges", (num_open > number).sum(1)) for number in numbers]
+        rows = [
+            row_of(name, env, continued(env, pair[1], played, place, key["seed"], bar), played.seat)
+            | {"open_edges": at}
+            for at, name, place in sorted(starts, key=lambda start: -start[0])
         ]
     last = jax.tree.map(lambda leaf: leaf[:, -1], played.boards)
-    return rounded({"rows": [*found, row_of(PLAYED, env, last, played.seat)], "openings": played.openings})
+    return rounded({"rows": [*rows, row_of(PLAYED, env, last, played.seat)], "openings": played.openings})
 
 
-def play(env: Env[Any], pair: tuple[Agent, Agent], cell: Cell, bar: "tqdm[Any]") -> Played:
-    """Returns the games of the agent against the reference."""
-    settings = GameArguments(
-        games=cell.games, openings=-(-cell.games // 2), opening_plies=OPENING_PLIES, seed=cell.seed
-    )
-    settings.check()
-    seats = arena.seating((1, 1), "alternating", cell.games)
-    openings = settings.openings_for(env, "alternating")
-    assert openings is not None
-    plies = env.num_actions - int(np.asarray(openings.plies).min())
-    actions = np.full((cell.games, plies), -1, np.int32)
+def record(env: Env[Any], pair: tuple[Agent, Agent], num_games: int, seed: int, bar: "tqdm[Any]") -> Played:
+    """Returns the games of the agent against the reference, with all their boards."""
+    actions = np.full((num_games, env.num_actions), -1, np.int32)
 
     def keep(recorded: arena.Recorded) -> None:
         for number, length, row in zip(recorded.numbers, recorded.games.length, recorded.actions, strict=True):
             actions[number, :length] = row[:length]
 
-    arena.play(env, pair, seats, jax.random.key(cell.seed), openings=openings, on_finished=bar.update, on_recorded=keep)
-    different = len(np.unique(np.sort(openings.actions, axis=1), axis=0))
-    return Played(boards_of(env, openings.boards, actions), np.asarray(seats).argmin(1), different)
+    match = play(env, pair, num_games, seed, bar, keep)
+    plies = env.num_actions - int(np.asarray(match.openings.plies).min())
+    boards = boards_of(env, match.openings.boards, actions[:, :plies])
+    return Played(boards, np.asarray(match.seats).argmin(1), match.num_openings())
 
 
 def boards_of(env: Env[Any], start: Any, actions: np.ndarray) -> Any:
@@ -197,7 +180,7 @@ def row_of(name: str, env: Env[Any], last: Any, seat: np.ndarray) -> dict[str, A
       name: of the row.
       env: the game.
       last: boards that are over, leaves [games, ...].
-      seat: int[games], that of the agent.
+      seat: int[games], the seat of the agent.
     """
     own, other = ((last.owner == each[:, None]).sum(1) for each in (seat, 1 - seat))
     margin = own.astype(np.int64) - other
@@ -210,6 +193,8 @@ def row_of(name: str, env: Env[Any], last: Any, seat: np.ndarray) -> dict[str, A
         "margin": float(margin.mean()),
     }
 
+
+main = command(Arguments, None, report)
 
 if __name__ == "__main__":
     main()

@@ -25,22 +25,29 @@ import jax
 import numpy as np
 import tyro
 
+from examples.papers._experiment import Column, Report, command, table_of
 from jaxgames.agents import analyse
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.dots_and_boxes.solution import boxes
 from train import agents
 from train.data import positions
 from train.data.positions import Positions
-from train.driver import tables
-from train.driver.commands import print_result
 from train.driver.metrics import rounded
 
 SAFE_EDGES = (3, 6, 10, 16)  # the largest number of each part but the last
 DECIDED = 0.5  # boxes, from which a value has a sign
-HEADER = (
-    *("file", "agent", "part", "positions", "mean |label|", "error"),
-    *("decided", "frequent sign", "right sign", "best edges"),
-)
+COLUMNS: dict[str, Column] = {
+    "file": "{file}",
+    "agent": "`{agent}`",
+    "part": "{part}",
+    "positions": "{positions}",
+    "mean |label|": "{label:.2f}",
+    "error": "{error:.2f}",
+    "decided": "{decided}",
+    "frequent sign": "{majority_sign:.3f}",
+    "right sign": "{sign:.3f}",
+    "best edges": "{best_edges:.3f}",
+}
 
 
 @dataclass(frozen=True)
@@ -53,35 +60,15 @@ class Arguments:
     """The positions of each file that are compared."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.dots_and_boxes.phases`."""
-    program = "examples.papers.dots_and_boxes.phases"
-    arguments = tyro.cli(Arguments, prog=f"python -m {program}", description=__doc__)
-    print_result(program, lambda: {"rows": boxes_phases(arguments)})
-
-
-def boxes_phases(arguments: Arguments) -> list[dict[str, Any]]:
-    """Returns a row per file, agent and part of the game, and prints them as a table."""
+def report(arguments: Arguments) -> Report:
+    """Returns a row per file, agent and part of the game."""
     rows: list[dict[str, Any]] = []
     for path in arguments.data:
-        found = labelled(path, arguments.split)
-        parts = parts_of(found.env, found.states.edges)
+        data = labelled(path, arguments.split)
+        parts = parts_of(data.env, data.states.edges)
         for agent in arguments.agents:
-            rows += [{"file": str(path), "agent": agent} | row for row in compared(agent, found, parts)]
-    lines = [
-        (
-            row["file"],
-            f"`{row['agent']}`",
-            row["part"],
-            row["positions"],
-            *(f"{row[name]:.2f}" for name in ("label", "error")),
-            row["decided"],
-            *(f"{row[name]:.3f}" for name in ("majority_sign", "sign", "best_edges")),
-        )
-        for row in rows
-    ]
-    print(tables.markdown(HEADER, lines))
-    return rounded(rows)
+            rows += [{"file": str(path), "agent": agent} | row for row in compared(agent, data, parts)]
+    return Report({"rows": rounded(rows)}, table_of(rows, COLUMNS))
 
 
 def labelled(path: Path, split: str) -> Positions:
@@ -143,6 +130,8 @@ def majority(chosen: np.ndarray) -> float:
     """Returns the share of the entries of bool[N] that have the more frequent value, NaN if there is no entry."""
     return max(share(chosen), share(~chosen))
 
+
+main = command(Arguments, None, report)
 
 if __name__ == "__main__":
     main()

@@ -1,1 +1,6 @@
-"""Experiments of the study on matrix games; docs/matrix_games.md has their results."""
+"""The experiment of El Kaddouri, Rys and Gao 2024 on matrix games; docs/papers/matrix_games.md has its results.
+
+__main__     the runs of all learners
+tables       the eight tables of the study, and its errors
+pictures     fields, basins, the simplex of three actions, and bars
+"""

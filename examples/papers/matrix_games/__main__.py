@@ -2,7 +2,7 @@
 
     python -m examples.papers.matrix_games --output runs/matrix_games
 
-Two learners play a game against each other, 1,000 runs per cell. The eight tables have the share of runs that end
+Two learners play a game against each other, 1,000 runs per row. The eight tables have the share of runs that end
 within 0.05 of a point, with its 95 % Wilson interval. Beside it is the Yes or No of the study. The settings are those
 of the study: step size 0.001, 100,000 steps, temperature from 0.5 to 0.01. After the tables, each error of the study is
 named, with the figures that show it. docs/papers/matrix_games.md has them.
@@ -20,16 +20,14 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-import tyro
 from tqdm import tqdm
 
-from examples.papers.matrix_games import pictures as pictures
-from examples.papers.matrix_games import tables as tables
+from examples.papers._experiment import Experiment, Report, command
+from examples.papers.matrix_games import pictures, tables
 from examples.papers.matrix_games.tables import LEARNERS, SETTINGS, TABLES, Setting
 from jaxgames._checks import check_int
-from jaxgames._files import write_whole
 from jaxgames.matrix_games import matrix_game
-from train.driver.commands import MAX_SEED, print_result
+from train.driver.commands import MAX_SEED
 from train.matrix.replicator import Dynamics, Floats, integrate
 from train.matrix.tabular import Result, run, share_near
 
@@ -40,30 +38,24 @@ STARTS = ((0.25, 0.25), (0.8, 0.7), (0.3, 0.8), (0.75, 0.25))  # (x, y) of the f
 FIRST_TEMPERATURE = 0.5  # of the study's schedule
 FIELD = Dynamics(tau=0.1, kappa=5)
 SIMPLEX = ("Boltzmann", "lenient κ = 5", "FAQ")
+QUICK = {"runs": 20, "steps": 40}
 BARS = ("subsidy", "prisoners_dilemma", "battle_of_sexes")
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/matrix_games")
     """The folder of the tables and pictures."""
     runs: int = 1000
-    """Runs per cell."""
+    """Runs per learner, game and start."""
     steps: int = 100_000
     """Steps per run."""
     seed: int = 0
     """Seed of all runs; the same seed gives the same runs."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.matrix_games`."""
-    program = "examples.papers.matrix_games"
-    arguments = tyro.cli(Arguments, prog=f"python -m {program}", description=__doc__)
-    print_result(program, lambda: compute(arguments))
-
-
-def compute(arguments: Arguments) -> dict[str, Any]:
-    """Runs all learners, writes the tables and pictures, prints the tables, and returns what the last line has.
+def report(arguments: Arguments) -> Report:
+    """Runs all learners, draws the pictures, and checks the study.
 
     Raises ValueError for a number of runs or steps, or a seed, that is out of range.
     """
@@ -73,23 +65,22 @@ def compute(arguments: Arguments) -> dict[str, Any]:
     began, began_cpu = time.perf_counter(), time.process_time()
     arguments.output.mkdir(parents=True, exist_ok=True)
     with tqdm(total=len(SETTINGS) + len(FIGURE_1) * len(FIGURE_LEARNERS) + 4, unit=" parts", disable=None) as bar:
-        found = _all_runs(arguments, bar)
-        written = _pictures(arguments, found, bar)
-    findings = tables.findings(found.shares, found.constant, found.predicted)
-    texts = [tables.text_of(each, found.shares) for each in TABLES]
-    texts += ["### All points", tables.summary(found.shares)]
-    text = "\n\n".join([*texts, "### Errors of the study", tables.findings_text(findings)])
-    write_whole(arguments.output / "tables.md", text + "\n")
-    cells = tables.as_json(found.shares)
-    write_whole(arguments.output / "cells.json", json.dumps(cells, indent=1))
-    print(text)
-    return {
-        "cells": cells,
+        data = _all_runs(arguments, bar)
+        paths = _pictures(arguments, data, bar)
+    findings = tables.findings(data.shares, data.constant, data.predicted)
+    texts = [tables.text_of(table, data.shares) for table in TABLES]
+    texts += ["### All points", tables.summary(data.shares)]
+    texts += ["### Errors of the study", tables.findings_text(findings)]
+    shares = tables.as_json(data.shares)
+    (arguments.output / "cells.json").write_text(json.dumps(shares, indent=1))
+    result = {
+        "cells": shares,
         "errors": [finding._asdict() for finding in findings],
-        "pictures": [str(path) for path in written],
+        "pictures": [str(path) for path in paths],
         "seconds": round(time.perf_counter() - began, 1),
         "cpu_seconds": round(time.process_time() - began_cpu, 1),
     }
+    return Report(result, "\n\n".join(texts))
 
 
 # -- runs ----------------------------------------------------------------------------------------------------------
@@ -102,7 +93,7 @@ def _run(arguments: Arguments, setting: Setting, number: int, runs: int) -> Resu
     return run(game, LEARNERS[setting.learner], key, runs, arguments.steps, setting.start)
 
 
-class Found(NamedTuple):
+class RunData(NamedTuple):
     """The parts of all runs that the tables and pictures need."""
 
     shares: dict[tuple[tables.Row, str], Any]
@@ -111,26 +102,26 @@ class Found(NamedTuple):
     predicted: dict[str, float]  # by learner, the share of runs of `subsidy` that end where the dynamics do
 
 
-def _all_runs(arguments: Arguments, bar: Any) -> Found:
+def _all_runs(arguments: Arguments, bar: Any) -> RunData:
     """Returns what all settings give."""
-    found = Found({}, {}, [], {})
+    data = RunData({}, {}, [], {})
     for number, setting in enumerate(SETTINGS):
         bar.set_description(f"{setting.game}, {setting.learner}")
         result = _run(arguments, setting, number, arguments.runs)
         if setting == tables.CONSTANT:
-            found.constant.extend(np.asarray(result.policies, np.float64).mean(0))
+            data.constant.extend(np.asarray(result.policies, np.float64).mean(0))
         elif setting.game == "biased_rps" and setting.learner in SIMPLEX:
-            found.simplex[setting.learner] = np.asarray(result.trajectory[:, 0, 0], np.float64)
+            data.simplex[setting.learner] = np.asarray(result.trajectory[:, 0, 0], np.float64)
         if setting.start == "policies":
-            found.predicted[setting.learner] = _predicted(setting, result)
+            data.predicted[setting.learner] = _predicted(setting, result)
         columns = {column.label: column for each in TABLES if each.game == setting.game for column in each.columns}
         for row in tables.rows_of(setting.game):
             if row.setting == setting:
                 policies = np.asarray(result.greedy_policies if row.greedy else result.policies)
                 for label, column in columns.items():
-                    found.shares[row, label] = share_near(policies, column.point)
+                    data.shares[row, label] = share_near(policies, column.point)
         bar.update()
-    return found
+    return data
 
 
 def _predicted(setting: Setting, result: Result) -> float:
@@ -149,7 +140,7 @@ def _predicted(setting: Setting, result: Result) -> float:
 # -- pictures --------------------------------------------------------------------------------------------------------
 
 
-def _pictures(arguments: Arguments, found: Found, bar: Any) -> list[Path]:
+def _pictures(arguments: Arguments, data: RunData, bar: Any) -> list[Path]:
     """Writes the four pictures. Returns their paths."""
     paths: dict[tuple[str, str], Floats] = {}
     for number, (learner, name) in enumerate(itertools.product(FIGURE_LEARNERS, FIGURE_1), len(SETTINGS)):
@@ -161,15 +152,15 @@ def _pictures(arguments: Arguments, found: Found, bar: Any) -> list[Path]:
     draw = {
         "dynamics": lambda: pictures.draw_fields([matrix_game(name) for name in FIGURE_1], paths, FIELD),
         "basins": lambda: pictures.draw_basins(subsidy, (1, 2, 5, 10), (0, 0.5)),
-        "rps": lambda: pictures.draw_simplex(matrix_game("biased_rps"), found.simplex, tables.PRINTED_RPS.point[0]),
-        "shares": lambda: pictures.draw_shares(_bars(found.shares)),
+        "rps": lambda: pictures.draw_simplex(matrix_game("biased_rps"), data.simplex, tables.PRINTED_RPS.point[0]),
+        "shares": lambda: pictures.draw_shares(_bars(data.shares)),
     }
-    written: list[Path] = []
+    saved: list[Path] = []
     for name, figure in draw.items():
         bar.set_description(f"picture, {name}")
-        written.append(pictures.save(figure(), arguments.output / f"matrix_games_{name}.png"))
+        saved.append(pictures.save(figure(), arguments.output / f"matrix_games_{name}.png"))
         bar.update()
-    return written
+    return saved
 
 
 def _nearest(trajectory: Floats) -> Floats:
@@ -179,21 +170,23 @@ def _nearest(trajectory: Floats) -> Floats:
       trajectory: float64[points, runs, 2, 2].
     """
     first = trajectory[0, :, :, 0]  # float64[runs, 2]
-    chosen = [int(np.abs(first - start).max(-1).argmin()) for start in STARTS]
-    return trajectory[:, chosen].swapaxes(0, 1)
+    nearest = [int(np.abs(first - start).max(-1).argmin()) for start in STARTS]
+    return trajectory[:, nearest].swapaxes(0, 1)
 
 
 def _bars(shares: tables.Shares) -> list[dict[str, Any]]:
     """Returns the entries of the bar chart: greedy policies of epsilon-greedy learners, policies of all others."""
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for (row, label), (share, interval) in shares.items():
         is_greedy = LEARNERS[row.setting.learner].kind == "epsilon_greedy"
         if row.setting.game in BARS and row.greedy == is_greedy:
             game = f"{row.setting.game}, start: {row.setting.start}"
             entry = {"game": game, "learner": row.setting.learner, "point": label}
-            found.append(entry | {"share": share, "interval": interval})
-    return found
+            entries.append(entry | {"share": share, "interval": interval})
+    return entries
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

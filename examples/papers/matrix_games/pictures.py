@@ -37,7 +37,7 @@ OPTIMUM: dict[str, Any] = {
     "clip_on": False,
 }
 SADDLE: dict[str, Any] = {"marker": "X", "linestyle": "", "markersize": 10, "markeredgecolor": "black", "zorder": 6}
-PATHS = [plot.COLOURS[index] for index in (1, 2, 3, 5)]  # colours of trajectories, apart from those of the arrows
+PATHS = [plot.COLOURS[index] for index in (1, 2, 3, 5)]  # colours of trajectories, not of arrows
 ARROWS = 13  # of a direction field, along each side
 MAP_SIZE = 120  # cells of a basin map, along each side
 COLOURS_IN_FILE = 128  # of a PNG, which is a third as large as with all colours
@@ -91,15 +91,15 @@ def draw_fields(games: Sequence[MatrixGame], paths: Mapping[tuple[str, str], Flo
 
 def _draw_field(axes: Any, game: MatrixGame, dynamics: Dynamics) -> Any:
     """Draws the field, its saddle, the equilibria and the optima of a game. Returns the arrows."""
-    found = field(game, dynamics, ARROWS)
-    length = np.maximum(found.speed, 1e-12)
-    x, y = np.meshgrid(found.x, found.y, indexing="ij")
+    vectors = field(game, dynamics, ARROWS)
+    length = np.maximum(vectors.speed, 1e-12)
+    x, y = np.meshgrid(vectors.x, vectors.y, indexing="ij")
     arrows = axes.quiver(
         x,
         y,
-        found.dx / length,
-        found.dy / length,
-        found.speed / length.max(),
+        vectors.dx / length,
+        vectors.dy / length,
+        vectors.speed / length.max(),
         cmap="viridis_r",
         clim=(0, 1),
         scale=1.35 * ARROWS,
@@ -138,17 +138,16 @@ def draw_basins(game: MatrixGame, kappas: Sequence[int], temperatures: Sequence[
     panels: Any = figure.subplots(len(temperatures), len(kappas), squeeze=False)
     for row, tau in zip(panels, temperatures, strict=True):
         for axes, kappa in zip(row, kappas, strict=True):
-            found = basins(game, kappa, tau, MAP_SIZE)
-            axes.pcolormesh(
-                found.x, found.y, found.labels.T, cmap=ListedColormap(BASIN_COLOURS), vmin=NO_CORNER, vmax=len(CORNERS)
-            )
+            regions = basins(game, kappa, tau, MAP_SIZE)
+            limits = {"vmin": NO_CORNER, "vmax": len(CORNERS)}
+            axes.pcolormesh(regions.x, regions.y, regions.labels.T, cmap=ListedColormap(BASIN_COLOURS), **limits)
             _square(axes, game)
             saddle = inner_rest_point(game, kappa)
             if saddle and tau == 0:
                 axes.axvline(saddle[0], color="black", linewidth=0.8, linestyle=":")
                 axes.axhline(saddle[1], color="black", linewidth=0.8, linestyle=":")
                 axes.plot(*saddle, color="white", **SADDLE)
-            axes.set_title(f"κ = {kappa}, τ = {tau:g}: {found.share((1, 1)):.1%} to (1, 1)", fontsize="medium")
+            axes.set_title(f"κ = {kappa}, τ = {tau:g}: {regions.share((1, 1)):.1%} to (1, 1)", fontsize="medium")
             axes.label_outer()
     ends = {(1, 1): "ends at (1, 1)", (0, 0): "ends at (0, 0)", None: "ends at a logit equilibrium between them"}
     handles = [
@@ -161,7 +160,7 @@ def draw_basins(game: MatrixGame, kappas: Sequence[int], temperatures: Sequence[
 
 
 def colour_of_end(corner: tuple[int, int] | None) -> str:
-    """Returns the colour of the starts that end at a corner; None stands for the others."""
+    """Returns the colour of the starts that end at a corner; None for all others."""
     return BASIN_COLOURS[1 + (CORNERS.index(corner) if corner else NO_CORNER)]
 
 
@@ -169,7 +168,7 @@ def colour_of_end(corner: tuple[int, int] | None) -> str:
 
 
 def draw_simplex(game: MatrixGame, learned: Mapping[str, Floats], wrong: Floats) -> Figure:
-    """Returns two triangles of the row player's policies: trajectories of the dynamics, and those of learners.
+    """Returns two triangles of the row player's policies: trajectories of the dynamics, and trajectories of learners.
 
     Both have the Nash equilibrium, and the path of the logit equilibria from high to low temperatures.
 
@@ -241,9 +240,9 @@ def draw_shares(rows: Sequence[Mapping[str, Any]]) -> Figure:
         learners = list(dict.fromkeys(row["learner"] for row in of_game))
         width = 0.8 / len(points)
         for index, point in enumerate(points):
-            found = {row["learner"]: row for row in of_game if row["point"] == point}
-            shares = np.array([found[learner]["share"] for learner in learners])
-            ends = np.array([found[learner]["interval"] for learner in learners]).T
+            of_point = {row["learner"]: row for row in of_game if row["point"] == point}
+            shares = np.array([of_point[learner]["share"] for learner in learners])
+            ends = np.array([of_point[learner]["interval"] for learner in learners]).T
             places = np.arange(len(learners)) + (index - (len(points) - 1) / 2) * width
             axes.bar(places, shares, width, color=plot.COLOURS[every_point.index(point)], label=point)
             errors = np.abs(ends - shares)

@@ -111,7 +111,7 @@ TABLES = (
         "Nash equilibria, subsidy game with the printed payoffs",
         "subsidy_printed",
         (BEST, SAFE, MIXED, *APART, Column("(0.5, 0.5)", two(0.5, 0.5), None)),
-        "The first three points are those of the study's table, and no equilibria of its payoffs. The others are.",
+        "The first three points are in the study's table, but are not equilibria of its payoffs. The others are.",
     ),
     Table(
         "Nash equilibria, battle of the sexes",
@@ -309,9 +309,9 @@ def points_text(points: Sequence[Point]) -> str:
     return ", ".join(f"({row[0]:.4g}, {column[0]:.4g})" for row, column in points)
 
 
-def findings_text(found: Sequence[Finding]) -> str:
+def findings_text(findings: Sequence[Finding]) -> str:
     """Returns the errors of the study as a numbered list in Markdown."""
-    return "\n".join(f"{number}. {claim}. {shown}" for number, (claim, shown) in enumerate(found, 1))
+    return "\n".join(f"{number}. {claim}. {shown}" for number, (claim, shown) in enumerate(findings, 1))
 
 
 def as_json(shares: Shares) -> list[dict[str, Any]]:

@@ -1,11 +1,18 @@
 """The study of Adhikari and Gu 2024 (arXiv:2405.18733), figure by figure; docs/papers/parameter_sharing.md.
 
-    study.py           the study in numbers: settings, figures, published curves
-    runs.py            training with an evaluation after every iteration
-    evaluation.py      games against random players, measured as the study does and as we do
-    running_sums.py    the game with the rewards of the published code
-    apart.py           its network, with two encoders
-    __main__.py        Figure 2 and the sharing table
+    __main__           three ways of sharing parameters                              Figure 2
+    heat_maps          pegs by turn and iteration                                    Figure 3
+    head_to_head       the three ways against each other                             Figure 4
+    entropy            the entropy weight                                            Figure 5
+    end_boards         last boards on larger stars                                   Figure 6
+    turns_to_win       why self-play takes more turns than the study's 20.7
+    blanked_seats      policies that do not see the other seats
+    other_seats        two, three and four seats
+    lone_player        the fewest turns alone                                        section 4.1
+    traditional        stars of size 3 and 4
+    turn_search        the agent `race`, which searches its own turns
 
-The other modules are one figure or one claim each, with a command each.
+Shared by them: `published` (settings, figures and curves of the study), `runs` (training with an evaluation after every
+iteration), `evaluation` (games against random players), `comparison` (the table of Figure 2), `spoiled_games` (what
+keeps players from winning), `running_sums` and `separate_encoders` (rewards and network of the published code).
 """

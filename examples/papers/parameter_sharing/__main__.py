@@ -10,57 +10,44 @@ There are two presets: `parameter_sharing_paper` has the study's network and set
 docs/papers/parameter_sharing.md has the results. A command that was stopped continues when it is repeated.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
+from matplotlib.figure import Figure
 
-from examples.papers._quick import shortened
+from examples.papers._experiment import Report, command
 from examples.papers.parameter_sharing import comparison, runs
-from examples.papers.parameter_sharing.published import GAMES, MODES, Preset, settings_of
-from train import plot
+from examples.papers.parameter_sharing.published import MODES, Preset, settings_of
 from train.models.policy import Sharing
 
 QUICK: dict[str, Any] = {"modes": ("shared",), "seeds": 2, "games": 2, "iterations": 2}
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing")
     """The folder of the runs, which other commands read, for the tables and the pictures too."""
     presets: tuple[Preset, ...] = ("parameter_sharing", "parameter_sharing_paper")
-    """The settings of training: ours, and those of the study."""
+    """The settings of training: ours, and the settings of the study."""
     modes: tuple[Sharing, ...] = MODES
     """The ways of sharing."""
-    seeds: int = 5
-    """Runs of each way of sharing."""
-    games: int = GAMES
-    """Games of an evaluation; 30 in the study."""
-    iterations: int = 100
-    """Iterations of each run, of 4,000 steps each."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.parameter_sharing`."""
-    prog = "python -m examples.papers.parameter_sharing"
-    arguments = shortened(tyro.cli(Arguments, prog=prog, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Trains the runs of each preset, and compares the ways of sharing."""
     results = {preset: train(arguments, preset) for preset in arguments.presets}
-    print(comparison.table(results))
+    texts = [comparison.table(results)]
+    figures: dict[str, Figure] = {}
     summary: dict[str, Any] = {}
     for preset, curves in results.items():
-        rows = comparison.differences(curves)
-        print(f"\n{preset}\n\n{comparison.table_of_differences(rows)}")
-        plot.save(comparison.draw(curves, preset), arguments.output / f"figure_2_{preset}")
+        texts.append(f"{preset}\n\n{comparison.table_of_differences(comparison.differences(curves))}")
+        figures[f"figure_2_{preset}"] = comparison.draw(curves, preset)
         summary[preset] = {
-            mode: {name: comparison.finite(found) for name, found in comparison.reached(c).items()}
+            mode: {name: comparison.finite(value) for name, value in comparison.reached(c).items()}
             for mode, c in curves.items()
         }
-    (arguments.output / "figure_2.json").write_text(json.dumps(summary, indent=1) + "\n")
-    print(json.dumps(summary))
+    return Report(summary, "\n\n".join(texts), figures)
 
 
 def train(arguments: Arguments, preset: Preset) -> dict[str, dict[str, Any]]:
@@ -69,11 +56,13 @@ def train(arguments: Arguments, preset: Preset) -> dict[str, dict[str, Any]]:
     Trains the runs that are not finished. Ends the program if a signal stops the training.
     """
     settings = settings_of(preset, arguments.iterations, sharing=arguments.modes)
-    found = runs.train_all(arguments.output / preset, settings, arguments.seeds, arguments.games)
+    trained = runs.train_all(arguments.output / preset, settings, arguments.seeds, arguments.games)
     return {
-        mode: runs.curves_of(run for run in found.values() if run.config.sharing == mode) for mode in arguments.modes
+        mode: runs.curves_of(run for run in trained.values() if run.config.sharing == mode) for mode in arguments.modes
     }
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

@@ -2,8 +2,8 @@
 
     python -m examples.papers.parameter_sharing.blanked_seats --runs runs/papers/parameter_sharing/parameter_sharing
 
-A policy plays with a part of its observation set to zero: the planes of the other seats, or for comparison that of its
-own pegs. Legal actions are still those of the real board. Three tables:
+A policy plays with a part of its observation set to zero: the planes of the other seats, or for comparison the plane
+of its own pegs. Legal actions are still the actions of the real board. Three tables:
 
 - games in seat 0 against random players: the win rate and the turns to win;
 - games in one seat against the whole policy on the five others: the win rate, 1/6 for equal players;
@@ -11,23 +11,20 @@ own pegs. Legal actions are still those of the real board. Three tables:
 """
 
 import functools
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import tyro
 
-from examples.papers import _cells as cells
-from examples.papers._intervals import interval, paired_difference, written
-from examples.papers._quick import shortened
+from examples.papers._experiment import Report, ResultCache, command
+from examples.papers._intervals import format_interval, interval, paired_difference
 from examples.papers.parameter_sharing.evaluation import evaluate
 from examples.papers.parameter_sharing.published import MODES, ROUNDS
-from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
+from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
 from jaxgames import Env, arena, make
 from jaxgames.agents import RandomAgent
 from jaxgames.policies.agent import PolicyAgent
@@ -43,22 +40,10 @@ BLANKED = {"nothing": (), "other seats": (1, 2, 3, 4, 5), "own pegs": (0,)}  # p
 QUICK: dict[str, Any] = {"modes": ("shared",), "games": 4, "steps": 8, "iterations": 2, "seeds": 2}
 
 
-class Cell(NamedTuple):
-    """All that the measures of a run's policy without some planes depend on."""
-
-    run: str
-    blanked: str
-    games: int
-    steps: int
-    iterations: int
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(FinishedRuns):
     output: Path = Path("runs/papers/parameter_sharing/blanked_seats")
     """The folder of the results."""
-    runs: Path | None = None
-    """The folder with the runs of one preset, as examples.papers.parameter_sharing trains them. None: trains some."""
     modes: tuple[Sharing, ...] = MODES
     """The ways of sharing."""
     games: int = 200
@@ -67,18 +52,14 @@ class Arguments:
     """Steps of the games whose positions are compared."""
     iterations: int = 100
     """The iteration of the policies."""
-    seeds: int = 5
-    """Runs that are trained here."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
 @dataclass(frozen=True)
 class Blanked:
     """A policy that does not see some planes of its observation; see `jaxgames.policies.agent.Policy`.
 
-    Its parameters are those of the policy, and bool[planes], the planes that it sees. So all kinds of blanking share
-    their compiled programs.
+    Its parameters are the parameters of the policy, and bool[planes], the planes that it sees. So all kinds of blanking
+    share their compiled programs.
     """
 
     policy: Policy
@@ -96,26 +77,23 @@ def seen_without(planes: tuple[int, ...]) -> jax.Array:
     return jnp.asarray(np.isin(np.arange(PLANES), planes, invert=True))
 
 
-def main() -> None:
-    """The command `python -m examples.papers.parameter_sharing.blanked_seats`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Measures every run with each part of its observation blanked."""
     of_mode = runs_by_sharing(arguments.runs, arguments.output, arguments.iterations, arguments.seeds, arguments.modes)
-    found = {
+    results = {
         mode: {name: [measured(run, name, arguments) for run in runs] for name in BLANKED}
         for mode, runs in of_mode.items()
     }
-    text = table(found)
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    (arguments.output / "blanked_seats.json").write_text(json.dumps(found, indent=1) + "\n")
-    print(text)
-    print(json.dumps({mode: {name: mean_of(rows) for name, rows in kinds.items()} for mode, kinds in found.items()}))
+    means = {mode: {name: mean_of(rows) for name, rows in kinds.items()} for mode, kinds in results.items()}
+    return Report(means, table(results))
 
 
 def measured(run: RunFolder, blanked: str, arguments: Arguments) -> dict[str, float]:
     """Returns the measures of a run's policy without some planes, from the results if they are there."""
-    cell = Cell(str(run.folder), blanked, arguments.games, arguments.steps, arguments.iterations)
-    compute = functools.partial(measure, run, BLANKED[blanked], arguments)
-    return cells.computed_once(arguments.output / "cells.jsonl", cell, compute)
+    key = {"run": str(run.folder), "blanked": blanked}
+    key |= {name: getattr(arguments, name) for name in ("games", "steps", "iterations")}
+    cache = ResultCache(arguments.output / "cells.jsonl")
+    return cache.once(key, functools.partial(measure, run, BLANKED[blanked], arguments))
 
 
 def measure(run: RunFolder, planes: tuple[int, ...], arguments: Arguments) -> dict[str, float]:
@@ -188,21 +166,23 @@ def mean_of(rows: list[dict[str, float]]) -> dict[str, float]:
     return {name: round(float(np.mean([row[name] for row in rows])), 4) for name in rows[0]}
 
 
-def table(found: Mapping[str, Mapping[str, list[dict[str, float]]]]) -> str:
+def table(results: Mapping[str, Mapping[str, list[dict[str, float]]]]) -> str:
     """Returns the Markdown table: a row per way of sharing and blanked part, means over seeds with their intervals.
 
     The last column is the change of the turns to win by the blanking, a difference of the same runs.
     """
-    names = list(next(iter(next(iter(found.values())).values()))[0])
+    names = list(next(iter(next(iter(results.values())).values()))[0])
     rows: list[list[str]] = []
-    for mode, kinds in found.items():
+    for mode, kinds in results.items():
         whole = [row["mean_turns"] for row in kinds["nothing"]]
         for kind, of_seeds in kinds.items():
-            means = [written(interval([row[name] for row in of_seeds], np.mean), "{:.2f}") for name in names]
+            means = [format_interval(interval([row[name] for row in of_seeds], np.mean), "{:.2f}") for name in names]
             change = paired_difference([row["mean_turns"] for row in of_seeds], whole, np.mean)
-            rows.append([mode, kind, *means, "" if kind == "nothing" else written(change, "{:+.2f}")])
+            rows.append([mode, kind, *means, "" if kind == "nothing" else format_interval(change, "{:+.2f}")])
     return markdown(["sharing", "blanked", *names, "change of turns"], rows)
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

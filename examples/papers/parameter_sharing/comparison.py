@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from examples.papers._intervals import Interval, difference, exact_p, interval, written
-from examples.papers._pictures import draw_band
+from examples.papers._intervals import Interval, difference, draw_band, exact_p, format_interval, interval
 from examples.papers.parameter_sharing.published import MEASURES, PAPER, ROUNDS, WINDOW, published
 from train import plot
 from train.driver.tables import markdown
@@ -30,16 +29,16 @@ PANELS = (
 def measures(curves: Curves) -> dict[str, list[float]]:
     """Returns one number per seed for every entry of MEASURES; infinity where a rate was never reached."""
     steps = curves["steps"]
-    found: dict[str, list[float]] = {name: [] for name in MEASURES}
+    values: dict[str, list[float]] = {name: [] for name in MEASURES}
     for rates, turns in zip(curves["win_rate"], curves["mean_turns"], strict=True):
         high = [rate >= 0.9 for rate in rates]
         in_a_row = [all(high[i : i + 5]) and i + 5 <= len(high) for i in range(len(high))]
         full = [rate >= 1.0 for rate in rates]
         for name, flags in zip(MEASURES, (high, in_a_row, full), strict=False):
-            found[name].append(float(steps[flags.index(True)]) if any(flags) else float("inf"))
+            values[name].append(float(steps[flags.index(True)]) if any(flags) else float("inf"))
         won = [turn for turn in turns[-WINDOW:] if turn is not None and np.isfinite(turn)]
-        found["turns to win"].append(float(np.mean(won)) if won else float("inf"))
-    return found
+        values["turns to win"].append(float(np.mean(won)) if won else float("inf"))
+    return values
 
 
 def reached(curves: Curves) -> dict[str, Interval]:
@@ -48,7 +47,7 @@ def reached(curves: Curves) -> dict[str, Interval]:
 
 
 def finite(numbers: Sequence[float]) -> list[float | None]:
-    """Returns the numbers for JSON, which has no infinity: None stands for a rate that was never reached."""
+    """Returns the numbers for JSON, which has no infinity: None is a rate that was never reached."""
     return [float(number) if np.isfinite(number) else None for number in numbers]
 
 
@@ -59,18 +58,18 @@ def table(results: Mapping[str, Mapping[str, Curves]]) -> str:
       results: curves by mode, by preset.
     """
     modes = list(dict.fromkeys(mode for of_preset in results.values() for mode in of_preset))
-    found = {preset: {mode: reached(c) for mode, c in of_preset.items()} for preset, of_preset in results.items()}
+    medians = {preset: {mode: reached(c) for mode, c in of_preset.items()} for preset, of_preset in results.items()}
     rows = [
-        [mode, name, f"{theirs:,}", *(text_of(name, of_preset.get(mode, {}).get(name)) for of_preset in found.values())]
+        [mode, name, f"{theirs:,}", *(text_of(name, ours.get(mode, {}).get(name)) for ours in medians.values())]
         for mode in modes
         for name, theirs in zip(MEASURES, PAPER[mode], strict=True)
     ]
     return markdown(["sharing", "measure", "study", *(f"`{preset}`" for preset in results)], rows)
 
 
-def text_of(measure: str, found: Interval | None) -> str:
-    """Returns the cell of a table; "" for a measure that is not there."""
-    return "" if found is None else written(found, "{:.1f}" if measure == "turns to win" else "{:,.0f}")
+def text_of(measure: str, value: Interval | None) -> str:
+    """Returns the entry of a table; "" for a measure that is not there."""
+    return "" if value is None else format_interval(value, "{:.1f}" if measure == "turns to win" else "{:,.0f}")
 
 
 def differences(results: Mapping[str, Curves]) -> list[dict[str, Any]]:
@@ -90,10 +89,10 @@ def differences(results: Mapping[str, Curves]) -> list[dict[str, Any]]:
 
 def table_of_differences(rows: Sequence[Mapping[str, Any]]) -> str:
     """Returns the rows of `differences` as a Markdown table."""
-    cells = [
+    lines = [
         [row["pair"], row["measure"], text_of(row["measure"], row["difference"]), f"{row['p']:.3f}"] for row in rows
     ]
-    return markdown(["difference of", "measure", "medians (95 % interval)", "p"], cells)
+    return markdown(["difference of", "measure", "medians (95 % interval)", "p"], lines)
 
 
 def draw(results: Mapping[str, Curves], title: str = "") -> Figure:

@@ -2,23 +2,19 @@
 
     python -m examples.papers.parameter_sharing.end_boards --runs runs/star_3 runs/star_4
 
-The runs are folders of `train.ppo`, such as those of the presets `star_3` and `star_4`. Without runs, short ones are
+The runs are folders of `train.ppo`, such as runs of the presets `star_3` and `star_4`. Without runs, short ones are
 trained here for N = 3 and N = 4: as in the study, 100 iterations of 4,000 steps. The policy has seat 0, which is red.
 """
 
 import functools
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
-import tyro
 
-from examples.papers import _cells as cells
-from examples.papers._quick import shortened
-from examples.papers._training import train_all
+from examples.papers._experiment import Experiment, Report, ResultCache, command, train_all
 from examples.papers.parameter_sharing.published import settings_of
 from jaxgames import Env, arena, render
 from jaxgames.agents import RandomAgent
@@ -33,17 +29,8 @@ AGAINST = (RANDOM, "itself")  # the players on the other seats
 QUICK: dict[str, Any] = {"sizes": (3,), "iterations": 1, "games": 2, "drawn": 1, "max_steps": 60}
 
 
-class Cell(NamedTuple):
-    """All that the games of a run depend on."""
-
-    run: str
-    against: str
-    num_games: int
-    max_steps: int
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/papers/parameter_sharing/end_boards")
     """The folder of the pictures."""
     runs: tuple[str, ...] = ()
@@ -58,30 +45,26 @@ class Arguments:
     """End boards of each kind in the picture."""
     max_steps: int = 60_000
     """Steps after which a game is drawn as it is."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.parameter_sharing.end_boards`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Plays the games of each run, and draws their last boards."""
+    cache = ResultCache(arguments.output / "cells.jsonl")
     rows: list[dict[str, Any]] = []
     for text in arguments.runs or trained_here(arguments):
         env = agents.env_of(text)
         if env is None:
-            raise SystemExit(f"{text} is no run: name the folder of a run of train.ppo, such as runs/star_3")
-        of_kinds: dict[str, dict[str, Any]] = {}
+            raise ValueError(f"{text} is not a run: name the folder of a run of train.ppo, such as runs/star_3")
+        ends: list[str] = []
         for against in AGAINST:
-            cell = Cell(text, against, arguments.games, arguments.max_steps)
-            compute = functools.partial(play, env, cell)
-            of_kinds[against] = cells.computed_once(arguments.output / "cells.jsonl", cell, compute)
-        ends = [end for found in of_kinds.values() for end in found.pop("boards")[: arguments.drawn]]
+            key = {"run": text, "against": against, "num_games": arguments.games, "max_steps": arguments.max_steps}
+            result = cache.once(key, functools.partial(play, env, *key.values()))
+            ends += result.pop("boards")[: arguments.drawn]
+            rows.append({"run": text, "against": against, **result})
         boards = [env.from_string(end) for end in ends]
         path = arguments.output / f"end_boards_{text.strip('/').replace('/', '_')}.svg"
         render.svg(env, boards, columns=2 * arguments.drawn).save(path)
-        rows += [{"run": text, "against": name, **found} for name, found in of_kinds.items()]
-    print(markdown([*rows[0]], [[*row.values()] for row in rows]))
-    print(json.dumps({"rows": rows}))
+    return Report({"rows": rows}, markdown([*rows[0]], [[*row.values()] for row in rows]))
 
 
 def trained_here(arguments: Arguments) -> list[str]:
@@ -94,16 +77,16 @@ def trained_here(arguments: Arguments) -> list[str]:
     return [str(folder / name) for name in sweep.cells]
 
 
-def play(env: Env[Any], cell: Cell) -> dict[str, Any]:
+def play(env: Env[Any], text: str, against: str, num_games: int, max_steps: int) -> dict[str, Any]:
     """Returns the `results` of the games, over or after `max_steps`, and their "boards" at the end as text."""
-    agent = agents.make(cell.run, env)
-    other = RandomAgent(env) if cell.against == RANDOM else agent
+    agent = agents.make(text, env)
+    other = RandomAgent(env) if against == RANDOM else agent
     start_key, play_key = jax.random.split(jax.random.key(0))
-    seats = arena.one_seat(start_key, cell.num_games, env.num_players, SEAT)
-    begun = arena.start(env, start_key, cell.num_games)
+    seats = arena.one_seat(start_key, num_games, env.num_players, SEAT)
+    begun = arena.start(env, start_key, num_games)
     finish = jax.jit(arena.advance_until_over, static_argnums=0, static_argnames="max_steps")
-    played = jax.device_get(finish(env, (agent, other), seats, begun, play_key, max_steps=cell.max_steps))
-    boards = (jax.tree.map(lambda leaf, game=game: leaf[game], played.boards) for game in range(cell.num_games))
+    played = jax.device_get(finish(env, (agent, other), seats, begun, play_key, max_steps=max_steps))
+    boards = (jax.tree.map(lambda leaf, game=game: leaf[game], played.boards) for game in range(num_games))
     return results(env, played) | {"boards": [env.to_string(board) for board in boards]}
 
 
@@ -119,6 +102,8 @@ def results(env: Env[Any], games: arena.Games) -> dict[str, Any]:
         "mean rounds": round(float(np.mean(boards.round)), 1),
     }
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

@@ -6,66 +6,61 @@ The study trains one run of 50 iterations with each of the weights 0, 0.005 and 
 weights are a sweep over several seeds, and the differences from weight 0 have intervals.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tyro
 from matplotlib.figure import Figure
 
-from examples.papers._intervals import difference, exact_p, interval, written
-from examples.papers._pictures import draw_band
-from examples.papers._quick import shortened
+from examples.papers._experiment import Report, command, table_of
+from examples.papers._intervals import difference, draw_band, exact_p, format_interval, interval
 from examples.papers.parameter_sharing import runs
-from examples.papers.parameter_sharing.published import GAMES, WINDOW, Preset, published, settings_of
+from examples.papers.parameter_sharing.published import WINDOW, Preset, published, settings_of
 from train import plot
-from train.driver.tables import markdown
 
 DRAWN = {"rounds": "rounds, 150 if truncated", "mean_turns": "turns to win, games won"}
+COLUMNS = {
+    "entropy weight": "{weight}",
+    "rounds, last evaluations": "{last}",
+    "difference from the first": "{difference}",
+    "p": "{p}",
+    "rounds, all evaluations": "{all}",
+}
 QUICK: dict[str, Any] = {"weights": (0.0, 0.01), "seeds": 2, "iterations": 2, "games": 2}
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing/entropy")
     """The folder of the sweep and of the results."""
     preset: Preset = "parameter_sharing"
-    """The settings of training; parameter_sharing_paper are those of the study."""
+    """The settings of training; parameter_sharing_paper has the settings of the study."""
     weights: tuple[float, ...] = (0.0, 0.005, 0.01, 0.03, 0.1)
     """Entropy weights, the first one for comparison."""
     seeds: int = 10
     """Runs of each weight."""
     iterations: int = 50
     """Iterations of each run, of 4,000 steps each."""
-    games: int = GAMES
-    """Games of an evaluation."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.parameter_sharing.entropy`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Trains the runs of every weight, and compares the lengths of their games."""
     settings = settings_of(arguments.preset, arguments.iterations, ent_coef=arguments.weights)
-    found = runs.train_all(arguments.output / arguments.preset, settings, arguments.seeds, arguments.games)
+    trained = runs.train_all(arguments.output / arguments.preset, settings, arguments.seeds, arguments.games)
     curves = {
-        weight: runs.curves_of(run for run in found.values() if run.config.ent_coef == weight)
+        weight: runs.curves_of(run for run in trained.values() if run.config.ent_coef == weight)
         for weight in arguments.weights
     }
     rows = summary(curves)
-    header = ["entropy weight", "rounds, last evaluations", "difference from the first", "p", "rounds, all evaluations"]
-    print(markdown(header, [[r["weight"], r["last"], r["difference"], r["p"], r["all"]] for r in rows]))
-    plot.save(draw(curves), arguments.output / f"figure_5_{arguments.preset}")
-    print(json.dumps({"rows": rows}))
+    return Report({"rows": rows}, table_of(rows, COLUMNS), {f"figure_5_{arguments.preset}": draw(curves)})
 
 
 def summary(curves: Mapping[float, Any]) -> list[dict[str, Any]]:
     """Returns a row per weight, with means over seeds and their intervals as text.
 
-    "last" are the rounds of the last evaluations of a run, "all" those of all its evaluations.
+    "last" are the rounds of the last evaluations of a run, "all" the rounds of all its evaluations.
     """
     last = {weight: np.array(c["rounds"])[:, -WINDOW:].mean(1).tolist() for weight, c in curves.items()}
     every = {weight: np.array(c["rounds"]).mean(1).tolist() for weight, c in curves.items()}
@@ -73,10 +68,12 @@ def summary(curves: Mapping[float, Any]) -> list[dict[str, Any]]:
     return [
         {
             "weight": weight,
-            "last": written(interval(last[weight], np.mean), "{:.2f}"),
-            "difference": "" if weight == first else written(difference(last[weight], last[first], np.mean), "{:.2f}"),
+            "last": format_interval(interval(last[weight], np.mean), "{:.2f}"),
+            "difference": ""
+            if weight == first
+            else format_interval(difference(last[weight], last[first], np.mean), "{:.2f}"),
             "p": "" if weight == first else f"{exact_p(last[weight], last[first]):.3f}",
-            "all": written(interval(every[weight], np.mean), "{:.2f}"),
+            "all": format_interval(interval(every[weight], np.mean), "{:.2f}"),
         }
         for weight in curves
     ]
@@ -87,11 +84,11 @@ def draw(curves: Mapping[float, Any]) -> Figure:
     figure = Figure(figsize=(9.6, 4.0), layout="constrained")
     panels: list[Any] = [*figure.subplots(1, len(DRAWN))]
     for axes, (column, label) in zip(panels, DRAWN.items(), strict=True):
-        for index, (weight, found) in enumerate(curves.items()):
-            color = draw_band(axes, found["steps"], found[column], index, f"{weight:g}")
+        for index, (weight, curve) in enumerate(curves.items()):
+            color = draw_band(axes, curve["steps"], curve[column], index, f"{weight:g}")
             theirs = published().get(f"entropy {weight:g}")
             if column == "rounds" and theirs is not None:
-                within = theirs.steps <= found["steps"][-1]
+                within = theirs.steps <= curve["steps"][-1]
                 axes.plot(theirs.steps[within], theirs.rounds[within], ":", color=color)
         axes.set(xlabel="environment steps", ylabel=label, ylim=(0, None))
         axes.xaxis.set_major_formatter(plot.text_of_tick)
@@ -99,6 +96,8 @@ def draw(curves: Mapping[float, Any]) -> Figure:
     panels[0].legend(title="entropy weight", fontsize="small")
     return figure
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

@@ -3,12 +3,12 @@
     measured = evaluate(policy, params, key, games)       # one policy: float32[] by the names in COLUMNS
 
 The study's length of a game is the number of full rounds before its last turn. In the code, a game that is truncated
-has the limit as its length, and all games count. Turns to win here are those of the winner, the last one included, in
-the games that it won: one more than the rounds.
+has the limit as its length, and all games count. Turns to win here are the turns of the winner, the last one included,
+in the games that it won: one more than the rounds.
 """
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from examples.papers.parameter_sharing.published import ROUNDS
 from examples.papers.parameter_sharing.running_sums import RunningSums, RunningSumsState
-from jaxgames import arena
+from jaxgames import Env, arena
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games
 from jaxgames.policies.agent import PolicyAgent
@@ -71,15 +71,41 @@ def play(
 ) -> tuple[Games, jax.Array]:
     """Returns the games when all are over, and the submoves of the last seat in each, int32[games]."""
 
-    def body(carry: tuple[Games, jax.Array, jax.Array]) -> tuple[Games, jax.Array, jax.Array]:
-        games, count, key = carry
-        key, subkey = jax.random.split(key)
-        counts = ~games.over & (games.boards.current_player == env.num_players - 1)
-        return arena.advance(env, agents, agent_of_seat, games, subkey)[0], count + counts, key
+    def count(before: Games, after: Games, count: jax.Array) -> jax.Array:
+        return count + (~before.over & (before.boards.current_player == env.num_players - 1))
 
-    start = games, jnp.zeros(games.length.shape, jnp.int32), key
-    games, count, _ = jax.lax.while_loop(lambda carry: ~carry[0].over.all(), body, start)
-    return games, count
+    return watch(env, agents, agent_of_seat, games, key, count, jnp.zeros(games.length.shape, jnp.int32))
+
+
+def watch(
+    env: Env[Any],
+    agents: Sequence[Agent],
+    agent_of_seat: jax.Array,
+    games: Games,
+    key: jax.Array,
+    update: Callable[[Games, Games, jax.Array], jax.Array],
+    seen: jax.Array,
+) -> tuple[Games, jax.Array]:
+    """Returns the games when all are over, and what was seen in them.
+
+    Args:
+      env: the game.
+      agents: the players.
+      agent_of_seat: int32[games, num_players], index into `agents`.
+      games: at their start.
+      key: a PRNG key.
+      update: (games before a step, games after it, seen) -> seen.
+      seen: an array, before the first step.
+    """
+
+    def body(carry: tuple[Games, jax.Array, jax.Array]) -> tuple[Games, jax.Array, jax.Array]:
+        games, seen, key = carry
+        key, subkey = jax.random.split(key)
+        after, _ = arena.advance(env, agents, agent_of_seat, games, subkey)
+        return after, update(games, after, seen), key
+
+    games, seen, _ = jax.lax.while_loop(lambda carry: ~carry[0].over.all(), body, (games, seen, key))
+    return games, seen
 
 
 def measures(env: RunningSums, games: Games, of_last_seat: jax.Array) -> dict[str, jax.Array]:
@@ -88,7 +114,7 @@ def measures(env: RunningSums, games: Games, of_last_seat: jax.Array) -> dict[st
     assert isinstance(boards, RunningSumsState)
     won = arena.winners(env, games)[:, 0]
     decided = ~boards.truncated
-    found = {
+    means = {
         "win_rate": won.mean(),
         "decided_win_rate": won.sum() / decided.sum(),
         "mean_turns": (games.turns[:, 0] * won).sum() / won.sum(),
@@ -99,7 +125,7 @@ def measures(env: RunningSums, games: Games, of_last_seat: jax.Array) -> dict[st
         "reward": boards.totals[:, 0].mean(),
         "running_sums": games.returns[:, 0].mean(),
     }
-    return {name: jnp.float32(value) for name, value in found.items()}
+    return {name: jnp.float32(value) for name, value in means.items()}
 
 
 def mean_of_last(rows: Sequence[Mapping[str, float | None]], column: str, window: int) -> float:

@@ -7,24 +7,20 @@ several runs of each way here: the runs with the same seed play each other.
 """
 
 import functools
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import tyro
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from examples.papers import _cells as cells
-from examples.papers._intervals import interval, paired_difference, written
-from examples.papers._pictures import draw_band
-from examples.papers._quick import shortened
+from examples.papers._experiment import Report, ResultCache, command
+from examples.papers._intervals import draw_band, format_interval, interval, paired_difference
 from examples.papers.parameter_sharing.published import STEPS_PER_ITERATION
-from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
+from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
 from jaxgames import Env, arena, make
 from jaxgames.policies.agent import PolicyAgent
 from train import plot
@@ -38,11 +34,9 @@ QUICK: dict[str, Any] = {"games": 2, "max_rounds": 5, "iterations": 2, "seeds": 
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(FinishedRuns):
     output: Path = Path("runs/papers/parameter_sharing/head_to_head")
     """The folder of the results."""
-    runs: Path | None = None
-    """The folder with the runs of one preset, as examples.papers.parameter_sharing trains them. None: trains some."""
     games: int = 20
     """Games of a match."""
     max_rounds: int = 200
@@ -51,37 +45,20 @@ class Arguments:
     """Iterations between matches."""
     iterations: int = 100
     """Iterations of runs that are trained here."""
-    seeds: int = 5
-    """Runs of each way that are trained here."""
     parts: int = 4
     """The number of equal parts of the training in the table."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-class Cell(NamedTuple):
-    """The matches of the runs with one seed."""
-
-    runs: str
-    modes: str
-    seed: int
-    games: int
-    max_rounds: int
-    every: int
-
-
-def main() -> None:
-    """The command `python -m examples.papers.parameter_sharing.head_to_head`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
-    found = play_all(arguments)
-    rows = summary(found, arguments.parts)
+def report(arguments: Arguments) -> Report:
+    """Plays the matches of all seeds."""
+    matches = play_all(arguments)
+    rows = summary(matches, arguments.parts)
     text = markdown(
         ["iterations", *(f"{mode} wins" for mode in rows[0]["wins"]), "nobody wins", LENGTH],
-        [[r["iterations"], *r["wins"].values(), r["nobody"], r[LENGTH]] for r in rows],
+        [[row["iterations"], *row["wins"].values(), row["nobody"], row[LENGTH]] for row in rows],
     )
-    print(f"{text}\n\n{table_of_differences(found, arguments.parts)}")
-    plot.save(draw(found), arguments.output / "figure_4")
-    print(json.dumps({"rows": rows}))
+    text += f"\n\n{table_of_differences(matches, arguments.parts)}"
+    return Report({"rows": rows}, text, {"figure_4": draw(matches)})
 
 
 def play_all(arguments: Arguments) -> dict[str, Any]:
@@ -90,18 +67,18 @@ def play_all(arguments: Arguments) -> dict[str, Any]:
     Seeds whose matches are in the output folder are not played again.
     """
     of_mode = runs_by_sharing(arguments.runs, arguments.output, arguments.iterations, arguments.seeds)
-    path = arguments.output / "matches.jsonl"
-    found: list[dict[str, Any]] = []
+    cache = ResultCache(arguments.output / "matches.jsonl")
+    results: list[dict[str, Any]] = []
     for runs in tqdm([*zip(*of_mode.values(), strict=True)], unit=" seeds", disable=None):
         last = min(run.config.num_iterations for run in runs)
-        place = str(arguments.runs or arguments.output)
-        seed, modes = runs[0].config.seed, ",".join(of_mode)
-        cell = Cell(place, modes, seed, arguments.games, arguments.max_rounds, arguments.every)
+        key = {"runs": str(arguments.runs or arguments.output), "modes": ",".join(of_mode), "seed": runs[0].config.seed}
+        key |= {name: getattr(arguments, name) for name in ("games", "max_rounds", "every")}
         iterations = [*range(arguments.every, last + 1, arguments.every)]
-        played = functools.partial(match_after, runs, iterations, arguments.games, arguments.max_rounds)
-        found.append(cells.computed_once(path, cell, played))
-    wins = {mode: [each["wins"][index] for each in found] for index, mode in enumerate(of_mode)}
-    return {"iterations": found[0]["iterations"], "wins": wins, LENGTH: [each[LENGTH] for each in found]}
+        play = functools.partial(match_after, runs, iterations, arguments.games, arguments.max_rounds)
+        results.append(cache.once(key, play))
+    wins = {mode: [of_seed["wins"][index] for of_seed in results] for index, mode in enumerate(of_mode)}
+    rounds = [of_seed[LENGTH] for of_seed in results]
+    return {"iterations": results[0]["iterations"], "wins": wins, LENGTH: rounds}
 
 
 def match_after(runs: tuple[RunFolder, ...], iterations: list[int], games: int, max_rounds: int) -> dict[str, Any]:
@@ -144,10 +121,10 @@ def matches(
 # -- table and picture ---------------------------------------------------------------------------------------------
 
 
-def parts_of(found: dict[str, Any], parts: int) -> dict[str, np.ndarray]:
+def parts_of(results: dict[str, Any], parts: int) -> dict[str, np.ndarray]:
     """Returns the matches of each part of the training: indices by "1-25" and so on."""
-    split = np.array_split(np.arange(len(found["iterations"])), parts)
-    return {f"{found['iterations'][part[0]]}-{found['iterations'][part[-1]]}": part for part in split if part.size}
+    split = np.array_split(np.arange(len(results["iterations"])), parts)
+    return {f"{results['iterations'][part[0]]}-{results['iterations'][part[-1]]}": part for part in split if part.size}
 
 
 def of_seeds(values: list[list[float]], part: np.ndarray) -> list[float]:
@@ -155,44 +132,44 @@ def of_seeds(values: list[list[float]], part: np.ndarray) -> list[float]:
     return np.array(values)[:, part].mean(1).tolist()
 
 
-def summary(found: dict[str, Any], parts: int) -> list[dict[str, Any]]:
+def summary(results: dict[str, Any], parts: int) -> list[dict[str, Any]]:
     """Returns a row per part: means over seeds with their intervals, as text."""
     rows: list[dict[str, Any]] = []
-    nobody = (1 - np.sum([*found["wins"].values()], axis=0)).tolist()
-    for name, part in parts_of(found, parts).items():
-        wins = {m: written(interval(of_seeds(v, part), np.mean), "{:.2f}") for m, v in found["wins"].items()}
+    nobody = (1 - np.sum([*results["wins"].values()], axis=0)).tolist()
+    for name, part in parts_of(results, parts).items():
+        wins = {m: format_interval(interval(of_seeds(v, part), np.mean), "{:.2f}") for m, v in results["wins"].items()}
         rows.append(
             {
                 "iterations": name,
                 "wins": wins,
-                "nobody": written(interval(of_seeds(nobody, part), np.mean), "{:.2f}"),
-                LENGTH: written(interval(of_seeds(found[LENGTH], part), np.mean)),
+                "nobody": format_interval(interval(of_seeds(nobody, part), np.mean), "{:.2f}"),
+                LENGTH: format_interval(interval(of_seeds(results[LENGTH], part), np.mean)),
             }
         )
     return rows
 
 
-def table_of_differences(found: dict[str, Any], parts: int) -> str:
+def table_of_differences(results: dict[str, Any], parts: int) -> str:
     """Returns the differences of win rates from the first way of sharing, by part, in Markdown.
 
-    The ways of one seed play in the same games, so what one wins the others lose: the differences are those of a seed.
+    The ways of one seed play in the same games, so what one wins the others lose: the differences are taken seed by
+    seed.
     """
-    (first, of_first), *others = found["wins"].items()
-    split = parts_of(found, parts)
-    rows = [
-        [f"{first} - {mode}"]
-        + [written(paired_difference(of_seeds(of_first, p), of_seeds(v, p), np.mean), "{:.2f}") for p in split.values()]
-        for mode, v in others
-    ]
+    (first, of_first), *others = results["wins"].items()
+    split = parts_of(results, parts)
+    rows: list[list[str]] = []
+    for mode, values in others:
+        changes = (paired_difference(of_seeds(of_first, p), of_seeds(values, p), np.mean) for p in split.values())
+        rows.append([f"{first} - {mode}", *(format_interval(change, "{:.2f}") for change in changes)])
     return markdown(["difference of win rates", *split], rows)
 
 
-def draw(found: dict[str, Any]) -> Figure:
+def draw(results: dict[str, Any]) -> Figure:
     """Returns Figure 4: win rates of the three ways, and rounds, by steps: medians of the seeds in their ranges."""
     figure = Figure(figsize=(9.6, 4.0), layout="constrained")
     left, right = figure.subplots(1, 2)
-    steps = np.array(found["iterations"]) * STEPS_PER_ITERATION
-    lines = [(left, mode, values) for mode, values in found["wins"].items()] + [(right, LENGTH, found[LENGTH])]
+    steps = np.array(results["iterations"]) * STEPS_PER_ITERATION
+    lines = [(left, mode, values) for mode, values in results["wins"].items()] + [(right, LENGTH, results[LENGTH])]
     for index, (axes, label, values) in enumerate(lines):
         draw_band(axes, steps, values, index, label)
     left.set(ylabel="win rate, two seats of six", ylim=(-0.02, 1.02))
@@ -204,6 +181,8 @@ def draw(found: dict[str, Any]) -> Figure:
         axes.grid(alpha=0.3)
     return figure
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

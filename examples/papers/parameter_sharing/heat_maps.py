@@ -7,25 +7,23 @@ the policy is on a cell after a number of turns. Games that have ended by then c
 """
 
 import functools
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import tyro
 from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from examples.papers import _cells as cells
-from examples.papers._quick import shortened
+from examples.papers._experiment import Report, ResultCache, command
+from examples.papers.parameter_sharing.evaluation import watch
 from examples.papers.parameter_sharing.published import ROUNDS
-from examples.papers.parameter_sharing.runs import params_after, runs_by_sharing
+from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
 from jaxgames import Env, arena, make
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games
@@ -33,7 +31,6 @@ from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.render.drawing import CELL
 from jaxgames.render.pegs import ROW
-from train import plot
 from train.driver.tables import markdown
 
 SIZE, SEAT = 2, 0
@@ -41,21 +38,10 @@ GAME = f"chinese_checkers(size={SIZE}, num_players=6, max_rounds={ROUNDS})"
 QUICK: dict[str, Any] = {"games": 4, "iterations": (1, 2), "turns": (1, 2), "seeds": 1}
 
 
-class Cell(NamedTuple):
-    """All that the maps of a policy depend on."""
-
-    run: str
-    iteration: int
-    turns: str
-    games: int
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(FinishedRuns):
     output: Path = Path("runs/papers/parameter_sharing/heat_maps")
     """The folder of the results."""
-    runs: Path | None = None
-    """The folder with the runs of one preset, as examples.papers.parameter_sharing trains them. None: trains some."""
     iterations: tuple[int, ...] = (10, 99)
     """A row of maps for the policy after each of these iterations."""
     turns: tuple[int, ...] = (5, 15, 25, 35)
@@ -64,22 +50,21 @@ class Arguments:
     """Games of each map and run."""
     seeds: int = 1
     """Runs that are trained here."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.parameter_sharing.heat_maps`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Counts the pegs of the runs with full sharing on every cell."""
     trained = max(arguments.iterations)
     runs = runs_by_sharing(arguments.runs, arguments.output, trained, arguments.seeds, ("shared",))["shared"]
     maps = {i: np.mean([maps_of(run, i, arguments) for run in runs], axis=0) for i in arguments.iterations}
-    rows = [[i, t, *places(each)] for i, found in maps.items() for t, each in zip(arguments.turns, found, strict=True)]
-    print(markdown(["iteration", "turn", "pegs at home", "between", "in the goal", "others' pegs in the goal"], rows))
-    plot.save(draw(maps, arguments.turns), arguments.output / "figure_3")
-    result = {str(i): np.round(found, 4).tolist() for i, found in maps.items()}
-    (arguments.output / "figure_3.json").write_text(json.dumps(result) + "\n")
-    print(json.dumps(result))
+    rows = [
+        [i, turn, *places(shares)]
+        for i, of_turns in maps.items()
+        for turn, shares in zip(arguments.turns, of_turns, strict=True)
+    ]
+    table = markdown(["iteration", "turn", "pegs at home", "between", "in the goal", "others' pegs in the goal"], rows)
+    result = {str(i): np.round(of_turns, 4).tolist() for i, of_turns in maps.items()}
+    return Report(result, table, {"figure_3": draw(maps, arguments.turns)})
 
 
 def maps_of(run: Any, iteration: int, arguments: Arguments) -> np.ndarray:
@@ -90,17 +75,18 @@ def maps_of(run: Any, iteration: int, arguments: Arguments) -> np.ndarray:
         key = jax.random.fold_in(jax.random.key(run.config.seed), iteration)
         return {"counts": pegs_after_turns(make(GAME), agent, key, arguments.games, arguments.turns).tolist()}
 
-    cell = Cell(str(run.folder), iteration, ",".join(map(str, arguments.turns)), arguments.games)
-    found = cells.computed_once(arguments.output / "cells.jsonl", cell, play)
-    return np.array(found["counts"], np.float64) / arguments.games
+    turns = ",".join(map(str, arguments.turns))
+    key = {"run": str(run.folder), "iteration": iteration, "turns": turns, "games": arguments.games}
+    result = ResultCache(arguments.output / "cells.jsonl").once(key, play)
+    return np.array(result["counts"], np.float64) / arguments.games
 
 
 @functools.partial(jax.jit, static_argnames=("env", "games", "turns"))
 def pegs_after_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int, turns: tuple[int, ...]) -> jax.Array:
     """Returns int32[turns, 2, cells], the games with a peg on a cell after each number of turns of seat 0.
 
-    Pegs of seat 0 are first, those of the other seats second. Cells are those of the frame of seat 0, with its home on
-    top. A game that ends earlier counts with its last position.
+    Pegs of seat 0 are first, pegs of the other seats second. Cells are in the frame of seat 0, with its home on top. A
+    game that ends earlier counts with its last position.
 
     Args:
       env: `chinese_checkers`.
@@ -115,21 +101,17 @@ def pegs_after_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int, tu
     wanted = jnp.array(turns)[:, None]  # [turns, games] with the games' counters
     pegs = jax.vmap(lambda board: pegs_of(env, board))
 
-    def body(carry: tuple[Games, jax.Array, jax.Array]) -> tuple[Games, jax.Array, jax.Array]:
-        games, seen, key = carry
-        key, subkey = jax.random.split(key)
-        games, _ = arena.advance(env, players, seats, games, subkey)
-        still = games.turns[:, SEAT] <= wanted  # until the seat's next turn begins
-        return games, jnp.where(still[..., None, None], pegs(games.boards), seen), key
+    def update(before: Games, after: Games, seen: jax.Array) -> jax.Array:
+        still = after.turns[:, SEAT] <= wanted  # until the seat's next turn begins
+        return jnp.where(still[..., None, None], pegs(after.boards), seen)
 
     begun = arena.start(env, start_key, games)
     seen = jnp.broadcast_to(pegs(begun.boards), (len(turns), games, 2, len(tables(SIZE).axial)))
-    _, seen, _ = jax.lax.while_loop(lambda carry: ~carry[0].over.all(), body, (begun, seen, play_key))
-    return seen.sum(1, dtype=jnp.int32)
+    return watch(env, players, seats, begun, play_key, update, seen)[1].sum(1, dtype=jnp.int32)
 
 
 def pegs_of(env: Env[Any], board: Any) -> jax.Array:
-    """Returns bool[2, cells], the pegs of seat 0 and those of the others, in the frame of seat 0."""
+    """Returns bool[2, cells], the pegs of seat 0 and of the others, in the frame of seat 0."""
     q, r = (tables(SIZE).axial + 2 * SIZE).T
     planes = env.observe(board, SEAT)[q, r]
     return jnp.stack([planes[:, 0], planes[:, 1 : env.num_players].any(-1)])
@@ -165,6 +147,8 @@ def draw(maps: dict[int, np.ndarray], turns: tuple[int, ...]) -> Figure:
     figure.colorbar(scale, ax=panels, label="share of the games with a peg", shrink=0.7)
     return figure
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

@@ -10,16 +10,13 @@ game. A game of the fewest turns is drawn as an animation.
 Finished games and agents are in OUTPUT/games.jsonl and OUTPUT/agents.jsonl; a repeated command reads them there.
 """
 
-import json
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import tyro
-
-from examples.papers import _cells as cells
-from examples.papers._quick import shortened
+from examples.papers._experiment import Experiment, Report, ResultCache, command
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.solvers.chinese_checkers.lone_player import (
     MAX_SIZE,
@@ -37,18 +34,8 @@ HEADER = ("N", "pegs", "fewest without hops", "fewest", "agent alone", "finished
 QUICK: dict[str, Any] = {"sizes": (1, 2), "games": 5}
 
 
-class GameCell(NamedTuple):
-    size: int
-
-
-class AgentCell(NamedTuple):
-    size: int
-    agent: str
-    games: int
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/papers/parameter_sharing/solo")
     """The folder of the results."""
     sizes: tuple[int, ...] = (2, 3, 4)
@@ -57,8 +44,6 @@ class Arguments:
     """Agents that play alone: texts as train.match takes them."""
     games: int = 1000
     """Games of each agent."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
     def __post_init__(self) -> None:
         for size in self.sizes:
@@ -68,35 +53,34 @@ class Arguments:
             raise SystemExit(f"games must be at least 1, not {self.games}")
 
 
-def main() -> None:
-    """The command `python -m examples.papers.parameter_sharing.lone_player`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Finds the shortest games, and plays the games of the agents."""
     games = {size: shortest(size, arguments.output) for size in arguments.sizes}
+    cache = ResultCache(arguments.output / "agents.jsonl")
     rows: list[tuple[object, ...]] = []
     alone: dict[str, dict[str, Any]] = {}
     for size, agent, env in agents_of(arguments):
-        found = play_alone(env, AgentCell(size, agent, arguments.games), arguments.output)
-        alone[f"{agent}, N = {size}"] = found
-        mean = "" if found["mean"] is None else f"{found['mean']:.1f} ({found['min']}-{found['max']})"
+        key = {"size": size, "agent": agent, "games": arguments.games}
+        result = cache.once(key, functools.partial(play_alone, env, agent, arguments.games))
+        alone[f"{agent}, N = {size}"] = result
+        mean = "" if result["mean"] is None else f"{result['mean']:.1f} ({result['min']}-{result['max']})"
         fewest = (len(shortest_without_hops(size).turns), len(games[size].turns))
-        rows.append((size, env.num_pegs, *fewest, agent, f"{found['finished']} of {arguments.games}", mean))
-    text = markdown(HEADER, rows)
-    (arguments.output / "solo.md").write_text(text + "\n")
-    print(text)
-    print(json.dumps({"fewest": {size: len(game.turns) for size, game in games.items()}, "alone": alone}))
+        rows.append((size, env.num_pegs, *fewest, agent, f"{result['finished']} of {arguments.games}", mean))
+    fewest_turns = {size: len(game.turns) for size, game in games.items()}
+    return Report({"fewest": fewest_turns, "alone": alone}, markdown(HEADER, rows))
 
 
 def shortest(size: int, output: Path) -> SoloGame:
     """Returns a shortest game, from the results if it is there, after it won in the env; draws it."""
-    path, cell = output / "games.jsonl", GameCell(size)
-    found = cells.stored(path, GameCell).get(cell)
-    game = (
-        shortest_solo(size) if found is None else SoloGame(size, tuple(map(tuple, found["game"])), len(found["game"]))
-    )
+    cache, key = ResultCache(output / "games.jsonl"), {"size": size}
+    if (result := cache.find(key)) is not None:
+        game = SoloGame(size, tuple(map(tuple, result["game"])), len(result["game"]))
+        replay(game)
+        return game
+    game = shortest_solo(size)
     replay(game)
-    if found is None:
-        cells.store(path, cell, {"game": game.turns})
-        picture(game).save(output / f"size_{size}.svg")
+    cache.store(key, {"game": game.turns})
+    picture(game).save(output / f"size_{size}.svg")
     return game
 
 
@@ -115,19 +99,17 @@ def agents_of(arguments: Arguments) -> Iterator[tuple[int, str, ChineseCheckers]
             raise SystemExit(f"{agent} plays {own}: expected chinese_checkers of a size in {arguments.sizes}")
 
 
-def play_alone(env: ChineseCheckers, cell: AgentCell, output: Path) -> dict[str, Any]:
+def play_alone(env: ChineseCheckers, agent: str, games: int) -> dict[str, Any]:
     """Returns the number of finished games of an agent alone, and the mean and range of their turns."""
+    turns = turns_alone(env, make(agent, env), games)
+    won = turns[turns > 0]
+    if not len(won):
+        return {"finished": 0, "mean": None, "min": None, "max": None}
+    mean = round(float(won.mean()), 2)
+    return {"finished": len(won), "mean": mean, "min": int(won.min()), "max": int(won.max())}
 
-    def play() -> dict[str, Any]:
-        turns = turns_alone(env, make(cell.agent, env), cell.games)
-        won = turns[turns > 0]
-        found: dict[str, Any] = {"finished": len(won), "mean": None, "min": None, "max": None}
-        if len(won):
-            found |= {"mean": round(float(won.mean()), 2), "min": int(won.min()), "max": int(won.max())}
-        return found
 
-    return cells.computed_once(output / "agents.jsonl", cell, play)
-
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

@@ -6,16 +6,13 @@ The study has six seats and says that others can be had. An evaluation is as the
 on all others. All runs are one sweep, so a command that was stopped continues when it is repeated.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
-
-from examples.papers._quick import shortened
+from examples.papers._experiment import Report, command
 from examples.papers.parameter_sharing import comparison, runs
-from examples.papers.parameter_sharing.published import GAMES, MEASURES, MODES, ROUNDS, Preset, settings_of
+from examples.papers.parameter_sharing.published import MEASURES, MODES, ROUNDS, Preset, settings_of
 from train.driver.tables import markdown
 from train.models.policy import Sharing
 
@@ -24,7 +21,7 @@ QUICK: dict[str, Any] = {"seats": (2,), "modes": ("shared",), "seeds": 2, "itera
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing/other_seats")
     """The folder of the sweep and of the results."""
     preset: Preset = "parameter_sharing"
@@ -33,47 +30,25 @@ class Arguments:
     """Numbers of seats."""
     modes: tuple[Sharing, ...] = MODES
     """The ways of sharing."""
-    seeds: int = 5
-    """Runs of each number of seats and way of sharing."""
-    iterations: int = 100
-    """Iterations of each run, of 4,000 steps each."""
-    games: int = GAMES
-    """Games of an evaluation."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-def main() -> None:
-    """The command `python -m examples.papers.parameter_sharing.other_seats`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Trains the runs of each number of seats."""
     games = {seats: GAME.format(seats, ROUNDS) for seats in arguments.seats}
     settings = settings_of(arguments.preset, arguments.iterations, env=(*games.values(),), sharing=arguments.modes)
-    found = runs.train_all(arguments.output / arguments.preset, settings, arguments.seeds, arguments.games)
-    results = {
-        seats: {
-            mode: comparison.reached(
-                runs.curves_of(r for r in found.values() if (r.config.env, r.config.sharing) == (game, mode))
-            )
-            for mode in arguments.modes
-        }
-        for seats, game in games.items()
-    }
-    rows = [
-        [seats, mode, *(comparison.text_of(name, of_mode[name]) for name in MEASURES)]
-        for seats, of_seats in results.items()
-        for mode, of_mode in of_seats.items()
-    ]
-    text = markdown(["seats", "sharing", *MEASURES], rows)
-    (arguments.output / "other_seats.md").write_text(text + "\n")
-    print(text)
-    numbers = {
-        seats: {
-            mode: {name: comparison.finite(found) for name, found in of_mode.items()} for mode, of_mode in s.items()
-        }
-        for seats, s in results.items()
-    }
-    print(json.dumps(numbers))
+    trained = runs.train_all(arguments.output / arguments.preset, settings, arguments.seeds, arguments.games)
+    rows: list[list[object]] = []
+    numbers: dict[int, dict[str, Any]] = {}
+    for seats, game in games.items():
+        for mode in arguments.modes:
+            of_mode = (run for run in trained.values() if (run.config.env, run.config.sharing) == (game, mode))
+            reached = comparison.reached(runs.curves_of(of_mode))
+            rows.append([seats, mode, *(comparison.text_of(name, reached[name]) for name in MEASURES)])
+            numbers.setdefault(seats, {})[mode] = {name: comparison.finite(value) for name, value in reached.items()}
+    return Report(numbers, markdown(["seats", "sharing", *MEASURES], rows))
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

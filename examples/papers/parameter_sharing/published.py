@@ -25,7 +25,7 @@ WINDOW = 10  # last evaluations of a run, which the table averages
 Preset = Literal["parameter_sharing", "parameter_sharing_paper"]  # ours, and the study's settings
 
 MEASURES = ("steps to 0.9", "steps to 0.9 five times", "steps to 1.0", "turns to win")
-# From the published logs, in the order of MEASURES. Steps are those of the first evaluation that reaches the rate.
+# From the published logs, in the order of MEASURES. Steps end with the first evaluation that reaches the rate.
 # Turns are the logs' mean of the last ten evaluations plus the winning turn; a truncated game counts as 150 in them.
 PAPER = {
     "shared": (48_000, 48_000, 52_000, 20.7),
@@ -64,7 +64,7 @@ def published() -> dict[str, Published]:
 
 
 def settings_of(preset: Preset, iterations: int, **values: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
-    """Returns the values of each setting for a sweep: those of a preset, one each, and the given ones.
+    """Returns the values of each setting for a sweep: one of a preset for each setting, or `values`.
 
     Args:
       preset: the settings.

@@ -5,7 +5,7 @@ far, instead of those since the last decision. A peg in the goal is then paid ag
 
     python -m train.ppo --env "examples.papers.parameter_sharing.running_sums:running_sums(max_rounds=150)"
 
-The rules, the observations and the actions are those of `chinese_checkers`.
+The rules, the observations and the actions are as in `chinese_checkers`.
 """
 
 import dataclasses

@@ -9,13 +9,15 @@ training, so only the parameters are kept.
 
 import functools
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
-from examples.papers import _training as training
+from examples.papers import _experiment
+from examples.papers._experiment import Experiment
 from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate
 from examples.papers.parameter_sharing.published import GAMES, MODES, settings_of
 from jaxgames.agents import Agent
@@ -32,6 +34,28 @@ from train.sweep.batched_runs import BatchedRuns
 PARAMS = "params"  # the folder of the parameters in a run's folder
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrainingArguments(Experiment):
+    """The base of the arguments of experiments that train runs."""
+
+    seeds: int = 5
+    """Runs of each kind."""
+    iterations: int = 100
+    """Iterations of each run, of 4,000 steps each."""
+    games: int = GAMES
+    """Games of an evaluation; 30 in the study."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinishedRuns(Experiment):
+    """The base of the arguments of experiments on the runs of the sharing comparison."""
+
+    runs: Path | None = None
+    """The folder with the runs of one preset, as examples.papers.parameter_sharing trains them. None: trains some."""
+    seeds: int = 5
+    """Runs of each way that are trained here."""
+
+
 def train_all(folder: Path, settings: Mapping[str, tuple[Any, ...]], seeds: int, games: int) -> dict[str, RunFolder]:
     """Returns the finished runs of a sweep by their folders' names. Those in the folder are not trained again.
 
@@ -45,7 +69,7 @@ def train_all(folder: Path, settings: Mapping[str, tuple[Any, ...]], seeds: int,
     """
     sweep = sweep_of("ppo", settings, seeds)
     evaluated = Settings(checkpoint_every=25, evaluate_every=1, evaluation_games=games)
-    training.train_all(sweep, folder, evaluated, functools.partial(evaluate_and_keep, folder, sweep))
+    _experiment.train_all(sweep, folder, evaluated, functools.partial(evaluate_and_keep, folder, sweep))
     return {name: agents.open_run(folder / name) for name in sweep.cells}
 
 
@@ -58,7 +82,7 @@ def evaluate_and_keep(
     train_state: Any,
     iteration: int,
 ) -> dict[str, np.ndarray]:
-    """Returns the measures of every cell after an iteration, float64[cells] each, and stores their parameters."""
+    """Returns the measures of every run after an iteration, float64[runs] each, and stores their parameters."""
     params = jax.device_get(train_state.params)
     for index, learner in enumerate(cells.config.learners):
         [name] = [name for name, each in sweep.cells.items() if each is learner]
@@ -76,7 +100,7 @@ def evaluate_and_keep(
 def _evaluate_each(
     policy: Policy, params: Params, key: jax.Array, games: int, num_players: int
 ) -> dict[str, jax.Array]:
-    """Returns `evaluate` of stacked parameters, float32[cells] each, all with the same key."""
+    """Returns `evaluate` of stacked parameters, float32[runs] each, all with the same key."""
     return jax.lax.map(lambda each: evaluate(policy, each, key, games, num_players=num_players), params)
 
 
@@ -88,8 +112,8 @@ def params_after(run: RunFolder, iteration: int) -> Params:
     path = run.folder / PARAMS / f"{iteration}.npz"
     if not path.exists():
         kept = sorted(int(each.stem) for each in path.parent.glob("*.npz"))
-        found = f"only of {kept[0]} to {kept[-1]}" if kept else "and of no other one"
-        raise FileNotFoundError(f"{run.folder} has no parameters of iteration {iteration}, {found}")
+        others = f"only of {kept[0]} to {kept[-1]}" if kept else "and of no other one"
+        raise FileNotFoundError(f"{run.folder} has no parameters of iteration {iteration}, {others}")
     with np.load(path) as stored:
         leaves = [stored[name] for name in stored.files]
     return jax.tree.unflatten(jax.tree.structure(run.params_shapes()), leaves)
@@ -98,7 +122,7 @@ def params_after(run: RunFolder, iteration: int) -> Params:
 def curves_of(of_setting: Iterable[RunFolder]) -> dict[str, Any]:
     """Returns the curves of runs that differ in their seed: steps [iterations], COLUMNS [seeds][iterations].
 
-    NaN stands where there was nothing to measure.
+    NaN where there was nothing to measure.
     """
     rows = [run.rows() for run in of_setting]
     return {
@@ -124,7 +148,7 @@ def runs_by_sharing(
     """
     if folder is None:
         settings = settings_of("parameter_sharing", iterations, sharing=modes)
-        found = [*train_all(output / "runs", settings, seeds, GAMES).values()]
+        finished = [*train_all(output / "runs", settings, seeds, GAMES).values()]
     else:
-        found = sorted(open_runs([folder]), key=lambda run: run.config.seed)
-    return {mode: of_mode for mode in modes if (of_mode := [run for run in found if run.config.sharing == mode])}
+        finished = sorted(open_runs([folder]), key=lambda run: run.config.seed)
+    return {mode: of_mode for mode in modes if (of_mode := [run for run in finished if run.config.sharing == mode])}

@@ -1,4 +1,4 @@
-"""The network that the published code trains with full sharing: actor and critic have encoders of their own.
+"""The network that the published code trains with full sharing: actor and critic have separate encoders.
 
     python -m train.ppo --preset parameter_sharing_paper \\
         --network "examples.papers.parameter_sharing.separate_encoders:apart"

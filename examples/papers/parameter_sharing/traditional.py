@@ -20,11 +20,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import tyro
 
-from examples.papers import _training as training
-from examples.papers._cells import computed_once
-from examples.papers._quick import shortened
+from examples.papers._experiment import Experiment, Report, ResultCache, command
+from examples.papers._experiment import train as train_run
 from examples.papers.parameter_sharing import spoiled_games
 from jaxgames import arena
 from jaxgames import make as make_env
@@ -51,11 +49,11 @@ QUICK: dict[str, Any] = {"sizes": (1,), "agents": ("start", "trained"), "changes
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/papers/parameter_sharing/traditional")
     """The folder of the runs and results."""
     sizes: tuple[int, ...] = (3, 4)
-    """The boards; each is trained with the preset of its size, or with that of size 3."""
+    """The boards; each is trained with the preset of its size, or with the preset of size 3."""
     agents: tuple[str, ...] = ("greedy", STUDY, "start", "trained")
     """The agents: the greedy one, the study's training on this board, and the preset's before and after training."""
     games: int = 1000
@@ -63,16 +61,14 @@ class Arguments:
     changes: tuple[str, ...] = tuple(CHANGES)
     """The changes that are compared."""
     steps: int | None = None
-    """Environment steps of the runs with presets. None: those of the preset."""
+    """Environment steps of the runs with presets. None: the steps of the preset."""
     changed_steps: int = 1_000_000
     """Environment steps of each run with a change."""
     seed: int = 0
     """Seed of the runs and of the games."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
-class Cell(NamedTuple):
+class Match(NamedTuple):
     """The games of an agent against an opponent, with all that their results depend on."""
 
     size: int
@@ -82,14 +78,11 @@ class Cell(NamedTuple):
     seed: int
 
 
-def main() -> None:
-    """The command `python -m examples.papers.parameter_sharing.traditional`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
+def report(arguments: Arguments) -> Report:
+    """Trains the runs and plays the games of all agents."""
     check(arguments)
     rows = list(measured(arguments))
-    for title, table in tables(rows).items():
-        print(f"{title}\n\n{table}\n")
-    print(json.dumps({"cells": rows}))
+    return Report({"cells": rows}, "\n\n".join(f"{title}\n\n{table}" for title, table in tables(rows).items()))
 
 
 def check(arguments: Arguments) -> None:
@@ -99,7 +92,7 @@ def check(arguments: Arguments) -> None:
 
 
 def measured(arguments: Arguments) -> Iterator[dict[str, Any]]:
-    """Yields the results of every cell with the table and the name of its agent; trains and plays what is missing."""
+    """Yields the results of every match with the table and the name of its agent; trains and plays what is missing."""
     for size in arguments.sizes:
         for name in arguments.agents:
             text = "greedy"
@@ -144,7 +137,7 @@ def train(name: str, settings: Mapping[str, Any], arguments: Arguments) -> str:
     learner = ppo.PPO(ppo.Config(**given))
     keep = learner.config.num_iterations
     began = time.process_time()
-    run = training.train(learner, arguments.output / name, loop.Settings(evaluate_every=0, keep_every=keep))
+    run = train_run(learner, arguments.output / name, loop.Settings(evaluate_every=0, keep_every=keep))
     loop.log(f"{name}: {time.process_time() - began:.0f} CPU seconds in this process")
     return run
 
@@ -154,31 +147,31 @@ def train(name: str, settings: Mapping[str, Any], arguments: Arguments) -> str:
 
 def results_of(table: str, name: str, text: str, size: int, arguments: Arguments) -> Iterator[dict[str, Any]]:
     """Yields the results of an agent against every opponent; plays the games that are not stored."""
-    path = arguments.output / "cells.jsonl"
+    cache = ResultCache(arguments.output / "cells.jsonl")
     for opponent in OPPONENTS:
         if (name, opponent) == ("greedy", "greedy"):
             continue  # one greedy player against five is in the games of six
-        cell = Cell(size, agents.name_of(text), opponent, arguments.games, arguments.seed)
-        found = computed_once(path, cell, functools.partial(play, cell))
-        loop.log(f"{size}: {name} - {opponent}: {json.dumps(found)}")
-        yield {"table": table, "name": name} | cell._asdict() | found
+        match = Match(size, agents.name_of(text), opponent, arguments.games, arguments.seed)
+        result = cache.once(match._asdict(), functools.partial(play, match))
+        loop.log(f"{size}: {name} - {opponent}: {json.dumps(result)}")
+        yield {"table": table, "name": name} | match._asdict() | result
 
 
-def play(cell: Cell) -> dict[str, Any]:
-    """Returns the `spoiled_games.summary` of the agent in the games of a cell, and the CPU seconds that they took."""
-    env = agents.env_of(cell.agent) or make_env("chinese_checkers", size=cell.size)
+def play(match: Match) -> dict[str, Any]:
+    """Returns the `spoiled_games.summary` of the agent in the games of a match, and the CPU seconds that they took."""
+    env = agents.env_of(match.agent) or make_env("chinese_checkers", size=match.size)
     assert isinstance(env, ChineseCheckers)
     began = time.process_time()
-    key, seat_key = jax.random.split(jax.random.key(cell.seed))
-    player = agents.make(cell.agent, env)
-    if cell.opponent == SELF:
-        players, seats = [player], jnp.zeros((cell.games, env.num_players), jnp.int32)
+    key, seat_key = jax.random.split(jax.random.key(match.seed))
+    player = agents.make(match.agent, env)
+    if match.opponent == SELF:
+        players, seats = [player], jnp.zeros((match.games, env.num_players), jnp.int32)
     else:
-        players = [player, agents.make(cell.opponent, env)]
-        seats = arena.one_seat(seat_key, cell.games, env.num_players)
+        players = [player, agents.make(match.opponent, env)]
+        seats = arena.one_seat(seat_key, match.games, env.num_players)
     watched = spoiled_games.play(env, players, seats, key)
-    found = rounded(spoiled_games.summary(env, watched, seats))
-    return found | {"cpu_seconds": round(time.process_time() - began, 1)}
+    result = rounded(spoiled_games.summary(env, watched, seats))
+    return result | {"cpu_seconds": round(time.process_time() - began, 1)}
 
 
 # -- tables --------------------------------------------------------------------------------------------------------
@@ -198,12 +191,12 @@ def tables(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[str]]:
     """Returns a row per agent of a table: shares with their intervals, and turns of the winner, by opponent."""
-    found: dict[tuple[int, str], dict[str, Mapping[str, Any]]] = {}
+    by_agent: dict[tuple[int, str], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         if row["table"] == table:
-            found.setdefault((row["size"], row["name"]), {})[row["opponent"]] = row
+            by_agent.setdefault((row["size"], row["name"]), {})[row["opponent"]] = row
     lines: list[list[str]] = []
-    for (size, name), of_agent in found.items():
+    for (size, name), of_agent in by_agent.items():
         line = [str(size), name]
         for opponent in OPPONENTS:
             row = of_agent.get(opponent)
@@ -216,7 +209,7 @@ def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[s
 
 
 def spoiled_row(row: Mapping[str, Any]) -> list[str]:
-    """Returns the line of a cell in the table of what spoils."""
+    """Returns the line of a match in the table of what spoils."""
     decimals = {"blocked_by_opposite": 2, "blocked_by_others": 2, "pegs_in_goal": 1, "pegs_at_home": 1}
     decimals |= {"waits": 2, "goes_back": 2}
     numbers = [text(row[name], places) for name, places in decimals.items()]
@@ -227,6 +220,8 @@ def text(number: float | None, decimals: int = 1) -> str:
     """Returns a number as in tables; a dash if there was nothing to measure."""
     return "-" if number is None else f"{number:.{decimals}f}"
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

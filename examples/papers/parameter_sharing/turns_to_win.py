@@ -2,33 +2,30 @@
 
     python -m examples.papers.parameter_sharing.turns_to_win --output runs/papers/parameter_sharing/turns
 
-Self-play only meets its own kind: all pegs run through the middle and leave their homes early. Random players stay
-at home, and their pegs block the goal. So there are variants in which random players have three of the six seats in
-training. The budget is that of the study, and steps of random players count. Every variant is measured with sampled
-actions, as in the study, and with greedy ones. A turn is blocked if it begins with a peg of another seat in the
+Self-play only meets its own kind: all pegs run through the middle and leave their homes early. Random players stay at
+home, and their pegs block the goal. So there are variants in which random players have three of the six seats in
+training. The budget is the budget of the study, and steps of random players count. Every variant is measured with
+sampled actions, as in the study, and with greedy ones. A turn is blocked if it begins with a peg of another seat in the
 goal: it cannot win. The last column is the length of the games in training.
 """
 
 import functools
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import tyro
 
-from examples.papers import _cells as cells
-from examples.papers._intervals import difference, exact_p, interval, written
-from examples.papers._quick import shortened
+from examples.papers._experiment import Report, ResultCache, command
+from examples.papers._intervals import difference, exact_p, format_interval, interval
 from examples.papers.parameter_sharing import heat_maps, runs
 from examples.papers.parameter_sharing.comparison import finite
-from examples.papers.parameter_sharing.evaluation import mean_of_last
+from examples.papers.parameter_sharing.evaluation import mean_of_last, watch
 from examples.papers.parameter_sharing.heat_maps import SEAT, SIZE, pegs_of
-from examples.papers.parameter_sharing.published import GAMES, PAPER, STEPS_PER_ITERATION, WINDOW, settings_of
+from examples.papers.parameter_sharing.published import PAPER, STEPS_PER_ITERATION, WINDOW, settings_of
 from jaxgames import Env, arena, make
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games
@@ -50,30 +47,14 @@ GAME: Env[Any] = make(heat_maps.GAME)
 QUICK: dict[str, Any] = {"variants": ("random_seats",), "seeds": 2, "iterations": 2, "games": 2, "last_games": 2}
 
 
-class Cell(NamedTuple):
-    """All that the games after the last iteration of a run depend on."""
-
-    run: str
-    games: int
-    temperature: float
-
-
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing/turns")
     """The folder of the runs and of the results."""
     variants: tuple[str, ...] = tuple(VARIANTS)
     """Names of variants; an unknown name is refused with the list."""
-    seeds: int = 5
-    """Runs of each variant."""
-    iterations: int = 100
-    """Iterations of each run, of 4,000 steps each."""
-    games: int = GAMES
-    """Games of an evaluation."""
     last_games: int = 300
     """Games after the last iteration, sampled and greedy each."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
     def __post_init__(self) -> None:
         for name in self.variants:
@@ -81,22 +62,21 @@ class Arguments:
                 raise SystemExit(f"variants must be among {', '.join(VARIANTS)}, not {name!r}")
 
 
-def main() -> None:
-    """The command `python -m examples.papers.parameter_sharing.turns_to_win`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
-    found = {name: measure(name, arguments) for name in arguments.variants}
-    first = next(iter(found.values()))
+def report(arguments: Arguments) -> Report:
+    """Trains the runs of every variant, and plays their games."""
+    results = {name: measure(name, arguments) for name in arguments.variants}
+    first = next(iter(results.values()))
     names = list(first)
     rows: list[list[str]] = []
-    for variant, of_seeds in found.items():
-        medians = [written(interval(of_seeds[name]), "{:.2f}") for name in names]
+    for variant, of_seeds in results.items():
+        medians = [format_interval(interval(of_seeds[name]), "{:.2f}") for name in names]
         sampled = of_seeds["sampled"], first["sampled"]
-        change = [written(difference(*sampled), "{:+.2f}"), f"{exact_p(*sampled):.3f}"]
+        change = [format_interval(difference(*sampled), "{:+.2f}"), f"{exact_p(*sampled):.3f}"]
         rows.append([variant, *medians, *(["", ""] if of_seeds is first else change)])
     text = markdown(["variant", *names, "change of sampled", "p"], rows)
-    (arguments.output / "turns.md").write_text(text + "\n")
-    print(f"{text}\n\nthe study, sampled: {PAPER['shared'][-1]}")
-    print(json.dumps({name: {n: finite(of_runs) for n, of_runs in c.items()} for name, c in found.items()}))
+    text += f"\n\nthe study, sampled: {PAPER['shared'][-1]}"
+    numbers = {name: {column: finite(of_seeds[column]) for column in names} for name, of_seeds in results.items()}
+    return Report(numbers, text)
 
 
 def measure(variant: str, arguments: Arguments) -> dict[str, list[float]]:
@@ -117,7 +97,7 @@ def measure(variant: str, arguments: Arguments) -> dict[str, list[float]]:
     columns["sampled"] = [mean_of_last(each, "mean_turns", WINDOW) for each in rows]
     for name, temperature in (("sampled", SAMPLED), ("greedy", GREEDY)):
         played = [played_once(run, temperature, arguments) for run in trained]
-        if name == "greedy":  # sampled turns are those of the evaluations
+        if name == "greedy":  # sampled turns come from the evaluations
             columns[name] = [math.inf if turns is None else turns for turns, _ in played]
         columns[f"blocked, {name}"] = [blocked for _, blocked in played]
     columns["submoves in training"] = [mean_of_last(each, "episode_length", WINDOW) for each in rows]
@@ -126,10 +106,10 @@ def measure(variant: str, arguments: Arguments) -> dict[str, list[float]]:
 
 def played_once(run: RunFolder, temperature: float, arguments: Arguments) -> tuple[float | None, float]:
     """Returns `turns_of` a run, from the results if they are there."""
-    cell = Cell(str(run.folder), arguments.last_games, temperature)
+    key = {"run": str(run.folder), "games": arguments.last_games, "temperature": temperature}
     compute = functools.partial(turns_of, run, arguments.last_games, temperature)
-    found = cells.computed_once(arguments.output / "cells.jsonl", cell, compute)
-    return found["turns"], found["blocked"]
+    result = ResultCache(arguments.output / "cells.jsonl").once(key, compute)
+    return result["turns"], result["blocked"]
 
 
 def turns_of(run: RunFolder, games: int, temperature: float) -> dict[str, float | None]:
@@ -147,27 +127,26 @@ def turns_of(run: RunFolder, games: int, temperature: float) -> dict[str, float 
 def count_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int) -> tuple[jax.Array, jax.Array]:
     """Returns means over games of an agent in seat 0 against random players, float32[] each.
 
-    The first is that of the turns in the games won, NaN if there are none. The second is that of the agent's turns that
-    begin with a peg of another seat in its goal, in all games. No such turn can win.
+    The first counts the turns in the games won, NaN if there are none. The second counts the agent's turns that begin
+    with a peg of another seat in its goal, in all games. No such turn can win.
     """
     start_key, key = jax.random.split(key)
     seats = arena.one_seat(start_key, games, env.num_players, SEAT)
     players = agent, RandomAgent(env)
     goal = tables(SIZE).triangle == 3
 
-    def body(carry: tuple[Games, jax.Array, jax.Array]) -> tuple[Games, jax.Array, jax.Array]:
-        games, blocked, key = carry
-        key, subkey = jax.random.split(key)
-        begins = ~games.over & (games.boards.current_player == SEAT) & (games.last_mover != SEAT)
-        others = jax.vmap(lambda board: pegs_of(env, board)[1])(games.boards)
-        games, _ = arena.advance(env, players, seats, games, subkey)
-        return games, blocked + (begins & (others & goal).any(-1)), key
+    def update(before: Games, after: Games, blocked: jax.Array) -> jax.Array:
+        begins = ~before.over & (before.boards.current_player == SEAT) & (before.last_mover != SEAT)
+        others = jax.vmap(lambda board: pegs_of(env, board)[1])(before.boards)
+        return blocked + (begins & (others & goal).any(-1))
 
-    begun = arena.start(env, start_key, games), jnp.zeros(games, jnp.int32), key
-    played, blocked, _ = jax.lax.while_loop(lambda carry: ~carry[0].over.all(), body, begun)
+    begun = arena.start(env, start_key, games)
+    played, blocked = watch(env, players, seats, begun, key, update, jnp.zeros(games, jnp.int32))
     won = arena.winners(env, played)[:, SEAT]
     return (played.turns[:, SEAT] * won).sum() / won.sum(), blocked.mean()
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

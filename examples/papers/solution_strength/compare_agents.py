@@ -4,9 +4,8 @@
     python -m examples.papers.solution_strength.compare_agents --envs checkers \\
         --agents first "greedy(epsilon=0.1)" --runs runs
 
-The agent has one seat, and the opponent has all others. Each finished cell of the table (a game, an agent, an opponent)
-is a line of `cells.jsonl` in the output folder. So a command that was stopped resumes, and loses one cell at most. The
-last line on standard output is JSON: the cells.
+The agent has one seat, and the opponent has all others. The games of an agent against an opponent are a line of
+`cells.jsonl` in the output folder. So a command that was stopped resumes. The last line on standard output is JSON.
 
 Without a random agent, two agents could play the same game again and again. Then each game begins with random plies,
 from a list of openings that is the same for all agents. The agent plays each opening from every seat, if the seats
@@ -22,17 +21,16 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import tyro
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers._cells import store, stored
+from examples.papers._experiment import Experiment, Report, ResultCache, command
 from jaxgames import Env, arena
 from jaxgames.agents import Agent
 from jaxgames.arena import Seating
 from train import agents
-from train.driver import loop, tables
-from train.driver.commands import check_games, print_result, text_of_rate
+from train.driver import tables
+from train.driver.commands import check_games, text_of_rate
 from train.driver.metrics import rounded
 
 ENVS = (
@@ -44,11 +42,17 @@ ENVS = (
     "checkers",
 )
 MEASURED = ("win_rate", "win_rate_interval", "draw_rate", "truncated_rate", "mean_turns")
+QUICK: dict[str, Any] = {
+    "envs": ("dots_and_boxes(rows=1, cols=2)",),
+    "agents": ("random", "first", "openspiel(bot=random)"),
+    "games": 40,
+    "host_games": 3,
+}
 OPENSPIEL = "openspiel(simulations=50, max_rollout_steps=200, playout='greedy(epsilon=0.2)')"
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/compare_agents")
     """The folder of the results."""
     envs: tuple[str, ...] = ENVS
@@ -60,9 +64,9 @@ class Arguments:
     opponents: tuple[str, ...] = ("random", "greedy")
     """The opponents of every agent."""
     games: int = 1000
-    """Games per cell, if both agents are on the device."""
+    """Games of two agents, if both are on the device."""
     host_games: int = 10
-    """Games per cell, if an agent is on the host."""
+    """Games of two agents, if one is on the host."""
     seating: Seating = "alternating"
     """The seat of the agent: the first one in every game, another one from game to game, or a drawn one."""
     opening_plies: int = 4
@@ -71,8 +75,8 @@ class Arguments:
     """Seed of the games; the same seed gives the same games."""
 
 
-class Cell(NamedTuple):
-    """A cell of the table, with all that its result depends on."""
+class Match(NamedTuple):
+    """The games of an agent against an opponent, with all that their results depend on."""
 
     env: str
     agent: str
@@ -83,33 +87,21 @@ class Cell(NamedTuple):
     seed: int
 
 
-def main() -> None:
-    """The command `python -m examples.papers.solution_strength.compare_agents`."""
-    program = "examples.papers.solution_strength.compare_agents"
-    arguments = tyro.cli(Arguments, prog=f"python -m {program}", description=__doc__)
-    print_result(program, lambda: {"cells": compare(arguments)})
-
-
-def compare(arguments: Arguments) -> list[dict[str, Any]]:
-    """Plays the cells that are not stored yet, prints the table, and returns all cells with their results."""
+def report(arguments: Arguments) -> Report:
+    """Plays the matches that are not stored."""
     check_games(arguments.games, arguments.seed)
     check_games(arguments.host_games, arguments.seed)
     games = [_Game(text, arguments) for text in arguments.envs]
-    cells = [(game, cell) for game in games for cell in game.cells()]
-    path = arguments.output / "cells.jsonl"
-    found = stored(path, Cell)
-    loop.log(f"{path}: {len(found)} cells are stored")
-    with tqdm(total=sum(cell.games for _, cell in cells), unit=" games", disable=None) as bar:
-        for game, cell in cells:
-            if cell in found:
-                bar.update(cell.games)
-                continue
-            bar.set_description(f"{game.env.id}: {cell.agent} against {cell.opponent}")
-            found[cell] = game.play(cell, bar)
-            store(path, cell, found[cell])
-    rows = [cell._asdict() | found[cell] for _, cell in cells]
-    print(table(rows, arguments.opponents))
-    return rows
+    matches = [(game, match) for game in games for match in game.matches()]
+    cache = ResultCache(arguments.output / "cells.jsonl")
+    rows: list[dict[str, Any]] = []
+    with tqdm(total=sum(match.games for _, match in matches), unit=" games", disable=None) as bar:
+        for game, match in matches:
+            bar.set_description(f"{game.env.id}: {match.agent} against {match.opponent}")
+            key = match._asdict()
+            rows.append(key | cache.once(key, functools.partial(game.play, match, bar)))
+            bar.update(sum(row["games"] for row in rows) - bar.n)
+    return Report({"cells": rows}, table(rows, arguments.opponents))
 
 
 # -- games ---------------------------------------------------------------------------------------------------------
@@ -128,8 +120,8 @@ class _Game:
         for run in _runs(arguments.runs, self.env):
             self.by_text[run] = agents.make(run, self.env)
 
-    def cells(self) -> Iterator[Cell]:
-        """Yields the cells of this game."""
+    def matches(self) -> Iterator[Match]:
+        """Yields the matches of this game."""
         arguments = self.arguments
         opponents = [agents.name_of(opponent) for opponent in arguments.opponents]
         runs = _runs(arguments.runs, self.env)
@@ -138,37 +130,37 @@ class _Game:
                 on_device = self.by_text[agent].on_device and self.by_text[opponent].on_device
                 games = arguments.games if on_device else arguments.host_games
                 plies = 0 if "random" in (agent, opponent) else arguments.opening_plies
-                yield Cell(self.text, agent, opponent, games, arguments.seating, plies, arguments.seed)
+                yield Match(self.text, agent, opponent, games, arguments.seating, plies, arguments.seed)
 
-    def play(self, cell: Cell, bar: Any) -> dict[str, Any]:
-        """Returns the results of a cell."""
+    def play(self, match: Match, bar: Any) -> dict[str, Any]:
+        """Returns the results of a match."""
         began = time.perf_counter()
-        env, players = self.env, self._players(cell)
-        seats_key, openings_key, key = jax.random.split(jax.random.key(cell.seed), 3)
-        seats = arena.seating((1, env.num_players - 1), cell.seating, cell.games, seats_key)
-        number = jnp.array([players.index(cell.agent), players.index(cell.opponent)])
-        num_openings = -(-cell.games // env.num_players)
-        openings = arena.random_openings(env, openings_key, num_openings, cell.opening_plies)
+        env, players = self.env, self._players(match)
+        seats_key, openings_key, key = jax.random.split(jax.random.key(match.seed), 3)
+        seats = arena.seating((1, env.num_players - 1), match.seating, match.games, seats_key)
+        number = jnp.array([players.index(match.agent), players.index(match.opponent)])
+        num_openings = -(-match.games // env.num_players)
+        openings = arena.random_openings(env, openings_key, num_openings, match.opening_plies)
         games = arena.play(
             env,
             [self.by_text[player] for player in players],
             number[seats],
             key,
-            openings=openings.for_games(cell.games, games_each=env.num_players),
+            openings=openings.for_games(match.games, games_each=env.num_players),
             on_finished=bar.update,
         )
-        found = rounded(arena.results(env, games, seats))
-        return {name: found[name] for name in MEASURED} | {"seconds": round(time.perf_counter() - began, 1)}
+        results = rounded(arena.results(env, games, seats))
+        return {name: results[name] for name in MEASURED} | {"seconds": round(time.perf_counter() - began, 1)}
 
-    def _players(self, cell: Cell) -> list[str]:
-        """Returns the agents in the program of a cell. Cells with the same agents share a program."""
-        both = [cell.agent, cell.opponent]
+    def _players(self, match: Match) -> list[str]:
+        """Returns the agents in the program of a match. Matches with the same agents share a program."""
+        both = [match.agent, match.opponent]
         if not all(self.by_text[agent].on_device for agent in both):
             return both
-        if cell.agent in self.shared and cell.opponent in self.shared:
+        if match.agent in self.shared and match.opponent in self.shared:
             return self.shared
         opponents = [agents.name_of(opponent) for opponent in self.arguments.opponents]
-        return [cell.agent, *(opponent for opponent in opponents if self.by_text[opponent].on_device)]
+        return [match.agent, *(opponent for opponent in opponents if self.by_text[opponent].on_device)]
 
 
 @functools.cache
@@ -198,21 +190,23 @@ def table(rows: list[dict[str, Any]], opponents: tuple[str, ...]) -> str:
     columns = [
         column for name in names for column in (f"games against {name}", f"wins against {name}", "draws", "turns")
     ]
-    found = {(row["env"], row["agent"], row["opponent"]): row for row in rows}
+    row_of = {(row["env"], row["agent"], row["opponent"]): row for row in rows}
     lines = [
-        (f"`{env}`", f"`{agent}`", *(entry for opponent in names for entry in _entries(found[env, agent, opponent])))
+        (f"`{env}`", f"`{agent}`", *(entry for opponent in names for entry in _entries(row_of[env, agent, opponent])))
         for env, agent in dict.fromkeys((row["env"], row["agent"]) for row in rows)
     ]
     return tables.markdown(("game", "agent", *columns), lines)
 
 
 def _entries(row: dict[str, Any]) -> tuple[str, str, str, str]:
-    """Returns the four columns of a cell."""
+    """Returns the four columns of an opponent."""
     turns = "" if row["mean_turns"] is None else f"{row['mean_turns']:.1f}"
     draws = row["draw_rate"] + row["truncated_rate"]
     wins = text_of_rate(row["win_rate"], row["win_rate_interval"])
     return f"{row['games']:,}", wins, f"{draws:.3f}", turns
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

@@ -1,11 +1,21 @@
-"""Bootstrap intervals and the permutation test, on numbers whose answers are known."""
+"""Bootstrap intervals, the permutation test and the band of a picture, on numbers whose answers are known."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
-from examples.papers._intervals import Interval, difference, exact_p, interval, paired_difference, written
+from examples.papers._intervals import (
+    Interval,
+    difference,
+    draw_band,
+    exact_p,
+    format_interval,
+    interval,
+    paired_difference,
+)
 
 INFINITY = float("inf")
 
@@ -49,13 +59,13 @@ def test_difference_of_two_numbers_of_the_same_runs_has_no_spread_of_the_runs() 
 def test_median_with_a_run_that_never_reached_the_rate_has_an_open_end() -> None:
     found = interval([1.0, 2.0, INFINITY])
     assert found == (2, 1, INFINITY)
-    assert written(found) == "2.0 (1.0 to never)"
+    assert format_interval(found) == "2.0 (1.0 to never)"
 
 
 def test_difference_of_two_rates_that_were_never_reached_is_unknown() -> None:
     found = difference([INFINITY] * 3, [INFINITY] * 3)
     assert all(math.isnan(x) for x in found)
-    assert written(found) == "? (? to ?)"
+    assert format_interval(found) == "? (? to ?)"
 
 
 def test_permutation_test_counts_the_splits() -> None:
@@ -76,6 +86,15 @@ def test_wrong_shapes_are_refused(values: list[float]) -> None:
         interval(values)
 
 
-def test_interval_is_written_in_a_form() -> None:
-    assert written(Interval(1234.5, 1000, 2000), "{:,.0f}") == "1,234 (1,000 to 2,000)"
-    assert written(Interval(-1e-9, -0.5, 0.5), "{:.2f}") == "0.00 (-0.50 to 0.50)"
+def test_interval_has_the_form_of_its_numbers() -> None:
+    assert format_interval(Interval(1234.5, 1000, 2000), "{:,.0f}") == "1,234 (1,000 to 2,000)"
+    assert format_interval(Interval(-1e-9, -0.5, 0.5), "{:.2f}") == "0.00 (-0.50 to 0.50)"
+
+
+def test_curve_is_the_median_in_a_band_where_every_run_has_a_number() -> None:
+    axes: Any = Figure().subplots()
+    draw_band(axes, [1, 2, 3], [[0.0, 5.0, np.inf], [1.0, 6.0, 0.0], [4.0, 9.0, 0.0]], 0, "ours", marker="o")
+    [line] = axes.get_lines()
+    assert (line.get_xdata().tolist(), line.get_ydata().tolist()) == ([1, 2], [1, 6])
+    [band] = axes.collections
+    assert {(float(x), float(y)) for x, y in band.get_paths()[0].vertices} == {(1, 0), (1, 4), (2, 5), (2, 9)}

@@ -26,7 +26,7 @@ import numpy as np
 import tyro
 from tqdm import tqdm
 
-from examples.papers._quick import shortened
+from examples.papers._experiment import shortened
 from examples.papers.parameter_sharing.turn_search.moves import SEATS, Weights, distances
 from examples.papers.parameter_sharing.turn_search.player import COMMAND, save
 from examples.papers.parameter_sharing.turn_search.search import Settings, make_race, play_alone, seed_with

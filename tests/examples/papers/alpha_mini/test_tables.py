@@ -1,4 +1,4 @@
-"""The tables and settings of the experiments on minichess, on results made by hand."""
+"""The settings and measures of the experiments on minichess, on results made by hand."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from examples.papers.alpha_mini import discounts, games, policy_improvement, pretraining, random_games, runs, win_rates
+from examples.papers.alpha_mini import discounts, games, policy_improvement, pretraining, runs, win_rates
 from train.ppo import PPO, config_for
 from train.recipes import PRESETS
 
@@ -22,13 +22,6 @@ def test_study_estimates_the_win_rate_from_the_reward_of_kings_alone() -> None:
     assert games.rate_from_reward(RESULT["mean_reward"]) == pytest.approx(0.6 + 0.1 / 2)
 
 
-def test_table_of_random_games_has_shares_of_all_and_of_decided_games() -> None:
-    [_, _, row, theirs] = random_games.table({"rules": RESULT}).splitlines()
-    assert row.startswith("| rules | 0.600 (0.502-0.691) | 0.300 | 0.100 | 0.667 (")
-    assert row.endswith("| 0.700 | 18.00 | 0.650 | 20.0 |")
-    assert theirs.startswith("| the study | 0.527 |")
-
-
 def test_sweep_has_the_nine_pairs_of_the_study_and_its_settings() -> None:
     sweep = discounts.sweep_for(discounts.Arguments(seeds=2, network=runs.NARROW))
     assert {discounts.pair_of(cell.config) for cell in sweep.cells.values()} == set(discounts.THEIRS)
@@ -37,15 +30,6 @@ def test_sweep_has_the_nine_pairs_of_the_study_and_its_settings() -> None:
     for name, value in PRESETS["alpha_mini"].items():
         if name not in ("network", "gamma", "gae_lambda"):
             assert {getattr(cell.config, name) for cell in sweep.cells.values()} == {value}
-
-
-def test_table_of_discounts_has_the_pairs_that_were_trained_in_the_order_of_the_study() -> None:
-    results = {(0.3, 0.0): [RESULT], (0.3, 1.0): [RESULT, RESULT | {"won": 80}]}
-    lines = discounts.table(results).splitlines()[2:]
-    assert lines == [
-        "| 0.3 | 1.0 | 0.700 (0.600-0.800) | 0.100 | 0.650 | 0.966 |",
-        "| 0.3 | 0.0 | 0.600 (0.600-0.600) | 0.100 | 0.650 | 0.687 |",
-    ]
 
 
 def test_settings_of_ours_have_the_opponent_of_the_study_and_the_network_of_the_recipe() -> None:
@@ -90,14 +74,6 @@ def test_every_run_of_the_procedure_has_a_seed_of_its_own() -> None:
     assert len(seeds) == 10
 
 
-def test_table_of_policy_improvement_has_a_row_per_step() -> None:
-    first, second = RESULT, RESULT | {"won": 80}
-    one = policy_improvement.table({"last": {0: [first, second]}})
-    assert one.splitlines()[2:] == ["| 0 | 0.600 (0.502-0.691) |", "| 1 | 0.800 (0.711-0.867) |"]
-    several = policy_improvement.table({"last": {0: [first], 1: [second]}, "all": {0: [second], 1: [second]}})
-    assert several.splitlines()[2:] == ["| 0 | 0.700 (0.600-0.800) | 0.800 (0.800-0.800) |"]
-
-
 def test_loss_is_shown_relative_to_that_of_a_constant_value() -> None:
     losses = {"value_error/train": [10.0, 5.0], "value_error/validation": [20.0, 10.0]}
     lines = pretraining.loss_table(losses).splitlines()[2:]
@@ -113,24 +89,6 @@ def test_difference_of_pretraining_is_that_of_means_over_seeds() -> None:
     assert lines["| mean reward of all batches"].endswith("| 5.000 (3.000 to 7.000) |")
     assert lines["| win rate after training"].endswith("| 0.200 (0.200 to 0.200) |")
     assert "| 2,000 (2,000 to 2,000) |" in lines["| steps of the best batch"]
-
-
-def test_table_of_win_rates_has_the_estimate_from_the_reward_for_king_capture_only() -> None:
-    rows = [
-        {"run": run, "simulations": 0, "seat": "White", "cpu_seconds": 10.0, **RESULT} for run in win_rates.RUNS[:2]
-    ]
-    captures, standard = win_rates.table(rows).splitlines()[2:]
-    assert captures.endswith("| 18.000 | 0.6500 | 0.97 | 10 |")
-    assert standard.endswith("| 18.000 |  |  | 10 |")
-
-
-def test_table_of_draws_has_a_column_per_reason_and_no_row_without_draws() -> None:
-    row = {"run": "a", "simulations": 0, "seat": "White", **RESULT, "draws": {"stalemate": 3, "another": 1}}
-    rows = [row, row | {"seat": "Black", "draws": {"stalemate": 4}}, row | {"drawn": 0, "draws": {}}]
-    assert win_rates.table_of_draws(rows).splitlines()[2:] == [
-        "| a | 0 | White | 0.0100 | 0.0300 |",
-        "| a | 0 | Black | 0.0000 | 0.0400 |",
-    ]
 
 
 STALEMATED, ONE_MOVE_BEFORE = "k4/2K2/1Q3/5/5 b - - 0 1", "k4/2K2/2Q2/5/5 w - - 0 1"

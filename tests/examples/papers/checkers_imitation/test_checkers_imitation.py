@@ -11,7 +11,7 @@ import pytest
 from examples.papers.checkers_imitation.__main__ import (
     SHUFFLED_SHARES,
     among_best,
-    by_submove,
+    by_ply,
     legality,
     lookup_scores,
     markdown,
@@ -56,10 +56,10 @@ def test_legality_is_that_of_the_softmax_over_all_actions() -> None:
     assert found["legal mass"] == pytest.approx((0.6 + 1) / 2)
 
 
-def test_submoves_are_grouped_by_their_number() -> None:
+def test_plies_are_grouped_by_their_number() -> None:
     ply = np.array([0, 9, 10, 19, 20, 80, 300])
     right = np.array([1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0])
-    assert by_submove(right, ply) == {"0-9": 0.5, "10-19": 1, "20-39": 0, "80+": 0.5}
+    assert by_ply(right, ply) == {"0-9": 0.5, "10-19": 1, "20-39": 0, "80+": 0.5}
 
 
 def test_lookup_counts_the_moves_of_the_same_position(recorded: Positions) -> None:

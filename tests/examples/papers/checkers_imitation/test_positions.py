@@ -28,7 +28,7 @@ def test_facts_are_those_of_two_games_that_differ_in_the_last_ply(
     assert "| train | 2 | 8 | 4 | 1.000 | 4.250 | 0.250 | 0.500 | 0.500 |" in printed
 
 
-def test_share_that_is_seen_is_given_by_submove(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_share_that_is_seen_is_counted_by_ply(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "games.pdn").write_text(GAMES)
     (tmp_path / "others.pdn").write_text("1. 11-15 23-19 *\n1. 9-13 *")
     files = (tmp_path / "games.pdn", "--external", tmp_path / "others.pdn")

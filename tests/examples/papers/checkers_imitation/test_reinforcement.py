@@ -1,4 +1,4 @@
-"""The tables of further training: runs from a pretrained policy, cells that are measured once, and what they count."""
+"""Further training: runs from a pretrained policy, rows that are measured once, and what they count."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from examples.papers.checkers_imitation import reinforcement as example
-from examples.papers.checkers_imitation.reinforcement import Arguments, Bench, Cell, agent_text, learner_of, tables
+from examples.papers.checkers_imitation.reinforcement import Arguments, Bench, Row, agent_text, learner_of
 from jaxgames import arena, make
 from tests.helpers.commands import last_json, run_command
 from train import agents
@@ -83,14 +83,14 @@ def test_dropout_is_left_out_of_the_network() -> None:
     assert of(None) is None
 
 
-# -- cells ---------------------------------------------------------------------------------------------------------
+# -- results -------------------------------------------------------------------------------------------------------
 
 
 def test_prediction_of_moves_is_that_computed_by_hand(pretrained: str, data: Path, tmp_path: Path) -> None:
     arguments = Arguments(pretrained, data, tmp_path, num_positions=100)
     sampled = agent_text(pretrained, temperature=1)
-    cell = Cell("people", sampled, f"{data}: test", 100, "", 0)
-    found = Bench(ENV, arguments, pretrained).predict(cell)
+    row = Row("people", sampled, f"{data}: test", 100, "", 0)
+    found = Bench(ENV, arguments, pretrained).predict(row)
     assert found["positions"] == 7
     assert found["kl"] == 0  # from itself
     agent: Any = agents.make(sampled, ENV)
@@ -117,30 +117,13 @@ def test_depths_end_with_the_first_one_that_scores_less_than_half(
     pretrained: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores = {"alphabeta(depth=1)": 0.8, "alphabeta(depth=2)": 0.49, "alphabeta(depth=3)": 0.6}
-    monkeypatch.setattr(Bench, "play", lambda _, cell: {"score": scores[cell.opponent]})  # pyright: ignore[reportUnknownLambdaType, reportUnknownMemberType, reportUnknownArgumentType]  # a stand-in
+    monkeypatch.setattr(Bench, "play", lambda _, row: {"score": scores[row.opponent]})  # pyright: ignore[reportUnknownLambdaType, reportUnknownMemberType, reportUnknownArgumentType]  # a stand-in
     arguments = Arguments(pretrained, Path("pairs.npz"), tmp_path, depths=(1, 2, 3))
     bench = Bench(ENV, arguments, pretrained)
-    (cells,) = [cells for cells in example.cells_of({"pretrained": pretrained}, arguments) if cells[0].table == "depth"]
-    assert [row["opponent"] for row in bench.rows(cells)] == ["alphabeta(depth=1)", "alphabeta(depth=2)"]
+    (rows,) = [rows for rows in example.rows_of({"pretrained": pretrained}, arguments) if rows[0].table == "depth"]
+    assert [result["opponent"] for result in bench.measured(rows)] == ["alphabeta(depth=1)", "alphabeta(depth=2)"]
     monkeypatch.delattr(Bench, "play")
-    assert [row["score"] for row in bench.rows(cells)] == [0.8, 0.49]  # from the file
-
-
-def test_tables_have_a_row_per_cell_and_the_last_depth() -> None:
-    games = {"size": 10, "wins": 6, "losses": 2, "draws": 1, "truncated": 1, "score": 0.7}
-    rates = {"win_rate": 0.6, "win_rate_interval": (0.31, 0.83)}
-    rows: list[dict[str, Any]] = [
-        {"table": "games", "agent": "ppo", "opponent": "pretrained"} | games | rates,
-        {"table": "depth", "agent": "ppo", "opponent": "alphabeta(depth=1)"} | games | rates,
-        {"table": "depth", "agent": "ppo", "opponent": "alphabeta(depth=2)"} | games | rates | {"score": 0.4},
-        {"table": "people", "agent": "ppo", "positions": 2000, "top_1": 0.5, "top_1_interval": (0.4, 0.6)}
-        | {"log_loss": 1.25, "kl": 0.125},
-    ]
-    of_games, of_depths, of_people = (table.splitlines()[2:] for table in tables(rows))
-    assert of_games[0] == "| `ppo` | `pretrained` | 10 | 6 | 2 | 1 | 1 | 0.600 (0.310-0.830) | 0.700 |"
-    assert len(of_games) == 3
-    assert of_depths == ["| `ppo` | alphabeta(depth=2) | 0.400 |"]
-    assert of_people == ["| `ppo` | 2,000 | 0.500 (0.400-0.600) | 1.250 | 0.125 |"]
+    assert [result["score"] for result in bench.measured(rows)] == [0.8, 0.49]  # from the file
 
 
 @pytest.mark.slow  # trains four runs
@@ -170,7 +153,7 @@ def test_command_trains_and_measures_and_a_second_call_only_reads(
     assert {("alphazero", "ppo"), ("ppo", "pretrained"), ("pretrained", "alphabeta")} <= named
 
     def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("a stored cell is measured again")
+        raise AssertionError("a stored row is measured again")
 
     monkeypatch.setattr(arena, "play", refuse)
     monkeypatch.setattr(Bench, "predict", refuse)

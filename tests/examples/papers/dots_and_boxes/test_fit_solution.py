@@ -89,13 +89,10 @@ def test_fitted_network_knows_sets_that_it_was_not_fitted_to() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"env": "checkers"}, "checkers is no dots_and_boxes with reward=boxes"),
-        ({"env": "dots_and_boxes(rows=1, cols=2)"}, "is no dots_and_boxes with reward=boxes"),
-        (
-            {"network": "mlp", "other_boards": (BOARD,)},
-            "mlp has other parameters on each board: leave --other-boards out",
-        ),
-        ({"steps": 0}, "steps and steps_per_call must be at least 1"),
+        ({"env": "checkers"}, "checkers is not dots_and_boxes"),
+        ({"env": "dots_and_boxes(rows=1, cols=2)"}, "is not dots_and_boxes with reward=boxes"),
+        ({"network": "mlp", "other_boards": (BOARD,)}, "leave --other-boards out"),
+        ({"steps": 0}, "steps .* at least 1"),
     ],
 )
 def test_wrong_arguments_are_refused(changes: dict[str, Any], message: str) -> None:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from examples.papers._experiment import publish
 from examples.papers.matrix_games import __main__ as matrix_games
 from examples.papers.matrix_games import pictures as matrix_games_pictures
-from examples.papers.matrix_games.__main__ import Arguments, compute
+from examples.papers.matrix_games.__main__ import Arguments, report
 from examples.papers.matrix_games.tables import (
     LEARNERS,
     NASH_OF_RPS,
@@ -22,8 +23,6 @@ from examples.papers.matrix_games.tables import (
     Table,
     gain,
     rows_of,
-    summary,
-    text_of,
 )
 from jaxgames._checks import ParameterError
 from jaxgames.matrix_games import Point, matrix_game, nash, pareto
@@ -77,33 +76,6 @@ def test_best_reply_gains_nothing_at_an_equilibrium() -> None:
     assert gain(payoffs, PRINTED_RPS.point) == pytest.approx(0.25 * 10 / 16 - 0.05 / 16)
 
 
-def test_table_has_the_study_beside_our_share() -> None:
-    table = table_of("Nash equilibria, subsidy game")
-    shares = {(row, column.label): (0.25, (0.2, 0.3)) for row in rows_of("subsidy") for column in table.columns}
-    lines = text_of(table, shares).splitlines()
-    assert lines[2].startswith("| learner | (1, 1), study | (1, 1), ours | (0, 0), study |")
-    assert "| Boltzmann, start: policies | No | 0.250 (0.200-0.300) | Yes | 0.250 (0.200-0.300) | No |" in lines[-6]
-    assert "| lenient κ = 5 | Yes |" in "\n".join(lines)
-    assert "| FAQ | - |" in "\n".join(lines)
-
-
-def test_summary_has_a_row_for_every_point_and_start() -> None:
-    """And the shares of greedy policies for epsilon-greedy learners."""
-    games = {setting.game for setting in SETTINGS}
-    shares = {
-        (row, column.label): (0.5 if row.greedy else 0.25, (0.0, 1.0))
-        for table in TABLES
-        for row in rows_of(table.game)
-        for column in table.columns
-    }
-    lines = summary(shares).splitlines()[2:]
-    assert {line.split("`")[1] for line in lines} == games
-    assert len(lines) == 4 + 2 + 3 + 6 + 3 + 3
-    expected = "0.500 | 0.500 | 0.250 | 0.250 | 0.250 | 0.250 | 0.250 | 0.250"
-    assert f"| `subsidy` | values | (1, 1) | No, No, Yes | {expected} |" in lines
-    assert f"| `subsidy` | policies | (1, 1) | No, No, Yes | - | - | {expected[16:]} |" in lines
-
-
 def test_labels_tell_the_rows_of_a_table_apart() -> None:
     for table in TABLES:
         labels = [row.label for row in rows_of(table.game)]
@@ -130,7 +102,7 @@ def test_each_end_has_its_colour() -> None:
 @pytest.mark.parametrize(("setting", "number"), [("runs", 0), ("steps", 0), ("seed", -1)])
 def test_numbers_out_of_range_are_refused(setting: str, number: int, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=f"{setting} must be an integer from"):
-        compute(Arguments(output=tmp_path, **{setting: number}))  # pyright: ignore[reportArgumentType]  # all three are integers
+        report(Arguments(output=tmp_path, **{setting: number}))  # pyright: ignore[reportArgumentType]  # all three are integers
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +111,8 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     folder = tmp_path_factory.mktemp("matrix_games")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(matrix_games_pictures, "MAP_SIZE", 12)  # with all cells, the maps take most of the time
-        return folder, compute(Arguments(output=folder, runs=60, steps=40))
+        arguments = Arguments(output=folder, runs=60, steps=40)
+        return folder, publish(report(arguments), arguments)
 
 
 @pytest.mark.slow  # compiles each learner

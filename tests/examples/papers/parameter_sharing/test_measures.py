@@ -1,5 +1,6 @@
 """Rewards as running sums, games against random players, and the policies of the figures."""
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +15,20 @@ from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate, mean
 from examples.papers.parameter_sharing.published import MODES, settings_of
 from examples.papers.parameter_sharing.running_sums import LOSS, RunningSums
 from jaxgames.policies.agent import PolicyAgent
-from train.models.policy import Policy
+from train.models.policy import Policy, Sharing
 
-GAME = "chinese_checkers(size=2, num_players=6, max_rounds=6)"
-
-
-@pytest.fixture(scope="module")
-def env() -> Any:
-    return jaxgames.make(GAME)
+ENV = jaxgames.make("chinese_checkers(size=2, num_players=6, max_rounds=6)")
 
 
-@pytest.fixture(scope="module")
-def policies(env: Any) -> dict[str, Policy]:
-    return {mode: Policy.of(env, mode, hidden_sizes=(8,)) for mode in MODES}
+@functools.cache
+def policy_of(mode: Sharing) -> Policy:
+    return Policy.of(ENV, mode, hidden_sizes=(8,))
 
 
-@pytest.fixture(scope="module")
-def params(policies: dict[str, Policy]) -> dict[str, Any]:
+@functools.cache
+def params_of(mode: Sharing) -> Any:
     """Large parameters: those of a new policy are so small that all actions are nearly equal."""
-    return {
-        mode: jax.tree.map(lambda leaf: 100 * leaf, policy.init(jax.random.key(0))) for mode, policy in policies.items()
-    }
+    return jax.tree.map(lambda leaf: 100 * leaf, jax.jit(policy_of(mode).init)(jax.random.key(0)))
 
 
 def test_mean_of_last_leaves_out_rows_without_a_number() -> None:
@@ -85,8 +79,8 @@ def test_every_decision_is_paid_with_the_sum_so_far() -> None:
 
 
 @pytest.mark.slow  # compiles whole games
-def test_measures_of_games_agree_with_each_other(policies: dict[str, Policy], params: dict[str, Any]) -> None:
-    found = jax.device_get(evaluate(policies["shared"], params["shared"], jax.random.key(0), 8, max_rounds=6))
+def test_measures_of_games_agree_with_each_other() -> None:
+    found = jax.device_get(evaluate(policy_of("shared"), params_of("shared"), jax.random.key(0), 8, max_rounds=6))
     assert set(found) == set(COLUMNS)
     assert found["truncated_rate"] == 1  # nobody wins within 6 rounds
     assert found["rounds"] == 6
@@ -97,47 +91,43 @@ def test_measures_of_games_agree_with_each_other(policies: dict[str, Policy], pa
 
 
 @pytest.mark.slow  # compiles whole games
-def test_maps_have_the_pegs_of_the_policy(env: Any, policies: dict[str, Policy], params: dict[str, Any]) -> None:
-    agent = PolicyAgent(params["shared"], env, policies["shared"])
-    counts = heat_maps.pegs_after_turns(env, agent, jax.random.key(0), 4, (0, 2, 50))
+def test_maps_have_the_pegs_of_the_policy() -> None:
+    agent = PolicyAgent(params_of("shared"), ENV, policy_of("shared"))
+    counts = heat_maps.pegs_after_turns(ENV, agent, jax.random.key(0), 4, (0, 2, 50))
     assert counts.sum(2).tolist() == [[12, 60]] * 3
     assert heat_maps.places(np.asarray(counts[0]) / 4) == ["3.00", "0.00", "0.00", "3.00"]
     assert float(heat_maps.places(np.asarray(counts[1]) / 4)[0]) < 3
 
 
 @pytest.mark.slow  # compiles whole games
-def test_match_of_three_ways_has_a_row_per_iteration(
-    env: Any, policies: dict[str, Policy], params: dict[str, Any]
-) -> None:
-    stacks = [jax.tree.map(lambda leaf: jnp.stack([leaf] * 2), params[mode]) for mode in MODES]
+def test_match_of_three_ways_has_a_row_per_iteration() -> None:
+    stacks = [jax.tree.map(lambda leaf: jnp.stack([leaf] * 2), params_of(mode)) for mode in MODES]
     keys = jax.random.split(jax.random.key(0), 2)
-    wins, rounds = head_to_head.matches(env, tuple(policies.values()), 4, stacks, keys)
+    wins, rounds = head_to_head.matches(ENV, tuple(map(policy_of, MODES)), 4, stacks, keys)
     assert wins.shape == (2, 3)
     assert rounds.tolist() == [6, 6]
 
 
 @pytest.mark.slow  # compiles whole games
-def test_policy_without_blanked_planes_is_the_policy_itself(
-    env: Any, policies: dict[str, Policy], params: dict[str, Any]
-) -> None:
-    policy, key = policies["shared"], jax.random.key(0)
+def test_policy_without_blanked_planes_is_the_policy_itself() -> None:
+    policy, key = policy_of("shared"), jax.random.key(0)
     for planes, differs in ((), False), (blanked_seats.BLANKED["own pegs"], True):
-        of_blanked = params["shared"], blanked_seats.seen_without(planes)
-        found = blanked_seats.divergence(env, blanked_seats.Blanked(policy), of_blanked, key, 4, 12, True)
+        of_blanked = params_of("shared"), blanked_seats.seen_without(planes)
+        found = blanked_seats.divergence(ENV, blanked_seats.Blanked(policy), of_blanked, key, 4, 12, True)
         assert (float(found["KL"]) > 1e-3) == differs
         assert (float(found["same move"]) < 1) == differs
 
 
-def test_blanked_planes_do_not_reach_the_policy(policies: dict[str, Policy], params: dict[str, Any]) -> None:
+def test_blanked_planes_do_not_reach_the_policy() -> None:
     """Two observations that differ only in the other seats' pegs have equal logits."""
-    shape = (2, *policies["shared"].observation_shape)
+    shape = (2, *policy_of("shared").observation_shape)
     observation = jax.random.bernoulli(jax.random.key(1), 0.3, shape)
     observation = observation.at[1, ..., 0].set(observation[0, ..., 0]).at[1, ..., 6:].set(observation[0, ..., 6:])
-    of_blanked = params["shared"], blanked_seats.seen_without(blanked_seats.BLANKED["other seats"])
+    of_blanked = params_of("shared"), blanked_seats.seen_without(blanked_seats.BLANKED["other seats"])
     seat = jnp.zeros(2, jnp.int32)
-    logits, _ = blanked_seats.Blanked(policies["shared"]).apply(of_blanked, observation, seat)
+    logits, _ = blanked_seats.Blanked(policy_of("shared")).apply(of_blanked, observation, seat)
     np.testing.assert_array_equal(logits[0], logits[1])
-    whole, _ = policies["shared"].apply(params["shared"], observation, seat)
+    whole, _ = policy_of("shared").apply(params_of("shared"), observation, seat)
     assert not np.array_equal(whole[0], whole[1])
 
 

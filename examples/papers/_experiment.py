@@ -1,0 +1,220 @@
+"""The frame of every experiment: arguments with a short form, results that are computed once, tables and pictures.
+
+    QUICK = {"games": 200}                                 # values of the short form, `--quick`
+
+    @dataclass(frozen=True)
+    class Arguments(Experiment):
+        output: Path = Path("runs/papers/a_study/a_figure")
+        games: int = 10_000
+
+    def report(arguments: Arguments) -> Report:
+        cache = ResultCache(arguments.output / "cells.jsonl")
+        result = cache.once({"env": "checkers", "games": arguments.games}, functools.partial(play, arguments))
+        return Report(result, table_of([result], {"games": "{games:,}"}), {"figure_1": draw(result)})
+
+    main = command(Arguments, QUICK, report)
+
+A repeated command continues: `ResultCache` keeps results, and `train` and `train_all` leave finished runs as they are.
+"""
+
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import tyro
+from matplotlib.figure import Figure
+
+from train import plot
+from train.driver import cli, loop
+from train.driver.commands import print_result
+from train.driver.learner import Learner
+from train.driver.loop import Settings
+from train.driver.run_folder import RunFolder
+from train.driver.tables import markdown
+from train.ops.sharding import provide_cores
+from train.sweep import Evaluate, Sweep, evaluate_runs, run_sweep
+
+Column = str | Callable[[Mapping[str, Any]], object]  # a template such as "{win_rate:.3f}", or the entry of a row
+
+RATE = "{win_rate:.3f} ({win_rate_interval[0]:.3f}-{win_rate_interval[1]:.3f})"
+WITHOUT_GAMES = Settings(evaluate_every=0, checkpoint_every=25)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """The base of the arguments of an experiment. Each has the field `output`, the folder of its results."""
+
+    quick: bool = False
+    """Tries everything with small numbers."""
+
+
+ArgumentsT = TypeVar("ArgumentsT")  # a dataclass with the field `quick`
+
+
+class Report(NamedTuple):
+    """The results of an experiment, as it prints and writes them."""
+
+    result: Any  # the last line on standard output, as JSON
+    tables: str  # Markdown; printed, and written to OUTPUT/tables.md
+    figures: Mapping[str, Figure] = {}  # written to OUTPUT by their names, as .png and .svg
+
+
+def command(
+    kind: type[ArgumentsT], quick: Mapping[str, Any] | None, report: Callable[[ArgumentsT], Report]
+) -> Callable[[], None]:
+    """Returns the `main` of an experiment's module; its docstring is the text of `--help`.
+
+    Args:
+      kind: the class of the arguments.
+      quick: values of the short form, see `shortened`; None where the user must name runs or data.
+      report: computes everything. A ValueError or OSError ends the command with its message.
+    """
+    module: Any = sys.modules[kind.__module__]
+    program = module.__spec__.name.removesuffix(".__main__")
+
+    def main() -> None:
+        arguments = tyro.cli(kind, prog=f"python -m {program}", description=module.__doc__)
+        if quick is not None:
+            arguments = shortened(arguments, quick)
+        print_result(program, lambda: publish(report(arguments), arguments))
+
+    return main
+
+
+def publish(report: Report, arguments: Any) -> Any:
+    """Prints the tables and writes the files of a report, if the arguments have a folder. Returns its result."""
+    if (folder := getattr(arguments, "output", None)) is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "tables.md").write_text(report.tables + "\n")
+        for name, figure in report.figures.items():
+            plot.save(figure, folder / name)
+    print(report.tables)
+    return report.result
+
+
+def table_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> str:
+    """Returns rows as a table in Markdown, with an entry for each column, whose template takes the names of a row."""
+
+    def entry(row: Mapping[str, Any], column: Column) -> object:
+        return column.format_map(row) if isinstance(column, str) else column(row)
+
+    return markdown([*columns], ([entry(row, column) for column in columns.values()] for row in rows))
+
+
+def shortened(arguments: ArgumentsT, quick: Mapping[str, Any]) -> ArgumentsT:
+    """Returns the arguments with the values of the short form if `arguments.quick` is set, and unchanged otherwise.
+
+    A field that does not have its default was typed by the user and stays. A default `output` gets the ending "_quick",
+    so that the results of the experiment itself stay apart.
+
+    Raises ValueError if a name in `quick` is not a field with a default, or is "quick" itself.
+    """
+    typed: Any = arguments
+    fields = dataclasses.fields(typed)
+    defaults = {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
+    wrong = [name for name in quick if name not in defaults or name == "quick"]
+    if wrong:
+        raise ValueError(f"QUICK has {wrong[0]!r}, which is not a field with a default; fields: {', '.join(defaults)}")
+    if not typed.quick:
+        return arguments
+    values = dict(quick)
+    if isinstance(output := defaults.get("output"), Path):
+        values.setdefault("output", output.with_name(f"{output.name}_quick"))
+    return replace(typed, **{name: value for name, value in values.items() if getattr(typed, name) == defaults[name]})
+
+
+# -- results that are computed once --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ResultCache:
+    """Results in a file, one line of JSON each. Several commands may write to one file.
+
+    The key of a result are the names and values of everything that it depends on: texts and numbers.
+    """
+
+    path: Path
+
+    def once(self, key: Mapping[str, Any], compute: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+        """Returns the result of a key in the types of JSON: from the file, or computed now and stored there.
+
+        A result with a name of the key is left out. Raises ValueError as `find` does.
+        """
+        result = self.find(key)
+        if result is None:
+            result = {name: value for name, value in compute().items() if name not in key}
+            result = json.loads(json.dumps(result))
+            self.store(key, result)
+        return result
+
+    def find(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Returns the stored result of a key, or None. A last line that is not finished does not count.
+
+        Raises ValueError for a line that does not have the names of the key.
+        """
+        result = None
+        for number, line in enumerate(self.path.read_text().split("\n")[:-1] if self.path.exists() else (), start=1):
+            try:
+                row = json.loads(line)
+                if {name: row.pop(name) for name in key} == dict(key):
+                    result = row
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise ValueError(
+                    f"{self.path}, line {number} is not a result with {', '.join(key)}: remove the line or the file"
+                ) from error
+        return result
+
+    def store(self, key: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+        """Adds a result to the file, in the place of a last line that is not finished."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        content = self.path.read_bytes() if self.path.exists() else b""
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            os.truncate(self.path, whole)
+        with self.path.open("a") as file:
+            file.write(json.dumps({**key, **result}) + "\n")
+
+
+# -- training that continues ---------------------------------------------------------------------------------------
+
+
+def train(learner: Learner, folder: Path, settings: Settings = WITHOUT_GAMES) -> str:
+    """Returns the text of a run's agent, after the rest of its training. A finished run is not opened.
+
+    Raises ValueError if the run in the folder has other settings. Ends the program if a signal stops the training.
+    """
+    if not is_finished(learner, folder):
+        settings = replace(settings, run_dir=folder, resume=True)
+        run = cli.create_or_resume(learner, settings)
+        if not loop.run_training(run.learner, run, settings)["finished"]:
+            raise SystemExit(130)
+    return str(folder)
+
+
+def train_all(
+    sweep: Sweep, folder: Path, settings: Settings = WITHOUT_GAMES, evaluate: Evaluate = evaluate_runs
+) -> None:
+    """Trains the runs of a sweep that are not finished, each in its folder below `folder`, on all cores.
+
+    Raises ValueError if the sweep in the folder has other settings. Ends the program if a signal stops the training.
+    """
+    if all(is_finished(learner, folder / name) for name, learner in sweep.cells.items()):
+        return
+    provide_cores(0)
+    settings = replace(settings, run_dir=folder, resume=True, devices=0)
+    if not run_sweep(sweep, settings, evaluate=evaluate)["finished"]:
+        raise SystemExit(130)
+
+
+def is_finished(learner: Learner, folder: Path) -> bool:
+    """Returns whether a folder has the finished run of a learner."""
+    if not (folder / "config.json").exists():
+        return False
+    run = RunFolder.open(folder, type(learner))
+    result = run.result()
+    return run.config == learner.config and result is not None and result["finished"]

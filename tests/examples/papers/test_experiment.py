@@ -1,0 +1,99 @@
+"""The frame of the experiments: its files and errors, the short form, and results that are computed once."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+
+from examples.papers._experiment import Experiment, Report, ResultCache, command, shortened
+from tests.helpers.commands import error_of, run_command
+
+QUICK = {"games": 2, "seeds": (0,)}
+FIRST, SECOND = ({"board": board, "games": 400} for board in ("3x3", "5x5"))
+
+
+@dataclass(frozen=True)
+class Arguments(Experiment):
+    data: str
+    games: int = 1000
+    seeds: tuple[int, ...] = (0, 1, 2)
+    output: Path = Path("runs/figure")
+
+
+# -- the frame -----------------------------------------------------------------------------------------------------
+
+
+def report(arguments: Arguments) -> Report:
+    if arguments.games < 1:
+        raise ValueError(f"games must be at least 1, not {arguments.games}")
+    return Report({"games": arguments.games}, "| a |\n|---|", {"figure_1": Figure()})
+
+
+def test_command_prints_the_tables_before_its_result_and_writes_its_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main = command(Arguments, QUICK, report)
+    assert run_command(main, "--data", "pairs.npz", "--quick", "--output", tmp_path / "new") is None
+    assert capsys.readouterr().out.splitlines() == ["| a |", "|---|", '{"games": 2}']
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {"tables.md", "figure_1.png", "figure_1.svg"}
+    message = error_of(main, "--data", "pairs.npz", "--games", 0)
+    assert message == "tests.examples.papers.test_experiment: games must be at least 1, not 0"
+
+
+# -- the short form ------------------------------------------------------------------------------------------------
+
+
+def test_short_form_has_small_values_and_another_folder() -> None:
+    expected = Arguments("pairs.npz", 2, (0,), Path("runs/figure_quick"), quick=True)
+    assert shortened(Arguments("pairs.npz", quick=True), QUICK) == expected
+
+
+def test_typed_values_stay_in_the_short_form() -> None:
+    typed = Arguments("pairs.npz", games=7, output=Path("elsewhere"), quick=True)
+    assert shortened(typed, QUICK) == Arguments("pairs.npz", 7, (0,), Path("elsewhere"), quick=True)
+    assert shortened(Arguments("pairs.npz"), QUICK) == Arguments("pairs.npz")
+
+
+@pytest.mark.parametrize("name", ["game", "data", "quick"])
+def test_small_value_without_a_default_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"'{name}'.* games, seeds, output"):
+        shortened(Arguments("pairs.npz"), {name: 2})
+
+
+# -- results -------------------------------------------------------------------------------------------------------
+
+
+def test_result_is_computed_once_and_equal_when_it_is_read(tmp_path: Path) -> None:
+    cache, calls = ResultCache(tmp_path / "new" / "cells.jsonl"), list[str]()
+
+    def compute(name: str) -> dict[str, Any]:
+        calls.append(name)
+        return {"name": name, "interval": (0.25, 0.1 + 0.2), "games": 400}
+
+    first = cache.once(FIRST, lambda: compute("first"))
+    assert first == {"name": "first", "interval": [0.25, 0.1 + 0.2]}
+    assert cache.once(FIRST, lambda: compute("again")) == first
+    assert cache.once(SECOND, lambda: compute("second"))["name"] == "second"
+    assert calls == ["first", "second"]
+
+
+def test_next_result_replaces_an_unfinished_last_line(tmp_path: Path) -> None:
+    cache = ResultCache(tmp_path / "cells.jsonl")
+    cache.store(FIRST, {"win_rate": 0.5})
+    cache.path.write_text(cache.path.read_text() + json.dumps(SECOND)[:20])
+    assert cache.find(FIRST) == {"win_rate": 0.5}
+    assert cache.find(SECOND) is None
+    cache.store(SECOND, {"win_rate": 0.75})
+    assert (cache.find(FIRST), cache.find(SECOND)) == ({"win_rate": 0.5}, {"win_rate": 0.75})
+
+
+@pytest.mark.parametrize("line", ["{}", "[]", "3x3"])
+def test_line_without_the_key_is_refused(tmp_path: Path, line: str) -> None:
+    cache = ResultCache(tmp_path / "cells.jsonl")
+    cache.store(FIRST, {"win_rate": 0.5})
+    cache.path.write_text(f"{cache.path.read_text()}{line}\n")
+    with pytest.raises(ValueError, match=r"cells\.jsonl, line 2 .*board, games"):
+        cache.find(FIRST)
