@@ -13,7 +13,7 @@ import pytest
 
 import jaxgames
 from jaxgames import ParameterError, agents, arena, auto_reset
-from jaxgames.mcts import MCTSAgent, SearchConfig, bytes_per_node, search
+from jaxgames.mcts import MCTSAgent, SearchConfig, bytes_per_node, rollouts, search
 from jaxgames.mcts import agents as searching
 from jaxgames.mcts.selection import Uct
 from jaxgames.mcts.tree import PADDING, Slots
@@ -54,6 +54,16 @@ def test_uct_selects_by_its_formula() -> None:
     best, shares = Uct(1.0).decide(slots)
     assert best.tolist() == [0, 0]
     np.testing.assert_allclose(shares[0], [0.5, 0.3, 0.2, 0])
+
+
+def test_constant_of_exploration_is_multiplied_by_half_the_range_of_a_reward(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rewards are from -1 to 1 with two seats, from -1 to 2 with three. Only traced."""
+    constants: list[float] = []
+    monkeypatch.setattr(rollouts, "Uct", lambda c: constants.append(c) or Uct(c))  # pyright: ignore[reportUnknownLambdaType]
+    for env in (STICKS, Sticks(num_players=3)):
+        agent = agents.make("mcts(simulations=2, uct_c=0.5)", env)
+        jax.eval_shape(agent.act, jax.random.key(0), repeated(env.init(), 1))
+    assert constants == [0.5, 0.75]
 
 
 @pytest.mark.slow
