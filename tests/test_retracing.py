@@ -20,9 +20,11 @@ TRACED: list[str] = []  # an entry for each trace in this process
 
 @pytest.fixture(scope="module", autouse=True)
 def count_traces() -> None:
-    jax.monitoring.register_event_duration_secs_listener(
-        lambda event, duration, **names: TRACED.append(f"{event} {names}") if "jaxpr_trace" in event else None
-    )
+    def note(event: str, duration_secs: float, **kwargs: str | int) -> None:
+        if "jaxpr_trace" in event:
+            TRACED.append(f"{event} {kwargs}")
+
+    jax.monitoring.register_event_duration_secs_listener(note)
     jax.jit(lambda: jnp.zeros(()))()
     assert TRACED, "JAX must report what it traces"
 

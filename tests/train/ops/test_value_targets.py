@@ -82,7 +82,7 @@ def test_with_lambda_one_and_gamma_one_the_return_is_the_outcome() -> None:
 def test_seats_that_change_places_keep_their_targets(seats: tuple[int, ...]) -> None:
     rng = np.random.default_rng(len(seats))
     rewards, values = rng.normal(size=(2, 20, len(seats))).astype(np.float32)
-    ended, discount = rng.random(20) < 0.2, rng.random(20).astype(np.float32)
+    ended, discount = jnp.asarray(rng.random(20) < 0.2), rng.random(20).astype(np.float32)
     targets = returns(rewards, discount, values, ended)
     np.testing.assert_array_equal(returns(rewards[:, seats], discount, values[:, seats], ended), targets[:, seats])
     np.testing.assert_array_equal(outcomes(rewards[:, seats], ended)[0], outcomes(rewards, ended)[0][:, seats])
