@@ -1,5 +1,6 @@
 """The settings of a search, and the type of the function that gives it logits and values."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
@@ -90,5 +91,5 @@ def check_number(name: str, value: object, zero: bool) -> None:
     allowed = f"{name} must be a finite number {'from 0 on' if zero else 'above 0'}"
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
         raise ParameterTypeError(f"{allowed}, not {value!r}")
-    if not np.isfinite(value) or value < 0 or (value == 0 and not zero):
+    if not 0 <= value <= sys.float_info.max or (value == 0 and not zero):  # NaN too
         raise ParameterError(f"{allowed}, not {value}")

@@ -97,6 +97,7 @@ def test_text_of_an_agent_makes_the_same_agent(text: str, written: str) -> None:
         ("mcts(simulations=0)", "simulations must be an integer from 1"),
         ("mcts(playout=first_class)", "unknown agent 'first_class'"),
         ("mcts(uct_c=-1)", "uct_c must be a finite number from 0 on"),
+        (f"mcts(uct_c={10**400})", "uct_c must be a finite number from 0 on"),
         ("mcts(seats=all)", "seats must be one of"),
         ("mcts(depth=3)", "mcts has no parameter 'depth'"),
     ],
