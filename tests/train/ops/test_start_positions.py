@@ -1,12 +1,14 @@
 """Random starting positions: placements on the diamond, and boards of random games."""
 
 import dataclasses
+from typing import Any
 
 import jax
 import numpy as np
 import pytest
 
 import jaxgames
+from tests.helpers.sticks import ShortSticks
 from train.ops.start_positions import init_starts, next_starts, placement
 
 
@@ -68,3 +70,13 @@ def test_games_of_random_moves_continue_and_restart() -> None:
     assert {*np.unique(seen).tolist()} == {0, 1, 2, 3}
     assert dataclasses.is_dataclass(starts.boards)
     assert {*np.unique(limits).tolist()} == {1, 2, 3}
+
+
+@pytest.mark.parametrize("env", [jaxgames.make("dots_and_boxes(rows=1, cols=1)"), ShortSticks()])
+def test_games_that_end_before_their_limit_restart(env: Any) -> None:
+    """All four edges are drawn after four plies; sticks are cut off with four left."""
+    starts = jax.jit(lambda key: init_starts(env, key, 16, 9))(jax.random.key(0))
+    advance = jax.jit(lambda key, starts: next_starts(env, key, starts, 9))
+    for number in range(12):
+        assert not (starts.boards.terminated | starts.boards.truncated).any()
+        starts = advance(jax.random.key(number), starts)
