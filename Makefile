@@ -5,13 +5,14 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 JOBS ?= 2
 
-.PHONY: help demo test test-all test-browser check dist-check dist-check-extras docs agents bench clean
+.PHONY: help demo test test-all test-browser mutation check dist-check dist-check-extras docs agents bench clean
 
 help:
 	@echo "make demo      train an agent from nothing and watch it play (about a minute)"
 	@echo "make test      the fast tests, compiled without optimisation (under ten minutes)"
 	@echo "make test-all  all tests, compiled as for users"
 	@echo "make test-browser  the tests of the page, which need Chromium: apt-get install chromium"
+	@echo "make mutation  the share of small changes to the rules and searches that a fast test catches (hours; resumes)"
 	@echo "make check     lint and types"
 	@echo "make dist-check         build the package, and try it in a fresh environment (a few minutes)"
 	@echo "make dist-check-extras  try each extra alone (about ten minutes)"
@@ -49,6 +50,12 @@ test-all: $(VENV)/for-tests
 
 test-browser: $(VENV)/for-tests
 	$(RUN) -m pytest -n $(JOBS) -m browser --quick
+
+# The results are in runs/mutation/, so a second time it resumes. One module: python -m tests.mutation --help
+CHANGES ?= 40
+mutation: $(VENV)/for-tests
+	for module in jaxgames.games train.ops jaxgames.mcts jaxgames.solvers; do \
+	    $(RUN) -m tests.mutation --module $$module --changes $(CHANGES) --results runs/mutation/$$module.jsonl || exit 1; done
 
 check: $(VENV)/for-tests
 	$(VENV)/bin/ruff check .

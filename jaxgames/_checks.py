@@ -6,6 +6,7 @@ The first part checks the parameters of a game, the second part the arguments of
 import contextlib
 import math
 import operator
+import sys
 from collections.abc import Collection, Generator
 from typing import Any
 
@@ -57,7 +58,7 @@ def check_number(name: str, value: object, zero: bool = False, highest: float = 
     allowed += f" and up to {highest:g}" if highest < math.inf else ""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
         raise ParameterTypeError(f"{allowed}, not {value!r}")
-    if not 0 <= value <= highest or value == math.inf or (value == 0 and not zero):  # NaN too
+    if not 0 <= value <= min(highest, sys.float_info.max) or (value == 0 and not zero):  # NaN too
         raise ParameterError(f"{allowed}, not {value}")
 
 

@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import jaxgames
 from jaxgames import agents
@@ -199,11 +201,37 @@ def test_registered_agent_is_made_by_its_name() -> None:
     assert made.action == 3
 
 
-@pytest.mark.parametrize("text", ["random", "first", "random(epsilon=0.2)", "greedy", "greedy(epsilon=0.5)"])
-def test_string_of_an_agent_makes_an_equal_agent(text: str) -> None:
+NUMBERS = st.floats(0, 1e6, width=32) | st.integers(0, 10**6)
+SETTINGS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "random": {},
+    "first": {},
+    "greedy": {},
+    "mcts": {
+        "simulations": st.integers(1, 100_000),
+        "rollouts": st.integers(1, 9),
+        "max_rollout_steps": st.integers(1, 9),
+        "uct_c": NUMBERS,
+        "slots": st.integers(1, 9) | st.none(),
+        "seats": st.sampled_from(["max_n", "paranoid"]),
+        "playout": st.sampled_from(["random", "greedy", "first(epsilon=0.25)", "mcts(simulations=2, seats='max_n')"]),
+    },
+    "alphabeta": {"depth": st.integers(1, 9), "milliseconds": st.integers(1, 99)},
+}
+
+
+@settings(max_examples=40, deadline=None, database=None)
+@given(st.data(), st.sampled_from([*SETTINGS]))
+def test_agent_is_made_by_its_text(data: st.DataObject, name: str) -> None:
+    """The text of an agent names it and what is set; the agent of this text has the same text and parts."""
+    epsilon = {"epsilon": st.floats(0, 1, width=32)}
+    values = data.draw(st.fixed_dictionaries({}, optional=SETTINGS[name] | epsilon))
     env = jaxgames.make("checkers")
-    assert str(agents.make(text, env)) == text
-    assert agents.make(str(agents.make(text, env)), env) == agents.make(text, env)
+    agent = agents.make(f"{name}({', '.join(f'{setting}={value!r}' for setting, value in values.items())})", env)
+    again = agents.make(str(agent), env)
+    assert str(again) == str(agent)
+    assert str(agent).startswith(name)
+    if name != "alphabeta":  # its player is an object without equality
+        assert again == agent
 
 
 @pytest.mark.parametrize(

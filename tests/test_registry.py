@@ -1,5 +1,6 @@
 """`make`, `list_games`, `register` and `as_env`: games by name, those of the library and those of a user's module."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -7,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import jaxgames
 from jaxgames import ParameterError, ParameterTypeError
@@ -45,16 +48,6 @@ def test_parameters_of_string_and_keywords_are_joined() -> None:
 
 def test_empty_brackets_make_the_defaults() -> None:
     assert jaxgames.make("chinese_checkers()") == jaxgames.make("chinese_checkers")
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [{}, {"size": 1}, {"size": 8, "num_players": 2}, {"reward": "win_loss"}, {"num_players": 4, "max_rounds": 7}],
-)
-def test_string_of_an_env_makes_an_equal_env(parameters: dict[str, Any]) -> None:
-    env = jaxgames.make("chinese_checkers", **parameters)
-    assert jaxgames.make(str(env)) == env
-    assert all(f"{name}={value!r}" in str(env) for name, value in parameters.items())
 
 
 # -- refused by make: a ValueError shows the offending part and what is allowed ----------------------------------
@@ -177,6 +170,43 @@ def test_name_is_refused_unless_it_is_a_string(id: Any) -> None:
     with pytest.raises(ParameterError) as error:
         jaxgames.make(id)
     assert repr(id) in str(error.value)
+
+
+# -- any text -----------------------------------------------------------------------------------------------------
+
+NAMES = st.sampled_from(
+    [*jaxgames.list_games(), "size", "rows", "reward", "no_module:game", "", "goal", "(", ")", "\0"]
+)
+NUMBERS = st.integers() | st.just(10**400) | st.floats()
+LITERALS = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.text(max_size=3) | st.binary(max_size=2),
+    lambda values: st.lists(values, max_size=2) | st.dictionaries(st.text(max_size=1), values, max_size=2),
+    max_leaves=4,
+)
+VALUES = st.one_of(LITERALS.map(repr), st.text(" ()[]{}=,:'\"-*+\\0a.\n", max_size=8), NAMES)
+
+
+@settings(max_examples=150, deadline=None, database=None)
+@given(
+    name=NAMES,
+    pairs=st.lists(st.tuples(NAMES, VALUES), max_size=3),
+    end=st.sampled_from([")", "", ")(", "))", ").id"]),
+    keywords=st.dictionaries(st.sampled_from(["size", "rows", "reward", "max_plies"]), LITERALS, max_size=1),
+)
+def test_any_text_makes_an_env_or_is_a_parameter_error(
+    name: str, pairs: list[tuple[str, str]], end: str, keywords: dict[str, Any]
+) -> None:
+    text = f"{name}({', '.join(f'{parameter}={value}' for parameter, value in pairs)}{end}"
+    with contextlib.suppress(ParameterError):
+        env = jaxgames.make(text, **keywords)
+        assert jaxgames.make(str(env)) == env
+
+
+@settings(max_examples=100, deadline=None, database=None)
+@given(text=st.text().filter(lambda text: ":" not in text))  # a module would be imported
+def test_text_of_any_characters_is_a_parameter_error(text: str) -> None:
+    with pytest.raises(ParameterError):
+        jaxgames.make(text)
 
 
 # -- list_games and register ------------------------------------------------------------------------------------

@@ -142,7 +142,8 @@ def write(game: Game) -> str:
     if game.start != START:
         headers |= {"SetUp": "1", "FEN": game.start}
     for name, value in headers.items():
-        if _HEADER.findall(f'[{name} "{value}"]') != [(name, value)]:
+        line = f'[{name} "{value}"]'
+        if _HEADER.findall(line) != [(name, value)] or not _HEADER_LINE.match(line) or "\r" in value:
             raise ValueError(f'a header must be a word and one line without "], not {name!r} and {value!r}')
     first = "BW".index(game.start[0])
     words = ["1..."] if first and game.moves else []

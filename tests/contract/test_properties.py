@@ -1,14 +1,17 @@
 """The plain values of an env: sizes, bounds, bytes of a board, its text, and the parameters that it refuses."""
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import jaxgames
-from jaxgames import ParameterError
+from jaxgames import ParameterError, registry
 from tests.contract.games import each_game, of_each_game
 from tests.helpers.cases import Cases
 
@@ -32,11 +35,27 @@ def test_state_has_the_fields_of_the_contract_and_its_stated_bytes(cases: Cases,
         assert (flag.shape, flag.dtype) == ((), jnp.bool_)
 
 
-@of_each_game("env", lambda cases: cases.facts)
-def test_text_of_an_env_makes_an_equal_env(cases: Cases, env: str) -> None:
-    made = jaxgames.make(env)
-    assert jaxgames.make(str(made)) == made
-    assert hash(jaxgames.make(str(made))) == hash(made)
+@each_game
+def test_env_of_any_parameters_is_made_by_its_text(cases: Cases) -> None:
+    """Values are those that the cases of the game name, small numbers and None. Others are a ParameterError."""
+    named = [jaxgames.make(env) for env in (*cases.fast, *cases.slow, *cases.facts)]
+    values = {
+        parameter.name: st.sampled_from([getattr(env, parameter.name) for env in named])
+        | st.integers(-1, 18)
+        | st.none()
+        for parameter in registry.parameters(cases.id)
+    }
+
+    @settings(max_examples=100, deadline=None, database=None)
+    @given(parameters=st.fixed_dictionaries({}, optional=values))
+    def check(parameters: dict[str, Any]) -> None:
+        with contextlib.suppress(ParameterError):
+            env = jaxgames.make(cases.id, **parameters)
+            assert jaxgames.make(str(env)) == env
+            assert hash(jaxgames.make(str(env))) == hash(env)
+            assert str(jaxgames.make(str(env))) == str(env)
+
+    check()
 
 
 @each_game

@@ -13,7 +13,7 @@ import pytest
 
 import jaxgames
 from jaxgames import ParameterError, agents, arena, auto_reset
-from jaxgames.mcts import MCTSAgent, SearchConfig, bytes_per_node, search
+from jaxgames.mcts import MCTSAgent, SearchConfig, bytes_per_node, rollouts, search
 from jaxgames.mcts import agents as searching
 from jaxgames.mcts.selection import Uct
 from jaxgames.mcts.tree import PADDING, Slots
@@ -57,6 +57,16 @@ def test_uct_selects_by_its_formula() -> None:
     np.testing.assert_allclose(shares[0], [0.5, 0.3, 0.2, 0])
 
 
+def test_constant_of_exploration_is_multiplied_by_half_the_range_of_a_reward(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rewards are from -1 to 1 with two seats, from -1 to 2 with three. Only traced."""
+    constants: list[float] = []
+    monkeypatch.setattr(rollouts, "Uct", lambda c: constants.append(c) or Uct(c))  # pyright: ignore[reportUnknownLambdaType]
+    for env in (STICKS, Sticks(num_players=3)):
+        agent = agents.make("mcts(simulations=2, uct_c=0.5)", env)
+        jax.eval_shape(agent.act, jax.random.key(0), repeated(env.init(), 1))
+    assert constants == [0.5, 0.75]
+
+
 @pytest.mark.slow
 def test_uct_beats_random_play_for_any_number_of_seats() -> None:
     """Random play would win at most 60 and 40 of the 120 games."""
@@ -88,6 +98,7 @@ def test_text_of_an_agent_makes_the_same_agent(text: str, written: str) -> None:
         ("mcts(simulations=0)", "simulations must be an integer from 1"),
         ("mcts(playout=first_class)", "unknown agent 'first_class'"),
         ("mcts(uct_c=-1)", "uct_c must be a finite number from 0 on"),
+        (f"mcts(uct_c={10**400})", "uct_c must be a finite number from 0 on"),
         ("mcts(seats=all)", "seats must be one of"),
         ("mcts(depth=3)", "mcts has no parameter 'depth'"),
     ],

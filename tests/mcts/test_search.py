@@ -79,6 +79,8 @@ def test_finished_boards_cost_nothing_and_their_values_are_0() -> None:
     assert (result.values[over] == 0).all()
     assert (result.weights[over] == 0).all()
     assert (result.action[over] == 0).all()
+    cut_off = dataclasses.replace(boards(), truncated=jnp.ones(BOARDS, jnp.bool_))
+    assert not run(states=cut_off).visits.any()
 
 
 def test_boards_that_restart_are_searched_as_the_game_inside() -> None:

@@ -1,10 +1,12 @@
 """The reader and the writer of PDN: games of another engine, ways of writing, broken games, round trips."""
 
-import itertools
+import contextlib
 import textwrap
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from jaxgames.games.checkers_pdn import START, BrokenGame, Game, decode, read, record, write
 from jaxgames.games.checkers_whole_moves import Board
@@ -14,6 +16,7 @@ from tests.games.checkers.random_positions import crowds, hunts
 from tests.games.checkers.record_pydraughts import FILE, RESULTS, random_games
 
 OPENING = ("11-15", "24-20", "8-11", "28-24", "9-13", "22-18", "15x22", "25x18")  # begins a game of 1841
+HEADERS = {"Event": "game 7", "Black": 'the "quick" one', "Note": "{11-15} [x] 1-0; (é)"}
 CIRCLE = "B:W9,10,17,18,32:BK6"  # the king on 6 captures on the way around, in two directions
 
 
@@ -263,29 +266,39 @@ def test_reason_shows_the_beginning_of_a_long_text(text: str) -> None:
 # -- the writer --------------------------------------------------------------------------------------------------------
 
 
-def random_record(rng: np.random.Generator, start: str) -> Game:
-    """A game of random moves; one of three is cut off, possibly in a capture."""
-    board = Board.of(position(WCDF, start))
-    actions: list[int] = []
-    while (paths := board.legal_paths()) and len(actions) < 60:
-        actions += board.play(paths[rng.integers(len(paths))])
-    if rng.random() < 1 / 3:
-        actions = actions[: rng.integers(len(actions) + 1)]
-    headers = {"Event": f"game {rng.integers(100)}", "Black": 'the "quick" one', "Note": "{11-15} [x] 1-0; (é)"}
-    result = ("1-0", "0-1", "1/2-1/2", "*", None)[rng.integers(5)]
-    return record(actions, start=start, result=result, headers=headers)
+RESULTS_OR_NONE = st.sampled_from(["1-0", "0-1", "1/2-1/2", "*", None])
+STARTS = st.one_of(
+    st.just(START),
+    st.just("B:W9,10,17,32:BK15:J15"),  # in the middle of a capture
+    st.builds(
+        lambda kind, seed: kind(np.random.default_rng(seed), 1)[0], st.sampled_from([crowds, hunts]), st.integers(0)
+    ),
+)
 
 
-def test_written_games_are_read_as_they_were() -> None:
-    rng = np.random.default_rng(0)
-    starts = [START] * 20 + [WCDF.to_string(WCDF.from_string(text)) for text in (*crowds(rng, 15), *hunts(rng, 25))]
-    games = [random_record(rng, start) for start in (*starts, "B:W9,10,17,32:BK15:J15")]
-    text = "".join(map(write, games))
-    assert list(read(text)) == games
-    assert sum(len(game.actions) > len(game.moves) for game in games) >= 20
-    for line, following in itertools.pairwise(text.splitlines()):
-        assert line.startswith("[") or len(line) <= 79
-        assert not following.startswith('[Event "') or line == ""
+@settings(max_examples=60, deadline=None, database=None)
+@given(STARTS, st.lists(st.integers(0, 30), max_size=40), st.integers(0, 9), RESULTS_OR_NONE)
+def test_written_game_is_read_as_it_was(start: str, choices: list[int], cut: int, result: str | None) -> None:
+    """Random moves; the last actions are cut off, possibly in a capture."""
+    start = WCDF.to_string(WCDF.from_string(start))
+    board, actions = Board.of(position(WCDF, start)), list[int]()
+    for choice in choices:
+        if paths := board.legal_paths():
+            actions += board.play(paths[choice % len(paths)])
+    game = record(actions[: max(0, len(actions) - cut)], start=start, result=result, headers=HEADERS)
+    text = write(game)
+    assert list(read(text + text)) == [game, game]
+    assert text.endswith("\n\n")
+    assert all(line.startswith("[") or len(line) <= 79 for line in text.splitlines())
+
+
+@settings(max_examples=150, deadline=None, database=None)
+@given(headers=st.dictionaries(st.text("aZ1_é ", max_size=3), st.text() | st.text('a"[]\n\r\u2028 {', max_size=6)))
+def test_written_header_is_read_as_it_was_or_refused(headers: dict[str, str]) -> None:
+    game = record([], headers=headers)
+    with contextlib.suppress(ValueError):
+        text = write(game)
+        assert list(read(text)) == [game]
 
 
 def test_written_game_is_what_people_write() -> None:

@@ -206,6 +206,16 @@ def test_estimate_equals_its_definition_on_random_games(num_players: int, seed: 
         np.testing.assert_allclose(found[board], slow, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("seats", [(1, 0), (1, 2, 0), (3, 5, 0, 1, 4, 2)])
+def test_seats_that_change_places_keep_their_advantages(seats: tuple[int, ...]) -> None:
+    """Seat k becomes seat `seats[k]`; rewards and bootstrap values move with it."""
+    rewards, values, movers, terminated, truncated, bootstrap = random_boards(0, len(seats))
+    places = np.argsort(seats)
+    moved = rewards[..., places], values, np.take(seats, movers), terminated, truncated, bootstrap[..., places]
+    expected = batched(rewards, values, movers, terminated, truncated, bootstrap)
+    np.testing.assert_array_equal(batched(*moved), expected)
+
+
 def test_jit_and_vmap_change_nothing() -> None:
     boards = [jnp.asarray(x, jnp.float32 if x.dtype == np.float64 else x.dtype) for x in random_boards(0, 3)]
     plain = jnp.stack([HALF(*(x[board] for x in boards)) for board in range(4)])

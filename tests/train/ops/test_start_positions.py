@@ -1,13 +1,14 @@
 """Random starting positions: placements on the diamond, and boards of random games."""
 
 import dataclasses
+from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxgames
+from tests.helpers.sticks import ShortSticks
 from train.ops.start_positions import init_starts, next_starts, placement
 
 
@@ -30,23 +31,22 @@ def test_placements_on_the_diamond_are_all_live_legal_ones_equally_often() -> No
     assert not (boards.terminated | boards.truncated).any()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("tip_lock", [False, True])
+@pytest.mark.parametrize("tip_lock", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_placements_of_six_pieces_are_positions_that_the_rules_allow(tip_lock: bool) -> None:
-    """No side has won, and with `tip_lock` no tip is locked. Without it, some are."""
+    """No side has won, and with `tip_lock` no empty tip is behind a fence; without it, some are. Occupied tips are."""
     env = jaxgames.make("chinese_checkers_diamond", size=4, pieces=6, tip_lock=tip_lock)
     place = placement(env)
     assert place is not None
     boards = jax.jit(jax.vmap(place))(jax.random.split(jax.random.key(0), 2_000))
     observations = np.asarray(jax.vmap(env.observe)(boards))
     assert (observations.sum((1, 2)) == 6).all()
-    for board in range(50):
+    for board in range(20):
         state = jax.tree.map(lambda leaf, board=board: leaf[board], boards)
         assert not env.from_string(env.to_string(state)).terminated
     for own, other in ((observations[..., 0], observations[..., 1]), rotated(observations)):
-        fence = own[:, 0, 1] & own[:, 1, 0] & own[:, 0, 2] & own[:, 2, 0]
-        locked = fence & ~own[:, 0, 0] & ~other[:, 0, 0]
-        assert locked.any() == (not tip_lock)
+        fence = own[:, 0, 1] & own[:, 1, 0] & own[:, 0, 2] & own[:, 2, 0] & ~own[:, 0, 0]
+        assert (fence & ~other[:, 0, 0]).any() == (not tip_lock)
+        assert (fence & other[:, 0, 0]).any()
 
 
 def rotated(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -59,12 +59,24 @@ def test_games_of_random_moves_continue_and_restart() -> None:
     starts = jax.jit(lambda key: init_starts(env, key, num_envs, max_plies))(jax.random.key(0))
     advance = jax.jit(lambda key, starts: next_starts(env, key, starts, max_plies))
     seen: list[np.ndarray] = []
+    limits: list[np.ndarray] = []
     for number in range(12):
         drawn = np.asarray(starts.boards.edges).sum(-1)
         np.testing.assert_array_equal(drawn, starts.plies)
         assert not (starts.boards.terminated | starts.boards.truncated).any()
         seen.append(drawn)
+        limits.append(np.asarray(starts.limit))
         starts = advance(jax.random.key(number + 1), starts)
     assert {*np.unique(seen).tolist()} == {0, 1, 2, 3}
     assert dataclasses.is_dataclass(starts.boards)
-    assert jnp.asarray(starts.limit).max() <= max_plies
+    assert {*np.unique(limits).tolist()} == {1, 2, 3}
+
+
+@pytest.mark.parametrize("env", [jaxgames.make("dots_and_boxes(rows=1, cols=1)"), ShortSticks()])
+def test_games_that_end_before_their_limit_restart(env: Any) -> None:
+    """All four edges are drawn after four plies; sticks are cut off with four left."""
+    starts = jax.jit(lambda key: init_starts(env, key, 16, 9))(jax.random.key(0))
+    advance = jax.jit(lambda key, starts: next_starts(env, key, starts, 9))
+    for number in range(12):
+        assert not (starts.boards.terminated | starts.boards.truncated).any()
+        starts = advance(jax.random.key(number), starts)

@@ -5,6 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from train.ops.value_targets import discounts, lambda_returns, outcomes
 
@@ -75,3 +76,13 @@ def test_with_lambda_one_and_gamma_one_the_return_is_the_outcome() -> None:
     found = exact(rewards, jnp.where(ended, 0.0, 1.0), jnp.full((12, 3), UNREAD), ended)
     np.testing.assert_allclose(found[:10], paid[:10], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(paid[7], np.asarray(rewards)[7:10].sum(0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("seats", [(1, 0), (1, 2, 0), (3, 5, 0, 1, 4, 2)])
+def test_seats_that_change_places_keep_their_targets(seats: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(len(seats))
+    rewards, values = rng.normal(size=(2, 20, len(seats))).astype(np.float32)
+    ended, discount = jnp.asarray(rng.random(20) < 0.2), rng.random(20).astype(np.float32)
+    targets = returns(rewards, discount, values, ended)
+    np.testing.assert_array_equal(returns(rewards[:, seats], discount, values[:, seats], ended), targets[:, seats])
+    np.testing.assert_array_equal(outcomes(rewards[:, seats], ended)[0], outcomes(rewards, ended)[0][:, seats])

@@ -1,0 +1,222 @@
+"""Mutation score: which share of small changes to a module makes a fast test fail.
+
+    python -m tests.mutation --module jaxgames.games --changes 40 --results runs/mutation/games.jsonl
+
+A change is one other operator, constant, condition or order of arguments, or one removed statement. A sample of the
+changes, spread over the files of the module by their sizes, is tried one by one in a copy of the packages. A change
+is caught when a test fails or the tests take too long, so all tests must pass without a change. RESULTS has one JSON
+line per change; a second call resumes. With `--again`, the changes that survived are tried once more, such as after a
+test was added.
+"""
+
+import argparse
+import ast
+import copy
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jaxgames.arena import wilson
+
+ROOT = Path(__file__).parents[1]
+PYTEST = ["-m", "pytest", "--quick", "-m", "not slow", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
+OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv, ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitOr,
+    ast.LShift: ast.RShift, ast.RShift: ast.LShift,
+}  # fmt: skip
+NOT_CHANGED = {"annotation", "returns", "decorator_list"}
+
+
+class Change(NamedTuple):
+    file: str
+    line: int
+    column: int
+    text: str  # what stood there -> what stands there now
+    source: str  # of the whole file, changed
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return self.file, self.column, self.text, self.source.splitlines()[self.line - 1]
+
+
+def changed_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yields the node with each change that it allows."""
+
+    def changed(**fields: Any) -> ast.AST:
+        other = copy.copy(node)
+        vars(other).update(fields)
+        return other
+
+    match node:
+        case ast.Compare(ops=[first, *rest]) if type(first) in OPERATORS:
+            yield changed(ops=[OPERATORS[type(first)](), *rest])
+        case ast.BinOp(op=op) | ast.BoolOp(op=op) | ast.AugAssign(op=op) if type(op) in OPERATORS:
+            yield changed(op=OPERATORS[type(op)]())
+        case ast.UnaryOp(operand=operand):
+            yield operand
+        case ast.Constant(value=bool(value)):
+            yield changed(value=not value)
+        case ast.Constant(value=int(value) | float(value)):
+            yield from (changed(value=value + step) for step in (1, -1))
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            yield changed(test=ast.UnaryOp(ast.Not(), test))
+        case ast.Call(func=ast.Attribute(attr="where" | "select"), args=[condition, first, second]):
+            yield changed(args=[condition, second, first])
+        case _:
+            pass
+    match node:  # statements that can be left out
+        case ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break() | ast.Expr(value=ast.Call()):
+            yield ast.Pass()
+        case ast.Assign(targets=[ast.Subscript() | ast.Attribute()]):
+            yield ast.Pass()
+        case _:
+            pass
+
+
+def changes_of(path: Path) -> Iterator[Change]:
+    """Yields every change of a file. Type hints, decorators and the texts of messages stay."""
+    source = path.read_bytes()
+    lines = source.splitlines(keepends=True)
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.stmt, ast.expr)):
+            head = node.test if isinstance(node, (ast.If, ast.While)) else node  # not the whole block
+            begin = sum(map(len, lines[: head.lineno - 1])) + head.col_offset
+            end = sum(map(len, lines[: (head.end_lineno or 0) - 1])) + (head.end_col_offset or 0)
+            for other in changed_nodes(node):
+                after = ast.unparse(other.test if isinstance(other, (ast.If, ast.While)) else other)
+                after = f"({after})" if isinstance(head, ast.expr) else after
+                text = f"{_short(source[begin:end].decode())} -> {_short(after)}"
+                all = (source[:begin] + after.encode() + source[end:]).decode()
+                yield Change(str(path.relative_to(ROOT)), head.lineno, head.col_offset, text, all)
+        if not isinstance(node, (ast.Raise, ast.JoinedStr, ast.Assert)):
+            for field, value in ast.iter_fields(node):
+                children = value if isinstance(value, list) else [value]
+                waiting.extend(child for child in children if isinstance(child, ast.AST) and field not in NOT_CHANGED)
+
+
+def _short(code: str) -> str:
+    line = " ".join(code.split())
+    return line if len(line) <= 70 else f"{line[:45]} ... {line[-20:]}"
+
+
+def sample(module: str, seed: int) -> list[Change]:
+    """Returns all changes of a module or package in random order. Any beginning has the files' shares of changes."""
+    path = ROOT / module.replace(".", "/")
+    ranked: list[tuple[float, str, Change]] = []
+    for file in sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]:
+        changes = list(changes_of(file))
+        random.Random(f"{seed} {file.relative_to(ROOT)}").shuffle(changes)
+        ranked.extend(((rank + 0.5) / len(changes), change.file, change) for rank, change in enumerate(changes))
+    return [change for *_, change in sorted(ranked, key=lambda each: each[:2])]
+
+
+def pytest_arguments(file: str) -> list[str]:
+    """Returns the arguments of pytest for the tests of a file, the likely ones first."""
+    package, folder, *inner, name = Path(file).with_suffix("").parts
+    tests, options = ROOT / "tests" / ("" if package == "jaxgames" else package), list[str]()
+    patterns = [f"{folder}/**/test_*.py"]
+    if folder == "games":
+        games = sorted((path.parent.name for path in tests.glob("games/*/cases.py")), key=len, reverse=True)
+        game = next((game for game in games if name.startswith(game)), "")
+        patterns = [f"games/{game or '*'}/test_*.py", "games/test_*.py", "contract/test_*.py"]
+        longer = [other for other in games if game and game in other and game != other]
+        options = ["-k", " and not ".join([f"not contract or {game}", *longer])] if game else []
+    elif folder == "solvers":
+        patterns = [f"solvers/{'/'.join(inner)}/test_*.py", "solvers/alphabeta/test_*.py", "solvers/test_*.py"]
+    found = dict.fromkeys(str(path.relative_to(ROOT)) for pattern in patterns for path in sorted(tests.glob(pattern)))
+    return [*sorted(found, key=lambda path: name not in Path(path).stem), *options]
+
+
+def run_tests(folder: Path, tests: list[str], cpu_limit: int) -> tuple[str, int]:
+    """Returns the first test that failed, or why the tests ended, or "" if all passed; and the CPU seconds."""
+
+    def cpu_seconds() -> float:
+        return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+
+    before = cpu_seconds()
+    process = subprocess.Popen(
+        [sys.executable, *PYTEST, *tests],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, cpu_limit + 5)),
+        start_new_session=True,
+    )
+    try:
+        output = process.communicate(timeout=20 * cpu_limit)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output = process.communicate()[0]
+    if process.returncode in (4, 5):
+        raise SystemExit(f"pytest {' '.join(tests)} runs no test:\n{output[-2000:]}")
+    failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    reason = "too long" if process.returncode < 0 else f"exit {process.returncode}"
+    return "" if process.returncode == 0 else (failed[0][:200] if failed else reason), round(cpu_seconds() - before)
+
+
+def copy_of_packages(folder: Path) -> None:
+    """Fills a folder with a copy of the packages, and links to everything else."""
+    for path in ROOT.iterdir():
+        if path.name in ("jaxgames", "train", "tests"):
+            shutil.copytree(path, folder / path.name)
+        elif path.name != ".git":
+            (folder / path.name).symlink_to(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--module", required=True, help="a module or a package, such as jaxgames.games.checkers")
+    parser.add_argument("--changes", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--limit", type=int, default=300, help="CPU seconds after which the tests take too long")
+    parser.add_argument("--results", type=Path, required=True)
+    parser.add_argument("--again", action="store_true", help="try those that survived once more")
+    arguments = parser.parse_args()
+
+    arguments.results.parent.mkdir(parents=True, exist_ok=True)
+    lines = arguments.results.read_text().splitlines() if arguments.results.exists() else []
+    results: dict[tuple[Any, ...], dict[str, Any]] = {tuple(each["key"]): each for each in map(json.loads, lines)}
+    changes = sample(arguments.module, arguments.seed)[: arguments.changes]
+    with tempfile.TemporaryDirectory() as temporary, arguments.results.open("a") as file:
+        folder = Path(temporary)
+        copy_of_packages(folder)
+        for change in changes:
+            stored = results.get(change.key)
+            if stored and (stored["test"] or not arguments.again):
+                continue
+            (folder / change.file).write_text(change.source)
+            failed, cpu = run_tests(folder, pytest_arguments(change.file), arguments.limit)
+            shutil.copyfile(ROOT / change.file, folder / change.file)  # with the time of now, for numba's cache
+            results[change.key] = {"key": change.key, "test": failed, "cpu": cpu}
+            outcome = "caught   " if failed else "SURVIVED "
+            print(f"{outcome}{change.file}:{change.line}  {change.text}  {failed}", flush=True)
+            file.write(json.dumps(results[change.key]) + "\n")
+            file.flush()
+
+    survivors = [change for change in changes if not results[change.key]["test"]]
+    caught, cpu = len(changes) - len(survivors), sum(results[change.key]["cpu"] for change in changes)
+    low, high = wilson(caught, len(changes))
+    print(f"\n{arguments.module}: {caught} of {len(changes)} changes caught, 95 % interval {low:.0%} to {high:.0%}.")
+    print(f"{cpu} CPU seconds. Survived:")
+    for change in survivors:
+        print(f"{change.file}:{change.line}  {change.text}")
+
+
+if __name__ == "__main__":
+    main()
