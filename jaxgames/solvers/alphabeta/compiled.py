@@ -46,8 +46,13 @@ def ints(values: Any, compiled: bool) -> Any:
     return np.array(values, np.int64) if compiled else np.asarray(values, np.int64).tolist()
 
 
-def compiled(function: F) -> F:
-    """Returns the function compiled by numba, at its first call; without numba the function itself.
+def inlined(function: F) -> F:
+    """Returns `compiled(function)`, whose code becomes a part of each caller: for callees with many arguments."""
+    return compiled(function, forceinline=True)
+
+
+def compiled(function: F, **options: bool) -> F:
+    """Returns the function compiled by numba with these options, at its first call; without numba the function itself.
 
     The machine code is kept on disk where numba finds a folder to write to. Code that is older than a source of this
     folder is removed. Numba itself compares it only with the function's own file, not with those of functions it calls.
@@ -57,9 +62,9 @@ def compiled(function: F) -> F:
     numba: Any = importlib.import_module("numba")
     # No compiled function makes an array. So nothing counts references, which would take most of the time.
     try:
-        dispatcher = numba.njit(function, _nrt=False, cache=True)
+        dispatcher = numba.njit(function, _nrt=False, cache=True, **options)
     except RuntimeError:  # no folder for the cache
-        return numba.njit(function, _nrt=False)
+        return numba.njit(function, _nrt=False, **options)
     own = Path(function.__code__.co_filename).parent
     newest = max(source.stat().st_mtime for folder in (SOURCES, own) for source in folder.rglob("*.py"))
     for index in Path(dispatcher.stats.cache_path).glob(f"*.{function.__name__}-*.nbi"):

@@ -19,7 +19,7 @@ can.
 from typing import NamedTuple
 
 from jaxgames.solvers.alphabeta import search as alphabeta_search
-from jaxgames.solvers.alphabeta.compiled import compiled
+from jaxgames.solvers.alphabeta.compiled import inlined
 from jaxgames.solvers.alphabeta.search import PLIES_LEFT, Search, search_for
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH, MINUS_INFINITY, WIN
 from jaxgames.solvers.checkers.evaluation import evaluation
@@ -76,7 +76,7 @@ def make_search(rules: Rules, weights: list[int], table_size: int, compiled: boo
 # -- what jaxgames/solvers/alphabeta/search.py asks of a game ----------------------------------------------------------
 
 
-@compiled
+@inlined
 def enter(search: Search, position: Position, plies: int, depth: int, begin: int) -> Node:
     own, opponents, kings, jumper, quiet = position
     rules: Rules = search.game
@@ -98,7 +98,7 @@ def enter(search: Search, position: Position, plies: int, depth: int, begin: int
     return Node(position, value, is_leaf, jumper == 0, must_jump, sources)
 
 
-@compiled
+@inlined
 def table_words(search: Search, position: Position, plies: int, depth: int) -> tuple[int, int]:
     own, opponents, kings, _, quiet = position
     of_quiet = quiet if quiet + depth + 1 >= search.game.draw_at else 0
@@ -107,34 +107,34 @@ def table_words(search: Search, position: Position, plies: int, depth: int) -> t
     return own | (opponents & 0x3FFFFFFF) << 32, kings | (opponents >> 30 | of_quiet << 2 | of_plies << 9) << 32
 
 
-@compiled
+@inlined
 def write_node_moves(search: Search, node: Node, begin: int) -> int:
     return write_moves(node.sources, search.moves, begin)
 
 
-@compiled
+@inlined
 def is_playable(search: Search, position: Position, action: int) -> bool:
     return True
 
 
-@compiled
+@inlined
 def capture_score(search: Search, position: Position, action: int) -> int:
     return 0  # all moves of a position are captures, or none of them is
 
 
-@compiled
+@inlined
 def is_quiet(search: Search, node: Node, action: int) -> bool:
     return not node.must_jump
 
 
-@compiled
+@inlined
 def after(search: Search, position: Position, action: int) -> tuple[Position, bool]:
     own, opponents, kings, jumper, kind = moved(position.own, position.opponents, position.kings, action)
     is_progress = kind == JUMP or (kind == MAN_STEP and search.game.men_progress == 1)
     return Position(own, opponents, kings, jumper, 0 if is_progress else position.quiet + 1), jumper != 0
 
 
-@compiled
+@inlined
 def value_without_move(search: Search, position: Position, plies: int) -> int:
     return plies - WIN
 

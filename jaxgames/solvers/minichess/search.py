@@ -24,7 +24,7 @@ from typing import NamedTuple
 from jaxgames.games.minichess import QUIET_LIMIT as DRAW_AT
 from jaxgames.games.minichess_board import MULTIPLIERS
 from jaxgames.solvers.alphabeta import search as alphabeta_search
-from jaxgames.solvers.alphabeta.compiled import Ints, compiled, ints
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled, inlined, ints
 from jaxgames.solvers.alphabeta.search import FIRST_OF_GAME, KILLER_SCORE, PLIES_LEFT, Search, search_for
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH, MINUS_INFINITY, WIN
 from jaxgames.solvers.minichess.evaluation import evaluation
@@ -92,7 +92,7 @@ def make_search(rules: Rules, weights: list[int], table_size: int, compiled: boo
 # -- what jaxgames/solvers/alphabeta/search.py asks of a game ----------------------------------------------------------
 
 
-@compiled
+@inlined
 def enter(search: Search, position: Position, plies: int, depth: int, begin: int) -> Node:
     game: Game = search.game
     pieces, clock, repeats = position
@@ -116,7 +116,7 @@ def enter(search: Search, position: Position, plies: int, depth: int, begin: int
     return Node(Position(pieces, clock, repeats), value, is_leaf, is_in_table, only_noisy)
 
 
-@compiled
+@inlined
 def table_words(search: Search, position: Position, plies: int, depth: int) -> tuple[int, int]:
     pieces, clock, _ = position
     of_clock = clock if search.game.rules.king_capture == 0 and clock + depth + 1 >= DRAW_AT else 0
@@ -126,14 +126,14 @@ def table_words(search: Search, position: Position, plies: int, depth: int) -> t
     return first_word, pieces.kind_bit_1 | pieces.kind_bit_2 << 25 | of_plies << 50
 
 
-@compiled
+@inlined
 def write_node_moves(search: Search, node: Node, begin: int) -> int:
     game: Game = search.game
     noisy = 1 if node.only_noisy else 0
     return write_moves(game.tables, game.rules, node.position.pieces, noisy, search.moves, begin)
 
 
-@compiled
+@inlined
 def capture_score(search: Search, position: Position, action: int) -> int:
     to = search.game.tables.targets[action]
     victim = kind_on(position.pieces, to)
@@ -143,7 +143,7 @@ def capture_score(search: Search, position: Position, action: int) -> int:
     return KILLER_SCORE + 16 * victim - kind if victim > 0 else 0
 
 
-@compiled
+@inlined
 def is_quiet(search: Search, node: Node, action: int) -> bool:
     pieces, to = node.position.pieces, search.game.tables.targets[action]
     is_capture = occupied_cells(pieces) >> to & 1 != 0
@@ -151,20 +151,20 @@ def is_quiet(search: Search, node: Node, action: int) -> bool:
     return not node.only_noisy and not is_noisy
 
 
-@compiled
+@inlined
 def is_playable(search: Search, position: Position, action: int) -> bool:
     game: Game = search.game
     return game.rules.king_capture == 1 or is_legal(game.tables, position.pieces, action)
 
 
-@compiled
+@inlined
 def after(search: Search, position: Position, action: int) -> tuple[Position, bool]:
     pieces, is_irreversible = moved(search.game.tables, position.pieces, action)
     clock = 0 if is_irreversible else position.halfmove_clock + 1
     return Position(turned(pieces), clock, position.repeats), False
 
 
-@compiled
+@inlined
 def value_without_move(search: Search, position: Position, plies: int) -> int:
     game: Game = search.game
     is_mate = game.rules.king_capture == 0 and king_is_attacked(game.tables, position.pieces)
