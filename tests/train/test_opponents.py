@@ -93,28 +93,6 @@ def test_wrong_pool_is_refused_with_what_is_allowed(text: str, message: str) -> 
         PPO(config_of("random", text))
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"opponents": ("random,,first",)}, "opponents must be agents separated by commas, not 'random,,first'"),
-        (
-            {"learn_seats": (2,)},
-            "learn_seats must be different seats from 0 to 1 and leave one to .*, not 2",
-        ),
-        ({"learn_seats": (-1,)}, "learn_seats must be different seats from 0 to 1"),
-        ({"learn_seats": (0, 0)}, "learn_seats must be different seats .* not 0 0"),
-        ({"learn_seats": (0, 1)}, "learn_seats must be .* leave one to the opponents, not 0 1"),
-        ({"opponent_epsilon": 1.5}, "opponent_epsilon must be from 0 to 1, not 1.5"),
-        ({"opponent_epsilon": float("nan")}, "opponent_epsilon must be from 0 to 1, not nan"),
-        ({"opponents": (), "opponent_epsilon": 0.5}, "opponent_epsilon needs opponents: add --opponents random"),
-        ({"opponents": (), "learn_seats": (0,)}, "learn_seats needs opponents: add --opponents random"),
-    ],
-)
-def test_wrong_setting_of_opponents_is_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        dataclasses.replace(CONFIG, **{"opponents": ("random",)} | settings)
-
-
 def test_opponent_that_cannot_play_is_refused(untrained: Runs, tmp_path: Path) -> None:
     agents.register("on_host", OnHost)
 

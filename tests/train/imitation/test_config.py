@@ -77,22 +77,6 @@ def test_missing_file_is_an_error_before_there_is_a_folder(tmp_path: Path) -> No
     assert not folder.exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "problem"),
-    [
-        ("schedule", "steps", "schedule must be one of cosine, linear, constant"),
-        ("sharing", "all", "sharing must be one of shared, "),
-        ("label_smoothing", 2.0, "label_smoothing must be from 0 to 1"),
-        ("num_minibatches", 0, "num_minibatches must be at least 1 or left out"),
-        ("batch_size", 0, "batch_size must be positive"),
-        ("legal_coef", -1.0, "legal_coef must be 0 or more"),
-    ],
-)
-def test_settings_out_of_range_are_refused(name: str, value: Any, problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        Config(**{name: value})
-
-
 def test_run_is_resumed_with_its_own_positions_only(positions: Positions, tmp_path: Path) -> None:
     """A run plays without its file. To continue, it needs the file with the positions that it was started with."""
     data = saved(positions, tmp_path / "pairs.npz")

@@ -1,0 +1,89 @@
+"""Settings of all learners: every wrong value is refused with its name and what is allowed."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from train import alphazero, imitation, ppo
+from train.settings import NetworkConfig
+
+PPO = ppo.Config(num_envs=16, rollout_length=24, num_minibatches=2)
+AGAINST_RANDOM = dataclasses.replace(PPO, env="dots_and_boxes", opponents=("random",))
+FROM_A_RUN = dataclasses.replace(PPO, init_from="a")
+ALPHAZERO = alphazero.Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=16, rollout_length=8)
+IMITATION = imitation.Config()
+
+WRONG: list[tuple[NetworkConfig, dict[str, Any], tuple[str, ...]]] = [  # and the words of the message
+    (PPO, {"env": "chess"}, ("'chess'", "chinese_checkers")),
+    (PPO, {"env": "chinese_checkers(size=9)"}, ("size must be an integer from 1 to 8, not 9",)),
+    (PPO, {"total_steps": 0}, ("total_steps must be positive, not 0",)),
+    (PPO, {"hidden_sizes": (8, 0)}, ("hidden_sizes must be positive", "(8, 0)")),
+    (PPO, {"temperature": -1.0}, ("temperature must be 0 or more, not -1.0",)),
+    (PPO, {"num_envs": -1}, ("num_envs must be positive, not -1",)),
+    (PPO, {"num_envs": 10**30}, ("num_envs must be less than 2**63, not 1000",)),
+    (PPO, {"rollout_length": 0}, ("rollout_length must be positive",)),
+    (PPO, {"update_epochs": 0}, ("update_epochs must be positive",)),
+    (PPO, {"num_minibatches": 0}, ("num_minibatches must be positive",)),
+    (PPO, {"num_minibatches": 385}, ("num_minibatches must be at most num_envs * rollout_length = 384",)),
+    (PPO, {"learning_rate": 0.0}, ("learning_rate must be positive",)),
+    (PPO, {"sharing": "all"}, ("sharing must be one of shared, shared_encoder, independent, not 'all'",)),
+    (PPO, {"gamma": 1.1}, ("gamma must be from 0 to 1, not 1.1",)),
+    (PPO, {"gae_lambda": -0.1}, ("gae_lambda must be from 0 to 1, not -0.1",)),
+    (PPO, {"seed": -1}, ("seed must be from 0 to 2147483646, not -1",)),
+    (PPO, {"seed": 2**32}, ("seed must be from 0 to 2147483646, not 4294967296",)),  # JAX would take it for 0
+    (PPO, {"critic_warmup": 3}, ("critic_warmup needs init_from: add --init-from runs/imitation, or leave",)),
+    (PPO, {"kl_coef": 0.1}, ("kl_coef needs init_from",)),
+    (FROM_A_RUN, {"final_kl_coef": 0.1}, ("final_kl_coef needs kl_coef: add --kl-coef 0.1, or leave",)),
+    (FROM_A_RUN, {"kl_coef": -0.1}, ("kl_coef must be 0 or more, not -0.1",)),
+    (FROM_A_RUN, {"kl_coef": 0.1, "final_kl_coef": -1.0}, ("final_kl_coef must be 0 or more",)),
+    (FROM_A_RUN, {"critic_warmup": -1}, ("critic_warmup must be 0 or more",)),
+    (AGAINST_RANDOM, {"opponents": ("random,,first",)}, ("opponents must be", "commas", "'random,,first'")),
+    (AGAINST_RANDOM, {"learn_seats": (2,)}, ("learn_seats must be different seats from 0 to 1", "not 2")),
+    (AGAINST_RANDOM, {"learn_seats": (-1,)}, ("learn_seats must be different seats from 0 to 1",)),
+    (AGAINST_RANDOM, {"learn_seats": (0, 0)}, ("learn_seats must be different seats", "not 0 0")),
+    (AGAINST_RANDOM, {"learn_seats": (0, 1)}, ("leave one to the opponents, not 0 1",)),
+    (AGAINST_RANDOM, {"opponent_epsilon": 1.5}, ("opponent_epsilon must be from 0 to 1, not 1.5",)),
+    (AGAINST_RANDOM, {"opponent_epsilon": float("nan")}, ("opponent_epsilon must be from 0 to 1, not nan",)),
+    (PPO, {"opponent_epsilon": 0.5}, ("opponent_epsilon needs opponents: add --opponents random",)),
+    (PPO, {"learn_seats": (0,)}, ("learn_seats needs opponents: add --opponents random",)),
+    (ALPHAZERO, {"env": "chess"}, ("'chess'", "chinese_checkers")),
+    (ALPHAZERO, {"other_envs": ("checkers",)}, ("other_envs must have the id of env, dots_and_boxes", "checkers")),
+    (ALPHAZERO, {"other_envs": ("dots_and_boxes(row=1)",)}, ("no parameter 'row'", "rows, cols, reward")),
+    (ALPHAZERO, {"other_envs": ("dots_and_boxes", "dots_and_boxes( rows=5)")}, ("( rows=5) is there twice",)),
+    (ALPHAZERO, {"other_envs": (ALPHAZERO.env,)}, ("env and other_envs must be different boards", ALPHAZERO.env)),
+    (ALPHAZERO, {"other_envs": ("dots_and_boxes(reward=boxes)",)}, ("must have the reward of env, win_loss", "boxes")),
+    (ALPHAZERO, {"num_envs": 0}, ("num_envs must be positive, not 0",)),
+    (ALPHAZERO, {"search": "minimax"}, ("search must be one of gumbel, puct, not 'minimax'",)),
+    (ALPHAZERO, {"seats": "all"}, ("seats must be one of paranoid, max_n, not 'all'",)),
+    (ALPHAZERO, {"simulations": 0}, ("simulations must be an integer from 1",)),
+    (ALPHAZERO, {"gumbel_scale": -1.0}, ("gumbel_scale must be a finite number from 0 on, not -1",)),
+    (ALPHAZERO, {"search": "puct", "dirichlet_alpha": 0.0}, ("dirichlet_alpha must be a finite number above 0",)),
+    (ALPHAZERO, {"td_lambda": 1.1}, ("td_lambda must be from 0 to 1, not 1.1",)),
+    (ALPHAZERO, {"random_starts": -0.1}, ("random_starts must be from 0 to 1, not -0.1",)),
+    (ALPHAZERO, {"ema": 1.0}, ("ema must be at least 0 and less than 1, not 1.0",)),
+    (ALPHAZERO, {"lr_drop_after": 0}, ("lr_drop_after must be at least 1 or left out, not 0",)),
+    (ALPHAZERO, {"replay_size": 127}, ("replay_size must be at least num_envs * rollout_length = 128, not 127",)),
+    (ALPHAZERO, {"evaluation_simulations": -1}, ("evaluation_simulations must be 0 or more, not -1",)),
+    (ALPHAZERO, {"seed": 2**31}, ("seed must be from 0 to 2147483646, not 2147483648",)),
+    (IMITATION, {"schedule": "steps"}, ("schedule must be one of cosine, linear, constant",)),
+    (IMITATION, {"sharing": "all"}, ("sharing must be one of shared, ",)),
+    (IMITATION, {"label_smoothing": 2.0}, ("label_smoothing must be from 0 to 1",)),
+    (IMITATION, {"num_minibatches": 0}, ("num_minibatches must be at least 1 or left out",)),
+    (IMITATION, {"batch_size": 0}, ("batch_size must be positive",)),
+    (IMITATION, {"legal_coef": -1.0}, ("legal_coef must be 0 or more",)),
+]
+
+
+@pytest.mark.parametrize(("config", "changes", "words"), WRONG)
+def test_wrong_setting_is_refused_with_what_is_allowed(
+    config: NetworkConfig, changes: dict[str, Any], words: tuple[str, ...]
+) -> None:
+    with pytest.raises(ValueError) as error:  # noqa: PT011  # the words are compared below
+        dataclasses.replace(config, **changes)
+    assert [word for word in words if word not in str(error.value)] == []
+
+
+def test_run_is_rounded_up_to_whole_iterations() -> None:
+    of_steps = {steps: dataclasses.replace(PPO, total_steps=steps).num_iterations for steps in (1, 384, 385)}
+    assert of_steps == {1: 1, 384: 1, 385: 2}
