@@ -296,23 +296,19 @@ def test_file_of_other_sizes_is_refused(file: Path, tmp_path: Path) -> None:
     assert f"{BOXES} has [5, 5, 3], 12 and 2" in message
 
 
-def test_damaged_or_cut_file_is_refused(file: Path, tmp_path: Path) -> None:
+def test_damaged_or_other_files_are_refused(file: Path, tmp_path: Path) -> None:
     data, path = file.read_bytes(), tmp_path / "file"
-    for place in (30, len(data) // 2, len(data) - 1):
-        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
-        assert "its checksum does not fit" in refusal(path)
-    path.write_bytes(data[:-100])
-    assert f"{path} is cut short, was altered, or is no exported policy" in refusal(path)
-
-
-def test_other_files_are_refused(tmp_path: Path) -> None:
-    text, empty, solution = tmp_path / "text", tmp_path / "empty", tmp_path / "33.npz"
-    text.write_text("checkers")
-    empty.touch()
-    for path in (text, empty):
-        assert f"{path} is no file of train.export: write one with python -m train.export RUN" in refusal(path)
-    solve(jaxgames.make("dots_and_boxes(rows=1, cols=1)"), progress=False).save(solution)
-    assert f"{solution} is no exported policy: write one with" in refusal(solution)
+    flipped = [data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :] for place in (30, len(data) // 2, -2)]
+    contents = [*((content, "its checksum does not fit") for content in (*flipped, data[:-100]))]
+    for content, message in (
+        *contents,
+        (b"checkers", "is no file of train.export"),
+        (b"", "is no file of train.export"),
+    ):
+        path.write_bytes(content)
+        assert message in refusal(path)
+    solve(jaxgames.make("dots_and_boxes(rows=1, cols=1)"), progress=False).save(path)
+    assert f"{path} is no exported policy: write one with" in refusal(path)
     assert "cannot be read (No such file or directory)" in refusal(tmp_path / "missing")
 
 
