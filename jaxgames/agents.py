@@ -258,7 +258,7 @@ def make(text: str, env: Env[Any]) -> Agent:
         first                       the legal action with the lowest number
         greedy                      a legal action of the highest score; see `jaxgames.greedy.action_scores`
         first(epsilon=0.1)          a random legal action with the probability 0.1; so for every agent
-        mcts(simulations=1000)      tree search with random games to the end; see `jaxgames.mcts.agents.mcts`
+        mcts(simulations=1000)      UCT with random rollouts; see `jaxgames.mcts.agents.mcts`
         openspiel(bot=mcts)         a bot of OpenSpiel; see `jaxgames.interop.openspiel.bots`
         alphabeta(depth=6)          alpha-beta search of three games; see `jaxgames.solvers.alphabeta.agent`
         baseline                    the agent of this package for the game; see `jaxgames.baselines`

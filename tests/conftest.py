@@ -34,7 +34,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--quick", action="store_true", help="have XLA compile slower programs in a third of the time, in children too"
     )
 
-
     parser.addoption("--cpu", action="store_true", help="print the CPU seconds of each folder of tests")
 
 

@@ -262,6 +262,15 @@ def test_wrong_text_is_refused_with_what_is_allowed(text: Any, message: str) -> 
         agents.make(text, jaxgames.make("checkers"))
 
 
+def test_epsilon_is_a_parameter_of_registered_agents_unless_they_have_their_own() -> None:
+    agents.register("constant", lambda env: Constant(jnp.int32(1)))
+    agents.register("own", lambda env, epsilon: Constant(jnp.int32(epsilon)))
+    mixed = agents.make("constant(epsilon=0.25)", STICKS)
+    assert isinstance(mixed, agents.EpsilonAgent)
+    assert mixed.epsilon == 0.25
+    assert agents.make("own(epsilon=2)", STICKS) == Constant(jnp.int32(2))
+
+
 def test_parameter_without_a_default_is_asked_for() -> None:
     agents.register("deep", lambda env, depth: Constant(jnp.int32(depth)))
     with pytest.raises(jaxgames.ParameterError, match=r"deep needs depth: write deep\(depth=...\), not 'deep'"):

@@ -10,7 +10,7 @@ from jaxgames.solvers.alphabeta.compiled import plain
 from jaxgames.solvers.checkers import evaluation as checkers
 from jaxgames.solvers.checkers.moves import rotated
 from jaxgames.solvers.minichess import evaluation as minichess
-from jaxgames.solvers.minichess.moves import make_tables
+from jaxgames.solvers.minichess.moves import Pieces, make_tables
 from tests.games.chinese_checkers_diamond.test_symmetry import exchanged, mirrored
 from tests.games.dots_and_boxes.test_symmetry import SYMMETRIES, numbers
 from tests.helpers.positions import board, read_all
@@ -40,7 +40,7 @@ def test_evaluation_of_minichess_is_symmetric(name: str, board: list[int]) -> No
     def value(board: list[int]) -> int:
         sets = [[kind > 0 for kind in board], *([abs(kind) & bit > 0 for kind in board] for bit in (1, 2, 4))]
         words = (sum(1 << cell for cell in range(25) if cells[cell]) for cells in sets)
-        return plain(minichess.evaluation)(minichess.WEIGHTS[name], TABLES, *words)
+        return plain(minichess.evaluation)(minichess.WEIGHTS[name], TABLES, Pieces(*words))
 
     files = [board[5 * file : 5 * file + 5] for file in range(5)]
     assert value([kind for file in reversed(files) for kind in file]) == value(board)

@@ -296,23 +296,21 @@ def test_file_of_other_sizes_is_refused(file: Path, tmp_path: Path) -> None:
     assert f"{BOXES} has [5, 5, 3], 12 and 2" in message
 
 
-def test_damaged_or_cut_file_is_refused(file: Path, tmp_path: Path) -> None:
+def test_damaged_or_other_files_are_refused(file: Path, tmp_path: Path) -> None:
     data, path = file.read_bytes(), tmp_path / "file"
-    for place in (30, len(data) // 2, len(data) - 1):
-        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+    flipped = [data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :] for place in (30, len(data) // 2, -2)]
+    for content in flipped:
+        path.write_bytes(content)
         assert "its checksum does not fit" in refusal(path)
-    path.write_bytes(data[:-100])
-    assert f"{path} is cut short, was altered, or is not an exported policy" in refusal(path)
-
-
-def test_other_files_are_refused(tmp_path: Path) -> None:
-    text, empty, solution = tmp_path / "text", tmp_path / "empty", tmp_path / "33.npz"
-    text.write_text("checkers")
-    empty.touch()
-    for path in (text, empty):
-        assert f"{path} is not a file of train.export: write one with python -m train.export RUN" in refusal(path)
-    solve(jaxgames.make("dots_and_boxes(rows=1, cols=1)"), progress=False).save(solution)
-    assert f"{solution} is not an exported policy: write one with" in refusal(solution)
+    for content, message in (
+        (data[:-100], "is cut short, was altered, or is not an exported policy"),
+        (b"checkers", "is not a file of train.export"),
+        (b"", "is not a file of train.export"),
+    ):
+        path.write_bytes(content)
+        assert message in refusal(path)
+    solve(jaxgames.make("dots_and_boxes(rows=1, cols=1)"), progress=False).save(path)
+    assert f"{path} is not an exported policy: write one with" in refusal(path)
     assert "cannot be read (No such file or directory)" in refusal(tmp_path / "missing")
 
 

@@ -1,5 +1,6 @@
 """Checkpoints: which stay, what is read from them, and what happens while another process trains."""
 
+import functools
 import os
 import shutil
 import signal
@@ -43,30 +44,28 @@ def opened(folder: Path) -> RunFolder:
     return RunFolder.open(folder, ToyLearner)
 
 
-def preference_after(iterations: int, learner: ToyLearner = LEARNER) -> jax.Array:
-    """The changing parameters after these iterations, without a folder."""
-    train_state = jax.jit(learner.init)(jax.random.key(learner.config.seed))
-    iterate = jax.jit(learner.iterate)
-    for _ in range(iterations):
+@functools.cache
+def preferences() -> list[jax.Array]:
+    """The changing parameters before the first iteration and after each of ten, without a folder."""
+    train_state = jax.jit(LEARNER.init)(jax.random.key(LEARNER.config.seed))
+    iterate, found = jax.jit(LEARNER.iterate), [train_state.params["preference"]]
+    for _ in range(10):
         train_state, _ = iterate(train_state)
-    return train_state.params["preference"]
+        found.append(train_state.params["preference"])
+    return found
 
 
 # -- which stay ----------------------------------------------------------------------------------------------------
 
 
 def test_multiples_of_keep_every_stay_with_the_last_two(trained: Path) -> None:
-    """Also 3 and 9, which are no multiples of checkpoint_every, and 0, before the first iteration."""
+    """Also 3 and 9, which are not multiples of checkpoint_every, and 0, before the first iteration."""
     assert opened(trained).checkpoints() == [0, 3, 6, 9, 10]
 
 
-def test_only_the_last_two_stay_by_default(tmp_path: Path) -> None:
+def test_last_two_stay_by_default_in_the_same_run(trained: Path, tmp_path: Path) -> None:
     train_in(tmp_path / "run", LEARNER, Settings(checkpoint_every=4, evaluate_every=0))
     assert opened(tmp_path / "run").checkpoints() == [8, 10]
-
-
-def test_kept_checkpoints_do_not_change_the_run(trained: Path, tmp_path: Path) -> None:
-    train_in(tmp_path / "run", LEARNER, Settings(checkpoint_every=4, evaluate_every=0))
     assert equal_checkpoints(tmp_path / "run", trained)
     assert metrics_of(tmp_path / "run") == metrics_of(trained)
 
@@ -88,12 +87,7 @@ def test_run_that_ends_before_its_first_iteration_has_the_untrained_parameters(t
     run.close()
     run_training(LEARNER, opened(tmp_path / "run"), SETTINGS)
     assert opened(tmp_path / "run").checkpoints() == [0, 3, 6, 9, 10]
-    np.testing.assert_array_equal(opened(tmp_path / "run").params()["preference"], preference_after(10))
-
-
-def test_keep_every_below_0_is_refused() -> None:
-    with pytest.raises(ValueError, match="keep_every must be at least 0, not -1"):
-        Settings(keep_every=-1)
+    np.testing.assert_array_equal(opened(tmp_path / "run").params()["preference"], preferences()[10])
 
 
 def test_train_state_with_nodes_without_arrays_is_restored(tmp_path: Path) -> None:
@@ -124,15 +118,11 @@ def test_damaged_checkpoint_is_refused_with_the_checkpoint_before_it(folder: Pat
     for read in (opened(folder).restore, opened(folder).params):
         with pytest.raises(ValueError, match=message):
             read()
-    np.testing.assert_array_equal(opened(folder).params(9)["preference"], preference_after(9))
+    np.testing.assert_array_equal(opened(folder).params(9)["preference"], preferences()[9])
     shutil.rmtree(folder / "checkpoints" / "10")
     restored = opened(folder).restore()
     assert restored is not None
     assert restored.iteration == 9
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # pytest can take the hook first
-def test_damaged_checkpoint_without_one_before_it_is_refused(folder: Path) -> None:
     damage(folder / "checkpoints" / "0")
     with pytest.raises(ValueError, match="checkpoints/0 is damaged: there is none before it"):
         opened(folder).params(0)
@@ -194,9 +184,9 @@ def test_run_on_a_full_disk_ends_with_the_command_that_continues_it(tmp_path: Pa
 def test_parameters_are_those_of_the_iteration(trained: Path) -> None:
     run = opened(trained)
     for iteration in (0, 3, 9, 10):
-        found = run.params(iteration)
-        np.testing.assert_array_equal(found["preference"], preference_after(iteration))
-        assert {leaf.sharding for leaf in jax.tree.leaves(found)} == {
+        params = run.params(iteration)
+        np.testing.assert_array_equal(params["preference"], preferences()[iteration])
+        assert {leaf.sharding for leaf in jax.tree.leaves(params)} == {
             jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
         }
     np.testing.assert_array_equal(run.params()["preference"], run.params(10)["preference"])
@@ -222,7 +212,7 @@ class OtherBoards(ToyLearner):
 
 def test_parameters_are_read_without_the_rest_of_the_train_state(trained: Path) -> None:
     run = RunFolder.open(trained, OtherBoards)
-    np.testing.assert_array_equal(run.params(3)["preference"], preference_after(3))
+    np.testing.assert_array_equal(run.params(3)["preference"], preferences()[3])
     with pytest.raises(ValueError, match=r"boards.* has shape .* in the checkpoint and"):
         run.restore()
 
@@ -273,7 +263,7 @@ def test_killed_run_keeps_its_checkpoints_and_continues_to_the_same_bits(tmp_pat
     process = start("tests.helpers.toy_learner", ["--run-dir", str(folder), "--total-steps", "800", *settings])
     signal_when_training(folder, [process], 0, signal.SIGCONT)  # changes nothing: it only waits for iterations
     np.testing.assert_array_equal(opened(folder).params(0)["preference"], np.zeros(3))
-    np.testing.assert_array_equal(opened(folder).params(5)["preference"], preference_after(5, learner))
+    np.testing.assert_array_equal(opened(folder).params(5)["preference"], preferences()[5])
     process.kill()
     ((status, _, _),) = ends([process])
     assert status == -signal.SIGKILL

@@ -27,7 +27,6 @@ from train.recipes import PRESETS, RECIPES
 
 SETTINGS = Settings(checkpoint_every=2, evaluate_every=0)
 CONFIG = toy_learner.Config(total_steps=20)
-NO_EVALUATION = ("--evaluate-every", "0")
 
 
 @pytest.fixture(scope="module")
@@ -97,25 +96,22 @@ def test_longer_run_continues_a_shorter_one(tmp_path: Path, whole: Path, capsys:
 
 
 def test_finished_run_keeps_its_result(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where the same settings are written out."""
     before = (whole / "result.json").read_text()
-    assert run_command(toy_learner.main, "--run-dir", whole, "--resume") == 0
-    assert capsys.readouterr().out == before == (whole / "result.json").read_text()
+    for arguments in (("--run-dir", whole), arguments_of(CONFIG, SETTINGS, whole)):
+        assert run_command(toy_learner.main, *arguments, "--resume") == 0
+        assert capsys.readouterr().out == before == (whole / "result.json").read_text()
 
 
-def test_resume_with_the_same_settings_written_out_is_accepted(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(toy_learner.main, *arguments_of(CONFIG, SETTINGS, whole), "--resume") == 0
-    assert last_json(capsys)["finished"]
-
-
-def test_run_cannot_be_made_shorter(whole: Path) -> None:
-    before = (whole / "config.json").read_text()
-    assert "can only grow" in error_of(toy_learner.main, "--run-dir", whole, "--resume", "--total-steps", 4)
-    assert (whole / "config.json").read_text() == before
-
-
-def test_other_settings_are_refused_by_name(whole: Path) -> None:
-    message = error_of(toy_learner.main, "--run-dir", whole, "--resume", "--learning-rate", "0.25", "--seed", 9)
-    assert message.endswith("was started with other settings: seed, learning_rate; only total_steps may change")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--total-steps", 4), "can only grow"),
+        (("--learning-rate", 0.25, "--seed", 9), "other settings: seed, learning_rate; only total_steps may change"),
+    ],
+)
+def test_other_settings_are_refused_by_name(options: tuple[Any, ...], message: str, whole: Path) -> None:
+    assert message in error_of(toy_learner.main, "--run-dir", whole, "--resume", *options)
     assert RunFolder.open(whole, ToyLearner).config == CONFIG
 
 
@@ -146,10 +142,9 @@ def test_folder_in_use_is_refused(tmp_path: Path) -> None:
 def test_resume_of_an_empty_folder_starts_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "new"
     assert run_command(toy_learner.main, *arguments_of(CONFIG, SETTINGS, folder), "--resume") == 0
-    assert last_json(capsys)["steps"] == CONFIG.total_steps
-
-
-def test_resume_needs_a_folder() -> None:
+    printed = capsys.readouterr().out  # one line of JSON, and nothing else
+    assert json.loads(printed)["steps"] == CONFIG.total_steps
+    assert printed == (folder / "result.json").read_text()
     assert "--resume needs the --run-dir" in error_of(toy_learner.main, "--resume")
 
 
@@ -165,6 +160,7 @@ def test_resume_needs_a_folder() -> None:
         (("--num-envs", "0"), "num_envs must be positive, not 0"),
         (("--gamma", "2"), "gamma must be from 0 to 1, not 2"),
         (("--checkpoint-every", "0"), "checkpoint_every must be at least 1, not 0"),
+        (("--keep-every", "-1"), "keep_every must be at least 0, not -1"),
         (("--evaluate-every", "-1"), "evaluate_every must be at least 0, not -1"),
         (("--evaluation-games", "0"), "evaluation_games must be at least 1, not 0"),
         (("--temperature", "-1"), "temperature must be 0 or more, not -1"),
@@ -203,8 +199,3 @@ def test_command_is_a_module(module: str) -> None:
         )
         assert done.returncode == status
         assert "Traceback" not in done.stderr
-
-
-def test_result_is_the_only_line_on_standard_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(toy_learner.main, "--run-dir", tmp_path / "run", *NO_EVALUATION) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads((tmp_path / "run" / "result.json").read_text())
