@@ -101,12 +101,10 @@ def _letter(owner: str) -> str:
 
 
 def _legend(seats: Sequence[int]) -> str:
-    """Returns the letters of the seats."""
     return "    ".join(f"seat {seat}: {SEAT_LETTERS[seat]}" for seat in seats)
 
 
 def _row(words: Sequence[str], width: int) -> str:
-    """Returns words in columns of a width."""
     return "".join(word.ljust(width) for word in words)
 
 

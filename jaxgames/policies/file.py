@@ -293,7 +293,6 @@ def digest_of(module: bytes, params: Sequence[np.ndarray]) -> str:
 
 
 def _tuples(value: Any) -> Any:
-    """Returns a value of JSON with tuples in place of lists."""
     return tuple(map(_tuples, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # of JSON
 
 

@@ -170,5 +170,4 @@ class _Clock:
         return [self.animate("animateTransform", "transform", times, values, **smooth)]
 
     def _share(self, time: float) -> str:
-        """Returns a time as a share of the loop."""
         return f"{min(time * self.step / self.total, 1):.5f}".lstrip("0").rstrip("0").rstrip(".") or "0"

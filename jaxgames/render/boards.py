@@ -223,7 +223,6 @@ def _ended(scene: Scene, words: str) -> Scene:
 
 
 def _captioned(scene: Scene, text: str, note: str) -> Scene:
-    """Returns the scene with another text and note in its caption."""
     return dataclasses.replace(scene, caption=dataclasses.replace(scene.caption, text=text, note=note))
 
 

@@ -102,7 +102,6 @@ def _trail(env: ChineseCheckers, turn: Sequence[str]) -> list[int]:
 
 
 def _contents(env: ChineseCheckers, state: ChineseCheckersState) -> dict[str, str]:
-    """Returns the owner of each peg by its cell."""
     rows = env.to_string(state).split()[0].replace("/", "")
     return {str(cell): f"peg of seat {owner}" for cell, owner in enumerate(rows) if owner != "."}
 

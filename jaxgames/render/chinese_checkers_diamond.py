@@ -86,7 +86,6 @@ def _trail(env: ChineseCheckersDiamond, content: str, move: str) -> list[int]:
 
 
 def _contents(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState) -> dict[str, str]:
-    """Returns the owner of each piece by its cell."""
     rows = env.to_string(state).split()[0].replace("/", "")
     return {str(cell): f"piece of seat {rows[cell]}" for cell in _occupied(rows)}
 
@@ -131,7 +130,6 @@ def _moves(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, piec
 
 
 def _occupied(content: str) -> list[int]:
-    """Returns the cells with a piece."""
     return [cell for cell, owner in enumerate(content) if owner != "."]
 
 
@@ -175,7 +173,6 @@ def _places(size: int) -> list[Place]:
 
 
 def _home(env: ChineseCheckersDiamond, seat: int) -> list[int]:
-    """Returns the absolute cells of a seat's home."""
     assert env.pieces is not None  # settled by the env
     cells = corner(env.size, env.pieces)
     return [env.num_cells - 1 - cell if seat == 1 else cell for cell in cells]

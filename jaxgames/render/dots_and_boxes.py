@@ -126,13 +126,11 @@ def _margin(env: DotsAndBoxes) -> float:
 
 
 def _dot(env: DotsAndBoxes, row: int, col: int) -> Place:
-    """Returns the middle of a dot."""
     shift = (_margin(env) - RIM) / 2  # the margins are part of the board, whose middle is (0, 0)
     return round(CELL * (col - env.cols / 2) + shift, 2), round(CELL * (row - env.rows / 2) + shift, 2)
 
 
 def _middle(env: DotsAndBoxes, box: int) -> Place:
-    """Returns the middle of a box."""
     x, y = _dot(env, *divmod(box, env.cols))
     return x + CELL / 2, y + CELL / 2
 
@@ -151,7 +149,6 @@ def _names(env: DotsAndBoxes) -> list[str]:
 
 
 def _edge_middles(env: DotsAndBoxes) -> list[Place]:
-    """Returns (x, y) of the middle of every edge."""
     horizontal = [_dot(env, row, col) for row in range(env.rows + 1) for col in range(env.cols)]
     vertical = [_dot(env, row, col) for row in range(env.rows) for col in range(env.cols + 1)]
     return [(x + CELL / 2, y) for x, y in horizontal] + [(x, y + CELL / 2) for x, y in vertical]

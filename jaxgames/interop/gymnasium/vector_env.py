@@ -224,7 +224,6 @@ def _checked_mode(mode: AutoresetMode | str) -> AutoresetMode:
 
 
 def _infos(rows: "Rows") -> Infos:
-    """Returns the infos of the rows, each with the flags of the filled rows."""
     return _with_flags(rows.infos, rows.filled)
 
 

@@ -199,7 +199,6 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
         """Does nothing: there is no window."""
 
     def _show(self) -> None:
-        """Prints the board if the render mode is "human"."""
         if self.render_mode == "human":
             print(self._text())
 

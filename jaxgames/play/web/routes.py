@@ -41,7 +41,6 @@ Reply = dict[str, Any]
 
 
 async def _new(server: GameServer, fields: Fields) -> LiveGame:
-    """Starts a game."""
     game, seats = fields.text("game", server.game), fields.texts("seats", longest=MAX_TEXT)
     return await _started(server, partial(allowed.start, server, game, seats, fields.integer("seed", server.seed)))
 
@@ -264,5 +263,4 @@ async def events_of(server: GameServer, game: LiveGame, theme: str) -> AsyncIter
 
 
 def _file(name: str) -> str:
-    """Returns a file of the page."""
     return resources.files("jaxgames.play.web").joinpath("page", name).read_text(encoding="utf-8")

@@ -128,7 +128,6 @@ def _status(session: Session, thinking: Thinking | None, seat_names: list[str], 
 
 
 def _colours(env: Env[Any], theme: Theme) -> list[str]:
-    """Returns the colour of each seat's pieces."""
     if env.id in names.NAMES:
         return [side.fill for side in (theme.checkers if env.id == "checkers" else theme.minichess).sides]
     return [theme.seats[seat % len(theme.seats)] for seat in range(env.num_players)]

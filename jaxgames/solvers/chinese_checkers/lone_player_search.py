@@ -154,7 +154,6 @@ class Search:
 
 
 def _sorted_set(numbers: np.ndarray) -> np.ndarray:
-    """Returns the different numbers, sorted."""
     ordered = np.sort(numbers)
     is_first = np.ones(len(ordered), np.bool_)
     is_first[1:] = ordered[1:] != ordered[:-1]
