@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import jax
 
 import jaxgames
-from jaxgames.agents import Agent, with_epsilon
+from jaxgames.agents import Agent
 from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import Policy as SearchPolicy
 from jaxgames.policies.agent import PolicyAgent, temperature_of
@@ -63,7 +63,6 @@ class NetworkLearner(Learner):
         self,
         params: Params,
         temperature: float | None = None,
-        epsilon: float = 0.0,
         top: int | None = None,
         simulations: int | None = None,
         search: SearchPolicy | None = None,
@@ -74,27 +73,24 @@ class NetworkLearner(Learner):
           params: from a train state.
           temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings, or 0 with
             simulations. With `top`, None is 1 where that is 0.
-          epsilon: the probability of a uniformly random legal action instead.
           top: the number of most probable legal actions that are sampled from; None for all.
           simulations: of a tree search on the network; None or 0 plays with the network alone.
           search: the rule of the search, "gumbel" or "puct"; None is "gumbel".
         """
         if not simulations:
-            return self.make_network_agent(params, None, temperature, epsilon, top)
+            return self.make_network_agent(params, None, temperature, top)
         gamma = gamma_per_turn(getattr(self.config, "gamma", 1.0), self.env.num_players)
         settings = SearchConfig(simulations=simulations, policy=search or "gumbel", gamma=gamma)
-        return self.make_network_agent(params, settings, temperature_of(temperature, 0.0, top), epsilon, top)
+        return self.make_network_agent(params, settings, temperature_of(temperature, 0.0, top), top)
 
     def make_network_agent(
-        self, params: Params, search: SearchConfig | None, temperature: float | None, epsilon: float, top: int | None
+        self, params: Params, search: SearchConfig | None, temperature: float | None, top: int | None
     ) -> Agent:
         """Returns the agent that plays with a search, or for None without; see `agent` for the other arguments."""
         temperature = temperature_of(temperature, self.config.temperature, top)
         if search is None:
-            agent = self.agent_without_search(params, self.env, self.policy, temperature, top)
-        else:
-            agent = SearchAgent(params, self.env, self.policy, search, temperature, top)
-        return with_epsilon(self.env, agent, epsilon) if epsilon != 0 else agent
+            return self.agent_without_search(params, self.env, self.policy, temperature, top)
+        return SearchAgent(params, self.env, self.policy, search, temperature, top)
 
     def make_agent(self, text: str) -> Agent:
         return agents.make(text, self.env)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 import jaxgames
-from jaxgames.agents import Agent, with_epsilon
+from jaxgames.agents import Agent
 from jaxgames.wrappers import AutoResetState
 from tests.helpers.scripted_agents import Preferring
 from tests.helpers.sticks import Sticks
@@ -72,11 +72,9 @@ class ToyLearner(Learner):
     def partition_specs(self) -> Any:
         return TrainState(REPLICATED, SHARDED, REPLICATED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
 
-    def agent(
-        self, params: Any, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
-    ) -> Agent:
+    def agent(self, params: Any, temperature: float | None = None, top: int | None = None) -> Agent:
         agent = Preferring(Sticks(), params["preference"])
-        return with_epsilon(Sticks(), agent, epsilon) if epsilon else agent
+        return agent
 
     def init_params(self, key: jax.Array) -> dict[str, jax.Array]:
         return {"preference": jnp.zeros(3), "weights": jnp.zeros(self.config.sizes)}

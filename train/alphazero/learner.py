@@ -80,7 +80,6 @@ class AlphaZero(NetworkLearner):
         self,
         params: Params,
         temperature: float | None = None,
-        epsilon: float = 0.0,
         top: int | None = None,
         simulations: int | None = None,
         search: SearchPolicy | None = None,
@@ -92,7 +91,6 @@ class AlphaZero(NetworkLearner):
           params: from a train state.
           temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings. With `top`,
             None is 1 where that is 0.
-          epsilon: the probability of a uniformly random legal action instead.
           top: the number of most probable legal actions that are sampled from; None for all.
           simulations: of the search; 0 plays with the network alone, None is `evaluation_simulations` of the settings.
           search: its rule; None as in the settings.
@@ -100,7 +98,7 @@ class AlphaZero(NetworkLearner):
         """
         simulations = self.config.evaluation_simulations if simulations is None else simulations
         settings = self.config.search_without_noise(simulations, search, seats) if simulations else None
-        return self.make_network_agent(params, settings, temperature, epsilon, top)
+        return self.make_network_agent(params, settings, temperature, top)
 
     def init(self, key: jax.Array) -> TrainState:
         """Returns the train state before the first iteration."""

@@ -70,9 +70,7 @@ class Learner:
     def env(self) -> jaxgames.Env[Any]:
         raise NotImplementedError
 
-    def agent(
-        self, params: Any, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
-    ) -> Agent:
+    def agent(self, params: Any, temperature: float | None = None, top: int | None = None) -> Agent:
         """Returns the agent with these parameters, which can be traced.
 
         An agent's text can have the arguments after `params` in brackets: "runs/first(top=5)". A learner can have
@@ -80,10 +78,9 @@ class Learner:
 
         Args:
           temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings.
-          epsilon: the probability of a uniformly random legal action instead.
           top: the number of most probable legal actions that are sampled from; None for all.
 
-        Raises ValueError for a temperature below 0, an epsilon outside 0 to 1, or a top below 1.
+        Raises ValueError for a temperature below 0 or a top below 1.
         """
         raise NotImplementedError
 

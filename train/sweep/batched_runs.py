@@ -130,11 +130,9 @@ class BatchedRuns(Learner):
     def partition_specs(self) -> BatchedState:
         return BatchedState(SHARDED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
 
-    def agent(
-        self, params: Any, temperature: float | None = None, epsilon: float = 0.0, top: int | None = None
-    ) -> Agent:
+    def agent(self, params: Any, temperature: float | None = None, top: int | None = None) -> Agent:
         """Returns the agent of one run with these parameters."""
-        return self.first.agent(params, temperature, epsilon, top)
+        return self.first.agent(params, temperature, top)
 
     def init(self, key: jax.Array) -> BatchedState:
         """Returns the train states before the first iteration. The key is not used: each run has its own seed."""

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.agents import EpsilonAgent
 from jaxgames.policies.agent import PolicyAgent, reward_scale, seat_values
 from jaxgames.policies.evaluate import PolicyEvaluate
 from jaxgames.wrappers import AutoResetState, auto_reset
@@ -194,9 +193,9 @@ def test_run_of_alphazero_plays_by_its_settings() -> None:
     assert (default.config.simulations, default.config.policy, default.config.gamma) == (4, "puct", 0.5)
     assert default.temperature is None
     assert default.config.seats == "paranoid"
-    other: Any = learner.agent(params, simulations=8, search="gumbel", seats="max_n", epsilon=0.1)
-    assert (other.agent.config.simulations, other.agent.config.policy) == (8, "gumbel")
-    assert other.agent.config.seats == "max_n"
+    other: Any = learner.agent(params, simulations=8, search="gumbel", seats="max_n")
+    assert (other.config.simulations, other.config.policy) == (8, "gumbel")
+    assert other.config.seats == "max_n"
     assert isinstance(learner.agent(params, simulations=0), NetworkAgent)
 
 
@@ -206,7 +205,6 @@ def test_agent_of_ppo_has_its_settings_by_default() -> None:
         agent = learner.agent(None, given)
         assert isinstance(agent, PolicyAgent)  # without random moves, nothing of them is computed
         assert (agent.temperature, agent.top) == (expected, None)
-    agent = learner.agent(None, epsilon=0.5, top=3)
-    assert isinstance(agent, EpsilonAgent)
-    assert isinstance(agent.agent, PolicyAgent)
-    assert (agent.agent.temperature, agent.agent.top, float(agent.epsilon)) == (0.25, 3, 0.5)
+    agent = learner.agent(None, top=3)
+    assert isinstance(agent, PolicyAgent)
+    assert (agent.temperature, agent.top) == (0.25, 3)

@@ -15,7 +15,7 @@ from examples.papers.parameter_sharing.turn_search.player import RacePlayer, loa
 from examples.papers.parameter_sharing.turn_search.search import Settings
 from jaxgames import agents
 from jaxgames._checks import ParameterError, check_int, check_number
-from jaxgames.agents import Agent, with_epsilon
+from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent
@@ -34,7 +34,6 @@ def make(
     samples: int = 8,
     rounds: int = 10,
     near: float = 5.0,
-    epsilon: float | None = None,
 ) -> Agent:
     """Returns the agent `race(FILE)`.
 
@@ -45,7 +44,6 @@ def make(
       samples: the playouts of every candidate; 0: the turn with the best static score is played.
       rounds: the most rounds of a playout near the end.
       near: the turns left, by the learned value, below which playouts go to the end of the game.
-      epsilon: the probability of a uniformly random legal action instead; None for 0.
 
     Raises FileNotFoundError, and ParameterError (a ValueError) for another game or a value that is not allowed.
     """
@@ -61,8 +59,7 @@ def make(
         raise ParameterError(f"{file} has weights for size={size}, not for {game}")
     settings = Settings(candidates, samples, rounds, float(near))
     parameters = ", ".join(f"{name}={value!r}" for name, value in settings._asdict().items())
-    agent = HostPlayerAgent(env, RacePlayer(size, weights, settings), f"{__name__}:race({file!r}, {parameters})")
-    return agent if epsilon is None else with_epsilon(env, agent, epsilon)
+    return HostPlayerAgent(env, RacePlayer(size, weights, settings), f"{__name__}:race({file!r}, {parameters})")
 
 
 agents.register("race", make, file="file")
