@@ -73,8 +73,7 @@ class ToyLearner(Learner):
         return TrainState(REPLICATED, SHARDED, REPLICATED, REPLICATED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
 
     def agent(self, params: Any, temperature: float | None = None, top: int | None = None) -> Agent:
-        agent = Preferring(Sticks(), params["preference"])
-        return agent
+        return Preferring(Sticks(), params["preference"])
 
     def init_params(self, key: jax.Array) -> dict[str, jax.Array]:
         return {"preference": jnp.zeros(3), "weights": jnp.zeros(self.config.sizes)}

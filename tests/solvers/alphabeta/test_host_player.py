@@ -22,6 +22,7 @@ from jaxgames.solvers.minichess.player import MinichessPlayer
 from jaxgames.wrappers import auto_reset
 from tests.games.checkers import cases as checkers_cases
 from tests.games.minichess import cases as minichess_cases
+from tests.helpers.analysis import analysis_of
 from tests.helpers.minimax import Minimax
 from tests.solvers.alphabeta.stepping_clock import SteppingClock
 from tests.solvers.checkers import slow_checkers
@@ -292,7 +293,7 @@ def test_agent_analyses_the_moves_from_which_it_draws() -> None:
     env = auto_reset(jaxgames.make("checkers"))
     agent = agents.make("alphabeta(depth=2)", env)
     states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 20))
-    probabilities, values = agents.analyse(agent, states)
+    probabilities, values = analysis_of(agent, states)
     assert values is None
     drawn = set(agent.act(jax.random.key(1), states).tolist())
     assert drawn == set(np.flatnonzero(probabilities[0]).tolist())

@@ -21,6 +21,7 @@ from jaxgames.solvers.dots_and_boxes.player import make_player
 from jaxgames.solvers.dots_and_boxes.solution import table_shape, worth_of_edges
 from jaxgames.wrappers import auto_reset
 from tests.games.dots_and_boxes.pictures import written
+from tests.helpers.analysis import analysis_of
 from tests.helpers.solved import solved_boxes
 from tests.solvers.alphabeta.stepping_clock import SteppingClock
 from tests.solvers.dots_and_boxes.random_boxes import batch, game, random_states
@@ -199,7 +200,7 @@ def check_estimate(analysis: tuple[list[int], float], state: Any) -> None:
 def test_agent_labels_with_probabilities_and_values() -> None:
     env = DotsAndBoxes(1, 2, "boxes")
     states, player = random_states(1, 2, 5), make_player(env)
-    analysis = agents.analyse(agents.make("alphabeta", env), batch(states))
+    analysis = analysis_of(agents.make("alphabeta", env), batch(states))
     np.testing.assert_allclose(analysis.probabilities.sum(1), 1, rtol=1e-6)
     assert analysis.values is not None
     np.testing.assert_array_equal(analysis.values.sum(1), 0)

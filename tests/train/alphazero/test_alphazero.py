@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.agents import analyse
 from jaxgames.mcts import SearchResult
 from jaxgames.policies.evaluate import PolicyEvaluate
+from tests.helpers.analysis import analysis_of
 from tests.helpers.sticks import Sticks
 from train.alphazero import AlphaZero, Config, alphazero_loss, average_decay, update
 from train.alphazero.config import Seats
@@ -182,7 +182,7 @@ def test_three_seats_play_and_value_sticks_as_solved(seats: Seats) -> None:
     agent = learner.agent(train_state.params)
     actions = np.asarray(agent.act(jax.random.key(0), boards)).reshape(4, 3)
     np.testing.assert_array_equal(actions[:3], [[0] * 3, [1] * 3, [2] * 3])
-    values = np.asarray(analyse(agent, boards).values)
+    values = np.asarray(analysis_of(agent, boards).values)
     own_first = np.stack([np.roll(row, -mover) for row, mover in zip(values, movers, strict=True)])
     np.testing.assert_allclose(own_first[:9], np.tile([2, -1, -1], (9, 1)), atol=0.3)
     np.testing.assert_allclose(own_first[9:], np.tile([-1, 2, -1], (3, 1)), atol=0.4)
