@@ -13,7 +13,7 @@ import pytest
 
 import jaxgames
 from jaxgames import ParameterError, agents, arena, auto_reset
-from jaxgames.mcts import MCTSAgent, SearchConfig, bytes_per_node, rollouts, search
+from jaxgames.mcts import MCTSAgent, SearchConfig, bytes_per_node, rollouts, search, selection
 from jaxgames.mcts import agents as searching
 from jaxgames.mcts.selection import Uct
 from jaxgames.mcts.tree import PADDING, Slots
@@ -55,6 +55,15 @@ def test_uct_selects_by_its_formula() -> None:
     best, shares = Uct(1.0).decide(slots)
     assert best.tolist() == [0, 0]
     np.testing.assert_allclose(shares[0], [0.5, 0.3, 0.2, 0])
+
+
+def test_value_of_a_node_is_the_mean_of_its_own_and_of_its_visits() -> None:
+    """mctx selects by it under PUCT: (0.5 + 2 * 0.1 + 1 * -0.3) / 4."""
+    visits, values = jnp.array([2, 1, 0]), jnp.array([0.1, -0.3, 0.0])
+    row = Slots(jnp.arange(3), logits=jnp.zeros(3), visits=visits, values=values, raw_value=jnp.float32(0.5))
+    tree = vars(selection)["_as_tree"](row)
+    assert tree.node_visits.tolist() == [4]
+    np.testing.assert_allclose(tree.node_values, [0.1], rtol=1e-6)
 
 
 def test_constant_of_exploration_is_multiplied_by_half_the_range_of_a_reward(monkeypatch: pytest.MonkeyPatch) -> None:
