@@ -49,6 +49,7 @@ PPO = ppo.Config(
     rollout_length=8,
     update_epochs=1,
     num_minibatches=2,
+    learning_rate=0.01,
     channels=(4,),  # on a command line, the game's recipe has others
     hidden_sizes=(8,),
 )
