@@ -286,7 +286,7 @@ def test_largest_arrays_have_a_board_per_position(checkers: str, monkeypatch: py
     learner = Imitation(Config(data=checkers, evaluated_positions=32, **SMALL))
     _, data = jax.eval_shape(learner.largest_arrays, jax.random.key(0))
     labels = 4 + 4 + 1  # bytes: an action, a value, and whether it counts
-    assert sum(map(num_bytes, jax.tree.leaves(data.train))) == 150 * (ENV.state_bytes + labels)
+    assert sum(map(num_bytes, jax.tree.leaves(data[0].train))) == 150 * (ENV.state_bytes + labels)
     monkeypatch.setattr("train.driver.memory.memory_of", lambda device: 5000)
     with pytest.raises(ValueError, match=r"needs at least .* of memory"):
         check_memory(learner, 1)
