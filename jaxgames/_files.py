@@ -27,7 +27,7 @@ class FileKind(NamedTuple):
     """A kind of files, with the words of its errors."""
 
     format: int  # increased when their content changes
-    noun: str  # such as "solution"
+    noun: str  # such as "a solution"
     relation: str  # to a game: "solves"
     source: str  # the module or command that writes them
     how_to_write: str  # "write one with ..."
@@ -79,7 +79,7 @@ def read_file(kind: FileKind, path: str | Path) -> tuple[Env[Any], dict[str, np.
     if not data.startswith(b"PK"):
         raise ValueError(f"{path} is not a file of {kind.source}: {kind.how_to_write}")
     if data[-DIGEST_LENGTH:] != _digest(data[:-DIGEST_LENGTH]):
-        raise ValueError(f"{path} is cut short, was altered, or is no {kind.noun}: its checksum does not fit")
+        raise ValueError(f"{path} is cut short, was altered, or is not {kind.noun}: its checksum does not fit")
     with refusing_wrong_entries(kind, path):
         with np.load(io.BytesIO(data)) as file:
             arrays = {name: file[name] for name in file.files}

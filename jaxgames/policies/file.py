@@ -44,7 +44,7 @@ Values = Literal["observations", "search"]
 HEADER, PROGRAM, PARAMETER = "header", "program", "parameter."  # names of the arrays in a file
 KIND = FileKind(
     format=1,
-    noun="exported policy",
+    noun="an exported policy",
     relation="has a policy for",
     source="train.export",
     how_to_write="write one with python -m train.export RUN --output FILE",
@@ -256,7 +256,7 @@ def read(path: str | Path) -> tuple[Env[Any], Content]:
     """
     game, arrays = _files.read_file(KIND, path)
     if HEADER not in arrays:
-        raise ValueError(f"{path} is no {KIND.noun}: {KIND.how_to_write}")
+        raise ValueError(f"{path} is not {KIND.noun}: {KIND.how_to_write}")
     with _files.refusing_wrong_entries(KIND, path):
         stored = {name: _tuples(value) for name, value in json.loads(str(arrays.pop(HEADER))).items()}
         header, module = Header(**stored), arrays.pop(PROGRAM)

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import pytest
 
 from benchmarks import adapters, devices, harness, roofline, search, settings_sweep, solvers, throughput, training
-from jaxgames.solvers.checkers import player as checkers_player
 from tests.benchmarks.conftest import RunCommand, blank_positions
 from train.ppo import Config
 
@@ -91,8 +90,7 @@ def small(monkeypatch: pytest.MonkeyPatch, programs: str) -> None:
     monkeypatch.setattr(training, "config_of", lambda game, setting: TINY)
     monkeypatch.setattr(throughput, "STAR", "chinese_checkers(size={}, num_players=2, max_rounds=3)")
     monkeypatch.setattr(throughput, "GAMES", {"dots_and_boxes": TINY.env})
-    for module in (solvers, checkers_player):
-        monkeypatch.setattr(module, "HAS_NUMBA", False)
+    monkeypatch.setattr(solvers, "HAS_NUMBA", False)
     if programs == "traced":
         monkeypatch.setattr(search, "positions", blank_positions)
         monkeypatch.setattr(throughput, "recorded_actions", lambda env, *shape: jnp.zeros(shape[::-1], jnp.int32))

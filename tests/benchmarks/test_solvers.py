@@ -14,14 +14,12 @@ from benchmarks.solvers import (
     positions,
 )
 from jaxgames.games.checkers import Checkers
-from jaxgames.solvers.checkers import player as checkers_player
 
 
 @pytest.fixture(autouse=True)
 def plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compiled."""
-    for module in (solvers, checkers_player):
-        monkeypatch.setattr(module, "HAS_NUMBA", False)
+    monkeypatch.setattr(solvers, "HAS_NUMBA", False)
 
 
 def test_every_improvement_is_measured_on_every_board() -> None:

@@ -130,14 +130,17 @@ def values_type_of(config_type: type[Any]) -> type[Any]:
 
 
 def docstrings(config_type: type[Any]) -> dict[str, str]:
-    """Returns the text below each field of a dataclass."""
-    (definition,) = ast.parse(inspect.getsource(config_type)).body
-    assert isinstance(definition, ast.ClassDef)
+    """Returns the text below each field of a dataclass, also of those that it inherits."""
     texts: dict[str, str] = {}
-    for above, below in zip(definition.body, definition.body[1:], strict=False):
-        if isinstance(above, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
-            assert isinstance(above.target, ast.Name)
-            texts[above.target.id] = inspect.cleandoc(str(below.value.value))
+    for each in filter(dataclasses.is_dataclass, reversed(config_type.__mro__)):
+        (definition,) = ast.parse(inspect.getsource(each)).body
+        assert isinstance(definition, ast.ClassDef)
+        for above, below in zip(definition.body, definition.body[1:], strict=False):
+            match above, below:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                    texts[name] = inspect.cleandoc(text)
+                case _:
+                    pass
     return texts
 
 

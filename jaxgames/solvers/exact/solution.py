@@ -200,7 +200,7 @@ def load(path: str | Path, env: Env[Any] | None = None) -> Solution[Any]:
       path: the file.
       env: the game that the file must solve, if it is given.
 
-    Raises OSError if the file cannot be read. Raises ValueError, with the reason, for a file that is no solution, is
+    Raises OSError if the file cannot be read. Raises ValueError, with the reason, for a file that is not a solution, is
     cut short or altered, has another format, or solves another game than `env` or another version of the game.
     """
     solved, arrays = read_file(path)
@@ -231,7 +231,7 @@ def read_file(path: str | Path) -> tuple[Env[Any], dict[str, np.ndarray]]:
 def _file_kind() -> FileKind:
     return FileKind(
         format=FORMAT,
-        noun="solution",
+        noun="a solution",
         relation="solves",
         source="jaxgames.solvers",
         how_to_write="write one with solution.save(path)",

@@ -73,7 +73,7 @@ def changed(of: Any, name: str, value: int) -> Callable[[Path], object]:
     [
         (cut(-1), ["cut short"]),
         (cut(10), ["cut short"]),
-        (write(b"PKs are fine"), ["is no solution"]),
+        (write(b"PKs are fine"), ["is not a solution"]),
         (write(b""), ["jaxgames.solvers", "solution.save(path)"]),
         (changed(solution, "FORMAT", 7), ["has format 7", "this version reads format 1", "solve the game again"]),
         (changed(ChineseCheckersDiamond, "version", 3), ["solves version 3 of chinese_checkers_diamond", "version 1"]),

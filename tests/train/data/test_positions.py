@@ -85,7 +85,7 @@ def test_keys_of_more_positions_than_a_chunk(positions: Positions, monkeypatch: 
 def test_files_that_are_no_positions_or_were_altered_are_refused(positions: Positions, tmp_path: Path) -> None:
     path = tmp_path / "pairs.npz"
     path.write_text("[Event]")
-    with pytest.raises(ValueError, match=r"no file of train.data: write one with python -m train.data"):
+    with pytest.raises(ValueError, match=r"not a file of train.data: write one with python -m train.data"):
         files.load(path)
     positions.save(path)
     path.write_bytes(path.read_bytes()[:-7])

@@ -17,7 +17,7 @@ from jaxgames.solvers.chinese_checkers.star import hop_paths
 COMMAND = "python -m examples.papers.parameter_sharing.turn_search.learning"
 WEIGHTS_FILE = FileKind(
     format=1,
-    noun="file of weights",
+    noun="a file of weights",
     relation="has weights for",
     source=COMMAND,
     how_to_write=f"write one with {COMMAND}",
