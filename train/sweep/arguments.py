@@ -132,7 +132,7 @@ def values_type_of(config_type: type[Any]) -> type[Any]:
 def docstrings(config_type: type[Any]) -> dict[str, str]:
     """Returns the text below each field of a dataclass, also of those that it inherits."""
     texts: dict[str, str] = {}
-    for each in filter(dataclasses.is_dataclass, reversed(config_type.__mro__)):
+    for each in reversed(config_type.__mro__[:-1]):  # without `object`
         (definition,) = ast.parse(inspect.getsource(each)).body
         assert isinstance(definition, ast.ClassDef)
         for above, below in zip(definition.body, definition.body[1:], strict=False):
