@@ -18,8 +18,6 @@ A repeated command continues: `ResultCache` keeps results, and `train` and `trai
 """
 
 import dataclasses
-import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -34,6 +32,7 @@ from train.driver import cli, loop
 from train.driver.commands import print_result
 from train.driver.learner import Learner
 from train.driver.loop import Settings
+from train.driver.result_file import ResultFile
 from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
 from train.ops.sharding import provide_cores
@@ -133,51 +132,27 @@ def shortened(arguments: ArgumentsT, quick: Mapping[str, Any]) -> ArgumentsT:
 
 @dataclass(frozen=True)
 class ResultCache:
-    """Results in a file, one line of JSON each. Several commands may write to one file.
+    """A `ResultFile` whose keys have the names of the key that is asked for: all that the result depends on.
 
-    The key of a result are the names and values of everything that it depends on: texts and numbers.
+    The file is read at every call, so that results of other commands count too.
     """
 
     path: Path
 
     def once(self, key: Mapping[str, Any], compute: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
-        """Returns the result of a key in the types of JSON: from the file, or computed now and stored there.
+        """Returns the result of a key, from the file or computed now; see `ResultFile.once`."""
+        return self._file(key).once(key, compute)
 
-        A result with a name of the key is left out. Raises ValueError as `find` does.
-        """
-        result = self.find(key)
-        if result is None:
-            result = {name: value for name, value in compute().items() if name not in key}
-            result = json.loads(json.dumps(result))
-            self.store(key, result)
-        return result
+    def get(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Returns the stored result of a key, or None."""
+        return self._file(key).get(key)
 
-    def find(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Returns the stored result of a key, or None. A last line that is not finished does not count.
+    def add(self, key: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+        """Stores the result of a key."""
+        self._file(key).add(key, result)
 
-        Raises ValueError for a line that does not have the names of the key.
-        """
-        result = None
-        for number, line in enumerate(self.path.read_text().split("\n")[:-1] if self.path.exists() else (), start=1):
-            try:
-                row = json.loads(line)
-                if {name: row.pop(name) for name in key} == dict(key):
-                    result = row
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise ValueError(
-                    f"{self.path}, line {number} is not a result with {', '.join(key)}: remove the line or the file"
-                ) from error
-        return result
-
-    def store(self, key: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-        """Adds a result to the file, in the place of a last line that is not finished."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        content = self.path.read_bytes() if self.path.exists() else b""
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            os.truncate(self.path, whole)
-        with self.path.open("a") as file:
-            file.write(json.dumps({**key, **result}) + "\n")
+    def _file(self, key: Mapping[str, Any]) -> ResultFile:
+        return ResultFile(self.path, tuple(key))
 
 
 # -- training that continues ---------------------------------------------------------------------------------------

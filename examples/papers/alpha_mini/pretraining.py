@@ -107,7 +107,7 @@ def label_positions(arguments: Arguments, env: str) -> Path:
     path, cache = arguments.output / "positions.npz", ResultCache(arguments.output / "labelled.jsonl")
     key = {"label": arguments.label, "play": arguments.play, "positions": arguments.positions}
     if path.exists():
-        if cache.find(key) is None:
+        if cache.get(key) is None:
             raise ValueError(f"{path} was labelled in another way than {key}: name another folder with --output")
         return path
     game = jaxgames.make(env)
@@ -118,7 +118,7 @@ def label_positions(arguments: Arguments, env: str) -> Path:
         boards = labels.labelled(boards, judge, train=90, on_labelled=bar.update, only_values=True)
     arguments.output.mkdir(parents=True, exist_ok=True)
     boards.save(path)
-    cache.store(key, {"found": len(boards)})
+    cache.add(key, {"found": len(boards)})
     return path
 
 

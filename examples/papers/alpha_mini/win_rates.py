@@ -139,8 +139,8 @@ def train_timed(learner: PPO, folder: Path, cache: ResultCache, key: Mapping[str
         is_new, start = not folder.exists(), time.process_time()
         train(learner, folder, Settings(evaluate_every=0, checkpoint_every=50))
         if is_new:
-            cache.store(key, {"cpu_seconds": time.process_time() - start})
-    result = cache.find(key)
+            cache.add(key, {"cpu_seconds": time.process_time() - start})
+    result = cache.get(key)
     return None if result is None else result["cpu_seconds"]
 
 

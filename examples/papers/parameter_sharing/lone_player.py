@@ -73,13 +73,13 @@ def report(arguments: Arguments) -> Report:
 def shortest(size: int, output: Path) -> SoloGame:
     """Returns a shortest game, from the results if it is there, after it won in the env; draws it."""
     cache, key = ResultCache(output / "games.jsonl"), {"size": size}
-    if (result := cache.find(key)) is not None:
+    if (result := cache.get(key)) is not None:
         game = SoloGame(size, tuple(map(tuple, result["game"])), len(result["game"]))
         replay(game)
         return game
     game = shortest_solo(size)
     replay(game)
-    cache.store(key, {"game": game.turns})
+    cache.add(key, {"game": game.turns})
     picture(game).save(output / f"size_{size}.svg")
     return game
 

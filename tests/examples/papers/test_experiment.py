@@ -1,6 +1,5 @@
 """The frame of the experiments: its files and errors, the short form, and results that are computed once."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,22 +77,3 @@ def test_result_is_computed_once_and_equal_when_it_is_read(tmp_path: Path) -> No
     assert cache.once(FIRST, lambda: compute("again")) == first
     assert cache.once(SECOND, lambda: compute("second"))["name"] == "second"
     assert calls == ["first", "second"]
-
-
-def test_next_result_replaces_an_unfinished_last_line(tmp_path: Path) -> None:
-    cache = ResultCache(tmp_path / "cells.jsonl")
-    cache.store(FIRST, {"win_rate": 0.5})
-    cache.path.write_text(cache.path.read_text() + json.dumps(SECOND)[:20])
-    assert cache.find(FIRST) == {"win_rate": 0.5}
-    assert cache.find(SECOND) is None
-    cache.store(SECOND, {"win_rate": 0.75})
-    assert (cache.find(FIRST), cache.find(SECOND)) == ({"win_rate": 0.5}, {"win_rate": 0.75})
-
-
-@pytest.mark.parametrize("line", ["{}", "[]", "3x3"])
-def test_line_without_the_key_is_refused(tmp_path: Path, line: str) -> None:
-    cache = ResultCache(tmp_path / "cells.jsonl")
-    cache.store(FIRST, {"win_rate": 0.5})
-    cache.path.write_text(f"{cache.path.read_text()}{line}\n")
-    with pytest.raises(ValueError, match=r"cells\.jsonl, line 2 .*board, games"):
-        cache.find(FIRST)
