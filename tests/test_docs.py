@@ -140,8 +140,10 @@ def test_files_and_commands_of_a_page_are_there(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [README, *PAGES], ids=name)
 def test_dotted_names_of_a_page_are_there(page: Path) -> None:
-    """Names in backticks such as `train.ppo.Config`, with or without arguments."""
-    for dotted in re.findall(r"`((?:jaxgames|train|benchmarks|examples)(?:\.\w+)+)[`(]", page.read_text()):
+    """Names in backticks such as `train.ppo.Config`, with or without arguments, and those of the API's pages."""
+    text = page.read_text()
+    names = re.findall(r"`((?:jaxgames|train|benchmarks|examples)(?:\.\w+)+)[`(]", text)
+    for dotted in names + re.findall(r"^::: (\S+)$", text, re.MULTILINE):
         assert pkgutil.resolve_name(dotted) is not None, f"{name(page)} names {dotted}"
 
 
