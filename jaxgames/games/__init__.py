@@ -1,1 +1,1 @@
-"""One file per game: state, rules, outcome, observation, notation; `<game>_board.py` holds geometry."""
+"""One file per game: state, rules, outcome, observation, notation. `<game>_<part>.py` has its board or its files."""

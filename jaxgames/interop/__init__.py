@@ -1,1 +1,1 @@
-"""Adapters between jaxgames and other libraries, one module per library. Each needs the extra of its library."""
+"""Adapters between jaxgames and other libraries: a module or a package per library, which needs its extra."""

@@ -57,12 +57,12 @@ class Session:
         Raises ValueError for a wrong number of seats or a negative seed, TypeError for a state of another game.
         """
         self.env: Env[Any] = registry.as_env(env)
-        self.seats = _checked_seats(self.env, seats)
+        self.seats: tuple[str, ...] = _checked_seats(self.env, seats)
         if seed < 0:
             raise ValueError(f"seed must be 0 or positive, not {seed}")
         self.seed = seed
         self.start: str | None = None if state is None else self.env.to_string(state)
-        self.ply = 0
+        self.ply: int = 0
         self.actions: list[int] = []
         self.resigned: int | None = None
         self._moves: list[str] = []

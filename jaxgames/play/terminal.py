@@ -59,7 +59,7 @@ class Terminal:
           read: returns a line that the person types after a prompt, as `input`; raises EOFError at the end.
           out: where the text goes; None for standard output.
         """
-        self.session = session
+        self.session: Session = session
         self._make, self._read = make, read
         self._out = sys.stdout if out is None else out
         self._echoes = not (read is input and sys.stdin.isatty())  # a transcript shows what was typed

@@ -111,7 +111,7 @@ class Guard:
         if method not in ("GET", "HEAD", "POST"):
             raise Refused(405, f"the method must be GET or POST, not {method}")
         if path.startswith("/api/"):
-            token = headers.get("x-jaxgames-token", [])
+            token = headers.get(TOKEN_HEADER, [])
             if len(token) != 1 or not hmac.compare_digest(token[0].encode(), self._token.encode()):
                 raise Refused(403, "the token is missing or of another process: load the page again")
         if method == "POST":

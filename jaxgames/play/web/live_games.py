@@ -55,13 +55,13 @@ class LiveGame:
     """
 
     def __init__(self, session: Session, server: "GameServer") -> None:
-        self.id = secrets.token_urlsafe(9)
-        self.session = session
-        self.version = 0
-        self.paused = False
-        self.closed = False
+        self.id: str = secrets.token_urlsafe(9)
+        self.session: Session = session
+        self.version: int = 0
+        self.paused: bool = False
+        self.closed: bool = False
         self.thinking: Thinking | None = None
-        self.problem = ""
+        self.problem: str = ""
         self._server = server
         self._changes = 0  # of the session by people: an agent's move that was searched before one is discarded
         self._from_here = False  # whether an agent may move before the last ply, which drops what follows

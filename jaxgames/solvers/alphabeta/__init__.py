@@ -1,1 +1,4 @@
-"""The alpha-beta search that all players on the host share. Public: `agent.make`, which makes the agent `alphabeta`."""
+"""The alpha-beta search of checkers and minichess, and what all players on the host share.
+
+Public: `agent.make`, which makes the agent `alphabeta`.
+"""

@@ -26,10 +26,10 @@ class Clock:
     """The time and the nodes that are left for a part of a move."""
 
     def __init__(self) -> None:
-        self.seconds_per_node = 1e-6  # of the last piece of work
-        self.end = 0.0
-        self.nodes = 0
-        self.visited = 0  # nodes of all calls of `search`
+        self.seconds_per_node: float = 1e-6  # of the last piece of work
+        self.end: float = 0.0
+        self.nodes: int = 0
+        self.visited: int = 0  # nodes of all calls of `search`
 
     def after(self, seconds: float) -> float:
         """Returns the time that many seconds from now, for `start`."""

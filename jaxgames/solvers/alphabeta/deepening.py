@@ -132,7 +132,8 @@ class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
           compiled: whether functions are compiled; None: where numba is installed.
         """
         compiled = HAS_NUMBA if compiled is None else compiled
-        self.depth, self.milliseconds = depth, milliseconds
+        self.depth: int = depth
+        self.milliseconds: int | None = milliseconds
         self._env = env
         self._clock = Clock()
         self._function = function_for(compiled)

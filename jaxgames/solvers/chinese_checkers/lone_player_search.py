@@ -69,7 +69,7 @@ class Search:
         self._after = np.zeros(max(MAX_AFTER, per_position) if compiled else 100 * per_position, np.int64)
         self._home = np.array([number_of(size, frozenset(range(self._board.pegs)))])
         self._from_goal = self.row_distances(self._home, 0, UNREACHED - 1)
-        self.lower_bound = int(self.distances_of(self._home, self._from_goal)[0])
+        self.lower_bound: int = int(self.distances_of(self._home, self._from_goal)[0])
         """Turns that every game takes at least, by the row game."""
 
     def run(self, limit: int, width: int | None = None) -> SearchResult:

@@ -164,8 +164,8 @@ class Search:
         self._advance = advance if compiled else plain(advance)
         self._nodes_per_call = NODES_PER_CALL if compiled else PLAIN_NODES_PER_CALL
         self._advance(self._board, self._position, self._rules, self._work, 0)  # compiles
-        self.seconds = 0.0
-        self.finished = False
+        self.seconds: float = 0.0
+        self.finished: bool = False
 
     def advance(self, nodes: int | None = None) -> bool:
         """Goes on for `nodes` nodes; None: for about half a second. Returns whether the search is finished."""

@@ -74,9 +74,12 @@ class DotsAndBoxesPlayer:
         self, env: DotsAndBoxes, depth: int, milliseconds: int, safe_edges: str, leaves: str, exact: bool
     ) -> None:
         """Compiles all functions, so that no move waits for that; see `make_player` for the arguments."""
-        self.depth, self.milliseconds, self.exact = depth, milliseconds, exact
+        self.depth: int = depth
+        self.milliseconds: int = milliseconds
+        self.exact: bool = exact
+        self.by_long_chains: bool = safe_edges == "long_chains"
+        self.by_chains: bool = leaves == "chains"
         self._reward = env.reward
-        self.by_long_chains, self.by_chains = safe_edges == "long_chains", leaves == "chains"
         self._compiled = HAS_NUMBA
         self._function = function_for(HAS_NUMBA)
         self._board = make_board(env.rows, env.cols, symmetries=False, compiled=HAS_NUMBA)

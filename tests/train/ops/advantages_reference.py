@@ -1,4 +1,4 @@
-"""The definition at the top of train/advantages.py, word for word: one decision at a time, looking ahead."""
+"""The definition at the top of train/ops/advantages.py, word for word: one decision at a time, looking ahead."""
 
 import numpy as np
 
