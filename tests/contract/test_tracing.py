@@ -26,7 +26,8 @@ def test_every_function_is_traced_once(cases: Cases) -> None:
     chex.clear_trace_counter()
     once = {name: jax.jit(chex.assert_max_traces(f, n=1), static_argnums=0) for name, f in functions.items()}
     rng = np.random.default_rng(0)
-    for equal_env in (jaxgames.make(cases.id), jaxgames.make(str(jaxgames.make(cases.id)))):
+    text = cases.judged[0].env
+    for equal_env in (jaxgames.make(text), jaxgames.make(str(jaxgames.make(text)))):
         state = once["init"](equal_env, jax.random.key(0))
         for _ in range(4):
             legal = np.flatnonzero(once["mask"](equal_env, state))

@@ -75,7 +75,7 @@ def test_error_about_a_long_text_is_short(cases: Cases) -> None:
 @each_game
 def test_board_on_the_host_is_read_without_warnings(cases: Cases) -> None:
     """Numpy's integers warn where they wrap around. The board is a constant of what is traced, so it stays in numpy."""
-    env = jaxgames.make(cases.id)
+    env = jaxgames.make(cases.judged[0].env)
     board = start(env)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
