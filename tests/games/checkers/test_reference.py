@@ -61,7 +61,7 @@ def test_truncated_games_follow_the_reference(draw_rule: str) -> None:
     assert played.ends["won"] >= 3
 
 
-@pytest.mark.parametrize("draw_rule", BY_DRAW_RULE)
+@pytest.mark.parametrize("draw_rule", ["wcdf", pytest.param("openspiel", marks=pytest.mark.slow)])
 def test_drawn_endgames_of_kings_follow_the_reference(draw_rule: str) -> None:
     played = lockstep(draw_rule, seed=3, choose=carefully)
     play(played, endgames(played.rng, 40))
