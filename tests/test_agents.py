@@ -219,7 +219,7 @@ SETTINGS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
 }
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=25, deadline=None, database=None)
 @given(st.data(), st.sampled_from([*SETTINGS]))
 def test_agent_is_made_by_its_text(data: st.DataObject, name: str) -> None:
     """The text of an agent names it and what is set; the agent of this text has the same text and parts."""

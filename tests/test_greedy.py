@@ -13,7 +13,7 @@ import pytest
 
 import jaxgames
 from jaxgames import Env, agents, arena, greedy
-from tests.helpers.positions import batched, board, in_chunks, legal, stacked
+from tests.helpers.positions import batched, board, in_chunks, legal, random_actions, repeated, stacked, start
 from tests.helpers.sticks import Sticks
 
 analyse: Any = jax.jit(agents.analyse)
@@ -159,16 +159,26 @@ def boxes_score(env: Any, text: str, after: str, move: str) -> float:
     return text.split()[1].count(".") - after.split()[1].count(".")
 
 
-@functools.partial(jax.jit, static_argnames=("env", "count", "steps"))
-def boards_of_games(env: Env[Any], count: int, steps: int) -> Any:
-    """Boards [steps, count] of games in which half of the moves are greedy and half random."""
-    player, wrapped = agents.make("greedy(epsilon=0.5)", env), jaxgames.auto_reset(env)
+BOARDS = 32  # at once, everywhere: one shape to compile for
 
-    def step(states: Any, key: jax.Array) -> tuple[Any, Any]:
-        return jax.vmap(wrapped.step)(states, player.act(key, states.board)), states.board
 
-    keys = jax.random.split(jax.random.key(0), steps + count)
-    return jax.lax.scan(step, jax.vmap(wrapped.init)(keys[:count]), keys[count:])[1]
+def boards_of_games(env: Env[Any]) -> Any:
+    """The boards of BOARDS games, each after two plies more than the one before.
+
+    Half of the moves are greedy and half random.
+    """
+    rng, found = np.random.default_rng(0), list[Any]()
+    fresh = states = repeated(start(env), BOARDS)
+    for ply in range(2 * BOARDS):
+        if ply % 2 == 0:
+            found.append(board(states, ply // 2))
+        masks, scores = np.asarray(batched(env).mask(states)), np.asarray(batched_scores(env, states))
+        best = np.where(masks, scores, -np.inf).argmax(-1)
+        actions = np.where(rng.random(BOARDS) < 0.5, best, random_actions(rng, masks))
+        states = jax.device_get(batched(env).step(states, actions.astype(np.int32)))
+        over = states.terminated | states.truncated
+        states = jax.tree.map(lambda first, now, over=over: np.where(over, first.T, now.T).T, fresh, states)
+    return stacked(found)
 
 
 @pytest.mark.parametrize(
@@ -184,11 +194,10 @@ def boards_of_games(env: Env[Any], count: int, steps: int) -> Any:
 def test_scores_of_legal_actions_equal_the_rules_in_words(game: str, score: Callable[..., float]) -> None:
     """The boards are from all parts of games, so that goals are partly full and pieces are lost."""
     env = jaxgames.make(game)
-    states = board(jax.device_get(boards_of_games(env, 4, 48)), slice(None, None, 6))
-    states = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), states)  # 32 boards
+    states = boards_of_games(env)
     masks, scores = np.asarray(batched(env).mask(states)), np.asarray(batched_scores(env, states))
     number, action = np.nonzero(masks)
-    after = in_chunks(64, batched(env).step, board(states, number), action.astype(np.int32))
+    after = in_chunks(BOARDS, batched(env).step, board(states, number), action.astype(np.int32))
     expected: list[float] = []
     for i in range(len(action)):
         state = board(states, number[i])

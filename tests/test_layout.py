@@ -1,8 +1,8 @@
 """The structure that docs/contributing.md draws: imports never point to a higher floor, and there is no circle."""
 
 import ast
+import functools
 import sys
-from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -57,20 +57,28 @@ def modules(package: str) -> dict[str, Path]:
     return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
 
 
-def imports(path: Path) -> Iterator[str]:
+@functools.cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@functools.cache
+def imports(path: Path) -> list[str]:
     """The dotted names that a module imports, at its top, inside functions and for type checkers alike.
 
     A call `import_module("jaxgames...")` is an import too. The texts of registries, such as "module:constructor", are
     not: they name what is above them.
     """
-    for node in ast.walk(ast.parse(path.read_text())):
+    names: list[str] = []
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names.extend(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} has a relative import"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names.extend(f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            yield from (str(each.value) for each in node.args[:1] if isinstance(each, ast.Constant))
+            names.extend(str(each.value) for each in node.args[:1] if isinstance(each, ast.Constant))
+    return names
 
 
 def import_graph(package: str) -> dict[str, set[str]]:
@@ -130,7 +138,7 @@ def test_library_imports_only_its_three_dependencies_at_import_time() -> None:
     for module, path in modules("jaxgames").items():
         if module.startswith(("jaxgames.interop", "jaxgames.play")):
             continue  # each is imported by the people who have its extra
-        for node in ast.parse(path.read_text()).body:
+        for node in tree(path).body:
             names: list[str] = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]

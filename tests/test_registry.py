@@ -186,7 +186,7 @@ LITERALS = st.recursive(
 VALUES = st.one_of(LITERALS.map(repr), st.text(" ()[]{}=,:'\"-*+\\0a.\n", max_size=8), NAMES)
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(max_examples=60, deadline=None, database=None)
 @given(
     name=NAMES,
     pairs=st.lists(st.tuples(NAMES, VALUES), max_size=3),
@@ -202,7 +202,7 @@ def test_any_text_makes_an_env_or_is_a_parameter_error(
         assert jaxgames.make(str(env)) == env
 
 
-@settings(max_examples=100, deadline=None, database=None)
+@settings(max_examples=50, deadline=None, database=None)
 @given(text=st.text().filter(lambda text: ":" not in text))  # a module would be imported
 def test_text_of_any_characters_is_a_parameter_error(text: str) -> None:
     with pytest.raises(ParameterError):

@@ -310,7 +310,16 @@ DEFECTS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("defect", DEFECTS)
+SLOW = {  # found by a check that finds another defect too
+    *("illegal action moves", "finished board pays again", "forfeited board becomes live again"),
+    *("winner is named on a truncated board", "forfeit has a winner"),
+    *("reason has two lines", "outcome names another winner"),
+}
+
+
+@pytest.mark.parametrize(
+    "defect", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in DEFECTS]
+)
 def test_defect_is_found_and_named(defect: str) -> None:
     replaced, message = DEFECTS[defect]
     members = {

@@ -23,7 +23,7 @@ def test_observation_defaults_to_the_movers_and_stays_on_the_support(cases: Case
 
 @each_game
 def test_seat_may_be_a_python_integer(cases: Cases) -> None:
-    env = jaxgames.make(cases.id)
+    env = jaxgames.make(cases.judged[0].env)
     seats = jax.jit(lambda state: [env.observe(state, seat) for seat in range(env.num_players)])(start(env))
     np.testing.assert_array_equal(seats, compiled(env).look(start(env)).seats)
 

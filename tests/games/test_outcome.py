@@ -1,6 +1,7 @@
 """Winners and reasons: `env.winners` and `env.outcome` of all five games.
 
-Positions are texts, so that every end is one that a text shows; the ends that a text does not record are played.
+Positions are texts, so that every end is one that a text shows. Ends by a repetition, a limit or an illegal action are
+in the cases of each game, for tests/contract.
 """
 
 import dataclasses
@@ -92,20 +93,24 @@ def test_nobody_wins_a_draw(game: str, text: str, reason: str) -> None:
     check(env, env.from_string(text), Outcome("draw", (), reason))
 
 
-def test_third_occurrence_is_a_draw() -> None:
-    env = jaxgames.make("minichess")
-    state = play(env, env.init(), *["b1a3", "b5c3", "a3b1", "c3b5"] * 2)
-    check(env, state, Outcome("draw", (), "third occurrence of the position"))
-
-
 @pytest.mark.parametrize(
     ("rule", "quiet", "text", "ply", "expected"),
     [
         ("wcdf", 79, "B:WK32:BK1", "1-5", Outcome("draw", (), "80 plies without a capture or a man's move")),
         ("wcdf", 79, "B:W28:BK19,K20", "20-24", Outcome("win", (0,), "no legal move")),
-        ("openspiel", 39, "B:WK32:BK1", "1-5", Outcome("draw", (), "40 plies without a capture")),
-        ("openspiel", 39, "B:W28:BK19,K20", "20-24", Outcome("draw", (), "40 plies without a capture")),
-        ("openspiel", 38, "B:W28:BK19,K20", "20-24", Outcome("win", (0,), "no legal move")),
+        # One more env to compile for; tests/games/checkers/test_ends.py has the flags and rewards of these.
+        pytest.param(
+            *("openspiel", 39, "B:WK32:BK1", "1-5", Outcome("draw", (), "40 plies without a capture")),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *("openspiel", 39, "B:W28:BK19,K20", "20-24", Outcome("draw", (), "40 plies without a capture")),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *("openspiel", 38, "B:W28:BK19,K20", "20-24", Outcome("win", (0,), "no legal move")),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_draw_of_checkers_comes_before_a_win_by_the_rule_of_openspiel_only(
@@ -134,26 +139,12 @@ def test_nobody_wins_a_truncated_game(game: str, text: str, reason: str) -> None
     check(env, env.from_string(text), Outcome("truncated", (), reason))
 
 
-def test_limit_of_checkers_truncates_without_a_winner() -> None:
-    env = jaxgames.make("checkers", max_plies=2)
-    state = play(env, env.from_string("B:WK32:BK1"), "1-5", "32-28")
-    check(env, state, Outcome("truncated", (), "2 plies without a winner"))
-
-
-@pytest.mark.parametrize("game", jaxgames.list_games())
-def test_illegal_action_forfeits_without_a_winner(game: str) -> None:
-    env: Any = jaxgames.make(game)
-    check(env, env.init(), Outcome("live", (), ""))
-    state = program(env, "step")(env.init(), jnp.int32(-1))
-    check(env, state, Outcome("forfeit", (), "illegal action by seat 0"))
-
-
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "game",
     [
         "chinese_checkers(size=1, num_players=3, reward=win_loss, max_rounds=9)",
-        "chinese_checkers(size=1, num_players=4, reward=win_loss, max_rounds=9)",
+        pytest.param("chinese_checkers(size=1, num_players=4, reward=win_loss, max_rounds=9)", marks=pytest.mark.slow),
         "chinese_checkers_diamond(size=3, pieces=3, max_plies=40)",
         "dots_and_boxes(rows=2, cols=2)",
         "checkers(max_plies=100)",
@@ -189,7 +180,7 @@ def random_games(env: Any) -> Callable[..., Any]:
             state = env.step(state, action.astype(jnp.int32))
             return (state, env.winners(state), won_early, returns + state.rewards), None
 
-        nobody = jnp.zeros(env.num_players, bool)  # test_illegal_action_... checks the start
+        nobody = jnp.zeros(env.num_players, bool)  # of a live board, as tests/contract has it
         start = (env.init(), nobody, jnp.bool_(False), jnp.zeros(env.num_players))
         steps = jax.random.split(key, min(env.max_steps, 150))
         (state, winners, won_early, returns), _ = jax.lax.scan(step, start, steps)

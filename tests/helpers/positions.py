@@ -58,6 +58,7 @@ def _look(env: Env[Any]) -> Callable[..., Look]:
 # -- one board -------------------------------------------------------------------------------------------------
 
 
+@functools.cache
 def start(env: Env[Any]) -> Any:
     """A new board, on the host."""
     return jax.device_get(env.init(jax.random.key(0)))

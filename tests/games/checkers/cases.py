@@ -72,7 +72,7 @@ CASES = Cases(
         Judged(WCDF, "B:W9,11,18,28:B1,5,8", ["1-6", "8-12"]),  # captures are compulsory
         Judged(WCDF, "B:W9,18,28:B1,5,15:J15", ["5x14", "15-19", "15-11"]),  # so is the rest of a capture
         Judged(WCDF, "W:WK9,18:B1,K14,15", ["9-13", "18-22"]),
-        Judged(OPEN_SPIEL, "B:WK10,K11,17,18:BK6,K7,9", []),
+        Judged(WCDF, "B:WK10,K11,17,18:BK6,K7,9", []),
     ],
     finished=[
         Finished("last piece captured", WCDF, "B:W18:B14", ["14x23"], [1, -1], "win", (0,), NO_MOVE),

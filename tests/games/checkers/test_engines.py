@@ -191,8 +191,8 @@ def compare_with_draughts(texts: Sequence[str]) -> Counter[int]:
 
 
 def test_pydraughts_agrees_on_the_moves_of_random_games() -> None:
-    texts = positions_of_random_games(games=200, seed=0, share=0.04)
-    assert len(texts) > 300
+    texts = positions_of_random_games(games=40, seed=0, share=0.1)
+    assert len(texts) > 150
     assert compare_with_draughts(texts)[2] >= 4
 
 

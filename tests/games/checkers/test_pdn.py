@@ -292,7 +292,7 @@ def test_written_game_is_read_as_it_was(start: str, choices: list[int], cut: int
     assert all(line.startswith("[") or len(line) <= 79 for line in text.splitlines())
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(max_examples=60, deadline=None, database=None)
 @given(headers=st.dictionaries(st.text("aZ1_é ", max_size=3), st.text() | st.text('a"[]\n\r\u2028 {', max_size=6)))
 def test_written_header_is_read_as_it_was_or_refused(headers: dict[str, str]) -> None:
     game = record([], headers=headers)

@@ -53,7 +53,7 @@ def test_whole_games_follow_the_reference(draw_rule: str) -> None:
     assert played.ends["drawn"] >= 4 or draw_rule == "wcdf"
 
 
-@pytest.mark.parametrize("draw_rule", BY_DRAW_RULE)
+@pytest.mark.parametrize("draw_rule", ["wcdf", pytest.param("openspiel", marks=pytest.mark.slow)])
 def test_truncated_games_follow_the_reference(draw_rule: str) -> None:
     """Random games end after about 60 plies."""
     played = lockstep(draw_rule, seed=2, max_plies=60).play(BOARDS)
@@ -61,7 +61,7 @@ def test_truncated_games_follow_the_reference(draw_rule: str) -> None:
     assert played.ends["won"] >= 3
 
 
-@pytest.mark.parametrize("draw_rule", BY_DRAW_RULE)
+@pytest.mark.parametrize("draw_rule", ["wcdf", pytest.param("openspiel", marks=pytest.mark.slow)])
 def test_drawn_endgames_of_kings_follow_the_reference(draw_rule: str) -> None:
     played = lockstep(draw_rule, seed=3, choose=carefully)
     play(played, endgames(played.rng, 40))

@@ -49,7 +49,7 @@ def judged_crowds(boards: int) -> list[Judged]:
 @st.composite
 def placements(draw: st.DrawFn) -> Placement:
     """Any number of pieces of each side on any cells."""
-    size, pieces = draw(st.sampled_from([(2, 1), (4, 3), (5, 3), (9, 1)]))
+    size, pieces = draw(st.sampled_from([(2, 1), (4, 3), (9, 1)]))
     cells = "".join(draw(st.lists(st.sampled_from(".01"), min_size=size**2, max_size=size**2)))
     rows = "/".join(cells[begin : begin + size] for begin in range(0, size**2, size))
     text = f"{rows} {draw(st.integers(0, 1))} {draw(st.integers(0, 200))}"

@@ -9,7 +9,7 @@ import pytest
 
 import jaxgames
 from tests.games.chinese_checkers_diamond.cases import make_reference
-from tests.games.chinese_checkers_diamond.whole_games import BOARDS, CROWDED, PLAYED, crowd
+from tests.games.chinese_checkers_diamond.whole_games import BOARDS, CROWDED, PLAYED, crowd, slow
 from tests.helpers.positions import Look, batched, board, read_all
 
 Texts = list[str]
@@ -34,7 +34,7 @@ def exchanged(text: str) -> str:
     return f"{rows[::-1].translate(str.maketrans('01', '10'))} {1 - int(seat)} {ply}"
 
 
-@pytest.mark.parametrize("env", [*PLAYED[2:], CROWDED[0], CROWDED[3]])
+@pytest.mark.parametrize("env", [slow(PLAYED[2]), PLAYED[3], slow(CROWDED[0]), CROWDED[3]])
 def test_mirrored_board_and_exchanged_seats_are_played_alike(env: str) -> None:
     made: Any = jaxgames.make(env)
     rng, cells = np.random.default_rng(0), made.size**2

@@ -1,6 +1,9 @@
 """The boards of whole games, how the players choose their moves, and positions that play never reaches."""
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 from tests.games.chinese_checkers_diamond.reference import Move, Position, Reference
 
@@ -27,6 +30,11 @@ MORE_PLAYED = [
     named(9, 10, False, 120),
 ]
 CROWDED = [named(6, 6, True, 60), named(7, 3, False, 80), named(8, 10, False, 90), named(9, 10, False, 120)]
+
+
+def slow(env: str) -> Any:
+    """An env of a parametrised test that only `make test-all` runs."""
+    return pytest.param(env, marks=pytest.mark.slow)
 
 
 def choose_eagerly(rng: np.random.Generator, position: Position, legal: dict[int, Move]) -> int:

@@ -127,7 +127,9 @@ CASES = Cases(
         ),
         Finished("limit", STANDARD, "k4/5/K4/5/4R b - - 0 128", ["a5b5"], [0, 0], "truncated", (), LIMIT),
         Finished("mate for material", MATERIAL, MATE, ["e1e5"], [0, 0], "win", (0,), "checkmate"),
-        Finished("mate at the limit", "minichess(max_plies=1)", MATE, ["e1e5"], [1, -1], "win", (0,), "checkmate"),
+        Finished(
+            "mate at the limit", STANDARD, "4r/5/k4/5/K4 b - - 0 128", ["e5e1"], [-1, 1], "win", (1,), "checkmate"
+        ),
         Finished("king captured", KING_CAPTURE, EXPOSED, ["a5a4", "a3a4"], [1, -1], "win", (0,), "king captured"),
         Finished("hemmed in", KING_CAPTURE, HEMMED_IN, ["e1e2"], [0, 0], "draw", (), "no legal move"),
         Finished("illegal", STANDARD, START, -1, [-1, 1], "forfeit", (), "illegal action by seat 0"),

@@ -9,7 +9,7 @@ from tests.games.minichess.pictures import STANDARD
 from tests.games.minichess.reference import number
 from tests.helpers.positions import batched, board, random_actions, read_all, repeated, start
 
-BOARDS, PLIES = 50, 25
+BOARDS = PLIES = 25  # BOARDS as in the games beside engines: one batch size to compile for
 
 
 def positions() -> list[str]:
