@@ -70,9 +70,7 @@ def load(env: Env[Any]) -> arena.Openings:
     ],
     ids=["dots_and_boxes", "minichess"],
 )
-def test_games_begin_with_the_boards_and_their_records_are_replayed(
-    env: Env[Any], other: str, tmp_path: Path
-) -> None:
+def test_games_begin_with_the_boards_and_their_records_are_replayed(env: Env[Any], other: str, tmp_path: Path) -> None:
     openings = load(env).for_games(4, games_each=2)
     expected = texts(env, openings.boards)
     assert expected[0] == expected[1] != expected[2]

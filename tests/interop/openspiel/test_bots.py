@@ -83,7 +83,7 @@ def test_rollouts_are_averaged() -> None:
     agent = RandomAgent(DOTS)
     many = openspiel_bots.RolloutEvaluator(agent, DOTS, 64, 100, seed=0)
     assert many.evaluate(settled).tolist() == [0, 0]
-    one = openspiel_bots.RolloutEvaluator(agent, DOTS, 1, 100, seed=0)
+    one = openspiel_bots.RolloutEvaluator(agent, DOTS, 1, 1000, seed=0)
     assert {tuple(one.evaluate(open_)) for _ in range(30)} == {(0, 0), (-1, 1)}
     mean = many.evaluate(open_)
     assert mean[0] == -mean[1]
