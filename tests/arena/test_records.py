@@ -22,8 +22,8 @@ BOXES = jaxgames.make("dots_and_boxes", rows=1, cols=2, reward="boxes")
 KEY = jax.random.key(0)
 GAMES = (  # one of each, as small as it gets; those that compile for seconds are slow
     pytest.param("checkers(max_plies=60)", marks=pytest.mark.slow),
-    "chinese_checkers(size=1, num_players=3, reward=goal, max_rounds=10)",
-    "chinese_checkers_diamond(size=3, pieces=1)",
+    pytest.param("chinese_checkers(size=1, num_players=3, reward=goal, max_rounds=10)", marks=pytest.mark.slow),
+    pytest.param("chinese_checkers_diamond(size=3, pieces=1)", marks=pytest.mark.slow),
     "dots_and_boxes(rows=1, cols=2, reward=boxes)",
     pytest.param("minichess(rules=king_capture, reward=material)", marks=pytest.mark.slow),
 )

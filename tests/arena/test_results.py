@@ -14,7 +14,7 @@ from jaxgames import arena
 from jaxgames.agents import RandomAgent
 from jaxgames.arena import Games
 from tests.helpers.scripted_agents import Preferring
-from tests.helpers.sticks import Sticks
+from tests.helpers.sticks import ShortSticks, Sticks
 
 STICKS = Sticks()  # three seats take 1, 2 or 3 of 7 sticks; the seat that takes the last one wins 2
 KEY = jax.random.key(0)
@@ -68,22 +68,31 @@ def replayed(env: Any, num_games: int, num_steps: int) -> list[dict[str, Any]]:
     return rows
 
 
-STAR_GAMES, BOXES_GAMES = (STAR, 40, 120), (BOXES, 40, 12)
-BOTH = pytest.mark.parametrize("which", [STAR_GAMES, BOXES_GAMES], ids=["chinese_checkers", "dots_and_boxes"])
+STAR_GAMES, STICKS_GAMES, BOXES_GAMES = (STAR, 40, 120), (ShortSticks(), 40, 7), (BOXES, 40, 12)
+GAMES = pytest.mark.parametrize(
+    "which",
+    [pytest.param(STAR_GAMES, marks=pytest.mark.slow), STICKS_GAMES, BOXES_GAMES],
+    ids=["chinese_checkers", "sticks", "dots_and_boxes"],
+)
 
 
-def test_random_games_have_long_turns_and_every_end() -> None:
+@pytest.mark.parametrize(
+    ("of_three", "long_turns"),
+    [(STICKS_GAMES, False), pytest.param(STAR_GAMES, True, marks=pytest.mark.slow)],
+    ids=["sticks", "chinese_checkers"],
+)
+def test_random_games_have_long_turns_and_every_end(of_three: Any, long_turns: bool) -> None:
     """Without them the next tests would prove little."""
-    star, boxes = replayed(*STAR_GAMES), replayed(*BOXES_GAMES)
-    assert any(row["length"] > sum(row["turns"]) for row in star)
+    three, boxes = replayed(*of_three), replayed(*BOXES_GAMES)
+    assert any(row["length"] > sum(row["turns"]) for row in three) == long_turns
     assert any(row["length"] > sum(row["turns"]) for row in boxes)
-    assert any(row["winners"] for row in star)
-    assert any(row["truncated"] for row in star)
+    assert any(row["winners"] for row in three)
+    assert any(row["truncated"] for row in three)
     assert any(row["terminated"] and not row["winners"] for row in boxes)  # drawn
-    assert all(row["terminated"] != row["truncated"] for row in star + boxes)
+    assert all(row["terminated"] != row["truncated"] for row in three + boxes)
 
 
-@BOTH
+@GAMES
 @pytest.mark.parametrize("name", ["length", "turns", "returns"])
 def test_counts_are_those_of_the_games_played_again(name: str, which: Any) -> None:
     """A chain of hops and a row of boxes are one turn; a finished board counts and pays nothing more."""
@@ -91,7 +100,7 @@ def test_counts_are_those_of_the_games_played_again(name: str, which: Any) -> No
     np.testing.assert_allclose(getattr(recorded(*which)[0], name), expected, atol=1e-4)
 
 
-@BOTH
+@GAMES
 def test_summary_is_that_of_the_games_played_again(which: Any) -> None:
     """Of an agent that sits on seat 0, 1, ..., 0, 1, ... of the games."""
     env, rows = which[0], replayed(*which)

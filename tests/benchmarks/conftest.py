@@ -9,8 +9,10 @@ from typing import Any
 import jax
 import pytest
 
-from benchmarks import harness, loops
+from benchmarks import harness, loops, solvers
 from benchmarks.harness import Timing
+from jaxgames.games.checkers import Checkers
+from jaxgames.solvers.checkers.player import CheckersPlayer
 
 RunCommand = Callable[[str], dict[str, Any]]
 TRACED = Timing(steps_per_second=1000.0, spread=0.0, compile_seconds=1.0, memory_bytes=1 << 20)
@@ -36,6 +38,17 @@ def programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(harness, "time_program", trace_program)
         monkeypatch.setattr(loops, "rollout", trace_rollout)
     return request.param
+
+
+@pytest.fixture
+def plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No solver is compiled, nor the one that plays the games of checkers."""
+
+    def make_player(env: Checkers, depth: int) -> CheckersPlayer:
+        return CheckersPlayer(env, depth, None, "positional", compiled=False)
+
+    monkeypatch.setattr(solvers, "HAS_NUMBA", False)
+    monkeypatch.setattr(solvers.checkers_player, "make_player", make_player)
 
 
 def blank_positions(playing: Any, boards: int) -> Any:

@@ -84,13 +84,12 @@ COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch, programs: str) -> None:
+def small(monkeypatch: pytest.MonkeyPatch, programs: str, plain_python: None) -> None:
     """Small networks and games, and solvers in plain Python."""
     monkeypatch.setattr(throughput, "config_for", lambda env: TINY)
     monkeypatch.setattr(training, "config_of", lambda game, setting: TINY)
     monkeypatch.setattr(throughput, "STAR", "chinese_checkers(size={}, num_players=2, max_rounds=3)")
     monkeypatch.setattr(throughput, "GAMES", {"dots_and_boxes": TINY.env})
-    monkeypatch.setattr(solvers, "HAS_NUMBA", False)
     if programs == "traced":
         monkeypatch.setattr(search, "positions", blank_positions)
         monkeypatch.setattr(throughput, "recorded_actions", lambda env, *shape: jnp.zeros(shape[::-1], jnp.int32))

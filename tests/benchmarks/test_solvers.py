@@ -2,7 +2,6 @@
 
 import pytest
 
-from benchmarks import solvers
 from benchmarks.solvers import (
     BoxesArguments,
     CheckersArguments,
@@ -15,11 +14,7 @@ from benchmarks.solvers import (
 )
 from jaxgames.games.checkers import Checkers
 
-
-@pytest.fixture(autouse=True)
-def plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is compiled."""
-    monkeypatch.setattr(solvers, "HAS_NUMBA", False)
+pytestmark = pytest.mark.usefixtures("plain_python")
 
 
 def test_every_improvement_is_measured_on_every_board() -> None:

@@ -25,6 +25,7 @@ SINGLE_AND_PAIR = """
 GIVES_THE_SINGLE = {"h(2,0)", "v(1,0)"}
 
 
+@pytest.mark.slow  # compiles a search; tests/interop/test_pgx.py has the signs of `seat_discount`
 def test_search_gives_the_single_box_for_the_pair_unless_its_sign_always_alternates() -> None:
     """Seat 0 must give the single box or the pair.
 
@@ -46,6 +47,13 @@ def test_search_gives_the_single_box_for_the_pair_unless_its_sign_always_alterna
     found = {is_aware: chosen(repeated(state, 8), np.bool_(is_aware)) for is_aware in (True, False)}
     assert {names[action] for action in found[True]} <= GIVES_THE_SINGLE
     assert not {names[action] for action in found[False]} & GIVES_THE_SINGLE
+
+
+def test_search_has_an_action_for_each_board() -> None:
+    env = PgxEnv(game(2, 2, "boxes"))
+    states = repeated(env.state_at(read(env.unwrapped, SINGLE_AND_PAIR)), 8)
+    found = jax.eval_shape(lambda: pgx_search.search(env, jax.random.key(0), states, 4, seat_discount))
+    assert (found.action.shape, found.action_weights.shape) == ((8,), (8, env.num_actions))
 
 
 @pytest.mark.slow  # compiles the whole loop

@@ -15,8 +15,10 @@ from examples import random_games, rollout_scan
 from tests.helpers.positions import compiled
 from train.models.policy import Policy
 
+DIAMOND = "chinese_checkers_diamond(size=3, pieces=1)"
 
-@pytest.mark.parametrize("game", ["dots_and_boxes(rows=1, cols=2)", "chinese_checkers_diamond(size=3, pieces=1)"])
+
+@pytest.mark.parametrize("game", ["dots_and_boxes(rows=1, cols=2)", pytest.param(DIAMOND, marks=pytest.mark.slow)])
 def test_random_game_ends_and_each_action_leads_to_the_next_state(game: str) -> None:
     env = jaxgames.make(game)
     states, actions = random_games.random_game(env, jax.random.key(0))
@@ -41,7 +43,7 @@ def test_random_games_writes_a_picture_of_the_game_or_of_one_step(
 def test_random_games_draws_the_moves_of_a_piece_on_one_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    game, output = "chinese_checkers_diamond(size=3, pieces=1)", tmp_path / "moves.svg"
+    game, output = DIAMOND, tmp_path / "moves.svg"
     command = ["random_games", game, "--output", str(output), "--moves-of", "0"]
     monkeypatch.setattr(sys, "argv", [*command, "--step", "0"])
     random_games.main()

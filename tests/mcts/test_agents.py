@@ -19,7 +19,7 @@ from jaxgames.mcts.selection import Uct
 from jaxgames.mcts.tree import PADDING, Slots
 from jaxgames.wrappers import Wrapper
 from tests.helpers.analysis import analysis_of
-from tests.helpers.positions import repeated
+from tests.helpers.positions import batched, repeated
 from tests.helpers.sticks import Sticks
 from tests.mcts.evaluations import Linear, random_boards
 
@@ -125,7 +125,7 @@ def test_agent_plays_by_its_params_and_analyses_by_its_weights() -> None:
     ]
     assert (chosen[0] != chosen[1]).any()
     probabilities, values = analysis_of(MCTSAgent(BOXES, evaluate, config, evaluate.params(0)), states)
-    mask = jax.vmap(BOXES.legal_action_mask)(states)
+    mask = batched(BOXES).mask(states)
     np.testing.assert_allclose(probabilities.sum(-1), 1, atol=1e-5)
     assert (np.asarray(probabilities)[~np.asarray(mask)] == 0).all()
     assert values is not None

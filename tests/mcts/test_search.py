@@ -16,7 +16,7 @@ from jaxgames.mcts.search import search_tree
 from jaxgames.mcts.tree import PADDING
 from jaxgames.wrappers import Wrapper
 from tests.helpers.payoffs import Payoffs, payments
-from tests.helpers.positions import board, repeated
+from tests.helpers.positions import batched, board, repeated
 from tests.mcts.evaluations import Linear, Nothing, mctx_visits, of_actions, random_boards
 
 BOXES = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
@@ -60,7 +60,7 @@ def test_visits_and_values_are_those_of_mctx(policy: str) -> None:
 
 def test_every_simulation_visits_a_legal_action_and_weights_sum_to_one() -> None:
     result, states = run(), boards()
-    live, mask = ~np.asarray(states.terminated), np.asarray(jax.vmap(BOXES.legal_action_mask)(states))
+    live, mask = ~np.asarray(states.terminated), np.asarray(batched(BOXES).mask(states))
     weights = of_actions(result.weights, result.slots, BOXES.num_actions)
     assert (result.visits.sum(-1)[live] == GUMBEL.simulations).all()
     assert mask[live, result.action[live]].all()
@@ -83,6 +83,7 @@ def test_finished_boards_cost_nothing_and_their_values_are_0() -> None:
     assert not run(states=cut_off).visits.any()
 
 
+@pytest.mark.slow  # the last test has such an env in a wrapper
 def test_boards_that_restart_are_searched_as_the_game_inside() -> None:
     env, states = auto_reset(BOXES), boards()
     wrapped = jax.vmap(lambda state: dataclasses.replace(env.init(), board=state))(states)
@@ -146,7 +147,7 @@ def test_noise_depends_on_the_key_and_differs_between_boards(noise: dict[str, An
 def test_slots_hold_the_legal_actions_with_the_highest_logits() -> None:
     states = random_boards(BOXES, BOARDS, 6)
     result = run(SearchConfig(simulations=1, policy="puct", slots=3), states=states)
-    mask = np.asarray(jax.vmap(BOXES.legal_action_mask)(states))
+    mask = np.asarray(batched(BOXES).mask(states))
     logits = np.where(mask, LINEAR(LINEAR.params(0), states).logits, -np.inf)
     assert (np.sort(result.slots) == np.sort(np.argsort(-logits)[:, :3])).all()
 
@@ -294,7 +295,7 @@ class SameLogits:
 @pytest.mark.parametrize("every", [1, 2])  # all actions, every second one
 def test_legal_actions_are_searched_whatever_the_logits_are(every: int) -> None:
     states = random_boards(BOXES, 8, steps=9)
-    live, mask = ~np.asarray(states.terminated), np.asarray(jax.vmap(BOXES.legal_action_mask)(states))
+    live, mask = ~np.asarray(states.terminated), np.asarray(batched(BOXES).mask(states))
     for logit in (np.nan, np.inf, -np.inf, np.finfo(np.float32).min, np.finfo(np.float32).max):
         logits = np.zeros(BOXES.num_actions, np.float32)
         logits[::every] = logit

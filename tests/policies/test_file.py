@@ -21,7 +21,9 @@ def lower_for_accelerators(program: Any, *arguments: Any) -> str:
     return exported.mlir_module()
 
 
-@pytest.mark.parametrize("game", [*jaxgames.list_games(), "minichess(rules=king_capture)"])
+@pytest.mark.parametrize(
+    "game", [*jaxgames.list_games(), pytest.param("minichess(rules=king_capture)", marks=pytest.mark.slow)]
+)
 def test_batched_game_lowers_for_accelerators(game: str) -> None:
     env = jaxgames.auto_reset(jaxgames.make(game))
 

@@ -9,20 +9,21 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import arena
+from jaxgames import Env, arena
 from jaxgames._checks import ParameterError
 from jaxgames.arena.openings.placements import random_placements
 from jaxgames.games.minichess import Minichess
 from tests.games.minichess.cases import make_reference
 from tests.games.minichess.reference import from_fen
-from tests.helpers.positions import board
+from tests.helpers.positions import board, stacked
 
+BOXES = jaxgames.make("dots_and_boxes", rows=1, cols=2)
 GAMES = [Minichess(), Minichess(board="mallet", rules="king_capture")]
 NUMBER = 200
 ARMIES = {"gardner": ("PPPPPRNBQ", "ppppprnbq"), "mallet": ("PPPPPRNQN", "ppppprbqb")}
 
 
-def texts(env: Minichess, boards: Any) -> list[str]:
+def texts(env: Env[Any], boards: Any) -> list[str]:
     return [env.to_string(board(boards, number)) for number in range(len(boards.current_player))]
 
 
@@ -51,11 +52,26 @@ def test_longer_list_begins_with_the_shorter_one_and_seeds_differ() -> None:
     long = texts(env, random_placements(env, NUMBER))
     assert texts(env, random_placements(env, 7)) == long[:7]
     assert texts(env, random_placements(env, 7, seed=1)) != long[:7]
+    by_name = arena.load_openings(env, "placements")
+    assert [env.to_string(board(by_name.boards, number)) for number in range(7)] == long[:7]
 
 
-def test_games_begin_with_the_placements_and_their_records_are_replayed(tmp_path: Path) -> None:
-    env = GAMES[1]
-    openings = arena.load_openings(env, "placements").for_games(4, games_each=2)
+def load(env: Env[Any]) -> arena.Openings:
+    if env is not BOXES:
+        return arena.load_openings(env, "placements")
+    return arena.openings_of_boards(stacked([env.from_string(text) for text in ("1000000 .. 1", "0100000 .. 1")]))
+
+
+@pytest.mark.parametrize(
+    ("env", "other"),
+    [
+        (BOXES, "0010000 .. 1"),
+        pytest.param(GAMES[1], "k4/5/5/5/R3K w - - 0 1", marks=pytest.mark.slow),  # compiles for seconds
+    ],
+    ids=["dots_and_boxes", "minichess"],
+)
+def test_games_begin_with_the_boards_and_their_records_are_replayed(env: Env[Any], other: str, tmp_path: Path) -> None:
+    openings = load(env).for_games(4, games_each=2)
     expected = texts(env, openings.boards)
     assert expected[0] == expected[1] != expected[2]
     first, seats = jaxgames.agents.make("first", env), arena.seating((1, 1), "alternating", 4)
@@ -67,7 +83,7 @@ def test_games_begin_with_the_placements_and_their_records_are_replayed(tmp_path
     for game in games:
         assert len(arena.replay(game)) == 1 + game["length"]
         assert game["opening"] is not None
-        altered = {**game, "opening": {**game["opening"], "position": "k4/5/5/5/R3K w - - 0 1"}}
+        altered = {**game, "opening": {**game["opening"], "position": other}}
         with pytest.raises(ValueError, match="the actions do not fit the record"):
             arena.replay(altered, env)  # pyright: ignore[reportArgumentType]  # a dictionary with the same fields
 

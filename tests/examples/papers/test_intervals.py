@@ -34,6 +34,17 @@ def test_interval_of_a_mean_is_that_of_the_normal_distribution() -> None:
     assert found.high == pytest.approx(runs.mean() + half_width, abs=0.03)
 
 
+def test_interval_of_a_difference_of_means_is_that_of_the_normal_distribution() -> None:
+    generator = np.random.default_rng(1)
+    first, second = generator.normal(1, 3, 400), generator.normal(0, 3, 400)
+    found = difference(first.tolist(), second.tolist(), np.mean)
+    half_width = 1.96 * math.sqrt((first.var() + second.var()) / 400)
+    assert found.value == pytest.approx(first.mean() - second.mean())
+    assert found.low == pytest.approx(found.value - half_width, abs=0.04)
+    assert found.high == pytest.approx(found.value + half_width, abs=0.04)
+
+
+@pytest.mark.slow  # draws a hundred times as many samples
 def test_interval_of_a_difference_covers_the_truth_as_often_as_it_says() -> None:
     generator = np.random.default_rng(1)
     covered = 0

@@ -66,6 +66,7 @@ def test_checks_of_gymnasium_pass_without_a_warning(seat: int) -> None:
     check_without_warning(gym.make("jaxgames/DotsAndBoxes-v0", seat=seat, rows=1, cols=2))
 
 
+@pytest.mark.slow  # compiles a search; copies and pickles show below how an agent on the host plays
 def test_checks_of_gymnasium_pass_against_an_agent_on_the_host() -> None:
     opponent = "openspiel(simulations=4)"
     check_without_warning(gym.make("jaxgames/DotsAndBoxes-v0", seat=1, opponent=opponent, rows=1, cols=2))

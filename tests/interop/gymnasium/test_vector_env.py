@@ -11,15 +11,16 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from jaxgames.interop.gymnasium import SeatEnv, SeatVectorEnv
-from tests.helpers.positions import random_actions
-from tests.helpers.sticks import ShortSticks, Sticks
+from tests.helpers.positions import compiled, random_actions
+from tests.helpers.sticks import ShortSticks
 
 BOARDS = 4
 
 
 def vector_env(mode: AutoresetMode = AutoresetMode.SAME_STEP, **changes: Any) -> SeatVectorEnv:
+    """Boards of the only game here, which is cut off at times, so its programs are compiled once."""
     arguments: Any = {"seat": "random", "autoreset_mode": mode} | changes
-    return SeatVectorEnv(Sticks(), BOARDS, **arguments)
+    return SeatVectorEnv(ShortSticks(), BOARDS, **arguments)
 
 
 def assert_same(ours: Any, theirs: Any, name: str = "result") -> None:
@@ -85,7 +86,7 @@ def test_same_step_returns_the_next_game_and_the_end_of_the_last() -> None:
     envs.reset(seed=0)
     observations, rewards, terminations, _, infos = envs.step(np.full(BOARDS, -1))  # an illegal action on every board
     assert (terminations.all(), rewards.tolist()) == (True, [-1.0] * BOARDS)
-    start = Sticks().observe(Sticks().init(), 0)
+    start = compiled(ShortSticks()).look(ShortSticks().init()).seats[0]
     for board in range(BOARDS):
         np.testing.assert_array_equal(observations[board], start)
         np.testing.assert_array_equal(infos["final_obs"][board], start)  # the position does not change
@@ -107,9 +108,10 @@ def test_next_step_ignores_the_action_after_the_end() -> None:
 
 def test_disabled_restarts_only_the_boards_of_the_mask() -> None:
     envs = vector_env(AutoresetMode.DISABLED, seat=0)
-    envs.reset(seed=0)
-    _, _, terminations, _, _ = envs.step(np.array([-1, 0, -1, 0]))
+    envs.reset(seed=1)
+    _, _, terminations, truncations, _ = envs.step(np.array([-1, 0, -1, 0]))
     assert terminations[[0, 2]].all()
+    assert not truncations.any()
     with pytest.raises(gym.error.ResetNeeded, match=r"boards 0, .* are finished"):
         envs.step(np.zeros(BOARDS, int))
     before = envs.action_masks()
@@ -130,16 +132,18 @@ def test_episode_statistics_of_gymnasium_have_the_returns(mode: AutoresetMode) -
     rng, ended, lengths = np.random.default_rng(0), 0, np.zeros(BOARDS, int)
     for _ in range(15):
         restarts = lengths == -1  # the step that restarts a board in NEXT_STEP
-        _, rewards, terminations, _, infos = envs.step(random_actions(rng, envs.unwrapped.action_masks()))
+        _, rewards, terminations, truncations, infos = envs.step(random_actions(rng, envs.unwrapped.action_masks()))
+        over = terminations | truncations
+        assert not rewards[~terminations].any()
         lengths = np.where(restarts, 0, lengths + 1)
-        if terminations.any():  # the only step that pays
+        if over.any():  # the only step that pays
             if mode is not AutoresetMode.SAME_STEP or RECORDS_SAME_STEP:
-                np.testing.assert_array_equal(infos["episode"]["r"], np.where(terminations, rewards, 0))
-                np.testing.assert_array_equal(infos["episode"]["l"], np.where(terminations, lengths, 0))
-            ended += terminations.sum()
-            lengths[terminations] = -1 if mode is AutoresetMode.NEXT_STEP else 0
+                np.testing.assert_array_equal(infos["episode"]["r"], np.where(over, rewards, 0))
+                np.testing.assert_array_equal(infos["episode"]["l"], np.where(over, lengths, 0))
+            ended += over.sum()
+            lengths[over] = -1 if mode is AutoresetMode.NEXT_STEP else 0
             if mode is AutoresetMode.DISABLED:
-                envs.reset(options={"reset_mask": terminations})
+                envs.reset(options={"reset_mask": over})
     assert ended == len(envs.return_queue) >= 8
 
 
@@ -186,8 +190,9 @@ def test_jax_output_has_the_same_values_and_stays_on_the_device(mode: AutoresetM
 def test_jax_output_does_not_look_for_finished_boards() -> None:
     """With AutoresetMode.DISABLED they do not change and pay 0, where numpy output raises an error."""
     envs = vector_env(AutoresetMode.DISABLED, seat=0, output="jax")
-    envs.reset(seed=0)
+    envs.reset(seed=1)
     first = envs.step(np.array([-1, 0, -1, 0]))
+    assert not first[3].any()
     over = np.asarray(first[2])
     assert over.any()
     assert not over.all()
@@ -231,7 +236,7 @@ def test_wrong_actions_are_refused() -> None:
 
 
 def test_actions_outside_of_int32_are_illegal() -> None:
-    envs = vector_env()
+    envs = vector_env(seat=0)
     envs.reset(seed=0)
     assert envs.step(np.array([2**32, -(2**40), 2**63 - 1, 2**31]))[1].tolist() == [-1.0] * BOARDS
 

@@ -43,7 +43,7 @@ class FirstBot(pyspiel.Bot):  # pyright: ignore[reportUntypedBaseClass]  # pyspi
     ("id", "position", "best"),
     [
         ("dots_and_boxes(rows=1, cols=2)", "0010111 .. 0", "h(0,0)"),  # takes the box before it must give up the other
-        ("checkers", "B:W5:BK6,12", "6-1"),  # blocks the last man
+        pytest.param("checkers", "B:W5:BK6,12", "6-1", marks=pytest.mark.slow),  # blocks the last man
         pytest.param(
             "chinese_checkers(size=1, num_players=2)", "./.1../.../.0../. 0 - 0", "9->12", marks=pytest.mark.slow
         ),  # fills the goal
@@ -80,16 +80,16 @@ def test_rollouts_are_averaged() -> None:
     """After h(0,0) each side gets a box. After either of the two other edges, seat 1 takes both boxes."""
     game = openspiel_bots.OpenSpielGame(DOTS)
     settled, open_ = (game.state_at(DOTS.from_string(text)) for text in ("1010111 0. 0", "0010111 .. 0"))
-    assert openspiel_bots.RolloutEvaluator(RandomAgent(DOTS), DOTS, 8, 100, seed=0).evaluate(settled).tolist() == [0, 0]
-    one = openspiel_bots.RolloutEvaluator(RandomAgent(DOTS), DOTS, 1, 100, seed=0)
+    agent = RandomAgent(DOTS)
+    many = openspiel_bots.RolloutEvaluator(agent, DOTS, 64, 100, seed=0)
+    assert many.evaluate(settled).tolist() == [0, 0]
+    one = openspiel_bots.RolloutEvaluator(agent, DOTS, 1, 1000, seed=0)
     assert {tuple(one.evaluate(open_)) for _ in range(30)} == {(0, 0), (-1, 1)}
-    many = openspiel_bots.RolloutEvaluator(RandomAgent(DOTS), DOTS, 64, 100, seed=0).evaluate(open_)
-    assert many[0] == -many[1]
-    assert -0.9 < many[0] < -0.4
-    assert openspiel_bots.RolloutEvaluator(RandomAgent(DOTS), DOTS, 8, 1, seed=0).evaluate(open_).tolist() == [
-        0,
-        0,
-    ]  # cut off
+    mean = many.evaluate(open_)
+    assert mean[0] == -mean[1]
+    assert -0.9 < mean[0] < -0.4
+    cut_off = openspiel_bots.RolloutEvaluator(agent, DOTS, 64, 1, seed=0)
+    assert cut_off.evaluate(open_).tolist() == [0, 0]
 
 
 def test_playout_agent_plays_the_rollouts() -> None:

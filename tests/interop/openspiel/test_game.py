@@ -62,7 +62,13 @@ def play_in_both(id: str, games: int, seed: int) -> Counter[str]:
     return ends
 
 
-@pytest.mark.parametrize("id", SHARE_WON)
+@pytest.mark.parametrize(
+    "id",
+    [
+        id if id.startswith(("dots", "chinese_checkers(")) else pytest.param(id, marks=pytest.mark.slow)
+        for id in SHARE_WON
+    ],
+)
 def test_random_games_agree_with_the_env(id: str) -> None:
     ends = play_in_both(id, games=6, seed=0)
     assert ends.total() == 6

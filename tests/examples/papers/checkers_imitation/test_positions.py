@@ -1,11 +1,12 @@
 """The facts about recorded games, on a few of them."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from examples.papers.checkers_imitation import positions as checkers_data
-from tests.helpers.commands import last_json, run_command
+from tests.helpers.commands import run_command
 from train.data import __main__ as data
 
 GAMES = """\
@@ -14,26 +15,20 @@ GAMES = """\
 """
 
 
-def test_facts_are_those_of_two_games_that_differ_in_the_last_ply(
+def test_facts_are_those_of_two_games_and_the_share_that_is_seen_is_counted_by_ply(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """7 and 7 steps, then a forced capture, then 25x18 or 26x17. The games share their four positions."""
     (tmp_path / "games.pdn").write_text(GAMES)
-    arguments = (tmp_path / "games.pdn", "--train", 100, "--validation", 0, "--output", tmp_path / "pairs.npz")
-    assert run_command(data.main, *arguments) is None
+    (tmp_path / "others.pdn").write_text("1. 11-15 23-19 *\n1. 9-13 *")
+    files = (tmp_path / "games.pdn", "--external", tmp_path / "others.pdn")
+    sizes = ("--train", 100, "--validation", 0)
+    assert run_command(data.main, *files, *sizes, "--output", tmp_path / "pairs.npz") is None
     assert run_command(checkers_data.main, tmp_path / "pairs.npz") is None
     printed = capsys.readouterr().out
     heads = "games | positions | different | seen in training | legal actions | one legal action | captures | drawn"
     assert f"| split | {heads} |" in printed
     assert "| train | 2 | 8 | 4 | 1.000 | 4.250 | 0.250 | 0.500 | 0.500 |" in printed
-
-
-def test_share_that_is_seen_is_counted_by_ply(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "games.pdn").write_text(GAMES)
-    (tmp_path / "others.pdn").write_text("1. 11-15 23-19 *\n1. 9-13 *")
-    files = (tmp_path / "games.pdn", "--external", tmp_path / "others.pdn")
-    run_command(data.main, *files, "--train", 100, "--validation", 0, "--output", tmp_path / "pairs.npz")
-    run_command(checkers_data.main, tmp_path / "pairs.npz")
-    result = last_json(capsys)
+    result = json.loads(printed.splitlines()[-1])
     assert result["splits"]["external"]["seen in training"] == 1.0
     assert result["seen"] == {"external": {"0-9": 1.0}, "validation": {}, "test": {}}

@@ -102,6 +102,7 @@ def test_prediction_of_moves_is_that_computed_by_hand(pretrained: str, data: Pat
     assert found["top_1"] == pytest.approx(hits / 7, abs=1e-4)
     assert found["top_1_interval"] == pytest.approx(arena.wilson(hits, 7), abs=1e-4)
 
+    @jax.jit
     def uniform(states: Any) -> Any:  # of the legal actions, which are seven after each first move but one
         mask = jax.vmap(ENV.legal_action_mask)(states)
         return mask / mask.sum(1, keepdims=True)

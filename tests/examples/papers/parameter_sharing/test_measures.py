@@ -125,9 +125,9 @@ def test_blanked_planes_do_not_reach_the_policy() -> None:
     observation = observation.at[1, ..., 0].set(observation[0, ..., 0]).at[1, ..., 6:].set(observation[0, ..., 6:])
     of_blanked = params_of("shared"), blanked_seats.seen_without(blanked_seats.BLANKED["other seats"])
     seat = jnp.zeros(2, jnp.int32)
-    logits, _ = blanked_seats.Blanked(policy_of("shared")).apply(of_blanked, observation, seat)
+    logits, _ = jax.jit(blanked_seats.Blanked(policy_of("shared")).apply)(of_blanked, observation, seat)
     np.testing.assert_array_equal(logits[0], logits[1])
-    whole, _ = policy_of("shared").apply(params_of("shared"), observation, seat)
+    whole, _ = jax.jit(policy_of("shared").apply)(params_of("shared"), observation, seat)
     assert not np.array_equal(whole[0], whole[1])
 
 

@@ -234,7 +234,7 @@ def test_agent_beats_random_players(folder: Path) -> None:
     [
         ("2.npz", "minichess", ParameterError, "six seats, not minichess"),
         ("2.npz", "chinese_checkers(size=3)", ParameterError, "size=2, not for chinese_checkers"),
-        ("other.npz", str(ENV), ParameterError, "no file of weights"),
+        ("other.npz", str(ENV), ParameterError, "not a file of weights"),
         ("2.npz, samples=-1", str(ENV), ParameterError, "samples must be an integer from 0"),
         ("none.npz", str(ENV), FileNotFoundError, "none.npz"),
     ],
