@@ -14,7 +14,8 @@ from train.models.policy import Policy, Sharing, apply_by_seat
 SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
 SEATS = 3
 ENV = jaxgames.make("chinese_checkers", size=1, num_players=SEATS)
-SIZES = (1, 7, 24, 300)  # rows: one, no multiple of a tile, fewer and more than a full tile per seat
+# Rows: one, no multiple of a tile, fewer and more than a full tile per seat.
+SIZES = (1, pytest.param(7, marks=pytest.mark.slow), 24, 300)
 
 POLICIES: dict[Sharing, Policy] = {sharing: Policy.of(ENV, sharing, hidden_sizes=(5, 6)) for sharing in SHARINGS}
 INIT = {sharing: jax.jit(policy.init) for sharing, policy in POLICIES.items()}

@@ -188,7 +188,7 @@ def test_run_of_alphazero_plays_by_its_settings() -> None:
     learner = AlphaZero(
         AlphaZeroConfig(env=TEXT, hidden_sizes=(8,), evaluation_simulations=4, search="puct", gamma=0.5)
     )
-    params = learner.init_params(key(0))
+    params = jax.eval_shape(learner.init_params, key(0))
     default: Any = learner.agent(params)
     assert (default.config.simulations, default.config.policy, default.config.gamma) == (4, "puct", 0.5)
     assert default.temperature is None
