@@ -296,21 +296,30 @@ def test_largest_arrays_have_a_board_per_position(checkers: str, monkeypatch: py
         check_memory(learner, 1)
 
 
-def test_run_writes_a_line_per_iteration_and_plays_afterwards(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder, table = tmp_path / "run", solved_positions(solved_boxes(1, 2))
+def trained_on_boxes(folder: Path) -> dict[str, Any]:
+    """The result of a run of two iterations in `folder / "run"`."""
+    table = solved_positions(solved_boxes(1, 2))
     sizes: dict[str, Any] = SMALL | {"num_minibatches": 5, "total_steps": 2 * 5 * 16, "sharing": "shared_encoder"}
-    config = Config(env=str(table.env), data=saved(table, tmp_path / "table.npz"), **sizes)
-    result = train_in(folder, Imitation(config), Settings(evaluate_every=0))
+    config = Config(env=str(table.env), data=saved(table, folder / "table.npz"), **sizes)
+    return train_in(folder / "run", Imitation(config), Settings(evaluate_every=0))
+
+
+def test_run_writes_a_line_per_iteration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = trained_on_boxes(tmp_path)
     assert result["finished"]
     assert "win_rate" not in result
     lines = [line for line in capsys.readouterr().err.splitlines() if "top_1/validation" in line]
     assert len(lines) == 2
     assert "win rate" not in lines[0]
     assert "s left" in lines[0]
-    rows = metrics_of(folder)
+    rows = metrics_of(tmp_path / "run")
     assert f"top_1/validation {rows[0]['top_1/validation']:.4f}" in lines[0]
+
+
+@pytest.mark.slow  # compiles games and draws; tests/train/test_selection.py plays with a run of imitation
+def test_run_plays_and_is_drawn_afterwards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trained_on_boxes(tmp_path)
+    folder = tmp_path / "run"
     assert run_command(evaluate.main, folder, "--games", 4, "--temperature", 0) is None
     assert last_json(capsys)["games"] == 4
     assert run_command(plot.main, folder, "--columns", "top_1/train", "top_1/validation") is None

@@ -51,11 +51,12 @@ class Collected:
     steps: Transition  # [rollout_length, num_envs]
     bootstrap: np.ndarray
     advantages: np.ndarray  # that the update was given
+    updated: tuple[TrainState, dict[str, jax.Array]]  # after the update, with its metrics
 
 
 @pytest.fixture(scope="module")
 def collected() -> Collected:
-    """An iteration, stopped before its update, of a policy with random biases: no value and no logit is trivial."""
+    """The public parts of an iteration, of a policy with random biases: no value and no logit is trivial."""
     train_state = init(key(0))
     rng = np.random.default_rng(0)
     noise = jax.tree.map(lambda leaf: jnp.asarray(0.5 * rng.normal(size=leaf.shape), jnp.float32), train_state.params)
@@ -65,10 +66,11 @@ def collected() -> Collected:
     def parts(train_state: TrainState) -> Any:
         after, steps = ppo.collect(CONFIG, GAME, LEARNER.policy, LEARNER.opponents, train_state)
         bootstrap = bootstrap_values(GAME, LEARNER.policy, after.params, steps)
-        return steps, bootstrap, ppo.estimate_advantages(CONFIG, GAME, LEARNER.policy, after.params, steps)
+        advantages = ppo.estimate_advantages(CONFIG, GAME, LEARNER.policy, after.params, steps)
+        return (steps, bootstrap, advantages), ppo.update(CONFIG, LEARNER.policy, after, steps, advantages)
 
-    steps, bootstrap, advantages = jax.device_get(parts(train_state))
-    return Collected(train_state, steps, bootstrap, advantages)
+    found, updated = parts(train_state)
+    return Collected(train_state, *jax.device_get(found), updated)
 
 
 @pytest.fixture(scope="module")
@@ -210,6 +212,15 @@ def test_every_decision_of_the_loser_carries_the_loss_in_a_zero_sum_game(game: s
             by_opponent += result[movers[-1]] == 1
             begin = end + 1
     assert by_opponent > CONFIG.num_envs
+
+
+def test_iteration_updates_with_the_advantages_of_the_steps_that_it_collects(collected: Collected) -> None:
+    expected, losses = collected.updated
+    found, metrics = iterate(collected.train_state)
+    assert int(found.iteration) == 1
+    jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-5), found.params, expected.params)
+    for name, number in losses.items():
+        np.testing.assert_allclose(metrics[name], number, rtol=1e-3, atol=1e-5, err_msg=name)
 
 
 @pytest.mark.slow  # one more program of an update; test_loss.py has the gradient by hand
