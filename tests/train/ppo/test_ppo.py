@@ -70,7 +70,8 @@ def collected() -> Collected:
         return (steps, bootstrap, advantages), ppo.update(CONFIG, LEARNER.policy, after, steps, advantages)
 
     found, updated = parts(train_state)
-    return Collected(train_state, *jax.device_get(found), updated)
+    steps, bootstrap, advantages = jax.device_get(found)
+    return Collected(train_state, steps, bootstrap, advantages, updated)
 
 
 @pytest.fixture(scope="module")
