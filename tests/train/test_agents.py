@@ -148,7 +148,7 @@ def test_two_runs_of_one_network_share_a_program(untrained: Runs) -> None:
         ("@last", ValueError, r"expected the number of an iteration behind the @ .*@last', such as .*kept@40"),
         ("@-1", ValueError, "expected the number of an iteration behind the @"),
         ("@", ValueError, "expected the number of an iteration behind the @"),
-        ("(depth=2)", ValueError, "has no parameter 'depth'; its parameters are temperature, epsilon, top"),
+        ("(depth=2)", ValueError, "has no parameter 'depth'; its parameters are temperature, top, .*, epsilon"),
         ("(top=5.0)", ValueError, r"top must be of type int \| None, not 5\.0"),
         ("(top=True)", ValueError, r"top must be of type int \| None, not True"),
         ("(top=0)", ValueError, "top must be at least 1"),

@@ -77,7 +77,10 @@ def assert_equal_play(first: Agent, second: Agent, states: Any) -> None:
 # -- play ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("parameters", [(), ("temperature=0",), ("temperature=0.5", "top=3", "epsilon=0.1")])
+@pytest.mark.parametrize(
+    "parameters",
+    [pytest.param((), marks=pytest.mark.slow), ("temperature=0",), ("temperature=0.5", "top=3", "epsilon=0.1")],
+)
 def test_agent_of_a_file_plays_as_that_of_its_run(
     parameters: Sequence[str], file: Path, untrained: Runs, boards: Any
 ) -> None:

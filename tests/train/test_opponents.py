@@ -135,15 +135,22 @@ def test_given_seats_are_those_of_the_learner_in_every_game() -> None:
 
 def test_only_boards_that_restart_get_new_players() -> None:
     opponents = Opponents(STICKS, ("random", Pool(10, size=50)), ())
-    before, ended = jax.jit(opponents.draw, static_argnums=1)(key(0), 400), np.arange(400) % 2 == 0
-    after = jax.jit(opponents.redraw)(before, key(1), ended)
+    before, ended = jax.device_get(jax.jit(opponents.draw, static_argnums=1)(key(0), 400)), np.arange(400) % 2 == 0
+    after = jax.device_get(jax.jit(opponents.redraw)(before, key(1), ended))
     kept = ~ended
     for old, new in zip(before, after, strict=True):
         np.testing.assert_array_equal(old[kept], new[kept])
-        assert (np.asarray(old)[ended] != np.asarray(new)[ended]).any()
+        assert (old[ended] != new[ended]).any()
 
 
 # -- whose action is played ----------------------------------------------------------------------------------------
+
+
+@jax.jit
+def boards_of_sticks(left: Any) -> tuple[Any, jax.Array]:
+    """Boards with so many sticks on which seat 0 moves, and the masks of their legal actions."""
+    boards = jax.vmap(STICKS.at, in_axes=(0, None))(left, 0)
+    return boards, jax.vmap(STICKS.legal_action_mask)(boards)
 
 
 @pytest.mark.parametrize("batch", [30, MIN_ROWS_FOR_TILES + 72])
@@ -154,19 +161,16 @@ def test_every_board_gets_the_action_of_its_own_opponent(batch: int) -> None:
     members = (Taker(jnp.int32(3)), prefers, Taker(jnp.array([1, 2, 3])), Taker(jnp.int32(2)))
     players = opponents.players(members)
     assert len(players.stacks) == 2
-    opponent = jax.random.randint(key(0), (batch,), 0, 6)
-    left = jax.random.randint(key(1), (batch,), 1, 8)
-    boards = jax.vmap(STICKS.at, in_axes=(0, None))(left, 0)
-    mask = jax.vmap(STICKS.legal_action_mask)(boards)
-    found = jax.jit(players.act)(key(2), Games(opponent, mask), boards, mask, 0.0)
-    wanted = np.array([3, 3, 1, 2, 3, 2])[np.asarray(opponent)]  # `prefers` takes as many as it can
+    opponent, left = np.random.default_rng(0).integers([[0], [1]], [[6], [8]], (2, batch), np.int32)
+    boards, mask = boards_of_sticks(left)
+    found = jax.jit(players.act)(key(2), Games(jnp.asarray(opponent), mask), boards, mask, 0.0)
+    wanted = np.array([3, 3, 1, 2, 3, 2])[opponent]  # `prefers` takes as many as it can
     np.testing.assert_array_equal(found, np.minimum(wanted, left) - 1)
 
 
 def test_epsilon_replaces_that_share_of_the_moves_by_random_legal_ones() -> None:
     players = Opponents(STICKS, ("a",), ()).players((Taker(jnp.int32(1)),))
-    boards = jax.vmap(STICKS.at, in_axes=(0, None))(jnp.full(30_000, 2), 0)
-    mask = jax.vmap(STICKS.legal_action_mask)(boards)
+    boards, mask = boards_of_sticks(np.full(30_000, 2, np.int32))
     games = Games(jnp.zeros(30_000, jnp.int32), mask)
     act = jax.jit(players.act)
     for epsilon, expected in ((0.0, [1, 0, 0]), (0.5, [0.75, 0.25, 0]), (1.0, [0.5, 0.5, 0])):
@@ -184,19 +188,35 @@ def test_policies_of_one_network_play_as_each_does_alone(untrained: Runs) -> Non
     players = learner.opponents.players(members)
     assert len(players.stacks) == 1
     env = learner.env
-    boards = jax.vmap(env.init)(jax.random.split(key(0), 160))
-    boards = jax.jit(jax.vmap(env.step))(boards, jnp.arange(160) % env.num_actions)
-    mask = jax.vmap(env.legal_action_mask)(boards)
-    opponent = jnp.arange(160) % 2
-    found = jax.jit(players.act)(key(1), Games(opponent, mask), boards, mask, 0.0)
-    alone = jnp.stack([jax.jit(agent.act)(key(1), boards) for agent in members])
+
+    @jax.jit
+    def after_one_edge(edges: np.ndarray) -> tuple[Any, jax.Array]:
+        boards = jax.vmap(lambda edge: env.step(env.init(), edge))(edges)
+        return boards, jax.vmap(env.legal_action_mask)(boards)
+
+    number = np.arange(160)
+    boards, mask = after_one_edge(number % env.num_actions)
+    found = jax.jit(players.act)(key(1), Games(jnp.asarray(number % 2), mask), boards, mask, 0.0)
+    act = jax.jit(lambda agent: agent.act(key(1), boards))
+    alone = np.stack([act(agent) for agent in members])
     assert (alone[0] != alone[1]).any()
-    np.testing.assert_array_equal(found, alone[opponent, jnp.arange(160)])
+    np.testing.assert_array_equal(found, alone[number % 2, number])
 
 
 # -- parameters are arguments --------------------------------------------------------------------------------------
 
 
+def test_train_states_of_two_runs_of_one_network_differ_in_no_shape(untrained: Runs) -> None:
+    """So an iteration that is compiled for one opponent is used for the other."""
+    first, second = (
+        jax.eval_shape(PPO(config_of(str(folder))).init, key(0)) for folder in (untrained.first, untrained.second)
+    )
+    assert jax.tree.structure(first) == jax.tree.structure(second)
+    assert jax.tree.leaves(first) == jax.tree.leaves(second)
+    assert jax.tree.leaves(first.opponents.agents)
+
+
+@pytest.mark.slow  # traces two iterations
 def test_another_run_of_the_same_network_needs_no_new_program(untrained: Runs) -> None:
     """Its parameters are leaves of the train state: the iteration is traced once, and the programs are equal."""
     first, second = (PPO(config_of(str(folder), learn_seats=(0,))) for folder in (untrained.first, untrained.second))
@@ -214,7 +234,7 @@ def test_another_run_of_the_same_network_needs_no_new_program(untrained: Runs) -
 
 def test_pool_holds_the_last_snapshots_and_before_that_the_first_parameters() -> None:
     opponents = Opponents(STICKS, ("random", Pool(every=2, size=3)), ())
-    state = opponents.init(key(0), 4, lambda temperature: Taker(jnp.int32(100)))
+    state = jax.jit(lambda key: opponents.init(key, 4, lambda temperature: Taker(jnp.int32(100))))(key(0))
     assert isinstance(state.agents[0], RandomAgent)
     grown = jax.jit(lambda state, iteration: opponents.with_snapshot(state, iteration, lambda _: Taker(iteration)))
     held: list[list[int]] = []
@@ -230,7 +250,7 @@ def test_pool_holds_the_last_snapshots_and_before_that_the_first_parameters() ->
 def test_new_run_fills_the_pool_with_its_own_parameters(untrained: Runs) -> None:
     """Also where they come from another run."""
     learner = PPO(config_of("self@every=4(size=2)", init_from=str(untrained.first)))
-    start = jax.jit(learner.init)(key(5))
+    start = jax.eval_shape(learner.init, key(5))
     state = learner.load(start)
     pool: Any = state.opponents.agents[0]
     for before, params, kept in zip(

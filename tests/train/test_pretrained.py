@@ -41,7 +41,7 @@ def params_of(folder: Path) -> Any:
 def start(config: Config) -> Any:
     """The parameters of a run before its first iteration."""
     learner = PPO(config)
-    return jax.device_get(learner.load(jax.jit(learner.init)(jax.random.key(7))).params)
+    return jax.device_get(learner.load(jax.eval_shape(learner.init, jax.random.key(7))).params)
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -143,5 +143,4 @@ def test_alphazero_starts_with_the_parameters_of_a_run_of_imitation_and_nothing_
     assert equal(jax.device_get(after.learning), stored)
     rest = [state._replace(params=None, learning=None, key=jax.random.key_data(state.key)) for state in (before, after)]
     assert equal(*map(keys_to_data, rest))
-    ppo = PPO(dataclasses.replace(CONFIG, init_from=str(run.folder)))
-    assert equal(jax.device_get(ppo.load(jax.jit(ppo.init)(jax.random.key(7))).params), stored)
+    assert equal(start(dataclasses.replace(CONFIG, init_from=str(run.folder))), stored)

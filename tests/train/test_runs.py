@@ -155,7 +155,10 @@ class Iterated(NamedTuple):
     metrics: list[dict[str, jax.Array]]
 
 
-@pytest.fixture(scope="module", params=["ppo", "alphazero", "imitation"])
+@pytest.fixture(
+    scope="module",
+    params=["ppo", *(pytest.param(name, marks=pytest.mark.slow) for name in ("alphazero", "imitation"))],
+)
 def runs(request: pytest.FixtureRequest, sticks: None, tmp_path_factory: pytest.TempPathFactory) -> list[Iterated]:
     """Two iterations of three runs of a learner: two with the same key, one with another key."""
     makers: dict[str, Callable[[Path], Learner]] = LEARNERS | {

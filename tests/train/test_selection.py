@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames.agents import analyse
 from jaxgames.policies.agent import temperature_of
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.sticks import Sticks
@@ -32,6 +33,11 @@ EVERY = [
     *((name, "") for name in LEARNERS),
     *(pytest.param(name, "simulations=8, ", marks=pytest.mark.slow) for name in LEARNERS),  # compiles searches
 ]
+
+
+analysed = jax.jit(analyse)
+act = jax.jit(lambda agent, keys, boards: jax.vmap(agent.act, in_axes=(0, None))(keys, boards))
+legal_action_mask = jax.jit(jax.vmap(GAME.legal_action_mask))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -66,18 +72,18 @@ def runs(tmp_path_factory: pytest.TempPathFactory, registered: None) -> dict[str
 @pytest.fixture(scope="module")
 def boards() -> Any:
     left = np.arange(NUM_BOARDS)
-    return jax.vmap(GAME.at)(jnp.asarray(left + 2), jnp.asarray(left % 2))
+    return jax.jit(jax.vmap(GAME.at))(left + 2, left % 2)
 
 
 @pytest.mark.parametrize(("learner", "search"), EVERY)
 def test_greedy_epsilon_and_the_best_n_are_those_of_the_policy(
     learner: str, search: str, runs: dict[str, Path], boards: Any
 ) -> None:
-    mask = np.asarray(jax.vmap(GAME.legal_action_mask)(boards))
+    mask = np.asarray(legal_action_mask(boards))
 
     def probabilities(parameters: str) -> np.ndarray:
         agent: Any = agents.make(f"{runs[learner]}({search}{parameters})", GAME)
-        return np.asarray(agent.analyse(boards).probabilities)
+        return np.asarray(analysed(agent, boards).probabilities)
 
     policy, greedy = probabilities("temperature=1"), probabilities("temperature=0")
     np.testing.assert_array_equal(np.sort(greedy, 1)[:, -2:], [[0, 1]] * NUM_BOARDS)
@@ -100,9 +106,9 @@ def test_draw_among_the_best_n_plays_all_of_them_and_no_others(
 ) -> None:
     agent: Any = agents.make(f"{runs[learner]}(top=2)", GAME)
     keys = jax.random.split(jax.random.key(0), 400)
-    played = np.asarray(jax.jit(jax.vmap(agent.act, in_axes=(0, None)))(keys, boards))
+    played = np.asarray(act(agent, keys, boards))
     shares = (played[:, :, None] == np.arange(GAME.num_actions)).mean(0)
-    expected = np.asarray(agent.analyse(boards).probabilities)
+    expected = np.asarray(analysed(agent, boards).probabilities)
     np.testing.assert_array_equal(shares[expected == 0], 0)
     np.testing.assert_allclose(shares, expected, atol=4 * 0.5 / np.sqrt(400))
 

@@ -169,7 +169,7 @@ def test_train_state_of_both_boards_is_stored_whole(untrained_both: Trained, run
 # -- agents on other boards ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", [SECOND, THIRD, OTHER_REWARD])
+@pytest.mark.parametrize("text", [pytest.param(SECOND, marks=pytest.mark.slow), THIRD, OTHER_REWARD])
 def test_agent_plays_every_board_of_the_game(text: str, run: RunFolder) -> None:
     env = jaxgames.make(text)
     agent = agents.make(f"{run.folder}(temperature=0)", env)

@@ -95,5 +95,5 @@ def test_run_is_resumed_with_its_own_positions_only(positions: Positions, tmp_pa
     (tmp_path / "pairs.npz").unlink()
     assert "there is no file" in error_of(imitation_main, "--run-dir", tmp_path / "run", "--resume")
     agent = agents.make(f"{tmp_path / 'run'}(temperature=0.5, top=3)", positions.env)
-    action = agent.act(jax.random.key(0), jax.tree.map(lambda leaf: leaf[:1], positions.states))
+    action = jax.jit(agent.act)(jax.random.key(0), jax.tree.map(lambda leaf: leaf[:1], positions.states))
     assert action.shape == (1,)

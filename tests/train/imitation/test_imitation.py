@@ -57,6 +57,7 @@ def trained(config: Config, iterations: int) -> tuple[Imitation, Any, dict[str, 
 # -- the order of positions ----------------------------------------------------------------------------------------
 
 
+@functools.cache
 def rows(num_minibatches: int, iterations: int, num_positions: int = 22, batch_size: int = 4) -> np.ndarray:
     """The positions of all minibatches of some iterations."""
     config = Config(num_minibatches=num_minibatches, batch_size=batch_size)
@@ -74,7 +75,9 @@ def test_epoch_has_no_position_twice_and_each_has_an_order_of_its_own() -> None:
     assert {*epochs.ravel().tolist()} == {*range(22)}  # the last, partial minibatch has other positions each time
 
 
-@pytest.mark.parametrize("num_minibatches", [2, 3, 7, 10])
+@pytest.mark.parametrize(
+    "num_minibatches", [pytest.param(2, marks=pytest.mark.slow), 3, 7, pytest.param(10, marks=pytest.mark.slow)]
+)
 def test_order_of_positions_does_not_depend_on_the_length_of_an_iteration(num_minibatches: int) -> None:
     np.testing.assert_array_equal(rows(num_minibatches, -(-30 // num_minibatches))[:30], rows(5, 6))
 
@@ -176,9 +179,10 @@ def test_metrics_of_evaluation_are_those_of_a_slow_reference(checkers: str) -> N
     validation = load_data(config)[0].evaluated["validation"]
     assert len(validation.action) % 16 == 0
     positions = load_positions(config).of("validation")
-    observation = jax.vmap(ENV.observe)(positions.states)
-    logits, value = map(np.asarray, learner.policy.apply(params, observation, positions.states.current_player))
-    mask = np.asarray(jax.vmap(ENV.legal_action_mask)(positions.states))
+    observation = jax.jit(jax.vmap(ENV.observe))(positions.states)
+    apply = jax.jit(learner.policy.apply)
+    logits, value = map(np.asarray, apply(params, observation, positions.states.current_player))
+    mask = np.asarray(jax.jit(jax.vmap(ENV.legal_action_mask))(positions.states))
     chosen = np.where(mask, logits, -np.inf)
     rows = positions.action >= 0
     order = np.argsort(-chosen, axis=1, kind="stable")
@@ -276,7 +280,7 @@ def test_ppo_starts_from_the_parameters_of_a_run(checkers: str, tmp_path: Path) 
     run.save(train_state)
     run.close()
     config = PPOConfig(env="checkers", hidden_sizes=(8,), num_envs=2, init_from=str(tmp_path / "run"))
-    found = PPO(config).load(jax.jit(PPO(config).init)(jax.random.key(1))).params
+    found = PPO(config).load(jax.eval_shape(PPO(config).init, jax.random.key(1))).params
     jax.tree.map(np.testing.assert_array_equal, found, train_state.params)
     back = Imitation(Config(data=checkers, init_from=str(tmp_path / "run"), **SMALL))
     jax.tree.map(np.testing.assert_array_equal, back.load(train_state).params, train_state.params)
@@ -292,21 +296,30 @@ def test_largest_arrays_have_a_board_per_position(checkers: str, monkeypatch: py
         check_memory(learner, 1)
 
 
-def test_run_writes_a_line_per_iteration_and_plays_afterwards(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder, table = tmp_path / "run", solved_positions(solved_boxes(1, 2))
+def trained_on_boxes(folder: Path) -> dict[str, Any]:
+    """The result of a run of two iterations in `folder / "run"`."""
+    table = solved_positions(solved_boxes(1, 2))
     sizes: dict[str, Any] = SMALL | {"num_minibatches": 5, "total_steps": 2 * 5 * 16, "sharing": "shared_encoder"}
-    config = Config(env=str(table.env), data=saved(table, tmp_path / "table.npz"), **sizes)
-    result = train_in(folder, Imitation(config), Settings(evaluate_every=0))
+    config = Config(env=str(table.env), data=saved(table, folder / "table.npz"), **sizes)
+    return train_in(folder / "run", Imitation(config), Settings(evaluate_every=0))
+
+
+def test_run_writes_a_line_per_iteration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = trained_on_boxes(tmp_path)
     assert result["finished"]
     assert "win_rate" not in result
     lines = [line for line in capsys.readouterr().err.splitlines() if "top_1/validation" in line]
     assert len(lines) == 2
     assert "win rate" not in lines[0]
     assert "s left" in lines[0]
-    rows = metrics_of(folder)
+    rows = metrics_of(tmp_path / "run")
     assert f"top_1/validation {rows[0]['top_1/validation']:.4f}" in lines[0]
+
+
+@pytest.mark.slow  # compiles games and draws; tests/train/test_selection.py plays with a run of imitation
+def test_run_plays_and_is_drawn_afterwards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trained_on_boxes(tmp_path)
+    folder = tmp_path / "run"
     assert run_command(evaluate.main, folder, "--games", 4, "--temperature", 0) is None
     assert last_json(capsys)["games"] == 4
     assert run_command(plot.main, folder, "--columns", "top_1/train", "top_1/validation") is None

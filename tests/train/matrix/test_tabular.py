@@ -17,6 +17,7 @@ from train.matrix.tabular import Result, Start, near, run, share_near, start_run
 KEY = jax.random.key(3)
 TWO_BY_FOUR = MatrixGame("two by four", np.random.default_rng(0).normal(size=(2, 2, 4)))
 DILEMMA = matrix_game("prisoners_dilemma")
+compiled_starts: Any = jax.jit(start_runs, static_argnums=(0, 3, 4, 5))
 FAST: dict[str, Any] = {"alpha": 0.05, "tau_schedule": (0.5, 0.1)}  # learns within a thousand steps
 
 
@@ -59,8 +60,8 @@ def test_runs_are_those_of_slow_loops() -> None:
     result = run(TWO_BY_FOUR, learners, KEY, runs, steps, "policies", every=30)
     start_key, play_key = jax.random.split(KEY)
     payoffs = TWO_BY_FOUR.payoffs.astype(np.float32)
-    starts = start_runs(learners, jnp.asarray(payoffs), start_key, runs, steps, "policies")
-    numbers = np.stack([uniforms(play_key, step, runs) for step in range(steps)])
+    starts = compiled_starts(learners, payoffs, start_key, runs, steps, "policies")
+    numbers = np.asarray(jax.jit(jax.vmap(lambda step: uniforms(play_key, step, runs)))(np.arange(steps)))
     for one in range(runs):
         row, column = (
             SlowLearner(learner, np.asarray(memory.q_values[one]), epsilon=0.2, alpha=0.1)
@@ -106,7 +107,7 @@ def test_run_does_not_depend_on_what_else_is_computed(kind: Any, monkeypatch: py
 def first_values(game: MatrixGame, learner: Learner, start: Start, runs: int) -> list[np.ndarray]:
     """The values of both players before the first step, float32[runs, n] and float32[runs, m]."""
     payoffs = jnp.asarray(game.payoffs, jnp.float32)
-    memories = start_runs((learner, learner), payoffs, KEY, runs, 1000, start)
+    memories = compiled_starts((learner, learner), payoffs, KEY, runs, 1000, start)
     return [np.asarray(memory.q_values) for memory in memories]
 
 

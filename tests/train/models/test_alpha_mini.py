@@ -29,15 +29,21 @@ INDEPENDENT = Policy.of(ENV, "independent", NO_DROPOUT)
 in_training = jax.jit(SHARED.apply_in_training)
 
 
-def perturbed(params: Any) -> Any:
-    """Parameters and statistics that are neither 0 nor 1; variances stay positive."""
+def random_params(policy: Policy) -> Any:
+    """Parameters and statistics that are neither 0 nor 1; variances are positive."""
     rng = np.random.default_rng(0)
-    return jax.tree.map(lambda leaf: leaf + rng.uniform(0.1, 0.5, leaf.shape).astype(np.float32), params)
+
+    def leaf(path: Any, shape: Any) -> np.ndarray:
+        of_kernel = "kernel" in jax.tree_util.keystr(path)
+        drawn = rng.normal(size=shape.shape) / 2 if of_kernel else rng.uniform(0.1, 1.5, shape.shape)
+        return drawn.astype(np.float32)
+
+    return jax.tree.map_with_path(leaf, jax.eval_shape(policy.init, jax.random.key(0)))
 
 
 @functools.cache
 def perturbed_params() -> Any:
-    return perturbed(jax.device_get(jax.jit(SHARED.init)(jax.random.key(0))))
+    return random_params(SHARED)
 
 
 OBSERVATION = jax.random.bernoulli(jax.random.key(1), 0.5, (ROWS, 5, 5, 3))
@@ -133,7 +139,7 @@ def test_seeds_can_be_a_vmap() -> None:
 
 @pytest.fixture(scope="module")
 def of_seats() -> Any:
-    return perturbed(jax.device_get(jax.jit(INDEPENDENT.init)(jax.random.key(0))))
+    return random_params(INDEPENDENT)
 
 
 def loss(params: Any, seat: jax.Array) -> tuple[jax.Array, Any]:

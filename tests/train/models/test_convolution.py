@@ -20,7 +20,9 @@ from train.models.convolution import (
 )
 
 
-@pytest.mark.parametrize("board", [(1, 1), (2, 5), (8, 4), (11, 3)])
+@pytest.mark.parametrize(
+    "board", [(1, 1), (8, 4), *(pytest.param(each, marks=pytest.mark.slow) for each in ((2, 5), (11, 3)))]
+)
 def test_convolution_equals_that_of_flax_with_its_gradient(board: tuple[int, int]) -> None:
     """Also on boards that are not square: rows and columns are treated differently."""
     ours, theirs = Convolution(6), nn.Conv(6, (3, 3))

@@ -20,6 +20,7 @@ NETWORKS = {  # by name: sizes of a test
     "tied": "graph(rounds=None, width=5, tied=True)",
     "resnet": "resnet(blocks=1, channels=5, pool=True)",
 }
+ROWS = 16
 BOARDS = ("dots_and_boxes(rows=2, cols=2, reward=boxes)", "dots_and_boxes(rows=2, cols=3, reward=boxes)")
 
 
@@ -40,10 +41,14 @@ def parameters(network: str, reward: str = "boxes") -> Any:
 
 
 def apply(board: str, network: str, observation: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Logits and values of up to ROWS observations, which are padded, so that tests of a board share a program."""
     env, rows = make(board), len(observation)
     params = parameters(network, env.reward)
     policy = Policy.of(env, "shared", network)
-    return jax.device_get(_apply(policy, params, jnp.asarray(observation), jnp.zeros(rows, jnp.int32)))
+    padded = np.zeros((ROWS, *env.observation_shape), np.bool_)
+    padded[:rows] = observation
+    logits, values = jax.device_get(_apply(policy, params, padded, jnp.zeros(ROWS, jnp.int32)))
+    return logits[:rows], values[:rows]
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -67,23 +72,23 @@ def random_observations(board: str, count: int) -> np.ndarray:
     return observe(env, *texts)
 
 
-@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("board", [BOARDS[0], pytest.param(BOARDS[1], marks=pytest.mark.slow)])
 @pytest.mark.parametrize("network", ["graph", pytest.param("tied", marks=pytest.mark.slow)])
 def test_mirrored_and_rotated_boards_have_the_same_logits_there_and_the_same_value(board: str, network: str) -> None:
     env, images = make(board), symmetries(make(board))
-    observation = random_observations(board, 16)
+    observation = random_observations(board, ROWS)
     assert len(images) == (8 if env.rows == env.cols else 4)
     logits, values = apply(board, NETWORKS[network], observation)
     assert logits.std() > 0.1
     assert values.std() > 0.03
     for image in range(len(images)):
-        moved = images.of_observations(jnp.full(16, image), jnp.asarray(observation))
+        moved = images.of_observations(jnp.full(ROWS, image), jnp.asarray(observation))
         logits_of_image, values_of_image = apply(board, NETWORKS[network], moved)
         np.testing.assert_allclose(logits_of_image[:, images.action[image]], logits, atol=1e-5)
         np.testing.assert_allclose(values_of_image, values, atol=1e-5)
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("network", ["graph", pytest.param("tied", marks=pytest.mark.slow), "resnet"])
 def test_parameters_have_the_same_shapes_on_every_board(network: str) -> None:
     expected = jax.tree.map(np.shape, parameters(NETWORKS[network]))  # of 3 x 3 boxes
     for board in ("dots_and_boxes(rows=1, cols=1, reward=boxes)", "dots_and_boxes(rows=2, cols=4, reward=boxes)"):

@@ -39,7 +39,8 @@ def boards() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("hops", [pytest.param(0, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow), 3])
 def test_reach_is_the_best_of_all_chains(boards: tuple[np.ndarray, np.ndarray, np.ndarray], hops: int) -> None:
     worth, occupied, blocked = boards
-    found = Bridges.of(2, jnp.asarray(occupied), jnp.asarray(blocked)).reach(jnp.asarray(worth), hops)
+    reach = jax.jit(lambda worth, occupied, blocked: Bridges.of(2, occupied, blocked).reach(worth, hops))
+    found = reach(worth, occupied, blocked)
     expected = [[longest(worth[:, b], occupied[:, b], blocked[:, b], c, hops) for b in range(3)] for c in range(CELLS)]
     np.testing.assert_allclose(found, expected, atol=1e-3)  # the best cell is found from rounded worths
 

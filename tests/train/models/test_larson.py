@@ -87,7 +87,7 @@ def test_highway_layer_computes_its_formula() -> None:
 
 def test_block_has_the_convolutions_of_four_sizes_side_by_side() -> None:
     block, x = ParallelConvolutions(2), jax.random.normal(jax.random.key(1), (3, 8, 4, 3))
-    params: Any = block.init(jax.random.key(0), x)
+    params: Any = jax.jit(block.init)(jax.random.key(0), x)
     params["params"]["bias"] = jnp.arange(8.0)
     expected = [
         jax.lax.conv_general_dilated(
@@ -95,7 +95,7 @@ def test_block_has_the_convolutions_of_four_sizes_side_by_side() -> None:
         )
         for size in (1, 2, 3, 4)
     ]
-    found: Any = block.apply(params, x)
+    found: Any = jax.jit(block.apply)(params, x)
     np.testing.assert_allclose(found, jnp.concatenate(expected, -1) + jnp.arange(8.0), rtol=1e-4, atol=1e-5)
 
 

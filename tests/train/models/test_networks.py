@@ -54,7 +54,7 @@ class DefaultEncoder(nn.Module):
 @pytest.mark.parametrize(
     ("network", "settings", "channels", "hidden_sizes"),
     [
-        (None, {}, (), (64, 64)),
+        pytest.param(None, {}, (), (64, 64), marks=pytest.mark.slow),
         pytest.param(None, {"hidden_sizes": (7,)}, (), (7,), marks=pytest.mark.slow),
         (None, {"channels": (3, 2), "hidden_sizes": (5,)}, (3, 2), (5,)),
         pytest.param("conv", {}, (16, 16), (64, 64), marks=pytest.mark.slow),
@@ -70,8 +70,8 @@ def test_default_networks_have_the_same_parameters_bit_for_bit(
     expected = jax.jit(encoder.init)(jax.random.split(key)[0], x.astype(jnp.float32))
     found = jax.jit(policy.init)(key)
     jax.tree.map(np.testing.assert_array_equal, found["encoder"], expected)
-    features = encoder.apply(expected, x.astype(jnp.float32))
-    got = policy.network.encoder.apply(found["encoder"], x)
+    features = jax.jit(encoder.apply)(expected, x.astype(jnp.float32))
+    got = jax.jit(policy.network.encoder.apply)(found["encoder"], x)
     np.testing.assert_allclose(np.asarray(got), np.asarray(features), rtol=1e-5, atol=1e-6)
     heads = found["heads"]["params"]
     assert jax.tree.map(jnp.shape, heads) == {
@@ -84,13 +84,14 @@ def test_default_networks_have_the_same_parameters_bit_for_bit(
 def test_activation_follows_every_dense_layer() -> None:
     x = observations(STAR, 4)
     policies = {name: Policy.of(STAR, "shared", hidden_sizes=(6, 5), activation=name) for name in ACTIVATIONS}
-    params = jax.jit(policies["tanh"].init)(jax.random.key(0))["encoder"]
+    rng, shapes = np.random.default_rng(0), jax.eval_shape(policies["tanh"].init, jax.random.key(0))["encoder"]
+    params = jax.tree.map(lambda leaf: (leaf.ndim > 1) * rng.normal(size=leaf.shape).astype(np.float32) / 5, shapes)
     first, second = (params["params"][f"Dense_{number}"] for number in range(2))
-    flat = x.reshape(4, -1)[:, np.flatnonzero(STAR.observation_support)].astype(jnp.float32)
+    flat = np.asarray(x).reshape(4, -1)[:, np.flatnonzero(STAR.observation_support)].astype(np.float32)
     for name, policy in policies.items():
         expected = ACTIVATIONS[name](ACTIVATIONS[name](flat @ first["kernel"]) @ second["kernel"])
         np.testing.assert_allclose(
-            np.asarray(policy.network.encoder.apply(params, x)), expected, rtol=1e-5, atol=1e-5, err_msg=name
+            np.asarray(jax.jit(policy.network.encoder.apply)(params, x)), expected, rtol=1e-5, atol=1e-5, err_msg=name
         )
 
 

@@ -14,7 +14,8 @@ from train.models.policy import Policy, Sharing, apply_by_seat
 SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
 SEATS = 3
 ENV = jaxgames.make("chinese_checkers", size=1, num_players=SEATS)
-SIZES = (1, 7, 24, 300)  # rows: one, no multiple of a tile, fewer and more than a full tile per seat
+# Rows: one, no multiple of a tile, fewer and more than a full tile per seat.
+SIZES = (1, pytest.param(7, marks=pytest.mark.slow), 24, 300)
 
 POLICIES: dict[Sharing, Policy] = {sharing: Policy.of(ENV, sharing, hidden_sizes=(5, 6)) for sharing in SHARINGS}
 INIT = {sharing: jax.jit(policy.init) for sharing, policy in POLICIES.items()}
@@ -248,10 +249,13 @@ def test_parameters_of_a_seat_change_only_its_rows(sharing: Sharing, part: str) 
     np.testing.assert_array_equal(before[1] != after[1], seat == 1)
 
 
-def test_vmap_of_init_equals_init_of_each_seed() -> None:
-    """Five seeds of six seats at the default widths: a batch of thirty factorisations would hang on a CPU."""
-    policy = Policy.of(jaxgames.make("chinese_checkers(size=1, num_players=6)"), "independent")
+@pytest.mark.parametrize("large", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_vmap_of_init_equals_init_of_each_seed(large: bool) -> None:
+    """Also for five seeds of six seats at the default widths: a batch of thirty factorisations would hang on a CPU."""
+    policy, init = POLICIES["independent"], INIT["independent"]
+    if large:
+        policy = Policy.of(jaxgames.make("chinese_checkers(size=1, num_players=6)"), "independent")
+        init = jax.jit(policy.init)
     keys = jax.random.split(jax.random.key(0), 5)
-    together = jax.jit(jax.vmap(policy.init))(keys)
-    alone = jax.jit(policy.init)(keys[4])
+    together, alone = jax.jit(jax.vmap(policy.init))(keys), init(keys[4])
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a[4], b, atol=1e-6), together, alone)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -88,11 +89,10 @@ def test_wrapped_game_has_the_cells_of_the_game() -> None:
 # -- the layers ----------------------------------------------------------------------------------------------------
 
 
-def perturbed(params: Any) -> Any:
-    """Parameters without zeros."""
-    return jax.tree.map(
-        lambda leaf: leaf + np.linspace(0, 0.1, leaf.size, dtype=np.float32).reshape(leaf.shape), params
-    )
+def parameters(module: nn.Module, x: np.ndarray) -> Any:
+    """Random parameters without zeros."""
+    rng, shapes = np.random.default_rng(2), jax.eval_shape(module.init, jax.random.key(0), x)
+    return jax.tree.map(lambda leaf: (rng.normal(size=leaf.shape) / 5).astype(np.float32), shapes)
 
 
 # The same layers in numpy.
@@ -121,7 +121,7 @@ def test_encoder_is_a_stem_and_blocks_that_add_their_input() -> None:
     env = jaxgames.make("chinese_checkers_diamond(size=3, pieces=1)")
     encoder = Policy.of(env, "shared", "resnet(blocks=2, channels=8, bottleneck=3)").network.encoder
     x = np.random.default_rng(1).random((4, 3, 3, 2)) < 0.5
-    params = perturbed(jax.jit(encoder.init)(jax.random.key(0), x))
+    params = parameters(encoder, x)
     layers = params["params"]
     expected = relu(convolved(x.astype(np.float32), layers["Convolution_0"]))
     for block in range(2):
@@ -135,7 +135,7 @@ def test_encoder_is_a_stem_and_blocks_that_add_their_input() -> None:
 def test_logit_of_a_move_is_the_output_of_its_origins_plane_on_its_target(features: np.ndarray) -> None:
     env = jaxgames.make("chinese_checkers_diamond(size=3, pieces=1)")
     heads = Policy.of(env, "shared", "resnet(channels=4, value_size=5)").network.heads
-    params = perturbed(jax.jit(heads.init)(jax.random.key(1), features))
+    params = parameters(heads, features)
     layers = params["params"]
     logits, values = jax.device_get(jax.jit(heads.apply)(params, features))
     planes = convolved(relu(convolved(features, layers["Convolution_0"])), layers["Convolution_1"])
@@ -149,7 +149,7 @@ def test_logit_of_a_move_is_the_output_of_its_origins_plane_on_its_target(featur
 
 def test_action_without_a_cell_has_a_dense_layer_on_the_mean_of_the_cells(features: np.ndarray) -> None:
     heads = CellHeads(num_actions=4, cell=(2, -1, 0, 8), plane=(1, 0, 0, 1), value_size=2, value="linear")
-    params = perturbed(jax.jit(heads.init)(jax.random.key(1), features))
+    params = parameters(heads, features)
     layers = params["params"]
     logits, values = jax.device_get(jax.jit(heads.apply)(params, features))
     x = relu(convolved(features, layers["Convolution_0"]))
@@ -163,7 +163,7 @@ def test_action_without_a_cell_has_a_dense_layer_on_the_mean_of_the_cells(featur
 
 def test_game_without_cells_has_a_dense_policy(features: np.ndarray) -> None:
     heads = CellHeads(num_actions=7, cell=None, plane=None, value_size=2, value="tanh")
-    params = perturbed(jax.jit(heads.init)(jax.random.key(1), features))
+    params = parameters(heads, features)
     layers = params["params"]
     logits, _ = jax.device_get(jax.jit(heads.apply)(params, features))
     x = relu(convolved(features, layers["Convolution_0"]))

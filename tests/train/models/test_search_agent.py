@@ -45,7 +45,10 @@ def params(learner: PPO) -> Any:
 @pytest.fixture(scope="module")
 def boards() -> Any:
     left, seats = np.divmod(np.arange(18), 2)
-    return jax.vmap(GAME.at)(jnp.asarray(left + 1), jnp.asarray(seats))
+    return jax.jit(jax.vmap(GAME.at))(left + 1, seats)
+
+
+act = jax.jit(lambda agent, key, boards: agent.act(key, boards))
 
 
 def key(seed: int) -> jax.Array:
@@ -58,8 +61,9 @@ def key(seed: int) -> jax.Array:
 def test_other_seat_of_a_zero_sum_game_has_the_negated_value_of_the_mover(
     learner: PPO, params: Any, boards: Any
 ) -> None:
-    evaluation = PolicyEvaluate(GAME, learner.policy)(params, boards)
-    logits, values = learner.policy.apply(params, jax.vmap(GAME.observe)(boards), boards.current_player)
+    evaluation = jax.jit(PolicyEvaluate(GAME, learner.policy))(params, boards)
+    observation = jax.jit(jax.vmap(GAME.observe))(boards)
+    logits, values = jax.jit(learner.policy.apply)(params, observation, boards.current_player)
     np.testing.assert_allclose(evaluation.logits, logits, rtol=1e-5)
     mover = np.asarray(boards.current_player)
     np.testing.assert_allclose(np.asarray(evaluation.values)[np.arange(18), mover], values, rtol=1e-5)
@@ -93,9 +97,9 @@ def test_search_finds_wins_that_the_network_does_not_find_and_is_deterministic(
 ) -> None:
     """With up to three sticks the mover takes them all."""
     agent = learner.agent(params, simulations=16)
-    actions = np.asarray(agent.act(key(0), boards))
+    actions = np.asarray(act(agent, key(0), boards))
     np.testing.assert_array_equal(actions[:6], [0, 0, 1, 1, 2, 2])
-    np.testing.assert_array_equal(agent.act(key(1), boards), actions)
+    np.testing.assert_array_equal(act(agent, key(1), boards), actions)
     assert isinstance(agent, SearchAgent)
     assert agent.config.gamma == pytest.approx(learner.config.gamma**0.5)  # of a turn; two turns are a round
     probabilities, values = analysis_of(agent, boards)
@@ -165,7 +169,7 @@ def test_text_of_a_run_takes_simulations_and_the_rule_of_the_search(
     folder = str(tmp_path / "run")
     searching = agents.make(f"{folder}(simulations=16)", GAME)
     np.testing.assert_array_equal(
-        searching.act(key(0), boards), learner.agent(params, simulations=16).act(key(0), boards)
+        act(searching, key(0), boards), act(learner.agent(params, simulations=16), key(0), boards)
     )
     puct: Any = agents.make(f"{folder}(simulations=16, search=puct)", GAME)
     assert puct.config.policy == "puct"
@@ -178,7 +182,7 @@ def test_text_of_a_run_takes_simulations_and_the_rule_of_the_search(
         ("simulations=16, search=minimax", "search must be .*'gumbel', 'puct'.*, not 'minimax'"),
         ("simulations=16, temperature=-1", "temperature must be 0 or more, not -1"),
         ("simulations=16, top=0", "top must be at least 1"),
-        ("sims=16", "no parameter 'sims'; its parameters are temperature, epsilon, top, simulations, search"),
+        ("sims=16", "no parameter 'sims'; its parameters are temperature, top, simulations, search, epsilon"),
     ):
         with pytest.raises(ValueError, match=message):
             agents.make(f"{folder}({text})", GAME)
@@ -188,7 +192,7 @@ def test_run_of_alphazero_plays_by_its_settings() -> None:
     learner = AlphaZero(
         AlphaZeroConfig(env=TEXT, hidden_sizes=(8,), evaluation_simulations=4, search="puct", gamma=0.5)
     )
-    params = learner.init_params(key(0))
+    params = jax.eval_shape(learner.init_params, key(0))
     default: Any = learner.agent(params)
     assert (default.config.simulations, default.config.policy, default.config.gamma) == (4, "puct", 0.5)
     assert default.temperature is None

@@ -44,10 +44,10 @@ def test_any_network_gets_values_of_all_seats_behind_its_own(network: str) -> No
     vector = with_seat_values(env, policy)
     params = jax.jit(vector.init)(jax.random.key(0))
     observation, seat = jnp.ones((4, *env.observation_shape), jnp.bool_), jnp.zeros(4, jnp.int32)
-    logits, values = vector.apply(params, observation, seat)
+    logits, values = jax.jit(vector.apply)(params, observation, seat)
     assert (logits.shape, values.shape) == ((4, env.num_actions), (4, 3))
     inner = {"encoder": params["encoder"], "heads": {name: part["heads"] for name, part in params["heads"].items()}}
-    own_logits, own = policy.apply(inner, observation, seat)
+    own_logits, own = jax.jit(policy.apply)(inner, observation, seat)
     np.testing.assert_allclose(logits, own_logits, rtol=1e-6)
     np.testing.assert_allclose(values[:, 0], own, rtol=1e-6)
     assert with_seat_values(Sticks(num_players=2), policy) is policy

@@ -216,6 +216,7 @@ def test_seats_that_change_places_keep_their_advantages(seats: tuple[int, ...]) 
     np.testing.assert_array_equal(batched(*moved), expected)
 
 
+@pytest.mark.slow  # eager: the tests above are of jit, with and without vmap
 def test_jit_and_vmap_change_nothing() -> None:
     boards = [jnp.asarray(x, jnp.float32 if x.dtype == np.float64 else x.dtype) for x in random_boards(0, 3)]
     plain = jnp.stack([HALF(*(x[board] for x in boards)) for board in range(4)])

@@ -31,7 +31,7 @@ def metrics(ended: bool = True, learner: Any = None) -> dict[str, float]:
     steps: Any = SimpleNamespace(
         terminated=flags[0], truncated=flags[1], next_state=boards, episode_stats=stats, learner_seats=learner
     )
-    return {name: float(value) for name, value in episode_metrics(STICKS, steps).items()}
+    return {name: float(value) for name, value in jax.jit(lambda: episode_metrics(STICKS, steps))().items()}
 
 
 EXPECTED = {

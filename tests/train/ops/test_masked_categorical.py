@@ -15,6 +15,7 @@ from train.ops.masked_categorical import kl_divergence, log_prob_and_entropy, sa
 ROWS, ACTIONS = 40, 37
 
 
+@jax.jit
 def by_distrax(logits: jax.Array, mask: jax.Array, action: jax.Array) -> tuple[jax.Array, jax.Array]:
     actions: Any = distrax.Categorical(logits=jnp.where(mask, logits, jnp.finfo(jnp.float32).min))
     return actions.log_prob(action), actions.entropy()

@@ -7,6 +7,8 @@ import pytest
 
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 
+compiled = jax.jit(shuffle, static_argnums=range(1, 5))
+
 
 @pytest.mark.parametrize(
     ("num_envs", "minibatch_size", "groups"), [(8, 8, 8), (8, 4, 4), (6, 4, 2), (7, 4, 1), (20, 250, 10)]
@@ -27,10 +29,11 @@ def test_pass_visits_every_step_at_most_once(length: int, num_envs: int, num_min
     """All of them, where minibatches divide the steps."""
     size = length * num_envs // num_minibatches
     groups = num_groups(num_envs, size)
-    steps = {"number": jnp.arange(length * num_envs).reshape(length, num_envs)}
-    rows = shuffle(jax.random.key(0), groups, length * num_envs // groups, num_minibatches, size)
+    steps = {"number": np.arange(length * num_envs).reshape(length, num_envs)}
+    rows = compiled(jax.random.key(0), groups, length * num_envs // groups, num_minibatches, size)
     assert rows.shape == (num_minibatches, groups, size // groups)
-    taken = [np.asarray(take_rows(group_boards(steps, groups), part)["number"]) for part in rows]
+    take = jax.jit(jax.vmap(take_rows, in_axes=(None, 0)))
+    taken = np.asarray(take(group_boards(steps, groups), rows)["number"])
     visited = np.concatenate(taken)
     assert len(set(visited.tolist())) == len(visited) == num_minibatches * size
     for minibatch in taken:
@@ -39,6 +42,6 @@ def test_pass_visits_every_step_at_most_once(length: int, num_envs: int, num_min
 
 
 def test_two_passes_visit_the_steps_in_different_orders() -> None:
-    first, second = (shuffle(jax.random.key(seed), 2, 16, 4, 8) for seed in (0, 1))
+    first, second = (compiled(jax.random.key(seed), 2, 16, 4, 8) for seed in (0, 1))
     assert (first != second).any()
     assert (first[:, 0] != first[:, 1]).any()  # groups are shuffled apart

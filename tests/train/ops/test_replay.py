@@ -45,7 +45,8 @@ def test_rows_are_drawn_uniformly_from_the_filled_places_of_each_group() -> None
     groups, size = 2, 8_000
     buffer = filled_by(2)
     filled = replay.num_filled(buffer, LENGTH, jnp.int32(2))
-    rows = replay.draw_rows(jax.random.key(0), groups, NUM_ENVS // groups, LENGTH * ITERATIONS, filled, size)
+    draw = jax.jit(replay.draw_rows, static_argnums=(1, 2, 3, 5))
+    rows = draw(jax.random.key(0), groups, NUM_ENVS // groups, LENGTH * ITERATIONS, filled, size)
     assert rows.shape == (groups, size // groups)
     drawn = np.asarray(take_rows(replay.grouped(buffer, groups), rows)["number"])
     first, second = drawn[: size // 2], drawn[size // 2 :]

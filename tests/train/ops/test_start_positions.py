@@ -19,7 +19,7 @@ def test_placements_on_the_diamond_are_all_live_legal_ones_equally_often() -> No
     assert place is not None
     size = 57 * 200
     boards = jax.jit(jax.vmap(place))(jax.random.split(jax.random.key(0), size))
-    cells = np.asarray(jax.vmap(env.observe)(boards)).reshape(size, 9, 2)
+    cells = np.asarray(jax.jit(jax.vmap(env.observe))(boards)).reshape(size, 9, 2)
     assert (cells.sum(1) == 1).all()
     own, other = cells.argmax(1).T
     pairs, counts = np.unique(9 * own + other, return_counts=True)
@@ -38,7 +38,7 @@ def test_placements_of_six_pieces_are_positions_that_the_rules_allow(tip_lock: b
     place = placement(env)
     assert place is not None
     boards = jax.jit(jax.vmap(place))(jax.random.split(jax.random.key(0), 2_000))
-    observations = np.asarray(jax.vmap(env.observe)(boards))
+    observations = np.asarray(jax.jit(jax.vmap(env.observe))(boards))
     assert (observations.sum((1, 2)) == 6).all()
     for board in range(20):
         state = jax.tree.map(lambda leaf, board=board: leaf[board], boards)

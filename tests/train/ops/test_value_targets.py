@@ -12,6 +12,9 @@ from train.ops.value_targets import discounts, lambda_returns, outcomes
 UNREAD = 64.0  # a value that must not show up anywhere
 
 
+outcomes_of = jax.jit(outcomes)
+
+
 @jax.jit
 def returns(rewards: jax.Array, discount: jax.Array, values: jax.Array, ended: jax.Array) -> jax.Array:
     return lambda_returns(rewards, discount, values, ended, td_lambda=0.5)
@@ -70,7 +73,7 @@ def test_with_lambda_one_and_gamma_one_the_return_is_the_outcome() -> None:
     rng = np.random.default_rng(0)
     rewards = jnp.asarray(rng.normal(size=(12, 3)), jnp.float32)
     ended = jnp.arange(12) % 5 == 4  # after steps 4 and 9
-    paid, known = outcomes(rewards, ended)
+    paid, known = outcomes_of(rewards, ended)
     np.testing.assert_array_equal(known, np.arange(12) < 10)
     exact = functools.partial(lambda_returns, td_lambda=1.0)
     found = exact(rewards, jnp.where(ended, 0.0, 1.0), jnp.full((12, 3), UNREAD), ended)
@@ -83,6 +86,7 @@ def test_seats_that_change_places_keep_their_targets(seats: tuple[int, ...]) -> 
     rng = np.random.default_rng(len(seats))
     rewards, values = rng.normal(size=(2, 20, len(seats))).astype(np.float32)
     ended, discount = jnp.asarray(rng.random(20) < 0.2), rng.random(20).astype(np.float32)
-    targets = returns(rewards, discount, values, ended)
+    targets = np.asarray(returns(rewards, discount, values, ended))
     np.testing.assert_array_equal(returns(rewards[:, seats], discount, values[:, seats], ended), targets[:, seats])
-    np.testing.assert_array_equal(outcomes(rewards[:, seats], ended)[0], outcomes(rewards, ended)[0][:, seats])
+    paid = np.asarray(outcomes_of(rewards, ended)[0])
+    np.testing.assert_array_equal(outcomes_of(rewards[:, seats], ended)[0], paid[:, seats])

@@ -1,4 +1,4 @@
-"""The loss of PPO by hand, and that an iteration is made of its public parts."""
+"""The loss of PPO by hand."""
 
 import dataclasses
 import functools
@@ -11,7 +11,7 @@ import numpy as np
 
 from train import ppo
 from train.models.policy import Policy
-from train.ppo import PPO, Config, Transition
+from train.ppo import Config, Transition
 from train.ppo.learner import reference_kl
 
 CONFIG = Config(
@@ -84,25 +84,6 @@ def test_clipped_steps_have_no_gradient_and_good_actions_become_more_probable() 
     expected = [nothing, nothing, [-0.125, 0.125, 0], [-0.125, 0.125, 0]]  # A p(a) (1 - p(a)) / 4
     np.testing.assert_allclose(gradient.logits, expected, atol=1e-5)
     np.testing.assert_allclose(gradient.value, 0.5 * (OUTPUTS.value - TARGETS) / 4, atol=1e-6)
-
-
-def test_iteration_updates_with_the_advantages_of_the_steps_that_it_collects() -> None:
-    learner = PPO(CONFIG)
-    env, policy = learner.env, learner.policy
-
-    @jax.jit
-    def parts(train_state: ppo.TrainState) -> Any:
-        after, steps = ppo.collect(CONFIG, env, policy, learner.opponents, train_state)
-        advantages = ppo.estimate_advantages(CONFIG, env, policy, train_state.params, steps)
-        return ppo.update(CONFIG, policy, after, steps, advantages)
-
-    before = jax.jit(learner.init)(jax.random.key(0))
-    expected, losses = parts(before)
-    found, metrics = jax.jit(learner.iterate)(before)
-    assert int(found.iteration) == 1
-    jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-5), found.params, expected.params)
-    for name, number in losses.items():
-        np.testing.assert_allclose(metrics[name], number, rtol=1e-3, atol=1e-5, err_msg=name)
 
 
 def test_loss_has_the_divergence_from_the_reference_policy_computed_by_hand() -> None:

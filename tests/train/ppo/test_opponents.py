@@ -173,7 +173,7 @@ def test_episode_metrics_of_the_learner_are_those_of_its_seats(collected: Any) -
     metrics = jax.jit(functools.partial(ppo.episode_metrics, LEARNER.env))(steps)
     ended = np.asarray(steps.terminated | steps.truncated)
     seats = np.asarray(steps.learner_seats)[ended]
-    winners = np.asarray(jax.vmap(jax.vmap(LEARNER.env.winners))(steps.next_state))[ended]
+    winners = np.asarray(jax.jit(jax.vmap(jax.vmap(LEARNER.env.winners)))(steps.next_state))[ended]
     returns = np.asarray(steps.episode_stats.returns)[ended]
     assert 0 < winners.any(-1).sum() < ended.sum()
     np.testing.assert_allclose(metrics["episode_win_rate/learner"], (winners & seats).any(-1).mean(), rtol=1e-5)

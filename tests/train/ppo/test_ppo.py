@@ -51,11 +51,12 @@ class Collected:
     steps: Transition  # [rollout_length, num_envs]
     bootstrap: np.ndarray
     advantages: np.ndarray  # that the update was given
+    updated: tuple[TrainState, dict[str, jax.Array]]  # after the update, with its metrics
 
 
 @pytest.fixture(scope="module")
 def collected() -> Collected:
-    """An iteration, stopped before its update, of a policy with random biases: no value and no logit is trivial."""
+    """The public parts of an iteration, of a policy with random biases: no value and no logit is trivial."""
     train_state = init(key(0))
     rng = np.random.default_rng(0)
     noise = jax.tree.map(lambda leaf: jnp.asarray(0.5 * rng.normal(size=leaf.shape), jnp.float32), train_state.params)
@@ -65,10 +66,12 @@ def collected() -> Collected:
     def parts(train_state: TrainState) -> Any:
         after, steps = ppo.collect(CONFIG, GAME, LEARNER.policy, LEARNER.opponents, train_state)
         bootstrap = bootstrap_values(GAME, LEARNER.policy, after.params, steps)
-        return steps, bootstrap, ppo.estimate_advantages(CONFIG, GAME, LEARNER.policy, after.params, steps)
+        advantages = ppo.estimate_advantages(CONFIG, GAME, LEARNER.policy, after.params, steps)
+        return (steps, bootstrap, advantages), ppo.update(CONFIG, LEARNER.policy, after, steps, advantages)
 
-    steps, bootstrap, advantages = jax.device_get(parts(train_state))
-    return Collected(train_state, steps, bootstrap, advantages)
+    found, updated = parts(train_state)
+    steps, bootstrap, advantages = jax.device_get(found)
+    return Collected(train_state, steps, bootstrap, advantages, updated)
 
 
 @pytest.fixture(scope="module")
@@ -181,12 +184,10 @@ def test_target_of_the_last_move_depends_on_how_the_game_ended(collected: Collec
         np.testing.assert_allclose(targets[ended], expected[np.asarray(ended)], rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.slow  # collects from two more games; tests/train/ops/test_advantages.py has such a loss by hand
 @pytest.mark.parametrize(
     "game",
-    [
-        "dots_and_boxes(rows=1, cols=3)",
-        pytest.param("chinese_checkers_diamond(size=3, pieces=1)", marks=pytest.mark.slow),  # the winner moves last
-    ],
+    ["dots_and_boxes(rows=1, cols=3)", "chinese_checkers_diamond(size=3, pieces=1)"],  # there the winner moves last
 )
 def test_every_decision_of_the_loser_carries_the_loss_in_a_zero_sum_game(game: str) -> None:
     """Also where the game ends on the opponent's move. Undiscounted and with values of 0 an advantage is the return."""
@@ -214,6 +215,16 @@ def test_every_decision_of_the_loser_carries_the_loss_in_a_zero_sum_game(game: s
     assert by_opponent > CONFIG.num_envs
 
 
+def test_iteration_updates_with_the_advantages_of_the_steps_that_it_collects(collected: Collected) -> None:
+    expected, losses = collected.updated
+    found, metrics = iterate(collected.train_state)
+    assert int(found.iteration) == 1
+    jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-5), found.params, expected.params)
+    for name, number in losses.items():
+        np.testing.assert_allclose(metrics[name], number, rtol=1e-3, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.slow  # one more program of an update; test_loss.py has the gradient by hand
 def test_value_loss_falls_when_the_same_steps_are_repeated(collected: Collected) -> None:
     steps = collected.steps._replace(next_state=None, episode_stats=None)  # pyright: ignore[reportArgumentType]  # as in `iterate`
     learner = PPO(dataclasses.replace(CONFIG, anneal_lr=False, ent_coef=0.0))
@@ -298,10 +309,8 @@ def test_annealed_rate_is_zero_after_the_last_iteration(runs: Any) -> None:
 # -- sharing -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "sharing",
-    ["independent", pytest.param("shared_encoder", marks=pytest.mark.slow)],  # one more compilation of an iteration
-)
+@pytest.mark.slow  # two more iterations to compile; tests/train/models/test_policy.py has the gradient of a seat
+@pytest.mark.parametrize("sharing", ["independent", "shared_encoder"])
 def test_seat_learns_only_from_its_own_decisions(sharing: Sharing) -> None:
     """In one step from the start only seat 0 moves: the parameters of the other seats do not change."""
     config = dataclasses.replace(
