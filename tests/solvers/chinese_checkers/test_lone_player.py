@@ -31,7 +31,7 @@ from tests.helpers.commands import error_of, last_json, run_command
 
 needs_numba = pytest.mark.skipif(not HAS_NUMBA, reason="takes minutes in plain Python")
 
-GAMES = json.loads((Path(__file__).parents[2] / "data" / "chinese_checkers_solo.json").read_text())
+GAMES = json.loads((Path(__file__).parents[2] / "data" / "chinese_checkers_lone_player.json").read_text())
 
 
 @functools.lru_cache
