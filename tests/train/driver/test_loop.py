@@ -3,7 +3,7 @@
 import dataclasses
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import jax
@@ -162,9 +162,7 @@ class StoppedRun(RunFolder):
         super().log(row)
         if row["iteration"] == 6:
             for number in self.signals:
-                signal.raise_signal(
-                    number
-                )  # handled at once, where two of os.kill could come together and count as one
+                signal.raise_signal(number)  # handled at once; two of os.kill can count as one
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
@@ -214,6 +212,15 @@ def test_first_signal_after_a_run_of_many_processes_does_not_kill(
     assert "stopping" in capsys.readouterr().err
 
 
+@pytest.fixture
+def ctrl_c_raises() -> Iterator[None]:
+    """Python's own handler of Ctrl-C. A shell starts commands in the background with Ctrl-C ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c_raises")
 def test_second_ctrl_c_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StoppedRun, "signals", (signal.SIGINT, signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
