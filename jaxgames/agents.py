@@ -111,7 +111,7 @@ class FirstAgent:
 
     def analyse(self, states: Any) -> Analysis:
         mask = jax.vmap(self.env.legal_action_mask)(states)
-        first = mask & (jnp.cumsum(mask, axis=-1, dtype=jnp.int32) == 1)
+        first = mask & (jnp.arange(mask.shape[-1]) == mask.argmax(-1, keepdims=True))
         return Analysis(first.astype(jnp.float32), None)
 
     def __str__(self) -> str:
