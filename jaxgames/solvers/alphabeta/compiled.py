@@ -66,11 +66,17 @@ def compiled(function: F, **options: bool) -> F:
     except RuntimeError:  # no folder for the cache
         return numba.njit(function, _nrt=False, **options)
     own = Path(function.__code__.co_filename).parent
-    newest = max(source.stat().st_mtime for folder in (SOURCES, own) for source in folder.rglob("*.py"))
+    newest = max(_newest_change(SOURCES), _newest_change(own))
     for index in Path(dispatcher.stats.cache_path).glob(f"*.{function.__name__}-*.nbi"):
         if index.stat().st_mtime < newest:
             index.unlink(missing_ok=True)
     return dispatcher
+
+
+@functools.cache  # asked once for every compiled function
+def _newest_change(folder: Path) -> float:
+    """Returns the time of the last change to a source in a folder, in seconds since the epoch."""
+    return max(source.stat().st_mtime for source in folder.rglob("*.py"))
 
 
 @functools.cache
