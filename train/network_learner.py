@@ -1,4 +1,4 @@
-"""What the learners of a network share: the network of every board, its agents, and the parameters to start from."""
+"""The parts that learners of a network share: the network of every board, its agents, and parameters to start from."""
 
 import functools
 from dataclasses import dataclass

@@ -103,7 +103,7 @@ class LiveGame:
         self._restart()
 
     def close(self) -> None:
-        """Ends the game: the agents stop, and the pages that show it are told."""
+        """Ends the game: the agents stop, and the pages that show it get a last message."""
         self.closed = True
         self._restart()
 

@@ -33,7 +33,7 @@ LARGE_TABLE, SMALL_TABLE, NO_TABLE = 1 << 12, 4, 0
 
 @dataclass(frozen=True)
 class Game:
-    """What the tests need of a game."""
+    """The parts of a game that the tests use."""
 
     player: type[HostSearchPlayer[Any, Any, Any]]
     make_reference: Callable[[Any], Any]

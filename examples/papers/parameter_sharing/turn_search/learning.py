@@ -38,7 +38,7 @@ from train.driver import loop
 
 
 class Price(NamedTuple):
-    """What the place of a peg costs, in turns."""
+    """The cost of the place of a peg, in turns."""
 
     step: float  # per step to the far corner
     column: float  # per column off the middle line
