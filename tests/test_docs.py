@@ -5,6 +5,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -51,23 +52,11 @@ def python(page: Path) -> str:
 
 def table(page: Path, *header: str) -> list[list[str]]:
     """The rows of the first table with this header, as the texts of their cells."""
-    return tables(page, *header)[0]
-
-
-def tables(page: Path, *header: str) -> list[list[list[str]]]:
-    """The rows of every table with this header."""
     lines = iter(page.read_text().splitlines())
-    found: list[list[list[str]]] = []
-    while f"| {' | '.join(header)} |" in lines:  # reads up to the header
-        next(lines)
-        rows: list[list[str]] = []
-        for line in lines:
-            if not line.startswith("|"):
-                break
-            rows.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
-        found.append(rows)
-    assert found, f"{name(page)} has no table {header}"
-    return found
+    assert f"| {' | '.join(header)} |" in lines, f"{name(page)} has no table {header}"  # reads up to the header
+    next(lines)
+    rows = takewhile(lambda line: line.startswith("|"), lines)
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
 
 
 # -- what runs -----------------------------------------------------------------------------------------------------
