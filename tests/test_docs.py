@@ -5,6 +5,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from train.recipes import RECIPES
 
 ROOT = Path(__file__).parents[1]
 README, DOCS = ROOT / "README.md", ROOT / "docs"
+RUNS_PAGE = DOCS / "training" / "runs.md"
 PPO_PAGE = DOCS / "training" / "ppo.md"
 ALPHAZERO_PAGE = DOCS / "training" / "alphazero.md"
 IMITATION_PAGE = DOCS / "training" / "imitation.md"
@@ -50,23 +52,11 @@ def python(page: Path) -> str:
 
 def table(page: Path, *header: str) -> list[list[str]]:
     """The rows of the first table with this header, as the texts of their cells."""
-    return tables(page, *header)[0]
-
-
-def tables(page: Path, *header: str) -> list[list[list[str]]]:
-    """The rows of every table with this header."""
     lines = iter(page.read_text().splitlines())
-    found: list[list[list[str]]] = []
-    while f"| {' | '.join(header)} |" in lines:  # reads up to the header
-        next(lines)
-        rows: list[list[str]] = []
-        for line in lines:
-            if not line.startswith("|"):
-                break
-            rows.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
-        found.append(rows)
-    assert found, f"{name(page)} has no table {header}"
-    return found
+    assert f"| {' | '.join(header)} |" in lines, f"{name(page)} has no table {header}"  # reads up to the header
+    next(lines)
+    rows = takewhile(lambda line: line.startswith("|"), lines)
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
 
 
 # -- what runs -----------------------------------------------------------------------------------------------------
@@ -201,14 +191,13 @@ def test_index_of_studies_links_to_every_page() -> None:
 
 
 def test_every_part_of_a_study_has_a_known_verdict_and_a_place() -> None:
-    index = DOCS / "papers" / "index.md"
-    known, used = {row[0] for row in table(index, "verdict", "meaning")}, set[str]()
-    of_studies = tables(index, "part of the study", "verdict", "where")
-    assert len(of_studies) == len(table(index, "study", "game", "page")) == 5
-    for part, verdict, where in (row for rows in of_studies for row in rows):
-        assert set(verdict.split(", ")) <= known, f"{part}: {verdict}"
-        assert "](" in where or "`" in where, f"{part} has neither a link nor a command"
-        used |= set(verdict.split(", "))
+    papers = DOCS / "papers"
+    known, used = {row[0] for row in table(papers / "index.md", "verdict", "meaning")}, set[str]()
+    for study in ("parameter_sharing", "dots_and_boxes", "checkers_imitation", "solution_strength", "alpha_mini"):
+        for part, _, ours, verdict in table(papers / f"{study}.md", "in the study", "theirs", "ours", "verdict"):
+            assert set(verdict.split(", ")) <= known, f"{part}: {verdict}"
+            assert "](" in ours or "`" in ours or verdict == "not here", f"{part} has neither a link nor a command"
+            used |= set(verdict.split(", "))
     assert used == known, f"no part of a study is {known - used}"
 
 
@@ -244,31 +233,40 @@ def test_training_page_has_a_row_for_every_task() -> None:
 def test_tables_of_settings_are_those_of_the_code() -> None:
     pages = {page.name: page.read_text() for page in settings.PAGES}
     assert {found[1] for text in pages.values() for found in settings.TABLE.finditer(text)} == {
-        *("train.ppo.Config", "train.driver.loop.Settings", "train.alphazero.Config", "train.imitation.Config")
+        *("train.settings.NetworkConfig", "train.driver.loop.Settings"),
+        *("train.ppo.Config", "train.alphazero.Config", "train.imitation.Config"),
     }
     for name, text in pages.items():
         assert settings.updated(text) == text, f"type python -m docs.make.settings: {name} differs"
 
 
-def test_training_page_lists_exactly_the_metrics_of_a_run() -> None:
-    def metrics_of(**settings: Any) -> dict[str, Any]:
-        return traced_metrics(PPO(Config(env="dots_and_boxes(rows=1, cols=1)", **settings)))
-
-    of_iterations = metrics_of()
-    with_opponents = metrics_of(opponents=("random",)).keys() - of_iterations
-    with_divergence = metrics_of(init_from="runs/imitation", kl_coef=0.1).keys() - of_iterations
-    expected = metrics_by_row(of_iterations) | dict.fromkeys(with_opponents, "runs with opponents")
-    expected |= dict.fromkeys(with_divergence, "runs with kl_coef")
-    rows = table(PPO_PAGE, "metric", "in", "definition")
+def test_page_of_runs_lists_exactly_the_metrics_that_learners_share() -> None:
+    env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
+    of_games, with_opponents = (
+        {metric for metric in traced_metrics(PPO(Config(env=str(env), opponents=opponents))) if is_of_games(metric)}
+        for opponents in ((), ("random",))
+    )
+    player = RandomAgent(env)
+    of_evaluations = jax.eval_shape(lambda key: arena.evaluate(env, player, player, key, 1), jax.random.key(0))
+    expected = dict.fromkeys(("iteration", "steps", "seconds", "steps_per_second"), "every row")
+    expected |= {re.sub(r"seat_\d+$", "seat_<k>", metric): "self-play" for metric in of_games}
+    expected |= dict.fromkeys(with_opponents - of_games, "runs with opponents")
+    expected |= dict.fromkeys(of_evaluations, "evaluations")
+    rows = table(RUNS_PAGE, "metric", "in", "definition")
     assert {row[0].strip("`"): row[1] for row in rows} == expected
 
 
-def test_alphazero_page_lists_exactly_the_metrics_that_ppo_lacks() -> None:
+def test_ppo_page_lists_exactly_its_own_metrics() -> None:
+    config = Config(env="dots_and_boxes(rows=1, cols=1)", init_from="runs/imitation", kl_coef=0.1)
+    assert own_metrics(PPO_PAGE) == own_metrics_of(PPO(config))
+
+
+def test_alphazero_page_lists_exactly_its_own_metrics() -> None:
     config = alphazero.Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=2, rollout_length=2, simulations=1)
     assert own_metrics(ALPHAZERO_PAGE) == own_metrics_of(alphazero.AlphaZero(config))
 
 
-def test_imitation_page_lists_exactly_the_metrics_that_ppo_lacks(tmp_path: Path) -> None:
+def test_imitation_page_lists_exactly_its_own_metrics(tmp_path: Path) -> None:
     data = saved(solved_positions(solved_boxes(1, 1)), tmp_path / "table.npz")
     config = imitation.Config(env="dots_and_boxes(rows=1, cols=1)", data=data, batch_size=2)
     assert own_metrics(IMITATION_PAGE) == own_metrics_of(imitation.Imitation(config))
@@ -279,23 +277,17 @@ def own_metrics(page: Path) -> set[str]:
 
 
 def own_metrics_of(learner: Learner) -> set[str]:
-    """The metrics of an iteration without those of its games, which the page of PPO defines."""
-    return {metric for metric in traced_metrics(learner) if not re.match("(num_)?episode", metric)}
+    """The metrics of an iteration without those of its games, which the page of runs defines."""
+    return {metric for metric in traced_metrics(learner) if not is_of_games(metric)}
+
+
+def is_of_games(metric: str) -> bool:
+    return re.match("(num_)?episode", metric) is not None
 
 
 def traced_metrics(learner: Learner) -> dict[str, Any]:
     """The metrics of an iteration, by their names."""
     return jax.eval_shape(learner.iterate, jax.eval_shape(learner.init, jax.random.key(0)), *data_of(learner))[1]
-
-
-def metrics_by_row(of_iterations: dict[str, Any]) -> dict[str, str]:
-    """The metrics that the page of PPO lists, of iterations and of evaluations, and the rows that have them."""
-    env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
-    player = RandomAgent(env)
-    of_evaluations = jax.eval_shape(lambda key: arena.evaluate(env, player, player, key, 1), jax.random.key(0))
-    expected = dict.fromkeys(("iteration", "steps", "seconds", "steps_per_second"), "every row")
-    expected |= {re.sub(r"seat_\d+$", "seat_<k>", metric): "every row" for metric in of_iterations}
-    return expected | dict.fromkeys(of_evaluations, "evaluations")
 
 
 # -- citation ------------------------------------------------------------------------------------------------------

@@ -45,22 +45,23 @@ def updated(page: str) -> str:
 
 
 def table(name: str) -> str:
-    """Returns the settings of the dataclass with this dotted name as a table in Markdown."""
+    """Returns the settings with a default that a dataclass adds to those of its base class, as a table in Markdown."""
     settings = pkgutil.resolve_name(name)
     described = texts(settings)
     lines = ["| setting | default | text |", "|---|---|---|"]
     for field in dataclasses.fields(settings):
-        text = described[field.name].replace("|", r"\|")
-        lines.append(f"| `{field.name}` | {shown(field.default)} | {text} |")
+        if field.name in settings.__annotations__ and field.default is not dataclasses.MISSING:
+            text = described[field.name].replace("|", r"\|")
+            lines.append(f"| `{field.name}` | {shown(field.default)} | {text} |")
     return "\n".join(lines)
 
 
 def texts(settings: type[Any]) -> dict[str, str]:
-    """Returns the text below each field of a class and of its base classes, on one line."""
-    classes = [each for each in reversed(settings.__mro__) if dataclasses.is_dataclass(each)]
-    bodies = [ast.parse(textwrap.dedent(inspect.getsource(each))).body[0] for each in classes]
+    """Returns the text below each field of a class, on one line."""
     found: dict[str, str] = {}
-    for field, below in (pair for each in bodies if isinstance(each, ast.ClassDef) for pair in pairwise(each.body)):
+    body = ast.parse(textwrap.dedent(inspect.getsource(settings))).body[0]
+    assert isinstance(body, ast.ClassDef)
+    for field, below in pairwise(body.body):
         match field, below:
             case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
                 found[name] = " ".join(text.split())
