@@ -25,19 +25,10 @@ def play(
     seed: int,
     openings: arena.Openings | None = None,
 ) -> dict[str, Any]:
-    """Returns the results of an agent on a seat: counts of games, and means, in JSON's types.
+    """Returns the results of an agent on a seat, 0 for White: counts of games, and means, in JSON's types.
 
-    The counts are "games", "won", "lost", "drawn" and "truncated", and "draws" has the counts of each reason for a
-    draw. The means are "mean_reward" and "mean_length".
-
-    Args:
-      env: the game.
-      agent: plays `seat`.
-      opponent: plays the other seat.
-      seat: 0 for White, 1 for Black.
-      games: the number of games.
-      seed: of the games.
-      openings: a list of openings; game i begins with the i-th one, and again with the first one after the last.
+    "draws" has the counts of each reason for a draw. Game i begins with the i-th of `openings`, and again with the
+    first one after the last.
     """
     counts = dict.fromkeys(("games", "won", "lost", "drawn", "truncated"), 0)
     sums = {"mean_reward": 0.0, "mean_length": 0.0}
@@ -89,7 +80,6 @@ def play_random(
 
 
 def win_rate(result: dict[str, Any]) -> float:
-    """Returns the games that were won, divided by all games."""
     return result["won"] / result["games"]
 
 
