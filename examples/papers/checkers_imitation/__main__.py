@@ -157,11 +157,7 @@ def uniform_scores(data: Positions) -> np.ndarray:
 def lookup_scores(keys: np.ndarray, action: np.ndarray, num_actions: int, data: Positions) -> np.ndarray:
     """Returns float32[P, num_actions], the times that an action was played on the same position of a collection.
 
-    Args:
-      keys: uint64[N], the collection's positions.
-      action: int32[N], the actions that were played on them.
-      num_actions: of the game.
-      data: the positions to score, P.
+    The collection has the positions `keys`, uint64[N], and the actions that were played on them, int32[N].
     """
     distinct, row = np.unique(positions.keys(data), return_inverse=True)
     place = np.searchsorted(distinct, keys).clip(max=len(distinct) - 1)
@@ -186,15 +182,9 @@ def _logits(env: Env[Any], policy: Policy, params: Params, states: Any) -> jax.A
 
 
 def among_best(scores: np.ndarray, legal: np.ndarray, action: np.ndarray, k: int) -> np.ndarray:
-    """Returns float64[P], the probability that the action is among the k legal ones with the best scores.
+    """Returns float64[P], the probability that the action, int32[P], is among the k legal ones with the best scores.
 
-    It is 0 or 1 unless several actions have the action's score. These are in a random order.
-
-    Args:
-      scores: float32[P, num_actions].
-      legal: bool[P, num_actions].
-      action: int32[P], a legal one of each position.
-      k: the number of best actions.
+    Scores and legal actions are [P, num_actions]. Actions with the same score are in a random order.
     """
     own = scores[np.arange(len(action)), action][:, None]
     better, equal = ((scores > own) & legal).sum(1), ((scores == own) & legal).sum(1)
@@ -224,10 +214,7 @@ def by_ply(right: np.ndarray, ply: np.ndarray) -> dict[str, float]:
 def measure(sets: Mapping[str, Positions], score: Score, raw: bool = False) -> dict[str, Table]:
     """Returns the measures of a model by set, and its accuracy with k = 1 by ply of the two held-out collections.
 
-    Args:
-      sets: the sets of positions by their names.
-      score: (positions) -> float32[P, num_actions], the model.
-      raw: whether the scores are logits of all actions, so that legality is measured too.
+    `raw` tells that the scores are logits of all actions, so that legality is measured too.
     """
     measures: dict[str, Table] = {"sets": {}, "submoves": {}}
     for name, each in sets.items():
@@ -284,20 +271,18 @@ def hindsight(sets: Mapping[str, Positions]) -> dict[str, Any]:
 
 
 def markdown(results: Mapping[str, Any]) -> str:
-    """Returns the tables of `measure_all` in Markdown."""
     counts = ", ".join(f"{name} {count:,}" for name, count in results["positions"].items())
     split = results["position split"]
-    return "\n\n".join(
-        [
-            f"Positions: {counts}.",
-            accuracy_table(results["models"]),
-            ply_table(results["models"], results["seen by submove"]),
-            f"Split by position: train {split['positions']['train']:,}, test {split['positions']['test']:,}, "
-            f"of which {split['seen']:.1%} are in training.",
-            accuracy_table(split["models"]),
-            f"Larson 2016 claims top-1 {CLAIMED_TOP_1}, a running mean on shuffled pairs: not comparable.",
-        ]
+    parts = (
+        f"Positions: {counts}.",
+        accuracy_table(results["models"]),
+        ply_table(results["models"], results["seen by submove"]),
+        f"Split by position: train {split['positions']['train']:,}, test {split['positions']['test']:,}, "
+        f"of which {split['seen']:.1%} are in training.",
+        accuracy_table(split["models"]),
+        f"Larson 2016 claims top-1 {CLAIMED_TOP_1}, a running mean on shuffled pairs: not comparable.",
     )
+    return "\n\n".join(parts)
 
 
 def accuracy_table(models: Mapping[str, Any]) -> str:

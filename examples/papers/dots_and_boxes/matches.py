@@ -29,22 +29,11 @@ class Match(NamedTuple):
 
 
 def play(
-    env: Env[Any],
-    pair: tuple[Agent, Agent],
-    num_games: int,
-    seed: int,
-    bar: "tqdm[Any]",
-    on_recorded: Any = None,
+    env: Env[Any], pair: tuple[Agent, Agent], num_games: int, seed: int, bar: "tqdm[Any]", on_recorded: Any = None
 ) -> Match:
     """Returns games in which the agents alternate between the seats, and every two begin with the same random edges.
 
-    Args:
-      env: the game.
-      pair: the agents.
-      num_games: the number of games.
-      seed: of the openings and of the games.
-      bar: counts the finished games.
-      on_recorded: is called with finished games and their actions, as `arena.play` does.
+    `bar` counts the finished games. `on_recorded` is as for `arena.play`.
     """
     seats = arena.seating((1, 1), "alternating", num_games)
     openings = settings_of(num_games, seed).openings_for(env, "alternating")

@@ -36,14 +36,7 @@ class Watched(NamedTuple):
 
 
 def play(env: ChineseCheckers, agents: Sequence[Agent], agent_of_seat: jax.Array, key: jax.Array) -> Watched:
-    """Returns whole games for six seats by agents on the device, with a progress bar.
-
-    Args:
-      env: the star with six seats.
-      agents: the players.
-      agent_of_seat: int32[games, 6], index into `agents`.
-      key: a PRNG key.
-    """
+    """Returns whole games for six seats by agents on the device, with a progress bar; as `arena.play`."""
     start_key, key = jax.random.split(key)
     watched, over = _start(env, start_key, len(agent_of_seat)), 0
     with tqdm(total=len(agent_of_seat), unit=" games", disable=None) as bar:

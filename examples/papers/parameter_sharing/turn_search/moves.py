@@ -239,10 +239,7 @@ def end_turn(star: Star, board: Ints) -> None:
 def fill_turns(star: Star, work: Work, board: Ints, pegs: Ints, chain: int, turns: Ints) -> int:
     """Writes all turns of the mover, each the index of its peg and its last cell; returns their number.
 
-    Args:
-      pegs: the cells of the mover's pegs.
-      chain: the cell of the peg that has hopped in this turn: it may hop on or stay. -1: the turn begins.
-      turns: int64[2 * pegs * cells].
+    `chain` is the cell of the peg that has hopped in this turn, and may hop on or stay; -1: the turn begins.
     """
     number = 0
     for index in range(star.pegs):
