@@ -257,7 +257,6 @@ class FootprintArguments(harness.BenchmarkArguments):
 
 
 def compute_footprints(arguments: FootprintArguments) -> dict[str, Any]:
-    """Computes the rows of all games."""
     harness.check_positive(arguments, "devices", "boards", "rollout_length", "bandwidth", "latency")
     rows: list[dict[str, Any]] = []
     for game in arguments.games:
@@ -275,16 +274,9 @@ def compute_footprints(arguments: FootprintArguments) -> dict[str, Any]:
 
 
 def footprint(config: Config, devices: int, bandwidth: float, latency: float) -> dict[str, Any]:
-    """Returns a row of the table as numbers.
+    """Returns a row of the table as numbers, for a bandwidth in bytes per second and a latency in seconds.
 
-    Args:
-      config: settings of the whole run; its boards and minibatches must divide over the devices.
-      devices: over all processes.
-      bandwidth: bytes per second from a device to the next.
-      latency: seconds from a device to the next.
-
-    Raises:
-      ValueError: the devices do not divide the boards or the minibatches.
+    Raises ValueError if the devices do not divide the boards or the minibatches of the whole run.
     """
     learner = PPO(config)
     sharding.check_divisible(learner.batch_sizes, devices)

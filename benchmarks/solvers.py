@@ -25,10 +25,11 @@ import random
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from matplotlib.figure import Figure
 
 from benchmarks import harness
 from benchmarks.harness import Command
@@ -40,9 +41,6 @@ from jaxgames.solvers.alphabeta.deepening import TABLE_SIZE
 from jaxgames.solvers.checkers import player as checkers_player
 from jaxgames.solvers.checkers.player import CheckersPlayer
 from jaxgames.solvers.dots_and_boxes.exact import Options, Search
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # -- Dots and Boxes ---------------------------------------------------------------------------------------
 
@@ -191,7 +189,7 @@ def factors_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"step": step, "factor": x, "halved": "yes" if x >= 2 else "no"} for step, x in factors.items()]
 
 
-def draw_by_board(arguments: BoxesArguments, result: dict[str, Any]) -> "Figure":
+def draw_by_board(arguments: BoxesArguments, result: dict[str, Any]) -> Figure:
     """Returns the times and the keys of all boards as curves, one for each row of improvements."""
     picture, panels = harness.new_picture(9, 3.8, panels=2)
     rows = [row for row in result["rows"] if row["window"] is None and row["seconds"] is not None]

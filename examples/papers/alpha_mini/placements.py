@@ -85,7 +85,6 @@ def play_on_seats(arguments: Arguments, env: Env[Any], text: str, source: str) -
 
 @functools.lru_cache(maxsize=4)
 def placements(env: Env[Any], count: int) -> Any:
-    """Returns random legal placements, leaves with a leading axis of `count`."""
     return random_placements(env, count, seed=0)
 
 

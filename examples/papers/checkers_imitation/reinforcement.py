@@ -263,7 +263,6 @@ class Bench:
 
 @functools.lru_cache(maxsize=1)
 def people(arguments: Arguments) -> Positions:
-    """Returns the positions that are predicted."""
     found = positions.load(arguments.data).of(arguments.split)
     return evenly_spaced(found.take(found.action >= 0), arguments.num_positions)
 

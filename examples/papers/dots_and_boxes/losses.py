@@ -115,7 +115,7 @@ def measure(env: Env[Any], key: Mapping[str, Any], numbers: list[int]) -> dict[s
 
 def record(env: Env[Any], pair: tuple[Agent, Agent], num_games: int, seed: int, bar: "tqdm[Any]") -> Played:
     """Returns the games of the agent against the reference, with all their boards."""
-    actions = np.full((num_games, env.num_actions), -1, np.int32)
+    actions = np.zeros((num_games, env.num_actions), np.int32)
 
     def keep(recorded: arena.Recorded) -> None:
         for number, length, row in zip(recorded.numbers, recorded.games.length, recorded.actions, strict=True):
@@ -130,17 +130,12 @@ def record(env: Env[Any], pair: tuple[Agent, Agent], num_games: int, seed: int, 
 def boards_of(env: Env[Any], start: Any, actions: np.ndarray) -> Any:
     """Returns the boards before and after each action of games, [games, plies + 1], on the host.
 
-    `start` has the first boards, and `actions`, int32[games, plies], is -1 after the last one of a game.
+    `start` has the first boards, and `actions` is int32[games, plies]; a board that is over stays as it is.
     """
 
-    def step(board: Any, action: jax.Array) -> tuple[Any, Any]:
-        after = env.step(board, action.clip(0))
-        after = jax.tree.map(lambda new, old: jax.numpy.where(action >= 0, new, old), after, board)
-        return after, after
-
     def of_game(board: Any, actions: jax.Array) -> Any:
-        _, after = jax.lax.scan(step, board, actions)
-        return jax.tree.map(lambda first, rest: jax.numpy.concatenate([first[None], rest]), board, after)
+        last, before = jax.lax.scan(lambda board, action: (env.step(board, action), board), board, actions)
+        return jax.tree.map(lambda rest, end: jax.numpy.concatenate([rest, end[None]]), before, last)
 
     return jax.device_get(jax.jit(jax.vmap(of_game))(start, actions))
 

@@ -36,18 +36,12 @@ def play(
     `bar` counts the finished games. `on_recorded` is as for `arena.play`.
     """
     seats = arena.seating((1, 1), "alternating", num_games)
-    openings = settings_of(num_games, seed).openings_for(env, "alternating")
+    settings = GameArguments(games=num_games, openings=-(-num_games // 2), opening_plies=OPENING_PLIES, seed=seed)
+    openings = settings.openings_for(env, "alternating")
     assert openings is not None
     key = jax.random.key(seed)
     games = arena.play(env, pair, seats, key, openings=openings, on_finished=bar.update, on_recorded=on_recorded)
     return Match(games, seats, openings)
-
-
-def settings_of(num_games: int, seed: int) -> GameArguments:
-    """Returns the settings of the games. Raises ValueError for a number or a seed that commands refuse."""
-    settings = GameArguments(games=num_games, openings=-(-num_games // 2), opening_plies=OPENING_PLIES, seed=seed)
-    settings.check()
-    return settings
 
 
 def board_of(text: str) -> Env[Any]:

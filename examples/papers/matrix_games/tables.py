@@ -175,7 +175,6 @@ def summary(shares: Shares) -> str:
 
 
 def _answer(row: Row, column: Column) -> str:
-    """Returns the study's answer, or a dash where it has none."""
     index = ANSWERS_OF.get(row.setting.learner)
     return "-" if index is None or column.answers is None else column.answers[index]
 

@@ -153,7 +153,6 @@ def divergence(
 
 
 def mean_of(rows: list[dict[str, float]]) -> dict[str, float]:
-    """Returns the mean of every measure over seeds."""
     return {name: round(float(np.mean([row[name] for row in rows])), 4) for name in rows[0]}
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from examples.papers._experiment import Experiment, Report, ResultCache, command
+from examples.papers._experiment import Experiment, Report, command
 from jaxgames._checks import check_int
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.solvers.chinese_checkers.lone_player import (
@@ -52,7 +52,7 @@ def report(arguments: Arguments) -> Report:
     """Finds the shortest games, and plays the games of the agents."""
     for size in arguments.sizes:
         check_int("sizes", size, 1, MAX_SIZE)
-    games = {size: shortest(size, arguments.output) for size in arguments.sizes}
+    games = {size: shortest(size, arguments) for size in arguments.sizes}
     rows: list[tuple[object, ...]] = []
     alone: dict[str, dict[str, Any]] = {}
     for size, agent, env in agents_of(arguments):
@@ -66,17 +66,12 @@ def report(arguments: Arguments) -> Report:
     return Report({"fewest": fewest_turns, "alone": alone}, markdown(HEADER, rows))
 
 
-def shortest(size: int, output: Path) -> SoloGame:
-    """Returns a shortest game, from the results if it is there, after it won in the env; draws it."""
-    cache, key = ResultCache(output / "games.jsonl"), {"size": size}
-    if (result := cache.get(key)) is not None:
-        game = SoloGame(size, tuple(map(tuple, result["game"])), len(result["game"]))
-        replay(game)
-        return game
-    game = shortest_solo(size)
+def shortest(size: int, arguments: Arguments) -> SoloGame:
+    """Returns a shortest game, after it won in the env; draws it."""
+    turns = arguments.once({"size": size}, lambda: {"game": shortest_solo(size).turns}, file="games")["game"]
+    game = SoloGame(size, tuple(map(tuple, turns)), len(turns))
     replay(game)
-    cache.add(key, {"game": game.turns})
-    picture(game).save(output / f"size_{size}.svg")
+    picture(game).save(arguments.output / f"size_{size}.svg")
     return game
 
 

@@ -198,7 +198,6 @@ def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[s
 
 
 def spoiled_row(row: Mapping[str, Any]) -> list[str]:
-    """Returns the line of a match in the table of what spoils."""
     decimals = {"blocked_by_opposite": 2, "blocked_by_others": 2, "pegs_in_goal": 1, "pegs_at_home": 1}
     decimals |= {"waits": 2, "goes_back": 2}
     numbers = [text(row[name], places) for name, places in decimals.items()]

@@ -190,7 +190,6 @@ def table(rows: list[dict[str, Any]], opponents: tuple[str, ...]) -> str:
 
 
 def _entries(row: dict[str, Any]) -> tuple[str, str, str, str]:
-    """Returns the four columns of an opponent."""
     turns = "" if row["mean_turns"] is None else f"{row['mean_turns']:.1f}"
     draws = row["draw_rate"] + row["truncated_rate"]
     wins = text_of_rate(row["win_rate"], row["win_rate_interval"])

@@ -27,9 +27,9 @@ from tqdm import tqdm
 
 from examples.papers._experiment import Experiment, Report, command, table_of
 from examples.papers.parameter_sharing.turn_search.moves import SEATS, Weights, distances
-from examples.papers.parameter_sharing.turn_search.player import COMMAND, save
+from examples.papers.parameter_sharing.turn_search.player import WEIGHTS_FILE, save
 from examples.papers.parameter_sharing.turn_search.search import Settings, make_race, play_alone, seed_with
-from jaxgames._files import FileKind, read_file, write_file
+from jaxgames._files import read_file, write_file
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.solvers.chinese_checkers.star import mirrored_cells
@@ -73,14 +73,8 @@ ROUNDS = (
 )
 MIN_GAMES = 10  # so that every round has some
 FITTED_ROUNDS = 2  # the last rounds whose games are fitted
-GAMES_FILE = FileKind(
-    format=1,
-    noun="a file of games",
-    relation="has games of",
-    source=COMMAND,
-    how_to_write="remove the file, and repeat the command",
-    again="remove the file, and repeat the command",
-)
+AGAIN = "remove the file, and repeat the command"
+GAMES_FILE = WEIGHTS_FILE._replace(noun="a file of games", relation="has games of", how_to_write=AGAIN, again=AGAIN)
 COLUMNS = {"positions": "{positions:,}", "turns": "{turns}", "unfinished": "{unfinished}", "CPU s": "{cpu_seconds}"}
 QUICK: dict[str, Any] = {"size": 1, "games": 20}
 

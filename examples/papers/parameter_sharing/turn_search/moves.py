@@ -125,7 +125,6 @@ def rotate(star: Star, work: Work, board: Ints) -> None:
 
 @compiled
 def is_full(star: Star, board: Ints) -> bool:
-    """Returns True if the mover's pegs fill its goal."""
     for cell in range(star.cells - star.pegs, star.cells):  # noqa: SIM110  # no generators in compiled functions
         if board[cell] != 0:
             return False
@@ -134,7 +133,6 @@ def is_full(star: Star, board: Ints) -> bool:
 
 @compiled
 def fill_pegs(star: Star, board: Ints, pegs: Ints) -> None:
-    """Writes the cells of the mover's pegs."""
     end = 0
     for cell in range(star.cells):
         if board[cell] == 0:

@@ -58,7 +58,6 @@ def first_submove(size: int, board: np.ndarray, origin: int, to: int) -> int:
 
 
 def save(path: Path, size: int, weights: Weights) -> None:
-    """Writes a file of weights."""
     write_file(WEIGHTS_FILE, path, ChineseCheckers(size, SEATS), weights._asdict())
 
 
