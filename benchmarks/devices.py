@@ -190,7 +190,6 @@ def run_workers(task: Task, virtual: bool) -> dict[str, Any]:
 
 
 def work(stored: dict[str, Any]) -> None:
-    """The program of a worker, whose task is given as JSON."""
     config = Config(**stored.pop("config"))
     try:
         run_worker(Task(config, **stored))
@@ -217,7 +216,6 @@ def run_worker(task: Task) -> None:
 
 
 def free_port() -> int:
-    """A port of this machine that no process listens on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
@@ -321,7 +319,6 @@ def bytes_of(tree: Any) -> int:
 
 
 def in_units_of_table(row: dict[str, Any]) -> dict[str, Any]:
-    """Returns a row with megabytes and nanoseconds."""
     megabytes = {name: row[f"{name}_bytes"] / 1e6 for name in ("held", "summed", "moved")}
     return row | megabytes | {"nanoseconds": row["seconds_per_step"] * 1e9}
 

@@ -88,7 +88,6 @@ def median_and_spread(speeds: Sequence[float]) -> tuple[float, float]:
 
 
 def cores() -> int:
-    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

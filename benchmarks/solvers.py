@@ -92,7 +92,6 @@ class BoxesArguments(harness.BenchmarkArguments):
 
 
 def measure_boxes(arguments: BoxesArguments) -> dict[str, Any]:
-    """Measures every improvement on every board."""
     harness.check_positive(arguments, "max_nodes", "minutes")
     if not arguments.boards or arguments.plain_nodes < 0:
         raise ValueError("boards must not be empty, and plain_nodes must be at least 0")
@@ -113,7 +112,6 @@ def measure_boxes(arguments: BoxesArguments) -> dict[str, Any]:
 
 
 def game_of(board: str) -> DotsAndBoxes:
-    """Returns the game of a text such as "2x3"."""
     rows, _, cols = board.partition("x")
     if not (rows.isdecimal() and cols.isdecimal()):
         raise ValueError(f"boards must be texts such as 2x3, rows x columns of boxes, not {board!r}")
@@ -239,7 +237,6 @@ class CheckersArguments(harness.BenchmarkArguments):
 
 
 def measure_checkers(arguments: CheckersArguments) -> dict[str, Any]:
-    """Measures a move at every depth, with and without a transposition table."""
     harness.check_positive(arguments, "depths", "positions")
     env = Checkers()
     boards = positions(env, arguments.positions, arguments.seed)

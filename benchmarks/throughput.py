@@ -251,13 +251,11 @@ def star_cells(size: int) -> int:
 
 
 def fit(boards: int, rows: list[dict[str, Any]]) -> dict[str, float]:
-    """The line of best fit of microseconds over cells."""
     slope, start = np.polyfit([row["cells"] for row in rows], [row["microseconds"] for row in rows], 1)
     return {"boards": boards, "microseconds_per_cell": float(slope), "microseconds_at_zero": float(start)}
 
 
 def steps_per_second(play: Callable[[], int], clock: Callable[[], float]) -> float:
-    """Speed of one call of `play`, which returns its number of steps, by a clock in seconds."""
     start = clock()
     return play() / (clock() - start)
 

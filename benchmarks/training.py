@@ -101,7 +101,6 @@ def config_of(game: str, setting: str) -> Config:
 
 
 def with_shares(row: dict[str, Any]) -> dict[str, Any]:
-    """Returns a row with the share of each part in an iteration."""
     whole = sum(row["parts"].values())
     shares = {name: size / whole for name, size in row["parts"].items()}
     return row | {"ratio": row["ppo"] / row["random_play"], "products": row["products"] / whole, "shares": shares}

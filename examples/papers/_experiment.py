@@ -55,8 +55,11 @@ class ExperimentFields:
     def once(
         self, key: Mapping[str, Any], compute: Callable[[], Mapping[str, Any]], file: str = "cells"
     ) -> dict[str, Any]:
-        """Returns the result of a key, from OUTPUT/FILE.jsonl or computed now; see `ResultCache`."""
-        return ResultCache(self.output / f"{file}.jsonl").once(key, compute)
+        """Returns the result of a key, which has all that it depends on, from OUTPUT/FILE.jsonl or computed now.
+
+        The file is read at every call, so that results of other commands count too.
+        """
+        return ResultFile(self.output / f"{file}.jsonl", tuple(key)).once(key, compute)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,34 +160,6 @@ def shortened(arguments: ArgumentsT, quick: Mapping[str, Any]) -> ArgumentsT:
     if isinstance(output := defaults.get("output"), Path):
         values.setdefault("output", output.with_name(f"{output.name}_quick"))
     return replace(typed, **{name: value for name, value in values.items() if getattr(typed, name) == defaults[name]})
-
-
-# -- results that are computed once --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ResultCache:
-    """A `ResultFile` whose keys have the names of the key that is asked for: all that the result depends on.
-
-    The file is read at every call, so that results of other commands count too.
-    """
-
-    path: Path
-
-    def once(self, key: Mapping[str, Any], compute: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
-        """Returns the result of a key, from the file or computed now; see `ResultFile.once`."""
-        return self._file(key).once(key, compute)
-
-    def get(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Returns the stored result of a key, or None."""
-        return self._file(key).get(key)
-
-    def add(self, key: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-        """Stores the result of a key."""
-        self._file(key).add(key, result)
-
-    def _file(self, key: Mapping[str, Any]) -> ResultFile:
-        return ResultFile(self.path, tuple(key))
 
 
 # -- training that continues ---------------------------------------------------------------------------------------

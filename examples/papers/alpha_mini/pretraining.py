@@ -21,12 +21,13 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers._experiment import Report, ResultCache, command, new_picture, train, train_all
+from examples.papers._experiment import Report, command, new_picture, train, train_all
 from examples.papers._intervals import difference, draw_band, format_interval, interval
 from examples.papers.alpha_mini import games, runs
 from train import agents, plot
 from train.data import labels, positions
 from train.driver.loop import Settings
+from train.driver.result_file import ResultFile
 from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
 from train.imitation import Imitation
@@ -92,10 +93,11 @@ def label_positions(arguments: Arguments, env: str) -> Path:
 
     Raises ValueError if the file in the folder was labelled in another way, or if the agent has no values.
     """
-    path, cache = arguments.output / "positions.npz", ResultCache(arguments.output / "labelled.jsonl")
+    path = arguments.output / "positions.npz"
     key = {"label": arguments.label, "play": arguments.play, "positions": arguments.positions}
+    labelled = ResultFile(arguments.output / "labelled.jsonl", tuple(key))
     if path.exists():
-        if cache.get(key) is None:
+        if labelled.get(key) is None:
             raise ValueError(f"{path} was labelled in another way than {key}: name another folder with --output")
         return path
     game = jaxgames.make(env)
@@ -106,7 +108,7 @@ def label_positions(arguments: Arguments, env: str) -> Path:
         boards = labels.labelled(boards, judge, train=90, on_labelled=bar.update, only_values=True)
     arguments.output.mkdir(parents=True, exist_ok=True)
     boards.save(path)
-    cache.add(key, {"found": len(boards)})
+    labelled.add(key, {"found": len(boards)})
     return path
 
 

@@ -18,9 +18,10 @@ from typing import Any
 
 from tqdm import tqdm
 
-from examples.papers._experiment import Column, Experiment, Report, ResultCache, command, is_finished, table_of, train
+from examples.papers._experiment import Column, Experiment, Report, command, is_finished, table_of, train
 from examples.papers.alpha_mini import games, runs
 from train.driver.loop import Settings
+from train.driver.result_file import ResultFile
 from train.ppo import PPO, config_for
 
 RUNS = ("minichess_king_capture", "minichess_standard", "minichess_standard_again")  # that play
@@ -110,8 +111,7 @@ def trained(arguments: Arguments, run: str, seed: int) -> tuple[Path, float | No
         given["init_from"] = str(first)
     folder = arguments.output / f"{run}_seed={seed}"
     learner = PPO(config_for(preset=PRESETS.get(run, run), seed=seed, **given))
-    cache = ResultCache(arguments.output / "trainings.jsonl")
-    seconds = train_timed(learner, folder, cache, {"run": run, "seed": seed})
+    seconds = train_timed(learner, folder, arguments.output / "trainings.jsonl", {"run": run, "seed": seed})
     return folder, None if seconds is None or seconds_before is None else seconds_before + seconds
 
 
@@ -119,14 +119,15 @@ def is_king_capture(run: str) -> bool:
     return "king_capture" in run
 
 
-def train_timed(learner: PPO, folder: Path, cache: ResultCache, key: Mapping[str, Any]) -> float | None:
+def train_timed(learner: PPO, folder: Path, file: Path, key: Mapping[str, Any]) -> float | None:
     """Returns the CPU seconds of a run, compilation and checkpoints included; None if several commands trained it."""
+    trainings = ResultFile(file, tuple(key))
     if not is_finished(learner, folder):
         is_new, start = not folder.exists(), time.process_time()
         train(learner, folder, Settings(evaluate_every=0, checkpoint_every=50))
         if is_new:
-            cache.add(key, {"cpu_seconds": time.process_time() - start})
-    result = cache.get(key)
+            trainings.add(key, {"cpu_seconds": time.process_time() - start})
+    result = trainings.get(key)
     return None if result is None else result["cpu_seconds"]
 
 
