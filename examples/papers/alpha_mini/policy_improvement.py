@@ -73,16 +73,12 @@ def report(arguments: Arguments) -> Report:
 def improve_all(arguments: Arguments) -> dict[str, dict[int, list[dict[str, Any]]]]:
     """Returns the results of White after the steps 0 to N, by way and seed; computes those that are missing."""
     results: dict[str, dict[int, list[dict[str, Any]]]] = {}
-    total = len(arguments.ways) * arguments.seeds * (arguments.steps + 1)
-    with tqdm(total=total, unit=" steps", disable=None) as bar:
-        for way in arguments.ways:
-            for seed in range(arguments.seeds):
-                for step in range(arguments.steps + 1):
-                    white = train_step(arguments, way, seed, step)
-                    key = {"way": way, "seed": seed, "step": step, "num_games": arguments.games}
-                    play = functools.partial(games.play_random, white, runs.WHITE, arguments.games)
-                    results.setdefault(way, {}).setdefault(seed, []).append(arguments.once(key, play))
-                    bar.update()
+    steps = [*itertools.product(arguments.ways, range(arguments.seeds), range(arguments.steps + 1))]
+    for way, seed, step in tqdm(steps, unit=" steps", disable=None):
+        white = train_step(arguments, way, seed, step)
+        key = {"way": way, "seed": seed, "step": step, "num_games": arguments.games}
+        play = functools.partial(games.play_random, white, runs.WHITE, arguments.games)
+        results.setdefault(way, {}).setdefault(seed, []).append(arguments.once(key, play))
     return results
 
 

@@ -99,10 +99,9 @@ def measure_all(data: Positions, runs: Iterable[str], limit: int, train_position
     labelled = data.take(data.action != positions.UNKNOWN)
     training, sets = labelled.of("train"), sets_of(labelled)
     seen = positions.keys(training)
-    book = functools.partial(lookup_scores, seen, training.action, data.env.num_actions)
     results: dict[str, Any] = {
         "positions": {"train": len(training), **{name: len(each) for name, each in sets.items()}},
-        "models": {"uniform": measure(sets, uniform_scores), "lookup": measure(sets, book), **hindsight(sets)},
+        "models": baselines(sets, seen, training.action),
         "seen by submove": by_ply(np.isin(positions.keys(sets["test"]), seen), sets["test"].ply),
         "position split": position_split(labelled),
     }
@@ -132,12 +131,16 @@ def sets_of(data: Positions) -> dict[str, Positions]:
     return {name: each for name, each in sets.items() if len(each)}
 
 
+def without_external(data: Positions) -> Positions:
+    return data.take(data.split != data.splits.index("external")) if "external" in data.splits else data
+
+
 def shuffle_splits(data: Positions, seed: int) -> Positions:
     """Returns the positions of one collection in the splits of Larson 2016: drawn pair by pair, and not game by game.
 
     Positions of the split "external" are left out.
     """
-    kept = data.take(data.split != data.splits.index("external")) if "external" in data.splits else data
+    kept = without_external(data)
     order, count = np.random.default_rng(seed).permutation(len(kept)), len(kept)
     split = np.empty(count, np.int8)
     ends = np.cumsum([round(share * count) for share in SHUFFLED_SHARES.values()])
@@ -154,7 +157,7 @@ def uniform_scores(data: Positions) -> np.ndarray:
     return np.zeros((len(data), data.env.num_actions), np.float32)
 
 
-def lookup_scores(keys: np.ndarray, action: np.ndarray, num_actions: int, data: Positions) -> np.ndarray:
+def lookup_scores(keys: np.ndarray, action: np.ndarray, data: Positions) -> np.ndarray:
     """Returns float32[P, num_actions], the times that an action was played on the same position of a collection.
 
     The collection has the positions `keys`, uint64[N], and the actions that were played on them, int32[N].
@@ -162,7 +165,7 @@ def lookup_scores(keys: np.ndarray, action: np.ndarray, num_actions: int, data: 
     distinct, row = np.unique(positions.keys(data), return_inverse=True)
     place = np.searchsorted(distinct, keys).clip(max=len(distinct) - 1)
     match = distinct[place] == keys
-    counts = np.zeros((len(distinct), num_actions), np.float32)
+    counts = np.zeros((len(distinct), data.env.num_actions), np.float32)
     np.add.at(counts, (place[match], action[match]), 1)
     return counts[row]
 
@@ -244,26 +247,29 @@ def measure_run(text: str, sets: Mapping[str, Positions]) -> dict[str, Any]:
 
 def position_split(data: Positions) -> dict[str, Any]:
     """Returns the baselines where no test position is in training: the splits are by the hash of the position."""
-    of_first = data.take(data.split != data.splits.index("external")) if "external" in data.splits else data
+    of_first = without_external(data)
     keys = positions.keys(of_first)
     low, high = POSITION_SPLIT
     training, test = keys % 100 < low, of_first.take(keys % 100 >= high)
-    book = functools.partial(lookup_scores, keys[training], of_first.action[training], data.env.num_actions)
-    sets = {"test": test}
     return {
         "positions": {"train": int(training.sum()), "test": len(test)},
         "seen": float(np.isin(positions.keys(test), keys[training]).mean()),
-        "models": {"uniform": measure(sets, uniform_scores), "lookup": measure(sets, book), **hindsight(sets)},
+        "models": baselines({"test": test}, keys[training], of_first.action[training]),
     }
 
 
-def hindsight(sets: Mapping[str, Positions]) -> dict[str, Any]:
-    """Returns the measures of the best answer for each position of a set, from the set's own moves: the ceiling."""
+def baselines(sets: Mapping[str, Positions], keys: np.ndarray, action: np.ndarray) -> dict[str, Any]:
+    """Returns the measures of models without weights.
+
+    uniform      prefers no action
+    lookup       plays what was played most often on the training positions `keys`, uint64[N]; `action` is int32[N]
+    hindsight    the same from the moves of the set itself: the ceiling
+    """
+    held_out = {name: each for name, each in sets.items() if name in ("test", "external")}
     return {
-        "hindsight": measure(
-            {name: each for name, each in sets.items() if name in ("test", "external")},
-            lambda each: lookup_scores(positions.keys(each), each.action, each.env.num_actions, each),
-        )
+        "uniform": measure(sets, uniform_scores),
+        "lookup": measure(sets, functools.partial(lookup_scores, keys, action)),
+        "hindsight": measure(held_out, lambda each: lookup_scores(positions.keys(each), each.action, each)),
     }
 
 

@@ -53,19 +53,13 @@ def evaluate(
     agent = PolicyAgent(params, env, policy, jnp.float32(temperature))
     start_key, key = jax.random.split(key)
     seats = arena.one_seat(start_key, games, num_players, 0)
-    played, of_last_seat = play(env, (agent, RandomAgent(env)), seats, arena.start(env, start_key, games), key)
+
+    def count(before: Games, after: Games, submoves: jax.Array) -> jax.Array:
+        return submoves + (~before.over & (before.boards.current_player == num_players - 1))
+
+    begun, submoves = arena.start(env, start_key, games), jnp.zeros(games, jnp.int32)
+    played, of_last_seat = watch(env, (agent, RandomAgent(env)), seats, begun, key, count, submoves)
     return measures(env, played, of_last_seat)
-
-
-def play(
-    env: RunningSums, agents: Sequence[Agent], agent_of_seat: jax.Array, games: Games, key: jax.Array
-) -> tuple[Games, jax.Array]:
-    """Returns the games when all are over, and the submoves of the last seat in each, int32[games]."""
-
-    def count(before: Games, after: Games, count: jax.Array) -> jax.Array:
-        return count + (~before.over & (before.boards.current_player == env.num_players - 1))
-
-    return watch(env, agents, agent_of_seat, games, key, count, jnp.zeros(games.length.shape, jnp.int32))
 
 
 def watch(
