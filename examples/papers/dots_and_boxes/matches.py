@@ -37,6 +37,7 @@ def play(
     """
     seats = arena.seating((1, 1), "alternating", num_games)
     settings = GameArguments(games=num_games, openings=-(-num_games // 2), opening_plies=OPENING_PLIES, seed=seed)
+    settings.check()
     openings = settings.openings_for(env, "alternating")
     assert openings is not None
     key = jax.random.key(seed)

@@ -160,8 +160,8 @@ def colour_of_end(corner: tuple[int, int] | None) -> str:
 def draw_simplex(game: MatrixGame, learned: Mapping[str, Floats], wrong: Floats) -> Figure:
     """Returns two triangles of the row player's policies: trajectories of the dynamics, and trajectories of learners.
 
-    Both have the Nash equilibrium, the policy that was published as it, and the path of the logit equilibria from high
-    to low temperatures. A trajectory of `learned` is float[T, 3].
+    Both have the Nash equilibrium, the policy that the study printed for it (`wrong`), and the path of the logit
+    equilibria from high to low temperatures. A trajectory of `learned` is float[T, 3].
     """
     figure = Figure(figsize=(10, 4.8), layout="constrained")
     panels: Any = figure.subplots(1, 2)
