@@ -190,7 +190,6 @@ def run_workers(task: Task, virtual: bool) -> dict[str, Any]:
 
 
 def work(stored: dict[str, Any]) -> None:
-    """The program of a worker, whose task is given as JSON."""
     config = Config(**stored.pop("config"))
     try:
         run_worker(Task(config, **stored))
@@ -217,7 +216,6 @@ def run_worker(task: Task) -> None:
 
 
 def free_port() -> int:
-    """A port of this machine that no process listens on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
@@ -257,7 +255,6 @@ class FootprintArguments(harness.BenchmarkArguments):
 
 
 def compute_footprints(arguments: FootprintArguments) -> dict[str, Any]:
-    """Computes the rows of all games."""
     harness.check_positive(arguments, "devices", "boards", "rollout_length", "bandwidth", "latency")
     rows: list[dict[str, Any]] = []
     for game in arguments.games:
@@ -275,16 +272,9 @@ def compute_footprints(arguments: FootprintArguments) -> dict[str, Any]:
 
 
 def footprint(config: Config, devices: int, bandwidth: float, latency: float) -> dict[str, Any]:
-    """Returns a row of the table as numbers.
+    """Returns a row of the table as numbers, for a bandwidth in bytes per second and a latency in seconds.
 
-    Args:
-      config: settings of the whole run; its boards and minibatches must divide over the devices.
-      devices: over all processes.
-      bandwidth: bytes per second from a device to the next.
-      latency: seconds from a device to the next.
-
-    Raises:
-      ValueError: the devices do not divide the boards or the minibatches.
+    Raises ValueError if the devices do not divide the boards or the minibatches of the whole run.
     """
     learner = PPO(config)
     sharding.check_divisible(learner.batch_sizes, devices)
@@ -329,7 +319,6 @@ def bytes_of(tree: Any) -> int:
 
 
 def in_units_of_table(row: dict[str, Any]) -> dict[str, Any]:
-    """Returns a row with megabytes and nanoseconds."""
     megabytes = {name: row[f"{name}_bytes"] / 1e6 for name in ("held", "summed", "moved")}
     return row | megabytes | {"nanoseconds": row["seconds_per_step"] * 1e9}
 

@@ -20,20 +20,19 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
+import matplotlib as mpl
 import numpy as np
 import tyro
+from matplotlib.figure import Figure
 
 import jaxgames
 from train.driver.tables import markdown
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SPEED = "{steps_per_second:,.0f} ({spread:.0%})"  # the cell of a table: a median with its spread
 
@@ -57,11 +56,7 @@ class Timing(NamedTuple):
 def time_program(program: Callable[..., Any], arguments: tuple[Any, ...], steps: int, repeats: int) -> Timing:
     """Returns the speed of `program(key, *arguments)`, warmed up, over `repeats` calls with a new key each.
 
-    Args:
-      program: a traceable function.
-      arguments: its arguments behind the key, the same in every call.
-      steps: environment steps that one call makes.
-      repeats: timed calls.
+    The program is traceable, and makes `steps` environment steps in a call.
     """
     keys = jax.random.split(jax.random.key(1), repeats + 1)
     start = time.perf_counter()
@@ -93,15 +88,13 @@ def median_and_spread(speeds: Sequence[float]) -> tuple[float, float]:
 
 
 def cores() -> int:
-    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def provide_devices(devices: int) -> None:
     """Gives JAX that many devices. On a CPU they are virtual, and must be requested before JAX starts.
 
-    Raises:
-      ValueError: there are fewer.
+    Raises ValueError if there are fewer.
     """
     if devices < 1:
         raise ValueError(f"devices must be positive, not {devices}")
@@ -169,7 +162,7 @@ class Command(NamedTuple):
     name: str  # the file and, for all but its first command, a second word, such as "networks sharing"
     arguments: type[Any]  # a subclass of BenchmarkArguments
     measure: Callable[[Any], dict[str, Any]]  # arguments -> result
-    draw: Callable[[Any, dict[str, Any]], "Figure"] | None = None  # the picture for the argument `picture`
+    draw: Callable[[Any, dict[str, Any]], Figure] | None = None  # the picture for the argument `picture`
     failure: Callable[[dict[str, Any]], str | None] = lambda result: None  # result -> message; None for a success
     show: Callable[[dict[str, Any]], str] = json.dumps  # result -> text on standard output
 
@@ -191,25 +184,18 @@ def run_command(command: Command, arguments: Any) -> None:
 
     The program ends with the message of a ValueError or OSError, or with the message of `command.failure`.
     """
-    with exit_on_bad_input(command.name):
+    try:
         file = output_file(command.name, arguments)  # refused before anything is measured
         arguments = dataclasses.replace(arguments, output=file)
         result = command.measure(arguments)
         save(arguments, result)
+    except (ValueError, OSError) as error:
+        sys.exit(f"benchmarks.{command.name}: {error}")
     print(command.show(result))
     if command.draw is not None and arguments.picture is not None:
         save_picture(command.draw(arguments, result), arguments.picture)
     if message := command.failure(result):
         sys.exit(f"benchmarks.{command.name}: {message}")
-
-
-@contextlib.contextmanager
-def exit_on_bad_input(command: str) -> Generator[None]:
-    """Ends the program with the message of a ValueError or OSError that is raised inside."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        sys.exit(f"benchmarks.{command}: {error}")
 
 
 def save(arguments: BenchmarkArguments, result: dict[str, Any]) -> None:
@@ -247,7 +233,6 @@ def check_among(name: str, words: Iterable[str], allowed: Collection[str]) -> No
 
 
 def log(text: str) -> None:
-    """Prints a line on standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -266,11 +251,9 @@ class Progress:
 
 
 def table(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Returns rows as a table in Markdown.
+    """Returns rows as a table in Markdown: each column has a format, such as "{boards:,}", for the values of a row.
 
-    Args:
-      columns: a format for each header, such as "{boards:,}", which is filled with the values of a row.
-      rows: values by name. A cell is empty where its row lacks a value, or has None there.
+    A cell is empty where its row lacks a value, or has None there.
     """
     return markdown([*columns], [format_row(columns, row) for row in rows])
 
@@ -288,10 +271,8 @@ def format_row(columns: Mapping[str, str], row: Mapping[str, Any]) -> list[str]:
     return [format_cell(text) for text in columns.values()]
 
 
-def new_picture(width: float, height: float, panels: int = 1) -> tuple["Figure", list[Any]]:
+def new_picture(width: float, height: float, panels: int = 1) -> tuple[Figure, list[Any]]:
     """Returns a picture of matplotlib, of that many inches, and the axes of its panels."""
-    from matplotlib.figure import Figure
-
     picture = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     axes: list[Any] = [*picture.subplots(1, panels, squeeze=False)[0]]
     for each in axes:
@@ -300,10 +281,8 @@ def new_picture(width: float, height: float, panels: int = 1) -> tuple["Figure",
     return picture, axes
 
 
-def save_picture(picture: "Figure", file: Path) -> None:
+def save_picture(picture: Figure, file: Path) -> None:
     """Writes a picture of matplotlib as SVG; the same data give the same bytes."""
-    import matplotlib as mpl
-
     file.parent.mkdir(parents=True, exist_ok=True)
     with mpl.rc_context({"svg.hashsalt": "jaxgames"}):
         picture.savefig(file, metadata={"Date": None})

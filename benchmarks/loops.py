@@ -12,6 +12,8 @@ which first reads one element of each at a place that depends on the action, so 
 
 import dataclasses
 from collections.abc import Callable
+from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import jax
@@ -64,22 +66,12 @@ def pgx_functions(env: Any) -> tuple[Any, Any]:
     """Returns an env with Pgx's interface behind the functions of `jaxgames.Env`: without restarts, and with Pgx's."""
     from pgx.experimental import auto_reset
 
-    class Bare:
-        init = staticmethod(env.init)
-        step = staticmethod(env.step)
-
-        @staticmethod
-        def observe(state: Any) -> Any:
-            return state.observation  # written by the step
-
-        @staticmethod
-        def legal_action_mask(state: Any) -> Any:
-            return state.legal_action_mask
-
-    class Restarting(Bare):
-        step = staticmethod(auto_reset(env.step, env.init))
-
-    return Bare, Restarting
+    observe, mask = attrgetter("observation"), attrgetter("legal_action_mask")  # written by the step
+    steps = (env.step, auto_reset(env.step, env.init))
+    bare, restarting = (
+        SimpleNamespace(init=env.init, step=step, observe=observe, legal_action_mask=mask) for step in steps
+    )
+    return bare, restarting
 
 
 def pgx_env(game: str) -> tuple[Any, Any]:
@@ -139,14 +131,9 @@ def at_random(
 def play_loop(playing: Any, batch: int, length: int, choose: Choose) -> Callable[..., Any]:
     """Returns `program(key, boards, params)`, which makes `length` steps of `batch` boards.
 
-    The program returns the boards, the last observation and mask, and a checksum of all that was read.
-
-    Args:
-      playing: a game that restarts finished boards: `Playing`, or an object with the same functions.
-      batch: number of boards.
-      length: steps of each board.
-      choose: `choose(params, key, observation, mask, seat)` returns the actions int32[batch], and a number for the
-        checksum, so that other outputs of a policy are computed as well.
+    The program returns the boards, the last observation and mask, and a checksum of all that was read. `playing`
+    restarts finished boards: it is `Playing`, or an object with the same functions. The number that `choose` returns
+    beside the actions goes into the checksum, so that other outputs of a policy are computed as well.
     """
 
     def program(key: jax.Array, boards: Any, params: Any) -> Any:
@@ -173,11 +160,10 @@ def play_loop(playing: Any, batch: int, length: int, choose: Choose) -> Callable
 
 
 def probe(array: jax.Array, place: jax.Array) -> jax.Array:
-    """The sum of one element per board, float32[].
+    """The sum of one element per board of an array [batch, ...], float32[].
 
-    Args:
-      array: [batch, ...]; because the place is computed, the compiler has to write out the whole array.
-      place: int32[batch], an index into the flattened rows, modulo their length.
+    It is at `place`, int32[batch], in the flattened row, modulo its length. Because the place is computed, the compiler
+    has to write out the whole array.
     """
     flat = array.reshape(len(array), -1)
     return flat[jnp.arange(len(flat)), place % flat.shape[1]].sum(dtype=jnp.float32)
@@ -201,14 +187,8 @@ def over_devices(
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Returns a program that runs `program(key, *arguments)` on every device, and its arguments, placed on the devices.
 
-    Each device has its own key and its own share of the boards, and never waits for the others. The outputs of the
-    devices are concatenated.
-
-    Args:
-      program: the program of one device.
-      arguments: its arguments behind the key, for all devices together.
-      specs: how each argument is divided.
-      devices: with 1, `program` and `arguments` are returned as they are.
+    Each device has its own key and its own share of the boards, and never waits for the others. `specs` tell how each
+    argument is divided. The outputs of the devices are concatenated. For one device nothing changes.
     """
     if devices == 1:
         return program, arguments
@@ -248,7 +228,6 @@ def rollout(playing: Any, batch: int, length: int, devices: int = 1) -> Callable
 
 
 def measure_random_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Timing:
-    """Returns the speed of random play, from the start of the game."""
     return measure_play(env, batch, length, repeats, at_random, None, devices)
 
 

@@ -151,12 +151,12 @@ def measure_sharing(arguments: SharingArguments) -> dict[str, Any]:
     def apply(params: Params, rows: jax.Array) -> Any:
         return policy.apply(params, rows, jnp.zeros(rows.shape[0], jnp.int32))
 
-    def loss(params: Params, way: str, rows: jax.Array, seat: jax.Array) -> jax.Array:
+    def loss(key: jax.Array, params: Params, way: str, rows: jax.Array, seat: jax.Array) -> jax.Array:
         """Its gradient passes through all outputs."""
         logits, values = WAYS[way](apply, params, rows, seat)
         return jnp.square(logits).sum() + jnp.square(values).sum()
 
-    functions = {"forward": loss, "gradient": jax.grad(loss)}
+    functions = {"forward": loss, "gradient": jax.grad(loss, argnums=1)}
 
     progress = harness.Progress(len(arguments.rows))
     lines: list[dict[str, Any]] = []
@@ -165,17 +165,12 @@ def measure_sharing(arguments: SharingArguments) -> dict[str, Any]:
         seat = jax.random.randint(jax.random.key(2), (size,), 0, env.num_players)
         lines.append({"rows": size})
         for (direction, function), way in itertools.product(functions.items(), WAYS):
-            program = functools.partial(run_without_key, function, way=way, rows=rows, seat=seat)
+            program = functools.partial(function, way=way, rows=rows, seat=seat)
             timing = harness.time_program(program, (params,), size, arguments.repeats)
             lines[-1][f"{way}, {direction}"] = round(timing.microseconds, 3)
         progress.finish(f"{size:,} rows")
     harness.log(harness.table({"rows": "{rows:,}"} | {name: f"{{{name}:.2f}}" for name in [*lines[0]][1:]}, lines))
     return {"microseconds_per_row": lines, **harness.stamp()}
-
-
-def run_without_key(function: Callable[..., Any], key: jax.Array, params: Params, **arguments: Any) -> Any:
-    """Calls a function that has no randomness as a program to be timed."""
-    return function(params, **arguments)
 
 
 # -- convolutions -----------------------------------------------------------------------------------------

@@ -7,13 +7,9 @@ Needs `pip install "jaxgames[dev]"` and g++. Where a peer is missing or fails, i
 measured all the same.
 
 Every side plays uniformly random legal actions. At every step it writes out the legal mask and the mover's observation,
-and it starts a new game where one ends. Each side is measured at its fastest:
-
-    ours, Pgx     of several batch sizes, on one device and on one virtual device per core; a loop in JAX
-    OpenSpiel     from Python, one process per core, one state per process; "methods" calls legal_actions_mask and
-                  observation_tensor and gets lists; "buffer" has both in numpy arrays, which is faster; "legal" calls
-                  legal_actions only, which is less work
-    C++           benchmarks/star_loop.cpp, one process per core
+and it starts a new game where one ends. Each side is measured at its fastest (`benchmarks/peer_process.py`): a loop in
+JAX with the best of several batch sizes, on one device or on one virtual device per core; OpenSpiel and the C++ loop
+with one process per core.
 
 The sides take turns, ours first. A turn lasts a number of seconds, or one call where that takes longer: whatever slows
 the machine for a while slows both. A ratio is the median over the rounds, with the smallest and the largest beside it;
@@ -281,7 +277,6 @@ def missing(peer: Side) -> str | None:
 
 
 def compiler_version() -> str | None:
-    """The version of g++, None if it is missing."""
     if shutil.which("g++") is None:
         return None
     return subprocess.run(["g++", "-dumpfullversion"], capture_output=True, text=True).stdout.strip() or None
@@ -340,7 +335,6 @@ def show(result: dict[str, Any]) -> str:
 
 
 def failure(result: dict[str, Any]) -> str | None:
-    """The message with which the command fails, None if all sides were measured."""
     failed = result.get("failed")
     return f"failed: {', '.join(failed)}" if failed else None
 

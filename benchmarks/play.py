@@ -109,7 +109,6 @@ def measure_clicks(arguments: Arguments) -> dict[str, Any]:
 
 
 def find_chromium() -> str | None:
-    """Returns the path of Chromium, None if it is not installed."""
     return next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 

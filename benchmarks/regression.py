@@ -93,7 +93,6 @@ def recorded_ratios(file: Path) -> dict[str, float]:
 
 
 def has_lost(ratio: float, recorded: float) -> bool:
-    """Returns whether a ratio is below the recorded one by more than MAX_LOSS of it."""
     return ratio < (1 - MAX_LOSS) * recorded
 
 
@@ -155,7 +154,6 @@ def reference_loop(length: int) -> Callable[[], object]:
 
 
 def failure(result: dict[str, Any]) -> str | None:
-    """Returns the message with which the command fails, None if no game has lost."""
     lost = ", ".join(result["lost"])
     return f"lost more than {MAX_LOSS:.0%} of their recorded ratio: {lost}" if lost else None
 

@@ -28,12 +28,13 @@ import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import mctx
 import numpy as np
+from matplotlib.figure import Figure
 
 import jaxgames
 from benchmarks import harness, loops
@@ -41,9 +42,6 @@ from benchmarks.harness import Command
 from jaxgames.mcts import Evaluation, SearchConfig, bytes_per_node, search
 from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.wrappers import seat_discount
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Params = list[tuple[jax.Array, jax.Array]]  # the weights and the bias of each layer
 PARTS = ("boards", "simulations", "slots", "peer", "profile")
@@ -361,7 +359,7 @@ def with_ratios(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield row | {"ratio": row["microseconds"] / first["microseconds"] if row is not first else None}
 
 
-def draw_by_simulations(arguments: Arguments, result: dict[str, Any]) -> "Figure":
+def draw_by_simulations(arguments: Arguments, result: dict[str, Any]) -> Figure:
     """Returns the curves of the part `simulations`, both axes logarithmic."""
     picture, (axes,) = harness.new_picture(6, 3.6)
     rows = [row_at(result["rows"], point) for point in points_of("simulations", arguments)]

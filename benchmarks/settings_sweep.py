@@ -46,7 +46,6 @@ class Arguments(harness.BenchmarkArguments):
 
 
 def measure_settings_sweep(arguments: Arguments) -> dict[str, Any]:
-    """Times the sweep, and some of its cells as single runs."""
     harness.check_positive(arguments, "seeds", "singles", "total_steps")
     values = itertools.product(arguments.gamma, arguments.gae_lambda, range(arguments.seeds))
     table: list[dict[str, Any]] = [dict(zip(("gamma", "gae_lambda", "seed"), cell, strict=True)) for cell in values]
@@ -98,7 +97,6 @@ def time_process(command: Sequence[str]) -> float:
 
 
 def cell_folder(sweep: Path, cell: dict[str, Any]) -> Path:
-    """Returns the run folder of a cell in the folder of a sweep."""
     cells: dict[str, dict[str, Any]] = json.loads((sweep / "sweep.json").read_bytes())["cells"]
     return sweep / next(name for name, settings in cells.items() if cell.items() <= settings.items())
 

@@ -25,10 +25,11 @@ import random
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from matplotlib.figure import Figure
 
 from benchmarks import harness
 from benchmarks.harness import Command
@@ -40,9 +41,6 @@ from jaxgames.solvers.alphabeta.deepening import TABLE_SIZE
 from jaxgames.solvers.checkers import player as checkers_player
 from jaxgames.solvers.checkers.player import CheckersPlayer
 from jaxgames.solvers.dots_and_boxes.exact import Options, Search
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # -- Dots and Boxes ---------------------------------------------------------------------------------------
 
@@ -94,7 +92,6 @@ class BoxesArguments(harness.BenchmarkArguments):
 
 
 def measure_boxes(arguments: BoxesArguments) -> dict[str, Any]:
-    """Measures every improvement on every board."""
     harness.check_positive(arguments, "max_nodes", "minutes")
     if not arguments.boards or arguments.plain_nodes < 0:
         raise ValueError("boards must not be empty, and plain_nodes must be at least 0")
@@ -115,7 +112,6 @@ def measure_boxes(arguments: BoxesArguments) -> dict[str, Any]:
 
 
 def game_of(board: str) -> DotsAndBoxes:
-    """Returns the game of a text such as "2x3"."""
     rows, _, cols = board.partition("x")
     if not (rows.isdecimal() and cols.isdecimal()):
         raise ValueError(f"boards must be texts such as 2x3, rows x columns of boxes, not {board!r}")
@@ -191,7 +187,7 @@ def factors_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"step": step, "factor": x, "halved": "yes" if x >= 2 else "no"} for step, x in factors.items()]
 
 
-def draw_by_board(arguments: BoxesArguments, result: dict[str, Any]) -> "Figure":
+def draw_by_board(arguments: BoxesArguments, result: dict[str, Any]) -> Figure:
     """Returns the times and the keys of all boards as curves, one for each row of improvements."""
     picture, panels = harness.new_picture(9, 3.8, panels=2)
     rows = [row for row in result["rows"] if row["window"] is None and row["seconds"] is not None]
@@ -241,7 +237,6 @@ class CheckersArguments(harness.BenchmarkArguments):
 
 
 def measure_checkers(arguments: CheckersArguments) -> dict[str, Any]:
-    """Measures a move at every depth, with and without a transposition table."""
     harness.check_positive(arguments, "depths", "positions")
     env = Checkers()
     boards = positions(env, arguments.positions, arguments.seed)

@@ -34,12 +34,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec
+from matplotlib.figure import Figure
 
 import jaxgames
 from benchmarks import harness, loops
@@ -48,9 +49,6 @@ from benchmarks.loops import measure_random_play
 from train.models.policy import Params
 from train.ops.masked_categorical import sample_and_log_prob
 from train.ppo import PPO, config_for
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # -- by batch size ----------------------------------------------------------------------------------------
 
@@ -253,18 +251,16 @@ def star_cells(size: int) -> int:
 
 
 def fit(boards: int, rows: list[dict[str, Any]]) -> dict[str, float]:
-    """The line of best fit of microseconds over cells."""
     slope, start = np.polyfit([row["cells"] for row in rows], [row["microseconds"] for row in rows], 1)
     return {"boards": boards, "microseconds_per_cell": float(slope), "microseconds_at_zero": float(start)}
 
 
 def steps_per_second(play: Callable[[], int], clock: Callable[[], float]) -> float:
-    """Speed of one call of `play`, which returns its number of steps, by a clock in seconds."""
     start = clock()
     return play() / (clock() - start)
 
 
-def draw_by_batch(rows: list[dict[str, Any]]) -> "Figure":
+def draw_by_batch(rows: list[dict[str, Any]]) -> Figure:
     """Steps per second by boards, one line per game, both axes logarithmic."""
     picture, (axes,) = harness.new_picture(8, 4.2)
     for number, game in enumerate(dict.fromkeys(row["game"] for row in rows)):
@@ -280,7 +276,7 @@ def draw_by_batch(rows: list[dict[str, Any]]) -> "Figure":
     return picture
 
 
-def draw_by_cells(rows: list[dict[str, Any]], fits: list[dict[str, float]]) -> "Figure":
+def draw_by_cells(rows: list[dict[str, Any]], fits: list[dict[str, float]]) -> Figure:
     """Microseconds per step of the star game by the cells of its star, and the lines of best fit."""
     picture, (axes,) = harness.new_picture(8, 4.2)
     for number, line in enumerate(fits):

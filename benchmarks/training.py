@@ -36,12 +36,13 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import optax
 from jax.extend.core import jaxprs_in_params
+from matplotlib.figure import Figure
 
 from benchmarks import harness, loops
 from benchmarks.harness import Command
@@ -51,9 +52,6 @@ from train.ops.masked_categorical import sample_and_log_prob
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ppo import PPO, Config, TrainState, Transition
 from train.recipes import DEMO, RECIPES
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 GAMES = ("demo", *sorted(RECIPES))
 PARTS = ("play", "forward", "sample", "store", "advantages", "network", "loss", "optimiser", "shuffle", "rest")
@@ -103,7 +101,6 @@ def config_of(game: str, setting: str) -> Config:
 
 
 def with_shares(row: dict[str, Any]) -> dict[str, Any]:
-    """Returns a row with the share of each part in an iteration."""
     whole = sum(row["parts"].values())
     shares = {name: size / whole for name, size in row["parts"].items()}
     return row | {"ratio": row["ppo"] / row["random_play"], "products": row["products"] / whole, "shares": shares}
@@ -301,7 +298,7 @@ def dot_generals(jaxpr: Any) -> Iterator[Any]:
 # -- picture ---------------------------------------------------------------------------------------------------
 
 
-def draw_bars(arguments: Arguments, result: dict[str, Any]) -> "Figure":
+def draw_bars(arguments: Arguments, result: dict[str, Any]) -> Figure:
     """One bar per game, divided into the parts of an iteration; a line marks the bare products."""
     rows = result["rows"]
     picture, (axes,) = harness.new_picture(9, 0.6 * len(rows) + 1.6)

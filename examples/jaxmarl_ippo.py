@@ -89,10 +89,9 @@ class IPPO:
         data = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (batch, advantages, advantages + batch.value))
 
         def epoch(carry: Any, key: jax.Array) -> Any:
-            order = jax.random.permutation(key, data[1].size).reshape(NUM_MINIBATCHES, -1)
-            return jax.lax.scan(
-                lambda carry, rows: self._descend(carry, jax.tree.map(lambda x: x[rows], data)), carry, order
-            )
+            order = jax.random.permutation(key, data[1].size)
+            minibatches = jax.tree.map(lambda x: x[order].reshape(NUM_MINIBATCHES, -1, *x.shape[1:]), data)
+            return jax.lax.scan(self._descend, carry, minibatches)
 
         (params, opt_state), losses = jax.lax.scan(epoch, (params, opt_state), jax.random.split(key, UPDATE_EPOCHS))
         return (params, opt_state, *boards), {"games": ended.sum(), "loss": losses.mean()}
@@ -172,21 +171,17 @@ def main() -> None:
     carry = learner.init(init_key)
     score = jax.jit(learner.score, static_argnums=2)
     scores = [score(carry[0], score_key, 400)]
-    carry, metrics = jax.jit(lambda carry, keys: jax.lax.scan(learner.update, carry, keys))(
-        carry, jax.random.split(train_key, updates)
-    )
+    train = jax.jit(functools.partial(jax.lax.scan, learner.update))
+    carry, metrics = train(carry, jax.random.split(train_key, updates))
     scores.append(score(carry[0], score_key, 400))
-    print(
-        json.dumps(
-            {
-                "env": arguments.env,
-                "steps": updates * arguments.num_envs * arguments.num_steps,
-                "games": int(metrics["games"].sum()),
-                "last_loss": round(float(metrics["loss"][-1]), 4),
-                "scores": [round(float(score), 3) for score in scores],
-            }
-        )
-    )
+    result = {
+        "env": arguments.env,
+        "steps": updates * arguments.num_envs * arguments.num_steps,
+        "games": int(metrics["games"].sum()),
+        "last_loss": round(float(metrics["loss"][-1]), 4),
+        "scores": [round(float(score), 3) for score in scores],
+    }
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -32,17 +32,14 @@ def main() -> None:
     env = jaxgames.make(arguments.env)
     rewards, ended = rollout(env, arguments.num_envs, arguments.num_steps, jax.random.key(arguments.seed))
     num_episodes = int(ended.sum())
-    print(
-        json.dumps(
-            {
-                "env": str(env),
-                "steps": ended.size,
-                "num_episodes": num_episodes,
-                "steps_per_episode": ended.size / num_episodes if num_episodes else None,
-                "reward_per_step": [round(float(reward), 5) for reward in rewards.mean((0, 1))],
-            }
-        )
-    )
+    result = {
+        "env": str(env),
+        "steps": ended.size,
+        "num_episodes": num_episodes,
+        "steps_per_episode": ended.size / num_episodes if num_episodes else None,
+        "reward_per_step": [round(float(reward), 5) for reward in rewards.mean((0, 1))],
+    }
+    print(json.dumps(result))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))

@@ -8,13 +8,13 @@
         games: int = 10_000
 
     def report(arguments: Arguments) -> Report:
-        cache = ResultCache(arguments.output / "cells.jsonl")
-        result = cache.once({"env": "checkers", "games": arguments.games}, functools.partial(play, arguments))
+        key = {"env": "checkers", "games": arguments.games}
+        result = arguments.once(key, functools.partial(play, arguments))
         return Report(result, table_of([result], {"games": "{games:,}"}), {"figure_1": draw(result)})
 
     main = command(Arguments, QUICK, report)
 
-A repeated command continues: `ResultCache` keeps results, and `train` and `train_all` leave finished runs as they are.
+A repeated command continues: `once` keeps results, and `train` and `train_all` leave finished runs as they are.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ from matplotlib.figure import Figure
 
 from train import plot
 from train.driver import cli, loop
-from train.driver.commands import print_result
+from train.driver.commands import check_games, print_result
 from train.driver.learner import Learner
 from train.driver.loop import Settings
 from train.driver.result_file import ResultFile
@@ -44,9 +44,27 @@ RATE = "{win_rate:.3f} ({win_rate_interval[0]:.3f}-{win_rate_interval[1]:.3f})"
 WITHOUT_GAMES = Settings(evaluate_every=0, checkpoint_every=25)
 
 
+class ExperimentFields:
+    """Fields that experiments have in common: each one gives them a default, and `--help` has the texts from here."""
+
+    output: Path
+    """The folder of the results, with the tables, the pictures and what is trained."""
+    seed: int
+    """Seed of all that is drawn; the same seed gives the same results."""
+
+    def once(
+        self, key: Mapping[str, Any], compute: Callable[[], Mapping[str, Any]], file: str = "cells"
+    ) -> dict[str, Any]:
+        """Returns the result of a key, which has all that it depends on, from OUTPUT/FILE.jsonl or computed now.
+
+        The file is read at every call, so that results of other commands count too.
+        """
+        return ResultFile(self.output / f"{file}.jsonl", tuple(key)).once(key, compute)
+
+
 @dataclass(frozen=True, kw_only=True)
-class Experiment:
-    """The base of the arguments of an experiment. Each has the field `output`, the folder of its results."""
+class Experiment(ExperimentFields):
+    """The base of the arguments of an experiment with a short form."""
 
     quick: bool = False
     """Tries everything with small numbers."""
@@ -72,15 +90,21 @@ def command(
       kind: the class of the arguments.
       quick: values of the short form, see `shortened`; None where the user must name runs or data.
       report: computes everything. A ValueError or OSError ends the command with its message.
+
+    The fields `games` and `seed` are checked before, where the arguments have them.
     """
     module: Any = sys.modules[kind.__module__]
     program = module.__spec__.name.removesuffix(".__main__")
+
+    def compute(arguments: ArgumentsT) -> Any:
+        check_games(getattr(arguments, "games", 1), getattr(arguments, "seed", 0))
+        return publish(report(arguments), arguments)
 
     def main() -> None:
         arguments = tyro.cli(kind, prog=f"python -m {program}", description=module.__doc__)
         if quick is not None:
             arguments = shortened(arguments, quick)
-        print_result(program, lambda: publish(report(arguments), arguments))
+        print_result(program, lambda: compute(arguments))
 
     return main
 
@@ -105,6 +129,17 @@ def table_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -
     return markdown([*columns], ([entry(row, column) for column in columns.values()] for row in rows))
 
 
+def new_picture(
+    width: float, height: float, down: int = 1, across: int = 1, **options: Any
+) -> tuple[Figure, list[Any]]:
+    """Returns a picture of that many inches, and its panels with grids, row by row. `options` are of `subplots`."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    panels: list[Any] = [*figure.subplots(down, across, squeeze=False, **options).flat]
+    for axes in panels:
+        axes.grid(alpha=0.3)
+    return figure, panels
+
+
 def shortened(arguments: ArgumentsT, quick: Mapping[str, Any]) -> ArgumentsT:
     """Returns the arguments with the values of the short form if `arguments.quick` is set, and unchanged otherwise.
 
@@ -125,34 +160,6 @@ def shortened(arguments: ArgumentsT, quick: Mapping[str, Any]) -> ArgumentsT:
     if isinstance(output := defaults.get("output"), Path):
         values.setdefault("output", output.with_name(f"{output.name}_quick"))
     return replace(typed, **{name: value for name, value in values.items() if getattr(typed, name) == defaults[name]})
-
-
-# -- results that are computed once --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ResultCache:
-    """A `ResultFile` whose keys have the names of the key that is asked for: all that the result depends on.
-
-    The file is read at every call, so that results of other commands count too.
-    """
-
-    path: Path
-
-    def once(self, key: Mapping[str, Any], compute: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
-        """Returns the result of a key, from the file or computed now; see `ResultFile.once`."""
-        return self._file(key).once(key, compute)
-
-    def get(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Returns the stored result of a key, or None."""
-        return self._file(key).get(key)
-
-    def add(self, key: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-        """Stores the result of a key."""
-        self._file(key).add(key, result)
-
-    def _file(self, key: Mapping[str, Any]) -> ResultFile:
-        return ResultFile(self.path, tuple(key))
 
 
 # -- training that continues ---------------------------------------------------------------------------------------

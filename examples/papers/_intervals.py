@@ -37,15 +37,7 @@ class Interval(NamedTuple):
 
 
 def interval(values: Sequence[float], statistic: Statistic = np.median, seed: int = 0) -> Interval:
-    """Returns a statistic of the runs with its bootstrap interval.
-
-    Args:
-      values: one number per run.
-      statistic: of an array along its last axis, such as np.median or np.mean.
-      seed: of the resamples.
-
-    Raises ValueError without a run.
-    """
+    """Returns a statistic of one number per run with its bootstrap interval. Raises ValueError without a run."""
     runs = _checked(values)
     drawn = _resampled(runs, statistic, np.random.default_rng(seed))
     return Interval(float(statistic(runs, axis=-1)), *_percentiles(drawn))
@@ -112,15 +104,9 @@ def _format_number(x: float, form: str) -> str:
 
 
 def draw_band(axes: Any, x: ArrayLike, values: ArrayLike, index: int, label: str | None = None, **style: Any) -> str:
-    """Draws the median of several runs, in a band from the lowest to the highest. Returns its colour.
+    """Draws the median of runs float[runs, points], in a band from the lowest to the highest. Returns its colour.
 
-    Args:
-      axes: the panel.
-      x: float[points].
-      values: float[runs, points]; a point where a run is not finite is left out.
-      index: of the curve in its panel, which gives its colour.
-      label: its text in the legend.
-      **style: of the line, as matplotlib takes it.
+    A point where a run is not finite is left out. The `index` of the curve in its panel gives the colour.
     """
     points: Floats = np.array(values, np.float64)
     shown = np.isfinite(points).all(0)

@@ -95,7 +95,6 @@ def _action(move: Move) -> int:
 
 
 def _numbers() -> np.ndarray:
-    """Returns `NUMBER`."""
     numbers = np.full((6, 25 * NUM_PLANES), -1, np.int32)
     numbers[[move.piece for move in MOVES], ACTION] = np.arange(NUM_ACTIONS)
     return numbers

@@ -1,7 +1,7 @@
 """Games of an agent against another one on a seat, and what the experiments of this study report of them."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -25,24 +25,21 @@ def play(
     seed: int,
     openings: arena.Openings | None = None,
 ) -> dict[str, Any]:
-    """Returns the results of an agent on a seat: counts of games, and means, in JSON's types.
+    """Returns the results of an agent on a seat, 0 for White: counts of games, and means, in JSON's types.
 
-    The counts are "games", "won", "lost", "drawn" and "truncated", and "draws" has the counts of each reason for a
-    draw. The means are "mean_reward" and "mean_length".
-
-    Args:
-      env: the game.
-      agent: plays `seat`.
-      opponent: plays the other seat.
-      seat: 0 for White, 1 for Black.
-      games: the number of games.
-      seed: of the games.
-      openings: a list of openings; game i begins with the i-th one, and again with the first one after the last.
+    "draws" has the counts of each reason for a draw. Game i begins with the i-th of `openings`, and again with the
+    first one after the last.
     """
     counts = dict.fromkeys(("games", "won", "lost", "drawn", "truncated"), 0)
     sums = {"mean_reward": 0.0, "mean_length": 0.0}
     draws: Counter[str] = Counter()
-    for played in batches(env, (agent, opponent), seat, games, seed, openings):
+    book = None if openings is None else openings.for_games(games)
+    for number, first in enumerate(range(0, games, GAMES_AT_ONCE)):
+        size = min(GAMES_AT_ONCE, games - first)
+        key = jax.random.fold_in(jax.random.key(seed), number)
+        seats = arena.one_seat(key, size, 2, seat)
+        part = None if book is None else jax.tree.map(lambda leaf, rows=slice(first, first + size): leaf[rows], book)
+        played = arena.play(env, (agent, opponent), seats, key, openings=part)
         won = arena.winners(env, played)
         counts["games"] += len(won)
         counts["won"] += int(won[:, seat].sum())
@@ -54,19 +51,6 @@ def play(
         sums["mean_reward"] += float(played.returns[:, seat].sum())
         sums["mean_length"] += float(played.length.sum())
     return counts | {"draws": dict(draws)} | {name: value / games for name, value in sums.items()}
-
-
-def batches(
-    env: Env[Any], pair: tuple[Agent, Agent], seat: int, games: int, seed: int, openings: arena.Openings | None
-) -> Iterator[arena.Games]:
-    """Yields games of the first agent on `seat` against the second one, GAMES_AT_ONCE at a time; see `play`."""
-    book = None if openings is None else openings.for_games(games)
-    for number, first in enumerate(range(0, games, GAMES_AT_ONCE)):
-        size = min(GAMES_AT_ONCE, games - first)
-        key = jax.random.fold_in(jax.random.key(seed), number)
-        seats = arena.one_seat(key, size, 2, seat)
-        part = None if book is None else jax.tree.map(lambda leaf, rows=slice(first, first + size): leaf[rows], book)
-        yield arena.play(env, pair, seats, key, openings=part)
 
 
 def reasons_for_ends(env: Env[Any], boards: Any, numbers: np.ndarray) -> list[str]:
@@ -89,7 +73,6 @@ def play_random(
 
 
 def win_rate(result: dict[str, Any]) -> float:
-    """Returns the games that were won, divided by all games."""
     return result["won"] / result["games"]
 
 

@@ -23,14 +23,13 @@ import numpy as np
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers._experiment import Experiment, Report, ResultCache, command
+from examples.papers._experiment import Experiment, Report, command
 from examples.papers.alpha_mini import games
 from jaxgames import Env, arena
-from jaxgames.agents import Agent, RandomAgent, analyse
+from jaxgames.agents import RandomAgent, analyse
 from jaxgames.arena.openings.placements import random_placements
 from train import agents
 from train.data import labels
-from train.driver.commands import check_games
 from train.driver.tables import markdown
 
 TRAINED = "runs/papers/alpha_mini/win_rates/minichess_king_capture_seed=0"
@@ -41,7 +40,6 @@ QUICK: dict[str, Any] = {"agents": ("greedy", "random"), "judge": "alphabeta(dep
 @dataclass(frozen=True)
 class Arguments(Experiment):
     output: Path = Path("runs/papers/alpha_mini/placements")
-    """The folder of the results."""
     agents: tuple[str, ...] = (TRAINED, "greedy", "random")
     """The agents: runs or others."""
     env: str = "minichess(rules=king_capture, reward=material)"
@@ -58,14 +56,13 @@ class Arguments(Experiment):
 
 def report(arguments: Arguments) -> Report:
     """Plays the games of each agent, and compares its moves."""
-    check_games(arguments.games, 0)
     env = jaxgames.make(arguments.env)
     best = {source: best_moves(arguments, env, source) for source in SOURCES}
     rows: list[dict[str, Any]] = []
     for text in tqdm(arguments.agents, unit=" agents", disable=None):
         row: dict[str, Any] = {"agent": text}
         for source in SOURCES:
-            row[source] = play(arguments, env, text, source)
+            row[source] = play_on_seats(arguments, env, text, source)
             row[source] |= {"agreement": agreement(arguments, env, text, source, *best[source])}
         rows.append(row)
     return Report(rows, table(rows))
@@ -74,38 +71,27 @@ def report(arguments: Arguments) -> Report:
 # -- games -----------------------------------------------------------------------------------------------------------
 
 
-def play(arguments: Arguments, env: Env[Any], text: str, source: str) -> dict[str, int]:
+def play_on_seats(arguments: Arguments, env: Env[Any], text: str, source: str) -> dict[str, int]:
     """Returns the games, wins and losses of an agent against a random player, over all seats."""
-    cache = ResultCache(arguments.output / "games.jsonl")
     total: dict[str, int] = {"games": 0, "won": 0, "lost": 0}
     for seat in arguments.seats:
         key = {"env": str(env), "agent": text, "source": source, "seat": seat, "num_games": arguments.games}
-        result = cache.once(key, functools.partial(play_on_seat, env, text, source, seat, arguments.games))
+        openings = arena.openings_of_boards(placements(env, arguments.games)) if source == "placements" else None
+        play = functools.partial(games.play_random, text, seat, arguments.games, env=env, openings=openings)
+        result = arguments.once(key, play, file="games")
         total = {name: count + result[name] for name, count in total.items()}
     return total
 
 
-def play_on_seat(env: Env[Any], text: str, source: str, seat: int, num_games: int) -> dict[str, Any]:
-    """Returns the results of the games of an agent on a seat."""
-    openings = arena.openings_of_boards(placements(env, num_games)) if source == "placements" else None
-    return games.play_random(text, seat, num_games, env=env, openings=openings)
-
-
 @functools.lru_cache(maxsize=4)
 def placements(env: Env[Any], count: int) -> Any:
-    """Returns random legal placements, leaves with a leading axis of `count`."""
     return random_placements(env, count, seed=0)
 
 
 def key_of(arguments: Arguments, env: Env[Any], text: str, source: str) -> dict[str, Any]:
     """Returns all that the agreement of an agent with alpha-beta depends on."""
-    return {
-        "env": str(env),
-        "agent": text,
-        "source": source,
-        "judge": arguments.judge,
-        "positions": arguments.positions,
-    }
+    of_positions = {"judge": arguments.judge, "positions": arguments.positions}
+    return {"env": str(env), "agent": text, "source": source, **of_positions}
 
 
 # -- moves -----------------------------------------------------------------------------------------------------------
@@ -124,7 +110,7 @@ def best_moves(arguments: Arguments, env: Env[Any], source: str) -> tuple[Any, n
             raise ValueError(f"{arguments.judge} gives no probabilities: choose an agent that has them")
         return {"best": [np.flatnonzero(row).tolist() for row in np.asarray(analysis.probabilities) > 0]}
 
-    result = ResultCache(arguments.output / "best_moves.jsonl").once(key_of(arguments, env, "", source), compute)
+    result = arguments.once(key_of(arguments, env, "", source), compute, file="best_moves")
     best = np.zeros((len(result["best"]), env.num_actions), np.bool_)
     for row, actions in zip(best, result["best"], strict=True):
         row[actions] = True
@@ -142,29 +128,23 @@ def agreement(
             legal = np.asarray(jax.vmap(env.legal_action_mask)(states))
             count = float(((best & legal).sum(1) / legal.sum(1)).sum())
         else:
-            actions = np.asarray(act(agent, states))
+            act = jax.jit(type(agent).act) if agent.on_device else type(agent).act
+            actions = np.asarray(act(agent, jax.random.key(0), states))
             count = float(best[np.arange(len(best)), actions].sum())
         return {"compared": len(best), "agreed": count}
 
-    return ResultCache(arguments.output / "moves.jsonl").once(key_of(arguments, env, text, source), compute)
-
-
-def act(agent: Agent, states: Any) -> jax.Array:
-    """Returns int32[P], the actions of an agent."""
-    key = jax.random.key(0)
-    return jax.jit(type(agent).act)(agent, key, states) if agent.on_device else agent.act(key, states)
+    return arguments.once(key_of(arguments, env, text, source), compute, file="moves")
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
-    """Returns the Markdown table."""
     header = ("agent", "win rate, start", "win rate, placements", "best moves, random games", "best moves, placements")
     lines: list[tuple[object, ...]] = []
     for row in rows:
-        rates = (games.format_rate(row[source]["won"], row[source]["games"]) for source in SOURCES)
-        agreed = (row[source]["agreement"] for source in SOURCES)
-        lines.append(
-            (row["agent"], *rates, *(games.format_rate(round(each["agreed"]), each["compared"]) for each in agreed))
-        )
+        played = [row[source] for source in SOURCES]
+        rates = [games.format_rate(each["won"], each["games"]) for each in played]
+        agreed = [each["agreement"] for each in played]
+        rates += [games.format_rate(round(each["agreed"]), each["compared"]) for each in agreed]
+        lines.append((row["agent"], *rates))
     return markdown(header, lines)
 
 

@@ -16,6 +16,7 @@ A stopped command continues; finished steps are not computed again.
 """
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,29 +27,22 @@ import numpy as np
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from examples.papers._experiment import Report, ResultCache, command, train
+from examples.papers._experiment import Report, command, new_picture, train
 from examples.papers._intervals import draw_band
 from examples.papers.alpha_mini import games, runs
 from train import agents, plot
-from train.driver.commands import check_games
 from train.driver.tables import markdown
 from train.ppo import PPO, config_for
 
 Ways = Literal["last", "all"]
 COLOURS = {"white": runs.WHITE, "black": runs.BLACK}
 FIGURE_4 = {"episode_return/seat_0": "mean reward of White", "episode_length": "plies of an episode"}
-QUICK: dict[str, Any] = {
-    "network": "mlp(hidden_sizes=[8])",
-    "steps": 2,
-    "steps_of_training": 2_048,
-    "games": 50,
-}
+QUICK: dict[str, Any] = {"network": "mlp(hidden_sizes=[8])", "steps": 2, "steps_of_training": 2_048, "games": 50}
 
 
 @dataclass(frozen=True)
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/alpha_mini/policy_improvement")
-    """The folder of the runs and of the results."""
     ways: tuple[Ways, ...] = get_args(Ways)
     """The opponents of a step: the last policy of the other colour, or all earlier ones."""
     steps: int = 10
@@ -65,7 +59,6 @@ class Arguments(runs.TrainingArguments):
 
 def report(arguments: Arguments) -> Report:
     """Trains both colours in all steps, and evaluates White after each step."""
-    check_games(arguments.games, 0)
     # The runs of a colour are one program; only the parameters of their opponents differ.
     arguments.output.mkdir(parents=True, exist_ok=True)
     jax.config.update("jax_compilation_cache_dir", str(arguments.output.resolve() / "compiled"))
@@ -79,18 +72,13 @@ def report(arguments: Arguments) -> Report:
 
 def improve_all(arguments: Arguments) -> dict[str, dict[int, list[dict[str, Any]]]]:
     """Returns the results of White after the steps 0 to N, by way and seed; computes those that are missing."""
-    cache = ResultCache(arguments.output / "cells.jsonl")
     results: dict[str, dict[int, list[dict[str, Any]]]] = {}
-    total = len(arguments.ways) * arguments.seeds * (arguments.steps + 1)
-    with tqdm(total=total, unit=" steps", disable=None) as bar:
-        for way in arguments.ways:
-            for seed in range(arguments.seeds):
-                for step in range(arguments.steps + 1):
-                    white = train_step(arguments, way, seed, step)
-                    key = {"way": way, "seed": seed, "step": step, "num_games": arguments.games}
-                    play = functools.partial(games.play_random, white, runs.WHITE, arguments.games)
-                    results.setdefault(way, {}).setdefault(seed, []).append(cache.once(key, play))
-                    bar.update()
+    steps = [*itertools.product(arguments.ways, range(arguments.seeds), range(arguments.steps + 1))]
+    for way, seed, step in tqdm(steps, unit=" steps", disable=None):
+        white = train_step(arguments, way, seed, step)
+        key = {"way": way, "seed": seed, "step": step, "num_games": arguments.games}
+        play = functools.partial(games.play_random, white, runs.WHITE, arguments.games)
+        results.setdefault(way, {}).setdefault(seed, []).append(arguments.once(key, play))
     return results
 
 
@@ -121,7 +109,6 @@ def learner_of(arguments: Arguments, way: Ways, seed: int, step: int, colour: st
 
 
 def folder_of(arguments: Arguments, way: Ways, seed: int, step: int, colour: str) -> Path:
-    """Returns the run folder of a colour in a step."""
     return arguments.output / way / f"seed={seed}" / f"{colour}_{step}"
 
 
@@ -146,33 +133,29 @@ def table(results: Mapping[str, Mapping[int, Sequence[dict[str, Any]]]]) -> str:
 
 def draw_steps(results: Mapping[str, Mapping[int, Sequence[dict[str, Any]]]]) -> Figure:
     """Returns White's win rate against a random player after each step: medians and ranges over seeds (Figure 3)."""
-    figure = Figure(figsize=(5.5, 3.8), layout="constrained")
-    axes: Any = figure.subplots()
+    figure, (axes,) = new_picture(5.5, 3.8)
     for index, (way, of_way) in enumerate(results.items()):
         values = [[games.win_rate(each) for each in of_seed] for of_seed in of_way.values()]
         draw_band(axes, range(len(values[0])), values, index, f"opponents: {way}", marker="o")
     axes.axvline(8, color="grey", linestyle=":", label="the study's best step")
     axes.set(xlabel="step", ylabel="White's win rate against a random player")
-    axes.grid(alpha=0.3)
     axes.legend()
     return figure
 
 
 def draw_within(arguments: Arguments) -> Figure:
     """Returns mean reward and mean length within the steps of White, seed 0 (Figure 4): a row per way."""
-    figure = Figure(figsize=(9, 3.2 * len(arguments.ways)), layout="constrained")
-    panels: Any = figure.subplots(len(arguments.ways), len(FIGURE_4), squeeze=False)
-    for row, way in zip(panels, arguments.ways, strict=True):
-        for axes, (column, label) in zip(row, FIGURE_4.items(), strict=True):
-            for step in range(1, arguments.steps + 1):
-                run = agents.open_run(folder_of(arguments, way, 0, step, "white"))
-                shade = 0.15 + 0.85 * step / arguments.steps
-                line = runs.column(run, column)
-                name = f"step {step}" if step in (1, 2, arguments.steps) else None
-                axes.plot(np.arange(1, len(line) + 1), line, color=plot.COLOURS[0], alpha=shade, label=name)
-            axes.set(xlabel="batches of a step", ylabel=label, title=f"opponents: {way}")
-            axes.grid(alpha=0.3)
-            axes.legend()
+    figure, panels = new_picture(9, 3.2 * len(arguments.ways), down=len(arguments.ways), across=len(FIGURE_4))
+    lines = itertools.product(arguments.ways, FIGURE_4.items())
+    for axes, (way, (column, label)) in zip(panels, lines, strict=True):
+        for step in range(1, arguments.steps + 1):
+            run = agents.open_run(folder_of(arguments, way, 0, step, "white"))
+            shade = 0.15 + 0.85 * step / arguments.steps
+            line = runs.column(run, column)
+            name = f"step {step}" if step in (1, 2, arguments.steps) else None
+            axes.plot(np.arange(1, len(line) + 1), line, color=plot.COLOURS[0], alpha=shade, label=name)
+        axes.set(xlabel="batches of a step", ylabel=label, title=f"opponents: {way}")
+        axes.legend()
     return figure
 
 

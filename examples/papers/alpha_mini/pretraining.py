@@ -21,13 +21,13 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers._experiment import Report, ResultCache, command, train, train_all
+from examples.papers._experiment import Report, command, new_picture, train, train_all
 from examples.papers._intervals import difference, draw_band, format_interval, interval
 from examples.papers.alpha_mini import games, runs
 from train import agents, plot
 from train.data import labels, positions
-from train.driver.commands import check_games
 from train.driver.loop import Settings
+from train.driver.result_file import ResultFile
 from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
 from train.imitation import Imitation
@@ -39,18 +39,8 @@ KINDS = ("random start", "pretrained")
 MEAN_REWARD = "episode_return/seat_0"
 ERRORS = ("value_error/train", "value_error/validation")
 LAST = 10  # batches that "at the end" averages over
-THEIR_LOSSES = (  # of the validation positions before each epoch, epoch_losses.txt of their repository
-    163147.8,
-    34200.5,
-    32101.2,
-    17961.1,
-    15061.4,
-    13905.0,
-    12239.9,
-    10653.0,
-    9573.0,
-    9553.8,
-)
+# Of the validation positions before each epoch: epoch_losses.txt of their repository.
+THEIR_LOSSES = (163147.8, 34200.5, 32101.2, 17961.1, 15061.4, 13905.0, 12239.9, 10653.0, 9573.0, 9553.8)
 QUICK: dict[str, Any] = {
     "network": "mlp(hidden_sizes=[8])",
     "label": "alphabeta(depth=1)",
@@ -65,7 +55,6 @@ QUICK: dict[str, Any] = {
 @dataclass(frozen=True)
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/alpha_mini/pretraining")
-    """The folder of the positions, of the runs and of the results."""
     label: str = "alphabeta(depth=3)"
     """The agent whose values label the positions."""
     play: str = "random"
@@ -84,11 +73,11 @@ class Arguments(runs.TrainingArguments):
 
 def report(arguments: Arguments) -> Report:
     """Labels positions, learns their values, and trains with and without these values."""
-    check_games(arguments.games, 0)
     settings = arguments.settings_of_runs()
     data = label_positions(arguments, settings["env"])
     pretrained, losses = pretrain(arguments, settings, data)
-    sweep = sweep_of_both(arguments, settings, pretrained)
+    varied = runs.singles({**settings, "total_steps": arguments.total_steps})
+    sweep = sweep_of("ppo", varied | {"init_from": (None, pretrained)}, arguments.seeds)
     train_all(sweep, arguments.output / "ppo")
     results = {kind: results_of(arguments, sweep, kind) for kind in KINDS}
     text = f"{loss_table(losses)}\n\n{table(results)}"
@@ -104,10 +93,11 @@ def label_positions(arguments: Arguments, env: str) -> Path:
 
     Raises ValueError if the file in the folder was labelled in another way, or if the agent has no values.
     """
-    path, cache = arguments.output / "positions.npz", ResultCache(arguments.output / "labelled.jsonl")
+    path = arguments.output / "positions.npz"
     key = {"label": arguments.label, "play": arguments.play, "positions": arguments.positions}
+    labelled = ResultFile(arguments.output / "labelled.jsonl", tuple(key))
     if path.exists():
-        if cache.get(key) is None:
+        if labelled.get(key) is None:
             raise ValueError(f"{path} was labelled in another way than {key}: name another folder with --output")
         return path
     game = jaxgames.make(env)
@@ -118,7 +108,7 @@ def label_positions(arguments: Arguments, env: str) -> Path:
         boards = labels.labelled(boards, judge, train=90, on_labelled=bar.update, only_values=True)
     arguments.output.mkdir(parents=True, exist_ok=True)
     boards.save(path)
-    cache.add(key, {"found": len(boards)})
+    labelled.add(key, {"found": len(boards)})
     return path
 
 
@@ -151,15 +141,8 @@ def pretrain(arguments: Arguments, settings: Mapping[str, Any], data: Path) -> t
 # -- training with and without -------------------------------------------------------------------------------------
 
 
-def sweep_of_both(arguments: Arguments, settings: Mapping[str, Any], pretrained: str) -> Sweep:
-    """Returns the sweep: the seeds from random parameters, and from the parameters of the pretrained run."""
-    varied = runs.singles({**settings, "total_steps": arguments.total_steps})
-    return sweep_of("ppo", varied | {"init_from": (None, pretrained)}, arguments.seeds)
-
-
 def results_of(arguments: Arguments, sweep: Sweep, kind: str) -> list[dict[str, Any]]:
     """Returns the curve of the mean reward of each run of a kind, and its games against a random player."""
-    cache = ResultCache(arguments.output / "cells.jsonl")
     results: list[dict[str, Any]] = []
     for name, learner in sweep.cells.items():
         config: Any = learner.config
@@ -167,7 +150,7 @@ def results_of(arguments: Arguments, sweep: Sweep, kind: str) -> list[dict[str, 
             continue
         folder = arguments.output / "ppo" / name
         play = functools.partial(games.play_random, str(folder), runs.WHITE, arguments.games, config.seed)
-        result = cache.once({"run": name, "num_games": arguments.games}, play)
+        result = arguments.once({"run": name, "num_games": arguments.games}, play)
         results.append(curve_of(agents.open_run(folder)) | result)
     return results
 
@@ -180,7 +163,6 @@ def curve_of(run: RunFolder) -> dict[str, list[float]]:
 
 
 def measures(of_kind: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
-    """Returns one number per run for every measure of the table."""
     return {
         "mean reward of all batches": [float(np.mean(run["reward"])) for run in of_kind],
         f"mean reward of the last {LAST} batches": [float(np.mean(run["reward"][-LAST:])) for run in of_kind],
@@ -209,37 +191,30 @@ def table(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     rows: list[tuple[object, ...]] = []
     for name, of_without in without.items():
         form = "{:,.0f}" if "steps" in name else "{:.3f}"
-        intervals = (
-            interval(of_without, np.mean),
-            interval(pretrained[name], np.mean),
-            difference(pretrained[name], of_without, np.mean),
-        )
-        rows.append((name, *(format_interval(each, form) for each in intervals)))
+        means = (interval(of_without, np.mean), interval(pretrained[name], np.mean))
+        change = difference(pretrained[name], of_without, np.mean)
+        rows.append((name, *(format_interval(each, form) for each in (*means, change))))
     return markdown(("measure", *KINDS, "difference"), rows)
 
 
 def draw_losses(losses: Mapping[str, Sequence[float]]) -> Figure:
     """Returns the root mean squared error by epoch (Figure 2b)."""
-    figure = Figure(figsize=(5, 3.6), layout="constrained")
-    axes: Any = figure.subplots()
+    figure, (axes,) = new_picture(5, 3.6)
     for index, (name, of_epochs) in enumerate(losses.items()):
         axes.plot(of_epochs, "o-", color=plot.style_of(index)["color"], label=name.partition("/")[2])
     axes.set(xlabel="epoch", ylabel="root mean squared error of the value", ylim=(0, None))
-    axes.grid(alpha=0.3)
     axes.legend()
     return figure
 
 
 def draw_rewards(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     """Returns the mean reward by steps: medians and ranges over seeds (Figure 2a)."""
-    figure = Figure(figsize=(5.5, 3.6), layout="constrained")
-    axes: Any = figure.subplots()
+    figure, (axes,) = new_picture(5.5, 3.6)
     for index, (kind, of_kind) in enumerate(results.items()):
         steps = max((run["steps"] for run in of_kind), key=len)
         values = np.array([np.interp(steps, run["steps"], run["reward"]) for run in of_kind])
         draw_band(axes, steps, values, index, kind)
     axes.set(xlabel="environment steps", ylabel="mean reward of White")
-    axes.grid(alpha=0.3)
     axes.legend()
     return figure
 

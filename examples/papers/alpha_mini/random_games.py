@@ -14,10 +14,9 @@ from typing import Any
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers._experiment import Column, Experiment, Report, ResultCache, command, table_of
+from examples.papers._experiment import Column, Experiment, Report, command, table_of
 from examples.papers.alpha_mini import games, runs
 from jaxgames.agents import RandomAgent
-from train.driver.commands import check_games
 
 THEIRS = 0.527
 ONLY_WHITE = "examples.papers.alpha_mini.rules:only_white_promotes"
@@ -46,28 +45,23 @@ QUICK: dict[str, Any] = {"games": 200}
 @dataclass(frozen=True)
 class Arguments(Experiment):
     output: Path = Path("runs/papers/alpha_mini/random_games")
-    """The folder of the results."""
     games: int = 10_000
     """Games under each of the rules."""
     seed: int = 0
-    """Seed of the games."""
 
 
 def report(arguments: Arguments) -> Report:
     """Returns the results of White between two random players by the names of the rules."""
-    check_games(arguments.games, arguments.seed)
-    cache = ResultCache(arguments.output / "cells.jsonl")
     results: dict[str, dict[str, Any]] = {}
     for name, text in tqdm(RULES.items(), unit=" rules", disable=None):
         key = {"env": text, "num_games": arguments.games, "seed": arguments.seed}
-        results[name] = cache.once(key, functools.partial(play, text, arguments.games, arguments.seed))
+        results[name] = arguments.once(key, functools.partial(play, text, arguments.games, arguments.seed))
     rows = [{"rules": name, **result} for name, result in results.items()]
     theirs = f"| the study | {THEIRS:.3f} |" + "  |" * (len(COLUMNS) - 2)
     return Report(results, f"{table_of(rows, COLUMNS)}\n{theirs}")
 
 
 def play(text: str, num_games: int, seed: int) -> dict[str, Any]:
-    """Returns the results of White between two random players."""
     env = jaxgames.make(text)
     random = RandomAgent(env)
     return games.play(env, random, random, runs.WHITE, num_games, seed)

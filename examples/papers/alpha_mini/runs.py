@@ -35,18 +35,13 @@ class TrainingArguments(Experiment):
     """Another learning rate of PPO."""
 
     def settings_of_runs(self) -> dict[str, Any]:
-        """Returns all settings of the runs but the seed."""
         return settings_of(self.settings, self.network, self.learning_rate)
 
 
 def settings_of(kind: Kind, network: str | None = None, learning_rate: float | None = None) -> dict[str, Any]:
     """Returns all settings of `train.ppo.Config` but the seed, for White against a random opponent.
 
-    Args:
-      kind: "study" for the preset `alpha_mini`. "ours" for the network and settings of the recipe of minichess, with
-        batches of 1,024 steps, near the 1,000 of the study.
-      network: another network.
-      learning_rate: another learning rate.
+    "ours" has the recipe of minichess with batches of 1,024 steps, near the 1,000 of the study.
     """
     preset = PRESETS["alpha_mini"]
     changes: dict[str, Any] = {}
@@ -76,5 +71,4 @@ def column(run: RunFolder, name: str) -> list[float]:
 
 
 def singles(settings: Mapping[str, Any]) -> dict[str, Sequence[Any]]:
-    """Returns settings as a sweep takes them, with one value each."""
     return {name: (value,) for name, value in settings.items()}

@@ -18,19 +18,10 @@ from typing import Any
 
 from tqdm import tqdm
 
-from examples.papers._experiment import (
-    Column,
-    Experiment,
-    Report,
-    ResultCache,
-    command,
-    is_finished,
-    table_of,
-    train,
-)
+from examples.papers._experiment import Column, Experiment, Report, command, is_finished, table_of, train
 from examples.papers.alpha_mini import games, runs
-from train.driver.commands import check_games
 from train.driver.loop import Settings
+from train.driver.result_file import ResultFile
 from train.ppo import PPO, config_for
 
 RUNS = ("minichess_king_capture", "minichess_standard", "minichess_standard_again")  # that play
@@ -68,7 +59,6 @@ QUICK: dict[str, Any] = {
 @dataclass(frozen=True)
 class Arguments(Experiment):
     output: Path = Path("runs/papers/alpha_mini/win_rates")
-    """The folder of the runs and of the results."""
     runs: tuple[str, ...] = RUNS
     """The runs that play; those that they begin with are trained too."""
     seeds: int = 1
@@ -87,7 +77,6 @@ class Arguments(Experiment):
 
 def report(arguments: Arguments) -> Report:
     """Trains the runs and plays their games."""
-    check_games(arguments.games, 0)
     runs_and_seeds = [(name, seed) for name in arguments.runs for seed in range(arguments.seeds)]
     rows = [row for name, seed in runs_and_seeds for row in rows_of(arguments, name, seed)]
     return Report(rows, f"{table_of(rows, COLUMNS)}\n\n{table_of_draws(rows)}")
@@ -96,7 +85,6 @@ def report(arguments: Arguments) -> Report:
 def rows_of(arguments: Arguments, run: str, seed: int) -> list[dict[str, Any]]:
     """Returns the results of a run on both seats, after the rest of its training."""
     folder, seconds = trained(arguments, run, seed)
-    cache = ResultCache(arguments.output / "cells.jsonl")
     players = [(0, arguments.games)]
     if arguments.simulations and not is_king_capture(run):
         players.append((arguments.simulations, arguments.searched_games))
@@ -105,7 +93,7 @@ def rows_of(arguments: Arguments, run: str, seed: int) -> list[dict[str, Any]]:
     for simulations, num_games, name, seat in tqdm(parts, desc=run, unit=" seats", disable=None):
         key = {"run": run, "seat": name, "seed": seed, "simulations": simulations, "num_games": num_games}
         text = f"{folder}(simulations={simulations})" if simulations else str(folder)
-        result = cache.once(key, functools.partial(games.play_random, text, seat, num_games))
+        result = arguments.once(key, functools.partial(games.play_random, text, seat, num_games))
         rows.append({"cpu_seconds": seconds, **key, **result})
     return rows
 
@@ -123,24 +111,23 @@ def trained(arguments: Arguments, run: str, seed: int) -> tuple[Path, float | No
         given["init_from"] = str(first)
     folder = arguments.output / f"{run}_seed={seed}"
     learner = PPO(config_for(preset=PRESETS.get(run, run), seed=seed, **given))
-    cache = ResultCache(arguments.output / "trainings.jsonl")
-    seconds = train_timed(learner, folder, cache, {"run": run, "seed": seed})
+    seconds = train_timed(learner, folder, arguments.output / "trainings.jsonl", {"run": run, "seed": seed})
     return folder, None if seconds is None or seconds_before is None else seconds_before + seconds
 
 
 def is_king_capture(run: str) -> bool:
-    """Returns True if the run is trained under king capture."""
     return "king_capture" in run
 
 
-def train_timed(learner: PPO, folder: Path, cache: ResultCache, key: Mapping[str, Any]) -> float | None:
+def train_timed(learner: PPO, folder: Path, file: Path, key: Mapping[str, Any]) -> float | None:
     """Returns the CPU seconds of a run, compilation and checkpoints included; None if several commands trained it."""
+    trainings = ResultFile(file, tuple(key))
     if not is_finished(learner, folder):
         is_new, start = not folder.exists(), time.process_time()
         train(learner, folder, Settings(evaluate_every=0, checkpoint_every=50))
         if is_new:
-            cache.add(key, {"cpu_seconds": time.process_time() - start})
-    result = cache.get(key)
+            trainings.add(key, {"cpu_seconds": time.process_time() - start})
+    result = trainings.get(key)
     return None if result is None else result["cpu_seconds"]
 
 

@@ -99,10 +99,9 @@ def measure_all(data: Positions, runs: Iterable[str], limit: int, train_position
     labelled = data.take(data.action != positions.UNKNOWN)
     training, sets = labelled.of("train"), sets_of(labelled)
     seen = positions.keys(training)
-    book = functools.partial(lookup_scores, seen, training.action, data.env.num_actions)
     results: dict[str, Any] = {
         "positions": {"train": len(training), **{name: len(each) for name, each in sets.items()}},
-        "models": {"uniform": measure(sets, uniform_scores), "lookup": measure(sets, book), **hindsight(sets)},
+        "models": baselines(sets, seen, training.action),
         "seen by submove": by_ply(np.isin(positions.keys(sets["test"]), seen), sets["test"].ply),
         "position split": position_split(labelled),
     }
@@ -132,12 +131,16 @@ def sets_of(data: Positions) -> dict[str, Positions]:
     return {name: each for name, each in sets.items() if len(each)}
 
 
+def without_external(data: Positions) -> Positions:
+    return data.take(data.split != data.splits.index("external")) if "external" in data.splits else data
+
+
 def shuffle_splits(data: Positions, seed: int) -> Positions:
     """Returns the positions of one collection in the splits of Larson 2016: drawn pair by pair, and not game by game.
 
     Positions of the split "external" are left out.
     """
-    kept = data.take(data.split != data.splits.index("external")) if "external" in data.splits else data
+    kept = without_external(data)
     order, count = np.random.default_rng(seed).permutation(len(kept)), len(kept)
     split = np.empty(count, np.int8)
     ends = np.cumsum([round(share * count) for share in SHUFFLED_SHARES.values()])
@@ -154,19 +157,15 @@ def uniform_scores(data: Positions) -> np.ndarray:
     return np.zeros((len(data), data.env.num_actions), np.float32)
 
 
-def lookup_scores(keys: np.ndarray, action: np.ndarray, num_actions: int, data: Positions) -> np.ndarray:
+def lookup_scores(keys: np.ndarray, action: np.ndarray, data: Positions) -> np.ndarray:
     """Returns float32[P, num_actions], the times that an action was played on the same position of a collection.
 
-    Args:
-      keys: uint64[N], the collection's positions.
-      action: int32[N], the actions that were played on them.
-      num_actions: of the game.
-      data: the positions to score, P.
+    The collection has the positions `keys`, uint64[N], and the actions that were played on them, int32[N].
     """
     distinct, row = np.unique(positions.keys(data), return_inverse=True)
     place = np.searchsorted(distinct, keys).clip(max=len(distinct) - 1)
     match = distinct[place] == keys
-    counts = np.zeros((len(distinct), num_actions), np.float32)
+    counts = np.zeros((len(distinct), data.env.num_actions), np.float32)
     np.add.at(counts, (place[match], action[match]), 1)
     return counts[row]
 
@@ -186,15 +185,9 @@ def _logits(env: Env[Any], policy: Policy, params: Params, states: Any) -> jax.A
 
 
 def among_best(scores: np.ndarray, legal: np.ndarray, action: np.ndarray, k: int) -> np.ndarray:
-    """Returns float64[P], the probability that the action is among the k legal ones with the best scores.
+    """Returns float64[P], the probability that the action, int32[P], is among the k legal ones with the best scores.
 
-    It is 0 or 1 unless several actions have the action's score. These are in a random order.
-
-    Args:
-      scores: float32[P, num_actions].
-      legal: bool[P, num_actions].
-      action: int32[P], a legal one of each position.
-      k: the number of best actions.
+    Scores and legal actions are [P, num_actions]. Actions with the same score are in a random order.
     """
     own = scores[np.arange(len(action)), action][:, None]
     better, equal = ((scores > own) & legal).sum(1), ((scores == own) & legal).sum(1)
@@ -224,10 +217,7 @@ def by_ply(right: np.ndarray, ply: np.ndarray) -> dict[str, float]:
 def measure(sets: Mapping[str, Positions], score: Score, raw: bool = False) -> dict[str, Table]:
     """Returns the measures of a model by set, and its accuracy with k = 1 by ply of the two held-out collections.
 
-    Args:
-      sets: the sets of positions by their names.
-      score: (positions) -> float32[P, num_actions], the model.
-      raw: whether the scores are logits of all actions, so that legality is measured too.
+    `raw` tells that the scores are logits of all actions, so that legality is measured too.
     """
     measures: dict[str, Table] = {"sets": {}, "submoves": {}}
     for name, each in sets.items():
@@ -257,26 +247,29 @@ def measure_run(text: str, sets: Mapping[str, Positions]) -> dict[str, Any]:
 
 def position_split(data: Positions) -> dict[str, Any]:
     """Returns the baselines where no test position is in training: the splits are by the hash of the position."""
-    of_first = data.take(data.split != data.splits.index("external")) if "external" in data.splits else data
+    of_first = without_external(data)
     keys = positions.keys(of_first)
     low, high = POSITION_SPLIT
     training, test = keys % 100 < low, of_first.take(keys % 100 >= high)
-    book = functools.partial(lookup_scores, keys[training], of_first.action[training], data.env.num_actions)
-    sets = {"test": test}
     return {
         "positions": {"train": int(training.sum()), "test": len(test)},
         "seen": float(np.isin(positions.keys(test), keys[training]).mean()),
-        "models": {"uniform": measure(sets, uniform_scores), "lookup": measure(sets, book), **hindsight(sets)},
+        "models": baselines({"test": test}, keys[training], of_first.action[training]),
     }
 
 
-def hindsight(sets: Mapping[str, Positions]) -> dict[str, Any]:
-    """Returns the measures of the best answer for each position of a set, from the set's own moves: the ceiling."""
+def baselines(sets: Mapping[str, Positions], keys: np.ndarray, action: np.ndarray) -> dict[str, Any]:
+    """Returns the measures of models without weights.
+
+    uniform      prefers no action
+    lookup       plays what was played most often on the training positions `keys`, uint64[N]; `action` is int32[N]
+    hindsight    the same from the moves of the set itself: the ceiling
+    """
+    held_out = {name: each for name, each in sets.items() if name in ("test", "external")}
     return {
-        "hindsight": measure(
-            {name: each for name, each in sets.items() if name in ("test", "external")},
-            lambda each: lookup_scores(positions.keys(each), each.action, each.env.num_actions, each),
-        )
+        "uniform": measure(sets, uniform_scores),
+        "lookup": measure(sets, functools.partial(lookup_scores, keys, action)),
+        "hindsight": measure(held_out, lambda each: lookup_scores(positions.keys(each), each.action, each)),
     }
 
 
@@ -284,20 +277,18 @@ def hindsight(sets: Mapping[str, Positions]) -> dict[str, Any]:
 
 
 def markdown(results: Mapping[str, Any]) -> str:
-    """Returns the tables of `measure_all` in Markdown."""
     counts = ", ".join(f"{name} {count:,}" for name, count in results["positions"].items())
     split = results["position split"]
-    return "\n\n".join(
-        [
-            f"Positions: {counts}.",
-            accuracy_table(results["models"]),
-            ply_table(results["models"], results["seen by submove"]),
-            f"Split by position: train {split['positions']['train']:,}, test {split['positions']['test']:,}, "
-            f"of which {split['seen']:.1%} are in training.",
-            accuracy_table(split["models"]),
-            f"Larson 2016 claims top-1 {CLAIMED_TOP_1}, a running mean on shuffled pairs: not comparable.",
-        ]
+    parts = (
+        f"Positions: {counts}.",
+        accuracy_table(results["models"]),
+        ply_table(results["models"], results["seen by submove"]),
+        f"Split by position: train {split['positions']['train']:,}, test {split['positions']['test']:,}, "
+        f"of which {split['seen']:.1%} are in training.",
+        accuracy_table(split["models"]),
+        f"Larson 2016 claims top-1 {CLAIMED_TOP_1}, a running mean on shuffled pairs: not comparable.",
     )
+    return "\n\n".join(parts)
 
 
 def accuracy_table(models: Mapping[str, Any]) -> str:

@@ -70,7 +70,6 @@ def plays_capture(data: Positions) -> np.ndarray:
 
 
 def table(rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """Returns the facts of splits as a table in Markdown."""
     heads = list(dict.fromkeys(head for row in rows.values() for head in row))
     lines = [(name, *(format_number(row.get(head, "")) for head in heads)) for name, row in rows.items()]
     return tables.markdown(("split", *heads), lines)

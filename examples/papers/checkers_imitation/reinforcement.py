@@ -30,7 +30,7 @@ import tyro
 from tqdm import tqdm
 
 from examples.papers import _experiment
-from examples.papers._experiment import RATE, Column, Report, ResultCache, command, table_of
+from examples.papers._experiment import RATE, Column, ExperimentFields, Report, command, table_of
 from jaxgames import Env, ParameterError, arena
 from jaxgames._specs import split_parameters
 from jaxgames.agents import Agent, analyse
@@ -72,13 +72,12 @@ SMALLEST_PROBABILITY = 1e-30  # in a logarithm
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(ExperimentFields):
     pretrained: Annotated[str, tyro.conf.Positional]
     """A run of checkers, such as runs/imitation or runs/imitation@20."""
     data: Path
     """The file of positions with people's moves, which `train.data` wrote."""
     output: Path = Path("runs/reinforcement")
-    """The folder of the runs, and of the results."""
     runs: tuple[Name, ...] = get_args(Name)
     """The runs that are trained and measured."""
     ppo_steps: int = 3_000_000
@@ -100,7 +99,6 @@ class Arguments:
     num_positions: int = 20_000
     """Their number, evenly spaced over the split."""
     seed: int = 0
-    """Seed of the runs and of the games."""
 
 
 class Row(NamedTuple):
@@ -215,9 +213,8 @@ class Bench:
     def measured(self, rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
         """Yields the rows with their results. Depths after the first one that the agent scores less than half against
         are left out."""
-        cache = ResultCache(self.arguments.output / "cells.jsonl")
         for row in rows:
-            result = cache.once(row._asdict(), functools.partial(self.measure, row))
+            result = self.arguments.once(row._asdict(), functools.partial(self.measure, row))
             yield row._asdict() | result
             if row.table == "depth" and result["score"] < 0.5:
                 return
@@ -254,8 +251,8 @@ class Bench:
         found = people(self.arguments)
         agent = agents.make(row.agent, self.env)
         reference = agents.make(agent_text(self.pretrained, temperature=SAMPLED), self.env)
-        parts = range(0, len(found), ROWS)
-        sums = [predicted(agent, reference, found.take(np.arange(i, min(i + ROWS, len(found))))) for i in parts]
+        parts = [found.take(np.arange(i, min(i + ROWS, len(found)))) for i in range(0, len(found), ROWS)]
+        sums = [np.asarray(predicted(agent, reference, part.states, part.action)) for part in parts]
         hits, log_prob, divergence = np.sum(sums, 0)
         means = {"log_loss": -log_prob / len(found), "kl": divergence / len(found), "top_1": hits / len(found)}
         return rounded({name: float(mean) for name, mean in means.items()}) | {
@@ -266,18 +263,13 @@ class Bench:
 
 @functools.lru_cache(maxsize=1)
 def people(arguments: Arguments) -> Positions:
-    """Returns the positions that are predicted."""
     found = positions.load(arguments.data).of(arguments.split)
     return evenly_spaced(found.take(found.action >= 0), arguments.num_positions)
 
 
-def predicted(agent: Agent, reference: Agent, found: Positions) -> np.ndarray:
-    """Returns sums over positions: of hits, of the log-probability of people's moves, and of the divergence."""
-    return np.asarray(_predicted(agent, reference, found.states, found.action))
-
-
 @jax.jit
-def _predicted(agent: Agent, reference: Agent, states: Any, action: jax.Array) -> jax.Array:
+def predicted(agent: Agent, reference: Agent, states: Any, action: jax.Array) -> jax.Array:
+    """Returns sums over positions: of hits, of the log-probability of people's moves, and of the divergence."""
     analyses = [analyse(each, states) for each in (agent, reference)]
     p, q = (analysis.probabilities for analysis in analyses if analysis is not None)  # both are runs
     log_p, log_q = (jnp.log(jnp.maximum(each, SMALLEST_PROBABILITY)) for each in (p, q))

@@ -27,11 +27,10 @@ import numpy as np
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers._experiment import RATE, Column, Experiment, Report, ResultCache, command, table_of
+from examples.papers._experiment import RATE, Column, Experiment, Report, command, table_of
 from jaxgames import Env, agents, arena
 from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent, act_on_one_board
-from train.driver.commands import check_games
 from train.driver.metrics import rounded
 
 THEIRS = {"self": (245, 255, 0), "mcts": (431, 0, 69), "random": (499, 0, 1), "first": (500, 0, 0)}
@@ -52,7 +51,6 @@ STUDY = "alphabeta(depth=9, milliseconds=200, safe_edges=random, leaves=boxes, e
 @dataclass(frozen=True)
 class Arguments(Experiment):
     output: Path = Path("runs/papers/dots_and_boxes/agent")
-    """The folder of the results."""
     games: int = 500
     """Games against each opponent."""
     board: tuple[int, int] = (5, 5)
@@ -66,23 +64,20 @@ class Arguments(Experiment):
     simulations: int = 1000
     """Simulations of mcts."""
     seed: int = 0
-    """Seed of the games; the same seed gives the same games."""
 
 
 def report(arguments: Arguments) -> Report:
     """Plays the games against every opponent."""
-    check_games(arguments.games, arguments.seed)
     env = jaxgames.make("dots_and_boxes", rows=arguments.board[0], cols=arguments.board[1])
     agent = agents.make(arguments.agent, env)
     opponents = {name: opponent_of(name, env, arguments) for name in arguments.opponents}
-    cache = ResultCache(arguments.output / "cells.jsonl")
     common = {name: getattr(arguments, name) for name in ("games", "milliseconds", "simulations", "seed")}
     rows: list[dict[str, Any]] = []
     with tqdm(total=arguments.games * len(opponents), unit=" games", disable=None) as bar:
         for name, opponent in opponents.items():
             bar.set_description(f"against {name}")
             key = {"env": str(env), "agent": str(agent), "opponent": name, **common}
-            result = cache.once(key, functools.partial(play_row, env, agent, opponent, arguments, bar))
+            result = arguments.once(key, functools.partial(play_row, env, agent, opponent, arguments, bar))
             rows.append({"opponent": name, "games": arguments.games, **result})
     result = {"env": str(env), "agent": str(agent), "milliseconds": arguments.milliseconds, "rows": rows}
     return Report(result, table_of(rows, COLUMNS))
@@ -95,8 +90,7 @@ def play_row(env: Env[Any], agent: Agent, opponent: Agent, arguments: Arguments,
         player.act(jax.random.key(0), jax.tree.map(lambda leaf: leaf[None], env.init()))
         player.seconds.clear()
         player.cpu_seconds.clear()
-    over = 0
-    lost_to_the_clock = 0
+    over, lost_to_the_clock = 0, 0
 
     def finished(number: int) -> None:
         nonlocal over, lost_to_the_clock
@@ -108,11 +102,8 @@ def play_row(env: Env[Any], agent: Agent, opponent: Agent, arguments: Arguments,
     seats = arena.seating((1, 1), "alternating", arguments.games)
     games = arena.play(env, players, seats, jax.random.key(arguments.seed), on_finished=finished)
     mine, theirs = (arena.results(env, games, seats, number) for number in (0, 1))
-    times = {
-        "ms": milliseconds(players[0].seconds),
-        "cpu_ms": milliseconds(players[0].cpu_seconds),
-        "opponent_cpu_ms": milliseconds(players[1].cpu_seconds),
-    }
+    times = {"ms": players[0].seconds, "cpu_ms": players[0].cpu_seconds, "opponent_cpu_ms": players[1].cpu_seconds}
+    shares = {name: mine[name] for name in ("win_rate", "win_rate_interval")}
     return {
         "games": arguments.games,
         "wins": mine["wins"],
@@ -120,7 +111,7 @@ def play_row(env: Env[Any], agent: Agent, opponent: Agent, arguments: Arguments,
         "ties": arguments.games - mine["wins"] - theirs["wins"],
         "lost_to_the_clock": lost_to_the_clock,
         "moves": len(players[0].seconds),
-    } | rounded({"win_rate": mine["win_rate"], "win_rate_interval": mine["win_rate_interval"], **times})
+    } | rounded({**shares, **{name: milliseconds(seconds) for name, seconds in times.items()}})
 
 
 def milliseconds(seconds: list[float]) -> dict[str, float]:

@@ -28,8 +28,8 @@ from matplotlib.lines import Line2D
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers._experiment import Report, ResultCache, command
-from examples.papers.dots_and_boxes.matches import board_of, deterministic, play, settings_of
+from examples.papers._experiment import ExperimentFields, Report, command, new_picture
+from examples.papers.dots_and_boxes.matches import board_of, deterministic, play
 from jaxgames import Env, arena
 from train import agents, plot
 from train.driver import tables
@@ -41,7 +41,7 @@ MEASURED = ("win_rate", "win_rate_interval", "draw_rate", "mean_reward", "mean_l
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(ExperimentFields):
     agents: Annotated[tuple[str, ...], tyro.conf.Positional]
     """Runs with the reward boxes, such as runs/graph or runs/graph@40, or other agents, such as greedy."""
     simulations: tuple[int, ...] = (0, 64)
@@ -53,14 +53,11 @@ class Arguments:
     games: int = 400
     """Games of an agent against an opponent on a board."""
     output: Path = Path("runs/board_sizes")
-    """The folder of the results, of the table and of the picture."""
     seed: int = 0
-    """Seed of the openings and of the games."""
 
 
 def report(arguments: Arguments) -> Report:
     """Plays the games that are not stored. All arguments are checked before any game."""
-    settings_of(arguments.games, arguments.seed)
     players = [agent for text in arguments.agents for agent in agents_of(text, arguments.simulations)]
     opponents = [deterministic(text) for text in arguments.opponents]
     envs = {board: board_of(board) for board in arguments.boards}
@@ -71,12 +68,11 @@ def report(arguments: Arguments) -> Report:
         for board, env in envs.items()
         if agent != opponent and plays(agent, env) and plays(opponent, env)
     ]
-    cache = ResultCache(arguments.output / "cells.jsonl")
     rows: list[dict[str, Any]] = []
     with tqdm(total=len(keys) * arguments.games, unit=" games", disable=None) as bar:
         for key in keys:
             bar.set_description(f"{key['board']}: {key['agent']} - {key['opponent']}")
-            rows.append(key | cache.once(key, functools.partial(measure, envs[key["board"]], key, bar)))
+            rows.append(key | arguments.once(key, functools.partial(measure, envs[key["board"]], key, bar)))
             bar.update(arguments.games * len(rows) - bar.n)
     return Report({"cells": rows}, table(rows, arguments.boards), {"picture": draw(rows, arguments.boards)})
 
@@ -163,18 +159,16 @@ def draw(rows: Sequence[Mapping[str, Any]], boards: Sequence[str]) -> Figure:
     The marks of boards that the agent was trained on are filled.
     """
     opponents, players = (list(dict.fromkeys(row[name] for row in rows)) for name in ("opponent", "agent"))
-    figure = Figure(figsize=(4.2 * max(len(opponents), 2), 4 + 0.25 * len(players)), layout="constrained")
-    panels: list[Any] = [*figure.subplots(1, len(opponents), squeeze=False, sharey=True).flat] if opponents else []
-    for axes, opponent in zip(panels, opponents, strict=True):
+    width, height = 4.2 * max(len(opponents), 2), 4 + 0.25 * len(players)
+    figure, panels = new_picture(width, height, across=max(len(opponents), 1), sharey=True)
+    panels[0].set_ylabel("win rate")
+    for axes, opponent in zip(panels, opponents, strict=False):
         for number, agent in enumerate(players):
             of_line = [row for row in rows if (row["agent"], row["opponent"]) == (agent, opponent)]
             _draw_line(axes, of_line, boards, number)
         axes.set(title=f"against {_short(opponent)}", xlabel="board", xticks=range(len(boards)), xticklabels=boards)
         axes.set(xlim=(-0.5, len(boards) - 0.5), ylim=(-0.02, 1.02))
         axes.axhline(0.5, color="grey", linewidth=0.8)
-        axes.grid(alpha=0.3)
-    if panels:
-        panels[0].set_ylabel("win rate")
     handles = [Line2D([], [], label=_short(agent), **plot.style_of(number)) for number, agent in enumerate(players)]
     title = "filled marks: boards that the agent was trained on"
     figure.legend(handles=handles, title=title, loc="outside lower center", **plot.SMALL)

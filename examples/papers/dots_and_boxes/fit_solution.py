@@ -29,21 +29,26 @@ import optax
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers._experiment import Experiment, Report, ResultCache, command
+from examples.papers._experiment import Column, Experiment, Report, command, table_of
 from jaxgames import solvers
 from jaxgames.games.dots_and_boxes import NOBODY, DotsAndBoxes, DotsAndBoxesState
 from jaxgames.policies.agent import reward_scale
 from jaxgames.sampling import random_action
 from jaxgames.solvers.dots_and_boxes.solution import boxes, table_shape, worth_of_edges
 from train.driver.metrics import rounded
-from train.driver.tables import markdown
 from train.models.policy import Params, Policy
 from train.ops.symmetries import symmetries
 
 HELD_OUT = 10  # one set of edges in ten is kept for the measurement
 HASH = np.uint32(2_654_435_761)  # 2^32 / golden ratio
 CHUNK = 1000  # positions that are measured at once
-KINDS = ("random", "played")  # of sets
+COLUMNS: dict[str, Column] = {
+    "board": "{board}",
+    "error, random": "{random[error]:.3f}",
+    "error, played": "{played[error]:.3f}",
+    "best moves, random": "{random[best_moves]:.3f}",
+    "best moves, played": "{played[best_moves]:.3f}",
+}
 QUICK: dict[str, Any] = {
     "env": "dots_and_boxes(rows=1, cols=2, reward=boxes)",
     "network": "graph(rounds=2, width=16)",
@@ -55,7 +60,6 @@ QUICK: dict[str, Any] = {
 @dataclass(frozen=True)
 class Arguments(Experiment):
     output: Path = Path("runs/papers/dots_and_boxes/fit_solution")
-    """The folder of the results."""
     env: str = "dots_and_boxes(rows=3, cols=3, reward=boxes)"
     """The board, which must have at most 32 edges and reward=boxes."""
     network: str = "graph"
@@ -73,7 +77,6 @@ class Arguments(Experiment):
     positions: int = 100_000
     """Positions that are drawn for each measurement and each kind of set; a tenth of them is measured."""
     seed: int = 0
-    """Seed of the parameters and of the positions."""
 
 
 class Labelled(NamedTuple):
@@ -97,19 +100,12 @@ def report(arguments: Arguments) -> Report:
     """Fits and measures the network, unless the result is stored."""
     names = ("env", "network", "steps", "batch", "learning_rate", "steps_per_call", "positions", "seed")
     key = {name: getattr(arguments, name) for name in names} | {"boards": ", ".join(arguments.other_boards)}
-    cache = ResultCache(arguments.output / "fits.jsonl")
-    result = cache.once(key, lambda: {"fit": fit_solution(arguments)})["fit"]
+    result = arguments.once(key, lambda: {"fit": fit_solution(arguments)}, file="fits")["fit"]
     boards = {f"{arguments.env}, kept apart": result["held_out"], **result["other_boards"]}
-    lines = [
-        (board, *(f"{of_kinds[kind][name]:.3f}" for name in ("error", "best_moves") for kind in KINDS))
-        for board, of_kinds in boards.items()
-    ]
-    header = ("board", *(f"{name}, {kind}" for name in ("error", "best moves") for kind in KINDS))
-    return Report(result, markdown(header, lines))
+    return Report(result, table_of(({"board": board, **of_kinds} for board, of_kinds in boards.items()), COLUMNS))
 
 
 def fit_solution(arguments: Arguments) -> dict[str, Any]:
-    """Returns the measurement of the fitted network, as a mapping for JSON."""
     env = board_of(arguments.env)
     policy = Policy.of(env, "shared", arguments.network)
     others = [board_of(board) for board in arguments.other_boards]
@@ -201,8 +197,7 @@ def labelled(env: DotsAndBoxes, table: jax.Array, key: jax.Array, drawn: jax.Arr
     margin, best = best_edges(env, table, drawn)
     complete = jnp.stack([drawn[:, np.array(box)].all(1) for box in boxes(env)], axis=1)
     owner = jnp.where(complete, jax.random.bernoulli(key, shape=complete.shape).astype(jnp.int8), jnp.int8(NOBODY))
-    empty = env.init()
-    rows = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (len(drawn), *leaf.shape)), empty)
+    rows = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (len(drawn), *leaf.shape)), env.init())
     state = dataclasses.replace(rows, edges=drawn, owner=owner)
     return Labelled(state, margin.astype(jnp.float32), best, is_held_out(env, drawn))
 
@@ -255,8 +250,7 @@ def gradient_step(
         of_best = jnp.where(positions.best, log_probs, 0).sum(1) / positions.best.sum(1)
         of_margin = optax.huber_loss(margin, positions.margin)
         error, hit = errors_of(positions, logits, margin)
-        means = (jnp.average(x, weights=counted) for x in (of_margin - of_best, error, hit))
-        total, error, hit = means
+        total, error, hit = (jnp.average(x, weights=counted) for x in (of_margin - of_best, error, hit))
         return total, (error, hit)
 
     (_, metrics), gradient = jax.value_and_grad(loss, has_aux=True)(fit.params)

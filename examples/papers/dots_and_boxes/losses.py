@@ -27,8 +27,8 @@ import numpy as np
 import tyro
 from tqdm import tqdm
 
-from examples.papers._experiment import RATE, Report, ResultCache, command, table_of
-from examples.papers.dots_and_boxes.matches import OPENING_PLIES, board_of, deterministic, play, settings_of
+from examples.papers._experiment import RATE, ExperimentFields, Report, command, table_of
+from examples.papers.dots_and_boxes.matches import OPENING_PLIES, board_of, deterministic, play
 from jaxgames import Env, arena
 from jaxgames.agents import Agent
 from jaxgames.solvers.dots_and_boxes.solution import boxes
@@ -45,7 +45,7 @@ FIRST_OFFER, PLAYED = "first box to take", "as played"  # rows beside those with
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(ExperimentFields):
     agent: Annotated[str, tyro.conf.Positional]
     """The agent, such as "runs/graph(simulations=64)"."""
     reference: str = "alphabeta"
@@ -57,9 +57,7 @@ class Arguments:
     games: int = 60
     """Games of the agent against the reference."""
     seed: int = 0
-    """Seed of the openings and of the games."""
     output: Path = Path("runs/boxes_losses")
-    """The folder of the results."""
 
 
 class Played(NamedTuple):
@@ -73,7 +71,6 @@ class Played(NamedTuple):
 def report(arguments: Arguments) -> Report:
     """Plays the games and continues them, unless the result is stored. All arguments are checked before any game."""
     env = board_of(arguments.board)
-    settings_of(arguments.games, arguments.seed)
     most = env.num_actions - OPENING_PLIES - 1
     if wrong := [number for number in arguments.open_edges if not 1 <= number <= most]:
         raise ValueError(f"open_edges must be from 1 to {most} on {arguments.board}, not {wrong[0]}")
@@ -86,7 +83,7 @@ def report(arguments: Arguments) -> Report:
         "games": arguments.games,
         "seed": arguments.seed,
     }
-    result = ResultCache(arguments.output / "cells.jsonl").once(key, functools.partial(measure, env, key, numbers))
+    result = arguments.once(key, functools.partial(measure, env, key, numbers))
     rows = [row | {"lost": lost} for row, lost in zip(result["rows"], lost_boxes(result["rows"]), strict=True)]
     return Report(key | result, table_of(rows, COLUMNS))
 
@@ -109,17 +106,16 @@ def measure(env: Env[Any], key: Mapping[str, Any], numbers: list[int]) -> dict[s
         starts = [(float(num_open[np.arange(num_games), offer].mean()), FIRST_OFFER, offer)]
         starts += [(number, f"{number} open edges", (num_open > number).sum(1)) for number in numbers]
         rows = [
-            row_of(name, env, continued(env, pair[1], played, place, key["seed"], bar), played.seat)
-            | {"open_edges": at}
+            row_of(name, continued(env, pair[1], played, place, key["seed"], bar), played.seat) | {"open_edges": at}
             for at, name, place in sorted(starts, key=lambda start: -start[0])
         ]
     last = jax.tree.map(lambda leaf: leaf[:, -1], played.boards)
-    return rounded({"rows": [*rows, row_of(PLAYED, env, last, played.seat)], "openings": played.openings})
+    return rounded({"rows": [*rows, row_of(PLAYED, last, played.seat)], "openings": played.openings})
 
 
 def record(env: Env[Any], pair: tuple[Agent, Agent], num_games: int, seed: int, bar: "tqdm[Any]") -> Played:
     """Returns the games of the agent against the reference, with all their boards."""
-    actions = np.full((num_games, env.num_actions), -1, np.int32)
+    actions = np.zeros((num_games, env.num_actions), np.int32)
 
     def keep(recorded: arena.Recorded) -> None:
         for number, length, row in zip(recorded.numbers, recorded.games.length, recorded.actions, strict=True):
@@ -134,20 +130,12 @@ def record(env: Env[Any], pair: tuple[Agent, Agent], num_games: int, seed: int, 
 def boards_of(env: Env[Any], start: Any, actions: np.ndarray) -> Any:
     """Returns the boards before and after each action of games, [games, plies + 1], on the host.
 
-    Args:
-      env: the game.
-      start: the first boards, leaves [games, ...].
-      actions: int32[games, plies], -1 after the last one of a game.
+    `start` has the first boards, and `actions` is int32[games, plies]; a board that is over stays as it is.
     """
 
-    def step(board: Any, action: jax.Array) -> tuple[Any, Any]:
-        after = env.step(board, action.clip(0))
-        after = jax.tree.map(lambda new, old: jax.numpy.where(action >= 0, new, old), after, board)
-        return after, after
-
     def of_game(board: Any, actions: jax.Array) -> Any:
-        _, after = jax.lax.scan(step, board, actions)
-        return jax.tree.map(lambda first, rest: jax.numpy.concatenate([first[None], rest]), board, after)
+        last, before = jax.lax.scan(lambda board, action: (env.step(board, action), board), board, actions)
+        return jax.tree.map(lambda rest, end: jax.numpy.concatenate([rest, end[None]]), before, last)
 
     return jax.device_get(jax.jit(jax.vmap(of_game))(start, actions))
 
@@ -161,37 +149,21 @@ def first_offer(env: Any, edges: np.ndarray) -> np.ndarray:
 def continued(env: Env[Any], reference: Agent, played: Played, place: np.ndarray, seed: int, bar: "tqdm[Any]") -> Any:
     """Returns the last boards of the games if the reference plays both seats from the boards at `place`, int[games]."""
     boards = jax.tree.map(lambda leaf: leaf[np.arange(len(place)), place], played.boards)
-    seats = np.zeros((len(place), env.num_players), np.int32)
-    games = arena.play(
-        env,
-        (reference,),
-        jax.numpy.asarray(seats),
-        jax.random.key(seed),
-        openings=arena.openings_of_boards(boards).for_games(len(place)),
-        on_finished=bar.update,
-    )
+    seats = jax.numpy.zeros((len(place), env.num_players), jax.numpy.int32)
+    openings = arena.openings_of_boards(boards).for_games(len(place))
+    key = jax.random.key(seed)
+    games = arena.play(env, (reference,), seats, key, openings=openings, on_finished=bar.update)
     return jax.device_get(games.boards)
 
 
-def row_of(name: str, env: Env[Any], last: Any, seat: np.ndarray) -> dict[str, Any]:
-    """Returns the win rate with its interval and the mean margin of the agent, of the last boards of games.
-
-    Args:
-      name: of the row.
-      env: the game.
-      last: boards that are over, leaves [games, ...].
-      seat: int[games], the seat of the agent.
-    """
+def row_of(name: str, last: Any, seat: np.ndarray) -> dict[str, Any]:
+    """Returns the win rate with its interval and the mean margin of the agent on `seat`, int[games], of last boards."""
     own, other = ((last.owner == each[:, None]).sum(1) for each in (seat, 1 - seat))
     margin = own.astype(np.int64) - other
     wins = int((margin > 0).sum())
-    low, high = arena.wilson(wins, len(margin))
-    return {
-        "from": name,
-        "win_rate": wins / len(margin),
-        "win_rate_interval": [float(low), float(high)],
-        "margin": float(margin.mean()),
-    }
+    interval = [float(bound) for bound in arena.wilson(wins, len(margin))]
+    rates = {"win_rate": wins / len(margin), "win_rate_interval": interval}
+    return {"from": name, **rates, "margin": float(margin.mean())}
 
 
 main = command(Arguments, None, report)

@@ -29,36 +29,20 @@ class Match(NamedTuple):
 
 
 def play(
-    env: Env[Any],
-    pair: tuple[Agent, Agent],
-    num_games: int,
-    seed: int,
-    bar: "tqdm[Any]",
-    on_recorded: Any = None,
+    env: Env[Any], pair: tuple[Agent, Agent], num_games: int, seed: int, bar: "tqdm[Any]", on_recorded: Any = None
 ) -> Match:
     """Returns games in which the agents alternate between the seats, and every two begin with the same random edges.
 
-    Args:
-      env: the game.
-      pair: the agents.
-      num_games: the number of games.
-      seed: of the openings and of the games.
-      bar: counts the finished games.
-      on_recorded: is called with finished games and their actions, as `arena.play` does.
+    `bar` counts the finished games. `on_recorded` is as for `arena.play`.
     """
     seats = arena.seating((1, 1), "alternating", num_games)
-    openings = settings_of(num_games, seed).openings_for(env, "alternating")
+    settings = GameArguments(games=num_games, openings=-(-num_games // 2), opening_plies=OPENING_PLIES, seed=seed)
+    settings.check()
+    openings = settings.openings_for(env, "alternating")
     assert openings is not None
     key = jax.random.key(seed)
     games = arena.play(env, pair, seats, key, openings=openings, on_finished=bar.update, on_recorded=on_recorded)
     return Match(games, seats, openings)
-
-
-def settings_of(num_games: int, seed: int) -> GameArguments:
-    """Returns the settings of the games. Raises ValueError for a number or a seed that commands refuse."""
-    settings = GameArguments(games=num_games, openings=-(-num_games // 2), opening_plies=OPENING_PLIES, seed=seed)
-    settings.check()
-    return settings
 
 
 def board_of(text: str) -> Env[Any]:

@@ -45,13 +45,11 @@ BARS = ("subsidy", "prisoners_dilemma", "battle_of_sexes")
 @dataclass(frozen=True)
 class Arguments(Experiment):
     output: Path = Path("runs/matrix_games")
-    """The folder of the tables and pictures."""
     runs: int = 1000
     """Runs per learner, game and start."""
     steps: int = 100_000
     """Steps per run."""
     seed: int = 0
-    """Seed of all runs; the same seed gives the same runs."""
 
 
 def report(arguments: Arguments) -> Report:
@@ -103,7 +101,6 @@ class RunData(NamedTuple):
 
 
 def _all_runs(arguments: Arguments, bar: Any) -> RunData:
-    """Returns what all settings give."""
     data = RunData({}, {}, [], {})
     for number, setting in enumerate(SETTINGS):
         bar.set_description(f"{setting.game}, {setting.learner}")
@@ -164,11 +161,7 @@ def _pictures(arguments: Arguments, data: RunData, bar: Any) -> list[Path]:
 
 
 def _nearest(trajectory: Floats) -> Floats:
-    """Returns the trajectories whose starts are nearest to STARTS, float64[starts, points, 2, 2].
-
-    Args:
-      trajectory: float64[points, runs, 2, 2].
-    """
+    """Returns the trajectories that begin nearest to STARTS, float64[starts, points, 2, 2], of [points, runs, 2, 2]."""
     first = trajectory[0, :, :, 0]  # float64[runs, 2]
     nearest = [int(np.abs(first - start).max(-1).argmin()) for start in STARTS]
     return trajectory[:, nearest].swapaxes(0, 1)

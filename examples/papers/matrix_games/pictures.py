@@ -60,10 +60,7 @@ def save(figure: Figure, path: Path) -> Path:
 def draw_fields(games: Sequence[MatrixGame], paths: Mapping[tuple[str, str], Floats], dynamics: Dynamics) -> Figure:
     """Returns a row of panels per learner and a column per game: the direction field, with learned trajectories.
 
-    Args:
-      games: games with two actions per player.
-      paths: by learner and name of the game, float[runs, T, 2, 2]: the policies of both players over time.
-      dynamics: of the field, whose arrows are coloured by speed.
+    A trajectory of `paths`, float[runs, T, 2, 2], has the policies of both players over time.
     """
     learners = list(dict.fromkeys(learner for learner, _ in paths))
     figure = Figure(figsize=(3.4 * len(games) + 0.8, 3.7 * len(learners) + 0.4), layout="constrained")
@@ -121,19 +118,12 @@ def _first_probabilities(points: Sequence[Point]) -> Floats:
 
 
 def _square(axes: Any, game: MatrixGame) -> None:
-    """Sets the limits and labels of a square of policies."""
     row, column = (actions[0] for actions in game.actions)
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel=f"P(row plays {row})", ylabel=f"P(column plays {column})")
 
 
 def draw_basins(game: MatrixGame, kappas: Sequence[int], temperatures: Sequence[float]) -> Figure:
-    """Returns a map per leniency and temperature: the corner at which the trajectory from each policy ends.
-
-    Args:
-      game: a coordination game with two actions per player.
-      kappas: one column of maps each.
-      temperatures: one row of maps each.
-    """
+    """Returns a map per leniency and temperature: the corner at which the trajectory from each policy ends."""
     figure = Figure(figsize=(3.1 * len(kappas), 3.3 * len(temperatures) + 0.5), layout="constrained")
     panels: Any = figure.subplots(len(temperatures), len(kappas), squeeze=False)
     for row, tau in zip(panels, temperatures, strict=True):
@@ -170,12 +160,8 @@ def colour_of_end(corner: tuple[int, int] | None) -> str:
 def draw_simplex(game: MatrixGame, learned: Mapping[str, Floats], wrong: Floats) -> Figure:
     """Returns two triangles of the row player's policies: trajectories of the dynamics, and trajectories of learners.
 
-    Both have the Nash equilibrium, and the path of the logit equilibria from high to low temperatures.
-
-    Args:
-      game: a game with three actions of the row player and one equilibrium.
-      learned: by name of the learner, float[T, 3], the row player's policy of a run over time.
-      wrong: float[3], a policy that was published as the equilibrium.
+    Both have the Nash equilibrium, the policy that the study printed for it (`wrong`), and the path of the logit
+    equilibria from high to low temperatures. A trajectory of `learned` is float[T, 3].
     """
     figure = Figure(figsize=(10, 4.8), layout="constrained")
     panels: Any = figure.subplots(1, 2)
@@ -226,10 +212,7 @@ def _logit_path(axes: Any, game: MatrixGame) -> None:
 def draw_shares(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Returns a panel per game: the shares of runs that end at each point, a group of bars per learner.
 
-    A point has the same colour in all panels.
-
-    Args:
-      rows: with "game", "learner", "point", "share" and "interval".
+    Rows have "game", "learner", "point", "share" and "interval". A point has the same colour in all panels.
     """
     games, every_point = (list(dict.fromkeys(row[name] for row in rows)) for name in ("game", "point"))
     figure = Figure(figsize=(9.6, 2.2 * len(games) + 0.4), layout="constrained")

@@ -87,12 +87,10 @@ SETTINGS = (
 
 
 def two(x: float, y: float) -> Point:
-    """Returns the policies with given probabilities of the first of two actions."""
     return np.array([x, 1 - x]), np.array([y, 1 - y])
 
 
 def both(*policy: float) -> Point:
-    """Returns the point at which both players have the same policy."""
     return np.array(policy), np.array(policy)
 
 
@@ -136,7 +134,6 @@ TABLES = (
 
 
 def rows_of(game: str) -> Iterator[Row]:
-    """Yields the rows of a game's tables."""
     for setting in SETTINGS:
         if setting.game == game and setting != CONSTANT:
             yield Row(setting, False)
@@ -178,7 +175,6 @@ def summary(shares: Shares) -> str:
 
 
 def _answer(row: Row, column: Column) -> str:
-    """Returns the study's answer, or a dash where it has none."""
     index = ANSWERS_OF.get(row.setting.learner)
     return "-" if index is None or column.answers is None else column.answers[index]
 
@@ -310,12 +306,10 @@ def points_text(points: Sequence[Point]) -> str:
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
-    """Returns the errors of the study as a numbered list in Markdown."""
     return "\n".join(f"{number}. {claim}. {shown}" for number, (claim, shown) in enumerate(findings, 1))
 
 
 def as_json(shares: Shares) -> list[dict[str, Any]]:
-    """Returns an entry per share."""
     return [
         {
             "game": row.setting.game,

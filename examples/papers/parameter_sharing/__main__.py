@@ -16,7 +16,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import Report, command
+from examples.papers._experiment import Report, command, table_of
 from examples.papers.parameter_sharing import comparison, runs
 from examples.papers.parameter_sharing.published import MODES, Preset, settings_of
 from train.models.policy import Sharing
@@ -27,7 +27,6 @@ QUICK: dict[str, Any] = {"modes": ("shared",), "seeds": 2, "games": 2, "iteratio
 @dataclass(frozen=True)
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing")
-    """The folder of the runs, which other commands read, for the tables and the pictures too."""
     presets: tuple[Preset, ...] = ("parameter_sharing", "parameter_sharing_paper")
     """The settings of training: ours, and the settings of the study."""
     modes: tuple[Sharing, ...] = MODES
@@ -41,7 +40,7 @@ def report(arguments: Arguments) -> Report:
     figures: dict[str, Figure] = {}
     summary: dict[str, Any] = {}
     for preset, curves in results.items():
-        texts.append(f"{preset}\n\n{comparison.table_of_differences(comparison.differences(curves))}")
+        texts.append(f"{preset}\n\n{table_of(comparison.differences(curves), comparison.DIFFERENCES)}")
         figures[f"figure_2_{preset}"] = comparison.draw(curves, preset)
         summary[preset] = {
             mode: {name: comparison.finite(value) for name, value in comparison.reached(c).items()}

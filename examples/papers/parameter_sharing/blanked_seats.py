@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from examples.papers._experiment import Report, ResultCache, command
+from examples.papers._experiment import Report, command
 from examples.papers._intervals import format_interval, interval, paired_difference
 from examples.papers.parameter_sharing.evaluation import evaluate
 from examples.papers.parameter_sharing.published import MODES, ROUNDS
@@ -43,7 +43,6 @@ QUICK: dict[str, Any] = {"modes": ("shared",), "games": 4, "steps": 8, "iteratio
 @dataclass(frozen=True)
 class Arguments(FinishedRuns):
     output: Path = Path("runs/papers/parameter_sharing/blanked_seats")
-    """The folder of the results."""
     modes: tuple[Sharing, ...] = MODES
     """The ways of sharing."""
     games: int = 200
@@ -89,11 +88,9 @@ def report(arguments: Arguments) -> Report:
 
 
 def measured(run: RunFolder, blanked: str, arguments: Arguments) -> dict[str, float]:
-    """Returns the measures of a run's policy without some planes, from the results if they are there."""
     key = {"run": str(run.folder), "blanked": blanked}
     key |= {name: getattr(arguments, name) for name in ("games", "steps", "iterations")}
-    cache = ResultCache(arguments.output / "cells.jsonl")
-    return cache.once(key, functools.partial(measure, run, BLANKED[blanked], arguments))
+    return arguments.once(key, functools.partial(measure, run, BLANKED[blanked], arguments))
 
 
 def measure(run: RunFolder, planes: tuple[int, ...], arguments: Arguments) -> dict[str, float]:
@@ -131,14 +128,8 @@ def divergence(
         KL           of the whole policy from the blanked one, in nats
         same move    whether the most probable actions are the same
 
-    Args:
-      env: the game.
-      blanked: the policy without some planes; the whole policy plays.
-      params: of `blanked`.
-      key: a PRNG key.
-      games: from which the positions are taken: those in which the policy has to choose among several actions.
-      steps: of these games.
-      alone: whether the policy plays seat 0 against random players; else it plays all seats.
+    The whole policy plays games of `steps` steps: if `alone`, seat 0 against random players, else all seats. Positions
+    count in which it has to choose among several actions.
     """
     start_key, play_key = jax.random.split(key)
     agents = PolicyAgent(params[0], env, blanked.policy), RandomAgent(env)
@@ -162,7 +153,6 @@ def divergence(
 
 
 def mean_of(rows: list[dict[str, float]]) -> dict[str, float]:
-    """Returns the mean of every measure over seeds."""
     return {name: round(float(np.mean([row[name] for row in rows])), 4) for name in rows[0]}
 
 

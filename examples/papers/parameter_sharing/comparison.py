@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from examples.papers._experiment import Column, new_picture
 from examples.papers._intervals import Interval, difference, draw_band, exact_p, format_interval, interval
 from examples.papers.parameter_sharing.published import MEASURES, PAPER, ROUNDS, WINDOW, published
 from train import plot
@@ -52,11 +53,7 @@ def finite(numbers: Sequence[float]) -> list[float | None]:
 
 
 def table(results: Mapping[str, Mapping[str, Curves]]) -> str:
-    """Returns the Markdown table: the study's single run beside our medians over seeds, one column per preset.
-
-    Args:
-      results: curves by mode, by preset.
-    """
+    """Returns the Markdown table: the study's single run beside our medians over seeds, one column per preset."""
     modes = list(dict.fromkeys(mode for of_preset in results.values() for mode in of_preset))
     medians = {preset: {mode: reached(c) for mode, c in of_preset.items()} for preset, of_preset in results.items()}
     rows = [
@@ -87,18 +84,17 @@ def differences(results: Mapping[str, Curves]) -> list[dict[str, Any]]:
     ]
 
 
-def table_of_differences(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Returns the rows of `differences` as a Markdown table."""
-    lines = [
-        [row["pair"], row["measure"], text_of(row["measure"], row["difference"]), f"{row['p']:.3f}"] for row in rows
-    ]
-    return markdown(["difference of", "measure", "medians (95 % interval)", "p"], lines)
+DIFFERENCES: dict[str, Column] = {  # the table of `differences`
+    "difference of": "{pair}",
+    "measure": "{measure}",
+    "medians (95 % interval)": lambda row: text_of(row["measure"], row["difference"]),
+    "p": "{p:.3f}",
+}
 
 
 def draw(results: Mapping[str, Curves], title: str = "") -> Figure:
     """Returns Figure 2: a panel for each of PANELS, our medians in their ranges, the study's runs dotted."""
-    figure = Figure(figsize=(12.6, 7.6), layout="constrained")
-    panels: list[Any] = [*figure.subplots(2, 3).flat]
+    figure, panels = new_picture(12.6, 7.6, down=2, across=3)
     for axes, (column, label, of_study) in zip(panels, PANELS, strict=True):
         for index, (mode, curves) in enumerate(results.items()):
             color = draw_band(axes, curves["steps"], curves[column], index)
@@ -108,7 +104,6 @@ def draw(results: Mapping[str, Curves], title: str = "") -> Figure:
         axes.set(xlabel="environment steps", ylabel=label)
         axes.xaxis.set_major_formatter(plot.text_of_tick)
         axes.set_ylim(bottom=0)
-        axes.grid(alpha=0.3)
     handles = [Line2D([], [], label=mode, color=plot.style_of(i)["color"]) for i, mode in enumerate(results)]
     handles.append(Line2D([], [], label="the study's run", color="black", linestyle=":"))
     figure.legend(handles=handles, ncols=len(handles), loc="outside lower center", fontsize="small")

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from examples.papers._experiment import Experiment, Report, ResultCache, command, train_all
+from examples.papers._experiment import Experiment, Report, command, train_all
 from examples.papers.parameter_sharing.published import settings_of
 from jaxgames import Env, arena, render
 from jaxgames.agents import RandomAgent
@@ -32,7 +32,6 @@ QUICK: dict[str, Any] = {"sizes": (3,), "iterations": 1, "games": 2, "drawn": 1,
 @dataclass(frozen=True)
 class Arguments(Experiment):
     output: Path = Path("runs/papers/parameter_sharing/end_boards")
-    """The folder of the pictures."""
     runs: tuple[str, ...] = ()
     """Runs on six-seat stars, as runs/star_3 or runs/star_3@40. None: short runs are trained here."""
     sizes: tuple[int, ...] = (3, 4)
@@ -49,7 +48,6 @@ class Arguments(Experiment):
 
 def report(arguments: Arguments) -> Report:
     """Plays the games of each run, and draws their last boards."""
-    cache = ResultCache(arguments.output / "cells.jsonl")
     rows: list[dict[str, Any]] = []
     for text in arguments.runs or trained_here(arguments):
         env = agents.env_of(text)
@@ -58,7 +56,7 @@ def report(arguments: Arguments) -> Report:
         ends: list[str] = []
         for against in AGAINST:
             key = {"run": text, "against": against, "num_games": arguments.games, "max_steps": arguments.max_steps}
-            result = cache.once(key, functools.partial(play, env, *key.values()))
+            result = arguments.once(key, functools.partial(play, env, *key.values()))
             ends += result.pop("boards")[: arguments.drawn]
             rows.append({"run": text, "against": against, **result})
         boards = [env.from_string(end) for end in ends]
@@ -70,9 +68,8 @@ def report(arguments: Arguments) -> Report:
 def trained_here(arguments: Arguments) -> list[str]:
     """Returns the texts of the runs that are trained here, one for each size."""
     games = tuple(GAME.format(size) for size in arguments.sizes)
-    settings = settings_of("parameter_sharing", arguments.iterations, env=games)
     folder = arguments.output / "runs"
-    sweep = sweep_of("ppo", settings)
+    sweep = sweep_of("ppo", settings_of("parameter_sharing", arguments.iterations, env=games))
     train_all(sweep, folder)
     return [str(folder / name) for name in sweep.cells]
 

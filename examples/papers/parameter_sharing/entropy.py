@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import Report, command, table_of
+from examples.papers._experiment import Report, command, new_picture, table_of
 from examples.papers._intervals import difference, draw_band, exact_p, format_interval, interval
 from examples.papers.parameter_sharing import runs
 from examples.papers.parameter_sharing.published import WINDOW, Preset, published, settings_of
@@ -34,15 +34,12 @@ QUICK: dict[str, Any] = {"weights": (0.0, 0.01), "seeds": 2, "iterations": 2, "g
 @dataclass(frozen=True)
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing/entropy")
-    """The folder of the sweep and of the results."""
     preset: Preset = "parameter_sharing"
-    """The settings of training; parameter_sharing_paper has the settings of the study."""
+    """The settings of training: ours, or parameter_sharing_paper, the settings of the study."""
     weights: tuple[float, ...] = (0.0, 0.005, 0.01, 0.03, 0.1)
     """Entropy weights, the first one for comparison."""
     seeds: int = 10
-    """Runs of each weight."""
     iterations: int = 50
-    """Iterations of each run, of 4,000 steps each."""
 
 
 def report(arguments: Arguments) -> Report:
@@ -64,15 +61,15 @@ def summary(curves: Mapping[float, Any]) -> list[dict[str, Any]]:
     """
     last = {weight: np.array(c["rounds"])[:, -WINDOW:].mean(1).tolist() for weight, c in curves.items()}
     every = {weight: np.array(c["rounds"]).mean(1).tolist() for weight, c in curves.items()}
-    first = next(iter(last))
+    first, *others = last
+    change = {weight: format_interval(difference(last[weight], last[first], np.mean), "{:.2f}") for weight in others}
+    p = {weight: f"{exact_p(last[weight], last[first]):.3f}" for weight in others}
     return [
         {
             "weight": weight,
             "last": format_interval(interval(last[weight], np.mean), "{:.2f}"),
-            "difference": ""
-            if weight == first
-            else format_interval(difference(last[weight], last[first], np.mean), "{:.2f}"),
-            "p": "" if weight == first else f"{exact_p(last[weight], last[first]):.3f}",
+            "difference": change.get(weight, ""),
+            "p": p.get(weight, ""),
             "all": format_interval(interval(every[weight], np.mean), "{:.2f}"),
         }
         for weight in curves
@@ -81,8 +78,7 @@ def summary(curves: Mapping[float, Any]) -> list[dict[str, Any]]:
 
 def draw(curves: Mapping[float, Any]) -> Figure:
     """Returns Figure 5: lengths by steps, medians in their ranges; the study's runs dotted."""
-    figure = Figure(figsize=(9.6, 4.0), layout="constrained")
-    panels: list[Any] = [*figure.subplots(1, len(DRAWN))]
+    figure, panels = new_picture(9.6, 4.0, across=len(DRAWN))
     for axes, (column, label) in zip(panels, DRAWN.items(), strict=True):
         for index, (weight, curve) in enumerate(curves.items()):
             color = draw_band(axes, curve["steps"], curve[column], index, f"{weight:g}")
@@ -92,7 +88,6 @@ def draw(curves: Mapping[float, Any]) -> Figure:
                 axes.plot(theirs.steps[within], theirs.rounds[within], ":", color=color)
         axes.set(xlabel="environment steps", ylabel=label, ylim=(0, None))
         axes.xaxis.set_major_formatter(plot.text_of_tick)
-        axes.grid(alpha=0.3)
     panels[0].legend(title="entropy weight", fontsize="small")
     return figure
 

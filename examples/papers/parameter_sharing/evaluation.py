@@ -47,34 +47,19 @@ def evaluate(
 ) -> dict[str, jax.Array]:
     """Returns the measures of games in seat 0 against random players, float32[] each, by the names in COLUMNS.
 
-    A mean is NaN where there is no such game.
-
-    Args:
-      policy: of the star with N = 2 and this number of seats.
-      params: of the policy.
-      key: a PRNG key.
-      games: the number of games.
-      temperature: of the policy, above 0.
-      num_players: seats of the game.
-      max_rounds: the limit.
+    A mean is NaN where there is no such game. The policy is of the star with N = 2, its temperature above 0.
     """
     env = RunningSums(num_players=num_players, max_rounds=max_rounds)
     agent = PolicyAgent(params, env, policy, jnp.float32(temperature))
     start_key, key = jax.random.split(key)
     seats = arena.one_seat(start_key, games, num_players, 0)
-    played, of_last_seat = play(env, (agent, RandomAgent(env)), seats, arena.start(env, start_key, games), key)
+
+    def count(before: Games, after: Games, submoves: jax.Array) -> jax.Array:
+        return submoves + (~before.over & (before.boards.current_player == num_players - 1))
+
+    begun, submoves = arena.start(env, start_key, games), jnp.zeros(games, jnp.int32)
+    played, of_last_seat = watch(env, (agent, RandomAgent(env)), seats, begun, key, count, submoves)
     return measures(env, played, of_last_seat)
-
-
-def play(
-    env: RunningSums, agents: Sequence[Agent], agent_of_seat: jax.Array, games: Games, key: jax.Array
-) -> tuple[Games, jax.Array]:
-    """Returns the games when all are over, and the submoves of the last seat in each, int32[games]."""
-
-    def count(before: Games, after: Games, count: jax.Array) -> jax.Array:
-        return count + (~before.over & (before.boards.current_player == env.num_players - 1))
-
-    return watch(env, agents, agent_of_seat, games, key, count, jnp.zeros(games.length.shape, jnp.int32))
 
 
 def watch(
@@ -88,14 +73,7 @@ def watch(
 ) -> tuple[Games, jax.Array]:
     """Returns the games when all are over, and what was seen in them.
 
-    Args:
-      env: the game.
-      agents: the players.
-      agent_of_seat: int32[games, num_players], index into `agents`.
-      games: at their start.
-      key: a PRNG key.
-      update: (games before a step, games after it, seen) -> seen.
-      seen: an array, before the first step.
+    `update` gets the games before and after a step, and what was seen before: at the start, `seen`.
     """
 
     def body(carry: tuple[Games, jax.Array, jax.Array]) -> tuple[Games, jax.Array, jax.Array]:

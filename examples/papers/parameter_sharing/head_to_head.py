@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from examples.papers._experiment import Report, ResultCache, command
+from examples.papers._experiment import Report, command, new_picture
 from examples.papers._intervals import draw_band, format_interval, interval, paired_difference
 from examples.papers.parameter_sharing.published import STEPS_PER_ITERATION
 from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
@@ -36,7 +36,6 @@ QUICK: dict[str, Any] = {"games": 2, "max_rounds": 5, "iterations": 2, "seeds": 
 @dataclass(frozen=True)
 class Arguments(FinishedRuns):
     output: Path = Path("runs/papers/parameter_sharing/head_to_head")
-    """The folder of the results."""
     games: int = 20
     """Games of a match."""
     max_rounds: int = 200
@@ -67,7 +66,6 @@ def play_all(arguments: Arguments) -> dict[str, Any]:
     Seeds whose matches are in the output folder are not played again.
     """
     of_mode = runs_by_sharing(arguments.runs, arguments.output, arguments.iterations, arguments.seeds)
-    cache = ResultCache(arguments.output / "matches.jsonl")
     results: list[dict[str, Any]] = []
     for runs in tqdm([*zip(*of_mode.values(), strict=True)], unit=" seeds", disable=None):
         last = min(run.config.num_iterations for run in runs)
@@ -75,7 +73,7 @@ def play_all(arguments: Arguments) -> dict[str, Any]:
         key |= {name: getattr(arguments, name) for name in ("games", "max_rounds", "every")}
         iterations = [*range(arguments.every, last + 1, arguments.every)]
         play = functools.partial(match_after, runs, iterations, arguments.games, arguments.max_rounds)
-        results.append(cache.once(key, play))
+        results.append(arguments.once(key, play, file="matches"))
     wins = {mode: [of_seed["wins"][index] for of_seed in results] for index, mode in enumerate(of_mode)}
     rounds = [of_seed[LENGTH] for of_seed in results]
     return {"iterations": results[0]["iterations"], "wins": wins, LENGTH: rounds}
@@ -96,12 +94,8 @@ def matches(
 ) -> tuple[jax.Array, jax.Array]:
     """Returns the win rates float32[matches, policies] and the mean rounds float32[matches] of matches.
 
-    Args:
-      env: a game whose seats are divided equally among the policies, and drawn for every game.
-      policies: the players; they sample.
-      games: of each match.
-      params: of every policy, leaves [matches, ...].
-      keys: PRNG keys [matches].
+    The seats are divided equally among the policies, and drawn for every game. `params` has the parameters of every
+    policy, leaves [matches, ...], and there is a key for every match.
     """
 
     def one(match: tuple[list[Params], jax.Array]) -> tuple[jax.Array, jax.Array]:
@@ -128,7 +122,6 @@ def parts_of(results: dict[str, Any], parts: int) -> dict[str, np.ndarray]:
 
 
 def of_seeds(values: list[list[float]], part: np.ndarray) -> list[float]:
-    """Returns the mean over some matches for every seed."""
     return np.array(values)[:, part].mean(1).tolist()
 
 
@@ -166,8 +159,7 @@ def table_of_differences(results: dict[str, Any], parts: int) -> str:
 
 def draw(results: dict[str, Any]) -> Figure:
     """Returns Figure 4: win rates of the three ways, and rounds, by steps: medians of the seeds in their ranges."""
-    figure = Figure(figsize=(9.6, 4.0), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = new_picture(9.6, 4.0, across=2)
     steps = np.array(results["iterations"]) * STEPS_PER_ITERATION
     lines = [(left, mode, values) for mode, values in results["wins"].items()] + [(right, LENGTH, results[LENGTH])]
     for index, (axes, label, values) in enumerate(lines):
@@ -178,7 +170,6 @@ def draw(results: dict[str, Any]) -> Figure:
     for axes in (left, right):
         axes.set_xlabel("environment steps")
         axes.xaxis.set_major_formatter(plot.text_of_tick)
-        axes.grid(alpha=0.3)
     return figure
 
 

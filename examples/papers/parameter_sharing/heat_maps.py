@@ -20,7 +20,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from examples.papers._experiment import Report, ResultCache, command
+from examples.papers._experiment import Report, command
 from examples.papers.parameter_sharing.evaluation import watch
 from examples.papers.parameter_sharing.published import ROUNDS
 from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
@@ -41,7 +41,6 @@ QUICK: dict[str, Any] = {"games": 4, "iterations": (1, 2), "turns": (1, 2), "see
 @dataclass(frozen=True)
 class Arguments(FinishedRuns):
     output: Path = Path("runs/papers/parameter_sharing/heat_maps")
-    """The folder of the results."""
     iterations: tuple[int, ...] = (10, 99)
     """A row of maps for the policy after each of these iterations."""
     turns: tuple[int, ...] = (5, 15, 25, 35)
@@ -49,7 +48,6 @@ class Arguments(FinishedRuns):
     games: int = 100
     """Games of each map and run."""
     seeds: int = 1
-    """Runs that are trained here."""
 
 
 def report(arguments: Arguments) -> Report:
@@ -77,23 +75,15 @@ def maps_of(run: Any, iteration: int, arguments: Arguments) -> np.ndarray:
 
     turns = ",".join(map(str, arguments.turns))
     key = {"run": str(run.folder), "iteration": iteration, "turns": turns, "games": arguments.games}
-    result = ResultCache(arguments.output / "cells.jsonl").once(key, play)
-    return np.array(result["counts"], np.float64) / arguments.games
+    return np.array(arguments.once(key, play)["counts"], np.float64) / arguments.games
 
 
 @functools.partial(jax.jit, static_argnames=("env", "games", "turns"))
 def pegs_after_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int, turns: tuple[int, ...]) -> jax.Array:
-    """Returns int32[turns, 2, cells], the games with a peg on a cell after each number of turns of seat 0.
+    """Returns int32[turns, 2, cells], the games with a peg on a cell after each number of turns of seat 0, the agent.
 
-    Pegs of seat 0 are first, pegs of the other seats second. Cells are in the frame of seat 0, with its home on top. A
-    game that ends earlier counts with its last position.
-
-    Args:
-      env: `chinese_checkers`.
-      agent: the player of seat 0; all others are random.
-      key: a PRNG key.
-      games: the number of games.
-      turns: of seat 0.
+    Pegs of seat 0 are first, pegs of the other seats, random players, second. Cells are in the frame of seat 0, with
+    its home on top.
     """
     start_key, play_key = jax.random.split(key)
     seats = arena.one_seat(start_key, games, env.num_players, SEAT)
@@ -118,11 +108,7 @@ def pegs_of(env: Env[Any], board: Any) -> jax.Array:
 
 
 def places(shares: np.ndarray) -> list[str]:
-    """Returns mean numbers of pegs as text: own ones at home, between and in the goal, and others' in the goal.
-
-    Args:
-      shares: float64[2, cells], of `maps_of`.
-    """
+    """Returns mean numbers of pegs as text: own ones at home, between and in the goal, and others' in the goal."""
     own, others = shares
     home, goal = (tables(SIZE).triangle == triangle for triangle in (0, 3))
     numbers = own[home].sum(), own[~home & ~goal].sum(), own[goal].sum(), others[goal].sum()

@@ -16,7 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from examples.papers._experiment import Experiment, Report, ResultCache, command
+import numpy as np
+
+from examples.papers._experiment import Experiment, Report, command
+from jaxgames._checks import check_int
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.solvers.chinese_checkers.lone_player import (
     MAX_SIZE,
@@ -37,7 +40,6 @@ QUICK: dict[str, Any] = {"sizes": (1, 2), "games": 5}
 @dataclass(frozen=True)
 class Arguments(Experiment):
     output: Path = Path("runs/papers/parameter_sharing/solo")
-    """The folder of the results."""
     sizes: tuple[int, ...] = (2, 3, 4)
     """N, each from 1 to 4; 4 takes minutes."""
     agents: tuple[str, ...] = ("greedy",)
@@ -45,23 +47,17 @@ class Arguments(Experiment):
     games: int = 1000
     """Games of each agent."""
 
-    def __post_init__(self) -> None:
-        for size in self.sizes:
-            if not 1 <= size <= MAX_SIZE:
-                raise SystemExit(f"sizes must be from 1 to {MAX_SIZE}, not {size}")
-        if self.games < 1:
-            raise SystemExit(f"games must be at least 1, not {self.games}")
-
 
 def report(arguments: Arguments) -> Report:
     """Finds the shortest games, and plays the games of the agents."""
-    games = {size: shortest(size, arguments.output) for size in arguments.sizes}
-    cache = ResultCache(arguments.output / "agents.jsonl")
+    for size in arguments.sizes:
+        check_int("sizes", size, 1, MAX_SIZE)
+    games = {size: shortest(size, arguments) for size in arguments.sizes}
     rows: list[tuple[object, ...]] = []
     alone: dict[str, dict[str, Any]] = {}
     for size, agent, env in agents_of(arguments):
         key = {"size": size, "agent": agent, "games": arguments.games}
-        result = cache.once(key, functools.partial(play_alone, env, agent, arguments.games))
+        result = arguments.once(key, functools.partial(play_alone, env, agent, arguments.games), file="agents")
         alone[f"{agent}, N = {size}"] = result
         mean = "" if result["mean"] is None else f"{result['mean']:.1f} ({result['min']}-{result['max']})"
         fewest = (len(shortest_without_hops(size).turns), len(games[size].turns))
@@ -70,25 +66,17 @@ def report(arguments: Arguments) -> Report:
     return Report({"fewest": fewest_turns, "alone": alone}, markdown(HEADER, rows))
 
 
-def shortest(size: int, output: Path) -> SoloGame:
-    """Returns a shortest game, from the results if it is there, after it won in the env; draws it."""
-    cache, key = ResultCache(output / "games.jsonl"), {"size": size}
-    if (result := cache.get(key)) is not None:
-        game = SoloGame(size, tuple(map(tuple, result["game"])), len(result["game"]))
-        replay(game)
-        return game
-    game = shortest_solo(size)
+def shortest(size: int, arguments: Arguments) -> SoloGame:
+    """Returns a shortest game, after it won in the env; draws it."""
+    turns = arguments.once({"size": size}, lambda: {"game": shortest_solo(size).turns}, file="games")["game"]
+    game = SoloGame(size, tuple(map(tuple, turns)), len(turns))
     replay(game)
-    cache.add(key, {"game": game.turns})
-    picture(game).save(output / f"size_{size}.svg")
+    picture(game).save(arguments.output / f"size_{size}.svg")
     return game
 
 
 def agents_of(arguments: Arguments) -> Iterator[tuple[int, str, ChineseCheckers]]:
-    """Yields size, text and env of each agent; a run has the size of its game.
-
-    Ends the program if a run does not play on the star, or has another size.
-    """
+    """Yields size, text and env of each agent; a run has the size of its game, which must be a star of these sizes."""
     for agent in arguments.agents:
         own = env_of(agent)
         if own is None:
@@ -96,17 +84,16 @@ def agents_of(arguments: Arguments) -> Iterator[tuple[int, str, ChineseCheckers]
         elif isinstance(own, ChineseCheckers) and own.size in arguments.sizes:
             yield own.size, agent, own
         else:
-            raise SystemExit(f"{agent} plays {own}: expected chinese_checkers of a size in {arguments.sizes}")
+            raise ValueError(f"{agent} plays {own}: expected chinese_checkers of a size in {arguments.sizes}")
 
 
 def play_alone(env: ChineseCheckers, agent: str, games: int) -> dict[str, Any]:
     """Returns the number of finished games of an agent alone, and the mean and range of their turns."""
     turns = turns_alone(env, make(agent, env), games)
-    won = turns[turns > 0]
-    if not len(won):
+    won = turns[turns > 0].tolist()
+    if not won:
         return {"finished": 0, "mean": None, "min": None, "max": None}
-    mean = round(float(won.mean()), 2)
-    return {"finished": len(won), "mean": mean, "min": int(won.min()), "max": int(won.max())}
+    return {"finished": len(won), "mean": round(float(np.mean(won)), 2), "min": min(won), "max": max(won)}
 
 
 main = command(Arguments, QUICK, report)

@@ -23,7 +23,6 @@ QUICK: dict[str, Any] = {"seats": (2,), "modes": ("shared",), "seeds": 2, "itera
 @dataclass(frozen=True)
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing/other_seats")
-    """The folder of the sweep and of the results."""
     preset: Preset = "parameter_sharing"
     """The settings of training."""
     seats: tuple[int, ...] = (2, 3, 4, 6)

@@ -64,12 +64,6 @@ def published() -> dict[str, Published]:
 
 
 def settings_of(preset: Preset, iterations: int, **values: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
-    """Returns the values of each setting for a sweep: one of a preset for each setting, or `values`.
-
-    Args:
-      preset: the settings.
-      iterations: the length of a run, in iterations of 4,000 steps.
-      **values: settings of `train.ppo.Config` that have other values, or several.
-    """
+    """Returns the values of each setting for a sweep: one of a preset for each setting, or `values`."""
     of_preset = {name: (value,) for name, value in PRESETS[preset].items()}
     return of_preset | {"total_steps": (iterations * STEPS_PER_ITERATION,)} | values

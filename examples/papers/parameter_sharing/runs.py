@@ -57,15 +57,10 @@ class FinishedRuns(Experiment):
 
 
 def train_all(folder: Path, settings: Mapping[str, tuple[Any, ...]], seeds: int, games: int) -> dict[str, RunFolder]:
-    """Returns the finished runs of a sweep by their folders' names. Those in the folder are not trained again.
+    """Returns the finished runs of a sweep by their folders' names, after the rest of their training.
 
-    Args:
-      folder: of the sweep.
-      settings: the values of each setting of `train.ppo.Config`.
-      seeds: runs of each combination.
-      games: of the evaluation after each iteration.
-
-    Raises ValueError if the sweep in the folder has other settings. Ends the program if a signal stops the training.
+    `settings` has the values of each setting of `train.ppo.Config`, `games` is of the evaluation after each iteration.
+    Errors are as in `_experiment.train_all`.
     """
     sweep = sweep_of("ppo", settings, seeds)
     evaluated = Settings(checkpoint_every=25, evaluate_every=1, evaluation_games=games)
@@ -100,7 +95,6 @@ def evaluate_and_keep(
 def _evaluate_each(
     policy: Policy, params: Params, key: jax.Array, games: int, num_players: int
 ) -> dict[str, jax.Array]:
-    """Returns `evaluate` of stacked parameters, float32[runs] each, all with the same key."""
     return jax.lax.map(lambda each: evaluate(policy, each, key, games, num_players=num_players), params)
 
 
@@ -136,14 +130,7 @@ def runs_by_sharing(
 ) -> dict[str, list[RunFolder]]:
     """Returns finished runs of some ways of sharing, in the order of their seeds.
 
-    Args:
-      folder: with the runs of one preset, such as runs/papers/parameter_sharing/parameter_sharing. None: they are
-        trained with our preset in `output`, in the folder "runs".
-      output: of the experiment that needs them.
-      iterations: of runs that are trained here.
-      seeds: of runs that are trained here.
-      modes: the ways of sharing.
-
+    They are in `folder`. If it is None, they are trained with our preset, in OUTPUT/runs.
     Raises FileNotFoundError if the folder has no runs.
     """
     if folder is None:

@@ -20,6 +20,7 @@ from jaxgames.arena import Games
 from jaxgames.env import State
 from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
 from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.greedy import hexagonal_distance
 
 OPPOSITE = 3  # seats clockwise, of six
 STEPS_PER_CALL = 100
@@ -36,14 +37,7 @@ class Watched(NamedTuple):
 
 
 def play(env: ChineseCheckers, agents: Sequence[Agent], agent_of_seat: jax.Array, key: jax.Array) -> Watched:
-    """Returns whole games for six seats by agents on the device, with a progress bar.
-
-    Args:
-      env: the star with six seats.
-      agents: the players.
-      agent_of_seat: int32[games, 6], index into `agents`.
-      key: a PRNG key.
-    """
+    """Returns whole games for six seats by agents on the device, with a progress bar; as `arena.play`."""
     start_key, key = jax.random.split(key)
     watched, over = _start(env, start_key, len(agent_of_seat)), 0
     with tqdm(total=len(agent_of_seat), unit=" games", disable=None) as bar:
@@ -88,7 +82,8 @@ def after_step(env: ChineseCheckers, watched: Watched, games: Games) -> Watched:
     pegs = jax.vmap(functools.partial(_pegs, env))(games.boards, mover)[..., 0]  # bool[games, cells]
     is_mover = (jnp.arange(env.num_players) == mover[:, None]) & ended_turn[:, None]
     before, earlier = (jnp.take_along_axis(x, mover[:, None, None], 1)[:, 0] for x in (watched.before, watched.earlier))
-    distance = _distance_to_tip(env.size)
+    axial = tables(env.size).axial
+    distance = hexagonal_distance(axial - axial[-1])  # int[cells], the steps to the far corner of the goal
     waits = (pegs * distance).sum(-1) >= (before * distance).sum(-1)
     goes_back = (pegs == earlier).all(-1)
     return Watched(
@@ -151,10 +146,3 @@ def pegs_of_seats(env: ChineseCheckers, boards: Any) -> jax.Array:
     """Returns bool[games, 6, cells, 6], `_pegs` of every seat."""
     of_board = jax.vmap(functools.partial(_pegs, env), in_axes=(None, 0))
     return jax.vmap(lambda board: of_board(board, jnp.arange(env.num_players)))(boards)
-
-
-@functools.lru_cache
-def _distance_to_tip(size: int) -> np.ndarray:
-    """Returns int[cells], the steps from each cell to the far corner of the goal."""
-    difference = tables(size).axial - tables(size).axial[-1]
-    return abs(np.stack([*difference.T, difference.sum(1)])).max(0)

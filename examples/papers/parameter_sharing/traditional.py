@@ -21,11 +21,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from examples.papers._experiment import Experiment, Report, ResultCache, command
+from examples.papers._experiment import Experiment, Report, command
 from examples.papers._experiment import train as train_run
 from examples.papers.parameter_sharing import spoiled_games
 from jaxgames import arena
 from jaxgames import make as make_env
+from jaxgames._checks import check_choice
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from train import agents, ppo
 from train.driver import loop
@@ -51,7 +52,6 @@ QUICK: dict[str, Any] = {"sizes": (1,), "agents": ("start", "trained"), "changes
 @dataclass(frozen=True)
 class Arguments(Experiment):
     output: Path = Path("runs/papers/parameter_sharing/traditional")
-    """The folder of the runs and results."""
     sizes: tuple[int, ...] = (3, 4)
     """The boards; each is trained with the preset of its size, or with the preset of size 3."""
     agents: tuple[str, ...] = ("greedy", STUDY, "start", "trained")
@@ -65,7 +65,6 @@ class Arguments(Experiment):
     changed_steps: int = 1_000_000
     """Environment steps of each run with a change."""
     seed: int = 0
-    """Seed of the runs and of the games."""
 
 
 class Match(NamedTuple):
@@ -80,15 +79,10 @@ class Match(NamedTuple):
 
 def report(arguments: Arguments) -> Report:
     """Trains the runs and plays the games of all agents."""
-    check(arguments)
+    for change in arguments.changes:
+        check_choice("changes", change, CHANGES)
     rows = list(measured(arguments))
     return Report({"cells": rows}, "\n\n".join(f"{title}\n\n{table}" for title, table in tables(rows).items()))
-
-
-def check(arguments: Arguments) -> None:
-    """Raises ValueError for a change that is not in CHANGES."""
-    if unknown := [change for change in arguments.changes if change not in CHANGES]:
-        raise ValueError(f"unknown change {unknown[0]!r}; the changes are {', '.join(CHANGES)}")
 
 
 def measured(arguments: Arguments) -> Iterator[dict[str, Any]]:
@@ -112,7 +106,6 @@ def measured(arguments: Arguments) -> Iterator[dict[str, Any]]:
 
 
 def preset_of(name: str, size: int, arguments: Arguments) -> dict[str, Any]:
-    """Returns the settings of a run on a board."""
     preset = "parameter_sharing_paper" if name == STUDY else f"star_{max(size, 3)}"
     steps: dict[str, Any] = {} if arguments.steps is None else {"total_steps": arguments.steps}
     settings: dict[str, Any] = vars(ppo.config_for(preset=preset, **steps))
@@ -129,10 +122,7 @@ def at_size(settings: Mapping[str, Any], size: int) -> dict[str, Any]:
 
 
 def train(name: str, settings: Mapping[str, Any], arguments: Arguments) -> str:
-    """Returns the text of a run's agent, after the rest of its training. Ends the program if a signal stops it.
-
-    The first and the last checkpoint are kept.
-    """
+    """Returns the text of a run's agent, after the rest of its training. The first and the last checkpoint are kept."""
     given: dict[str, Any] = {**settings, "seed": arguments.seed}
     learner = ppo.PPO(ppo.Config(**given))
     keep = learner.config.num_iterations
@@ -147,12 +137,11 @@ def train(name: str, settings: Mapping[str, Any], arguments: Arguments) -> str:
 
 def results_of(table: str, name: str, text: str, size: int, arguments: Arguments) -> Iterator[dict[str, Any]]:
     """Yields the results of an agent against every opponent; plays the games that are not stored."""
-    cache = ResultCache(arguments.output / "cells.jsonl")
     for opponent in OPPONENTS:
         if (name, opponent) == ("greedy", "greedy"):
             continue  # one greedy player against five is in the games of six
         match = Match(size, agents.name_of(text), opponent, arguments.games, arguments.seed)
-        result = cache.once(match._asdict(), functools.partial(play, match))
+        result = arguments.once(match._asdict(), functools.partial(play, match))
         loop.log(f"{size}: {name} - {opponent}: {json.dumps(result)}")
         yield {"table": table, "name": name} | match._asdict() | result
 
@@ -199,17 +188,16 @@ def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[s
     for (size, name), of_agent in by_agent.items():
         line = [str(size), name]
         for opponent in OPPONENTS:
-            row = of_agent.get(opponent)
-            share = "decided" if opponent == SELF else "win_rate"
-            line += (
-                ["", ""] if row is None else [text_of_rate(row[share], row[f"{share}_interval"]), text(row["turns"])]
-            )
+            row, share = of_agent.get(opponent), "decided" if opponent == SELF else "win_rate"
+            if row is None:
+                line += ["", ""]
+            else:
+                line += [text_of_rate(row[share], row[f"{share}_interval"]), text(row["turns"])]
         lines.append(line)
     return lines
 
 
 def spoiled_row(row: Mapping[str, Any]) -> list[str]:
-    """Returns the line of a match in the table of what spoils."""
     decimals = {"blocked_by_opposite": 2, "blocked_by_others": 2, "pegs_in_goal": 1, "pegs_at_home": 1}
     decimals |= {"waits": 2, "goes_back": 2}
     numbers = [text(row[name], places) for name, places in decimals.items()]

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from examples.papers._experiment import Report, ResultCache, command
+from examples.papers._experiment import Report, command
 from examples.papers._intervals import difference, exact_p, format_interval, interval
 from examples.papers.parameter_sharing import heat_maps, runs
 from examples.papers.parameter_sharing.comparison import finite
@@ -27,6 +27,7 @@ from examples.papers.parameter_sharing.evaluation import mean_of_last, watch
 from examples.papers.parameter_sharing.heat_maps import SEAT, SIZE, pegs_of
 from examples.papers.parameter_sharing.published import PAPER, STEPS_PER_ITERATION, WINDOW, settings_of
 from jaxgames import Env, arena, make
+from jaxgames._checks import check_choice
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games
 from jaxgames.games.chinese_checkers_board import tables
@@ -50,20 +51,16 @@ QUICK: dict[str, Any] = {"variants": ("random_seats",), "seeds": 2, "iterations"
 @dataclass(frozen=True)
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing/turns")
-    """The folder of the runs and of the results."""
     variants: tuple[str, ...] = tuple(VARIANTS)
     """Names of variants; an unknown name is refused with the list."""
     last_games: int = 300
     """Games after the last iteration, sampled and greedy each."""
 
-    def __post_init__(self) -> None:
-        for name in self.variants:
-            if name not in VARIANTS:
-                raise SystemExit(f"variants must be among {', '.join(VARIANTS)}, not {name!r}")
-
 
 def report(arguments: Arguments) -> Report:
     """Trains the runs of every variant, and plays their games."""
+    for name in arguments.variants:
+        check_choice("variants", name, VARIANTS)
     results = {name: measure(name, arguments) for name in arguments.variants}
     first = next(iter(results.values()))
     names = list(first)
@@ -105,10 +102,9 @@ def measure(variant: str, arguments: Arguments) -> dict[str, list[float]]:
 
 
 def played_once(run: RunFolder, temperature: float, arguments: Arguments) -> tuple[float | None, float]:
-    """Returns `turns_of` a run, from the results if they are there."""
     key = {"run": str(run.folder), "games": arguments.last_games, "temperature": temperature}
     compute = functools.partial(turns_of, run, arguments.last_games, temperature)
-    result = ResultCache(arguments.output / "cells.jsonl").once(key, compute)
+    result = arguments.once(key, compute)
     return result["turns"], result["blocked"]
 
 

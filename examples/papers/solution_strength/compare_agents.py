@@ -24,7 +24,7 @@ import jax.numpy as jnp
 from tqdm import tqdm
 
 import jaxgames
-from examples.papers._experiment import Experiment, Report, ResultCache, command
+from examples.papers._experiment import Experiment, Report, command
 from jaxgames import Env, arena
 from jaxgames.agents import Agent
 from jaxgames.arena import Seating
@@ -54,7 +54,6 @@ OPENSPIEL = "openspiel(simulations=50, max_rollout_steps=200, playout='greedy(ep
 @dataclass(frozen=True)
 class Arguments(Experiment):
     output: Path = Path("runs/compare_agents")
-    """The folder of the results."""
     envs: tuple[str, ...] = ENVS
     """The games."""
     agents: tuple[str, ...] = ("random", "first", "greedy", OPENSPIEL)
@@ -72,7 +71,6 @@ class Arguments(Experiment):
     opening_plies: int = 4
     """Random plies at the beginning of games without a random agent."""
     seed: int = 0
-    """Seed of the games; the same seed gives the same games."""
 
 
 class Match(NamedTuple):
@@ -89,17 +87,15 @@ class Match(NamedTuple):
 
 def report(arguments: Arguments) -> Report:
     """Plays the matches that are not stored."""
-    check_games(arguments.games, arguments.seed)
     check_games(arguments.host_games, arguments.seed)
     games = [_Game(text, arguments) for text in arguments.envs]
     matches = [(game, match) for game in games for match in game.matches()]
-    cache = ResultCache(arguments.output / "cells.jsonl")
     rows: list[dict[str, Any]] = []
     with tqdm(total=sum(match.games for _, match in matches), unit=" games", disable=None) as bar:
         for game, match in matches:
             bar.set_description(f"{game.env.id}: {match.agent} against {match.opponent}")
             key = match._asdict()
-            rows.append(key | cache.once(key, functools.partial(game.play, match, bar)))
+            rows.append(key | arguments.once(key, functools.partial(game.play, match, bar)))
             bar.update(sum(row["games"] for row in rows) - bar.n)
     return Report({"cells": rows}, table(rows, arguments.opponents))
 
@@ -140,15 +136,10 @@ class _Game:
         seats = arena.seating((1, env.num_players - 1), match.seating, match.games, seats_key)
         number = jnp.array([players.index(match.agent), players.index(match.opponent)])
         num_openings = -(-match.games // env.num_players)
-        openings = arena.random_openings(env, openings_key, num_openings, match.opening_plies)
-        games = arena.play(
-            env,
-            [self.by_text[player] for player in players],
-            number[seats],
-            key,
-            openings=openings.for_games(match.games, games_each=env.num_players),
-            on_finished=bar.update,
-        )
+        book = arena.random_openings(env, openings_key, num_openings, match.opening_plies)
+        openings = book.for_games(match.games, games_each=env.num_players)
+        agents_of_game = [self.by_text[player] for player in players]
+        games = arena.play(env, agents_of_game, number[seats], key, openings=openings, on_finished=bar.update)
         results = rounded(arena.results(env, games, seats))
         return {name: results[name] for name in MEASURED} | {"seconds": round(time.perf_counter() - began, 1)}
 
@@ -199,7 +190,6 @@ def table(rows: list[dict[str, Any]], opponents: tuple[str, ...]) -> str:
 
 
 def _entries(row: dict[str, Any]) -> tuple[str, str, str, str]:
-    """Returns the four columns of an opponent."""
     turns = "" if row["mean_turns"] is None else f"{row['mean_turns']:.1f}"
     draws = row["draw_rate"] + row["truncated_rate"]
     wins = text_of_rate(row["win_rate"], row["win_rate_interval"])

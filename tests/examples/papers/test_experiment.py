@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import Experiment, Report, ResultCache, command, shortened
+from examples.papers._experiment import Experiment, Report, command, shortened
 from tests.helpers.commands import error_of, run_command
 
 QUICK = {"games": 2, "seeds": (0,)}
@@ -26,8 +26,6 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    if arguments.games < 1:
-        raise ValueError(f"games must be at least 1, not {arguments.games}")
     return Report({"games": arguments.games}, "| a |\n|---|", {"figure_1": Figure()})
 
 
@@ -39,7 +37,7 @@ def test_command_prints_the_tables_before_its_result_and_writes_its_files(
     assert capsys.readouterr().out.splitlines() == ["| a |", "|---|", '{"games": 2}']
     assert {path.name for path in (tmp_path / "new").iterdir()} == {"tables.md", "figure_1.png", "figure_1.svg"}
     message = error_of(main, "--data", "pairs.npz", "--games", 0)
-    assert message == "tests.examples.papers.test_experiment: games must be at least 1, not 0"
+    assert message == "tests.examples.papers.test_experiment: games must be from 1 to 10000000, not 0"
 
 
 # -- the short form ------------------------------------------------------------------------------------------------
@@ -66,14 +64,14 @@ def test_small_value_without_a_default_is_refused(name: str) -> None:
 
 
 def test_result_is_computed_once_and_equal_when_it_is_read(tmp_path: Path) -> None:
-    cache, calls = ResultCache(tmp_path / "new" / "cells.jsonl"), list[str]()
+    arguments, calls = Arguments("pairs.npz", output=tmp_path / "new"), list[str]()
 
     def compute(name: str) -> dict[str, Any]:
         calls.append(name)
         return {"name": name, "interval": (0.25, 0.1 + 0.2), "games": 400}
 
-    first = cache.once(FIRST, lambda: compute("first"))
+    first = arguments.once(FIRST, lambda: compute("first"))
     assert first == {"name": "first", "interval": [0.25, 0.1 + 0.2]}
-    assert cache.once(FIRST, lambda: compute("again")) == first
-    assert cache.once(SECOND, lambda: compute("second"))["name"] == "second"
+    assert arguments.once(FIRST, lambda: compute("again")) == first
+    assert arguments.once(SECOND, lambda: compute("second"))["name"] == "second"
     assert calls == ["first", "second"]

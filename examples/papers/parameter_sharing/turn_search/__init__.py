@@ -28,22 +28,11 @@ MAX_SETTING = 10_000  # of the candidates, samples and rounds
 
 
 def make(
-    env: Env[Any],
-    file: str,
-    candidates: int = 10,
-    samples: int = 8,
-    rounds: int = 10,
-    near: float = 5.0,
+    env: Env[Any], file: str, candidates: int = 10, samples: int = 8, rounds: int = 10, near: float = 5.0
 ) -> Agent:
-    """Returns the agent `race(FILE)`.
+    """Returns the agent `race(FILE)`, for chinese_checkers with six seats or a `Wrapper` of it that keeps its rules.
 
-    Args:
-      env: chinese_checkers with six seats, or a `Wrapper` of it that keeps its rules.
-      file: the file of weights for the size of the board.
-      candidates: the turns with the best static scores, which are played out.
-      samples: the playouts of every candidate; 0: the turn with the best static score is played.
-      rounds: the most rounds of a playout near the end.
-      near: the turns left, by the learned value, below which playouts go to the end of the game.
+    `file` has the weights for the size of the board. `Settings` has the meaning of the other parameters.
 
     Raises FileNotFoundError, and ParameterError (a ValueError) for another game or a value that is not allowed.
     """

@@ -23,14 +23,13 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-import tyro
 from tqdm import tqdm
 
-from examples.papers._experiment import shortened
+from examples.papers._experiment import Experiment, Report, command, table_of
 from examples.papers.parameter_sharing.turn_search.moves import SEATS, Weights, distances
-from examples.papers.parameter_sharing.turn_search.player import COMMAND, save
+from examples.papers.parameter_sharing.turn_search.player import WEIGHTS_FILE, save
 from examples.papers.parameter_sharing.turn_search.search import Settings, make_race, play_alone, seed_with
-from jaxgames._files import FileKind, read_file, write_file
+from jaxgames._files import read_file, write_file
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.solvers.chinese_checkers.star import mirrored_cells
@@ -74,29 +73,20 @@ ROUNDS = (
 )
 MIN_GAMES = 10  # so that every round has some
 FITTED_ROUNDS = 2  # the last rounds whose games are fitted
-GAMES_FILE = FileKind(
-    format=1,
-    noun="a file of games",
-    relation="has games of",
-    source=COMMAND,
-    how_to_write="remove the file, and repeat the command",
-    again="remove the file, and repeat the command",
-)
+AGAIN = "remove the file, and repeat the command"
+GAMES_FILE = WEIGHTS_FILE._replace(noun="a file of games", relation="has games of", how_to_write=AGAIN, again=AGAIN)
+COLUMNS = {"positions": "{positions:,}", "turns": "{turns}", "unfinished": "{unfinished}", "CPU s": "{cpu_seconds}"}
 QUICK: dict[str, Any] = {"size": 1, "games": 20}
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Experiment):
     output: Path = Path("runs/papers/parameter_sharing/race")
-    """The folder of the weights."""
     size: int = 3
     """N, from 1 to 4."""
     games: int = 20_000
     """Games in all."""
     seed: int = 0
-    """Seed of the games."""
-    quick: bool = False
-    """Tries everything with small numbers."""
 
 
 class Games(NamedTuple):
@@ -108,10 +98,10 @@ class Games(NamedTuple):
     unfinished: int = 0  # games of more than MAX_TURNS turns, whose positions are left out
 
 
-def main() -> None:
-    """The command `python -m examples.papers.parameter_sharing.turn_search.learning`."""
-    arguments = shortened(tyro.cli(Arguments, description=__doc__), QUICK)
-    print(json.dumps(learn(arguments)))
+def report(arguments: Arguments) -> Report:
+    """Plays the rounds that are not stored, and writes the weights."""
+    result = learn(arguments)
+    return Report(result, table_of(result["rounds"], COLUMNS))
 
 
 def learn(arguments: Arguments) -> dict[str, Any]:
@@ -177,7 +167,6 @@ def play(arguments: Arguments, number: int, weights: Weights) -> Games:
 
 
 def mean_turns(games: Games) -> float:
-    """Returns the mean turns of a seat in games."""
     first = np.append(True, games.left[1:] > games.left[:-1])
     return round(float(games.left[first].mean()), 2)
 
@@ -273,6 +262,8 @@ def fitted(size: int, games: list[Games]) -> Weights:
         pair=np.where(pair >= 0, weights.pair[np.maximum(pair, 0)], 0.0).ravel(),
     )
 
+
+main = command(Arguments, QUICK, report)
 
 if __name__ == "__main__":
     main()

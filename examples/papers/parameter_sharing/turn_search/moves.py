@@ -125,7 +125,6 @@ def rotate(star: Star, work: Work, board: Ints) -> None:
 
 @compiled
 def is_full(star: Star, board: Ints) -> bool:
-    """Returns True if the mover's pegs fill its goal."""
     for cell in range(star.cells - star.pegs, star.cells):  # noqa: SIM110  # no generators in compiled functions
         if board[cell] != 0:
             return False
@@ -134,7 +133,6 @@ def is_full(star: Star, board: Ints) -> bool:
 
 @compiled
 def fill_pegs(star: Star, board: Ints, pegs: Ints) -> None:
-    """Writes the cells of the mover's pegs."""
     end = 0
     for cell in range(star.cells):
         if board[cell] == 0:
@@ -239,10 +237,7 @@ def end_turn(star: Star, board: Ints) -> None:
 def fill_turns(star: Star, work: Work, board: Ints, pegs: Ints, chain: int, turns: Ints) -> int:
     """Writes all turns of the mover, each the index of its peg and its last cell; returns their number.
 
-    Args:
-      pegs: the cells of the mover's pegs.
-      chain: the cell of the peg that has hopped in this turn: it may hop on or stay. -1: the turn begins.
-      turns: int64[2 * pegs * cells].
+    `chain` is the cell of the peg that has hopped in this turn, and may hop on or stay; -1: the turn begins.
     """
     number = 0
     for index in range(star.pegs):

@@ -48,14 +48,7 @@ class RacePlayer:
 
 
 def first_submove(size: int, board: np.ndarray, origin: int, to: int) -> int:
-    """Returns the action that begins a turn from a cell to another; the end of the turn if they are the same.
-
-    Args:
-      size: N.
-      board: int[cells], as in `moves.py` of this folder, before the action.
-      origin: the cell of the peg.
-      to: its last cell.
-    """
+    """Returns the action that begins a turn from a cell to another; the end of the turn if they are the same."""
     t = tables(size)
     if origin == to:
         return 6 * len(board)
@@ -65,7 +58,6 @@ def first_submove(size: int, board: np.ndarray, origin: int, to: int) -> int:
 
 
 def save(path: Path, size: int, weights: Weights) -> None:
-    """Writes a file of weights."""
     write_file(WEIGHTS_FILE, path, ChineseCheckers(size, SEATS), weights._asdict())
 
 

@@ -51,9 +51,9 @@ MINUS_INFINITY = -1.0e9
 class Settings(NamedTuple):
     """The settings of a search."""
 
-    candidates: int
+    candidates: int  # turns with the best static scores, which are played out
     samples: int  # playouts of every candidate; 0: the turn with the best static score is chosen
-    rounds: int
+    rounds: int  # the most rounds of a playout near the end
     near: float  # turns left, by the value, below which games are played to their end
 
 
@@ -88,10 +88,8 @@ def make_race(size: int, weights: Weights) -> Race:
 def choose(race: Race, board: Ints, chain: int, settings: Settings, noise: float) -> int:
     """Returns the number of the chosen turn in `race.turns`, for the pegs in `race.pegs`; -1 without a turn.
 
-    Args:
-      board: in the mover's frame; the cells that the peg has left in this turn become empty.
-      chain: the cell of the peg that has hopped in this turn, -1 before its first move.
-      noise: scale of Gumbel noise on the static scores, to explore.
+    `chain` is the cell of the peg that has hopped in this turn, -1 before its first move. The cells that it has left
+    become empty. `noise` is the scale of Gumbel noise on the static scores, to explore.
     """
     star, turns, scores = race.star, race.turns, race.scores
     fill_pegs(star, board, race.pegs)
@@ -169,12 +167,7 @@ def best_static_score(race: Race, board: Ints, pegs: Ints) -> float:
 
 @compiled
 def play_out(race: Race, root: Ints, index: int, to: int, settings: Settings, left: float) -> float:
-    """Returns the score of a turn in one game after it, minus turns.
-
-    Args:
-      root: the board before the turn.
-      left: turns left before the turn, by the value.
-    """
+    """Returns the score of a turn in one game after it, minus turns; `left` are the turns left before it."""
     star, board, pegs = race.star, race.board, race.later_pegs
     for cell in range(star.cells):
         board[cell] = root[cell]
@@ -208,20 +201,10 @@ def others_win(star: Star, work: Work, board: Ints) -> bool:
 
 @compiled
 def play_alone(race: Race, board: Ints, seat: int, settings: Settings, noise: float, limit: int, seen: Ints) -> int:
-    """Plays a game of one seat against five greedy ones, and writes the positions before its turns.
+    """Plays a game of one seat against five greedy ones; returns the turns of the seat, -limit if it is not finished.
 
-    The game goes on until the seat has filled its goal: others that have filled theirs pass.
-
-    Args:
-      board: the start, in the frame of seat 0; it is overwritten.
-      seat: the searching seat.
-      settings: of the search.
-      noise: as for `choose`.
-      limit: the most turns.
-      seen: int64[limit * cells]; row by row the boards before the seat's turns.
-
-    Returns:
-      The turns of the seat; with a minus sign, if it has not filled its goal.
+    The game goes on until the seat has filled its goal: others that have filled theirs pass. `board` is the start, in
+    the frame of seat 0, and is overwritten. The boards before the seat's turns are written to `seen`, row by row.
     """
     star, has_won = race.star, 0
     for turn in range(limit):

@@ -66,7 +66,7 @@ def test_lookup_counts_the_moves_of_the_same_position(recorded: Positions) -> No
     some = recorded.take(np.array([3, 3, 4]))
     keys = positions.keys(some)
     action = np.array([7, 7, 5], np.int32)
-    scores = lookup_scores(np.concatenate([keys, keys[2:]]), np.append(action, 6), 128, some.take(np.array([2, 0])))
+    scores = lookup_scores(np.concatenate([keys, keys[2:]]), np.append(action, 6), some.take(np.array([2, 0])))
     np.testing.assert_array_equal(np.flatnonzero(scores[0]), [5, 6])
     assert scores[0, [5, 6]].tolist() == [1, 1]
     assert np.flatnonzero(scores[1]).tolist() == [7]

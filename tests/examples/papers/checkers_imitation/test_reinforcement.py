@@ -108,7 +108,7 @@ def test_prediction_of_moves_is_that_computed_by_hand(pretrained: str, data: Pat
         return mask / mask.sum(1, keepdims=True)
 
     random, reference = agents.make("random", ENV), agent
-    _, _, divergence = example.predicted(random, reference, people)
+    _, _, divergence = example.predicted(random, reference, people.states, people.action)
     p = np.asarray(uniform(people.states), np.float64)
     expected = (p * np.log(np.where(p > 0, p / np.where(p > 0, probabilities, 1), 1))).sum()
     assert divergence == pytest.approx(expected, rel=1e-3)
