@@ -24,9 +24,8 @@ class Worker:
 
     def __init__(self, name: str) -> None:
         self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self.unfinished: int = (
-            0  # functions that run or wait, abandoned ones included; read and changed in the event loop
-        )
+        # Functions that run or wait, abandoned ones included; read and changed in the event loop.
+        self.unfinished: int = 0
         threading.Thread(target=self._work, name=name, daemon=True).start()
 
     async def run(self, function: Callable[[], T]) -> T:
