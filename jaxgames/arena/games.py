@@ -98,7 +98,7 @@ def advance_until_over(
 
     Agents must be on the device.
     """
-    return _advance_until_over(env, agents, agent_of_seat, games, key, None, max_steps)[0]
+    return advance_with_actions(env, agents, agent_of_seat, games, key, None, max_steps)[0]
 
 
 def advance_with_actions(
@@ -107,31 +107,14 @@ def advance_with_actions(
     agent_of_seat: jax.Array,
     games: Games,
     key: jax.Array,
-    *,
-    max_steps: int,
-) -> tuple[Games, jax.Array]:
-    """Returns the games of `advance_until_over`, and the actions of its steps.
-
-    Returns:
-      The games after at most `max_steps` steps, and int32[max_steps, games]. A game that has ended after n of these
-      steps has its actions in the first n rows; its other rows have no meaning.
-    """
-    actions = jnp.zeros((max_steps, agent_of_seat.shape[0]), jnp.int32)
-    games, actions = _advance_until_over(env, agents, agent_of_seat, games, key, actions, max_steps)
-    assert actions is not None
-    return games, actions
-
-
-def _advance_until_over(
-    env: Env[Any],
-    agents: Sequence[Agent],
-    agent_of_seat: jax.Array,
-    games: Games,
-    key: jax.Array,
     actions: jax.Array | None,
     max_steps: int | None,
 ) -> tuple[Games, jax.Array | None]:
-    """Returns the games after `advance` until all are over, and `actions` with one more row filled per step."""
+    """Returns the games of `advance_until_over`, and `actions` with the actions of its steps, if they are not None.
+
+    A game that has ended after n of these steps has its actions in the first n rows, [max_steps, games]; its other rows
+    have no meaning.
+    """
 
     def unfinished(carry: Loop) -> jax.Array:
         games, _, step, _ = carry

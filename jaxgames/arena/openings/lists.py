@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxgames.arena.openings.ballots import three_move_ballots
+from jaxgames.arena.openings.opening import Openings, openings_of_boards, openings_of_moves
 from jaxgames.arena.openings.placements import random_placements
-from jaxgames.arena.openings.random import Openings, openings_of_boards, openings_of_moves
 from jaxgames.env import Env
 
 NUM_PLACEMENTS = 1000
