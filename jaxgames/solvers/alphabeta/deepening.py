@@ -164,12 +164,7 @@ class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
         return self._clock.visited
 
     def choose(self, state: S, seed: int) -> int:
-        """Returns the action on a live board.
-
-        Args:
-          state: the board, on the host.
-          seed: of the choice among actions of the best value, from 0 to 2**32 - 1.
-        """
+        """Returns an action of the best value on a live board, drawn with a seed from 0 to 2**32 - 1."""
         return random.Random(seed).choice(self.best_actions(state))
 
     def best_actions(self, state: S) -> list[int]:

@@ -13,7 +13,7 @@ ply: a step, or one jump of a capture. Functions with numbers in and out are com
 `plain(function)` the same source runs in plain Python. All numbers are integers of at most 62 bits.
 """
 
-from jaxgames.solvers.alphabeta.compiled import Ints, compiled
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled, size
 
 START = (0xFFF00000, 0x00000FFF, 0, 0)  # own, opponents, kings, jumper
 MAX_MOVES = 128  # of a position, and the number of actions
@@ -73,15 +73,6 @@ def rotated(word: int) -> int:
     word = word >> 4 & 0x0F0F0F0F | (word & 0x0F0F0F0F) << 4
     word = word >> 8 & 0x00FF00FF | (word & 0x00FF00FF) << 8
     return word >> 16 | (word & 0x0000FFFF) << 16
-
-
-@compiled
-def size(word: int) -> int:
-    """Returns the number of squares of a set."""
-    word -= word >> 1 & 0x55555555
-    word = (word & 0x33333333) + (word >> 2 & 0x33333333)
-    word = word + (word >> 4) & 0x0F0F0F0F
-    return (word * 0x01010101 & FULL_BOARD) >> 24
 
 
 # -- moves -------------------------------------------------------------------------------------------------------------

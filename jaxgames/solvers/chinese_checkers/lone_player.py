@@ -12,7 +12,6 @@ size 4 ends at the first game that it finds, which can be longer than the lower 
 """
 
 import argparse
-import functools
 import json
 import sys
 import time
@@ -30,6 +29,7 @@ from jaxgames._checks import check_int
 from jaxgames.agents import Agent
 from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
 from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.host import host
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.chinese_checkers.lone_player_search import Search, turns_from
 
@@ -161,10 +161,10 @@ def replay(game: SoloGame, env: ChineseCheckers | None = None) -> Replay:
 
     def play(text: str) -> None:
         action = env.action_from_string(states[-1], text)
-        if not _legal_action_mask(env, states[-1])[action]:
+        if not host(env).look(states[-1]).mask[action]:
             raise ValueError(f"{text} is not legal in {env.to_string(states[-1])}")
         actions.append(action)
-        states.append(_step(env, states[-1], jnp.int32(action)))
+        states.append(host(env).step(states[-1], action)[0])
 
     for turn in game.texts():
         for text in turn.split():
@@ -174,16 +174,6 @@ def replay(game: SoloGame, env: ChineseCheckers | None = None) -> Replay:
     if not env.winners(states[-1])[0]:
         raise ValueError(f"the game of {len(game.turns)} turns does not fill the goal: {env.to_string(states[-1])}")
     return Replay(states, actions)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _legal_action_mask(env: ChineseCheckers, state: ChineseCheckersState) -> jax.Array:
-    return env.legal_action_mask(state)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _step(env: ChineseCheckers, state: ChineseCheckersState, action: jax.Array) -> ChineseCheckersState:
-    return env.step(state, action)
 
 
 def turns_alone(env: ChineseCheckers, agent: Agent, games: int, seed: int = 0) -> np.ndarray:

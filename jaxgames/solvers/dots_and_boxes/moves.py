@@ -206,7 +206,6 @@ def keys_of_edges(permutations: list[list[int]]) -> list[int]:
 
 
 def _from_centre(rows: int, cols: int, edge: int) -> tuple[int, int]:
-    """Returns the squared distance of an edge from the board's centre, and its number."""
     y, x = edge_place(rows, cols, edge)
     return (y - rows) ** 2 + (x - cols) ** 2, edge
 

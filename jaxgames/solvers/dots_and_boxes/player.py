@@ -95,12 +95,7 @@ class DotsAndBoxesPlayer:
         self._warm_up()
 
     def choose(self, state: DotsAndBoxesState, seed: int) -> int:
-        """Returns the action on a live board.
-
-        Args:
-          state: the board, on the host.
-          seed: of the random choices, from 0 to 2**32 - 1.
-        """
+        """Returns the action on a live board; the seed of the random choices is from 0 to 2**32 - 1."""
         seconds, nodes = SHARE_OF_TIME * self.milliseconds / 1000, NODES_PER_MILLISECOND * self.milliseconds
         end = self._clock.after(seconds)
         drawn = ints(np.asarray(state.edges), self._compiled)
@@ -140,9 +135,6 @@ class DotsAndBoxesPlayer:
         Positions with few choices are searched to the end, up to 17 choices with 300 milliseconds. The result is then
         exact: all edges of the highest value, and the value of perfect play by both seats. With more choices, and if
         the nodes do not suffice, there is one edge and an estimate of its value. No clock is read.
-
-        Args:
-          state: the board, on the host.
         """
         drawn = ints(np.asarray(state.edges), self._compiled)
         self._place(drawn)
@@ -167,13 +159,11 @@ class DotsAndBoxesPlayer:
         return at_end if self._reward == "margin" else max(-1.0, min(1.0, at_end))
 
     def _zeros(self, size: int) -> Any:
-        """Returns int64[size] of zeros, as work space."""
         return ints(np.zeros(size), self._compiled)
 
     # -- moves -------------------------------------------------------------------------------------
 
     def _place(self, drawn: Ints) -> None:
-        """Makes the position the one with these drawn edges, whatever it was."""
         self._function(place)(self._board, self._position, drawn)
 
     def _moves(self, generator: random.Random) -> tuple[list[int], int]:
@@ -231,11 +221,9 @@ class DotsAndBoxesPlayer:
         return best if value > alpha else None
 
     def _all_best(self, moves: list[int], open_edges: list[int]) -> tuple[list[int], int]:
-        """Returns the open edges of the highest value, and that value. Raises OutOfTimeError if the nodes are too few.
+        """Returns the open edges of the highest value, and that value; a best edge is among `moves`.
 
-        Args:
-          moves: edges among which is a best one.
-          open_edges: all of them.
+        Raises OutOfTimeError if the nodes are too few.
         """
         self._function(clear)(self._search.table)
         self._search.counts[KIND] = TO_THE_END
@@ -362,7 +350,6 @@ def place(board: Board, position: Position, drawn: Ints) -> None:
 
 
 def _listed(moves: Ints, number: int) -> list[int]:
-    """Returns the first moves as Python integers."""
     return [int(moves[place]) for place in range(number)]
 
 
@@ -373,5 +360,4 @@ def _behind(state: DotsAndBoxesState) -> int:
 
 
 def _first_of_best(valued: list[tuple[int, int]]) -> tuple[int, int]:
-    """Returns the first of the moves of the highest value, with the value."""
     return max(valued, key=lambda pair: pair[1])
