@@ -147,7 +147,6 @@ def _one_integer(expected: str, value: Any) -> int:
 
 
 def _check_fits_int32(name: str, number: int) -> None:
-    """Raises ValueError for a number outside int32."""
     if not INT32.min <= number <= INT32.max:
         raise ValueError(f"{name} must fit int32, and {number} does not")
 

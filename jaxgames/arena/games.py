@@ -48,14 +48,8 @@ def advance(
 ) -> tuple[Games, jax.Array]:
     """Returns the games after one step of every game that is not over, and the actions of the step.
 
-    Every agent chooses an action for every board. Each board takes the action of the agent on the mover's seat.
-
-    Args:
-      agents: the players.
-      agent_of_seat: int32[games, num_players], index into `agents`.
-
-    Returns:
-      The games after the step, and the actions int32[games].
+    Every agent chooses an action for every board. Each board takes the action of the agent on the mover's seat, by
+    `agent_of_seat` (int32[games, num_players], indices into `agents`). The actions are int32[games].
     """
     boards = games.boards
     last_key, step_key, *other_keys = jax.random.split(key, 1 + len(agents))  # this order fixes the games of a seed

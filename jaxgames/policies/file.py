@@ -295,12 +295,7 @@ def _tuples(value: Any) -> Any:
 
 
 def arguments(observation_shape: Sequence[int], params: Sequence[Any]) -> tuple[Any, ...]:
-    """Returns the shapes of a program's arguments: parameters, observations and seats, for any number of rows.
-
-    Args:
-      observation_shape: of the game.
-      params: the parameters, or their shapes and dtypes.
-    """
+    """Returns the shapes of a program's arguments: parameters, observations and seats, for any number of rows."""
     (rows,) = export.symbolic_shape("rows")
     of_params = tuple(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in params)
     observation = jax.ShapeDtypeStruct((rows, *observation_shape), jnp.bool_)

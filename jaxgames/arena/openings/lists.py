@@ -30,9 +30,7 @@ LISTS: dict[str, tuple[str, Callable[[Env[Any]], Openings]]] = {  # the id of a 
 def load_openings(env: Env[Any], text: str) -> Openings:
     """Returns the openings of the list that a text names.
 
-    Args:
-      env: the game.
-      text: a name in LISTS or the path of a file; for a file with such a name, write "./ballots".
+    It is a name in LISTS or the path of a file; for a file with such a name, write "./ballots".
 
     Raises OSError if there is no such file. Raises ValueError, with the line, for openings that are not of this game or
     that `openings_of_moves` refuses.

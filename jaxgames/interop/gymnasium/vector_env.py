@@ -302,7 +302,6 @@ def _step(
 
 @jax.jit
 def _masks(play: SeatPlay, boards: Boards) -> jax.Array:
-    """Returns bool[num_envs, num_actions]."""
     return jax.vmap(play.look)(boards.episodes.state).action_mask
 
 

@@ -65,9 +65,7 @@ class Position:
     ) -> None:
         """
         Args:
-          env: the game.
-          board: one board of it.
-          info: its public values.
+          env, board, info: the game, one board of it, and its public values.
           pays: returns the rewards of a step, one per seat, from the values of the board after it.
           earned: the returns before the last step, one per seat; None for zeros.
         """

@@ -120,7 +120,6 @@ def _env(server: GameServer, game: str) -> Env[Any]:
 
 
 def _plays(server: GameServer, text: str, env: Env[Any]) -> bool:
-    """Returns whether an agent can play a game."""
     try:
         server.agent(text, env)
     except (ValueError, ImportError):  # not for this game, or an extra is missing

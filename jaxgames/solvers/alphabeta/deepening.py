@@ -68,12 +68,7 @@ def deepen(
     """Returns moves with their values by the deepest search that the clock allows.
 
     A search that the clock ends has values of its first moves only. Each depth begins with the best moves of the last
-    one.
-
-    Args:
-      moves: at the root.
-      depths: of the searches, in ascending order.
-      values_at: yields the moves with their values by a search of a depth, until it raises OutOfTimeError.
+    one. `values_at` yields the moves with their values by a search of a depth, until it raises OutOfTimeError.
     """
     ordered, deepest = list(moves), list[tuple[int, int]]()
     for depth in depths:

@@ -179,10 +179,8 @@ def replay(game: SoloGame, env: ChineseCheckers | None = None) -> Replay:
 def turns_alone(env: ChineseCheckers, agent: Agent, games: int, seed: int = 0) -> np.ndarray:
     """Returns int[games], the turns that an agent on seat 0 takes to fill its goal alone; -1 where it did not.
 
-    Args:
-      env: its `max_rounds` limits the turns. An agent of a training run needs the number of seats of its run.
-      agent: an agent on the device.
-      games: that many games, at once.
+    The agent is on the device, and all games are played at once. The env's `max_rounds` limits the turns. An agent of a
+    training run needs the number of seats of its run.
     """
     starts = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (games, *leaf.shape)), solo_start(env))
 

@@ -54,14 +54,8 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     keeps_progress: ClassVar[bool] = True
 
     def __init__(self, env: ChineseCheckersDiamond, table: np.ndarray, max_moves: int) -> None:
-        """
-        Args:
-          env: the game.
-          table: uint8[num_states], the byte of every position; see `jaxgames.solvers.exact.retrograde`.
-          max_moves: the largest number of legal actions of a position.
-        """
         self.env = env
-        self.table = table
+        self.table = table  # uint8[num_states], the byte of every position; see `jaxgames.solvers.exact.retrograde`
         self.num_states: int = len(table)
         self.max_moves: int = max_moves
 

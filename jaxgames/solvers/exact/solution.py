@@ -201,11 +201,7 @@ def solution_class(env: Env[Any]) -> type[Solution[Any]]:
 
 
 def load(path: str | Path, env: Env[Any] | None = None) -> Solution[Any]:
-    """Returns the solution that `save` wrote.
-
-    Args:
-      path: the file.
-      env: the game that the file must solve, if it is given.
+    """Returns the solution that `save` wrote; it must solve `env`, if that is given.
 
     Raises OSError if the file cannot be read. Raises ValueError, with the reason, for a file that is not a solution, is
     cut short or altered, has another format, or solves another game than `env` or another version of the game.

@@ -40,10 +40,8 @@ def self_play(
 def strong_shares(lost: NDArray[np.integer[Any]], is_decisive: Mask, is_won: Mask) -> dict[str, Any]:
     """Returns the shares of live states in which the agent's move is one of the best.
 
-    Args:
-      lost: int[B], how much less the agent's moves are worth than the best ones.
-      is_decisive: bool[B], whether some move is worth less.
-      is_won: bool[B], whether the state is won for its mover.
+    By state, the agent's move is worth `lost` less than the best ones, some move is worth less if `is_decisive`, and
+    the mover can win if `is_won`: int[B], bool[B] and bool[B].
     """
     keeps = lost == 0
     return {
