@@ -1,7 +1,4 @@
-"""Checks whose error messages contain the problem, the expected value and what to type instead.
-
-The first part checks the parameters of a game, the second part the arguments of the functions of an env.
-"""
+"""Checks whose error messages contain the problem, the expected value and what to type instead."""
 
 import contextlib
 import math

@@ -138,17 +138,14 @@ class PgxEnv(core.Env):
 
     @property
     def num_players(self) -> int:
-        """Number of players."""
         return self.unwrapped.num_players
 
     @property
     def num_actions(self) -> int:
-        """Number of actions."""
         return self.unwrapped.num_actions
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        """Shape of an observation."""
         return self.unwrapped.observation_shape
 
     def init(self, key: jax.Array) -> PgxState:

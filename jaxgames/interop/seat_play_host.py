@@ -4,9 +4,8 @@
     state = play.reset(key)                                 # the seat is to move
     state, reward = play.step(key, state, action)           # the seat is to move again, or the game is over
 
-With an agent on the device, `against_any` returns the `SeatPlay` of `against`. With an agent on the host, it returns a
-`HostSeatPlay`, which has the same methods and the same rules. Its opponents move one by one on `jaxgames.host`, so its
-methods cannot be traced.
+Against an agent on the host it is a `HostSeatPlay`, with the methods and the rules of `SeatPlay`. Its opponents move
+one by one on `jaxgames.host`, so its methods cannot be traced.
 """
 
 import dataclasses

@@ -1,7 +1,6 @@
 """The board of checkers as it is printed: square 1 on top, Black (seat 0) moving down, PDN numbers in the dark squares.
 
-The square in row r and column c has its middle at CELL (c - 3.5, r - 3.5). The drawing is made from the text of a
-position (`env.to_string`), from the texts of the last turn and from `env.outcome`.
+The square in row r and column c has its middle at CELL (c - 3.5, r - 3.5).
 """
 
 import functools

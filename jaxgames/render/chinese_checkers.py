@@ -1,7 +1,6 @@
 """The star board: triangle 0 on top, every row shifted by half a cell against the next.
 
-Cell (q, r) is at x = CELL (q + r / 2), y = CELL (sqrt(3) / 2) r. The drawing is made from the text of a position
-(`env.to_string`: pegs by absolute cells, the seat to move, the chain, the round) and from `env.outcome`.
+Cell (q, r) is at x = CELL (q + r / 2), y = CELL (sqrt(3) / 2) r.
 """
 
 import dataclasses

@@ -1,7 +1,6 @@
 """The diamond: seat 0's corner on top, every row shifted by half a cell against the next.
 
-Cell (row, col) is at x = CELL (col - row) / 2, y = ROW (row + col - (n - 1)), with its number below it. The drawing is
-made from the text of a position (`env.to_string`), from the text of the last move and from `env.outcome`.
+Cell (row, col) is at x = CELL (col - row) / 2, y = ROW (row + col - (n - 1)), with its number below it.
 """
 
 import dataclasses

@@ -98,9 +98,6 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
           seed: of the random numbers of this and of all later games, until the next seed.
           options: none are known.
 
-        Returns:
-          the observation and info.
-
         Raises ValueError for options, and if an opponent on the host does not return one integer.
         """
         if options:
@@ -117,11 +114,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, Info]:
         """Plays one ply of the seat and those of the opponents that follow it. A finished game does not change.
 
-        Args:
-          action: one integer. An illegal one ends the game, also one that is out of range.
-
-        Returns:
-          observation, reward, terminated, truncated and info.
+        The action is one integer. An illegal one ends the game, also one that is out of range.
 
         Raises TypeError for an action that is not an integer, ResetNeeded before the first reset, ValueError if an
         opponent on the host does not return one integer.

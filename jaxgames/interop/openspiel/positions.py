@@ -1,7 +1,4 @@
-"""Positions of a game for OpenSpiel, computed when they are visited; what steps pay; observers.
-
-It needs OpenSpiel: `pip install "jaxgames[openspiel]"`.
-"""
+"""Positions of a game for OpenSpiel, computed when they are visited; what steps pay; observers."""
 
 from collections.abc import Callable
 from typing import Any

@@ -132,7 +132,7 @@ async def _after(server: GameServer, verb: str, fields: Fields) -> LiveGame:
     """Returns the game that a verb has started or changed."""
     if verb in STARTS:
         game = server.add(await server.files.run(partial(STARTS[verb], server, fields)))
-        game.start()
+        game.restart()
     else:
         game = _game(server, fields)
         await CHANGES[verb](server, game, fields)

@@ -1,8 +1,4 @@
-"""A thread that runs functions one after the other, for an event loop that must never wait.
-
-JAX computes in such threads: one for the rules of the games, which are always quick, one for the searches of agents,
-and one for files, whose games are played again, and for new agents.
-"""
+"""A thread that runs functions one after the other, for an event loop that must never wait."""
 
 import asyncio
 import queue

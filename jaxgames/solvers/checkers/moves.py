@@ -9,8 +9,7 @@ mover's frame.
     jumper      the square of the piece that must jump again; 0 at the beginning of a turn
 
 An action is 4 * index + direction, with the directions 0 up-right, 1 down-right, 2 down-left and 3 up-left. It is one
-ply: a step, or one jump of a capture. Functions with numbers in and out are compiled where numba is installed. With
-`plain(function)` the same source runs in plain Python. All numbers are integers of at most 62 bits.
+ply: a step, or one jump of a capture. All numbers are integers of at most 62 bits.
 """
 
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled, size

@@ -43,10 +43,8 @@ class SoloGame:
     """A game of a lone player."""
 
     size: int
-    turns: tuple[tuple[int, ...], ...]
-    """The cells that a peg visits in each turn, from its origin to its target; neighbours for a step."""
-    lower_bound: int
-    """The turns that every game takes at least."""
+    turns: tuple[tuple[int, ...], ...]  # the cells that a peg visits in each turn, from its origin to its target
+    lower_bound: int  # the turns that every game takes at least
 
     @property
     def is_shortest(self) -> bool:
@@ -63,10 +61,8 @@ class SoloGame:
 class Replay(NamedTuple):
     """A game played in the env."""
 
-    states: list[ChineseCheckersState]
-    """The start, and the state after every submove, passes of other seats included."""
-    actions: list[int]
-    """One action less than states."""
+    states: list[ChineseCheckersState]  # the start, and after every submove, passes of other seats included
+    actions: list[int]  # one less than states
 
 
 def shortest_solo(

@@ -13,10 +13,7 @@ How a move is chosen:
 
 `analyse` labels a position with all best edges and the expected return, by rule 2 where it applies.
 
-Time. The nodes of a move are limited in proportion to `milliseconds`, to so few that most machines finish long before.
-So the same seed gives the same move. The clock is read between the moves of the position. Each of them has as many
-nodes as should fit in half of the time that is left, by the speed of the last one. When the time is over, the best move
-so far is played.
+How the time of a move is kept: jaxgames/solvers/alphabeta/deepening.py.
 """
 
 import contextlib
@@ -113,7 +110,8 @@ class DotsAndBoxesPlayer:
                 return best
         if num_safe > 0 and self.by_long_chains:
             self._clock.start(end, NODES_PER_PLAYOUT * PLAYOUTS_PER_MILLISECOND * self.milliseconds)
-            moves = self._ordered_by_long_chain_rule(moves[:num_safe]) + moves[num_safe:]
+            means = self._means_by_long_chain_rule(moves[:num_safe])
+            moves = sorted(means, key=lambda move: -means[move]) + moves[num_safe:]
         if SHARE_OF_WIN * expected <= nodes < expected:
             self._clock.start(end_of_exact, nodes)
             behind = _behind(state)
@@ -123,7 +121,9 @@ class DotsAndBoxesPlayer:
         if num_safe > 0:
             return moves[0]
         self._clock.start(end, nodes)
-        return self._best_to_depth(moves)
+        self._search.counts[KIND] = BY_CHAINS if self.by_chains else BY_BOXES
+        valued = deepen(moves, range(self.depth), self._values)
+        return _first_of_best(valued)[0] if valued else moves[0]
 
     def best_actions(self, state: DotsAndBoxesState) -> list[int]:
         """Returns the best edges of a live board; see `analyse`."""
@@ -242,17 +242,6 @@ class DotsAndBoxesPlayer:
         self._search.counts[KIND] = BY_CHAINS
         return _first_of_best(list(self._values(moves, 0)))
 
-    def _best_to_depth(self, moves: list[int]) -> int:
-        """Returns the best move by iterative deepening, as long as there is time."""
-        self._search.counts[KIND] = BY_CHAINS if self.by_chains else BY_BOXES
-        valued = deepen(moves, range(self.depth), self._values)
-        return _first_of_best(valued)[0] if valued else moves[0]
-
-    def _ordered_by_long_chain_rule(self, moves: list[int]) -> list[int]:
-        """Returns the safe edges in the order of the means of their playouts, the highest mean first."""
-        means = self._means_by_long_chain_rule(moves)
-        return sorted(moves, key=lambda move: -means[move])
-
     def _means_by_long_chain_rule(self, moves: list[int]) -> dict[int, float]:
         """Returns the means of the playouts that draw each of the safe edges."""
         totals, drawn = self._playouts.totals, self._playouts.drawn
@@ -306,7 +295,7 @@ class DotsAndBoxesPlayer:
             self._best_to_the_end([last, last + 1], drawn)
         self._place(start)
         self._clock.start(math.inf, NODES_PER_PLAYOUT)
-        self._ordered_by_long_chain_rule([last])
+        self._means_by_long_chain_rule([last])
 
 
 def make_player(

@@ -5,8 +5,7 @@
 
     P 1    N 2    B 3    R 4    Q 5    K 6
 
-The actions are those of the env. Functions with numbers in and out are compiled where numba is installed. With
-`plain(function)` the same source runs in plain Python. All numbers are integers of at most 62 bits.
+The actions are those of the env. All numbers are integers of at most 62 bits.
 """
 
 from typing import NamedTuple
