@@ -1,7 +1,4 @@
-"""Checks whose error messages contain the problem, the expected value and what to type instead.
-
-The first part checks the parameters of a game, the second part the arguments of the functions of an env.
-"""
+"""Checks whose error messages contain the problem, the expected value and what to type instead."""
 
 import contextlib
 import math
@@ -147,7 +144,6 @@ def _one_integer(expected: str, value: Any) -> int:
 
 
 def _check_fits_int32(name: str, number: int) -> None:
-    """Raises ValueError for a number outside int32."""
     if not INT32.min <= number <= INT32.max:
         raise ValueError(f"{name} must fit int32, and {number} does not")
 

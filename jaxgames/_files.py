@@ -115,5 +115,16 @@ def refusing_wrong_entries(kind: FileKind, path: str | Path) -> Generator[None]:
         raise ValueError(f"the entries of {path} are wrong: {reason}; {kind.again}") from error
 
 
+@contextmanager
+def named_by_parameter(file: str | Path, expected: str) -> Generator[None]:
+    """Raises ParameterError for the errors of reading a file that a parameter names; `expected` describes the file."""
+    try:
+        yield
+    except OSError as error:
+        raise ParameterError(f"{file} cannot be read ({error.strerror}): expected {expected}") from error
+    except ValueError as error:
+        raise ParameterError(str(error)) from error
+
+
 def _digest(data: bytes) -> bytes:
     return hashlib.sha256(data).hexdigest().encode()

@@ -68,9 +68,7 @@ class Analysis(NamedTuple):
 def analyse(agent: Agent, states: Any) -> Analysis | None:
     """Returns the probabilities of the mover's actions and, if the agent has them, the values of the seats.
 
-    Args:
-      agent: any agent. None is returned for an agent that computes no probabilities.
-      states: boards with a leading axis of B. Some can be finished.
+    The boards have a leading axis of B; some can be finished. Returns None for an agent without probabilities.
     """
     method: Callable[[Any], Analysis | None] = getattr(agent, "analyse", lambda states: None)
     return method(states)

@@ -38,7 +38,7 @@ from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, Chin
 from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
 from jaxgames.games.minichess import Minichess, MinichessState
 from jaxgames.games.minichess_board import CELL_SET, NUM_PLANES, PAWN, QUEEN, TARGET, VALUES
-from jaxgames.wrappers import Wrapper, inside
+from jaxgames.wrappers import Wrapper, game_of, inside
 
 FREE_CELL_WEIGHT = 1 / 64  # so small that the way to a free cell never outweighs a cell towards the far corner
 MAN_VALUE, KING_VALUE = 2, 3  # in checkers
@@ -57,10 +57,9 @@ def action_scores(env: Env[Any], state: Any) -> jax.Array:
 
 def check_has_scores(env: Env[Any]) -> None:
     """Raises ParameterError (a ValueError) for a game without scores."""
-    while isinstance(env, Wrapper):
-        env = env.unwrapped
-    if action_scores.dispatch(type(env)) is action_scores.dispatch(object):
-        raise ParameterError(_no_scores(env))
+    game = game_of(env)
+    if action_scores.dispatch(type(game)) is action_scores.dispatch(object):
+        raise ParameterError(_no_scores(game))
 
 
 def _no_scores(env: Env[Any]) -> str:

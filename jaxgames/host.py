@@ -68,25 +68,15 @@ class Host(Generic[S]):
         self._observe = compiled(env.observe)
 
     def init(self, key: jax.Array | None = None) -> tuple[S, BoardInfo]:
-        """Returns a board at the start.
-
-        Args:
-          key: a PRNG key; only a game of chance (`env.needs_key`) needs it.
-
-        Raises ValueError for a game of chance without a key.
-        """
+        """Returns a board at the start. Raises ValueError for a game of chance (`env.needs_key`) without a key."""
         state, packed = self._init(key)
         return state, self._unpacked(packed)
 
     def step(self, state: S, action: Any, key: jax.Array | None = None) -> tuple[S, BoardInfo]:
-        """Returns the board after the mover plays `action`.
+        """Returns the board after the mover plays `action`, one integer of Python, numpy or JAX.
 
-        An illegal action ends the game, also one that is out of range, as `env.step` says.
-
-        Args:
-          state: one board.
-          action: one integer of Python, numpy or JAX.
-          key: a PRNG key; only a game of chance (`env.needs_key`) needs it.
+        An illegal action ends the game, also one that is out of range, as `env.step` says. Only a game of chance needs
+        `key`, a PRNG key.
 
         Raises:
           TypeError: for an action that is not an integer, or a state of another game.

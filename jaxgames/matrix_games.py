@@ -209,13 +209,9 @@ def _best_replies(payoffs: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _corner_policies(payoffs: np.ndarray) -> np.ndarray:
-    """Returns the policies at corners: no other policy has the same actions and the same best replies.
+    """Returns float64[policies, own actions], those at corners: no other has the same actions and best replies.
 
-    Args:
-      payoffs: of the other player, float64[other's actions, own actions], from 0 to 1.
-
-    Returns:
-      float64[policies, own actions].
+    The payoffs are those of the other player, float64[other's actions, own actions], from 0 to 1.
     """
     replies, actions = payoffs.shape
     found: list[np.ndarray] = []
@@ -263,9 +259,7 @@ def logit_equilibrium(game: MatrixGame, tau: float) -> Point:
     at `tau` is returned. In almost all games the branch leads to one Nash equilibrium as `tau` goes to 0. Where a
     symmetric branch divides, as in `battle_of_sexes`, the symmetric part is followed.
 
-    Args:
-      game: the game.
-      tau: a positive number, in the unit of the payoffs.
+    `tau` is a positive number in the unit of the payoffs.
 
     Raises:
       ParameterError: `tau` is not a number above 0.
@@ -295,12 +289,7 @@ class _LogitBranch:
     """
 
     def __init__(self, row: np.ndarray, column: np.ndarray) -> None:
-        """
-        Args:
-          row: float64[n, m], the row player's payoffs.
-          column: float64[m, n], the column player's payoffs.
-        """
-        self.row, self.column = row, column
+        self.row, self.column = row, column  # float64[n, m] and float64[m, n], the payoffs of each player
         self.size = sum(row.shape)
 
     def policies(self, logits: np.ndarray) -> Point:

@@ -1,11 +1,4 @@
-"""Games by name: `make("chinese_checkers", size=2)`, or one string with the parameters, as on a command line.
-
-A string names a game in one of these ways:
-
-    chinese_checkers
-    chinese_checkers(size=2, num_players=6)
-    mypackage.mymodule:mygame(size=3)         imports mypackage.mymodule first, which registers mygame
-"""
+"""Games by name: `make("chinese_checkers", size=2)`, or one string with the parameters, as on a command line."""
 
 import inspect
 import sys

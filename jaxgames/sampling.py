@@ -44,9 +44,7 @@ MATMUL_PREFIX_SUM_MAX = 256  # on a CPU, prefix sums of up to this length multip
 def random_action(key: jax.Array, mask: jax.Array) -> jax.Array:
     """Returns int32[], an action drawn uniformly from those that `mask` allows; 0 if no action is allowed.
 
-    Args:
-      key: a PRNG key.
-      mask: bool[num_actions], as `env.legal_action_mask` returns it.
+    The mask is bool[num_actions], as `env.legal_action_mask` returns it.
 
     Raises TypeError for other types, such as swapped arguments, ValueError for a batch.
     """
@@ -57,11 +55,8 @@ def random_action(key: jax.Array, mask: jax.Array) -> jax.Array:
 def sample_action(key: jax.Array, weights: jax.Array) -> jax.Array:
     """Returns int32[], an action drawn in proportion to `weights`; 0 if all weights are 0.
 
-    An action of weight 0 is never drawn, whatever the rounding of the sums.
-
-    Args:
-      key: a PRNG key.
-      weights: float or bool [num_actions], not negative.
+    An action of weight 0 is never drawn, whatever the rounding of the sums. The weights, float or bool [num_actions],
+    are not negative.
 
     Raises TypeError for other types, such as swapped arguments, ValueError for a batch.
     """
@@ -72,9 +67,7 @@ def sample_action(key: jax.Array, weights: jax.Array) -> jax.Array:
 def shifted_logits(logits: jax.Array, mask: jax.Array) -> jax.Array:
     """Returns float32[B, num_actions], the logits such that the largest legal one is 0; MASKED_LOGIT for illegal ones.
 
-    Args:
-      logits: float32[B, num_actions].
-      mask: bool[B, num_actions], the legal actions.
+    The mask is bool[B, num_actions], the legal actions.
     """
     best = jnp.where(mask, logits, MASKED_LOGIT).max(-1, keepdims=True)
     return jnp.where(mask, logits - best, MASKED_LOGIT)

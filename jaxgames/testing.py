@@ -139,7 +139,6 @@ def _check_shapes(env: Env[Any]) -> None:
 
 
 def _type(leaf: Any) -> str:
-    """Returns the dtype and shape as in `int32[3]`."""
     return f"{leaf.dtype}{list(leaf.shape)}"
 
 
@@ -199,7 +198,6 @@ class _Boards:
         return self.states.terminated | self.states.truncated
 
     def state(self, game: int) -> Any:
-        """Returns the board of one game."""
         return jax.tree.map(lambda leaf: leaf[game], self.states)
 
 
@@ -228,7 +226,6 @@ def _to_host(tree: Any) -> Any:
 
 
 def _is_key(leaf: Any) -> bool:
-    """Returns whether a leaf is an array of PRNG keys."""
     return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
@@ -395,6 +392,5 @@ def _must_return(name: str, function: Callable[..., Any], *arguments: Any) -> An
 
 
 def _require(condition: Any, message: str) -> None:
-    """Raises AssertionError with the message unless the condition holds."""
     if not condition:
         raise AssertionError(message)

@@ -48,14 +48,8 @@ def advance(
 ) -> tuple[Games, jax.Array]:
     """Returns the games after one step of every game that is not over, and the actions of the step.
 
-    Every agent chooses an action for every board. Each board takes the action of the agent on the mover's seat.
-
-    Args:
-      agents: the players.
-      agent_of_seat: int32[games, num_players], index into `agents`.
-
-    Returns:
-      The games after the step, and the actions int32[games].
+    Every agent chooses an action for every board. Each board takes the action of the agent on the mover's seat, by
+    `agent_of_seat` (int32[games, num_players], indices into `agents`). The actions are int32[games].
     """
     boards = games.boards
     last_key, step_key, *other_keys = jax.random.split(key, 1 + len(agents))  # this order fixes the games of a seed
@@ -98,7 +92,7 @@ def advance_until_over(
 
     Agents must be on the device.
     """
-    return _advance_until_over(env, agents, agent_of_seat, games, key, None, max_steps)[0]
+    return advance_with_actions(env, agents, agent_of_seat, games, key, None, max_steps)[0]
 
 
 def advance_with_actions(
@@ -107,31 +101,14 @@ def advance_with_actions(
     agent_of_seat: jax.Array,
     games: Games,
     key: jax.Array,
-    *,
-    max_steps: int,
-) -> tuple[Games, jax.Array]:
-    """Returns the games of `advance_until_over`, and the actions of its steps.
-
-    Returns:
-      The games after at most `max_steps` steps, and int32[max_steps, games]. A game that has ended after n of these
-      steps has its actions in the first n rows; its other rows have no meaning.
-    """
-    actions = jnp.zeros((max_steps, agent_of_seat.shape[0]), jnp.int32)
-    games, actions = _advance_until_over(env, agents, agent_of_seat, games, key, actions, max_steps)
-    assert actions is not None
-    return games, actions
-
-
-def _advance_until_over(
-    env: Env[Any],
-    agents: Sequence[Agent],
-    agent_of_seat: jax.Array,
-    games: Games,
-    key: jax.Array,
     actions: jax.Array | None,
     max_steps: int | None,
 ) -> tuple[Games, jax.Array | None]:
-    """Returns the games after `advance` until all are over, and `actions` with one more row filled per step."""
+    """Returns the games of `advance_until_over`, and `actions` with the actions of its steps, if they are not None.
+
+    A game that has ended after n of these steps has its actions in the first n rows, [max_steps, games]; its other rows
+    have no meaning.
+    """
 
     def unfinished(carry: Loop) -> jax.Array:
         games, _, step, _ = carry

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.agents import Agent, act_on_device, act_on_one_board
-from jaxgames.arena.games import Games, advance_until_over, advance_with_actions, after_action, start
+from jaxgames.arena.games import Games, advance_with_actions, after_action, start
 from jaxgames.arena.openings import Openings
 from jaxgames.env import Env
 
@@ -68,11 +68,8 @@ def play(
             )
         games = games._replace(boards=openings.boards)
     play_all = _play_at_once if all(agent.on_device for agent in agents) else _play_side_by_side
-    return play_all(env, tuple(agents), agent_of_seat, games, key, on_finished or _ignore, on_recorded)
-
-
-def _ignore(num_finished: int) -> None:
-    """The `on_finished` of a call without one."""
+    report = on_finished or (lambda num_finished: None)
+    return play_all(env, tuple(agents), agent_of_seat, games, key, report, on_recorded)
 
 
 def _check_seats(env: Env[Any], num_agents: int, agent_of_seat: np.ndarray) -> None:
@@ -100,10 +97,8 @@ def _play_at_once(
     slices: list[np.ndarray] = []  # int32[STEPS_PER_SLICE, games] each
     while num_over < num_games:
         key, subkey = jax.random.split(key)
-        if on_recorded is None:
-            games = _slice(env, agents, agent_of_seat, games, subkey)
-        else:
-            games, actions = _slice_with_actions(env, agents, agent_of_seat, games, subkey)
+        games, actions = _slice(env, agents, agent_of_seat, games, subkey, on_recorded is not None)
+        if actions is not None:
             slices.append(np.asarray(actions))
         before, num_over = num_over, int(games.over.sum())
         on_finished(num_over - before)
@@ -112,18 +107,13 @@ def _play_at_once(
     return games
 
 
-@functools.partial(jax.jit, static_argnames="env")
-def _slice(env: Env[Any], agents: tuple[Agent, ...], agent_of_seat: jax.Array, games: Games, key: jax.Array) -> Games:
-    """Returns the games after at most `STEPS_PER_SLICE` steps, by agents on the device."""
-    return advance_until_over(env, agents, agent_of_seat, games, key, max_steps=STEPS_PER_SLICE)
-
-
-@functools.partial(jax.jit, static_argnames="env")
-def _slice_with_actions(
-    env: Env[Any], agents: tuple[Agent, ...], agent_of_seat: jax.Array, games: Games, key: jax.Array
-) -> tuple[Games, jax.Array]:
-    """Returns the games of `_slice`, and the actions int32[STEPS_PER_SLICE, games]."""
-    return advance_with_actions(env, agents, agent_of_seat, games, key, max_steps=STEPS_PER_SLICE)
+@functools.partial(jax.jit, static_argnames=("env", "records"))
+def _slice(
+    env: Env[Any], agents: tuple[Agent, ...], agent_of_seat: jax.Array, games: Games, key: jax.Array, records: bool
+) -> tuple[Games, jax.Array | None]:
+    """Returns the games after at most `STEPS_PER_SLICE` steps, and the actions [STEPS_PER_SLICE, games] or None."""
+    actions = jnp.zeros((STEPS_PER_SLICE, agent_of_seat.shape[0]), jnp.int32) if records else None
+    return advance_with_actions(env, agents, agent_of_seat, games, key, actions, STEPS_PER_SLICE)
 
 
 # -- side by side --------------------------------------------------------------------------------------------------

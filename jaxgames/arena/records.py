@@ -92,14 +92,8 @@ class GameFile:
     ) -> Callable[[Recorded], None]:
         """Returns the `on_recorded` of one call of `arena.play`, which appends its games to the file.
 
-        The number of a game counts the games that were in the file before.
-
-        Args:
-          env: the game. It and the next three are those of `game_records`.
-          names: of the agents.
-          agent_of_seat: int32[games, num_players], indices into the names.
-          openings: of the games.
-          on_written: called with 1 after every line; `update` of a tqdm bar, for example.
+        The number of a game counts the games that were in the file before. The arguments are those of `game_records`;
+        `on_written` is called with 1 after every line, such as `update` of a tqdm bar.
 
         Raises ValueError for a game of chance.
         """
@@ -173,7 +167,6 @@ def game_records(
 
 
 def _check_no_chance(env: Env[Any]) -> None:
-    """Raises ValueError for a game of chance."""
     if env.needs_key:
         raise ValueError(f"{env.id} is a game of chance: its games cannot be recorded as actions")
 

@@ -109,13 +109,9 @@ def wilson(successes: int, trials: int) -> Interval:
 
 
 def results(env: Env[Any], games: Games, agent_of_seat: jax.Array, number: int = 0, *, lists: bool = False) -> Results:
-    """Returns the results of one agent over all its seats. Call it on the host.
+    """Returns the results of one agent over all its seats in games that are over. Call it on the host.
 
-    Args:
-      games: games that are over.
-      agent_of_seat: int32[games, num_players].
-      number: the agent's index in `agent_of_seat`.
-      lists: also returns `turns_to_win` and `lengths`.
+    `agent_of_seat` and `number` are those of `summary`. With `lists` it also returns `turns_to_win` and `lengths`.
     """
     on_seat = np.asarray(agent_of_seat) == number
     won, is_drawn = (np.asarray(found) for found in _winners_and_drawn(env, games))
@@ -157,7 +153,6 @@ def results(env: Env[Any], games: Games, agent_of_seat: jax.Array, number: int =
 
 
 def _mean(numbers: np.ndarray) -> float | None:
-    """Returns the mean, or None if there are no numbers."""
     return float(numbers.mean(dtype=np.float64)) if numbers.size else None
 
 
@@ -169,12 +164,9 @@ def _winners_and_drawn(env: Env[Any], games: Games) -> tuple[jax.Array, jax.Arra
 def evaluate(
     env: Env[Any], agent: Agent, opponent: Agent, key: jax.Array, num_games: int, *, seat: int | None = None
 ) -> dict[str, jax.Array]:
-    """Returns the `summary` of whole games of `agent` on one seat and `opponent` on all others.
+    """Returns the `summary` of whole games of `agent` on one seat, drawn for each game if None, against `opponent`.
 
     It is one traced program, for agents on the device. Call it under `jit`, or inside a training step.
-
-    Args:
-      seat: the agent's seat; drawn for each game if None.
     """
     seat_key, start_key, play_key = jax.random.split(key, 3)
     agent_of_seat = one_seat(seat_key, num_games, env.num_players, seat)

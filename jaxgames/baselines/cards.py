@@ -102,10 +102,7 @@ def card(name: str) -> Card:
 def find(env: Env[Any]) -> str | None:
     """Returns the name of the baseline agent that plays a game, or None.
 
-    Games that differ only in the parameters NO_EFFECT_ON_PLAY have the same agent.
-
-    Args:
-      env: the game, with or without `auto_reset`.
+    Games that differ only in the parameters NO_EFFECT_ON_PLAY, or by `auto_reset`, have the same agent.
     """
     board = without_auto_reset(env)[0]
     return next((name for name in list_baselines() if plays(_game(name), board)), None)
@@ -135,5 +132,4 @@ def _tuple(value: Any) -> Any:
 
 @functools.cache
 def _game(name: str) -> Env[Any]:
-    """Returns the game of a baseline agent."""
     return registry.make(card(name).env)

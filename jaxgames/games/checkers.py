@@ -127,7 +127,6 @@ class Checkers(Env[CheckersState]):
     # -- rules -------------------------------------------------------------------------------------
 
     def _init(self, key: jax.Array | None) -> CheckersState:
-        """Returns the start; nothing is random, `key` is ignored."""
         return CheckersState(
             current_player=jnp.int32(0),
             rewards=jnp.zeros(2, jnp.float32),

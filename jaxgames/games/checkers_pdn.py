@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers_whole_moves import Board, Path, text_of, texts_of
+from jaxgames.games.checkers_whole_moves import Board, Path, text_of, texts_of, visits
 
 START = "B:W21,22,23,24,25,26,27,28,29,30,31,32:B1,2,3,4,5,6,7,8,9,10,11,12"
 BLACK_WINS, WHITE_WINS, DRAW, UNKNOWN_RESULT = "1-0", "0-1", "1/2-1/2", "*"  # seat 0 is Black; PDN counts it first
@@ -288,7 +288,7 @@ def _path(board: Board, text: str) -> Path:
     legal = board.legal_paths()
     if squares in legal:
         return squares
-    fitting = [path for path in legal if path[0] == squares[0] and path[-1] == squares[-1] and _is_part(squares, path)]
+    fitting = [path for path in legal if path[0] == squares[0] and path[-1] == squares[-1] and visits(path, squares)]
     if len(fitting) > 1:
         raise ValueError(f"{_shown(text)} can be {texts_of(fitting)}: it must have the squares between")
     if fitting:
@@ -296,12 +296,6 @@ def _path(board: Board, text: str) -> Path:
     if any(path[: len(squares)] == squares for path in legal):
         return squares
     raise ValueError(f"{_shown(text)} is not legal: {COLOURS[board.seat]} can play {texts_of(legal)}")
-
-
-def _is_part(squares: Path, path: Path) -> bool:
-    """Returns whether a path has these squares in this order, with others between them or not."""
-    following = iter(path)
-    return all(square in following for square in squares)
 
 
 def _result(draft: _Draft) -> str:

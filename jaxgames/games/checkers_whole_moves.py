@@ -119,6 +119,12 @@ def text_of(path: Path) -> str:
     return ("x" if is_capture else "-").join(map(str, path))
 
 
+def visits(path: Path, squares: Path) -> bool:
+    """Returns whether a path has these squares in this order, with others between them or not."""
+    following = iter(path)
+    return all(square in following for square in squares)
+
+
 def texts_of(paths: Iterable[Path]) -> str:
     """Returns moves as one text for a message, in their order on the board; "no move" if there is none."""
     return ", ".join(map(text_of, sorted(paths))) or "no move"

@@ -163,7 +163,6 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     # -- rules -------------------------------------------------------------------------------------
 
     def _init(self, key: jax.Array | None) -> ChineseCheckersState:
-        """Returns the start; nothing is random, `key` is ignored."""
         triangles = np.array(TRIANGLES[self.num_players])
         home = tables(self.size).triangle
         board = np.where(np.isin(home, triangles), np.searchsorted(triangles, home), EMPTY)

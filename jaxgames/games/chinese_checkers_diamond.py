@@ -146,7 +146,6 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
     # -- rules -------------------------------------------------------------------------------------
 
     def _init(self, key: jax.Array | None) -> ChineseCheckersDiamondState:
-        """Returns the start; nothing is random, `key` is ignored."""
         return ChineseCheckersDiamondState(
             current_player=jnp.int32(0),
             rewards=jnp.zeros(2, jnp.float32),

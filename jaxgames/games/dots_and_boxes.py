@@ -121,7 +121,6 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
     # -- rules -------------------------------------------------------------------------------------
 
     def _init(self, key: jax.Array | None) -> DotsAndBoxesState:
-        """Returns the empty board; nothing is random, `key` is ignored."""
         return DotsAndBoxesState(
             current_player=jnp.int32(0),
             rewards=jnp.zeros(2, jnp.float32),

@@ -156,7 +156,6 @@ class Minichess(Env[MinichessState]):
     # -- rules -------------------------------------------------------------------------------------
 
     def _init(self, key: jax.Array | None) -> MinichessState:
-        """Returns the start; nothing is random, `key` is ignored."""
         return self._state(pack(_parse_rows(BOARDS[self.board])), jnp.int32(0), jnp.int32(0))
 
     def _state(self, position: Position, ply: jax.Array, quiet: jax.Array) -> MinichessState:

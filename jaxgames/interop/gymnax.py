@@ -6,12 +6,11 @@
     mask = env.action_mask(state)
     observation, state, reward, terminated, truncated, info = env.step(key, state, action, params)
 
-A step is one ply of the seat and all plies of the opponents that follow it. The reward is what all these
-plies paid the seat. As in all environments of gymnax, `step` restarts finished games and keeps the last observation
-as `info["final_observation"]`. Put `jax.jit`, `jax.vmap` and `jax.lax.scan` around `reset` and `step`.
+A step is one ply of the seat and all plies of the opponents that follow it. As in all environments of gymnax, `step`
+restarts finished games and keeps the last observation as `info["final_observation"]`. Put `jax.jit`, `jax.vmap` and
+`jax.lax.scan` around `reset` and `step`. gymnax has no masks of actions, so `action_mask` computes them from the state.
 
-gymnax has no masks of actions, so `action_mask` computes them from the state. An illegal action ends the game and
-pays -1. It needs gymnax: `pip install "jaxgames[gymnax]"`.
+It needs gymnax: `pip install "jaxgames[gymnax]"`.
 """
 
 import functools

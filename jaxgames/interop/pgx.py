@@ -72,11 +72,7 @@ class PgxState(core.State):
         return self._env.id
 
     def to_svg(self, *, color_theme: Theme | None = None, scale: float | None = None) -> str:
-        """Returns the board, or the boards of a batch, as the text of an SVG.
-
-        Args:
-          color_theme: "light" or "dark"; None is "light".
-          scale: factor of the width; None is 1.
+        """Returns the board, or the boards of a batch, as the text of an SVG, its width multiplied by `scale`.
 
         Raises ValueError for another theme or scale, and for a game without pictures.
         """
@@ -142,17 +138,14 @@ class PgxEnv(core.Env):
 
     @property
     def num_players(self) -> int:
-        """Number of players."""
         return self.unwrapped.num_players
 
     @property
     def num_actions(self) -> int:
-        """Number of actions."""
         return self.unwrapped.num_actions
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        """Shape of an observation."""
         return self.unwrapped.observation_shape
 
     def init(self, key: jax.Array) -> PgxState:
@@ -166,11 +159,9 @@ class PgxEnv(core.Env):
         return self.state_at(self.unwrapped.init(init_key), jax.random.randint(first_key, (), 0, self.num_players))
 
     def state_at(self, board: Any, first: jax.Array | int = 0) -> PgxState:
-        """Returns the state of any position; its `rewards` are those of the board and its step count is 0.
+        """Returns the state of any board of the game; its `rewards` are those of the board and its step count is 0.
 
-        Args:
-          board: a state of the game, one board, such as `env.unwrapped.from_string(text)`.
-          first: int32[], the player id of seat 0.
+        `first`, int32[], is the player id of seat 0.
 
         Raises TypeError for a state of another game, ValueError for a batch or a player id that does not exist.
         """

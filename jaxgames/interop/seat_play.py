@@ -82,18 +82,11 @@ class SeatPlay:
         return self._opponents_play(opponent_key, SeatState(self.env.init(init_key), seat, jnp.float32(0)))
 
     def step(self, key: jax.Array, state: SeatState, action: jax.Array | int) -> tuple[SeatState, jax.Array]:
-        """Returns the game after one ply of the seat and those of the opponents that follow, and the reward.
+        """Returns the game after a ply of the seat (int32[]) and those of the opponents that follow, and the reward.
 
         An illegal action ends the game and pays -1. A finished game does not change and pays 0. But if it ended before
-        the first ply of the seat, the first step pays what the seat was paid there.
-
-        Args:
-          key: PRNG key, for the opponents and for a game of chance.
-          state: as `reset` and `step` return it.
-          action: int32[], the ply of the seat.
-
-        Returns:
-          the next state, and the reward, float32[].
+        the first ply of the seat, the first step pays what the seat was paid there. The reward is float32[]. The key is
+        for the opponents and for a game of chance.
         """
         step_key, opponent_key = jax.random.split(key)
         board = self.env.step(state.board, action, step_key)

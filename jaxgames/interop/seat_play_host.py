@@ -4,9 +4,8 @@
     state = play.reset(key)                                 # the seat is to move
     state, reward = play.step(key, state, action)           # the seat is to move again, or the game is over
 
-With an agent on the device, `against_any` returns the `SeatPlay` of `against`. With an agent on the host, it returns a
-`HostSeatPlay`, which has the same methods and the same rules. Its opponents move one by one on `jaxgames.host`, so its
-methods cannot be traced.
+Against an agent on the host it is a `HostSeatPlay`, with the methods and the rules of `SeatPlay`. Its opponents move
+one by one on `jaxgames.host`, so its methods cannot be traced.
 """
 
 import dataclasses
@@ -92,14 +91,7 @@ def _turn(key: jax.Array, board: State) -> tuple[jax.Array, jax.Array, jax.Array
 def against_any(env: Env[Any], seat: Seat, opponent: str | Agent) -> SeatPlay:
     """Returns the game of one seat against an agent on the device, or a `HostSeatPlay` against one on the host.
 
-    Args:
-      env: the game.
-      seat: from 0 to num_players - 1, or "random": drawn uniformly at every reset.
-      opponent: an agent, or its text for `jaxgames.agents.make`, such as "openspiel(simulations=20)".
-
-    Raises:
-      ParameterError: (a ValueError) for a seat that the game does not have, and for a text that names no agent.
-      ParameterTypeError: (a ParameterError and a TypeError) for an opponent that is neither a text nor an agent.
+    The arguments and errors are those of `jaxgames.interop.seat_play.against`, which refuses agents on the host.
     """
     number, agent = checked_seat_and_opponent(env, seat, opponent)
     return (SeatPlay if agent.on_device else HostSeatPlay)(env, number, agent)

@@ -68,12 +68,8 @@ class UctConfig:
 def uct_search(env: Env[Any], playout: Agent, config: UctConfig, key: jax.Array, states: Any) -> SearchResult:
     """Returns the result of UCT on every board. It is compiled, and can be part of a compiled program.
 
-    Args:
-      env: a game without chance, of any number of seats.
-      playout: the agent on the device that plays all seats of the rollouts.
-      config: the settings, static under `jax.jit`.
-      key: PRNG key of the rollouts.
-      states: boards with a leading axis of B. Some can be finished; their results are not used.
+    The arguments are those of `jaxgames.mcts.search`, but `playout` is the agent on the device that plays all seats of
+    the rollouts, and `key` the PRNG key of the rollouts.
 
     Raises ValueError for a game of chance, or for one board in place of a batch.
     """

@@ -4,6 +4,7 @@ mctx's functions read a tree. Each of them gets a node of ours as a tree of one 
 is the return by the criterion of the seat that moves. So its rewards are 0 and its discounts 1.
 """
 
+import abc
 import functools
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -79,17 +80,30 @@ class Gumbel:
         )
 
 
+class MostVisited(abc.ABC):
+    """A rule that is the same at the root and below it, and decides by the visits."""
+
+    @abc.abstractmethod
+    def below(self, slots: Slots) -> jax.Array: ...
+
+    def at_root(self, slots: Slots) -> jax.Array:
+        return self.below(slots)
+
+    def decide(self, slots: Slots) -> tuple[jax.Array, jax.Array]:
+        """Returns the most visited slot, of equal ones that with the lowest action, and the shares of the visits."""
+        actions = jnp.where(_most_visited(slots), slots.actions, np.iinfo(np.int32).max)
+        shares = slots.visits / jnp.maximum(slots.visits.sum(-1, keepdims=True), 1)
+        return actions.argmin(-1).astype(jnp.int32), shares.astype(jnp.float32)
+
+
 @dataclass(frozen=True)
-class Puct:
+class Puct(MostVisited):
     """Selects slots with a high prior probability, a high mean return or few visits.
 
     Source: Silver et al., A general reinforcement learning algorithm that masters chess, shogi and Go, 2018.
     """
 
     config: SearchConfig
-
-    def at_root(self, slots: Slots) -> jax.Array:
-        return self.below(slots)
 
     def below(self, slots: Slots) -> jax.Array:
         mctx = _mctx()
@@ -103,13 +117,9 @@ class Puct:
         )
         return jax.vmap(lambda row: rule(_as_tree(row), 0))(slots)
 
-    def decide(self, slots: Slots) -> tuple[jax.Array, jax.Array]:
-        """Returns the most visited slot, of equal ones that with the lowest action, and the shares of the visits."""
-        return _most_visited_and_shares(slots)
-
 
 @dataclass(frozen=True)
-class Uct:
+class Uct(MostVisited):
     """The slot of the highest upper confidence bound; first those without visits.
 
     With Q the mean return of a slot, n its visits and N those of all slots, it is
@@ -121,9 +131,6 @@ class Uct:
 
     c: float  # in the unit of the returns
 
-    def at_root(self, slots: Slots) -> jax.Array:
-        return self.below(slots)
-
     def below(self, slots: Slots) -> jax.Array:
         visits = slots.visits.astype(jnp.float32)
         log_visits = jnp.log(jnp.maximum(visits.sum(-1, keepdims=True), 1.0))
@@ -131,22 +138,11 @@ class Uct:
         bound = jnp.where(slots.visits == 0, jnp.inf, bound)
         return jnp.where(slots.actions == PADDING, -jnp.inf, bound).argmax(-1).astype(jnp.int32)
 
-    def decide(self, slots: Slots) -> tuple[jax.Array, jax.Array]:
-        """Returns the most visited slot, of equal ones that with the lowest action, and the shares of the visits."""
-        return _most_visited_and_shares(slots)
-
 
 def _most_visited(slots: Slots) -> jax.Array:
     """Returns bool[B, K], the slots with an action that have the most visits."""
     is_action = slots.actions != PADDING
     return is_action & (slots.visits == jnp.where(is_action, slots.visits, 0).max(-1, keepdims=True))
-
-
-def _most_visited_and_shares(slots: Slots) -> tuple[jax.Array, jax.Array]:
-    """Returns the most visited slot, int32[B], with the lowest action of equal ones, and all shares, float32[B, K]."""
-    actions = jnp.where(_most_visited(slots), slots.actions, np.iinfo(np.int32).max)
-    shares = slots.visits / jnp.maximum(slots.visits.sum(-1, keepdims=True), 1)
-    return actions.argmin(-1).astype(jnp.int32), shares.astype(jnp.float32)
 
 
 def _as_tree(row: Slots, gumbel: jax.Array | None = None) -> Any:

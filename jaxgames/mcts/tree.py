@@ -86,12 +86,7 @@ def smallest_int(highest: int) -> np.dtype[np.signedinteger]:
 
 
 def init_tree(root: Expansion, num_nodes: int, num_actions: int) -> Tree:
-    """Returns the trees with a root only.
-
-    Args:
-      num_nodes: N, for which there is room.
-      num_actions: the number of actions of the game.
-    """
+    """Returns the trees with a root only, and with room for N = `num_nodes`."""
     batch, slots = root.actions.shape
 
     def empty(leaf: jax.Array) -> jax.Array:
@@ -174,9 +169,7 @@ def add(tree: Tree, path: Path, leaf: Expansion, node: jax.Array) -> Tree:
 def back_up(tree: Tree, path: Path, leaf: jax.Array, returns: jax.Array, gamma: float, criterion: Criterion) -> Tree:
     """Returns the trees with the returns counted in every slot of the path.
 
-    Args:
-      leaf: int32[B], the node at which each path ends.
-      returns: float32[B, num_players], the returns from this node on.
+    Each path ends at the node `leaf`, int32[B]; from there on the returns are float32[B, num_players].
     """
     batch, num_nodes, _ = tree.visits.shape
     boards = jnp.arange(batch)

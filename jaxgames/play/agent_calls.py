@@ -56,10 +56,8 @@ def analyse(
     """Returns the probabilities and values of an agent in the position that is shown.
 
     Args:
-      session: the game.
+      session: the game. It, `make` and `on_compile` are those of `agent_action`.
       agent: its text. None: the agent of the seat to move or, for a person, the first agent of another seat.
-      make: makes the agent of a text, for a game.
-      on_compile: called with the agent's text before its first analysis in this process, which is compiled.
 
     Raises ValueError if the game is over, no seat has an agent, or the agent fails or has no probabilities.
     """

@@ -7,10 +7,8 @@
 import dataclasses
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from jaxgames import registry
-from jaxgames.env import Env
 from jaxgames.play.fields import Fields
 from jaxgames.play.session import Session
 
@@ -80,7 +78,12 @@ def parse(text: str) -> SavedGame:
 
 def replay(saved: SavedGame) -> Session:
     """Returns the session of a saved game. Raises ValueError as `from_json`."""
-    env = _env(saved)
+    env = registry.make_named_in_file(saved.game)
+    if env.version != saved.game_version:
+        raise ValueError(
+            f"the saved game was played under version {saved.game_version} of the rules of {env.id}; "
+            f"this program has version {env.version}"
+        )
     start = None if saved.start is None else env.from_string(saved.start)
     session = Session(env, saved.seats, seed=saved.seed, state=start)
     for number, move in enumerate(saved.moves, start=1):
@@ -97,17 +100,3 @@ def replay(saved: SavedGame) -> Session:
         session.resigned = saved.resigned  # another player can have the seat since then
     session.jump(session.plies if saved.ply is None else saved.ply)
     return session
-
-
-def _env(saved: SavedGame) -> Env[Any]:
-    """Returns the env of a saved game. No module is imported for it, as a file may come from anybody.
-
-    Raises ValueError for an unknown game, for one that a module must register first, and for rules of another version.
-    """
-    env = registry.make_named_in_file(saved.game)
-    if env.version != saved.game_version:
-        raise ValueError(
-            f"the saved game was played under version {saved.game_version} of the rules of {env.id}; "
-            f"this program has version {env.version}"
-        )
-    return env

@@ -11,7 +11,7 @@ from typing import Any
 
 from jaxgames.env import Env
 from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers_whole_moves import Board, Path, text_of
+from jaxgames.games.checkers_whole_moves import Board, Path, text_of, visits
 from jaxgames.host import host
 from jaxgames.play.session import Session
 from jaxgames.render.moves import legal_moves
@@ -80,16 +80,10 @@ def _path(state: Any, word: str) -> Path | None:
     begun = [path for path in legal if path == squares] or [path for path in legal if path[: len(squares)] == squares]
     if begun:  # the same squares of all of them are played
         return begun[0][: len(squares)]
-    paths = [path for path in legal if path[0] == squares[0] and path[-1] == squares[-1] and _visits(path, squares)]
+    paths = [path for path in legal if path[0] == squares[0] and path[-1] == squares[-1] and visits(path, squares)]
     if len(paths) > 1:
         raise ValueError(f"{word!r} can be {', '.join(map(text_of, paths))}: name the squares on the way")
     return paths[0] if paths else None
-
-
-def _visits(path: Path, squares: tuple[int, ...]) -> bool:
-    """Returns whether a path visits squares in their order."""
-    rest = iter(path)
-    return all(square in rest for square in squares)
 
 
 def _begins(text: str, word: str) -> bool:

@@ -256,7 +256,6 @@ class Session:
         self._positions.append(_Position(jax.tree.map(_as_numpy, state), info))
 
     def _drop_later(self) -> None:
-        """Drops what followed the position that is shown."""
         del self.actions[self.ply :], self._moves[self.ply :], self._positions[self.ply + 1 :]
 
 

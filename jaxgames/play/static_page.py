@@ -99,7 +99,6 @@ def _colours() -> str:
 
 
 def _file(name: str) -> str:
-    """Returns the text of a file beside this module."""
     return resources.files("jaxgames.play").joinpath(name).read_text(encoding="utf-8")
 
 

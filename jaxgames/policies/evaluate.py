@@ -47,12 +47,7 @@ def is_symmetric(env: Env[Any]) -> bool:
 
 
 def in_turn_order(values: jax.Array, mover: jax.Array) -> jax.Array:
-    """Returns the values by seat, float32[B, num_players], as those of the mover and the seats after it.
-
-    Args:
-      values: float32[B, num_players], by seat.
-      mover: int32[B], the seats to move.
-    """
+    """Returns values by seat, float32[B, num_players], as those of the mover (int32[B]) and the seats after it."""
     seats = (mover[:, None] + jnp.arange(values.shape[1])) % values.shape[1]
     return jnp.take_along_axis(values, seats, axis=1)
 

@@ -30,7 +30,7 @@ from jax import export
 from jax.core import Tracer
 
 from jaxgames import _files
-from jaxgames._checks import ParameterError, check_int, check_number
+from jaxgames._checks import check_int, check_number
 from jaxgames._files import FileKind
 from jaxgames.agents import Agent
 from jaxgames.env import Env
@@ -165,15 +165,10 @@ def make(
     for a parameter that is not allowed.
     """
     check_parameters(temperature, top)
-    try:
+    with _files.named_by_parameter(
+        file, f"the file of a policy, which python -m train.export RUN --output {file} writes"
+    ):
         policy, params = load(file, env)
-    except OSError as error:
-        raise ParameterError(
-            f"{file} cannot be read ({error.strerror}): expected the file of a policy, which "
-            f"python -m train.export RUN --output {file} writes"
-        ) from error
-    except ValueError as error:
-        raise ParameterError(str(error)) from error
     temperature = temperature_of(temperature, policy.header.temperature, top)
     return ExportedAgent(params, env, policy, float(temperature), top)
 
@@ -300,12 +295,7 @@ def _tuples(value: Any) -> Any:
 
 
 def arguments(observation_shape: Sequence[int], params: Sequence[Any]) -> tuple[Any, ...]:
-    """Returns the shapes of a program's arguments: parameters, observations and seats, for any number of rows.
-
-    Args:
-      observation_shape: of the game.
-      params: the parameters, or their shapes and dtypes.
-    """
+    """Returns the shapes of a program's arguments: parameters, observations and seats, for any number of rows."""
     (rows,) = export.symbolic_shape("rows")
     of_params = tuple(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in params)
     observation = jax.ShapeDtypeStruct((rows, *observation_shape), jnp.bool_)

@@ -55,14 +55,9 @@ class Anchors:
 
 
 def anchors(env: Env[Any], state: Any) -> Anchors:
-    """Returns the places of all cells and legal moves on `render.svg(env, state)`.
+    """Returns the places of all cells and legal moves on `render.svg(env, state)`, for one state.
 
-    Args:
-      env: a game, or one inside a `Wrapper` such as `auto_reset`.
-      state: one state of it.
-
-    Raises:
-      ValueError: an env without pictures, a batch of states.
+    Raises ValueError for an env without pictures, and for a batch of states.
     """
     game, drawing = boards.drawing_of(env)
     if np.ndim(state.current_player) != 0:

@@ -17,7 +17,7 @@ from jaxgames.render.drawing import CARD, Drawing, Scene, document, still
 from jaxgames.render.picture import Picture
 from jaxgames.render.slides import together
 from jaxgames.render.theme import THEMES, Theme, variable_theme
-from jaxgames.wrappers import AutoResetState, Wrapper
+from jaxgames.wrappers import AutoResetState, game_of
 
 _DRAWINGS: dict[str, Callable[[Any, Theme], Drawing]] = {
     "checkers": checkers.drawing,
@@ -166,9 +166,7 @@ def drawing_of(env: Env[Any], theme: str = "light", width: float = CARD) -> tupl
         raise ValueError(f"theme must be one of {', '.join(map(repr, THEMES))}, not {theme!r}")
     if not width > 0:
         raise ValueError(f"width must be a positive number of pixels, not {width}")
-    game = env
-    while isinstance(game, Wrapper):
-        game = game.unwrapped
+    game = game_of(env)
     return game, _DRAWINGS[env.id](game, THEMES[theme])
 
 

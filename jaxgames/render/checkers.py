@@ -1,7 +1,6 @@
 """The board of checkers as it is printed: square 1 on top, Black (seat 0) moving down, PDN numbers in the dark squares.
 
-The square in row r and column c has its middle at CELL (c - 3.5, r - 3.5). The drawing is made from the text of a
-position (`env.to_string`), from the texts of the last turn and from `env.outcome`.
+The square in row r and column c has its middle at CELL (c - 3.5, r - 3.5).
 """
 
 import functools
@@ -12,7 +11,7 @@ from xml.etree.ElementTree import Element
 
 from jaxgames.games.checkers import Checkers, CheckersState
 from jaxgames.render import moves
-from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, ending, node, number, text_node
+from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, at, ending, node, text_node
 from jaxgames.render.theme import Theme
 
 MAN_RADIUS = 7.3
@@ -70,7 +69,7 @@ def _scene(env: Checkers, state: CheckersState, turn: Sequence[str]) -> Scene:
     if legs := [_leg(move) for move in turn]:
         through = [legs[0][0], *(to for _, to in legs)]
         marks["last"] = "".join(_square(place) for place in dict.fromkeys(through))
-        marks["trail"] = "M" + "L".join(map(_at, through))
+        marks["trail"] = "M" + "L".join(map(at, through))
         jumps = [leg for leg, move in zip(legs, turn, strict=True) if "x" in move]
         if jumps:
             marks["captured"] = "".join(_cross(((x0 + x1) / 2, (y0 + y1) / 2)) for (x0, y0), (x1, y1) in jumps)
@@ -135,20 +134,13 @@ def _place(square: int) -> Place:
     return CELL * (2 * k + (1 - row % 2) - 3.5), CELL * (row - 3.5)
 
 
-def _at(place: Place) -> str:
-    """Returns a place as path data."""
-    return f"{number(place[0])},{number(place[1])}"
-
-
 def _square(place: Place) -> str:
-    """Returns the path around a square."""
-    return f"M{_at((place[0] - CELL / 2, place[1] - CELL / 2))}h{CELL:g}v{CELL:g}h{-CELL:g}z"
+    return f"M{at((place[0] - CELL / 2, place[1] - CELL / 2))}h{CELL:g}v{CELL:g}h{-CELL:g}z"
 
 
 def _cross(place: Place) -> str:
-    """Returns the path of a diagonal cross."""
     x, y = place
-    return f"M{_at((x - 3, y - 3))}l6,6M{_at((x + 3, y - 3))}l-6,6"
+    return f"M{at((x - 3, y - 3))}l6,6M{at((x + 3, y - 3))}l-6,6"
 
 
 # -- background and pieces ---------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """The star board: triangle 0 on top, every row shifted by half a cell against the next.
 
-Cell (q, r) is at x = CELL (q + r / 2), y = CELL (sqrt(3) / 2) r. The drawing is made from the text of a position
-(`env.to_string`: pegs by absolute cells, the seat to move, the chain, the round) and from `env.outcome`.
+Cell (q, r) is at x = CELL (q + r / 2), y = CELL (sqrt(3) / 2) r.
 """
 
 import dataclasses
@@ -15,8 +14,8 @@ from xml.etree.ElementTree import Element
 from jaxgames.games.chinese_checkers import TRIANGLES, ChineseCheckers, ChineseCheckersState
 from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
 from jaxgames.render import moves
-from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, ending, move_to, node
-from jaxgames.render.pegs import LAST_MOVE, PEG_RADIUS, RIM, ROW, at, holes, lines, path, peg, rounded
+from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, at, ending, node
+from jaxgames.render.pegs import LAST_MOVE, PEG_RADIUS, RIM, ROW, holes, lines, outline, path, peg, rounded
 from jaxgames.render.theme import Theme
 
 
@@ -25,8 +24,8 @@ def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
     n = env.size
     looks: dict[str, Element] = {}
     for seat, triangle in enumerate(TRIANGLES[env.num_players]):
-        looks[f"home{seat}"] = _outline(n, triangle, theme.seats[seat])
-        looks[f"goal{seat}"] = _outline(n, (triangle + 3) % 6, theme.seats[seat])
+        for name, place in (("home", triangle), ("goal", (triangle + 3) % 6)):
+            looks[f"{name}{seat}"] = outline(_triangle(n, place), _tip(n, place), theme.seats[seat])
     for seat in range(env.num_players):
         looks[f"seat{seat}"] = peg(theme, theme.seats[seat])
     line = {"stroke": theme.ink, "stroke-width": "2", "stroke-linecap": "round", "stroke-linejoin": "round"}
@@ -201,10 +200,3 @@ def _lines(size: int) -> list[list[Place]]:
             by_line.setdefault(q * dr - r * dq, []).append(cell)
         strokes += [[places[cells[0]], places[cells[-1]]] for cells in by_line.values()]
     return strokes
-
-
-def _outline(size: int, triangle: int, colour: str) -> Element:
-    """Returns the outline of a triangle, to be placed at its `_tip`."""
-    x, y = _tip(size, triangle)
-    shape = _triangle(size, triangle)
-    return node("path", d=shape, fill="none", stroke=colour, stroke_width=2.2, transform=move_to((-x, -y)))

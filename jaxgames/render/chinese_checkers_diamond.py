@@ -1,7 +1,6 @@
 """The diamond: seat 0's corner on top, every row shifted by half a cell against the next.
 
-Cell (row, col) is at x = CELL (col - row) / 2, y = ROW (row + col - (n - 1)), with its number below it. The drawing is
-made from the text of a position (`env.to_string`), from the text of the last move and from `env.outcome`.
+Cell (row, col) is at x = CELL (col - row) / 2, y = ROW (row + col - (n - 1)), with its number below it.
 """
 
 import dataclasses
@@ -15,8 +14,8 @@ from xml.etree.ElementTree import Element
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.games.chinese_checkers_diamond_board import DIRECTIONS, corner
 from jaxgames.render import moves
-from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, ending, move_to, node, text_node
-from jaxgames.render.pegs import LAST_MOVE, RIM, ROW, holes, lines, path, peg, rounded
+from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, ending, node, text_node
+from jaxgames.render.pegs import LAST_MOVE, RIM, ROW, holes, lines, outline, path, peg, rounded
 from jaxgames.render.theme import Theme
 
 NUMBER_BELOW, NUMBER_SIZE = 12.8, 3.8  # in the gap between a peg and the two below it
@@ -27,8 +26,8 @@ def drawing(env: ChineseCheckersDiamond, theme: Theme) -> Drawing:
     n = env.size
     looks: dict[str, Element] = {}
     for seat in (0, 1):
-        looks[f"home{seat}"] = _outline(env, seat, theme.seats[seat])
-        looks[f"goal{seat}"] = _outline(env, 1 - seat, theme.seats[seat])
+        for name, place in (("home", seat), ("goal", 1 - seat)):
+            looks[f"{name}{seat}"] = outline(_triangle(env, place), _tip(n, place), theme.seats[seat])
     for seat in (0, 1):
         looks[f"seat{seat}"] = peg(theme, theme.seats[seat])
     height = 2 * ((n - 1) * ROW + 2 * RIM)
@@ -216,10 +215,3 @@ def _board(env: ChineseCheckersDiamond, theme: Theme) -> Element:
     numbers = node("g", fill=theme.muted, font_size=NUMBER_SIZE, text_anchor="middle")
     numbers.extend(text_node(str(cell), x=x, y=y + NUMBER_BELOW) for cell, (x, y) in enumerate(places))
     return node("g", board, *homes, lines(strokes, theme), holes(places, theme), numbers)
-
-
-def _outline(env: ChineseCheckersDiamond, seat: int, colour: str) -> Element:
-    """Returns the outline of a seat's home, to be placed at its `_tip`."""
-    x, y = _tip(env.size, seat)
-    shape = _triangle(env, seat)
-    return node("path", d=shape, fill="none", stroke=colour, stroke_width=2.2, transform=move_to((-x, -y)))

@@ -107,6 +107,11 @@ def number(value: float) -> str:
     return "0" if text in ("-0", "") else text
 
 
+def at(place: Place) -> str:
+    """Returns a place as path data."""
+    return f"{number(place[0])},{number(place[1])}"
+
+
 def node(tag: str, *children: Element, **attributes: float | str) -> Element:
     """Returns an element; `stroke_width=2` is the attribute `stroke-width`."""
     named = {

@@ -15,7 +15,7 @@ import jax
 from jaxgames.games.minichess import Minichess, MinichessState
 from jaxgames.games.minichess_board import Position, legal_masks
 from jaxgames.render import moves
-from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, ending, node, number, text_node
+from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, at, ending, node, number, text_node
 from jaxgames.render.theme import Theme
 
 SEAT_NAMES = ("White", "Black")
@@ -167,9 +167,8 @@ def _place_of(square: str) -> Place:
 
 
 def _square(place: Place) -> str:
-    """Returns the path around a square."""
     x, y = place
-    return f"M{number(x - CELL / 2)},{number(y - CELL / 2)}h{number(CELL)}v{number(CELL)}h{number(-CELL)}Z"
+    return f"M{at((x - CELL / 2, y - CELL / 2))}h{number(CELL)}v{number(CELL)}h{number(-CELL)}Z"
 
 
 # -- background and pieces ---------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from jaxgames.env import Env
-from jaxgames.render.drawing import Motion, Place, number
+from jaxgames.render.drawing import Motion, Place, at, number
 from jaxgames.render.theme import Theme
 
 TARGET_RADIUS = 8.6  # of the shade on a cell that the piece can reach
@@ -41,13 +41,7 @@ def over(theme: Theme) -> dict[str, Mapping[str, str]]:
 
 
 def marks(origin: Place, targets: Iterable[Place], moves: Iterable[tuple[Place, Place]]) -> dict[str, str]:
-    """Returns path data of the shades and arrows.
-
-    Args:
-      origin: the middle of the piece's cell.
-      targets: the middles of the cells that it can reach.
-      moves: the middles of the cells between which there is an arrow.
-    """
+    """Returns path data of the shades on the targets, and of the arrows of the moves of the piece at `origin`."""
     shades = "".join(circle(target, TARGET_RADIUS) for target in targets)
     arrows = "".join(_arrow(start, end, FROM_PIECE if start == origin else FROM_STOP) for start, end in moves)
     return {"targets": shades, "arrow-casings": arrows, "arrows": arrows} if shades else {}
@@ -68,7 +62,7 @@ def star(middle: Place) -> str:
         (middle[0] + r * math.sin(angle), middle[1] - r * math.cos(angle))
         for r, angle in zip(radii, angles, strict=True)
     ]
-    return "M" + "L".join(f"{number(x)},{number(y)}" for x, y in corners) + "Z"
+    return f"M{'L'.join(map(at, corners))}Z"
 
 
 def _arrow(start: Place, end: Place, gap: float) -> str:
@@ -76,13 +70,14 @@ def _arrow(start: Place, end: Place, gap: float) -> str:
     length = math.dist(start, end)
     along = (end[0] - start[0]) / length, (end[1] - start[1]) / length
 
-    def at(distance: float, aside: float = 0.0) -> str:
-        x, y = start[0] + distance * along[0] - aside * along[1], start[1] + distance * along[1] + aside * along[0]
-        return f"{number(x)},{number(y)}"
+    def point(distance: float, aside: float = 0.0) -> str:
+        return at(
+            (start[0] + distance * along[0] - aside * along[1], start[1] + distance * along[1] + aside * along[0])
+        )
 
     tip = length - TO_CELL
-    head = [at(tip - HEAD_LENGTH, HEAD_HALF_WIDTH), at(tip), at(tip - HEAD_LENGTH, -HEAD_HALF_WIDTH)]
-    return f"M{at(min(gap, tip))}L{at(tip)}M{'L'.join(head)}"
+    head = [point(tip - HEAD_LENGTH, HEAD_HALF_WIDTH), point(tip), point(tip - HEAD_LENGTH, -HEAD_HALF_WIDTH)]
+    return f"M{point(min(gap, tip))}L{point(tip)}M{'L'.join(head)}"
 
 
 # -- rules -------------------------------------------------------------------------------------------

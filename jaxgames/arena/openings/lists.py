@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxgames.arena.openings.ballots import three_move_ballots
+from jaxgames.arena.openings.opening import Openings, openings_of_boards, openings_of_moves
 from jaxgames.arena.openings.placements import random_placements
-from jaxgames.arena.openings.random import Openings, openings_of_boards, openings_of_moves
 from jaxgames.env import Env
 
 NUM_PLACEMENTS = 1000
@@ -30,9 +30,7 @@ LISTS: dict[str, tuple[str, Callable[[Env[Any]], Openings]]] = {  # the id of a 
 def load_openings(env: Env[Any], text: str) -> Openings:
     """Returns the openings of the list that a text names.
 
-    Args:
-      env: the game.
-      text: a name in LISTS or the path of a file; for a file with such a name, write "./ballots".
+    It is a name in LISTS or the path of a file; for a file with such a name, write "./ballots".
 
     Raises OSError if there is no such file. Raises ValueError, with the line, for openings that are not of this game or
     that `openings_of_moves` refuses.

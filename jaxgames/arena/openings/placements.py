@@ -29,14 +29,9 @@ PAWN, KING = 1, 6
 
 
 def random_placements(env: Env[Any], count: int, seed: int = 0) -> MinichessState:
-    """Returns live boards, leaves with a leading axis of `count`, on the host.
+    """Returns live boards of minichess, leaves with a leading axis of `count`, on the host.
 
     Placement i depends only on the seed and on i: a longer list begins with the shorter one.
-
-    Args:
-      env: minichess.
-      count: the number of placements.
-      seed: of the random numbers.
 
     Raises ParameterError (a ValueError) for another game, and ValueError for a count below 1.
     """
@@ -57,13 +52,7 @@ def random_placements(env: Env[Any], count: int, seed: int = 0) -> MinichessStat
 
 
 def _candidate(board: str, black: bool, generator: np.random.Generator) -> np.ndarray:
-    """Returns int[25] by cells, 1..6 the mover's P N B R Q K and -1..-6 the opponent's, legal or not.
-
-    Args:
-      board: the start of the game.
-      black: whether Black is the mover.
-      generator: of the random numbers.
-    """
+    """Returns int[25] by cells, 1..6 the mover's P N B R Q K and -1..-6 the opponent's, legal or not."""
     content = np.zeros(25, int)
     number = int(generator.integers(1, MAX_OTHERS + 1))
     pieces: list[int] = []

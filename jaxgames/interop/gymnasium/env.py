@@ -8,9 +8,8 @@
     action = env.action_space.sample(info["action_mask"])
     observation, reward, terminated, truncated, info = env.step(action)
 
-A step is one ply of the seat and all plies of the opponents that follow it. The reward is what all these
-plies paid the seat. A seat that moves again within its turn gets its next board at once. Truncation stays apart from
-termination.
+A step is one ply of the seat and all plies of the opponents that follow it. A seat that moves again within its turn
+gets its next board at once.
 
 `SeatEnv` is one board on the CPU, against any agent. `SeatVectorEnv` is many boards in one compiled program on JAX's
 default device, against an agent that runs on the device.
@@ -99,9 +98,6 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
           seed: of the random numbers of this and of all later games, until the next seed.
           options: none are known.
 
-        Returns:
-          the observation and info.
-
         Raises ValueError for options, and if an opponent on the host does not return one integer.
         """
         if options:
@@ -118,11 +114,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, Info]:
         """Plays one ply of the seat and those of the opponents that follow it. A finished game does not change.
 
-        Args:
-          action: one integer. An illegal one ends the game, also one that is out of range.
-
-        Returns:
-          observation, reward, terminated, truncated and info.
+        The action is one integer. An illegal one ends the game, also one that is out of range.
 
         Raises TypeError for an action that is not an integer, ResetNeeded before the first reset, ValueError if an
         opponent on the host does not return one integer.
@@ -188,14 +180,12 @@ def _jit_on_device(function: Callable[P, R]) -> Callable[P, R]:
 
 @_jit_on_device
 def _new_game(play: SeatPlay, key: jax.Array) -> tuple[Episode, SeatInfo]:
-    """Returns a new game and its public values."""
     episode = reset_episode(play, key)
     return episode, play.look(episode.state)
 
 
 @_jit_on_device
 def _step(play: SeatPlay, episode: Episode, action: Any) -> tuple[Episode, SeatInfo, Any]:
-    """Returns the game after a step of the seat, its public values and the reward."""
     episode, reward = step_episode(play, episode, action)
     return episode, play.look(episode.state), reward
 

@@ -9,7 +9,7 @@ from jaxgames.env import Env
 
 try:
     import gymnasium as gym
-    from gymnasium.utils import seeding
+    from gymnasium.utils import seeding as seeding
 except ImportError as error:
     raise ImportError('Gymnasium is missing; install it with: pip install "jaxgames[gymnasium]"') from error
 
@@ -29,8 +29,3 @@ def draw_words(generator: np.random.Generator, *shape: int) -> np.ndarray:
 def key_of(words: jax.Array) -> jax.Array:
     """Returns the PRNG key of uint32[WORDS_PER_SEED]; traced."""
     return jax.random.fold_in(jax.random.key(words[0]), words[1])
-
-
-def generator_of(seed: int) -> np.random.Generator:
-    """Returns the generator of an environment that is reset with this seed."""
-    return seeding.np_random(seed)[0]

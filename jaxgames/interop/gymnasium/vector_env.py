@@ -25,7 +25,7 @@ import numpy as np
 from jaxgames._checks import INT32, ParameterError, check_choice, check_int
 from jaxgames.agents import Agent
 from jaxgames.env import Env
-from jaxgames.interop.gymnasium.parts import draw_words, generator_of, gym, key_of, spaces_of
+from jaxgames.interop.gymnasium.parts import draw_words, gym, key_of, seeding, spaces_of
 from jaxgames.interop.seat_play import Episode, Seat, SeatPlay, against, reset_episode, step_episode
 from jaxgames.registry import as_env
 
@@ -98,9 +98,6 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             continues its own random numbers.
           options: {"reset_mask": bool[num_envs]} restarts the boards of the mask only. `infos` has their rows only.
 
-        Returns:
-          observations of all boards, and infos.
-
         Raises TypeError and ValueError for wrong arguments, ResetNeeded for a mask before all boards have started.
         """
         which = self._reset_mask(options)
@@ -116,15 +113,9 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return rows.observations, _infos(rows)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Infos]:
-        """Plays one step of every board.
+        """Plays one step of every board; the actions are integers [num_envs], of numpy or JAX.
 
         An illegal action ends the game of its board and pays -1, also one that is out of range.
-
-        Args:
-          actions: integers [num_envs], of numpy or JAX.
-
-        Returns:
-          observations, rewards, terminations, truncations and infos.
 
         Raises TypeError and ValueError for actions of another type or shape, ResetNeeded before the first reset. With
         AutoresetMode.DISABLED it raises ResetNeeded for finished boards too. But output="jax" reads no values: there
@@ -210,7 +201,7 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             seed = range(int(seed), int(seed) + self.num_envs)
         if len(seed) != self.num_envs:
             raise ValueError(f"seed must be one integer or {self.num_envs} of them, not {len(seed)}")
-        generators = [self.np_random if each is None else generator_of(each) for each in seed]
+        generators = [self.np_random if each is None else seeding.np_random(each)[0] for each in seed]
         return np.stack([draw_words(generator) for generator in generators]), np.array([s is not None for s in seed])
 
 
@@ -302,7 +293,6 @@ def _step(
 
 @jax.jit
 def _masks(play: SeatPlay, boards: Boards) -> jax.Array:
-    """Returns bool[num_envs, num_actions]."""
     return jax.vmap(play.look)(boards.episodes.state).action_mask
 
 

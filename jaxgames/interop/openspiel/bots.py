@@ -12,7 +12,6 @@ key alone. It needs OpenSpiel: `pip install "jaxgames[openspiel]"`.
 """
 
 import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -22,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import agents
-from jaxgames._checks import ParameterError, check_choice, check_int
+from jaxgames._checks import ParameterError, check_choice, check_int, check_number
 from jaxgames._specs import Registry
 from jaxgames.agents import Agent
 from jaxgames.env import Env
@@ -37,18 +36,12 @@ MAX_SIMULATIONS = 100_000_000
 
 @dataclass(frozen=True)
 class OpenSpielAgent:
-    """Plays the moves of an OpenSpiel bot.
-
-    Args:
-      env: the game.
-      make_bot: returns the bot that plays one move, a `pyspiel.Bot`, from (game, player, seed).
-      text: the agent's name, as in tables of results.
-    """
+    """Plays the moves of an OpenSpiel bot."""
 
     on_device: ClassVar[bool] = False
     env: Env[Any]
-    make_bot: MakeBot
-    text: str = "openspiel"
+    make_bot: MakeBot  # a new bot plays every move
+    text: str = "openspiel"  # the agent's name, as in tables of results
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         """Returns int32[B], the bot's action on every board; the same for the same key. 0 on finished boards.
@@ -109,7 +102,7 @@ def mcts(
     check_int("rollouts", rollouts, 1, MAX_SIMULATIONS)
     check_int("max_rollout_steps", max_rollout_steps, 0, MAX_SIMULATIONS)
     check_choice("solve", solve, (False, True))
-    _check_uct_c(uct_c)
+    check_number("uct_c", uct_c, zero=True)
     agent = agents.make(playout, env)
     if not agent.on_device:
         raise ParameterError(f"playout must be an agent on the device, such as random or greedy, not {playout!r}")
@@ -125,12 +118,6 @@ def mcts(
         )
 
     return make_bot
-
-
-def _check_uct_c(value: object) -> None:
-    """Raises ParameterError unless the value is a finite number of at least 0."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise ParameterError(f"uct_c must be a number of at least 0, not {value!r}")
 
 
 def uniform_random(env: Env[Any]) -> MakeBot:
@@ -150,9 +137,7 @@ _bots: Registry[MakeBot] = Registry(
 def register(name: str, constructor: Callable[..., MakeBot]) -> None:
     """Adds a bot, so that `openspiel(bot=NAME, parameter=value)` plays `constructor(env, parameter=value)`.
 
-    Args:
-      name: a Python identifier.
-      constructor: returns a function from (game, player, seed) to the `pyspiel.Bot` that plays one move.
+    The constructor returns a function from (game, player, seed) to the `pyspiel.Bot` that plays one move.
 
     Raises ValueError if the name is taken or is not a Python identifier, TypeError if the constructor cannot be called.
     """
@@ -176,24 +161,16 @@ def make(env: Env[Any], bot: str = "mcts", **parameters: Any) -> OpenSpielAgent:
 # -- rollouts ------------------------------------------------------------------------------------------------------
 
 
+@dataclass
 class RolloutEvaluator:
     """Values a position by games from there to the end, for OpenSpiel's `MCTSBot`."""
 
-    def __init__(self, agent: Agent, env: Env[Any], rollouts: int, max_steps: int, seed: int) -> None:
-        """
-        Args:
-          agent: plays all seats, on the device.
-          env: the game.
-          rollouts: games per position.
-          max_steps: steps after which a game is cut off, without a winner.
-          seed: from 0 to 2**32 - 1.
-        """
-        self.agent = agent
-        self.env = env
-        self.rollouts: int = rollouts
-        self.max_steps: int = max_steps
-        self.seed: int = seed
-        self.positions: int = 0  # valued so far
+    agent: Agent  # plays all seats, on the device
+    env: Env[Any]
+    rollouts: int  # games per position
+    max_steps: int  # after which a game is cut off, without a winner
+    seed: int  # from 0 to 2**32 - 1
+    positions: int = 0  # valued so far
 
     def evaluate(self, state: OpenSpielState) -> np.ndarray:
         """Returns float64[num_players], the mean returns of games from a position."""

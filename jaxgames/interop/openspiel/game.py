@@ -42,7 +42,7 @@ Parameter = int | float | str | bool  # what OpenSpiel takes
 
 
 class OpenSpielGame(pyspiel.Game):  # pyright: ignore[reportUntypedBaseClass]  # pyspiel has no types
-    """Any env as a game of OpenSpiel in which winning counts.
+    """Any env, or the game of a text for `jaxgames.make`, as a game of OpenSpiel in which winning counts.
 
     The returns are 1 to the winner and -1 / (num_players - 1) to each other seat, and 0 to all without a winner.
     Rewards of the env are not used. The game has no name in OpenSpiel, so it cannot be pickled; see `register`.
@@ -51,12 +51,7 @@ class OpenSpielGame(pyspiel.Game):  # pyright: ignore[reportUntypedBaseClass]  #
     _pays = staticmethod(won)
 
     def __init__(self, env_or_id: Env[Any] | str) -> None:
-        """
-        Args:
-          env_or_id: an env, or the text that `jaxgames.make` takes.
-
-        Raises ValueError for a game of chance and for an `auto_reset` env.
-        """
+        """Raises ValueError for a game of chance and for an `auto_reset` env."""
         env = registry.as_env(env_or_id)
         game_type = _game_type(f"unregistered_{env.id}", env.id, (env.num_players, env.num_players), {}, True, True)
         super().__init__(game_type, _game_info(env, (-1.0, 1.0), True), {})
@@ -74,11 +69,7 @@ class OpenSpielGame(pyspiel.Game):  # pyright: ignore[reportUntypedBaseClass]  #
         return self.state_at(self.env.from_string(state))
 
     def state_at(self, board: Any) -> "OpenSpielState":
-        """Returns an OpenSpiel state of any position; its history and its returns begin there.
-
-        Args:
-          board: a state of the env, one board.
-        """
+        """Returns an OpenSpiel state of any board of the env; its history and its returns begin there."""
         position = Position(self.env, board, host(self.env).look(board), self._pays)
         return OpenSpielState(self, position, f"{position}: ")
 
@@ -179,10 +170,7 @@ class OpenSpielState(pyspiel.State):  # pyright: ignore[reportUntypedBaseClass] 
 
 
 def registered_game(env_or_id: Env[Any] | str) -> RegisteredGame:
-    """Returns the registered game with exactly the parameters of an env, its `reward` too; it calls `register`.
-
-    Args:
-      env_or_id: an env, or the text that `jaxgames.make` takes.
+    """Returns the registered game with exactly the parameters of an env, or of its text; it calls `register`.
 
     Raises ValueError if no registered game with parameters for OpenSpiel makes this env.
     """
@@ -271,12 +259,8 @@ def _default(parameter: inspect.Parameter) -> Parameter | None:
     """Returns the default in OpenSpiel; None for a parameter that is neither a number nor a text nor a bool."""
     if isinstance(parameter.default, Parameter):
         return parameter.default
-    return next((kind() for kind in typing.get_args(Parameter) if _may_be(parameter, kind)), None)
-
-
-def _may_be(parameter: inspect.Parameter, kind: type[Parameter]) -> bool:
-    """Returns whether the annotation of a parameter includes a type, as `int | None` includes int."""
-    return kind is parameter.annotation or kind in typing.get_args(parameter.annotation)
+    kinds = typing.get_args(parameter.annotation) or (parameter.annotation,)  # of `int | None`: int and None
+    return next((kind() for kind in typing.get_args(Parameter) if kind in kinds), None)
 
 
 def _make(id: str, parameters: dict[str, Parameter]) -> Env[Any]:

@@ -1,7 +1,4 @@
-"""Positions of a game for OpenSpiel, computed when they are visited; what steps pay; observers.
-
-It needs OpenSpiel: `pip install "jaxgames[openspiel]"`.
-"""
+"""Positions of a game for OpenSpiel, computed when they are visited; what steps pay; observers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -65,9 +62,7 @@ class Position:
     ) -> None:
         """
         Args:
-          env: the game.
-          board: one board of it.
-          info: its public values.
+          env, board, info: the game, one board of it, and its public values.
           pays: returns the rewards of a step, one per seat, from the values of the board after it.
           earned: the returns before the last step, one per seat; None for zeros.
         """

@@ -124,12 +124,7 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Puts the board at the start.
-
-        Args:
-          seed: makes a game of chance repeatable; other games ignore it.
-          options: ignored.
-        """
+        """Puts the board at the start. The seed makes a game of chance repeatable; `options` are ignored."""
         if self.game.needs_key and (seed is not None or self._key is None):
             chosen = int(np.random.SeedSequence(seed).generate_state(1)[0])
             with jax.default_device(self._host.device):

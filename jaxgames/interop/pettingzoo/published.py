@@ -47,10 +47,7 @@ def maps(size: int) -> Maps:
 
 
 class PublishedLayout:
-    """The layout `spaces="published"` of `jaxgames.interop.pettingzoo`.
-
-    Args:
-      env: `chinese_checkers` with 6 seats, wrapped or not.
+    """The layout `spaces="published"` of `jaxgames.interop.pettingzoo`, of `chinese_checkers` with 6 seats.
 
     Attributes:
       observation_shape: (8 M^2,).

@@ -56,7 +56,7 @@ def start(server: GameServer, game: str, seats: Sequence[str], seed: int) -> Ses
     """Returns a session of a new game. Raises ValueError for a wrong game, or for seats that do not fit it."""
     env = _env(server, game)
     check_seats(server, env, seats)
-    return Session(env, tuple(seats), seed=seed)
+    return Session(env, seats, seed=seed)
 
 
 def load(server: GameServer, saved: str) -> Session:
@@ -74,12 +74,6 @@ def load(server: GameServer, saved: str) -> Session:
 def from_position(session: Session, text: str) -> Session:
     """Returns a session of the same game and seats that begins with a position. Raises ValueError for a wrong one."""
     return Session(session.env, session.seats, seed=session.seed, state=session.env.from_string(text))
-
-
-def with_seats(server: GameServer, session: Session, seats: Sequence[str]) -> Session:
-    """Returns the session with other seats. Raises ValueError for seats that do not fit the game."""
-    check_seats(server, session.env, seats)
-    return session.with_seats(tuple(seats))
 
 
 def check_agent(server: GameServer, text: str) -> None:
@@ -126,7 +120,6 @@ def _env(server: GameServer, game: str) -> Env[Any]:
 
 
 def _plays(server: GameServer, text: str, env: Env[Any]) -> bool:
-    """Returns whether an agent can play a game."""
     try:
         server.agent(text, env)
     except (ValueError, ImportError):  # not for this game, or an extra is missing

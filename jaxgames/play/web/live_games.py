@@ -86,26 +86,22 @@ class LiveGame:
             self.thinking, self.problem = None, ""
 
         await self._server.rules.run(changed)
-        self._restart()
-
-    def start(self) -> None:
-        """Lets the agents move, if one of them is to move."""
-        self._restart()
+        self.restart()
 
     def resume_agents(self) -> None:
         """Lets the agent to move play in the position that is shown, which drops what was played after it."""
         self.paused, self._from_here = False, True
-        self._restart()
+        self.restart()
 
     def pause(self) -> None:
         """Stops the search, if there is one; the agents wait."""
         self.paused = True
-        self._restart()
+        self.restart()
 
     def close(self) -> None:
         """Ends the game: the agents stop, and the pages that show it get a last message."""
         self.closed = True
-        self._restart()
+        self.restart()
 
     def notify(self) -> None:
         """Tells all pages that there is something new to show."""
@@ -121,7 +117,7 @@ class LiveGame:
             if self.version == version:
                 await news.wait()
 
-    def _restart(self) -> None:
+    def restart(self) -> None:
         """Cancels the search that runs, and starts the search of the agent to move, if there is one that may move."""
         if self._task is not None:
             self._task.cancel()

@@ -37,34 +37,32 @@ HEARTBEAT = 15.0  # seconds between the comments that keep a quiet stream of eve
 Reply = dict[str, Any]
 
 
-# -- the verbs: each changes a game, or starts one; the reply shows it -------------------------------------------------
+# -- the verbs that start a game; the reply shows it -------------------------------------------------------------------
 
 
-async def _new(server: GameServer, fields: Fields) -> LiveGame:
+def _new(server: GameServer, fields: Fields) -> Session:
     game, seats = fields.text("game", server.game), fields.texts("seats", longest=MAX_TEXT)
-    return await _started(server, partial(allowed.start, server, game, seats, fields.integer("seed", server.seed)))
+    return allowed.start(server, game, seats, fields.integer("seed", server.seed))
 
 
-async def _load(server: GameServer, fields: Fields) -> LiveGame:
+def _load(server: GameServer, fields: Fields) -> Session:
     """Starts a game from a file, which is played again from its beginning."""
-    return await _started(server, partial(allowed.load, server, fields.text("saved")))
+    return allowed.load(server, fields.text("saved"))
 
 
-async def _started(server: GameServer, make_session: Callable[[], Session]) -> LiveGame:
-    """Returns a new game, in which the agents begin."""
-    game = server.add(await server.files.run(make_session))
-    game.start()
-    return game
+STARTS: dict[str, Callable[[GameServer, Fields], Session]] = {"new": _new, "load": _load}
 
 
-async def _show(server: GameServer, fields: Fields) -> LiveGame:
+# -- the verbs that change a game --------------------------------------------------------------------------------------
+
+
+async def _show(server: GameServer, game: LiveGame, fields: Fields) -> None:
     """Changes nothing."""
-    return _game(server, fields)
 
 
-async def _play(server: GameServer, fields: Fields) -> LiveGame:
+async def _play(server: GameServer, game: LiveGame, fields: Fields) -> None:
     """Plays an action for the person to move, in the position after `ply` plies."""
-    game, action, ply = _game(server, fields), fields.integer("action"), fields.integer("ply")
+    action, ply = fields.integer("action"), fields.integer("ply")
 
     def play(session: Session) -> None:
         if session.ply != ply:
@@ -73,62 +71,50 @@ async def _play(server: GameServer, fields: Fields) -> LiveGame:
         session.play(action)
 
     await game.change(play)
-    return game
 
 
-async def _undo(server: GameServer, fields: Fields) -> LiveGame:
+async def _undo(server: GameServer, game: LiveGame, fields: Fields) -> None:
     """Undoes a ply, or with `turn` all up to the last decision of a person."""
-    game, whole_turn = _game(server, fields), fields.flag("turn")
-    await game.change(lambda session: session.undo_turn() if whole_turn else session.undo())
-    return game
+    undo = Session.undo_turn if fields.flag("turn") else Session.undo
+    await game.change(undo)
 
 
-async def _jump(server: GameServer, fields: Fields) -> LiveGame:
+async def _jump(server: GameServer, game: LiveGame, fields: Fields) -> None:
     """Shows the position after `ply` plies."""
-    game, ply = _game(server, fields), fields.integer("ply")
+    ply = fields.integer("ply")
     await game.change(lambda session: session.jump(ply))
-    return game
 
 
-async def _position(server: GameServer, fields: Fields) -> LiveGame:
+async def _position(server: GameServer, game: LiveGame, fields: Fields) -> None:
     """Sets up a position, as the game writes it, in place of what was played."""
-    game, text = _game(server, fields), fields.text("text", longest=4096)
+    text = fields.text("text", longest=4096)
     await game.change(lambda session: allowed.from_position(session, text), paused=True)
-    return game
 
 
-async def _seats(server: GameServer, fields: Fields) -> LiveGame:
+async def _seats(server: GameServer, game: LiveGame, fields: Fields) -> None:
     """Changes who plays which seat."""
-    game, seats = _game(server, fields), fields.texts("seats", longest=MAX_TEXT)
+    seats = fields.texts("seats", longest=MAX_TEXT)
     await server.files.run(partial(allowed.check_seats, server, game.session.env, seats))  # makes and keeps the agents
-    await game.change(lambda session: allowed.with_seats(server, session, seats))
-    return game
+    await game.change(lambda session: session.with_seats(seats))
 
 
-async def _resign(server: GameServer, fields: Fields) -> LiveGame:
+async def _resign(server: GameServer, game: LiveGame, fields: Fields) -> None:
     """Ends the game: a person resigns, at `seat` or the one to move, also while an agent thinks."""
-    game, seat = _game(server, fields), fields.integer_or_none("seat")
+    seat = fields.integer_or_none("seat")
     await game.change(lambda session: session.resign(seat))
-    return game
 
 
-async def _stop(server: GameServer, fields: Fields) -> LiveGame:
+async def _stop(server: GameServer, game: LiveGame, fields: Fields) -> None:
     """Cancels the search of an agent; the agents wait."""
-    game = _game(server, fields)
     game.pause()
-    return game
 
 
-async def _go(server: GameServer, fields: Fields) -> LiveGame:
+async def _go(server: GameServer, game: LiveGame, fields: Fields) -> None:
     """Lets the agent to move play in the position that is shown."""
-    game = _game(server, fields)
     game.resume_agents()
-    return game
 
 
-VERBS: dict[str, Callable[[GameServer, Fields], Awaitable[LiveGame]]] = {
-    "new": _new,
-    "load": _load,
+CHANGES: dict[str, Callable[[GameServer, LiveGame, Fields], Awaitable[None]]] = {
     "show": _show,
     "play": _play,
     "undo": _undo,
@@ -139,6 +125,18 @@ VERBS: dict[str, Callable[[GameServer, Fields], Awaitable[LiveGame]]] = {
     "stop": _stop,
     "go": _go,
 }
+VERBS = (*STARTS, *CHANGES)
+
+
+async def _after(server: GameServer, verb: str, fields: Fields) -> LiveGame:
+    """Returns the game that a verb has started or changed."""
+    if verb in STARTS:
+        game = server.add(await server.files.run(partial(STARTS[verb], server, fields)))
+        game.restart()
+    else:
+        game = _game(server, fields)
+        await CHANGES[verb](server, game, fields)
+    return game
 
 
 def _game(server: GameServer, fields: Fields) -> LiveGame:
@@ -208,7 +206,7 @@ def routes(server: GameServer, token: str) -> list[Route]:
             raise Refused(404, f"there is no /api/{name}")
         fields = await _fields(request)
         theme = snapshot.theme(fields.text("theme", "light"))
-        return _json(await _view(server, await VERBS[name](server, fields), theme))
+        return _json(await _view(server, await _after(server, name, fields), theme))
 
     async def still(request: Request) -> Response:
         game = server.find(request.query_params.get("id", ""))

@@ -129,11 +129,7 @@ def serve(
     """Serves the page until Ctrl-C.
 
     Args:
-      env: the game that the page begins with.
-      seats: "human" or the text of an agent, one per seat.
-      seed: of the agents.
-      make: makes the agents.
-      pace: seconds that a ply is visible before an agent plays the next one.
+      env: the game that the page begins with. It, `seats`, `seed`, `make` and `pace` are those of `app`.
       host: the name or address on which the server listens.
       port: its port; 0 for any free one.
       open_to_network: allows a `host` that other computers reach. All who reach it can play, start games and searches

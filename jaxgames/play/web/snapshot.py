@@ -34,10 +34,6 @@ def view(game: LiveGame, theme: str) -> dict[str, Any]:
     moves of the mover; `moves`, the texts and seats of all plies; `ply`, `plies`, `mover`, `over`, `seats`, `position`;
     `status`, a sentence; `thinking`, the agent that searches or None; `waits`, whether an agent is to move and waits
     for a person; `problem`, an error or ""; `saved`, the game as a file.
-
-    Args:
-      game: the game.
-      theme: "light" or "dark".
     """
     # the event loop may change these meanwhile; the version is read first, so that a page asks again
     version, thinking, paused, problem = game.version, game.thinking, game.paused, game.problem

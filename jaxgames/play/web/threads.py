@@ -1,8 +1,4 @@
-"""A thread that runs functions one after the other, for an event loop that must never wait.
-
-JAX computes in such threads: one for the rules of the games, which are always quick, one for the searches of agents,
-and one for files, whose games are played again, and for new agents.
-"""
+"""A thread that runs functions one after the other, for an event loop that must never wait."""
 
 import asyncio
 import queue
@@ -24,9 +20,8 @@ class Worker:
 
     def __init__(self, name: str) -> None:
         self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self.unfinished: int = (
-            0  # functions that run or wait, abandoned ones included; read and changed in the event loop
-        )
+        # Functions that run or wait, abandoned ones included; read and changed in the event loop.
+        self.unfinished: int = 0
         threading.Thread(target=self._work, name=name, daemon=True).start()
 
     async def run(self, function: Callable[[], T]) -> T:

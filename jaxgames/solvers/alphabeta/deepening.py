@@ -68,12 +68,7 @@ def deepen(
     """Returns moves with their values by the deepest search that the clock allows.
 
     A search that the clock ends has values of its first moves only. Each depth begins with the best moves of the last
-    one.
-
-    Args:
-      moves: at the root.
-      depths: of the searches, in ascending order.
-      values_at: yields the moves with their values by a search of a depth, until it raises OutOfTimeError.
+    one. `values_at` yields the moves with their values by a search of a depth, until it raises OutOfTimeError.
     """
     ordered, deepest = list(moves), list[tuple[int, int]]()
     for depth in depths:
@@ -164,12 +159,7 @@ class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
         return self._clock.visited
 
     def choose(self, state: S, seed: int) -> int:
-        """Returns the action on a live board.
-
-        Args:
-          state: the board, on the host.
-          seed: of the choice among actions of the best value, from 0 to 2**32 - 1.
-        """
+        """Returns an action of the best value on a live board, drawn with a seed from 0 to 2**32 - 1."""
         return random.Random(seed).choice(self.best_actions(state))
 
     def best_actions(self, state: S) -> list[int]:

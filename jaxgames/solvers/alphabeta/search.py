@@ -233,15 +233,7 @@ def order_score(killers: Ints, history: Ints, action: int, plies: int, table_act
 
 @compiled
 def update_killers_and_history(killers: Ints, history: Ints, action: int, plies: int, depth: int) -> None:
-    """Records a move that caused a cutoff.
-
-    Args:
-      killers: [2 * (plies + 1) or more], two actions for each ply since the root.
-      history: the weight of the cutoffs by each action.
-      action: the action.
-      plies: since the root.
-      depth: the remaining depth.
-    """
+    """Records a move that caused a cutoff, some plies from the root and at a remaining depth."""
     if killers[2 * plies] != action:
         killers[2 * plies + 1] = killers[2 * plies]
         killers[2 * plies] = action

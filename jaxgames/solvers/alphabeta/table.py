@@ -89,16 +89,7 @@ def causes_cutoff(entry: int, plies: int, depth: int, alpha: int, beta: int) -> 
 
 @compiled
 def pack_entry(generation: int, value: int, plies: int, alpha: int, beta: int, depth: int, action: int) -> int:
-    """Returns the third word of an entry.
-
-    Args:
-      generation: of the entry.
-      value: of the position, for its mover, by a search within the window.
-      plies: from the root to the position.
-      alpha, beta: the window.
-      depth: the remaining depth.
-      action: the best one.
-    """
+    """Returns the third word of an entry; `value` is the mover's, by a search within the window (alpha, beta)."""
     bound = LOWER if value >= beta else UPPER if value <= alpha else EXACT
     entry = generation * VALUE_RADIX + to_table_value(value, plies) + VALUE_RADIX // 2
     return ((entry * BOUND_RADIX + bound) * DEPTH_RADIX + depth) * ACTION_RADIX + action

@@ -5,8 +5,7 @@ Each part is a weight times the mover's number less the opponent's. WEIGHTS has 
 of the same depth; docs/games/checkers.md has the results.
 """
 
-from jaxgames.solvers.alphabeta.compiled import Ints, compiled
-from jaxgames.solvers.checkers.moves import size
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled, size
 
 # Places in a list of weights.
 MAN = 0

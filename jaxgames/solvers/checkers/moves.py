@@ -9,11 +9,10 @@ mover's frame.
     jumper      the square of the piece that must jump again; 0 at the beginning of a turn
 
 An action is 4 * index + direction, with the directions 0 up-right, 1 down-right, 2 down-left and 3 up-left. It is one
-ply: a step, or one jump of a capture. Functions with numbers in and out are compiled where numba is installed. With
-`plain(function)` the same source runs in plain Python. All numbers are integers of at most 62 bits.
+ply: a step, or one jump of a capture. All numbers are integers of at most 62 bits.
 """
 
-from jaxgames.solvers.alphabeta.compiled import Ints, compiled
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled, size
 
 START = (0xFFF00000, 0x00000FFF, 0, 0)  # own, opponents, kings, jumper
 MAX_MOVES = 128  # of a position, and the number of actions
@@ -73,15 +72,6 @@ def rotated(word: int) -> int:
     word = word >> 4 & 0x0F0F0F0F | (word & 0x0F0F0F0F) << 4
     word = word >> 8 & 0x00FF00FF | (word & 0x00FF00FF) << 8
     return word >> 16 | (word & 0x0000FFFF) << 16
-
-
-@compiled
-def size(word: int) -> int:
-    """Returns the number of squares of a set."""
-    word -= word >> 1 & 0x55555555
-    word = (word & 0x33333333) + (word >> 2 & 0x33333333)
-    word = word + (word >> 4) & 0x0F0F0F0F
-    return (word * 0x01010101 & FULL_BOARD) >> 24
 
 
 # -- moves -------------------------------------------------------------------------------------------------------------

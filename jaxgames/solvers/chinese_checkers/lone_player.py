@@ -12,7 +12,6 @@ size 4 ends at the first game that it finds, which can be longer than the lower 
 """
 
 import argparse
-import functools
 import json
 import sys
 import time
@@ -30,6 +29,7 @@ from jaxgames._checks import check_int
 from jaxgames.agents import Agent
 from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
 from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.host import host
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.chinese_checkers.lone_player_search import Search, turns_from
 
@@ -43,10 +43,8 @@ class SoloGame:
     """A game of a lone player."""
 
     size: int
-    turns: tuple[tuple[int, ...], ...]
-    """The cells that a peg visits in each turn, from its origin to its target; neighbours for a step."""
-    lower_bound: int
-    """The turns that every game takes at least."""
+    turns: tuple[tuple[int, ...], ...]  # the cells that a peg visits in each turn, from its origin to its target
+    lower_bound: int  # the turns that every game takes at least
 
     @property
     def is_shortest(self) -> bool:
@@ -63,10 +61,8 @@ class SoloGame:
 class Replay(NamedTuple):
     """A game played in the env."""
 
-    states: list[ChineseCheckersState]
-    """The start, and the state after every submove, passes of other seats included."""
-    actions: list[int]
-    """One action less than states."""
+    states: list[ChineseCheckersState]  # the start, and after every submove, passes of other seats included
+    actions: list[int]  # one less than states
 
 
 def shortest_solo(
@@ -161,10 +157,10 @@ def replay(game: SoloGame, env: ChineseCheckers | None = None) -> Replay:
 
     def play(text: str) -> None:
         action = env.action_from_string(states[-1], text)
-        if not _legal_action_mask(env, states[-1])[action]:
+        if not host(env).look(states[-1]).mask[action]:
             raise ValueError(f"{text} is not legal in {env.to_string(states[-1])}")
         actions.append(action)
-        states.append(_step(env, states[-1], jnp.int32(action)))
+        states.append(host(env).step(states[-1], action)[0])
 
     for turn in game.texts():
         for text in turn.split():
@@ -176,23 +172,11 @@ def replay(game: SoloGame, env: ChineseCheckers | None = None) -> Replay:
     return Replay(states, actions)
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _legal_action_mask(env: ChineseCheckers, state: ChineseCheckersState) -> jax.Array:
-    return env.legal_action_mask(state)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _step(env: ChineseCheckers, state: ChineseCheckersState, action: jax.Array) -> ChineseCheckersState:
-    return env.step(state, action)
-
-
 def turns_alone(env: ChineseCheckers, agent: Agent, games: int, seed: int = 0) -> np.ndarray:
     """Returns int[games], the turns that an agent on seat 0 takes to fill its goal alone; -1 where it did not.
 
-    Args:
-      env: its `max_rounds` limits the turns. An agent of a training run needs the number of seats of its run.
-      agent: an agent on the device.
-      games: that many games, at once.
+    The agent is on the device, and all games are played at once. The env's `max_rounds` limits the turns. An agent of a
+    training run needs the number of seats of its run.
     """
     starts = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (games, *leaf.shape)), solo_start(env))
 

@@ -12,8 +12,6 @@ The row game keeps only the number of pegs in each row. A turn is a step to the 
 by two rows over rows that hold a peg, always to a row with room. Every turn of the true game is one of the row game, or
 leaves the rows as they are. So a distance of the row game is a lower bound of the true one. A position of the row game
 is also a set of different numbers, row + i for the i-th peg, and has the rank of that set.
-
-The functions here are compiled where numba is installed; without it the same source runs in plain Python.
 """
 
 import functools

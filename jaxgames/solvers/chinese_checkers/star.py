@@ -73,11 +73,7 @@ def fill_reached(
 def hop_paths(size: int, pegs: Collection[int], origin: int, closed: Collection[int] = ()) -> dict[int, list[int]]:
     """Returns the cells that a peg visits, by the cell where its hops end; its origin, where none is made, included.
 
-    Args:
-      size: N.
-      pegs: the cells of all other pegs.
-      origin: the peg's cell.
-      closed: further cells where it cannot land.
+    `pegs` are the cells of all other pegs. On `closed` cells it cannot land either.
     """
     t, paths = tables(size), {origin: [origin]}
     for cell in (queue := [origin]):

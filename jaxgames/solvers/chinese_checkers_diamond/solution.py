@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._batches import in_chunks
+from jaxgames._files import read_file, write_file
 from jaxgames.env import State
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.games.chinese_checkers_diamond_board import tables, unpack
@@ -32,7 +33,7 @@ from jaxgames.solvers.chinese_checkers_diamond.moves import (
 )
 from jaxgames.solvers.exact import retrograde
 from jaxgames.solvers.exact.retrograde import DRAW, ILLEGAL, OPEN
-from jaxgames.solvers.exact.solution import Children, Solution, live_boards, not_of, read_file, start_of, write_file
+from jaxgames.solvers.exact.solution import KIND, Children, Solution, live_boards, not_of, start_of
 
 CHUNK = 1 << 15  # positions that are computed at once on a CPU: their words stay in its caches
 CHUNK_ON_ACCELERATOR = 1 << 20
@@ -53,14 +54,8 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     keeps_progress: ClassVar[bool] = True
 
     def __init__(self, env: ChineseCheckersDiamond, table: np.ndarray, max_moves: int) -> None:
-        """
-        Args:
-          env: the game.
-          table: uint8[num_states], the byte of every position; see `jaxgames.solvers.exact.retrograde`.
-          max_moves: the largest number of legal actions of a position.
-        """
         self.env = env
-        self.table = table
+        self.table = table  # uint8[num_states], the byte of every position; see `jaxgames.solvers.exact.retrograde`
         self.num_states: int = len(table)
         self.max_moves: int = max_moves
 
@@ -80,9 +75,8 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         def save(plies: int) -> None:
             nonlocal saved
             if time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
-                write_file(
-                    unfinished, env, {"table": table, "max_moves": np.asarray(max_moves), PLIES: np.asarray(plies)}
-                )
+                arrays = {"table": table, "max_moves": np.asarray(max_moves), PLIES: np.asarray(plies)}
+                write_file(KIND, unfinished, env, arrays)
                 saved = time.monotonic()
 
         retrograde.analyse(table, _Order(env), chunk_size(), progress, save, plies)
@@ -220,7 +214,7 @@ def chunk_size() -> int:
 
 def _read_unfinished(env: ChineseCheckersDiamond, path: Path) -> tuple[np.ndarray, int, int]:
     """Returns the table, the largest number of moves and the number of sweeps. Raises ValueError for another file."""
-    solved, arrays = read_file(path)
+    solved, arrays = read_file(KIND, path)
     if str(solved) != str(env) or PLIES not in arrays:
         raise ValueError(f"{path} holds no unfinished analysis of {env}: name another file, or remove it")
     return arrays["table"], int(arrays["max_moves"]), int(arrays[PLIES])

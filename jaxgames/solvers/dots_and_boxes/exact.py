@@ -6,8 +6,7 @@ best moves. It depends on the set of drawn edges alone. For a window alpha < bet
     g + V(alpha - g, beta - g)  if g > 0: the mover goes on        -V(-beta, -alpha)  if g = 0
 
 where V is the value of the set after the move. Each improvement is a switch of `Options`. `exact_loop.py` has the loop
-over the nodes, and `moves.py` the moves. Both are compiled where numba is installed; without it the same source runs in
-plain Python.
+over the nodes, and `moves.py` the moves.
 
 Source: Barker and Korf, Solving Dots-and-Boxes, AAAI 2012.
 """
@@ -57,18 +56,12 @@ PLAIN_NODES_PER_CALL = 5_000  # a tenth of a second
 class Options:
     """The improvements of the search, each independent of the others. All combinations have the same value."""
 
-    table: bool = True
-    """Keeps the values of positions."""
-    symmetries: bool = True
-    """Keeps one value for all positions that a symmetry of the board maps to each other; needs `table` to matter."""
-    chains: bool = True
-    """Tries one or two moves while a box can be taken."""
-    alphabeta: bool = True
-    """Leaves out moves that cannot change the value of the start."""
-    centre_first: bool = True
-    """Tries edges from the centre outwards, otherwise in ascending order."""
-    corners: bool = True
-    """Tries one of several open edges between one box and the outside."""
+    table: bool = True  # keeps the values of positions
+    symmetries: bool = True  # keeps one value for all positions that a symmetry maps to each other, if `table`
+    chains: bool = True  # tries one or two moves while a box can be taken
+    alphabeta: bool = True  # leaves out moves that cannot change the value of the start
+    centre_first: bool = True  # tries edges from the centre outwards, otherwise in ascending order
+    corners: bool = True  # tries one of several open edges between one box and the outside
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -11,8 +11,7 @@ edges, and the outside counts as a box that is never complete.
     number = candidates(board, position, moves, 0, True)    # of moves, in moves[:number]
     undraw(board, position, 4)
 
-Functions with numbers in and out are compiled where numba is installed. Without it, or with `compiled=False` and
-`plain(function)`, the same source runs in plain Python, where lists take the place of arrays.
+Where functions are not compiled, lists take the place of arrays.
 
 Chains. A box of degree 3 can be taken. A chain leads from it, through its open edge, to the next box as long as that
 box has degree 2:
@@ -206,7 +205,6 @@ def keys_of_edges(permutations: list[list[int]]) -> list[int]:
 
 
 def _from_centre(rows: int, cols: int, edge: int) -> tuple[int, int]:
-    """Returns the squared distance of an edge from the board's centre, and its number."""
     y, x = edge_place(rows, cols, edge)
     return (y - rows) ** 2 + (x - cols) ** 2, edge
 

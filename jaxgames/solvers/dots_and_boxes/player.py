@@ -13,10 +13,7 @@ How a move is chosen:
 
 `analyse` labels a position with all best edges and the expected return, by rule 2 where it applies.
 
-Time. The nodes of a move are limited in proportion to `milliseconds`, to so few that most machines finish long before.
-So the same seed gives the same move. The clock is read between the moves of the position. Each of them has as many
-nodes as should fit in half of the time that is left, by the speed of the last one. When the time is over, the best move
-so far is played.
+How the time of a move is kept: jaxgames/solvers/alphabeta/deepening.py.
 """
 
 import contextlib
@@ -95,12 +92,7 @@ class DotsAndBoxesPlayer:
         self._warm_up()
 
     def choose(self, state: DotsAndBoxesState, seed: int) -> int:
-        """Returns the action on a live board.
-
-        Args:
-          state: the board, on the host.
-          seed: of the random choices, from 0 to 2**32 - 1.
-        """
+        """Returns the action on a live board; the seed of the random choices is from 0 to 2**32 - 1."""
         seconds, nodes = SHARE_OF_TIME * self.milliseconds / 1000, NODES_PER_MILLISECOND * self.milliseconds
         end = self._clock.after(seconds)
         drawn = ints(np.asarray(state.edges), self._compiled)
@@ -118,7 +110,8 @@ class DotsAndBoxesPlayer:
                 return best
         if num_safe > 0 and self.by_long_chains:
             self._clock.start(end, NODES_PER_PLAYOUT * PLAYOUTS_PER_MILLISECOND * self.milliseconds)
-            moves = self._ordered_by_long_chain_rule(moves[:num_safe]) + moves[num_safe:]
+            means = self._means_by_long_chain_rule(moves[:num_safe])
+            moves = sorted(means, key=lambda move: -means[move]) + moves[num_safe:]
         if SHARE_OF_WIN * expected <= nodes < expected:
             self._clock.start(end_of_exact, nodes)
             behind = _behind(state)
@@ -128,7 +121,9 @@ class DotsAndBoxesPlayer:
         if num_safe > 0:
             return moves[0]
         self._clock.start(end, nodes)
-        return self._best_to_depth(moves)
+        self._search.counts[KIND] = BY_CHAINS if self.by_chains else BY_BOXES
+        valued = deepen(moves, range(self.depth), self._values)
+        return _first_of_best(valued)[0] if valued else moves[0]
 
     def best_actions(self, state: DotsAndBoxesState) -> list[int]:
         """Returns the best edges of a live board; see `analyse`."""
@@ -140,9 +135,6 @@ class DotsAndBoxesPlayer:
         Positions with few choices are searched to the end, up to 17 choices with 300 milliseconds. The result is then
         exact: all edges of the highest value, and the value of perfect play by both seats. With more choices, and if
         the nodes do not suffice, there is one edge and an estimate of its value. No clock is read.
-
-        Args:
-          state: the board, on the host.
         """
         drawn = ints(np.asarray(state.edges), self._compiled)
         self._place(drawn)
@@ -167,13 +159,11 @@ class DotsAndBoxesPlayer:
         return at_end if self._reward == "margin" else max(-1.0, min(1.0, at_end))
 
     def _zeros(self, size: int) -> Any:
-        """Returns int64[size] of zeros, as work space."""
         return ints(np.zeros(size), self._compiled)
 
     # -- moves -------------------------------------------------------------------------------------
 
     def _place(self, drawn: Ints) -> None:
-        """Makes the position the one with these drawn edges, whatever it was."""
         self._function(place)(self._board, self._position, drawn)
 
     def _moves(self, generator: random.Random) -> tuple[list[int], int]:
@@ -231,11 +221,9 @@ class DotsAndBoxesPlayer:
         return best if value > alpha else None
 
     def _all_best(self, moves: list[int], open_edges: list[int]) -> tuple[list[int], int]:
-        """Returns the open edges of the highest value, and that value. Raises OutOfTimeError if the nodes are too few.
+        """Returns the open edges of the highest value, and that value; a best edge is among `moves`.
 
-        Args:
-          moves: edges among which is a best one.
-          open_edges: all of them.
+        Raises OutOfTimeError if the nodes are too few.
         """
         self._function(clear)(self._search.table)
         self._search.counts[KIND] = TO_THE_END
@@ -253,17 +241,6 @@ class DotsAndBoxesPlayer:
         self._clock.start(math.inf, sys.maxsize)  # few nodes: positions without boxes to take are leaves
         self._search.counts[KIND] = BY_CHAINS
         return _first_of_best(list(self._values(moves, 0)))
-
-    def _best_to_depth(self, moves: list[int]) -> int:
-        """Returns the best move by iterative deepening, as long as there is time."""
-        self._search.counts[KIND] = BY_CHAINS if self.by_chains else BY_BOXES
-        valued = deepen(moves, range(self.depth), self._values)
-        return _first_of_best(valued)[0] if valued else moves[0]
-
-    def _ordered_by_long_chain_rule(self, moves: list[int]) -> list[int]:
-        """Returns the safe edges in the order of the means of their playouts, the highest mean first."""
-        means = self._means_by_long_chain_rule(moves)
-        return sorted(moves, key=lambda move: -means[move])
 
     def _means_by_long_chain_rule(self, moves: list[int]) -> dict[int, float]:
         """Returns the means of the playouts that draw each of the safe edges."""
@@ -318,7 +295,7 @@ class DotsAndBoxesPlayer:
             self._best_to_the_end([last, last + 1], drawn)
         self._place(start)
         self._clock.start(math.inf, NODES_PER_PLAYOUT)
-        self._ordered_by_long_chain_rule([last])
+        self._means_by_long_chain_rule([last])
 
 
 def make_player(
@@ -362,7 +339,6 @@ def place(board: Board, position: Position, drawn: Ints) -> None:
 
 
 def _listed(moves: Ints, number: int) -> list[int]:
-    """Returns the first moves as Python integers."""
     return [int(moves[place]) for place in range(number)]
 
 
@@ -373,5 +349,4 @@ def _behind(state: DotsAndBoxesState) -> int:
 
 
 def _first_of_best(valued: list[tuple[int, int]]) -> tuple[int, int]:
-    """Returns the first of the moves of the highest value, with the value."""
     return max(valued, key=lambda pair: pair[1])

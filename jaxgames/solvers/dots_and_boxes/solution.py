@@ -45,13 +45,8 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
     ignored: ClassVar[tuple[str, ...]] = ("reward",)
 
     def __init__(self, env: DotsAndBoxes, table: np.ndarray) -> None:
-        """
-        Args:
-          env: the game.
-          table: int8[2 ** num_edges], the margin to go of every set of drawn edges.
-        """
         self.env = env
-        self.table = table
+        self.table = table  # int8[2 ** num_edges], the margin to go of every set of drawn edges
         self.num_states: int = len(table)
         self.max_moves: int = env.num_edges
 
@@ -314,10 +309,7 @@ def place_of(env: DotsAndBoxes, edges: jax.Array) -> tuple[jax.Array, jax.Array]
 def worth_of_edges(env: DotsAndBoxes, table: jax.Array, edges: jax.Array) -> jax.Array:
     """Returns int8[num_edges], the margin to go by each edge for the mover; any number for one that is drawn.
 
-    Args:
-      env: the board.
-      table: int8[rows, columns], all sets solved.
-      edges: bool[num_edges], the drawn ones.
+    The table, int8[rows, columns], has all sets solved. The drawn edges are bool[num_edges].
     """
     to_go = table[place_of(env, edges | np.eye(env.num_edges, dtype=np.bool_))]
     incident = np.array([[edge in box for box in boxes(env)] for edge in range(env.num_edges)])

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import ParameterError
+from jaxgames._files import named_by_parameter
 from jaxgames.agents import Agent, Analysis
 from jaxgames.env import Env
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
@@ -147,15 +148,10 @@ def make(env: Env[Any], file: str) -> Agent:
     """
     check_keeps_rules(env)
     game = game_of(env)
-    try:
+    with named_by_parameter(
+        file, f'the file of a solution, which python -m jaxgames.solvers "{game}" --output {file} writes'
+    ):
         solution = load(file, game)
-    except OSError as error:
-        raise ParameterError(
-            f"{file} cannot be read ({error.strerror}): expected the file of a solution, which "
-            f'python -m jaxgames.solvers "{game}" --output {file} writes'
-        ) from error
-    except ValueError as error:
-        raise ParameterError(str(error)) from error
     reader, table = reader_of(solution, game)
     return SolverAgent(env, reader, f"solver({file})", table)
 

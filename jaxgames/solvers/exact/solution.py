@@ -25,7 +25,14 @@ from jaxgames._files import FileKind
 from jaxgames.env import Env, State
 from jaxgames.wrappers import AutoReset, AutoResetState, Wrapper, game_of
 
-FORMAT = 1  # of the files; increased when their content changes
+KIND = FileKind(
+    format=1,
+    noun="a solution",
+    relation="solves",
+    source="jaxgames.solvers",
+    how_to_write="write one with solution.save(path)",
+    again="solve the game again",
+)
 RULES = ("step", "legal_action_mask", "winners")  # the methods of an env on which its solution depends
 
 # The class of the solutions of each game.
@@ -154,7 +161,7 @@ class Solution(abc.ABC, Generic[E]):
 
         The file holds the version of the format, the game and its version, and a checksum over everything.
         """
-        write_file(path, self.env, self.arrays())
+        _files.write_file(KIND, path, self.env, self.arrays())
 
     def facts(self) -> dict[str, Any]:
         """Returns the game, the value of its start for seat 0, and the counts: what the command prints as JSON."""
@@ -194,49 +201,18 @@ def solution_class(env: Env[Any]) -> type[Solution[Any]]:
 
 
 def load(path: str | Path, env: Env[Any] | None = None) -> Solution[Any]:
-    """Returns the solution that `save` wrote.
-
-    Args:
-      path: the file.
-      env: the game that the file must solve, if it is given.
+    """Returns the solution that `save` wrote; it must solve `env`, if that is given.
 
     Raises OSError if the file cannot be read. Raises ValueError, with the reason, for a file that is not a solution, is
     cut short or altered, has another format, or solves another game than `env` or another version of the game.
     """
-    solved, arrays = read_file(path)
+    solved, arrays = _files.read_file(KIND, path)
     solver = solution_class(solved)
-    with _files.refusing_wrong_entries(_file_kind(), path):
+    with _files.refusing_wrong_entries(KIND, path):
         solution = solver.from_arrays(solved, arrays)
     if env is not None and not solution.fits(env):
         raise ValueError(f"{path} solves {solved}, not {env}")
     return solution
-
-
-# -- files -------------------------------------------------------------------------------------------------------------
-
-
-def write_file(path: str | Path, env: Env[Any], arrays: dict[str, np.ndarray]) -> None:
-    """Writes the arrays of a game, so that `read_file` reads them; creates the folders of the file."""
-    _files.write_file(_file_kind(), path, env, arrays)
-
-
-def read_file(path: str | Path) -> tuple[Env[Any], dict[str, np.ndarray]]:
-    """Returns the game and the arrays of a file.
-
-    Raises OSError if it cannot be read, ValueError, with the reason, if `write_file` of this version did not write it.
-    """
-    return _files.read_file(_file_kind(), path)
-
-
-def _file_kind() -> FileKind:
-    return FileKind(
-        format=FORMAT,
-        noun="a solution",
-        relation="solves",
-        source="jaxgames.solvers",
-        how_to_write="write one with solution.save(path)",
-        again="solve the game again",
-    )
 
 
 # -- wrappers ----------------------------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ A king counts only where a side can have several, under the rule that kings are 
 """
 
 from jaxgames.games.minichess_board import VALUES
-from jaxgames.solvers.alphabeta.compiled import Ints, compiled
-from jaxgames.solvers.minichess.moves import PAWN, Pieces, Tables, attacks, kind_on, occupied_cells, size
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled, size
+from jaxgames.solvers.minichess.moves import PAWN, Pieces, Tables, attacks, kind_on, occupied_cells
 
 # Places in a list of weights. Places 1 to 6 have the kinds of the pieces.
 RANKS = 7  # for each rank that a pawn has advanced

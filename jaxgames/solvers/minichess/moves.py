@@ -5,8 +5,7 @@
 
     P 1    N 2    B 3    R 4    Q 5    K 6
 
-The actions are those of the env. Functions with numbers in and out are compiled where numba is installed. With
-`plain(function)` the same source runs in plain Python. All numbers are integers of at most 62 bits.
+The actions are those of the env. All numbers are integers of at most 62 bits.
 """
 
 from typing import NamedTuple
@@ -15,7 +14,7 @@ import numpy as np
 
 from jaxgames.games.minichess import Minichess, MinichessState
 from jaxgames.games.minichess_board import BOARD, DIAGONAL, KNIGHT_JUMPS, NUM_PLANES, RANK, STRAIGHT, TARGET, Direction
-from jaxgames.solvers.alphabeta.compiled import Ints, compiled, ints
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled, ints, size
 
 MAX_MOVES = 512  # of a position: no piece has more than 20 targets, or four actions each for three
 NUM_ACTIONS = 25 * NUM_PLANES
@@ -94,15 +93,6 @@ def rules_of(env: Minichess) -> Rules:
 
 
 # -- sets of cells -----------------------------------------------------------------------------------------------------
-
-
-@compiled
-def size(word: int) -> int:
-    """Returns the number of cells of a set."""
-    word -= word >> 1 & 0x55555555
-    word = (word & 0x33333333) + (word >> 2 & 0x33333333)
-    word = word + (word >> 4) & 0x0F0F0F0F
-    return (word * 0x01010101 & 0xFFFFFFFF) >> 24
 
 
 @compiled
@@ -210,13 +200,7 @@ def cannot_mate(pieces: Pieces) -> bool:
 def write_moves(tables: Tables, rules: Rules, pieces: Pieces, noisy: int, moves: Ints, begin: int) -> int:
     """Writes the mover's actions to moves[begin:], the safety of its king left out; returns their number.
 
-    Args:
-      tables: of the moves.
-      rules: of the game.
-      pieces: on the board.
-      noisy: 1 for captures and for pawns that become queens only; no pawn becomes another piece then.
-      moves: the list.
-      begin: the place of the first action.
+    With `noisy` 1 they are captures and pawns that become queens only; no pawn becomes another piece then.
     """
     own, occupied = pieces.own, occupied_cells(pieces)
     theirs = occupied & ~own

@@ -60,9 +60,7 @@ class MinichessPlayer(HostSearchPlayer[Minichess, MinichessState, Position]):
         return with reward="win_loss". With reward="material" the return is the lead in material that the search gains.
         Under "king_capture" it also has the expected result times the reward of a captured king.
 
-        Args:
-          state: the board, on the host.
-          value: of a search, in hundredths of a pawn.
+        The value is that of a search, in hundredths of a pawn.
         """
         is_decided = abs(value) >= MIN_WIN_VALUE
         result = math.copysign(1.0, value) if is_decided else math.tanh(value / SCALE)

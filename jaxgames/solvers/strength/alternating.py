@@ -71,7 +71,7 @@ def measure_alternating(
 
 def _weak(graph: Graph, policy: PolicyTable, reachable: Reachable, seat: int, plies: int) -> dict[str, Any]:
     """Returns the measures over all replies, and over the best replies only."""
-    target = target_of(graph, seat)
+    target = int(graph.value[graph.start]) * (1 if seat == 0 else -1)
     proved = proved_states(graph, policy, reachable, target)
     uniform = uniform_replies(graph, policy, reachable, seat, plies)
     best = reachable_states(graph, policy, seat, best_replies=True)
@@ -94,11 +94,6 @@ def _weak(graph: Graph, policy: PolicyTable, reachable: Reachable, seat: int, pl
         "weak_optimal_states": best.num_states,
         "mistakes_by_ply": mistakes_by("ply", reachable.ply, is_decisive, lost > 0),
     }
-
-
-def target_of(graph: Graph, seat: int) -> int:
-    """Returns the value of the start for a seat: 1, 0 or -1."""
-    return int(graph.value[graph.start]) * (1 if seat == 0 else -1)
 
 
 def _share_matching(reachable: Reachable, target: int) -> float:

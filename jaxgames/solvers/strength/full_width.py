@@ -54,11 +54,7 @@ def lookahead(
 def best_actions(graph: Graph, leaves: NDArray[np.float32], depth: int, discount: float) -> NDArray[np.int32]:
     """Returns int32[S], the best action of every state in a search of `depth` plies; 0 where none is legal.
 
-    Args:
-      graph: the game.
-      leaves: float32[S], the value of each state at the end of the search, for the mover.
-      depth: in plies.
-      discount: per ply.
+    `leaves`, float32[S], has the mover's value of each state at the end of the search.
     """
     value = leaves
     for _ in range(depth - 1):

@@ -81,11 +81,7 @@ _graphs: "weakref.WeakKeyDictionary[Solution[Any], Graph]" = weakref.WeakKeyDict
 
 
 def graph_of(solution: Solution[Any]) -> Graph:
-    """Returns the states of a solution as arrays. They are computed once and kept as long as the solution is.
-
-    Args:
-      solution: of a game in which the mover alternates, such as `chinese_checkers_diamond`.
-    """
+    """Returns the states of a solution as arrays. They are computed once and kept as long as the solution is."""
     if solution not in _graphs:
         _graphs[solution] = _build(solution)
     return _graphs[solution]

@@ -132,15 +132,9 @@ def call_in_batches(
     seat: int = 0,
     on_states: OnStates = no_progress,
 ) -> NDArray[Any]:
-    """Returns `function` of each state, [B], computed for BATCH boards at a time.
+    """Returns `function` of each state (int[B], with `seat` to move), [B], computed for BATCH boards at a time.
 
-    Args:
-      solution: the solution that numbers the states.
-      function: from a batch of BATCH boards to one number per board.
-      states: int[B], with `seat` to move.
-      on_states: is called after every batch.
-
-    Raises ValueError if `function` does not return one number per board.
+    `on_states` is called after every batch. Raises ValueError if `function` does not return one number per board.
     """
     answers: list[NDArray[Any]] = []
     for begin in range(0, len(states), BATCH):

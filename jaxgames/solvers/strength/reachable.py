@@ -29,13 +29,9 @@ class Reachable(NamedTuple):
 
 
 def reachable_states(graph: Graph, policy: PolicyTable, seat: int = 0, best_replies: bool = False) -> Reachable:
-    """Returns the states that occur if the agent follows its policy; breadth-first, so each one is expanded once.
+    """Returns the states that occur if the agent on `seat` follows its policy; each is expanded once, breadth-first.
 
-    Args:
-      graph: the game.
-      policy: the agent's moves.
-      seat: of the agent.
-      best_replies: whether the other seat plays only moves that keep the value of its state.
+    With `best_replies` the other seat plays only moves that keep the value of its state.
     """
     ply_of = {True: _unreached(graph), False: _unreached(graph)}  # by whether the agent is to move
     frontier, ply, is_agent = np.array([graph.start], np.int32), 0, seat == 0

@@ -22,12 +22,7 @@ def self_play(
 ) -> tuple[dict[str, Any], int]:
     """Returns the measures of a game of the agent against itself, and what seat 0 has gained in it.
 
-    Args:
-      game: the game.
-      by_seat: the agent's moves on each seat.
-      start: the state in which it begins.
-      value: of the start; the agent is ultra-weakly solved if seat 0 gains it.
-      plies: the length at which it is cut off.
+    The game is ultra-weakly solved if seat 0 gains the value of the start. It is cut off after a number of plies.
     """
     state, mover, margin, ply = np.array([start], np.uint32), 0, 0, 0
     while ply < plies:
@@ -45,10 +40,8 @@ def self_play(
 def strong_shares(lost: NDArray[np.integer[Any]], is_decisive: Mask, is_won: Mask) -> dict[str, Any]:
     """Returns the shares of live states in which the agent's move is one of the best.
 
-    Args:
-      lost: int[B], how much less the agent's moves are worth than the best ones.
-      is_decisive: bool[B], whether some move is worth less.
-      is_won: bool[B], whether the state is won for its mover.
+    By state, the agent's move is worth `lost` less than the best ones, some move is worth less if `is_decisive`, and
+    the mover can win if `is_won`: int[B], bool[B] and bool[B].
     """
     keeps = lost == 0
     return {
@@ -75,16 +68,10 @@ def squared_errors(values: NDArray[np.floating[Any]], true: NDArray[Any]) -> NDA
 
 
 def mistakes_by(name: str, group: NDArray[np.integer[Any]], is_decisive: Mask, is_wrong: Mask) -> dict[str, list[Any]]:
-    """Returns a table of columns with one entry for every number in `group`; those below 0 are left out.
+    """Returns a table of columns with one entry for every number in `group`, int[B]; those below 0 are left out.
 
-    The columns are the number, called `name`, the `states` that have it, how many of these are `decisive`, and how many
-    of the agent's moves are `mistakes`.
-
-    Args:
-      name: what the numbers count.
-      group: int[B], a number of each state.
-      is_decisive: bool[B], whether some legal move of the state is a mistake.
-      is_wrong: bool[B], whether the agent's move is a mistake.
+    The columns are the number, called `name`, the `states` that have it, how many of these are `decisive` (some legal
+    move is a mistake), and how many of the agent's moves are `mistakes`.
     """
     counted, size = group >= 0, int(group.max(initial=-1)) + 1
     states, decisive, mistakes = (

@@ -185,7 +185,7 @@ def test_agent_of_three_seats_plays_users_games() -> None:
         ("openspiel(simulations=1)", "simulations must be an integer from 2 to"),
         ("openspiel(rollouts=0)", "rollouts must be an integer from 1 to"),
         ("openspiel(max_rollout_steps=-1)", "max_rollout_steps must be an integer from 0 to"),
-        ("openspiel(uct_c=-1)", "uct_c must be a number of at least 0"),
+        ("openspiel(uct_c=-1)", "uct_c must be a finite number from 0 on"),
         ("openspiel(playout=nobody)", "unknown agent 'nobody'; the agents are"),
         ("openspiel(playout=openspiel)", "playout must be an agent on the device, such as random or greedy"),
         ("openspiel(solve=3)", "solve must be one of False, True"),

@@ -12,6 +12,7 @@ import pytest
 
 import jaxgames
 from jaxgames import auto_reset, solvers
+from jaxgames._files import write_file
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.solvers.exact import solution
 from tests.helpers.solved import solved_diamond
@@ -54,10 +55,10 @@ def cut(length: int) -> Callable[[Path], object]:
 def arrays(game: str = "", **entries: np.ndarray) -> Callable[[Path], object]:
     """Writes a file of a game, by default of the small one, with these arrays."""
     env = jaxgames.make(game) if game else small().env
-    return lambda path: solution.write_file(path, env, entries)
+    return lambda path: write_file(solution.KIND, path, env, entries)
 
 
-def changed(of: Any, name: str, value: int) -> Callable[[Path], object]:
+def changed(of: Any, name: str, value: object) -> Callable[[Path], object]:
     """Writes the solution while a constant of the program has another value."""
 
     def write_changed(path: Path) -> None:
@@ -75,7 +76,10 @@ def changed(of: Any, name: str, value: int) -> Callable[[Path], object]:
         (cut(10), ["cut short"]),
         (write(b"PKs are fine"), ["is not a solution"]),
         (write(b""), ["jaxgames.solvers", "solution.save(path)"]),
-        (changed(solution, "FORMAT", 7), ["has format 7", "this version reads format 1", "solve the game again"]),
+        (
+            changed(solution, "KIND", solution.KIND._replace(format=7)),
+            ["has format 7", "this version reads format 1", "solve the game again"],
+        ),
         (changed(ChineseCheckersDiamond, "version", 3), ["solves version 3 of chinese_checkers_diamond", "version 1"]),
         (arrays("checkers"), ["the games that can be solved", "not checkers"]),
         (

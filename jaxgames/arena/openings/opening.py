@@ -111,10 +111,7 @@ def _random_opening(env: Env[Any], key: jax.Array, plies: int) -> tuple[State, j
 def openings_of_moves(env: Env[Any], lines: Sequence[str], names: Sequence[str] | None = None) -> Openings:
     """Returns a list of openings, one per line of moves in the notation of the game, with spaces between them.
 
-    Args:
-      env: the game.
-      lines: the moves of each opening.
-      names: what errors call the openings; if not given, "opening 1", "opening 2", ...
+    Errors call the openings by `names`; if these are not given, "opening 1", "opening 2", ...
 
     Raises ValueError, with the opening, for a move that the game does not read or does not allow. Raises it also for an
     opening that ends the game or ends in the middle of a turn, and for a list without openings.
@@ -134,10 +131,7 @@ def openings_of_moves(env: Env[Any], lines: Sequence[str], names: Sequence[str] 
 def openings_of_boards(boards: State) -> Openings:
     """Returns a list of openings that are positions from which games begin instead of the start of the game.
 
-    Args:
-      boards: leaves with a leading axis of openings.
-
-    Raises ValueError for a list without openings, and for a board that is over.
+    The boards have a leading axis of openings. Raises ValueError for none, and for a board that is over.
     """
     over = np.asarray(boards.terminated | boards.truncated)
     _check_count(over.size)
