@@ -72,7 +72,7 @@ def make(text: str, env: Env[Any]) -> Agent:
     return agent_of_run(open_run(named.folder), named.iteration, env, **named.parameters)
 
 
-def outline(text: str, env: Env[Any]) -> Agent:
+def abstract_agent(text: str, env: Env[Any]) -> Agent:
     """Returns the agent that `text` names, with zeros for a run's parameters: it reads settings, but no checkpoint.
 
     Raises FileNotFoundError or ValueError as `make`, except for checkpoints.

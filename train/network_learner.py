@@ -9,7 +9,7 @@ import jax
 import jaxgames
 from jaxgames.agents import Agent
 from jaxgames.mcts import SearchConfig
-from jaxgames.mcts.config import Policy as SearchPolicy
+from jaxgames.mcts.config import SelectionRule
 from jaxgames.policies.agent import PolicyAgent, temperature_of
 from train import agents
 from train.driver.learner import Learner
@@ -65,7 +65,7 @@ class NetworkLearner(Learner):
         temperature: float | None = None,
         top: int | None = None,
         simulations: int | None = None,
-        search: SearchPolicy | None = None,
+        search: SelectionRule | None = None,
     ) -> Agent:
         """Returns the agent with these parameters; see `Learner.agent`.
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import jaxgames
 from jaxgames.mcts import SearchConfig
-from jaxgames.mcts.config import Policy as SearchPolicy
-from jaxgames.mcts.config import Seats
+from jaxgames.mcts.config import Seats, SelectionRule
 from train import settings
 from train.recipes import ALPHAZERO, ALPHAZERO_PRESETS
 from train.settings import (
@@ -34,7 +33,7 @@ class Config(NetworkConfig):
     """Boards of each game played at once."""
     rollout_length: int = 32
     """Steps of each board in an iteration; there is one search per step."""
-    search: SearchPolicy = "gumbel"
+    search: SelectionRule = "gumbel"
     """The rule of the search: Gumbel AlphaZero, or PUCT as in AlphaZero."""
     simulations: int = 16
     """Simulations of a search in self-play."""
@@ -94,7 +93,7 @@ class Config(NetworkConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_other_envs(self.env, self.other_envs)
-        check_choices(self, {"search": SearchPolicy, "seats": Seats})
+        check_choices(self, {"search": SelectionRule, "seats": Seats})
         check_positive(self, ("num_envs", "rollout_length", "random_plies", "num_updates", "minibatch_size"))
         check_not_negative(self, ("sampled_plies", "final_learning_rate", "value_coef", "l2_coef", "weight_decay"))
         check_not_negative(self, ("evaluation_simulations",))
@@ -122,7 +121,7 @@ class Config(NetworkConfig):
         return self._search(self.simulations, self.search, self.seats, **noise)
 
     def search_without_noise(
-        self, simulations: int, search: SearchPolicy | None = None, seats: Seats | None = None
+        self, simulations: int, search: SelectionRule | None = None, seats: Seats | None = None
     ) -> SearchConfig:
         """Returns a search for play after training.
 
@@ -133,7 +132,7 @@ class Config(NetworkConfig):
         """
         return self._search(simulations, search or self.search, seats or self.seats)
 
-    def _search(self, simulations: int, search: SearchPolicy, seats: Seats, **noise: float) -> SearchConfig:
+    def _search(self, simulations: int, search: SelectionRule, seats: Seats, **noise: float) -> SearchConfig:
         return SearchConfig(
             simulations=simulations,
             policy=search,

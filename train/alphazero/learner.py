@@ -22,8 +22,7 @@ import optax
 
 import jaxgames
 from jaxgames.agents import Agent
-from jaxgames.mcts.config import Policy as SearchPolicy
-from jaxgames.mcts.config import Seats
+from jaxgames.mcts.config import Seats, SelectionRule
 from train.alphazero.config import TRACED_SETTINGS, Config
 from train.alphazero.rollout import (
     Sample,
@@ -82,7 +81,7 @@ class AlphaZero(NetworkLearner):
         temperature: float | None = None,
         top: int | None = None,
         simulations: int | None = None,
-        search: SearchPolicy | None = None,
+        search: SelectionRule | None = None,
         seats: Seats | None = None,
     ) -> Agent:
         """Returns the agent with these parameters; see `Learner.agent`.

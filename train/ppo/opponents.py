@@ -122,7 +122,7 @@ class Opponents:
           FileNotFoundError, ValueError: as `train.agents.make`, except for checkpoints.
           ValueError: an agent cannot be traced.
         """
-        members = tuple(self._member(entry, snapshot, agents.outline) for entry in self.entries)
+        members = tuple(self._member(entry, snapshot, agents.abstract_agent) for entry in self.entries)
         return OpponentState(members, self.draw(key, num_envs))
 
     def load(self, state: OpponentState, snapshot: Callable[[float], Agent]) -> OpponentState:
