@@ -226,6 +226,11 @@ def learner_type(name: str) -> type[Learner]:
     return getattr(importlib.import_module(f"train.{name}"), LEARNERS[name])
 
 
+def without_search(run: RunFolder) -> dict[str, Any]:
+    """Returns the parameters of a run's agent that plays with the network alone; empty if it never searches."""
+    return {"simulations": 0} if "simulations" in inspect.signature(run.learner.agent).parameters else {}
+
+
 def agent_of_run(
     run: RunFolder, iteration: int | None = None, env: Env[Any] | None = None, /, **parameters: Any
 ) -> Agent:

@@ -11,7 +11,6 @@ header of the file, its size, and the seconds to load it. It also has the larges
 """
 
 import dataclasses
-import inspect
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -111,8 +110,7 @@ def policy_agent(run: RunFolder, iteration: int, env: Env[Any] | None = None) ->
 
     Raises ValueError for a run without a policy, or one that does not play the game.
     """
-    searches = "simulations" in inspect.signature(run.learner.agent).parameters
-    agent = agents.agent_of_run(run, iteration, env, **({"simulations": 0} if searches else {}))
+    agent = agents.agent_of_run(run, iteration, env, **agents.without_search(run))
     if not isinstance(agent, PolicyAgent) or not isinstance(agent.policy, Policy):
         raise ValueError(f"the agent of {run.folder} is {type(agent).__name__}, which has no policy to export")
     return agent

@@ -70,7 +70,6 @@ class NetworkLearner(Learner):
         """Returns the agent with these parameters; see `Learner.agent`.
 
         Args:
-          params: from a train state.
           temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings, or 0 with
             simulations. With `top`, None is 1 where that is 0.
           top: the number of most probable legal actions that are sampled from; None for all.

@@ -84,29 +84,24 @@ class AlphaZero(NetworkLearner):
         search: SelectionRule | None = None,
         seats: Seats | None = None,
     ) -> Agent:
-        """Returns the agent with these parameters; see `Learner.agent`.
+        """Returns the agent with these parameters; see `NetworkLearner.agent`.
+
+        Where an argument is None, it is as in the settings; for the number of simulations, `evaluation_simulations`.
 
         Args:
-          params: from a train state.
-          temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings. With `top`,
-            None is 1 where that is 0.
-          top: the number of most probable legal actions that are sampled from; None for all.
-          simulations: of the search; 0 plays with the network alone, None is `evaluation_simulations` of the settings.
-          search: its rule; None as in the settings.
-          seats: how seats choose in its tree; None as in the settings.
+          seats: how seats choose in the tree of the search.
         """
         simulations = self.config.evaluation_simulations if simulations is None else simulations
         settings = self.config.search_without_noise(simulations, search, seats) if simulations else None
         return self.make_network_agent(params, settings, temperature, top)
 
     def init(self, key: jax.Array) -> TrainState:
-        """Returns the train state before the first iteration."""
         key, params_key, *game_keys = jax.random.split(key, 4)  # of boards and starts
         params = self.init_params(params_key)
         return TrainState(
             params=params,
             learning=params if self.config.ema > 0 else None,
-            opt_state=make_optimizer(self.config, 0.0).init(split_statistics(params)[0]),
+            opt_state=clipped_adamw(0.0, 0.0, 1.0).init(split_statistics(params)[0]),
             games=tuple(
                 init_game(self.config, env, *(key_of_game(key, number) for key in game_keys))
                 for number, (env, _) in enumerate(self.games)
@@ -148,9 +143,6 @@ def learn_game(
     """Returns the train state after an iteration's steps and updates of one game, and metrics.
 
     Args:
-      config: the settings.
-      env: the game.
-      policy: its policy.
       train_state: before these steps.
       number: of the game, its place in `TrainState.games`.
     """
@@ -181,7 +173,7 @@ def update(
     filled = replay.num_filled(samples, config.rollout_length, train_state.iteration + 1)
     stored = replay.grouped(samples, groups)
     rate = learning_rate(config, train_state.iteration)
-    optimizer = make_optimizer(config, rate)
+    optimizer = clipped_adamw(rate, config.weight_decay, config.max_grad_norm)
 
     def gradient_step(carry: Any, x: tuple[jax.Array, jax.Array]) -> Any:
         (learning, average, opt_state), (key, step) = carry, x
@@ -268,8 +260,3 @@ def average_decay(config: Config, step: jax.Array) -> jax.Array:
     It grows to `ema`, so that the random first parameters soon have no weight.
     """
     return jnp.minimum(config.ema, (1 + step) / (10 + step))
-
-
-def make_optimizer(config: Config, rate: jax.Array | float) -> optax.GradientTransformation:
-    """Returns AdamW with gradients clipped by their norm. Its state does not depend on the learning rate `rate`."""
-    return clipped_adamw(rate, config.weight_decay, config.max_grad_norm)

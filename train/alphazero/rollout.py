@@ -146,9 +146,6 @@ def choose(config: Config, key: jax.Array, result: SearchResult, length: jax.Arr
     """Returns the actions int32[B]: sampled from the search's policy in the first steps, then the search's choice.
 
     Args:
-      config: the settings.
-      key: a PRNG key.
-      result: of the search.
       length: int32[B], the steps that the games have had.
     """
     if config.sampled_plies == 0:
@@ -164,9 +161,6 @@ def restart(
     """Returns live boards, new ones where a game ended, and the random positions after this step.
 
     Args:
-      config: the settings.
-      env: the game.
-      key: a PRNG key.
       ended: bool[num_envs], whether the games ended.
       boards: states [num_envs] after the step.
       starts: random positions for the boards that restart; None without them.

@@ -23,7 +23,6 @@ def draw(game: RecordedGame, turns: Sequence[Turn], agent: str | None = None) ->
     """Returns the picture of a game: panels with the values of alpha-beta, and the agent's probabilities and values.
 
     Args:
-      game: the game.
       turns: from `train.analyse.annotation.annotate`; a panel without numbers is left out.
       agent: the text of the agent, for the label of its panels.
     """

@@ -151,7 +151,6 @@ def row_of(card: Card) -> tuple[str, ...]:
 
 
 def _bound(end: float | None) -> str:
-    """Returns the end of an interval; "?" if the games do not bound it."""
     return "?" if end is None else f"{end:,.0f}"
 
 

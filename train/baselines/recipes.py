@@ -41,7 +41,6 @@ class Recipe:
 
 
 def _export(name: str, run: str, more: str = "") -> str:
-    """Returns the command that writes the file of an agent from a run."""
     return f"train.export {RUNS}/{run} --output {OUTPUT}/{name}.policy --half{more}"
 
 

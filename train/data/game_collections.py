@@ -109,8 +109,6 @@ def labelled(
     """Returns the positions of games, with the action that was played on each, and the result for its mover.
 
     Args:
-      env: the game.
-      games: recorded games.
       splits: the index in SPLITS of each game.
       on_replayed: see `states_before`.
 

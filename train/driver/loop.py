@@ -258,7 +258,6 @@ def evaluation(
 def _evaluate(
     env: Env[Any], num_games: int, seat: int | None, agent: Agent, opponent: Agent, key: jax.Array
 ) -> dict[str, jax.Array]:
-    """`arena.evaluate`, compiled once per game and kind of agents."""
     return arena.evaluate(env, agent, opponent, key, num_games, seat=seat)
 
 

@@ -80,8 +80,8 @@ class Config(NetworkConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choices(self, {"sharing": Sharing, "schedule": Schedule})
-        check_positive(self, ("batch_size",))
-        check_not_negative(self, ("evaluated_positions", "weight_decay", "l2_coef", "value_coef", "legal_coef"))
+        check_positive(self, "batch_size")
+        check_not_negative(self, "evaluated_positions", "weight_decay", "l2_coef", "value_coef", "legal_coef")
         check_at_most(self, {"label_smoothing": 1})
         if self.num_minibatches is not None and self.num_minibatches < 1:
             raise ValueError(f"num_minibatches must be at least 1 or left out, not {self.num_minibatches}")
@@ -143,7 +143,6 @@ def _checked(config: Config, file: str, known: str | None, env: Env[Any] | None 
     """Returns the positions of a file; see `load_positions`.
 
     Args:
-      config: the settings.
       file: the file.
       known: its checksum when the run was started; None for a new run.
       env: the game that the positions must be of, if it is given.
@@ -175,7 +174,6 @@ def _checked(config: Config, file: str, known: str | None, env: Env[Any] | None 
 
 @functools.lru_cache(maxsize=FILES_IN_MEMORY)
 def _load(path: str, fingerprint: str, env: Env[Any] | None) -> Positions:
-    """Returns `positions.load` of a file, whose fingerprint now is `fingerprint`."""
     return positions.load(path, env)
 
 

@@ -91,7 +91,6 @@ def rows_of_iteration(config: Config, num_positions: int, key: jax.Array, iterat
     iteration several epochs.
 
     Args:
-      config: the settings.
       num_positions: the positions to learn from.
       key: of the run.
       iteration: int32[], the iterations before this one.

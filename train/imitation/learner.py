@@ -61,7 +61,6 @@ class Imitation(NetworkLearner):
         return {"batch_size": self.config.batch_size}
 
     def init(self, key: jax.Array) -> TrainState:
-        """Returns the train state before the first iteration."""
         key, params_key = jax.random.split(key)
         params = self.init_params(params_key)
         opt_state = clipped_adamw(0.0, 0.0, 1.0).init(split_statistics(params)[0])
@@ -104,7 +103,6 @@ def update(
     A gradient step has the mean loss of a minibatch of each file.
 
     Args:
-      config: the settings.
       games: the game of each file, and its policy.
       train_state: before the iteration.
       files: the positions of each file.
@@ -119,9 +117,9 @@ def update(
     def gradient_step(carry: tuple[Params, Any], x: tuple[tuple[jax.Array, ...], jax.Array]) -> Any:
         (params, opt_state), (rows, step) = carry, x
         weights, statistics = split_statistics(params)
-        minibatches, key = minibatches_of(games, files, rows), jax.random.fold_in(dropout_key, step)
+        minibatches = [take(env, *of_file) for (env, _), *of_file in zip(games, files, rows, strict=True)]
         gradient, (metrics, statistics) = jax.grad(mean_loss, argnums=2, has_aux=True)(
-            config, policies, weights, minibatches, statistics, key
+            config, policies, weights, minibatches, statistics, jax.random.fold_in(dropout_key, step)
         )
         optimizer = clipped_adamw(learning_rate(config, step), config.weight_decay, config.max_grad_norm)
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
@@ -134,13 +132,6 @@ def update(
     metrics = {name: values.mean() for name, values in metrics.items()}
     metrics["learning_rate"] = learning_rate(config, steps[-1])
     return train_state._replace(params=params, opt_state=opt_state), metrics
-
-
-def minibatches_of(
-    games: Sequence[tuple[jaxgames.Env[Any], Policy]], files: Sequence[Labels], rows: Sequence[jax.Array]
-) -> list[Minibatch]:
-    """Returns the minibatch of each file, at its `rows` (int32[batch_size])."""
-    return [take(env, labels, of_file) for (env, _), labels, of_file in zip(games, files, rows, strict=True)]
 
 
 def mean_loss(
@@ -222,10 +213,6 @@ def evaluate(config: Config, env: jaxgames.Env[Any], policy: Policy, params: Par
     """Returns metrics of the policy in play: means over the positions that have such a label, NaN if there are none.
 
     Args:
-      config: the settings.
-      env: the game.
-      policy: its policy.
-      params: its parameters.
       labels: from `load_data`.
     """
 

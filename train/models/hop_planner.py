@@ -22,7 +22,7 @@ last axis. So the place of a neighbour is a fixed number of places ahead, and a 
 """
 
 import functools
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import flax.linen as nn
 import jax
@@ -30,12 +30,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env
-from jaxgames._checks import ParameterError, check_choice, check_int
+from jaxgames._checks import check_choice, check_int, check_number
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
 from jaxgames.greedy import hexagonal_distance, remaining_on_star
-from jaxgames.wrappers import Wrapper
-from train.models.layers import ACTIVATIONS, MAX_SIZE, Network, check_sizes, orthogonal, small
+from train.models.layers import ACTIVATIONS, MAX_SIZE, Network, check_game, check_sizes, orthogonal, small
 
 MARGIN = 2  # cells around the star: a hop from its edge lands there
 CELL_BITS = 9  # of a cell's number: 433 cells for N = 8
@@ -175,19 +174,10 @@ def _rows(size: int) -> list[tuple[int, int, int]]:
     return list(zip(first.tolist(), (first + t.lengths).tolist(), (r * columns + q).tolist(), strict=True))
 
 
-def on_board(size: int, x: jax.Array) -> jax.Array:
-    """Returns [places, B] of [cells, B], with 0 in the margin."""
-    return cast(jax.Array, _on_board(size, x))
-
-
-def off_board(size: int, x: jax.Array) -> jax.Array:
-    """Returns [cells, B] of [places, B]."""
-    return cast(jax.Array, _off_board(size, x))
-
-
 # Each is the gradient of the other. JAX's own would add up an array of the whole board for each row.
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _on_board(size: int, x: jax.Array) -> jax.Array:
+def on_board(size: int, x: jax.Array) -> jax.Array:
+    """Returns [places, B] of [cells, B], with 0 in the margin."""
     parts, end = list[jax.Array](), 0
     for first, last, place in _rows(size):
         parts += [jnp.zeros((place - end, *x.shape[1:]), x.dtype), x[first:last]]
@@ -197,12 +187,13 @@ def _on_board(size: int, x: jax.Array) -> jax.Array:
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _off_board(size: int, x: jax.Array) -> jax.Array:
+def off_board(size: int, x: jax.Array) -> jax.Array:
+    """Returns [cells, B] of [places, B]."""
     return jnp.concatenate([x[place : place + last - first] for first, last, place in _rows(size)])
 
 
-_on_board.defvjp(lambda size, x: (on_board(size, x), None), lambda size, _, gradient: (off_board(size, gradient),))
-_off_board.defvjp(lambda size, x: (off_board(size, x), None), lambda size, _, gradient: (on_board(size, gradient),))
+on_board.defvjp(lambda size, x: (on_board(size, x), None), lambda size, _, gradient: (off_board(size, gradient),))
+off_board.defvjp(lambda size, x: (off_board(size, x), None), lambda size, _, gradient: (on_board(size, gradient),))
 
 
 @functools.lru_cache
@@ -256,14 +247,11 @@ def hops(
       center: at the start, the steps towards the goal that are worth one column towards the middle line.
       next_turn: at the start, the share that counts of what a peg can gain by hops in the next turn.
     """
-    board = env.unwrapped if isinstance(env, Wrapper) else env
-    if not isinstance(board, ChineseCheckers):
-        raise ParameterError(f"hops plays only chinese_checkers, not {env}: use mlp or residual_mlp")
+    board = check_game("hops", env, ChineseCheckers, "mlp or residual_mlp")
     check_choice("activation", activation, ACTIVATIONS)
     check_int("hops", hops, 0, MAX_SIZE)
     numbers: dict[str, Any] = {"steepness": steepness, "center": center, "next_turn": next_turn}
     for name, number in numbers.items():
-        if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number <= MAX_WORTH:
-            raise ParameterError(f"{name} must be from 0 to {MAX_WORTH}, not {number!r}")
+        check_number(name, number, zero=True, highest=MAX_WORTH)
     encoder = HopsEncoder(board, check_sizes("hidden_sizes", hidden_sizes), activation)
     return Network(encoder, HopsHeads(board, hops, float(steepness), float(center), float(next_turn)))

@@ -140,7 +140,6 @@ def make(text: str, env: Env[Any], **parameters: Any) -> Network:
       text: a name from `list_networks()`, with or without parameters in brackets. With a module and a colon in front,
         `"mypackage.mymodule:mynetwork(width=64)"`, the module is imported first, which must call
         `register("mynetwork", ...)`.
-      env: the game.
       **parameters: parameters that are not in the brackets.
 
     Raises ParameterError (a ValueError) for any other text or parameter, and for a game that the network cannot play.

@@ -41,7 +41,6 @@ class Policy:
         """Returns the policy for a game.
 
         Args:
-          env: the game.
           sharing: the networks that the seats share.
           network: a text for `train.models.networks.make`. None: `conv` if `channels` are given, else `mlp`.
           **settings: `hidden_sizes`, `channels` and `activation` of the network. None or () leaves a setting to the

@@ -44,8 +44,6 @@ def next_starts(env: jaxgames.Env[Any], key: jax.Array, starts: Starts, max_plie
     """Returns other positions: new placements, or those after one more random move on each board.
 
     Args:
-      env: the game.
-      key: a PRNG key.
       starts: the positions before.
       max_plies: the largest number of random moves.
     """

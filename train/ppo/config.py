@@ -75,8 +75,8 @@ class Config(NetworkConfig):
         self._check_opponents(jaxgames.make(self.env).num_players)
         self._check_pretrained()
         check_choices(self, {"sharing": Sharing})
-        check_positive(self, ("num_envs", "rollout_length", "update_epochs", "num_minibatches", "clip_coef"))
-        check_not_negative(self, ("vf_coef", "ent_coef"))
+        check_positive(self, "num_envs", "rollout_length", "update_epochs", "num_minibatches", "clip_coef")
+        check_not_negative(self, "vf_coef", "ent_coef")
         check_at_most(self, {"gamma": 1, "gae_lambda": 1})
         if self.num_minibatches > self.steps_per_iteration:
             raise ValueError(
@@ -102,7 +102,7 @@ class Config(NetworkConfig):
             )
 
     def _check_pretrained(self) -> None:
-        check_not_negative(self, ("critic_warmup", *(name for name in KL_COEFS if getattr(self, name) is not None)))
+        check_not_negative(self, "critic_warmup", *(name for name in KL_COEFS if getattr(self, name) is not None))
         for name, needed in (("critic_warmup", "init_from"), ("kl_coef", "init_from"), ("final_kl_coef", "kl_coef")):
             if getattr(self, name) not in (0, None) and getattr(self, needed) is None:
                 flag = f"--{needed.replace('_', '-')} {EXAMPLES[needed]}"

@@ -76,7 +76,6 @@ class PPO(NetworkLearner):
         return TrainState(whole, whole, boards, boards, whole, whole, OpponentState(whole, boards), whole)
 
     def init(self, key: jax.Array) -> TrainState:
-        """Returns the train state before the first iteration."""
         key, params_key, boards_key, opponents_key = jax.random.split(key, 4)
         params = self.init_params(params_key)
         num_envs, num_players = self.config.num_envs, self.env.num_players

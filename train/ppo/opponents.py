@@ -115,7 +115,6 @@ class Opponents:
 
         Args:
           key: a PRNG key, for the first games.
-          num_envs: boards.
           snapshot: temperature -> the agent with the learner's parameters.
 
         Raises:
@@ -186,7 +185,6 @@ class Opponents:
 
         Args:
           games: before the restart.
-          key: a PRNG key.
           ended: bool[num_envs], boards whose game has ended.
         """
         new = self.draw(key, ended.size)
@@ -225,7 +223,6 @@ class Players(NamedTuple):
         """Returns int32[B], the action of each board's opponent.
 
         Args:
-          key: a PRNG key.
           games: the opponent of every board.
           boards: states with a leading axis of B.
           mask: bool[B, num_actions], the legal actions.

@@ -12,7 +12,6 @@ The last line on standard output is JSON: env, seat, plies, and a row of measure
 """
 
 import functools
-import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +33,6 @@ from train import agents
 from train.driver.commands import run_command
 from train.driver.metrics import rounded
 from train.driver.result_file import ResultFile
-from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
 from train.strength.figures import draw_checkpoints
 
@@ -165,7 +163,7 @@ def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Argum
         return [Row(text, "", lambda: deterministic(text, agents.make(text, env), env))]
     run = agents.open_run(named.folder)
     # A search is asked for by --simulations, so the row of the run itself is its network alone. Brackets come first.
-    alone = {"temperature": 0.0} | ({"simulations": 0} if _can_search(run) else {}) | named.parameters
+    alone = {"temperature": 0.0} | agents.without_search(run) | named.parameters
 
     def player(**parameters: Any) -> Player:
         return deterministic(text, agents.agent_of_run(run, named.iteration, env, **alone | parameters), env)
@@ -184,11 +182,6 @@ def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Argum
             for depth in arguments.depth
         ),
     ]
-
-
-def _can_search(run: RunFolder) -> bool:
-    """Returns whether the learner's agents take the parameter `simulations`."""
-    return "simulations" in inspect.signature(run.learner.agent).parameters
 
 
 def _looking_ahead(
@@ -223,7 +216,6 @@ def deterministic(text: str, agent: Agent, env: Env[Any]) -> Player:
 
 @jax.jit
 def _act(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
-    """Returns int32[B], the agent's moves."""
     return agent.act(key, states)
 
 

@@ -27,7 +27,7 @@ from train.driver.learner import Learner, data_of, with_traced
 from train.driver.loop import Settings, evaluation_key
 from train.driver.metrics import to_floats
 from train.ops import sharding
-from train.ops.sharding import REPLICATED, SHARDED, is_key, keys_to_data, on_each_device
+from train.ops.sharding import REPLICATED, SHARDED, data_to_keys, keys_to_data, on_each_device
 
 
 class BatchedState(NamedTuple):
@@ -171,15 +171,8 @@ def stack(states: list[Any]) -> BatchedState:
 def unstack(runs: Any, count: int) -> list[Any]:
     """Returns the first `count` train states of stacked ones, on the host except for PRNG keys."""
     words = jax.device_get(keys_to_data(runs))
-    kinds = jax.tree.map(is_key, runs)
-
-    def run(index: int) -> Any:
-        def leaf(words: Any, is_key: bool) -> Any:
-            return jax.random.wrap_key_data(words[index]) if is_key else words[index]
-
-        return jax.tree.map(leaf, words, kinds)
-
-    return [run(index) for index in range(count)]
+    of_runs = [jax.tree.map(lambda leaf, index=index: leaf[index], words) for index in range(count)]
+    return [data_to_keys(each, runs) for each in of_runs]
 
 
 # -- evaluation ----------------------------------------------------------------------------------------------------
