@@ -35,7 +35,7 @@ from train.driver.commands import run_command
 from train.driver.run_folder import RunFolder
 from train.models.policy import Policy
 from train.models.search_agent import NetworkAgent
-from train.settings import NETWORK_SETTINGS
+from train.settings import NETWORK_SETTINGS, check_at_most
 
 MAX_BOARDS = 100_000
 MAX_PLIES = 40  # random plies before the boards of the comparison
@@ -72,8 +72,7 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
     """
     if not arguments.platforms:
         raise ValueError("expected a platform, such as --platforms cpu cuda tpu")
-    if not 0 <= arguments.boards <= MAX_BOARDS:
-        raise ValueError(f"boards must be from 0 to {MAX_BOARDS}, not {arguments.boards}")
+    check_at_most(arguments, {"boards": MAX_BOARDS})
     _files.check_output(arguments.output)
     run, iteration = _find(arguments.run)
     agent = policy_agent(run, iteration, None if arguments.env is None else make_env(arguments.env))

@@ -27,7 +27,7 @@ from jaxgames.agents import Agent
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers_pdn import COLOURS, BrokenGame
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH
-from train import agents
+from train import agents, plot
 from train.analyse import picture as analyse_picture
 from train.analyse.annotation import DECIDED, Database, Turn, annotate, first_unknown, summary
 from train.analyse.recorded_game import RecordedGame, read_games
@@ -90,7 +90,7 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
             annotated.append(_facts(game, turns))
             if arguments.picture is not None:
                 figure = analyse_picture.draw(game, turns, arguments.agent)
-                analyse_picture.save(figure, arguments.picture)
+                plot.write(figure, arguments.picture)
     result: dict[str, Any] = {"file": str(arguments.file), "env": str(env), "depth": depth, "agent": arguments.agent}
     result |= {"data": None if arguments.data is None else str(arguments.data), "blunder": arguments.blunder}
     result |= {"games": annotated, "broken": broken}
@@ -107,8 +107,8 @@ def _check(arguments: Arguments) -> None:
     check_number("blunder", arguments.blunder, highest=DECIDED)
     if arguments.splits and arguments.data is None:
         raise ValueError("--splits are parts of a database: add --data pairs.npz")
-    if arguments.picture is not None and arguments.picture.suffix not in analyse_picture.SUFFIXES:
-        raise ValueError(f"the picture must end in {' or '.join(analyse_picture.SUFFIXES)}, not {arguments.picture}")
+    if arguments.picture is not None and arguments.picture.suffix not in plot.FORMATS:
+        raise ValueError(f"the picture must end in {' or '.join(plot.FORMATS)}, not {arguments.picture}")
     for path in (arguments.output, arguments.picture):
         if path is not None:
             check_output(path)

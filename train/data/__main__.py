@@ -32,6 +32,7 @@ from train.data import game_collections, labels
 from train.data.game_collections import EXTERNAL, Collection
 from train.data.positions import Positions, keys
 from train.driver.commands import MAX_SEED, run_command
+from train.settings import check_at_most
 
 MAX_POSITIONS = 10_000_000
 SHOWN_REFUSALS = 20  # in the JSON; standard error has all
@@ -76,8 +77,7 @@ class Arguments:
             raise ValueError("--only-values needs --label AGENT: recorded games have results and actions")
         if self.external and not self.games:
             raise ValueError("--external needs games that are not external: write them before it")
-        if not 0 <= self.seed <= MAX_SEED:
-            raise ValueError(f"seed must be from 0 to {MAX_SEED}, not {self.seed}")
+        check_at_most(self, {"seed": MAX_SEED})
         if not 1 <= self.positions <= MAX_POSITIONS:
             raise ValueError(f"positions must be from 1 to {MAX_POSITIONS}, not {self.positions}")
         env = jaxgames.make(self.env)

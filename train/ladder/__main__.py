@@ -12,7 +12,6 @@ The last line on standard output is JSON: the ratings with 95 % intervals, the s
 `--checkpoints` how often the rating falls from one checkpoint to the next.
 """
 
-import functools
 import itertools
 import json
 import sys
@@ -43,6 +42,8 @@ from train.ladder.ratings import Checkpoints, PairResult, falls, ratings
 
 PAIRS_FILE, RESULT_FILE = "pairs.jsonl", "ladder.json"
 GAMES_PER_OPENING = 2  # the agents swap seats in the second one
+
+_winners = jax.jit(arena.winners, static_argnums=0)
 
 
 @dataclass(frozen=True)
@@ -198,11 +199,6 @@ def play_pair(
     wins = (int((won[0] & ~won[1]).sum()), int((won[1] & ~won[0]).sum()))
     truncated = int(np.asarray(games.boards.truncated).sum())
     return PairResult(wins, num_games - sum(wins), truncated)
-
-
-@functools.partial(jax.jit, static_argnames="env")
-def _winners(env: Env[Any], games: arena.Games) -> jax.Array:
-    return arena.winners(env, games)
 
 
 def pair_seating(num_games: int, num_players: int) -> NDArray[np.int32]:
