@@ -19,6 +19,7 @@ This command prints the checkpoints of runs as such texts, or without a run the 
 """
 
 import dataclasses
+import functools
 import importlib
 import inspect
 import os
@@ -305,11 +306,6 @@ class Arguments:
     """The folders of runs; none for the agents that need no run."""
 
 
-def main() -> None:
-    """The command `python -m train.agents`."""
-    run_command("train.agents", Arguments, table)
-
-
 def table(arguments: Arguments) -> dict[str, Any]:
     """Prints a table of agents, and returns its rows: checkpoints of the runs, or names without a run."""
     if not arguments.run_dirs:
@@ -351,6 +347,8 @@ def checkpoints_of(run: RunFolder) -> list[dict[str, Any]]:
         )
     return rows
 
+
+main = functools.partial(run_command, "train.agents", Arguments, table)
 
 if __name__ == "__main__":
     main()

@@ -9,6 +9,7 @@ The last line on standard output is JSON: the game, the `jaxgames.arena.Results`
 the games that it won.
 """
 
+import functools
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -36,11 +37,6 @@ class Arguments(GameArguments):
     temperature: float | None = None
     """For a run without a temperature in brackets. 1 samples from the policy, 0 plays greedily. If not given, it is the
     run's own setting."""
-
-
-def main() -> None:
-    """The command `python -m train.evaluate`."""
-    run_command("train.evaluate", Arguments, evaluate)
 
 
 def evaluate(arguments: Arguments) -> dict[str, Any]:
@@ -90,6 +86,8 @@ def _agent_of_seat(arguments: Arguments, num_players: int, key: jax.Array) -> ja
         raise ValueError(f"--seat {arguments.seat} is the agent's seat in every game: leave out --seating alternating")
     return arena.seating((1, num_players - 1), "alternating", arguments.games)
 
+
+main = functools.partial(run_command, "train.evaluate", Arguments, evaluate)
 
 if __name__ == "__main__":
     main()

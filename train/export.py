@@ -11,6 +11,7 @@ header of the file, its size, and the seconds to load it. It also has the larges
 """
 
 import dataclasses
+import functools
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -57,11 +58,6 @@ class Arguments:
     """Random boards on which the file is compared with the run; 0 for none."""
     seed: int = 0
     """Seed of these boards."""
-
-
-def main() -> None:
-    """The command `python -m train.export`."""
-    run_command("train.export", Arguments, export_run)
 
 
 def export_run(arguments: Arguments) -> dict[str, Any]:
@@ -201,6 +197,8 @@ def differences(env: Env[Any], first: PolicyAgent, second: PolicyAgent, num_boar
     largest = [float(np.abs(one - other).max(initial=0)) for one, other in zip(of_first, of_second, strict=True)]
     return {"boards": num_boards, "probability_difference": largest[0], "value_difference": largest[1]}
 
+
+main = functools.partial(run_command, "train.export", Arguments, export_run)
 
 if __name__ == "__main__":
     main()

@@ -8,6 +8,7 @@ The last line on standard output is JSON: env, games, draw_rate, truncated_rate 
 seats, wins, win_rate, mean_turns, mean_reward and results by seat. The rates have 95 % intervals.
 """
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -45,11 +46,6 @@ class Arguments(GameArguments):
     temperature: float = 1.0
     """The temperature of runs that have none in brackets: 1 samples from the policy, 0 plays greedily.
     With 0, all games with the same seats and opening are the same."""
-
-
-def main() -> None:
-    """The command `python -m train.match`."""
-    run_command("train.match", Arguments, match)
 
 
 def match(arguments: Arguments) -> dict[str, Any]:
@@ -102,6 +98,8 @@ def seats_for(num_agents: int, num_players: int, seats: Sequence[int] | None) ->
         )
     return tuple(seats)
 
+
+main = functools.partial(run_command, "train.match", Arguments, match)
 
 if __name__ == "__main__":
     main()

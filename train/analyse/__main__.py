@@ -9,6 +9,7 @@ JSON: the games with a summary of every seat, and the games that cannot be read.
 """
 
 import dataclasses
+import functools
 import json
 import sys
 from collections.abc import Sequence
@@ -62,11 +63,6 @@ class Arguments:
     """A file for the annotation as JSON, with all turns. It is replaced if it exists."""
     picture: Path | None = None
     """A picture of one game, .svg or .png. It is replaced if it exists."""
-
-
-def main() -> None:
-    """The command `python -m train.analyse`."""
-    run_command("train.analyse", Arguments, analyse)
 
 
 def analyse(arguments: Arguments) -> dict[str, Any]:
@@ -230,6 +226,8 @@ def _men(value: float | None) -> str:
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
+
+main = functools.partial(run_command, "train.analyse", Arguments, analyse)
 
 if __name__ == "__main__":
     main()

@@ -12,6 +12,7 @@ The command prints two tables of the cards. The last line on standard output is 
 """
 
 import dataclasses
+import functools
 import hashlib
 import json
 import sys
@@ -48,11 +49,6 @@ class Arguments:
     """The folder of the files and cards."""
     measure: bool = True
     """Plays the games of the card. The agent `baseline` plays them, so they need the default --output."""
-
-
-def main() -> None:
-    """The command `python -m train.baselines`."""
-    run_command("train.baselines", Arguments, baselines)
 
 
 def baselines(arguments: Arguments) -> dict[str, Any]:
@@ -157,6 +153,8 @@ def _bound(end: float | None) -> str:
 def _log(text: str) -> None:
     print(f"-- {text}", file=sys.stderr, flush=True)
 
+
+main = functools.partial(run_command, "train.baselines", Arguments, baselines)
 
 if __name__ == "__main__":
     main()

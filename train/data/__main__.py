@@ -14,6 +14,7 @@ The last line on standard output is JSON: the games that were read, and those th
 it has the games and positions of every split, and the number of positions that are not in the training set.
 """
 
+import functools
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -84,11 +85,6 @@ class Arguments:
         if self.games and not isinstance(env, Checkers):
             raise ValueError(f"files of games are of checkers, not of {env}")
         return env
-
-
-def main() -> None:
-    """The command `python -m train.data`."""
-    run_command("train.data", Arguments, data)
 
 
 def data(arguments: Arguments) -> dict[str, Any]:
@@ -167,6 +163,8 @@ def counts(positions: Positions) -> dict[str, dict[str, int]]:
         }
     return result
 
+
+main = functools.partial(run_command, "train.data", Arguments, data)
 
 if __name__ == "__main__":
     main()

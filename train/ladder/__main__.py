@@ -12,6 +12,7 @@ The last line on standard output is JSON: the ratings with 95 % intervals, the s
 `--checkpoints` how often the rating falls from one checkpoint to the next.
 """
 
+import functools
 import itertools
 import json
 import sys
@@ -83,11 +84,6 @@ class Arguments:
         settings = GameArguments(openings=openings, **common)
         settings.check()
         return settings
-
-
-def main() -> None:
-    """The command `python -m train.ladder`."""
-    run_command("train.ladder", Arguments, ladder)
 
 
 def ladder(arguments: Arguments) -> dict[str, Any]:
@@ -244,6 +240,8 @@ def format_interval(low: float | None, high: float | None) -> str:
         return "no bound" if low == high else f"at most {high:,.0f}" if low is None else f"at least {low:,.0f}"
     return f"{low:,.0f} to {high:,.0f}"
 
+
+main = functools.partial(run_command, "train.ladder", Arguments, ladder)
 
 if __name__ == "__main__":
     main()

@@ -101,11 +101,6 @@ class Row(NamedTuple):
         return f"{self.agent}, {self.search}" if self.search else self.agent
 
 
-def main() -> None:
-    """The command `python -m train.strength`."""
-    run_command("train.strength", Arguments, strength)
-
-
 def strength(arguments: Arguments) -> dict[str, Any]:
     """Returns the result that the command prints: the game, the settings, and a row of measures per agent and search.
 
@@ -287,6 +282,8 @@ def format_measure(value: Any) -> str:
         return "-"
     return f"{value:,}" if isinstance(value, int) else f"{value:.5f}"
 
+
+main = functools.partial(run_command, "train.strength", Arguments, strength)
 
 if __name__ == "__main__":
     main()
