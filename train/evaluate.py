@@ -1,8 +1,6 @@
 """Plays an agent against others, on one seat against the same opponent on all other seats.
 
-    python -m train.evaluate runs/first --opponents random --games 1000
     python -m train.evaluate "runs/first@40(temperature=0)" --opponents random,greedy,runs/second --output games.jsonl
-    python -m train.evaluate greedy --env minichess --seating alternating --openings 500
 
 The last line on standard output is JSON: the game, the `jaxgames.arena.Results` of the agent in all games, and in
 `opponents` those against each opponent. mean_turns is the mean number of turns of the agent, the last one included, in
@@ -40,7 +38,7 @@ class Arguments(GameArguments):
 
 
 def evaluate(arguments: Arguments) -> dict[str, Any]:
-    """Returns the result that the command prints: `arena.results` in all games, and against each opponent."""
+    """Returns the result that the command prints."""
     arguments.check()
     opponent_texts = split_list(arguments.opponents)
     if "" in opponent_texts:

@@ -1,8 +1,6 @@
 """Writes the policy of a run to a file, which plays without flax and without `train`.
 
-    python -m train.export runs/first --output first.policy
     python -m train.export runs/first@40 --output first.policy --platforms cpu --half
-    python -m train.export runs/graph --env "dots_and_boxes(rows=7, cols=7)" --output seven.policy
     python -m train.match "exported(first.policy)" greedy --env minichess
 
 The file has the network of a run alone, also for a run that plays by search. Then the command loads the file again, and

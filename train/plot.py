@@ -1,6 +1,5 @@
 """Draws columns of the metrics of runs: one panel per column, all runs in each panel.
 
-    python -m train.plot runs/first
     python -m train.plot runs/a runs/b --columns episode_length episode_return/seat_0 --by seconds --output lengths
 
 Runs that differ only in their seed are one line: the median of the seeds, in a band from the lowest to the highest.

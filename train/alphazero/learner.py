@@ -142,9 +142,7 @@ def learn_game(
 ) -> tuple[TrainState, Metrics]:
     """Returns the train state after an iteration's steps and updates of one game, and metrics.
 
-    Args:
-      train_state: before these steps.
-      number: of the game, its place in `TrainState.games`.
+    `number` is the place of the game in `TrainState.games`.
     """
     key, subkey = jax.random.split(train_state.key)
     with jax.named_scope("collect"):
@@ -163,10 +161,7 @@ def learn_game(
 def update(
     config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState, number: int = 0
 ) -> tuple[TrainState, Metrics]:
-    """Returns the train state after `num_updates` gradient steps on the replay buffer, and metrics.
-
-    The arguments are as in `learn_game`.
-    """
+    """Returns the train state after `num_updates` gradient steps on the replay buffer of a game, and metrics."""
     groups = num_groups(config.num_envs, config.minibatch_size)
     samples = train_state.games[number].replay
     capacity = samples.slots.shape[1]

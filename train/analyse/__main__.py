@@ -1,6 +1,5 @@
 """Annotates a recorded game: what every move lost, what an agent thinks of it, and where the game leaves a database.
 
-    python -m train.analyse game.pdn
     python -m train.analyse game.pdn --agent runs/imitation --data pairs.npz --output game.json --picture game.svg
     python -m train.analyse moves.txt --env minichess --agent runs/first
 

@@ -1,14 +1,10 @@
 """Trains the baseline agents that come with the project, and measures how strong they are: `make agents`.
 
-    python -m train.baselines
-    python -m train.baselines minichess checkers --no-measure
     python -m train.baselines minichess --runs trial/runs --output trial --no-measure
 
 `train.baselines.recipes` has the commands of each agent. Their runs are in the folder of --runs. The folder of --output
 gets the file of each agent and its card, see `jaxgames.baselines.cards`. A finished command is not run again, and one
 that was stopped resumes: `train.baselines.recorded_commands`.
-
-The command prints two tables of the cards. The last line on standard output is JSON: all their numbers.
 """
 
 import dataclasses

@@ -1,13 +1,11 @@
 """Writes files of labelled positions, from which `train.imitation` learns.
 
-    python -m train.data games.zip --output pairs.npz
     python -m train.data games.pdn more.pdn --external others.pdn --output pairs.npz
     python -m train.data --label "solver(33.npz)" --env "dots_and_boxes(rows=2, cols=2)" --output table.npz
-    python -m train.data --label "alphabeta(depth=3)" --only-values --env minichess --output values.npz
 
-The first two commands read recorded games of checkers from .pdn files, or from .zip files that have some. Every game is
+The first command reads recorded games of checkers from .pdn files, or from .zip files that have some. Every game is
 in one split, train, validation or test, by a hash of its moves. Games of --external that are not among the others are
-the split external. The last commands play games, and an agent labels their positions with its probabilities and values.
+the split external. The second one plays games, and an agent labels their positions with its probabilities and values.
 A broken game is reported with its file, its line and the reason, and left out.
 
 The last line on standard output is JSON: the games that were read, and those that were left out, with the reasons. Then

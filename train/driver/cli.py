@@ -46,12 +46,10 @@ class ParsedFirst:
 
 
 def main(learner_type: type[Learner], config_for: Callable[..., Any], settings: Settings | None = None) -> None:
-    """The command `python -m train.<learner>`.
+    """The command `python -m train.<learner>`, with the default `settings` of storage, evaluation and devices.
 
-    Args:
-      config_for: returns the default settings of learning. It takes the texts `env`, `network`, `preset` and
-        `init_from` by keyword, as far as they are on the command line.
-      settings: the default settings of storage, evaluation and devices; None for `Settings()`.
+    `config_for` returns the default settings of learning. It takes the texts `env`, `network`, `preset` and `init_from`
+    by keyword, as far as they are on the command line.
     """
     program = f"train.{learner_type.name}"
     try:

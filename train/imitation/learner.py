@@ -67,7 +67,6 @@ class Imitation(NetworkLearner):
         return TrainState(params, opt_state, key, jnp.int32(0))
 
     def load_data(self) -> Data:
-        """Returns the positions of the files, on the host. Raises OSError or ValueError as `load_positions`."""
         return load_data(self.config)
 
     def largest_arrays(self, key: jax.Array) -> tuple[TrainState, Data]:
@@ -100,12 +99,7 @@ def update(
 ) -> tuple[TrainState, Metrics]:
     """Returns the train state after the gradient steps of an iteration, and metrics.
 
-    A gradient step has the mean loss of a minibatch of each file.
-
-    Args:
-      games: the game of each file, and its policy.
-      train_state: before the iteration.
-      files: the positions of each file.
+    A gradient step has the mean loss of a minibatch of each file. `games` has the game of each file, and its policy.
     """
     order_key, dropout_key = jax.random.split(train_state.key)  # it stays the same; the steps are numbered
     count, policies = config.num_minibatches or 1, [policy for _, policy in games]
@@ -210,11 +204,7 @@ def learning_rate(config: Config, step: jax.Array) -> jax.Array:
 
 
 def evaluate(config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params, labels: Labels) -> Metrics:
-    """Returns metrics of the policy in play: means over the positions that have such a label, NaN if there are none.
-
-    Args:
-      labels: from `load_data`.
-    """
+    """Returns metrics of the policy in play: means over the positions that have such a label, NaN if there are none."""
 
     def of_rows(rows: jax.Array) -> dict[str, jax.Array]:
         minibatch = take(env, labels, rows)

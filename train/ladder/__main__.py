@@ -1,6 +1,5 @@
 """Plays every pair of some agents against each other, and rates all agents on one Elo scale.
 
-    python -m train.ladder "dots_and_boxes(rows=2, cols=2)" greedy first --games 400
     python -m train.ladder minichess greedy runs/a "runs/b(temperature=0)" --output runs/ladder
     python -m train.ladder checkers --checkpoints runs/a --every 5 --output runs/progress
 

@@ -61,12 +61,8 @@ def replicator(policy: Array, payoffs: Array) -> Array:
 def boltzmann(policy: Array, payoffs: Array, tau: float | jax.Array) -> Array:
     """Returns the derivative of a policy under Boltzmann dynamics, float[..., n].
 
-    The exploration term is a replicator term too, with -log x as the payoff of an action.
-
-    Args:
-      policy: float[..., n], above 0.
-      payoffs: float[..., n], expected payoff of each action.
-      tau: temperature, above 0.
+    The exploration term is a replicator term too, with -log x as the payoff of an action. The policy and the
+    temperature `tau` are above 0; the arguments are those of `replicator`.
     """
     return replicator(policy, payoffs / tau - policy.__array_namespace__().log(policy))
 

@@ -183,9 +183,7 @@ class Opponents:
     def redraw(self, games: Games, key: jax.Array, ended: jax.Array) -> Games:
         """Returns the games, with new ones on the boards that restart.
 
-        Args:
-          games: before the restart.
-          ended: bool[num_envs], boards whose game has ended.
+        `ended` is bool[num_envs], the boards whose game has ended.
         """
         new = self.draw(key, ended.size)
         learner_seats = jnp.where(ended[:, None], new.learner_seats, games.learner_seats)

@@ -1,7 +1,6 @@
 """Measures how near agents come to solving a game, against its exact solution.
 
     python -m train.strength runs/first --simulations 16 64 --depth 1 5
-    python -m train.strength greedy first --env "chinese_checkers_diamond(size=4, pieces=3)" --solution 43.npz
     python -m train.strength runs/first --checkpoints --simulations 64
 
 `jaxgames.solvers.strength.measure` computes the numbers; docs/strength.md explains them. A run's agent plays its

@@ -32,13 +32,7 @@ class Summary:
 
 
 def summarise(folder: Path, varied: Sequence[str], cells: Mapping[str, Learner]) -> Summary:
-    """Returns the medians and ranges over seeds of the last evaluation, or the last iteration where there is none.
-
-    Args:
-      folder: of the sweep.
-      varied: the settings that have more than one value.
-      cells: learners by the names of their folders.
-    """
+    """Returns the medians and ranges over seeds of the last evaluation, or the last iteration where there is none."""
     by_settings: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
     for name, learner in cells.items():
         settings = {each: getattr(learner.config, each) for each in varied}
