@@ -111,7 +111,7 @@ def update(
     def gradient_step(carry: tuple[Params, Any], x: tuple[tuple[jax.Array, ...], jax.Array]) -> Any:
         (params, opt_state), (rows, step) = carry, x
         weights, statistics = split_statistics(params)
-        minibatches = [take(env, *of_file) for (env, _), *of_file in zip(games, files, rows, strict=True)]
+        minibatches = [take(env, file, places) for (env, _), file, places in zip(games, files, rows, strict=True)]
         gradient, (metrics, statistics) = jax.grad(mean_loss, argnums=2, has_aux=True)(
             config, policies, weights, minibatches, statistics, jax.random.fold_in(dropout_key, step)
         )

@@ -22,7 +22,7 @@ last axis. So the place of a neighbour is a fixed number of places ahead, and a 
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import flax.linen as nn
 import jax
@@ -174,10 +174,19 @@ def _rows(size: int) -> list[tuple[int, int, int]]:
     return list(zip(first.tolist(), (first + t.lengths).tolist(), (r * columns + q).tolist(), strict=True))
 
 
-# Each is the gradient of the other. JAX's own would add up an array of the whole board for each row.
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def on_board(size: int, x: jax.Array) -> jax.Array:
     """Returns [places, B] of [cells, B], with 0 in the margin."""
+    return cast(jax.Array, _on_board(size, x))
+
+
+def off_board(size: int, x: jax.Array) -> jax.Array:
+    """Returns [cells, B] of [places, B]."""
+    return cast(jax.Array, _off_board(size, x))
+
+
+# Each is the gradient of the other. JAX's own would add up an array of the whole board for each row.
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _on_board(size: int, x: jax.Array) -> jax.Array:
     parts, end = list[jax.Array](), 0
     for first, last, place in _rows(size):
         parts += [jnp.zeros((place - end, *x.shape[1:]), x.dtype), x[first:last]]
@@ -187,13 +196,12 @@ def on_board(size: int, x: jax.Array) -> jax.Array:
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def off_board(size: int, x: jax.Array) -> jax.Array:
-    """Returns [cells, B] of [places, B]."""
+def _off_board(size: int, x: jax.Array) -> jax.Array:
     return jnp.concatenate([x[place : place + last - first] for first, last, place in _rows(size)])
 
 
-on_board.defvjp(lambda size, x: (on_board(size, x), None), lambda size, _, gradient: (off_board(size, gradient),))
-off_board.defvjp(lambda size, x: (off_board(size, x), None), lambda size, _, gradient: (on_board(size, gradient),))
+_on_board.defvjp(lambda size, x: (on_board(size, x), None), lambda size, _, gradient: (off_board(size, gradient),))
+_off_board.defvjp(lambda size, x: (off_board(size, x), None), lambda size, _, gradient: (on_board(size, gradient),))
 
 
 @functools.lru_cache
