@@ -220,6 +220,19 @@ def open_run(folder: Path) -> RunFolder:
     return RunFolder.open(folder, *map(learner_type, LEARNERS))
 
 
+def find_run(text: str, expected: str, advice: str = "") -> tuple[RunFolder, int | None]:
+    """Returns the run that `RUN` or `RUN@ITERATION` names, and the iteration; None for its last checkpoint.
+
+    Raises FileNotFoundError if there is no such run. Raises ValueError for another text; its message begins with
+    `expected` and ends with `advice`.
+    """
+    named = parse(text)
+    if named is None or named.parameters:
+        message = f"{expected} the folder of a run, such as runs/first or runs/first@40, not {text!r}"
+        raise ValueError(f"{message}: {advice}" if advice else message)
+    return open_run(named.folder), named.iteration
+
+
 def learner_type(name: str) -> type[Learner]:
     """Returns the class of the learner with a name, such as PPO for "ppo". Raises ValueError for an unknown name."""
     if name not in LEARNERS:

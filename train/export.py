@@ -68,7 +68,9 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
         raise ValueError("expected a platform, such as --platforms cpu cuda tpu")
     check_at_most(arguments, {"boards": MAX_BOARDS})
     _files.check_output(arguments.output)
-    run, iteration = _find(arguments.run)
+    advice = 'the agent of the file takes the parameters, such as "exported(FILE, temperature=0)"'
+    run, iteration = agents.find_run(arguments.run, "expected", advice)
+    iteration = run.kept_iteration(iteration)
     agent = policy_agent(run, iteration, None if arguments.env is None else make_env(arguments.env))
     content = content_of(run, iteration, agent, arguments.platforms, arguments.half)
     exported.write(arguments.output, agent.env, content)
@@ -84,18 +86,6 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
     return result | (
         differences(agent.env, agent, of_file, arguments.boards, arguments.seed) if arguments.boards else {}
     )
-
-
-def _find(text: str) -> tuple[RunFolder, int]:
-    """Returns the run that a text names, and the iteration of its checkpoint. Raises ValueError for another text."""
-    named = agents.parse(text)
-    if named is None or named.parameters:
-        raise ValueError(
-            f"expected the folder of a run, such as runs/first or runs/first@40, not {text!r}: the agent of the file "
-            'takes the parameters, such as "exported(FILE, temperature=0)"'
-        )
-    run = agents.open_run(named.folder)
-    return run, run.kept_iteration(named.iteration)
 
 
 def policy_agent(run: RunFolder, iteration: int, env: Env[Any] | None = None) -> PolicyAgent:

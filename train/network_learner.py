@@ -72,7 +72,6 @@ class NetworkLearner(Learner):
         Args:
           temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings, or 0 with
             simulations. With `top`, None is 1 where that is 0.
-          top: the number of most probable legal actions that are sampled from; None for all.
           simulations: of a tree search on the network; None or 0 plays with the network alone.
           search: the rule of the search, "gumbel" or "puct"; None is "gumbel".
         """

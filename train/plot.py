@@ -2,8 +2,7 @@
 
     python -m train.plot runs/a runs/b --columns episode_length episode_return/seat_0 --by seconds --output lengths
 
-Runs that differ only in their seed are one line: the median of the seeds, in a band from the lowest to the highest.
-Every other run has its own line (`train/curves.py`).
+A line is the median of its seeds, in a band from the lowest to the highest (`train/curves.py`).
 
     columns = curves(open_runs(folders), ["win_rate"], by="steps")       # in Python
     figure = draw(columns, by="steps")

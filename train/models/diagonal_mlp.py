@@ -147,7 +147,6 @@ def diagonal_mlp(
     """Returns the network, for `checkers`.
 
     Args:
-      env: `checkers`.
       channels: features of a square.
       local_blocks: residual blocks per square.
       hidden_sizes: width of the dense layers on the whole board.

@@ -247,7 +247,6 @@ def hops(
     """Returns the network, for `chinese_checkers`.
 
     Args:
-      env: `chinese_checkers`.
       hidden_sizes: widths of the dense layers.
       activation: of the dense layers.
       hops: the longest chain of hops that is planned.

@@ -186,7 +186,6 @@ def larson(
     """Returns the network of Larson's code, for `checkers`.
 
     Args:
-      env: `checkers`.
       blocks: convolutional blocks.
       maps: maps of each of the four sizes of kernels in a block.
       highway: highway layers.
@@ -211,7 +210,6 @@ def larson_text(
     """Returns the network that Larson's text describes, for `checkers`. The text gives no sizes: these are ours.
 
     Args:
-      env: `checkers`.
       branch: "all", or one branch as the whole network: "conv2", "conv3" or "dense".
       maps: of each convolution.
       hidden_sizes: width of the dense layers.

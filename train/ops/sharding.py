@@ -74,8 +74,6 @@ def shard(tree: Tree, mesh: Mesh, specs: Any) -> Tree:
     """Returns process 0's pytree, which is on one device there, divided over the devices of the mesh.
 
     Args:
-      tree: arrays and PRNG keys.
-      mesh: from `mesh_for`.
       specs: PartitionSpecs of the leaves; a prefix of `tree`.
     """
     plain = multihost_utils.broadcast_one_to_all(jax.device_get(keys_to_data(tree)))
