@@ -86,7 +86,8 @@ class AlphaZero(NetworkLearner):
     ) -> Agent:
         """Returns the agent with these parameters; see `NetworkLearner.agent`.
 
-        Where an argument is None, it is as in the settings; for the number of simulations, `evaluation_simulations`.
+        None for the temperature, the search or the seats is the setting of the run, and for the simulations its
+        `evaluation_simulations`.
 
         Args:
           seats: how seats choose in the tree of the search.
