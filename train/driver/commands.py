@@ -14,7 +14,6 @@ from tqdm import tqdm
 
 from jaxgames import Env, arena
 from jaxgames.agents import Agent
-from train.settings import check_at_most
 
 MAX_GAMES = 10_000_000
 MAX_OPENINGS = 1_000_000
@@ -48,7 +47,10 @@ class GameArguments:
     def check(self) -> None:
         """Raises ValueError for a number that the commands refuse."""
         check_games(self.games, self.seed)
-        check_at_most(self, {"openings": MAX_OPENINGS, "opening_plies": arena.MAX_PLIES})
+        if not 0 <= self.openings <= MAX_OPENINGS:
+            raise ValueError(f"openings must be from 0 to {MAX_OPENINGS}, not {self.openings}")
+        if not 0 <= self.opening_plies <= arena.MAX_PLIES:
+            raise ValueError(f"opening_plies must be from 0 to {arena.MAX_PLIES}, not {self.opening_plies}")
 
     def openings_for(self, env: Env[Any], seating: str) -> arena.Openings | None:
         """Returns an opening for every game; None without openings.
