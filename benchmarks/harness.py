@@ -33,6 +33,7 @@ from matplotlib.figure import Figure
 
 import jaxgames
 from train.driver.tables import markdown
+from train.settings import check_positive as check_positive  # of the arguments of a command
 
 SPEED = "{steps_per_second:,.0f} ({spread:.0%})"  # the cell of a table: a median with its spread
 
@@ -212,14 +213,6 @@ def output_file(command: str, arguments: BenchmarkArguments) -> Path | None:
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
     return file
-
-
-def check_positive(arguments: BenchmarkArguments, *names: str) -> None:
-    """Raises ValueError unless the fields of these names are positive numbers, or tuples of them."""
-    for name in names:
-        value = getattr(arguments, name)
-        if not all(number > 0 for number in (value if isinstance(value, tuple) else (value,))):
-            raise ValueError(f"{name} must be positive, not {value}")
 
 
 def check_among(name: str, words: Iterable[str], allowed: Collection[str]) -> None:

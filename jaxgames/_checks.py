@@ -53,7 +53,7 @@ def check_number(name: str, value: object, zero: bool = False, highest: float = 
     """Raises ParameterError unless `value` is a finite number above 0, or 0 where `zero` allows it, up to `highest`."""
     allowed = f"{name} must be a finite number {'from 0 on' if zero else 'above 0'}"
     allowed += f" and up to {highest:g}" if highest < math.inf else ""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ParameterTypeError(f"{allowed}, not {value!r}")
     if not 0 <= value <= min(highest, sys.float_info.max) or (value == 0 and not zero):  # NaN too
         raise ParameterError(f"{allowed}, not {value}")

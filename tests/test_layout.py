@@ -28,7 +28,7 @@ FLOORS = {
         ("ops", "recipes", "settings"),
         ("driver", "models", "matrix"),
         ("agents",),
-        ("opponents", "pretrained", "data"),
+        ("pretrained", "data"),
         ("network_learner",),
         ("ppo", "alphazero", "imitation"),
         ("curves",),

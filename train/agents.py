@@ -19,6 +19,7 @@ This command prints the checkpoints of runs as such texts, or without a run the 
 """
 
 import dataclasses
+import functools
 import importlib
 import inspect
 import os
@@ -72,7 +73,7 @@ def make(text: str, env: Env[Any]) -> Agent:
     return agent_of_run(open_run(named.folder), named.iteration, env, **named.parameters)
 
 
-def outline(text: str, env: Env[Any]) -> Agent:
+def abstract_agent(text: str, env: Env[Any]) -> Agent:
     """Returns the agent that `text` names, with zeros for a run's parameters: it reads settings, but no checkpoint.
 
     Raises FileNotFoundError or ValueError as `make`, except for checkpoints.
@@ -219,11 +220,29 @@ def open_run(folder: Path) -> RunFolder:
     return RunFolder.open(folder, *map(learner_type, LEARNERS))
 
 
+def find_run(text: str, expected: str, advice: str = "") -> tuple[RunFolder, int | None]:
+    """Returns the run that `RUN` or `RUN@ITERATION` names, and the iteration; None for its last checkpoint.
+
+    Raises FileNotFoundError if there is no such run. Raises ValueError for another text; its message begins with
+    `expected` and ends with `advice`.
+    """
+    named = parse(text)
+    if named is None or named.parameters:
+        message = f"{expected} the folder of a run, such as runs/first or runs/first@40, not {text!r}"
+        raise ValueError(f"{message}: {advice}" if advice else message)
+    return open_run(named.folder), named.iteration
+
+
 def learner_type(name: str) -> type[Learner]:
     """Returns the class of the learner with a name, such as PPO for "ppo". Raises ValueError for an unknown name."""
     if name not in LEARNERS:
         raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, not {name!r}")
     return getattr(importlib.import_module(f"train.{name}"), LEARNERS[name])
+
+
+def without_search(run: RunFolder) -> dict[str, Any]:
+    """Returns the parameters of a run's agent that plays with the network alone; empty if it never searches."""
+    return {"simulations": 0} if "simulations" in inspect.signature(run.learner.agent).parameters else {}
 
 
 def agent_of_run(
@@ -300,11 +319,6 @@ class Arguments:
     """The folders of runs; none for the agents that need no run."""
 
 
-def main() -> None:
-    """The command `python -m train.agents`."""
-    run_command("train.agents", Arguments, table)
-
-
 def table(arguments: Arguments) -> dict[str, Any]:
     """Prints a table of agents, and returns its rows: checkpoints of the runs, or names without a run."""
     if not arguments.run_dirs:
@@ -346,6 +360,8 @@ def checkpoints_of(run: RunFolder) -> list[dict[str, Any]]:
         )
     return rows
 
+
+main = functools.partial(run_command, "train.agents", Arguments, table)
 
 if __name__ == "__main__":
     main()

@@ -3,8 +3,7 @@
     runs = open_runs([Path("runs/a"), Path("runs/b")])
     curves(runs, ["win_rate"], by="steps")      # {"win_rate": [Curve(label="gamma=0.5", x=..., values=...), ...]}
 
-Runs that differ only in their seed are one line. Every other run has its own line. Its label is made of the
-settings that differ between the lines. `train.plot.draw` draws them.
+`train.plot.draw` draws them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 class Curve(NamedTuple):
-    """A line of a panel: a column of one run, or of runs that differ only in their seed."""
+    """A line of a panel: a column of one run, or of several seeds."""
 
     label: str
     """The settings that differ between the lines; "" if there are none."""

@@ -1,14 +1,13 @@
 """Plays an agent against others, on one seat against the same opponent on all other seats.
 
-    python -m train.evaluate runs/first --opponents random --games 1000
     python -m train.evaluate "runs/first@40(temperature=0)" --opponents random,greedy,runs/second --output games.jsonl
-    python -m train.evaluate greedy --env minichess --seating alternating --openings 500
 
 The last line on standard output is JSON: the game, the `jaxgames.arena.Results` of the agent in all games, and in
 `opponents` those against each opponent. mean_turns is the mean number of turns of the agent, the last one included, in
 the games that it won.
 """
 
+import functools
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -38,13 +37,8 @@ class Arguments(GameArguments):
     run's own setting."""
 
 
-def main() -> None:
-    """The command `python -m train.evaluate`."""
-    run_command("train.evaluate", Arguments, evaluate)
-
-
 def evaluate(arguments: Arguments) -> dict[str, Any]:
-    """Returns the result that the command prints: `arena.results` in all games, and against each opponent."""
+    """Returns the result that the command prints."""
     arguments.check()
     opponent_texts = split_list(arguments.opponents)
     if "" in opponent_texts:
@@ -90,6 +84,8 @@ def _agent_of_seat(arguments: Arguments, num_players: int, key: jax.Array) -> ja
         raise ValueError(f"--seat {arguments.seat} is the agent's seat in every game: leave out --seating alternating")
     return arena.seating((1, num_players - 1), "alternating", arguments.games)
 
+
+main = functools.partial(run_command, "train.evaluate", Arguments, evaluate)
 
 if __name__ == "__main__":
     main()

@@ -1,8 +1,6 @@
 """Writes the policy of a run to a file, which plays without flax and without `train`.
 
-    python -m train.export runs/first --output first.policy
     python -m train.export runs/first@40 --output first.policy --platforms cpu --half
-    python -m train.export runs/graph --env "dots_and_boxes(rows=7, cols=7)" --output seven.policy
     python -m train.match "exported(first.policy)" greedy --env minichess
 
 The file has the network of a run alone, also for a run that plays by search. Then the command loads the file again, and
@@ -11,7 +9,7 @@ header of the file, its size, and the seconds to load it. It also has the larges
 """
 
 import dataclasses
-import inspect
+import functools
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -36,7 +34,7 @@ from train.driver.commands import run_command
 from train.driver.run_folder import RunFolder
 from train.models.policy import Policy
 from train.models.search_agent import NetworkAgent
-from train.settings import NETWORK_SETTINGS
+from train.settings import NETWORK_SETTINGS, check_at_most
 
 MAX_BOARDS = 100_000
 MAX_PLIES = 40  # random plies before the boards of the comparison
@@ -60,11 +58,6 @@ class Arguments:
     """Seed of these boards."""
 
 
-def main() -> None:
-    """The command `python -m train.export`."""
-    run_command("train.export", Arguments, export_run)
-
-
 def export_run(arguments: Arguments) -> dict[str, Any]:
     """Writes the file and returns the result that the command prints.
 
@@ -73,10 +66,11 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
     """
     if not arguments.platforms:
         raise ValueError("expected a platform, such as --platforms cpu cuda tpu")
-    if not 0 <= arguments.boards <= MAX_BOARDS:
-        raise ValueError(f"boards must be from 0 to {MAX_BOARDS}, not {arguments.boards}")
+    check_at_most(arguments, {"boards": MAX_BOARDS})
     _files.check_output(arguments.output)
-    run, iteration = _find(arguments.run)
+    advice = 'the agent of the file takes the parameters, such as "exported(FILE, temperature=0)"'
+    run, iteration = agents.find_run(arguments.run, "expected", advice)
+    iteration = run.kept_iteration(iteration)
     agent = policy_agent(run, iteration, None if arguments.env is None else make_env(arguments.env))
     content = content_of(run, iteration, agent, arguments.platforms, arguments.half)
     exported.write(arguments.output, agent.env, content)
@@ -94,25 +88,12 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
     )
 
 
-def _find(text: str) -> tuple[RunFolder, int]:
-    """Returns the run that a text names, and the iteration of its checkpoint. Raises ValueError for another text."""
-    named = agents.parse(text)
-    if named is None or named.parameters:
-        raise ValueError(
-            f"expected the folder of a run, such as runs/first or runs/first@40, not {text!r}: the agent of the file "
-            'takes the parameters, such as "exported(FILE, temperature=0)"'
-        )
-    run = agents.open_run(named.folder)
-    return run, run.kept_iteration(named.iteration)
-
-
 def policy_agent(run: RunFolder, iteration: int, env: Env[Any] | None = None) -> PolicyAgent:
     """Returns the agent that plays a game, by default the game of the run, with the network of the run alone.
 
     Raises ValueError for a run without a policy, or one that does not play the game.
     """
-    searches = "simulations" in inspect.signature(run.learner.agent).parameters
-    agent = agents.agent_of_run(run, iteration, env, **({"simulations": 0} if searches else {}))
+    agent = agents.agent_of_run(run, iteration, env, **agents.without_search(run))
     if not isinstance(agent, PolicyAgent) or not isinstance(agent.policy, Policy):
         raise ValueError(f"the agent of {run.folder} is {type(agent).__name__}, which has no policy to export")
     return agent
@@ -204,6 +185,8 @@ def differences(env: Env[Any], first: PolicyAgent, second: PolicyAgent, num_boar
     largest = [float(np.abs(one - other).max(initial=0)) for one, other in zip(of_first, of_second, strict=True)]
     return {"boards": num_boards, "probability_difference": largest[0], "value_difference": largest[1]}
 
+
+main = functools.partial(run_command, "train.export", Arguments, export_run)
 
 if __name__ == "__main__":
     main()

@@ -1,13 +1,12 @@
 """Plays agents against each other, on any number of seats each.
 
-    python -m train.match runs/shared runs/shared_encoder runs/independent --games 1000
     python -m train.match runs/first@10 runs/first@100 --seats 1 5 --output games.jsonl
-    python -m train.match random random --env minichess --seating alternating --openings 500
 
 The last line on standard output is JSON: env, games, draw_rate, truncated_rate and mean_length, and for every agent its
 seats, wins, win_rate, mean_turns, mean_reward and results by seat. The rates have 95 % intervals.
 """
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -47,13 +46,8 @@ class Arguments(GameArguments):
     With 0, all games with the same seats and opening are the same."""
 
 
-def main() -> None:
-    """The command `python -m train.match`."""
-    run_command("train.match", Arguments, match)
-
-
 def match(arguments: Arguments) -> dict[str, Any]:
-    """Returns the result that the command prints: shares of all games, and wins and averages of every agent."""
+    """Returns the result that the command prints."""
     num_agents = len(arguments.agents)
     if num_agents < 2:
         raise ValueError(f"expected two or more agents, not {num_agents}")
@@ -102,6 +96,8 @@ def seats_for(num_agents: int, num_players: int, seats: Sequence[int] | None) ->
         )
     return tuple(seats)
 
+
+main = functools.partial(run_command, "train.match", Arguments, match)
 
 if __name__ == "__main__":
     main()

@@ -9,7 +9,7 @@ import jax
 import jaxgames
 from jaxgames.agents import Agent
 from jaxgames.mcts import SearchConfig
-from jaxgames.mcts.config import Policy as SearchPolicy
+from jaxgames.mcts.config import SelectionRule
 from jaxgames.policies.agent import PolicyAgent, temperature_of
 from train import agents
 from train.driver.learner import Learner
@@ -65,15 +65,13 @@ class NetworkLearner(Learner):
         temperature: float | None = None,
         top: int | None = None,
         simulations: int | None = None,
-        search: SearchPolicy | None = None,
+        search: SelectionRule | None = None,
     ) -> Agent:
         """Returns the agent with these parameters; see `Learner.agent`.
 
         Args:
-          params: from a train state.
           temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings, or 0 with
             simulations. With `top`, None is 1 where that is 0.
-          top: the number of most probable legal actions that are sampled from; None for all.
           simulations: of a tree search on the network; None or 0 plays with the network alone.
           search: the rule of the search, "gumbel" or "puct"; None is "gumbel".
         """

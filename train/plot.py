@@ -1,10 +1,8 @@
 """Draws columns of the metrics of runs: one panel per column, all runs in each panel.
 
-    python -m train.plot runs/first
     python -m train.plot runs/a runs/b --columns episode_length episode_return/seat_0 --by seconds --output lengths
 
-Runs that differ only in their seed are one line: the median of the seeds, in a band from the lowest to the highest.
-Every other run has its own line (`train/curves.py`).
+A line is the median of its seeds, in a band from the lowest to the highest (`train/curves.py`).
 
     columns = curves(open_runs(folders), ["win_rate"], by="steps")       # in Python
     figure = draw(columns, by="steps")
@@ -226,12 +224,18 @@ def check_output(path: Path) -> Path:
 
 def save(figure: Figure, stem: Path) -> list[Path]:
     """Writes the picture as PNG and as SVG. Returns their paths."""
-    stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.with_name(stem.name + ending) for ending in FORMATS]
-    figure.savefig(paths[0], dpi=150)
-    with mpl.rc_context({"svg.hashsalt": stem.name}):  # so that the same curves give the same file
-        figure.savefig(paths[1], metadata={"Date": None})
+    for path in paths:
+        write(figure, path)
     return paths
+
+
+def write(figure: Figure, path: Path) -> None:
+    """Writes the picture as PNG or SVG, by the suffix of the path; creates its folders."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    options: dict[str, Any] = {"metadata": {"Date": None}} if path.suffix == ".svg" else {"dpi": 150}
+    with mpl.rc_context({"svg.hashsalt": path.stem}):  # so that the same numbers give the same file
+        figure.savefig(path, **options)
 
 
 if __name__ == "__main__":

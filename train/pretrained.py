@@ -35,7 +35,7 @@ def load_params(text: str, like: Params, config: Config) -> Params:
       FileNotFoundError: there is no such run or checkpoint.
       ValueError: `text` has another form, or shapes do not fit; the message has both.
     """
-    run, iteration = find_run(text)
+    run, iteration = agents.find_run(text, "init_from must be")
     with jax.ensure_compile_time_eval():  # inside a trace, too
         stored = run.params(iteration)
     _check_shapes(text, run, stored, like)
@@ -47,17 +47,6 @@ def load_params(text: str, like: Params, config: Config) -> Params:
     if differ and not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(like)):
         log(f"the first parameters are those of {text}; {' and '.join(differ)}")
     return jax.tree.map(lambda old, new: jnp.broadcast_to(old, new.shape).astype(new.dtype), stored, like)
-
-
-def find_run(text: str) -> tuple[RunFolder, int | None]:
-    """Returns the run that `RUN` or `RUN@ITERATION` names, and the iteration; None for its last checkpoint.
-
-    Raises FileNotFoundError if there is no such run, ValueError for another form.
-    """
-    named = agents.parse(text)
-    if named is None or named.parameters:
-        raise ValueError(f"init_from must be the folder of a run, such as runs/first or runs/first@40, not {text!r}")
-    return agents.open_run(named.folder), named.iteration
 
 
 def _check_shapes(text: str, run: RunFolder, stored: Params, like: Params) -> None:

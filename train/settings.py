@@ -1,6 +1,6 @@
 """The settings that all learners of a network have, their defaults by game or preset, and checks of values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
 
@@ -41,11 +41,8 @@ class NetworkConfig:
             if isinstance(value, list):  # JSON stores tuples as lists
                 object.__setattr__(self, name, tuple(value))
         jaxgames.make(self.env)
-        for name in ("channels", "hidden_sizes"):
-            if any(width < 1 for width in getattr(self, name)):
-                raise ValueError(f"{name} must be positive numbers, not {getattr(self, name)}")
-        check_positive(self, ("total_steps", "learning_rate", "max_grad_norm"))
-        check_not_negative(self, ("temperature",))
+        check_positive(self, "channels", "hidden_sizes", "total_steps", "learning_rate", "max_grad_norm")
+        check_not_negative(self, "temperature")
         check_at_most(self, {"seed": MAX_SEED})
 
     @property
@@ -98,16 +95,18 @@ def config_for(
     return config_type(**{**settings, **game, **changes})
 
 
-def check_positive(config: Any, names: Sequence[str]) -> None:
-    """Raises ValueError unless the settings with these names are above 0, and fit into 64 bits."""
+def check_positive(config: Any, *names: str) -> None:
+    """Raises ValueError unless the settings with these names, numbers or tuples, are above 0, and fit into 64 bits."""
     for name in names:
-        if not getattr(config, name) > 0:
-            raise ValueError(f"{name} must be positive, not {getattr(config, name)}")
-        if not getattr(config, name) < 2**63:
-            raise ValueError(f"{name} must be less than 2**63, not {getattr(config, name)}")
+        value = getattr(config, name)
+        numbers: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
+        if not all(number > 0 for number in numbers):
+            raise ValueError(f"{name} must be positive, not {value}")
+        if not all(number < 2**63 for number in numbers):
+            raise ValueError(f"{name} must be less than 2**63, not {value}")
 
 
-def check_not_negative(config: Any, names: Sequence[str]) -> None:
+def check_not_negative(config: Any, *names: str) -> None:
     """Raises ValueError unless the settings with these names are 0 or more."""
     for name in names:
         if not getattr(config, name) >= 0:

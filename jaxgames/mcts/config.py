@@ -13,9 +13,9 @@ from jaxgames._checks import (
     check_probability,
 )
 
-Policy = Literal["gumbel", "puct"]  # the rules of selection
+SelectionRule = Literal["gumbel", "puct"]
 Seats = Literal["paranoid", "max_n"]  # how seats choose in the tree
-POLICIES: tuple[str, ...] = get_args(Policy)
+SELECTION_RULES: tuple[str, ...] = get_args(SelectionRule)
 SEATS: tuple[str, ...] = get_args(Seats)
 MAX_SIMULATIONS = 100_000
 DEFAULT_SLOTS = 64
@@ -72,7 +72,7 @@ class SearchConfig:
 
     def __post_init__(self) -> None:
         check_int("simulations", self.simulations, 1, MAX_SIMULATIONS)
-        check_choice("policy", self.policy, POLICIES)
+        check_choice("policy", self.policy, SELECTION_RULES)
         if self.slots is not None:
             check_int("slots", self.slots, 1, 2**31 - 1, " or None")
         check_int("max_considered", self.max_considered, 1, 2**31 - 1)

@@ -2,12 +2,11 @@
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jaxgames
 from jaxgames.mcts import SearchConfig
-from jaxgames.mcts.config import Policy as SearchPolicy
-from jaxgames.mcts.config import Seats
+from jaxgames.mcts.config import Seats, SelectionRule
 from train import settings
 from train.recipes import ALPHAZERO, ALPHAZERO_PRESETS
 from train.settings import (
@@ -34,7 +33,7 @@ class Config(NetworkConfig):
     """Boards of each game played at once."""
     rollout_length: int = 32
     """Steps of each board in an iteration; there is one search per step."""
-    search: SearchPolicy = "gumbel"
+    search: SelectionRule = "gumbel"
     """The rule of the search: Gumbel AlphaZero, or PUCT as in AlphaZero."""
     simulations: int = 16
     """Simulations of a search in self-play."""
@@ -94,10 +93,10 @@ class Config(NetworkConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_other_envs(self.env, self.other_envs)
-        check_choices(self, {"search": SearchPolicy, "seats": Seats})
-        check_positive(self, ("num_envs", "rollout_length", "random_plies", "num_updates", "minibatch_size"))
-        check_not_negative(self, ("sampled_plies", "final_learning_rate", "value_coef", "l2_coef", "weight_decay"))
-        check_not_negative(self, ("evaluation_simulations",))
+        check_choices(self, {"search": SelectionRule, "seats": Seats})
+        check_positive(self, "num_envs", "rollout_length", "random_plies", "num_updates", "minibatch_size")
+        check_not_negative(self, "sampled_plies", "final_learning_rate", "value_coef", "l2_coef", "weight_decay")
+        check_not_negative(self, "evaluation_simulations")
         check_at_most(self, {"gamma": 1, "td_lambda": 1, "random_starts": 1})
         if not 0 <= self.ema < 1:
             raise ValueError(f"ema must be at least 0 and less than 1, not {self.ema}")
@@ -119,29 +118,19 @@ class Config(NetworkConfig):
         noise = {"gumbel_scale": self.gumbel_scale}
         if self.search == "puct":
             noise = {"dirichlet_fraction": self.dirichlet_fraction, "dirichlet_alpha": self.dirichlet_alpha}
-        return self._search(self.simulations, self.search, self.seats, **noise)
+        return replace(self.search_without_noise(self.simulations), **noise)
 
     def search_without_noise(
-        self, simulations: int, search: SearchPolicy | None = None, seats: Seats | None = None
+        self, simulations: int, search: SelectionRule | None = None, seats: Seats | None = None
     ) -> SearchConfig:
-        """Returns a search for play after training.
-
-        Args:
-          simulations: at least 1.
-          search: its rule; None as in self-play.
-          seats: how seats choose in its tree; None as in self-play.
-        """
-        return self._search(simulations, search or self.search, seats or self.seats)
-
-    def _search(self, simulations: int, search: SearchPolicy, seats: Seats, **noise: float) -> SearchConfig:
+        """Returns a search for play after training; None for its rule or its seats is the setting of self-play."""
         return SearchConfig(
             simulations=simulations,
-            policy=search,
+            policy=search or self.search,
             slots=self.slots,
             max_considered=self.max_considered,
             gamma=self.gamma,
-            seats=seats,
-            **noise,
+            seats=seats or self.seats,
         )
 
 

@@ -22,8 +22,7 @@ import optax
 
 import jaxgames
 from jaxgames.agents import Agent
-from jaxgames.mcts.config import Policy as SearchPolicy
-from jaxgames.mcts.config import Seats
+from jaxgames.mcts.config import Seats, SelectionRule
 from train.alphazero.config import TRACED_SETTINGS, Config
 from train.alphazero.rollout import (
     Sample,
@@ -82,32 +81,28 @@ class AlphaZero(NetworkLearner):
         temperature: float | None = None,
         top: int | None = None,
         simulations: int | None = None,
-        search: SearchPolicy | None = None,
+        search: SelectionRule | None = None,
         seats: Seats | None = None,
     ) -> Agent:
-        """Returns the agent with these parameters; see `Learner.agent`.
+        """Returns the agent with these parameters; see `NetworkLearner.agent`.
+
+        None for the temperature, the search or the seats is the setting of the run, and for the simulations its
+        `evaluation_simulations`.
 
         Args:
-          params: from a train state.
-          temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings. With `top`,
-            None is 1 where that is 0.
-          top: the number of most probable legal actions that are sampled from; None for all.
-          simulations: of the search; 0 plays with the network alone, None is `evaluation_simulations` of the settings.
-          search: its rule; None as in the settings.
-          seats: how seats choose in its tree; None as in the settings.
+          seats: how seats choose in the tree of the search.
         """
         simulations = self.config.evaluation_simulations if simulations is None else simulations
         settings = self.config.search_without_noise(simulations, search, seats) if simulations else None
         return self.make_network_agent(params, settings, temperature, top)
 
     def init(self, key: jax.Array) -> TrainState:
-        """Returns the train state before the first iteration."""
         key, params_key, *game_keys = jax.random.split(key, 4)  # of boards and starts
         params = self.init_params(params_key)
         return TrainState(
             params=params,
             learning=params if self.config.ema > 0 else None,
-            opt_state=make_optimizer(self.config, 0.0).init(split_statistics(params)[0]),
+            opt_state=clipped_adamw(0.0, 0.0, 1.0).init(split_statistics(params)[0]),
             games=tuple(
                 init_game(self.config, env, *(key_of_game(key, number) for key in game_keys))
                 for number, (env, _) in enumerate(self.games)
@@ -148,12 +143,7 @@ def learn_game(
 ) -> tuple[TrainState, Metrics]:
     """Returns the train state after an iteration's steps and updates of one game, and metrics.
 
-    Args:
-      config: the settings.
-      env: the game.
-      policy: its policy.
-      train_state: before these steps.
-      number: of the game, its place in `TrainState.games`.
+    `number` is the place of the game in `TrainState.games`.
     """
     key, subkey = jax.random.split(train_state.key)
     with jax.named_scope("collect"):
@@ -172,17 +162,14 @@ def learn_game(
 def update(
     config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState, number: int = 0
 ) -> tuple[TrainState, Metrics]:
-    """Returns the train state after `num_updates` gradient steps on the replay buffer, and metrics.
-
-    The arguments are as in `learn_game`.
-    """
+    """Returns the train state after `num_updates` gradient steps on the replay buffer of a game, and metrics."""
     groups = num_groups(config.num_envs, config.minibatch_size)
     samples = train_state.games[number].replay
     capacity = samples.slots.shape[1]
     filled = replay.num_filled(samples, config.rollout_length, train_state.iteration + 1)
     stored = replay.grouped(samples, groups)
     rate = learning_rate(config, train_state.iteration)
-    optimizer = make_optimizer(config, rate)
+    optimizer = clipped_adamw(rate, config.weight_decay, config.max_grad_norm)
 
     def gradient_step(carry: Any, x: tuple[jax.Array, jax.Array]) -> Any:
         (learning, average, opt_state), (key, step) = carry, x
@@ -269,8 +256,3 @@ def average_decay(config: Config, step: jax.Array) -> jax.Array:
     It grows to `ema`, so that the random first parameters soon have no weight.
     """
     return jnp.minimum(config.ema, (1 + step) / (10 + step))
-
-
-def make_optimizer(config: Config, rate: jax.Array | float) -> optax.GradientTransformation:
-    """Returns AdamW with gradients clipped by their norm. Its state does not depend on the learning rate `rate`."""
-    return clipped_adamw(rate, config.weight_decay, config.max_grad_norm)

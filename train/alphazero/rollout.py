@@ -145,11 +145,7 @@ def collect(
 def choose(config: Config, key: jax.Array, result: SearchResult, length: jax.Array) -> jax.Array:
     """Returns the actions int32[B]: sampled from the search's policy in the first steps, then the search's choice.
 
-    Args:
-      config: the settings.
-      key: a PRNG key.
-      result: of the search.
-      length: int32[B], the steps that the games have had.
+    `length` is int32[B], the steps that the games have had.
     """
     if config.sampled_plies == 0:
         return result.action
@@ -161,16 +157,7 @@ def choose(config: Config, key: jax.Array, result: SearchResult, length: jax.Arr
 def restart(
     config: Config, env: jaxgames.Env[Any], key: jax.Array, ended: jax.Array, boards: Any, starts: Starts | None
 ) -> tuple[Any, Starts | None]:
-    """Returns live boards, new ones where a game ended, and the random positions after this step.
-
-    Args:
-      config: the settings.
-      env: the game.
-      key: a PRNG key.
-      ended: bool[num_envs], whether the games ended.
-      boards: states [num_envs] after the step.
-      starts: random positions for the boards that restart; None without them.
-    """
+    """Returns live boards, new ones where a game `ended` (bool[num_envs]), and the random positions after this step."""
     init_key, which_key, starts_key = jax.random.split(key, 3)
     new = jax.vmap(env.init)(jax.random.split(init_key, config.num_envs))
     if starts is None:

@@ -1,6 +1,5 @@
 """Annotates a recorded game: what every move lost, what an agent thinks of it, and where the game leaves a database.
 
-    python -m train.analyse game.pdn
     python -m train.analyse game.pdn --agent runs/imitation --data pairs.npz --output game.json --picture game.svg
     python -m train.analyse moves.txt --env minichess --agent runs/first
 
@@ -9,6 +8,7 @@ JSON: the games with a summary of every seat, and the games that cannot be read.
 """
 
 import dataclasses
+import functools
 import json
 import sys
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from jaxgames.agents import Agent
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers_pdn import COLOURS, BrokenGame
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH
-from train import agents
+from train import agents, plot
 from train.analyse import picture as analyse_picture
 from train.analyse.annotation import DECIDED, Database, Turn, annotate, first_unknown, summary
 from train.analyse.recorded_game import RecordedGame, read_games
@@ -64,11 +64,6 @@ class Arguments:
     """A picture of one game, .svg or .png. It is replaced if it exists."""
 
 
-def main() -> None:
-    """The command `python -m train.analyse`."""
-    run_command("train.analyse", Arguments, analyse)
-
-
 def analyse(arguments: Arguments) -> dict[str, Any]:
     """Prints the tables, writes the files, and returns the result that the command prints.
 
@@ -90,7 +85,7 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
             annotated.append(_facts(game, turns))
             if arguments.picture is not None:
                 figure = analyse_picture.draw(game, turns, arguments.agent)
-                analyse_picture.save(figure, arguments.picture)
+                plot.write(figure, arguments.picture)
     result: dict[str, Any] = {"file": str(arguments.file), "env": str(env), "depth": depth, "agent": arguments.agent}
     result |= {"data": None if arguments.data is None else str(arguments.data), "blunder": arguments.blunder}
     result |= {"games": annotated, "broken": broken}
@@ -107,8 +102,8 @@ def _check(arguments: Arguments) -> None:
     check_number("blunder", arguments.blunder, highest=DECIDED)
     if arguments.splits and arguments.data is None:
         raise ValueError("--splits are parts of a database: add --data pairs.npz")
-    if arguments.picture is not None and arguments.picture.suffix not in analyse_picture.SUFFIXES:
-        raise ValueError(f"the picture must end in {' or '.join(analyse_picture.SUFFIXES)}, not {arguments.picture}")
+    if arguments.picture is not None and arguments.picture.suffix not in plot.FORMATS:
+        raise ValueError(f"the picture must end in {' or '.join(plot.FORMATS)}, not {arguments.picture}")
     for path in (arguments.output, arguments.picture):
         if path is not None:
             check_output(path)
@@ -230,6 +225,8 @@ def _men(value: float | None) -> str:
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
+
+main = functools.partial(run_command, "train.analyse", Arguments, analyse)
 
 if __name__ == "__main__":
     main()

@@ -48,11 +48,6 @@ class Turn:
     seen: int | None = None  # how often the board before the turn is in the database
     played: int | None = None  # how often the turn's actions were played there: the smallest number of its plies
 
-    @property
-    def is_known(self) -> bool:
-        """True if the turn is in the database."""
-        return bool(self.played)
-
 
 @dataclass(frozen=True)
 class Database:
@@ -89,7 +84,6 @@ def annotate(
     """Returns the turns of a game.
 
     Args:
-      game: the game.
       depth: of alpha-beta, in turns; None for no alpha-beta. Only for checkers.
       blunder: men; a turn that loses more is a blunder.
       agent: an agent of this game with a method `analyse`; None for none.
@@ -113,7 +107,7 @@ def annotate(
 
 def first_unknown(turns: Sequence[Turn]) -> Turn | None:
     """Returns the first turn that is not in the database; None if all are."""
-    return next((turn for turn in turns if not turn.is_known), None)
+    return next((turn for turn in turns if not turn.played), None)
 
 
 def summary(turns: Sequence[Turn], seat: int) -> dict[str, Any]:
@@ -162,7 +156,6 @@ def _valued(game: RecordedGame, turn: Turn, depth: int, blunder: float, on_value
 
 
 def _limited(value: float) -> float:
-    """Returns a value in men, at most DECIDED and at least its negative."""
     return float(np.clip(value, -DECIDED, DECIDED))
 
 

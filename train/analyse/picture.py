@@ -1,10 +1,8 @@
 """The picture of an annotated game: values and blunders above, the agent's opinion below, the database behind them."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from jaxgames.games.checkers import Checkers
@@ -13,7 +11,6 @@ from train.analyse.annotation import Turn, first_unknown
 from train.analyse.recorded_game import RecordedGame
 from train.plot import COLOURS
 
-SUFFIXES = (".svg", ".png")
 LARGEST_MEN = 5.0  # the values axis shows at most as much
 MARKERS = "os^Dv*"  # of the seats
 MAX_NAMED = 12  # blunders with their move beside them
@@ -23,7 +20,6 @@ def draw(game: RecordedGame, turns: Sequence[Turn], agent: str | None = None) ->
     """Returns the picture of a game: panels with the values of alpha-beta, and the agent's probabilities and values.
 
     Args:
-      game: the game.
       turns: from `train.analyse.annotation.annotate`; a panel without numbers is left out.
       agent: the text of the agent, for the label of its panels.
     """
@@ -53,13 +49,6 @@ def draw(game: RecordedGame, turns: Sequence[Turn], agent: str | None = None) ->
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles), fontsize="small")
     figure.suptitle(f"{game.title}, {game.result}")
     return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Writes the picture as SVG or PNG, by the suffix of the path; creates its folders."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with mpl.rc_context({"svg.hashsalt": path.stem}):  # so that the same game gives the same file
-        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _shade_database(axes: Any, turns: Sequence[Turn]) -> None:

@@ -1,17 +1,14 @@
 """Trains the baseline agents that come with the project, and measures how strong they are: `make agents`.
 
-    python -m train.baselines
-    python -m train.baselines minichess checkers --no-measure
     python -m train.baselines minichess --runs trial/runs --output trial --no-measure
 
 `train.baselines.recipes` has the commands of each agent. Their runs are in the folder of --runs. The folder of --output
 gets the file of each agent and its card, see `jaxgames.baselines.cards`. A finished command is not run again, and one
 that was stopped resumes: `train.baselines.recorded_commands`.
-
-The command prints two tables of the cards. The last line on standard output is JSON: all their numbers.
 """
 
 import dataclasses
+import functools
 import hashlib
 import json
 import sys
@@ -48,11 +45,6 @@ class Arguments:
     """The folder of the files and cards."""
     measure: bool = True
     """Plays the games of the card. The agent `baseline` plays them, so they need the default --output."""
-
-
-def main() -> None:
-    """The command `python -m train.baselines`."""
-    run_command("train.baselines", Arguments, baselines)
 
 
 def baselines(arguments: Arguments) -> dict[str, Any]:
@@ -151,13 +143,14 @@ def row_of(card: Card) -> tuple[str, ...]:
 
 
 def _bound(end: float | None) -> str:
-    """Returns the end of an interval; "?" if the games do not bound it."""
     return "?" if end is None else f"{end:,.0f}"
 
 
 def _log(text: str) -> None:
     print(f"-- {text}", file=sys.stderr, flush=True)
 
+
+main = functools.partial(run_command, "train.baselines", Arguments, baselines)
 
 if __name__ == "__main__":
     main()

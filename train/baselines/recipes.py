@@ -41,8 +41,23 @@ class Recipe:
 
 
 def _export(name: str, run: str, more: str = "") -> str:
-    """Returns the command that writes the file of an agent from a run."""
     return f"train.export {RUNS}/{run} --output {OUTPUT}/{name}.policy --half{more}"
+
+
+def _untrained_star(env: str, size: int, center: float, match_games: int, ladder_games: int) -> Recipe:
+    """Returns the recipe of an agent that plays a star board by the plan of hops alone."""
+    name = f"chinese_checkers_{size}"
+    return Recipe(
+        env=env,
+        training="None: the plan of hops with which the network `hops` begins, before any training.",
+        commands=(
+            f'train.ppo --preset star_{size} --network "hops(steepness=8.0, center={center})" --hidden-sizes 16 '
+            f"--total-steps 1 --keep-every 1 --evaluate-every 0 --run-dir {RUNS}/{name}",
+            _export(name, f"{name}@0"),
+        ),
+        match_games=match_games,
+        ladder_games=ladder_games,
+    )
 
 
 RECIPES: dict[str, Recipe] = {
@@ -67,28 +82,8 @@ RECIPES: dict[str, Recipe] = {
         others=("greedy(epsilon=0.2)",),
         ladder_games=60,
     ),
-    "chinese_checkers_3": Recipe(
-        env="chinese_checkers(size=3)",
-        training="None: the plan of hops with which the network `hops` begins, before any training.",
-        commands=(
-            'train.ppo --preset star_3 --network "hops(steepness=8.0, center=0.2)" --hidden-sizes 16 '
-            f"--total-steps 1 --keep-every 1 --evaluate-every 0 --run-dir {RUNS}/chinese_checkers_3",
-            _export("chinese_checkers_3", "chinese_checkers_3@0"),
-        ),
-        match_games=240,
-        ladder_games=60,
-    ),
-    "chinese_checkers_4": Recipe(
-        env="chinese_checkers",
-        training="None: the plan of hops with which the network `hops` begins, before any training.",
-        commands=(
-            'train.ppo --preset star_4 --network "hops(steepness=8.0, center=0.4)" --hidden-sizes 16 '
-            f"--total-steps 1 --keep-every 1 --evaluate-every 0 --run-dir {RUNS}/chinese_checkers_4",
-            _export("chinese_checkers_4", "chinese_checkers_4@0"),
-        ),
-        match_games=120,
-        ladder_games=40,
-    ),
+    "chinese_checkers_3": _untrained_star("chinese_checkers(size=3)", 3, 0.2, match_games=240, ladder_games=60),
+    "chinese_checkers_4": _untrained_star("chinese_checkers", 4, 0.4, match_games=120, ladder_games=40),
     "chinese_checkers_diamond": Recipe(
         env="chinese_checkers_diamond",
         training="Imitation of the greedy agent, then PPO against it and against earlier versions of itself.",

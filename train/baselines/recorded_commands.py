@@ -85,7 +85,6 @@ def _start(text: str, store: Callable[[Record], object]) -> None:
 
 
 def _result(lines: list[str]) -> dict[str, Any] | None:
-    """Returns the object of JSON in the last line of an output, or None."""
     try:
         result = json.loads(lines[-1])
     except (IndexError, json.JSONDecodeError):

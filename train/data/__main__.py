@@ -1,19 +1,18 @@
 """Writes files of labelled positions, from which `train.imitation` learns.
 
-    python -m train.data games.zip --output pairs.npz
     python -m train.data games.pdn more.pdn --external others.pdn --output pairs.npz
     python -m train.data --label "solver(33.npz)" --env "dots_and_boxes(rows=2, cols=2)" --output table.npz
-    python -m train.data --label "alphabeta(depth=3)" --only-values --env minichess --output values.npz
 
-The first two commands read recorded games of checkers from .pdn files, or from .zip files that have some. Every game is
+The first command reads recorded games of checkers from .pdn files, or from .zip files that have some. Every game is
 in one split, train, validation or test, by a hash of its moves. Games of --external that are not among the others are
-the split external. The last commands play games, and an agent labels their positions with its probabilities and values.
+the split external. The second one plays games, and an agent labels their positions with its probabilities and values.
 A broken game is reported with its file, its line and the reason, and left out.
 
 The last line on standard output is JSON: the games that were read, and those that were left out, with the reasons. Then
 it has the games and positions of every split, and the number of positions that are not in the training set.
 """
 
+import functools
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from train.data import game_collections, labels
 from train.data.game_collections import EXTERNAL, Collection
 from train.data.positions import Positions, keys
 from train.driver.commands import MAX_SEED, run_command
+from train.settings import check_at_most
 
 MAX_POSITIONS = 10_000_000
 SHOWN_REFUSALS = 20  # in the JSON; standard error has all
@@ -76,19 +76,13 @@ class Arguments:
             raise ValueError("--only-values needs --label AGENT: recorded games have results and actions")
         if self.external and not self.games:
             raise ValueError("--external needs games that are not external: write them before it")
-        if not 0 <= self.seed <= MAX_SEED:
-            raise ValueError(f"seed must be from 0 to {MAX_SEED}, not {self.seed}")
+        check_at_most(self, {"seed": MAX_SEED})
         if not 1 <= self.positions <= MAX_POSITIONS:
             raise ValueError(f"positions must be from 1 to {MAX_POSITIONS}, not {self.positions}")
         env = jaxgames.make(self.env)
         if self.games and not isinstance(env, Checkers):
             raise ValueError(f"files of games are of checkers, not of {env}")
         return env
-
-
-def main() -> None:
-    """The command `python -m train.data`."""
-    run_command("train.data", Arguments, data)
 
 
 def data(arguments: Arguments) -> dict[str, Any]:
@@ -167,6 +161,8 @@ def counts(positions: Positions) -> dict[str, dict[str, int]]:
         }
     return result
 
+
+main = functools.partial(run_command, "train.data", Arguments, data)
 
 if __name__ == "__main__":
     main()

@@ -89,12 +89,9 @@ def read_collection(
 
 
 def split_of(game: Game, train: int = 85, validation: int = 10) -> int:
-    """Returns the index in SPLITS of the split of a game.
+    """Returns the index in SPLITS of the split of a game; equal moves give equal splits.
 
-    Args:
-      game: a game; equal moves give equal splits.
-      train: the share of the training set in percent.
-      validation: the share of the validation set in percent. All other games are the test set.
+    `train` and `validation` are shares in percent. All other games are the test set.
     """
     bucket = int(hashlib.sha256(game.text.encode()).hexdigest()[:8], 16) % BUCKETS
     return int(bucket >= train) + int(bucket >= train + validation)
@@ -109,8 +106,6 @@ def labelled(
     """Returns the positions of games, with the action that was played on each, and the result for its mover.
 
     Args:
-      env: the game.
-      games: recorded games.
       splits: the index in SPLITS of each game.
       on_replayed: see `states_before`.
 

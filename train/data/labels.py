@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames._batches import in_chunks
-from jaxgames.agents import Agent, Analysis, analyse
+from jaxgames.agents import Agent, analyse
 from train.data.positions import UNKNOWN, Positions, keys
 
 SPLITS = ("train", "validation")
@@ -35,10 +35,8 @@ def played_positions(
     """Returns different positions of games between copies of an agent, without labels; all are in the first split.
 
     Args:
-      env: the game.
       player: plays all seats.
       count: the number of positions; fewer if the games show no more.
-      seed: of the games.
       on_found: is called with the number of positions that were found since the last call.
     """
     key, start_key = jax.random.split(jax.random.key(seed))
@@ -73,7 +71,6 @@ def labelled(
 
     Args:
       positions: boards of the agent's game.
-      agent: any agent.
       train: the share of the training set in percent.
       on_labelled: is called with the number of positions that were labelled since the last call.
       only_values: leaves out the probabilities, which need 4 bytes for every action of the game and position.
@@ -84,7 +81,7 @@ def labelled(
 
     def label(states: Any) -> tuple[Any, Any, Any]:
         """Returns the actions, or the probabilities and the values of the seats."""
-        key, analysis = next(keys_of_chunks), _analyse(agent, states)
+        key, analysis = next(keys_of_chunks), (_analyse_on_device if agent.on_device else analyse)(agent, states)
         if only_values and (analysis is None or analysis.values is None):
             raise ValueError(f"{agent} has no values: leave out --only-values")
         if analysis is None:
@@ -104,26 +101,18 @@ def labelled(
 
 
 def _unlabelled(env: Env[Any], states: Any, plies: np.ndarray) -> Positions:
-    """Returns boards as positions without labels."""
     unknown = np.full(len(plies), UNKNOWN, np.int32)
     value, split = np.full(len(plies), np.nan, np.float32), np.zeros(len(plies), np.int8)
     return Positions(env, states, unknown, value, None, unknown, plies, split, SPLITS)
 
 
 def _joined(parts: Sequence[Positions]) -> Positions:
-    """Returns the positions of all parts without labels, one part after the other."""
     states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *(part.states for part in parts))
     return _unlabelled(parts[0].env, states, np.concatenate([part.ply for part in parts]))
 
 
 def _act(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
-    """Returns int32[B], the actions of any agent."""
     return _act_on_device(agent, key, states) if agent.on_device else agent.act(key, states)
-
-
-def _analyse(agent: Agent, states: Any) -> Analysis | None:
-    """Returns the probabilities and values of any agent; None if it has none."""
-    return _analyse_on_device(agent, states) if agent.on_device else analyse(agent, states)
 
 
 @jax.jit

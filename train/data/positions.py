@@ -69,7 +69,9 @@ class Positions:
         if self.action.ndim != 1:
             raise ValueError(f"action must have shape [P], not {list(self.action.shape)}")
         size = len(self.action)
-        expected = {STATE + name: ((size, *leaf.shape), leaf.dtype) for name, leaf in board_leaves(self.env).items()}
+        expected = {
+            STATE + name: ((size, *leaf.shape), leaf.dtype) for name, leaf in leaves_of(_template(self.env)).items()
+        }
         leaves = {STATE + name: leaf for name, leaf in leaves_of(self.states).items()}
         if missing := [name for name in {**expected, **leaves} if name not in expected or name not in leaves]:
             raise ValueError(f"states must have the arrays of a state of {self.env}; {', '.join(missing)} differ")
@@ -105,7 +107,6 @@ class Positions:
             raise ValueError("probabilities must be 0 or more, and for every position add up to 1")
 
     def __len__(self) -> int:
-        """Returns P."""
         return len(self.action)
 
     def take(self, rows: np.ndarray) -> "Positions":
@@ -223,11 +224,6 @@ def leaves_of(states: Any) -> dict[str, Any]:
     return {jax.tree_util.keystr(path, simple=True, separator="."): leaf for path, leaf in leaves}
 
 
-def board_leaves(env: Env[Any]) -> dict[str, jax.ShapeDtypeStruct]:
-    """Returns the shapes and dtypes of the arrays of one board, by `leaves_of`."""
-    return leaves_of(_template(env))
-
-
 @functools.lru_cache
 def _template(env: Env[Any]) -> State:
     """Returns the state of one board as shapes and dtypes."""
@@ -246,14 +242,12 @@ def _observed(positions: Positions) -> Iterator[tuple[int, Observed]]:
 
 @functools.partial(jax.jit, static_argnums=0)
 def _observe(env: Env[Any], states: Any) -> Observed:
-    """Returns the observations and legal actions of the movers, on the device."""
     observation = jax.vmap(lambda state: env.observe(state))(states)
     mask = jax.vmap(env.legal_action_mask)(states)
     return Observed(observation, mask, jnp.logical_not(states.terminated | states.truncated))  # pyright: ignore[reportArgumentType]  # arrays of JAX inside of a program
 
 
 def _check_range(name: str, array: np.ndarray, low: int, high: int) -> None:
-    """Raises ValueError unless all numbers are from `low` to `high`."""
     if len(array) and not (array.min() >= low and array.max() <= high):
         raise ValueError(f"{name} must be from {low} to {high}, not {array.min()} to {array.max()}")
 

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from train.driver.run_folder import NullRecorder, Recorder, RunFolder
 from train.ops import sharding
 
 ConfigT = TypeVar("ConfigT")
+KnownT = TypeVar("KnownT")
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,10 @@ class ParsedFirst:
 
 
 def main(learner_type: type[Learner], config_for: Callable[..., Any], settings: Settings | None = None) -> None:
-    """The command `python -m train.<learner>`.
+    """The command `python -m train.<learner>`, with the default `settings` of storage, evaluation and devices.
 
-    Args:
-      learner_type: the learner.
-      config_for: returns the default settings of learning. It takes the texts `env`, `network`, `preset` and
-        `init_from` by keyword, as far as they are on the command line.
-      settings: the default settings of storage, evaluation and devices; None for `Settings()`.
+    `config_for` returns the default settings of learning. It takes the texts `env`, `network`, `preset` and `init_from`
+    by keyword, as far as they are on the command line.
     """
     program = f"train.{learner_type.name}"
     try:
@@ -80,22 +78,16 @@ def parse(
     learner_type: type[Learner], config_for: Callable[..., Any], arguments: list[str], settings: Settings | None = None
 ) -> Arguments[Any]:
     """Returns the parsed command line. Defaults: the settings of the stored run with --resume, else `config_for`."""
-    default, first = learner_type.config_type(), ParsedFirst()
-    try:
-        first, _ = tyro.cli(
-            ParsedFirst, args=arguments, return_unknown_args=True, add_help=False, console_outputs=False
-        )
-    except SystemExit:
-        pass  # the whole parser below explains what is wrong
+    first = parse_known(ParsedFirst, arguments)
+    if first is None:
+        first, default = ParsedFirst(), learner_type.config_type()
+    elif first.resume and first.run_dir is None:
+        raise ValueError("--resume needs the --run-dir of the run to continue")
+    elif first.resume and first.run_dir is not None and (first.run_dir / "config.json").exists():
+        default = RunFolder.open(first.run_dir, learner_type).config
     else:
-        if first.resume and first.run_dir is None:
-            raise ValueError("--resume needs the --run-dir of the run to continue")
-        if first.resume and first.run_dir is not None and (first.run_dir / "config.json").exists():
-            default = RunFolder.open(first.run_dir, learner_type).config
-        else:
-            names = ("env", "network", "preset", "init_from")
-            texts = {name: getattr(first, name) for name in names if getattr(first, name) is not None}
-            default = config_for(**texts)
+        names = ("env", "network", "preset", "init_from")
+        default = config_for(**{name: getattr(first, name) for name in names if getattr(first, name) is not None})
     return tyro.cli(
         Arguments[learner_type.config_type],
         prog=f"python -m train.{learner_type.name}",
@@ -103,6 +95,14 @@ def parse(
         args=arguments,
         default=Arguments(default, settings or Settings(), first.preset),
     )
+
+
+def parse_known(kind: type[KnownT], arguments: Sequence[str]) -> KnownT | None:
+    """Returns those arguments that `kind` has; None if they are wrong, which the whole parser explains."""
+    try:
+        return tyro.cli(kind, args=arguments, return_unknown_args=True, add_help=False, console_outputs=False)[0]
+    except SystemExit:
+        return None
 
 
 def open_run(arguments: Arguments[Any], learner_type: type[Learner]) -> tuple[Learner, Recorder, Settings]:

@@ -2,8 +2,8 @@
 
 import json
 import sys
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -73,14 +73,9 @@ class GameArguments:
         return book.for_games(self.games, games_each)
 
 
-@contextmanager
-def game_file(path: Path | None) -> Generator[arena.GameFile | None]:
-    """Yields a file for games that is created now; None if there is no path."""
-    if path is None:
-        yield None
-    else:
-        with arena.GameFile(path) as file:
-            yield file
+def game_file(path: Path | None) -> AbstractContextManager[arena.GameFile | None]:
+    """Returns a file for games, to be used in `with`; None there if there is no path."""
+    return nullcontext() if path is None else arena.GameFile(path)
 
 
 def play_games(

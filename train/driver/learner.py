@@ -52,13 +52,13 @@ class Learner:
     """The settings and the pure functions of a run. A learner is hashable and static under jit.
 
     A new learner writes `name`, `config_type`, `config`, `env`, `agent`, `init` and `iterate`. The rest has a default.
-    Two things more are optional: `load_data`, see `data_of`; and `shown_metrics`, the names of metrics that belong on
-    its lines of progress.
+    A method `load_data` is optional, see `data_of`.
     """
 
     name: ClassVar[str]  # the learner is the module and command train.<name>
     config_type: ClassVar[type[Any]]
     traced_settings: ClassVar[tuple[str, ...]] = ()  # numbers that change no shape, for sweeps; see `with_traced`
+    shown_metrics: ClassVar[tuple[str, ...]] = ()  # names of metrics that belong on the lines of progress
 
     config: Any  # a `Config`
     iterate: Callable[..., tuple[Any, dict[str, jax.Array]]]

@@ -170,7 +170,7 @@ def iterate_until_stopped(
             if processes.is_leader() and (settings.evaluates(iteration) or (last and settings.evaluate_every)):
                 row |= runs.evaluate(learner, settings, opponent, train_state, iteration)
                 print_progress(bar, learner, row, runs.num_runs)
-            elif processes.is_leader() and not settings.evaluate_every and shown_metrics(learner):
+            elif processes.is_leader() and not settings.evaluate_every and learner.shown_metrics:
                 print_progress(bar, learner, row, runs.num_runs)
             recorder.log(row)
             stopping = processes.any_process(stop.is_set())  # asked once: every process then stops here
@@ -258,7 +258,6 @@ def evaluation(
 def _evaluate(
     env: Env[Any], num_games: int, seat: int | None, agent: Agent, opponent: Agent, key: jax.Array
 ) -> dict[str, jax.Array]:
-    """`arena.evaluate`, compiled once per game and kind of agents."""
     return arena.evaluate(env, agent, opponent, key, num_games, seat=seat)
 
 
@@ -274,12 +273,7 @@ def print_progress(bar: "tqdm[Any]", learner: Learner, row: Mapping[str, Any], n
     means = {name: mean_over_runs(value) for name, value in row.items()}
     if "win_rate" in means:
         bar.set_postfix(win_rate=f"{means['win_rate']:.3f}", turns=f"{means['mean_turns']:.1f}")
-    bar.write(format_row(means, learner.config, num_runs, shown_metrics(learner)), file=sys.stderr)
-
-
-def shown_metrics(learner: Learner) -> tuple[str, ...]:
-    """Returns the names of the metrics that belong on the learner's lines of progress."""
-    return getattr(learner, "shown_metrics", ())
+    bar.write(format_row(means, learner.config, num_runs, learner.shown_metrics), file=sys.stderr)
 
 
 def format_row(row: Mapping[str, float], config: Config, num_runs: int = 1, shown: Sequence[str] = ()) -> str:

@@ -16,16 +16,13 @@ MAX_ITERATIONS = 2**31 - 1  # a train state counts them with 32 bits
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # bytes, or "max"
 
 
-def check_memory(
-    learner: Learner, num_devices: int, config: Config | None = None, counts: Mapping[str, int] | None = None
-) -> None:
+def check_memory(learner: Learner, num_devices: int, counts: Mapping[str, int] | None = None) -> None:
     """Raises ValueError when `learner.largest_arrays` are larger than the memory of the devices.
 
     Raises it also for more iterations than a train state can count.
 
     Args:
       num_devices: of the run, over all processes.
-      config: the settings that the message names; None for the learner's.
       counts: other numbers that can be reduced, by their names in the message.
     """
     if (iterations := learner.config.num_iterations) > MAX_ITERATIONS:
@@ -41,7 +38,7 @@ def check_memory(
         largest = max(arrays, key=num_bytes)
         shape = f"{largest.dtype}[{', '.join(f'{size:,}' for size in largest.shape)}]"
         named = [f"{name} = {count:,}" for name, count in (counts or {}).items() if count > 1]
-        named += settings_in_shape(config or learner.config, largest.shape)
+        named += settings_in_shape(learner.config, largest.shape)
         raise ValueError(
             f"a run with these settings needs at least {gigabytes(needed)} of memory; "
             f"there are {gigabytes(available)}. Its largest array is {shape}: "

@@ -154,10 +154,7 @@ def _restore_stdout() -> None:
 def abandon(error: BaseException, message: str | None, status: int = 1) -> None:
     """Ends this process at once, so that the others notice its loss. It does nothing in a single process.
 
-    Args:
-      error: the error that ended it.
-      message: the last line on standard error; the traceback of the error if None.
-      status: exit status.
+    The message is the last line on standard error; for None, that is the traceback of the error.
     """
     if _stdout is None:
         return

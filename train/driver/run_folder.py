@@ -183,10 +183,7 @@ class RunFolder:
         return self._checkpoints.read(iterations[-1], train_state)
 
     def params(self, iteration: int | None = None) -> Any:
-        """Returns the parameters of a checkpoint. Nothing else of it is read.
-
-        Args:
-          iteration: of the checkpoint; None for the last one.
+        """Returns the parameters after an iteration, None for the last checkpoint. Nothing else of it is read.
 
         Raises:
           FileNotFoundError: there is no such checkpoint; the message lists those that there are.

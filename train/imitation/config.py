@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 import jaxgames
 from jaxgames import Env
 from train import settings
@@ -80,8 +82,8 @@ class Config(NetworkConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choices(self, {"sharing": Sharing, "schedule": Schedule})
-        check_positive(self, ("batch_size",))
-        check_not_negative(self, ("evaluated_positions", "weight_decay", "l2_coef", "value_coef", "legal_coef"))
+        check_positive(self, "batch_size")
+        check_not_negative(self, "evaluated_positions", "weight_decay", "l2_coef", "value_coef", "legal_coef")
         check_at_most(self, {"label_smoothing": 1})
         if self.num_minibatches is not None and self.num_minibatches < 1:
             raise ValueError(f"num_minibatches must be at least 1 or left out, not {self.num_minibatches}")
@@ -140,13 +142,9 @@ def load_other_positions(config: Config) -> list[Positions]:
 
 
 def _checked(config: Config, file: str, known: str | None, env: Env[Any] | None = None) -> Positions:
-    """Returns the positions of a file; see `load_positions`.
+    """Returns the positions of a file, which must be of `env` if it is given; see `load_positions`.
 
-    Args:
-      config: the settings.
-      file: the file.
-      known: its checksum when the run was started; None for a new run.
-      env: the game that the positions must be of, if it is given.
+    `known` is the checksum of the file when the run was started; None for a new run.
     """
     path = Path(file)
     if not path.exists():
@@ -168,25 +166,15 @@ def _checked(config: Config, file: str, known: str | None, env: Env[Any] | None 
             f"batch_size must be at most {len(training)}, the positions of the split {config.train_split!r} of {path}, "
             f"not {config.batch_size}"
         )
-    if not (has_actions(training) or has_values(training)):
+    has_actions = training.probabilities is not None or (training.action != positions.UNKNOWN).any()
+    if not has_actions and np.isnan(training.value).all():
         raise ValueError(f"{path} labels no position of the split {config.train_split!r} with an action or a value")
     return table
 
 
 @functools.lru_cache(maxsize=FILES_IN_MEMORY)
 def _load(path: str, fingerprint: str, env: Env[Any] | None) -> Positions:
-    """Returns `positions.load` of a file, whose fingerprint now is `fingerprint`."""
     return positions.load(path, env)
-
-
-def has_actions(table: Positions) -> bool:
-    """Returns whether a position is labelled with an action or a policy."""
-    return table.probabilities is not None or bool((table.action != positions.UNKNOWN).any())
-
-
-def has_values(table: Positions) -> bool:
-    """Returns whether a position is labelled with a value."""
-    return bool((table.value == table.value).any())
 
 
 TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles once for all their values

@@ -90,11 +90,7 @@ def rows_of_iteration(config: Config, num_positions: int, key: jax.Array, iterat
     Each epoch has its own order, and no position is twice in it. An epoch can have a part of an iteration, or an
     iteration several epochs.
 
-    Args:
-      config: the settings.
-      num_positions: the positions to learn from.
-      key: of the run.
-      iteration: int32[], the iterations before this one.
+    `iteration` is int32[], the iterations before this one.
     """
     count, of_epoch = config.num_minibatches or 1, num_positions // config.batch_size
     num_epochs = 1 - (math.gcd(count, of_epoch) - count) // of_epoch  # that an iteration can touch

@@ -61,14 +61,12 @@ class Imitation(NetworkLearner):
         return {"batch_size": self.config.batch_size}
 
     def init(self, key: jax.Array) -> TrainState:
-        """Returns the train state before the first iteration."""
         key, params_key = jax.random.split(key)
         params = self.init_params(params_key)
         opt_state = clipped_adamw(0.0, 0.0, 1.0).init(split_statistics(params)[0])
         return TrainState(params, opt_state, key, jnp.int32(0))
 
     def load_data(self) -> Data:
-        """Returns the positions of the files, on the host. Raises OSError or ValueError as `load_positions`."""
         return load_data(self.config)
 
     def largest_arrays(self, key: jax.Array) -> tuple[TrainState, Data]:
@@ -101,13 +99,7 @@ def update(
 ) -> tuple[TrainState, Metrics]:
     """Returns the train state after the gradient steps of an iteration, and metrics.
 
-    A gradient step has the mean loss of a minibatch of each file.
-
-    Args:
-      config: the settings.
-      games: the game of each file, and its policy.
-      train_state: before the iteration.
-      files: the positions of each file.
+    A gradient step has the mean loss of a minibatch of each file. `games` has the game of each file, and its policy.
     """
     order_key, dropout_key = jax.random.split(train_state.key)  # it stays the same; the steps are numbered
     count, policies = config.num_minibatches or 1, [policy for _, policy in games]
@@ -119,9 +111,9 @@ def update(
     def gradient_step(carry: tuple[Params, Any], x: tuple[tuple[jax.Array, ...], jax.Array]) -> Any:
         (params, opt_state), (rows, step) = carry, x
         weights, statistics = split_statistics(params)
-        minibatches, key = minibatches_of(games, files, rows), jax.random.fold_in(dropout_key, step)
+        minibatches = [take(env, file, places) for (env, _), file, places in zip(games, files, rows, strict=True)]
         gradient, (metrics, statistics) = jax.grad(mean_loss, argnums=2, has_aux=True)(
-            config, policies, weights, minibatches, statistics, key
+            config, policies, weights, minibatches, statistics, jax.random.fold_in(dropout_key, step)
         )
         optimizer = clipped_adamw(learning_rate(config, step), config.weight_decay, config.max_grad_norm)
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
@@ -134,13 +126,6 @@ def update(
     metrics = {name: values.mean() for name, values in metrics.items()}
     metrics["learning_rate"] = learning_rate(config, steps[-1])
     return train_state._replace(params=params, opt_state=opt_state), metrics
-
-
-def minibatches_of(
-    games: Sequence[tuple[jaxgames.Env[Any], Policy]], files: Sequence[Labels], rows: Sequence[jax.Array]
-) -> list[Minibatch]:
-    """Returns the minibatch of each file, at its `rows` (int32[batch_size])."""
-    return [take(env, labels, of_file) for (env, _), labels, of_file in zip(games, files, rows, strict=True)]
 
 
 def mean_loss(
@@ -219,15 +204,7 @@ def learning_rate(config: Config, step: jax.Array) -> jax.Array:
 
 
 def evaluate(config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params, labels: Labels) -> Metrics:
-    """Returns metrics of the policy in play: means over the positions that have such a label, NaN if there are none.
-
-    Args:
-      config: the settings.
-      env: the game.
-      policy: its policy.
-      params: its parameters.
-      labels: from `load_data`.
-    """
+    """Returns metrics of the policy in play: means over the positions that have such a label, NaN if there are none."""
 
     def of_rows(rows: jax.Array) -> dict[str, jax.Array]:
         minibatch = take(env, labels, rows)

@@ -1,6 +1,5 @@
 """Plays every pair of some agents against each other, and rates all agents on one Elo scale.
 
-    python -m train.ladder "dots_and_boxes(rows=2, cols=2)" greedy first --games 400
     python -m train.ladder minichess greedy runs/a "runs/b(temperature=0)" --output runs/ladder
     python -m train.ladder checkers --checkpoints runs/a --every 5 --output runs/progress
 
@@ -44,6 +43,8 @@ from train.ladder.ratings import Checkpoints, PairResult, falls, ratings
 PAIRS_FILE, RESULT_FILE = "pairs.jsonl", "ladder.json"
 GAMES_PER_OPENING = 2  # the agents swap seats in the second one
 
+_winners = jax.jit(arena.winners, static_argnums=0)
+
 
 @dataclass(frozen=True)
 class Arguments:
@@ -82,11 +83,6 @@ class Arguments:
         settings = GameArguments(openings=openings, **common)
         settings.check()
         return settings
-
-
-def main() -> None:
-    """The command `python -m train.ladder`."""
-    run_command("train.ladder", Arguments, ladder)
 
 
 def ladder(arguments: Arguments) -> dict[str, Any]:
@@ -200,11 +196,6 @@ def play_pair(
     return PairResult(wins, num_games - sum(wins), truncated)
 
 
-@functools.partial(jax.jit, static_argnames="env")
-def _winners(env: Env[Any], games: arena.Games) -> jax.Array:
-    return arena.winners(env, games)
-
-
 def pair_seating(num_games: int, num_players: int) -> NDArray[np.int32]:
     """Returns int32[games, num_players], the agent (0 or 1) on every seat of every game.
 
@@ -248,6 +239,8 @@ def format_interval(low: float | None, high: float | None) -> str:
         return "no bound" if low == high else f"at most {high:,.0f}" if low is None else f"at least {low:,.0f}"
     return f"{low:,.0f} to {high:,.0f}"
 
+
+main = functools.partial(run_command, "train.ladder", Arguments, ladder)
 
 if __name__ == "__main__":
     main()

@@ -15,10 +15,7 @@ MAX_NAME = 40  # characters of an agent's name; the beginning of a longer one is
 def draw(title: str, rows: Sequence[Row], runs: Mapping[str, tuple[Sequence[str], Sequence[int]]]) -> Figure:
     """Returns the picture: the agents that are not checkpoints by their rating, and the ratings over each run.
 
-    Args:
-      title: the text above the panels.
-      rows: of all agents, the highest rating first.
-      runs: the names and the environment steps of every run's checkpoints, by the text of the run.
+    `runs` has the names and the environment steps of every run's checkpoints, by the text of the run.
     """
     of_runs = {name for names, _ in runs.values() for name in names}
     others = [row for row in rows if row["agent"] not in of_runs]

@@ -133,7 +133,6 @@ def update(
     """Returns the memory after a step.
 
     Args:
-      learner: the learner.
       memory: the memory before.
       settings: those of the step.
       chosen: bool[n], True at the action that was played.
@@ -175,7 +174,6 @@ def _checked_schedule(name: str, given: Any, highest: float, zero_is_allowed: bo
 
 
 def _value(schedule: Schedule, step: jax.Array | int, steps: int) -> jax.Array:
-    """Returns float32[], the value of a schedule at a step."""
     if callable(schedule):
         return jnp.asarray(schedule(step), jnp.float32)
     if isinstance(schedule, tuple):

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from jax.experimental.ode import odeint
 
-from jaxgames._checks import ParameterError, ParameterTypeError, check_int, check_number
+from jaxgames._checks import ParameterError, check_int, check_number
 from jaxgames.matrix_games import MatrixGame, check_game
 
 Floats = npt.NDArray[np.float64]
@@ -61,12 +61,8 @@ def replicator(policy: Array, payoffs: Array) -> Array:
 def boltzmann(policy: Array, payoffs: Array, tau: float | jax.Array) -> Array:
     """Returns the derivative of a policy under Boltzmann dynamics, float[..., n].
 
-    The exploration term is a replicator term too, with -log x as the payoff of an action.
-
-    Args:
-      policy: float[..., n], above 0.
-      payoffs: float[..., n], expected payoff of each action.
-      tau: temperature, above 0.
+    The exploration term is a replicator term too, with -log x as the payoff of an action. The policy and the
+    temperature `tau` are above 0; the arguments are those of `replicator`.
     """
     return replicator(policy, payoffs / tau - policy.__array_namespace__().log(policy))
 
@@ -105,8 +101,8 @@ class Dynamics:
     """Leniency, at least 1: the number of rewards of which a learner keeps the largest."""
 
     def __post_init__(self) -> None:
-        _check_number("tau", self.tau, 0)
-        _check_number("kappa", self.kappa, 1)
+        check_number("tau", self.tau, zero=True)
+        _check_kappa(self.kappa)
 
     def __call__(self, game: MatrixGame, row: Array, column: Array) -> tuple[Array, Array]:
         """Returns the derivatives of both policies, float[..., n] and float[..., m].
@@ -246,7 +242,7 @@ def inner_rest_point(game: MatrixGame, kappa: float = 1) -> tuple[float, float] 
 
     Raises ParameterError for a game that has not two actions per player, or for a kappa below 1.
     """
-    _check_number("kappa", kappa, 1)
+    _check_kappa(kappa)
     _check_two_actions(game)
     own, others = _matrices(game)
     x, y = _indifference(others, kappa), _indifference(own, kappa)
@@ -262,7 +258,7 @@ def critical_temperature(game: MatrixGame, kappa: float = 1) -> float:
 
     Raises ParameterError for a game that is not symmetric or has not two actions, or for a kappa below 1.
     """
-    _check_number("kappa", kappa, 1)
+    _check_kappa(kappa)
     _check_two_actions(game)
     own, others = _matrices(game)
     if not np.array_equal(own, others):
@@ -343,19 +339,15 @@ def _matrices(game: MatrixGame) -> tuple[Floats, Floats]:
 
 
 def _check_two_actions(game: MatrixGame) -> None:
-    """Raises ParameterError unless both players have two actions."""
     check_game(game)
     if game.num_actions != (2, 2):
         raise ParameterError(f"expected a game with two actions per player; {game.name} has {game.num_actions}")
 
 
-def _check_number(name: str, value: object, low: float) -> float:
-    """Returns a finite number. Raises ParameterError unless it is one and at least `low`."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ParameterTypeError(f"{name} must be a number, at least {low:g}, not {value!r}")
-    if not low <= value < math.inf:  # NaN too
-        raise ParameterError(f"{name} must be a finite number, at least {low:g}, not {value}")
-    return float(value)
+def _check_kappa(kappa: float) -> None:
+    check_number("kappa", kappa, zero=True)
+    if kappa < 1:
+        raise ParameterError(f"kappa must be at least 1, not {kappa}")
 
 
 def _grid_of_policies(game: MatrixGame, grid: int) -> tuple[Floats, Floats, Floats]:

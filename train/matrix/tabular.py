@@ -62,9 +62,7 @@ def run(
     """Returns the results of independent runs of two learners.
 
     Args:
-      game: the game.
       learner: the learner that plays both sides, or a pair: the row player's and the column player's.
-      key: a PRNG key.
       num_runs: the number of runs.
       steps: the number of times that each run plays the game.
       start: "values": each value is uniform between the smallest and the largest own payoff. "policies": each policy is

@@ -23,10 +23,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env
-from jaxgames._checks import ParameterError, check_int
+from jaxgames._checks import check_int
 from jaxgames.games.checkers import Checkers, shift
-from jaxgames.wrappers import Wrapper
-from train.models.layers import MAX_SIZE, Network, check_dropout, check_single, orthogonal, small
+from train.models.layers import MAX_SIZE, Network, check_dropout, check_game, check_single, orthogonal, small
 
 NUM_SQUARES, NUM_DIRECTIONS = 32, 4
 OFF_BOARD = NUM_SQUARES  # in place of a square's index
@@ -148,16 +147,13 @@ def diagonal_mlp(
     """Returns the network, for `checkers`.
 
     Args:
-      env: `checkers`.
       channels: features of a square.
       local_blocks: residual blocks per square.
       hidden_sizes: width of the dense layers on the whole board.
       blocks: residual blocks on the whole board.
       dropout: probability that a unit of the whole board is dropped in the update. The parameters do not depend on it.
     """
-    board = env.unwrapped if isinstance(env, Wrapper) else env
-    if not isinstance(board, Checkers):
-        raise ParameterError(f"diagonal_mlp plays only checkers, not {env}: use residual_mlp or resnet")
+    check_game("diagonal_mlp", env, Checkers, "residual_mlp or resnet")
     check_int("local_blocks", local_blocks, 0, MAX_SIZE)
     check_int("blocks", blocks, 0, MAX_SIZE)
     width, dense = check_single("channels", channels), check_single("hidden_sizes", hidden_sizes)

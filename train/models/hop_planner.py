@@ -30,12 +30,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env
-from jaxgames._checks import ParameterError, check_choice, check_int
+from jaxgames._checks import check_choice, check_int, check_number
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
 from jaxgames.greedy import hexagonal_distance, remaining_on_star
-from jaxgames.wrappers import Wrapper
-from train.models.layers import ACTIVATIONS, MAX_SIZE, Network, check_sizes, orthogonal, small
+from train.models.layers import ACTIVATIONS, MAX_SIZE, Network, check_game, check_sizes, orthogonal, small
 
 MARGIN = 2  # cells around the star: a hop from its edge lands there
 CELL_BITS = 9  # of a cell's number: 433 cells for N = 8
@@ -248,7 +247,6 @@ def hops(
     """Returns the network, for `chinese_checkers`.
 
     Args:
-      env: `chinese_checkers`.
       hidden_sizes: widths of the dense layers.
       activation: of the dense layers.
       hops: the longest chain of hops that is planned.
@@ -256,14 +254,11 @@ def hops(
       center: at the start, the steps towards the goal that are worth one column towards the middle line.
       next_turn: at the start, the share that counts of what a peg can gain by hops in the next turn.
     """
-    board = env.unwrapped if isinstance(env, Wrapper) else env
-    if not isinstance(board, ChineseCheckers):
-        raise ParameterError(f"hops plays only chinese_checkers, not {env}: use mlp or residual_mlp")
+    board = check_game("hops", env, ChineseCheckers, "mlp or residual_mlp")
     check_choice("activation", activation, ACTIVATIONS)
     check_int("hops", hops, 0, MAX_SIZE)
     numbers: dict[str, Any] = {"steepness": steepness, "center": center, "next_turn": next_turn}
     for name, number in numbers.items():
-        if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number <= MAX_WORTH:
-            raise ParameterError(f"{name} must be from 0 to {MAX_WORTH}, not {number!r}")
+        check_number(name, number, zero=True, highest=MAX_WORTH)
     encoder = HopsEncoder(board, check_sizes("hidden_sizes", hidden_sizes), activation)
     return Network(encoder, HopsHeads(board, hops, float(steepness), float(center), float(next_turn)))

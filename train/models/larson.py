@@ -30,10 +30,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env
-from jaxgames._checks import ParameterError, check_choice, check_int
+from jaxgames._checks import check_choice, check_int
 from jaxgames.games.checkers import Checkers
-from jaxgames.wrappers import Wrapper
-from train.models.layers import MAX_SIZE, Network, check_dropout, check_single, orthogonal, small
+from train.models.layers import MAX_SIZE, Network, check_dropout, check_game, check_single, orthogonal, small
 
 PIECE_VALUES = (1.0, 3.0, -1.0, -3.0)  # of the observation's planes: own men and kings, the opponent's men and kings
 KERNEL_SIZES = (1, 2, 3, 4)  # of the convolutions that a block has side by side
@@ -187,14 +186,13 @@ def larson(
     """Returns the network of Larson's code, for `checkers`.
 
     Args:
-      env: `checkers`.
       blocks: convolutional blocks.
       maps: maps of each of the four sizes of kernels in a block.
       highway: highway layers.
       dropout: probability that a unit is dropped in the update.
       jumper: whether the piece that must jump again is an input too.
     """
-    check_checkers("larson", env)
+    check_game("larson", env, Checkers, "resnet for other boards")
     for name, number in {"blocks": blocks, "maps": maps, "highway": highway}.items():
         check_int(name, number, 1, MAX_SIZE)
     check_choice("jumper", jumper, (False, True))
@@ -212,23 +210,15 @@ def larson_text(
     """Returns the network that Larson's text describes, for `checkers`. The text gives no sizes: these are ours.
 
     Args:
-      env: `checkers`.
       branch: "all", or one branch as the whole network: "conv2", "conv3" or "dense".
       maps: of each convolution.
       hidden_sizes: width of the dense layers.
       jumper: whether the piece that must jump again is an input too.
     """
-    check_checkers("larson_text", env)
+    check_game("larson_text", env, Checkers, "resnet for other boards")
     check_choice("branch", branch, ("all", *BRANCHES))
     check_int("maps", maps, 1, MAX_SIZE)
     check_choice("jumper", jumper, (False, True))
     branches = BRANCHES if branch == "all" else (branch,)
     encoder = LarsonTextEncoder(branches, maps, check_single("hidden_sizes", hidden_sizes), jumper)
     return Network(encoder, LarsonHeads(env.num_actions))
-
-
-def check_checkers(network: str, env: Env[Any]) -> None:
-    """Raises ParameterError if the game is not checkers."""
-    board = env.unwrapped if isinstance(env, Wrapper) else env
-    if not isinstance(board, Checkers):
-        raise ParameterError(f"{network} plays only checkers, not {env}: use resnet for other boards")

@@ -8,7 +8,7 @@ The two are apart so that seats can share the encoder and have their own heads (
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import flax.linen as nn
 import jax
@@ -16,6 +16,9 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames._checks import ParameterError, ParameterTypeError, check_int
+from jaxgames.wrappers import Wrapper
+
+EnvT = TypeVar("EnvT", bound=Env[Any])
 
 ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
     "tanh": nn.tanh,
@@ -68,6 +71,14 @@ def orthogonal() -> Any:
 def small() -> Any:
     """Returns the initializer of last layers, which makes first policies nearly uniform and first values nearly 0."""
     return nn.initializers.orthogonal(0.01)
+
+
+def check_game(network: str, env: Env[Any], kind: type[EnvT], instead: str) -> EnvT:
+    """Returns the game without wrappers. Raises ParameterError if the network is not made for it."""
+    game = env.unwrapped if isinstance(env, Wrapper) else env
+    if not isinstance(game, kind):
+        raise ParameterError(f"{network} plays only {kind.id}, not {env}: use {instead}")
+    return game
 
 
 def check_sizes(name: str, sizes: object) -> tuple[int, ...]:

@@ -1,16 +1,5 @@
 """Networks by name: `make("resnet(blocks=4, channels=64)", env)` returns the network of a game.
 
-    mlp           dense layers
-    residual_mlp  residual dense layers
-    conv          3 x 3 convolutions, then dense layers
-    resnet        residual blocks, a policy head on the cells of the board, a tanh value
-    alpha_mini    convolutions and dense layers with batch norm and dropout
-    hops          dense layers for chinese_checkers that give every cell a worth, and a plan of the hops of the turn
-    graph         messages between the edges and boxes of dots_and_boxes; its parameters fit every board
-    diagonal_mlp  layers along the diagonals of checkers, then residual dense layers, a policy on the squares
-    larson        convolutions of four sizes and highway layers, for checkers
-    larson_text   the same study's network for checkers as its text has it
-
 A text names a network as a text names a game: with parameters in brackets, or as `module:name(...)` for a network of
 your own. That module calls `register` when it is imported.
 """
@@ -140,7 +129,6 @@ def make(text: str, env: Env[Any], **parameters: Any) -> Network:
       text: a name from `list_networks()`, with or without parameters in brackets. With a module and a colon in front,
         `"mypackage.mymodule:mynetwork(width=64)"`, the module is imported first, which must call
         `register("mynetwork", ...)`.
-      env: the game.
       **parameters: parameters that are not in the brackets.
 
     Raises ParameterError (a ValueError) for any other text or parameter, and for a game that the network cannot play.

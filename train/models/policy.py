@@ -41,7 +41,6 @@ class Policy:
         """Returns the policy for a game.
 
         Args:
-          env: the game.
           sharing: the networks that the seats share.
           network: a text for `train.models.networks.make`. None: `conv` if `channels` are given, else `mlp`.
           **settings: `hidden_sizes`, `channels` and `activation` of the network. None or () leaves a setting to the
@@ -115,12 +114,9 @@ class Policy:
         """Returns logits float32[B, num_actions], values float32[B] and new statistics, as in the update.
 
         The statistics are as in `split_statistics`. For a network without a training mode they are empty, and the
-        rest is the result of `apply`.
+        rest is the result of `apply`, from which the first three arguments are.
 
         Args:
-          params: from `init`.
-          observation: bool[B, *observation_shape].
-          seat: int32[B], the player of each row.
           key: of the units that are dropped; None for a network without a training mode.
           counted: bool[B], the rows that count in statistics; None for all.
         """

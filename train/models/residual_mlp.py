@@ -39,7 +39,6 @@ def residual_mlp(env: Env[Any], hidden_sizes: int | tuple[int, ...] = 256, block
     """Returns residual dense layers and linear heads.
 
     Args:
-      env: the game.
       hidden_sizes: width of all layers.
       blocks: number of residual blocks.
     """

@@ -45,7 +45,6 @@ def outputs_of(env: Env[Any], values: jax.Array, mover: jax.Array) -> jax.Array:
     """Returns what the value head should give for values by seat: float32[B, 1] or float32[B, num_players].
 
     Args:
-      env: the game.
       values: float32[B, num_players], by seat.
       mover: int32[B], the seats to move.
     """

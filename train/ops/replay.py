@@ -18,7 +18,6 @@ def capacity_of(replay_size: int, num_envs: int, rollout_length: int) -> int:
 
     Args:
       replay_size: samples of all boards together.
-      num_envs: boards.
       rollout_length: samples of a board in an iteration.
     """
     return rollout_length * max(1, replay_size // (num_envs * rollout_length))
@@ -57,7 +56,6 @@ def draw_rows(key: jax.Array, groups: int, boards: int, capacity: int, filled: j
     An index counts the samples of a group, board by board, as in `grouped`.
 
     Args:
-      key: a PRNG key.
       groups: the groups of boards, of which each gives the same number of samples.
       boards: boards of a group.
       capacity: samples that a ring can hold.

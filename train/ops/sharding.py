@@ -74,26 +74,17 @@ def shard(tree: Tree, mesh: Mesh, specs: Any) -> Tree:
     """Returns process 0's pytree, which is on one device there, divided over the devices of the mesh.
 
     Args:
-      tree: arrays and PRNG keys.
-      mesh: from `mesh_for`.
       specs: PartitionSpecs of the leaves; a prefix of `tree`.
     """
     plain = multihost_utils.broadcast_one_to_all(jax.device_get(keys_to_data(tree)))
-    kinds = jax.tree.map(is_key, tree)
-
-    def wrap(plain: Any) -> Any:
-        return jax.tree.map(lambda leaf, is_key: jax.random.wrap_key_data(leaf) if is_key else leaf, plain, kinds)
-
     with jax.set_mesh(mesh):
-        return jax.jit(wrap, out_shardings=shardings(mesh, specs))(plain)
+        return jax.jit(lambda plain: data_to_keys(plain, tree), out_shardings=shardings(mesh, specs))(plain)
 
 
 def replicate(tree: Tree, mesh: Mesh) -> Tree:
     """Returns the whole pytree on the first device of each process."""
     whole = jax.jit(keys_to_data, out_shardings=NamedSharding(mesh, REPLICATED))(tree)
-    return jax.tree.map(
-        lambda leaf, like: jax.random.wrap_key_data(leaf) if is_key(like) else leaf, local_copy(whole), tree
-    )
+    return data_to_keys(local_copy(whole), tree)
 
 
 def local_copy(replicated: Tree) -> Tree:
@@ -109,6 +100,11 @@ def is_key(leaf: Any) -> bool:
 def keys_to_data(tree: Tree) -> Tree:
     """Returns the pytree with its PRNG keys as uint32 words, which can be transferred to the host."""
     return jax.tree.map(lambda leaf: jax.random.key_data(leaf) if is_key(leaf) else leaf, tree)
+
+
+def data_to_keys(plain: Any, like: Tree) -> Tree:
+    """Returns the pytree of which `keys_to_data` made `plain`; `like` has its dtypes."""
+    return jax.tree.map(lambda leaf, like: jax.random.wrap_key_data(leaf) if is_key(like) else leaf, plain, like)
 
 
 def on_each_device(function: Callable[..., Any], *parts: PartitionSpec, out: PartitionSpec) -> Callable[..., Any]:

@@ -41,14 +41,7 @@ def init_starts(env: jaxgames.Env[Any], key: jax.Array, num_envs: int, max_plies
 
 
 def next_starts(env: jaxgames.Env[Any], key: jax.Array, starts: Starts, max_plies: int) -> Starts:
-    """Returns other positions: new placements, or those after one more random move on each board.
-
-    Args:
-      env: the game.
-      key: a PRNG key.
-      starts: the positions before.
-      max_plies: the largest number of random moves.
-    """
+    """Returns other positions than `starts`: new placements, or those after one more random move on each board."""
     num_envs = starts.plies.size
     place = placement(env)
     if place is not None:

@@ -75,9 +75,9 @@ class Config(NetworkConfig):
         self._check_opponents(jaxgames.make(self.env).num_players)
         self._check_pretrained()
         check_choices(self, {"sharing": Sharing})
-        check_positive(self, ("num_envs", "rollout_length", "update_epochs", "num_minibatches", "clip_coef"))
-        check_not_negative(self, ("vf_coef", "ent_coef"))
-        check_at_most(self, {"gamma": 1, "gae_lambda": 1})
+        check_positive(self, "num_envs", "rollout_length", "update_epochs", "num_minibatches", "clip_coef")
+        check_not_negative(self, "vf_coef", "ent_coef")
+        check_at_most(self, {"gamma": 1, "gae_lambda": 1, "opponent_epsilon": 1})
         if self.num_minibatches > self.steps_per_iteration:
             raise ValueError(
                 f"num_minibatches must be at most num_envs * rollout_length = {self.steps_per_iteration}, "
@@ -89,8 +89,6 @@ class Config(NetworkConfig):
         object.__setattr__(self, "opponents", tuple(part for text in texts for part in split_list(text)))
         if not all(self.opponents):
             raise ValueError(f"opponents must be agents separated by commas, not {','.join(self.opponents)!r}")
-        if not 0 <= self.opponent_epsilon <= 1:
-            raise ValueError(f"opponent_epsilon must be from 0 to 1, not {self.opponent_epsilon}")
         for name in ("opponent_epsilon", "learn_seats"):
             if getattr(self, name) and not self.opponents:
                 raise ValueError(f"{name} needs opponents: add --opponents random, or leave {name} out")
@@ -102,7 +100,7 @@ class Config(NetworkConfig):
             )
 
     def _check_pretrained(self) -> None:
-        check_not_negative(self, ("critic_warmup", *(name for name in KL_COEFS if getattr(self, name) is not None)))
+        check_not_negative(self, "critic_warmup", *(name for name in KL_COEFS if getattr(self, name) is not None))
         for name, needed in (("critic_warmup", "init_from"), ("kl_coef", "init_from"), ("final_kl_coef", "kl_coef")):
             if getattr(self, name) not in (0, None) and getattr(self, needed) is None:
                 flag = f"--{needed.replace('_', '-')} {EXAMPLES[needed]}"

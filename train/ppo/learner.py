@@ -26,13 +26,13 @@ from jaxgames.policies.agent import PolicyAgent
 from train.models.critic_params import critic_only
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.network_learner import NetworkLearner
-from train.opponents import Opponents, OpponentState, SelfPlay
 from train.ops.episodes import EpisodeStats, Metrics, episode_metrics
 from train.ops.masked_categorical import kl_divergence, log_prob_and_entropy
 from train.ops.masks import masked, masked_mean
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ops.sharding import REPLICATED, SHARDED
 from train.ppo.config import TRACED_SETTINGS, Config
+from train.ppo.opponents import Opponents, OpponentState, SelfPlay
 from train.ppo.rollout import TrainState, Transition, collect, estimate_advantages, with_reference_logits
 from train.ppo.rollout import bootstrap_values as bootstrap_values  # public here, as the other parts of an iteration
 
@@ -76,7 +76,6 @@ class PPO(NetworkLearner):
         return TrainState(whole, whole, boards, boards, whole, whole, OpponentState(whole, boards), whole)
 
     def init(self, key: jax.Array) -> TrainState:
-        """Returns the train state before the first iteration."""
         key, params_key, boards_key, opponents_key = jax.random.split(key, 4)
         params = self.init_params(params_key)
         num_envs, num_players = self.config.num_envs, self.env.num_players

@@ -1,7 +1,7 @@
 """Rollouts of PPO: the steps that are collected, their advantages, and metrics of the games that ended.
 
 All boards play at the same time, and a finished board restarts in the same step. The learner plays every seat, or with
-opponents (`train/opponents.py`) only its own.
+opponents (`train/ppo/opponents.py`) only its own.
 """
 
 import functools
@@ -13,12 +13,12 @@ import jaxgames
 from jaxgames.policies.agent import reward_scale, seat_values
 from jaxgames.wrappers import AutoResetState
 from train.models.policy import Params, Policy
-from train.opponents import Games, Opponents, OpponentState, SelfPlay, is_among
 from train.ops.advantages import per_seat_advantages
 from train.ops.episodes import EpisodeStats, map_chosen_steps
 from train.ops.masked_categorical import sample_and_log_prob
 from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
 from train.ppo.config import Config
+from train.ppo.opponents import Games, Opponents, OpponentState, SelfPlay, is_among
 
 
 class TrainState(NamedTuple):

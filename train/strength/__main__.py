@@ -1,7 +1,6 @@
 """Measures how near agents come to solving a game, against its exact solution.
 
     python -m train.strength runs/first --simulations 16 64 --depth 1 5
-    python -m train.strength greedy first --env "chinese_checkers_diamond(size=4, pieces=3)" --solution 43.npz
     python -m train.strength runs/first --checkpoints --simulations 64
 
 `jaxgames.solvers.strength.measure` computes the numbers; docs/strength.md explains them. A run's agent plays its
@@ -12,7 +11,6 @@ The last line on standard output is JSON: env, seat, plies, and a row of measure
 """
 
 import functools
-import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +32,6 @@ from train import agents
 from train.driver.commands import run_command
 from train.driver.metrics import rounded
 from train.driver.result_file import ResultFile
-from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
 from train.strength.figures import draw_checkpoints
 
@@ -103,11 +100,6 @@ class Row(NamedTuple):
         return f"{self.agent}, {self.search}" if self.search else self.agent
 
 
-def main() -> None:
-    """The command `python -m train.strength`."""
-    run_command("train.strength", Arguments, strength)
-
-
 def strength(arguments: Arguments) -> dict[str, Any]:
     """Returns the result that the command prints: the game, the settings, and a row of measures per agent and search.
 
@@ -165,7 +157,7 @@ def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Argum
         return [Row(text, "", lambda: deterministic(text, agents.make(text, env), env))]
     run = agents.open_run(named.folder)
     # A search is asked for by --simulations, so the row of the run itself is its network alone. Brackets come first.
-    alone = {"temperature": 0.0} | ({"simulations": 0} if _can_search(run) else {}) | named.parameters
+    alone = {"temperature": 0.0} | agents.without_search(run) | named.parameters
 
     def player(**parameters: Any) -> Player:
         return deterministic(text, agents.agent_of_run(run, named.iteration, env, **alone | parameters), env)
@@ -184,11 +176,6 @@ def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Argum
             for depth in arguments.depth
         ),
     ]
-
-
-def _can_search(run: RunFolder) -> bool:
-    """Returns whether the learner's agents take the parameter `simulations`."""
-    return "simulations" in inspect.signature(run.learner.agent).parameters
 
 
 def _looking_ahead(
@@ -223,7 +210,6 @@ def deterministic(text: str, agent: Agent, env: Env[Any]) -> Player:
 
 @jax.jit
 def _act(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
-    """Returns int32[B], the agent's moves."""
     return agent.act(key, states)
 
 
@@ -295,6 +281,8 @@ def format_measure(value: Any) -> str:
         return "-"
     return f"{value:,}" if isinstance(value, int) else f"{value:.5f}"
 
+
+main = functools.partial(run_command, "train.strength", Arguments, strength)
 
 if __name__ == "__main__":
     main()

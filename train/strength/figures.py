@@ -57,7 +57,6 @@ def draw_checkpoints(run: RunFolder, rows: Sequence[Mapping[str, Any]], output: 
     Args:
       run: its metrics give the panels of self-play.
       rows: of `train.strength` for its checkpoints, with `agent`, `search` and the measures.
-      output: the folder.
 
     Raises ValueError for a run without metrics.
     """

@@ -13,6 +13,7 @@ import tyro
 
 from jaxgames._specs import split_list
 from train.agents import learner_type
+from train.driver.cli import parse_known
 from train.driver.loop import Settings
 from train.driver.run_folder import SWEEP_FILE
 from train.driver.stored_config import format_setting
@@ -59,20 +60,8 @@ class ParsedFirst:
     resume: bool = False
 
 
-@dataclass(frozen=True)
-class Parsed:
-    """A parsed command line."""
-
-    learner: str
-    values: dict[str, tuple[Any, ...]]
-    seeds: int
-    seed: int
-    settings: Settings
-    cells_at_once: int
-
-
-def parse(arguments: Sequence[str]) -> Parsed:
-    """Returns the parsed command line. Defaults: the stored sweep with --resume.
+def parse(arguments: Sequence[str]) -> Arguments:
+    """Returns the parsed command line, with a dict of tuples as `values`. Defaults: the stored sweep with --resume.
 
     Raises ValueError for an unknown learner, for a list that cannot be read, for --resume without a folder, and for
     options of several processes.
@@ -80,12 +69,7 @@ def parse(arguments: Sequence[str]) -> Parsed:
     options = {argument.partition("=")[0] for argument in arguments}
     if of_processes := sorted(options & OPTIONS_OF_PROCESSES):
         raise ValueError(f"a sweep runs in one process: leave out {' '.join(of_processes)}, and use --devices")
-    try:
-        first, _ = tyro.cli(
-            ParsedFirst, args=arguments, return_unknown_args=True, add_help=False, console_outputs=False
-        )
-    except SystemExit:
-        first = ParsedFirst()  # the whole parser below explains what is wrong
+    first = parse_known(ParsedFirst, arguments) or ParsedFirst()
     if first.resume and first.run_dir is None:
         raise ValueError("--resume needs the --run-dir of the sweep to continue")
     stored: dict[str, Any] = {}
@@ -113,7 +97,7 @@ def parse(arguments: Sequence[str]) -> Parsed:
         for name, texts in given.items()
         if texts
     }
-    return Parsed(learner, table, parsed.seeds, parsed.seed, parsed.settings, parsed.cells_at_once)
+    return dataclasses.replace(parsed, learner=learner, values=table)
 
 
 def values_type_of(config_type: type[Any]) -> type[Any]:

@@ -1,6 +1,6 @@
 """Runs of a sweep as one learner: they differ only in seeds and traced settings, and are one program.
 
-    runs = BatchedRuns(Group((PPO(Config(gamma=0.3)), PPO(Config(gamma=0.5))), devices=2))
+    runs = BatchedRuns((PPO(Config(gamma=0.3)), PPO(Config(gamma=0.5))), devices=2)
     state, metrics = runs.iterate(state)        # every array has a leading axis of runs, metrics too
 
 `train.driver.loop` trains `BatchedRuns` as it trains any learner. The runs are divided over the devices of the mesh. A
@@ -23,11 +23,11 @@ from jax.sharding import PartitionSpec
 import jaxgames
 from jaxgames import arena
 from jaxgames.agents import Agent
-from train.driver.learner import Config, Learner, data_of, with_traced
+from train.driver.learner import Learner, data_of, with_traced
 from train.driver.loop import Settings, evaluation_key
 from train.driver.metrics import to_floats
 from train.ops import sharding
-from train.ops.sharding import REPLICATED, SHARDED, is_key, keys_to_data, on_each_device
+from train.ops.sharding import REPLICATED, SHARDED, data_to_keys, keys_to_data, on_each_device
 
 
 class BatchedState(NamedTuple):
@@ -42,8 +42,10 @@ class BatchedState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Group:
-    """Runs whose learners are equal except for the seed and traced settings, and how they are computed."""
+class BatchedRuns(Learner):
+    """The learner of runs whose learners are equal except for the seed and traced settings."""
+
+    name: ClassVar[str] = "sweep"
 
     learners: tuple[Learner, ...]
     devices: int = 1
@@ -51,30 +53,14 @@ class Group:
     """Runs that a device computes at the same time."""
 
     @property
-    def first(self) -> Config:
+    def first(self) -> Learner:
+        """The learner of the first run."""
+        return self.learners[0]
+
+    @property
+    def config(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]  # no one sets it
         """The settings of the first run."""
-        return self.learners[0].config
-
-    @property
-    def env(self) -> str:
-        return self.first.env
-
-    @property
-    def seed(self) -> int:
-        return self.first.seed
-
-    @property
-    def total_steps(self) -> int:
-        """The steps of each run."""
-        return self.first.total_steps
-
-    @property
-    def steps_per_iteration(self) -> int:
-        return self.first.steps_per_iteration
-
-    @property
-    def num_iterations(self) -> int:
-        return self.first.num_iterations
+        return self.first.config
 
     @property
     def padded(self) -> int:
@@ -83,35 +69,14 @@ class Group:
         return -(-len(self.learners) // together) * together
 
     @property
-    def seeds(self) -> np.ndarray:
-        """int32[padded]."""
-        return np.array(pad([each.config.seed for each in self.learners], self.padded), np.int32)
-
-    @property
     def numbers(self) -> dict[str, np.ndarray]:
         """The traced settings that differ between runs: float32[padded] by their names."""
-        names = self.learners[0].traced_settings
-        values = {name: [getattr(each.config, name) for each in self.learners] for name in names}
+        values = {name: [getattr(each.config, name) for each in self.learners] for name in self.first.traced_settings}
         return {
             name: np.array(pad(of_runs, self.padded), np.float32)
             for name, of_runs in values.items()
             if len(set(of_runs)) > 1
         }
-
-
-@dataclass(frozen=True)
-class BatchedRuns(Learner):
-    """The learner of a group of runs; see `train.driver.learner.Learner`."""
-
-    name: ClassVar[str] = "sweep"
-    config_type: ClassVar[type[Any]] = Group
-
-    config: Group
-
-    @property
-    def first(self) -> Learner:
-        """The learner of the first run."""
-        return self.config.learners[0]
 
     @property
     def env(self) -> jaxgames.Env[Any]:
@@ -120,11 +85,11 @@ class BatchedRuns(Learner):
     @property
     def headline(self) -> dict[str, Any]:
         common = {name: value for name, value in self.first.headline.items() if name != "seed"}
-        return common | {"cells": f"{len(self.config.learners)} cells"}
+        return common | {"cells": f"{len(self.learners)} cells"}
 
     @property
     def batch_sizes(self) -> dict[str, int]:
-        return {"the runs, filled up": self.config.padded}
+        return {"the runs, filled up": self.padded}
 
     @property
     def partition_specs(self) -> BatchedState:
@@ -136,24 +101,23 @@ class BatchedRuns(Learner):
 
     def init(self, key: jax.Array) -> BatchedState:
         """Returns the train states before the first iteration. The key is not used: each run has its own seed."""
-        states = jax.lax.map(lambda seed: self.first.init(jax.random.key(seed)), self.config.seeds)
+        seeds = np.array(pad([each.config.seed for each in self.learners], self.padded), np.int32)
+        states = jax.lax.map(lambda seed: self.first.init(jax.random.key(seed)), seeds)
         return BatchedState(states, jnp.int32(0))
 
     def init_params(self, key: jax.Array) -> Any:
-        """Returns random parameters of one run."""
         return self.first.init_params(key)
 
     def make_agent(self, text: str) -> Agent:
-        """Returns the agent that `text` names."""
         return self.first.make_agent(text)
 
     def load(self, train_state: BatchedState) -> BatchedState:
         """Returns the train states with what each run takes from other runs."""
-        return stack([self.first.load(each) for each in unstack(train_state.runs, self.config.padded)])
+        return stack([self.first.load(each) for each in unstack(train_state.runs, self.padded)])
 
     def largest_arrays(self, key: jax.Array) -> Any:
         """Returns the states of all runs, and the arrays of the runs that are computed at the same time."""
-        computed = jax.random.split(key, self.config.at_once * self.config.devices)
+        computed = jax.random.split(key, self.at_once * self.devices)
         return self.init(key), jax.vmap(self.first.largest_arrays)(computed)
 
     def load_data(self) -> tuple[Any, ...]:
@@ -165,47 +129,32 @@ class BatchedRuns(Learner):
     ) -> tuple[BatchedState, dict[str, jax.Array]]:
         """Returns the train states after one iteration, and metrics (float32[runs] each)."""
 
-        def iterate_run(
-            data: tuple[Any, ...], numbers: dict[str, jax.Array], run: Any
-        ) -> tuple[Any, dict[str, jax.Array]]:
+        def iterate_run(data: tuple[Any, ...], numbers: dict[str, jax.Array], run: Any) -> Any:
             return with_traced(self.first, numbers).iterate(run, *data)
 
-        runs, metrics = self._map(iterate_run, REPLICATED, SHARDED, SHARDED)(
-            data, self.config.numbers, train_state.runs
-        )
-        metrics = {name: values[: len(self.config.learners)] for name, values in metrics.items()}
-        return BatchedState(runs, train_state.iteration + 1), metrics
+        map_runs = self.map_runs(iterate_run, REPLICATED, SHARDED, SHARDED)
+        runs, metrics = map_runs(data, self.numbers, train_state.runs)
+        return BatchedState(runs, train_state.iteration + 1), self.without_padding(metrics)
 
-    def evaluate(
-        self, num_games: int, seat: int | None, opponent: Agent, params: Any, key: jax.Array
-    ) -> dict[str, jax.Array]:
-        """Returns `arena.evaluate` of every run with the same key, float32[runs] each. Trace it within the mesh.
-
-        Args:
-          params: parameters of the runs, leaves [padded, ...].
-        """
-
-        def evaluate_run(opponent: Agent, key: jax.Array, params: Any) -> dict[str, jax.Array]:
-            return arena.evaluate(self.env, self.agent(params), opponent, key, num_games, seat=seat)
-
-        results = self._map(evaluate_run, REPLICATED, REPLICATED, SHARDED)(opponent, key, params)
-        return {name: values[: len(self.config.learners)] for name, values in results.items()}
-
-    def _map(self, function: Callable[..., Any], *parts: PartitionSpec) -> Callable[..., Any]:
+    def map_runs(self, function: Callable[..., Any], *parts: PartitionSpec) -> Callable[..., Any]:
         """Returns `function` of one run for all runs, each device its own. REPLICATED arguments have no runs."""
 
         def of_device(*arguments: Any) -> Any:
             common = [each for each, part in zip(arguments, parts, strict=True) if part == REPLICATED]
             of_runs = tuple(each for each, part in zip(arguments, parts, strict=True) if part == SHARDED)
             own = functools.partial(function, *common)
-            if self.config.at_once == 1:
+            if self.at_once == 1:
                 return jax.lax.map(lambda run: own(*run), of_runs)
-            count, size = self.config.padded // self.config.devices, self.config.at_once
+            count, size = self.padded // self.devices, self.at_once
             chunks = jax.tree.map(lambda x: x.reshape(count // size, size, *x.shape[1:]), of_runs)
             results = jax.lax.map(lambda chunk: jax.vmap(own)(*chunk), chunks)
             return jax.tree.map(lambda x: x.reshape(count, *x.shape[2:]), results)
 
         return on_each_device(of_device, *parts, out=SHARDED)
+
+    def without_padding(self, metrics: dict[str, jax.Array]) -> dict[str, jax.Array]:
+        """Returns metrics float32[runs] of metrics float32[padded]."""
+        return {name: values[: len(self.learners)] for name, values in metrics.items()}
 
 
 def pad(values: list[Any], length: int) -> list[Any]:
@@ -222,15 +171,8 @@ def stack(states: list[Any]) -> BatchedState:
 def unstack(runs: Any, count: int) -> list[Any]:
     """Returns the first `count` train states of stacked ones, on the host except for PRNG keys."""
     words = jax.device_get(keys_to_data(runs))
-    kinds = jax.tree.map(is_key, runs)
-
-    def run(index: int) -> Any:
-        def leaf(words: Any, is_key: bool) -> Any:
-            return jax.random.wrap_key_data(words[index]) if is_key else words[index]
-
-        return jax.tree.map(leaf, words, kinds)
-
-    return [run(index) for index in range(count)]
+    of_runs = [jax.tree.map(lambda leaf, index=index: leaf[index], words) for index in range(count)]
+    return [data_to_keys(each, runs) for each in of_runs]
 
 
 # -- evaluation ----------------------------------------------------------------------------------------------------
@@ -241,7 +183,7 @@ def evaluate_runs(
 ) -> dict[str, np.ndarray | float]:
     """Returns `train.driver.loop.evaluation` of every run: the games of a run that trains alone, in one program."""
     key, games, seat = evaluation_key(iteration), settings.evaluation_games, settings.evaluation_seat
-    mesh = sharding.mesh_for(runs.config.devices, runs.batch_sizes)
+    mesh = sharding.mesh_for(runs.devices, runs.batch_sizes)
     opponent = jax.device_put(opponent, sharding.shardings(mesh, REPLICATED))
     with jax.set_mesh(mesh):
         return to_floats(_evaluate(runs, games, seat, opponent, train_state.params, key))
@@ -251,4 +193,8 @@ def evaluate_runs(
 def _evaluate(
     runs: BatchedRuns, num_games: int, seat: int | None, opponent: Agent, params: Any, key: jax.Array
 ) -> dict[str, jax.Array]:
-    return runs.evaluate(num_games, seat, opponent, params, key)
+    def evaluate_run(opponent: Agent, key: jax.Array, params: Any) -> dict[str, jax.Array]:
+        return arena.evaluate(runs.env, runs.agent(params), opponent, key, num_games, seat=seat)
+
+    results = runs.map_runs(evaluate_run, REPLICATED, REPLICATED, SHARDED)(opponent, key, params)
+    return runs.without_padding(results)

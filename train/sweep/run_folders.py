@@ -17,12 +17,7 @@ class RunFolders:
     """The recorder of a group of runs; see `train.driver.run_folder.Recorder`."""
 
     def __init__(self, folder: Path, runs: Sequence[RunFolder], padded: int) -> None:
-        """
-        Args:
-          folder: of the sweep.
-          runs: the folder of each run.
-          padded: the length of the leading axis of a stacked train state.
-        """
+        """The folder of the sweep and of each run; a stacked train state has a leading axis of `padded`."""
         self.folder = folder
         self._runs = list(runs)
         self._padded = padded
@@ -38,7 +33,6 @@ class RunFolders:
         return stack(pad([run.restore() for run in self._runs], self._padded))
 
     def save(self, train_state: BatchedState, keep_every: int = 0) -> None:
-        """Writes a checkpoint of every run."""
         for run, of_run in zip(self._runs, unstack(train_state.runs, len(self._runs)), strict=True):
             run.save(of_run, keep_every)
 

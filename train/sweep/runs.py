@@ -42,7 +42,7 @@ from train.driver.memory import check_memory
 from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder
 from train.ops import sharding
 from train.sweep import summary as sweep_summary
-from train.sweep.batched_runs import BatchedRuns, Group, evaluate_runs
+from train.sweep.batched_runs import BatchedRuns, evaluate_runs
 from train.sweep.run_folders import RunFolders
 
 Evaluate = Callable[[Any, Settings, Agent, Any, int], Mapping[str, Any]]  # see `run_sweep`
@@ -154,10 +154,10 @@ def run_sweep(
     groups = [group_of(each, settings, cells_at_once) for each in sweep.groups()]
     for group in groups:
         counts = {"cells_at_once": group.at_once, "the number of cells": len(group.learners)}
-        check_memory(BatchedRuns(group), group.devices, group.first, counts)
-        loop.evaluation_opponent(BatchedRuns(group), settings)  # before there is a folder
+        check_memory(group, group.devices, counts)
+        loop.evaluation_opponent(group, settings)  # before there is a folder
         if is_new:
-            check_load(group.learners[0])
+            check_load(group.first)
     start = time.monotonic()
     with open_sweep(folder, sweep, settings.resume), progress_bar(groups) as bar:
         finished = all(
@@ -178,7 +178,7 @@ def run_sweep(
     return result
 
 
-def group_of(learners: Mapping[str, Learner], settings: Settings, cells_at_once: int) -> Group:
+def group_of(learners: Mapping[str, Learner], settings: Settings, cells_at_once: int) -> BatchedRuns:
     """Returns a group of cells, on as many devices as have a cell.
 
     Raises ValueError if there are fewer devices than asked for.
@@ -187,13 +187,13 @@ def group_of(learners: Mapping[str, Learner], settings: Settings, cells_at_once:
     of_device = -(-len(learners) // devices)
     on_cpu = jax.local_devices()[0].platform == "cpu"
     chunks = -(-of_device // (cells_at_once or (1 if on_cpu else of_device)))
-    return Group(tuple(learners.values()), devices, -(-of_device // chunks))  # chunks of equal size
+    return BatchedRuns(tuple(learners.values()), devices, -(-of_device // chunks))  # chunks of equal size
 
 
 def train_group(
     folder: Path,
     names: Mapping[str, Learner],
-    group: Group,
+    group: BatchedRuns,
     settings: Settings,
     bar: "tqdm[Any]",
     evaluate: Evaluate = evaluate_runs,
@@ -211,7 +211,7 @@ def train_group(
             return True
         parallel = ParallelRuns(len(names), evaluate, lambda config, done: part_of_bar(bar, group, done))
         settings = dataclasses.replace(settings, devices=group.devices)
-        result = loop.run_training(BatchedRuns(group), cells, settings, parallel)
+        result = loop.run_training(group, cells, settings, parallel)
         stack.pop_all()  # the loop has closed them
         return result["finished"]
 
@@ -225,8 +225,7 @@ def open_run(folder: Path, learner: Learner) -> RunFolder:
         return RunFolder.create(folder, learner)
     run = RunFolder.open(folder, type(learner))
     if run.config != learner.config:
-        before, now = (stored_config.settings_of(config) for config in (run.config, learner.config))
-        changed = [f"{name} is {before[name]} there and {now[name]} here" for name in now if before[name] != now[name]]
+        changed = stored_config.changes(*map(stored_config.settings_of, (learner.config, run.config)))
         raise ValueError(f"{folder} was continued with other settings: {'; '.join(changed)}")
     run.lock()
     return run
@@ -267,20 +266,20 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 # -- progress ------------------------------------------------------------------------------------------------------
 
 
-def total_steps(group: Group) -> int:
+def total_steps(group: BatchedRuns) -> int:
     """Returns the environment steps of all cells of a group."""
-    return len(group.learners) * group.num_iterations * group.steps_per_iteration
+    return len(group.learners) * group.config.num_iterations * group.config.steps_per_iteration
 
 
-def progress_bar(groups: Sequence[Group]) -> "tqdm[Any]":
+def progress_bar(groups: Sequence[BatchedRuns]) -> "tqdm[Any]":
     """Returns a bar with steps, speed and time left of all cells. It is shown only on a terminal."""
     return tqdm(total=sum(map(total_steps, groups)), unit=" steps", unit_scale=True, disable=None, smoothing=0.1)
 
 
 @contextmanager
-def part_of_bar(bar: "tqdm[Any]", group: Group, done: int) -> Generator["tqdm[Any]"]:
+def part_of_bar(bar: "tqdm[Any]", group: BatchedRuns, done: int) -> Generator["tqdm[Any]"]:
     """Yields the bar of the sweep, for a group that has done some iterations already."""
-    steps = done * group.steps_per_iteration * len(group.learners)
+    steps = done * group.config.steps_per_iteration * len(group.learners)
     if not bar.disable:
         bar.initial += steps  # they took no time now
         bar.update(steps)

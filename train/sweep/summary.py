@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,13 +32,7 @@ class Summary:
 
 
 def summarise(folder: Path, varied: Sequence[str], cells: Mapping[str, Learner]) -> Summary:
-    """Returns the medians and ranges over seeds of the last evaluation, or the last iteration where there is none.
-
-    Args:
-      folder: of the sweep.
-      varied: the settings that have more than one value.
-      cells: learners by the names of their folders.
-    """
+    """Returns the medians and ranges over seeds of the last evaluation, or the last iteration where there is none."""
     by_settings: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
     for name, learner in cells.items():
         settings = {each: getattr(learner.config, each) for each in varied}
@@ -107,17 +101,14 @@ def format_median_and_range(numbers: Mapping[str, float | None]) -> str:
 
 def draw(summary: Summary, stem: Path) -> None:
     """Writes the picture as PNG and SVG: heat maps for two varied settings, else medians with their ranges."""
-    columns = [name for name in DRAWN if name in summary.rows[0]] or [*metrics_of(summary)][:1]
+    columns = [name for name in DRAWN if name in summary.rows[0]] or [
+        name for name in summary.rows[0] if name not in ("settings", "seeds")
+    ][:1]
     figure = Figure(figsize=(4.2 * len(columns), 3.8), layout="constrained")
     panels: list[Any] = [*figure.subplots(1, len(columns), squeeze=False)[0]]
     for axes, column in zip(panels, columns, strict=True):
         draw_panel(figure, axes, summary, column)
     plot.save(figure, stem)
-
-
-def metrics_of(summary: Summary) -> Iterator[str]:
-    """Yields the metrics of a summary."""
-    return (name for name in summary.rows[0] if name not in ("settings", "seeds"))
 
 
 def draw_panel(figure: Figure, axes: Any, summary: Summary, column: str) -> None:

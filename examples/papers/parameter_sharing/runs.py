@@ -79,14 +79,14 @@ def evaluate_and_keep(
 ) -> dict[str, np.ndarray]:
     """Returns the measures of every run after an iteration, float64[runs] each, and stores their parameters."""
     params = jax.device_get(train_state.params)
-    for index, learner in enumerate(cells.config.learners):
+    for index, learner in enumerate(cells.learners):
         [name] = [name for name, each in sweep.cells.items() if each is learner]
         path = folder / name / PARAMS / f"{iteration}.npz"
         path.parent.mkdir(exist_ok=True)
         np.savez(path, *[leaf[index] for leaf in jax.tree.leaves(params)])
     first = cells.first
     assert isinstance(first, PPO)
-    own = jax.tree.map(lambda leaf: leaf[: len(cells.config.learners)], params)
+    own = jax.tree.map(lambda leaf: leaf[: len(cells.learners)], params)
     key, games = evaluation_key(iteration), settings.evaluation_games
     return to_floats(_evaluate_each(first.policy, own, key, games, first.env.num_players))
 

@@ -178,7 +178,7 @@ def test_agent_plays_every_board_of_the_game(text: str, run: RunFolder) -> None:
     assert probabilities.shape == (2, env.num_actions)
     assert values is not None
     assert same(jax.tree.leaves(agent), jax.tree.leaves(run.params()))
-    shapes = [jax.tree.map(jnp.shape, each) for each in (agents.outline(str(run.folder), env), agent)]
+    shapes = [jax.tree.map(jnp.shape, each) for each in (agents.abstract_agent(str(run.folder), env), agent)]
     assert shapes[0] == shapes[1]
 
 

@@ -1,232 +1,262 @@
-"""PPO against others: the opponents play their seats, and only the learner's decisions are learned from."""
+"""Opponents in training: which texts name them, what is drawn when, whose action is played, and pools of the past."""
 
 import dataclasses
 import functools
-import itertools
-import shutil
 from pathlib import Path
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.helpers.stored_runs import equal_checkpoints, last_train_state, metrics_of, train_in
-from tests.train.ppo.test_loss import ADVANTAGES, OUTPUTS, STEPS, TABLE, TARGETS
-from train import agents, ppo
-from train.driver.loop import Settings, run_training
-from train.driver.run_folder import RunFolder
-from train.ppo import PPO, Config, Transition
+from jaxgames import agents
+from jaxgames.agents import RandomAgent
+from tests.helpers.commands import error_of
+from tests.helpers.scripted_agents import OnHost, Preferring, Taker
+from tests.helpers.sticks import Sticks
+from tests.train.conftest import Runs
+from train.driver import cli
+from train.models.policy import MIN_ROWS_FOR_TILES
+from train.ppo import PPO, Config, config_for
+from train.ppo.opponents import Games, Opponents, Pool
 
-CONFIG = Config(
-    env="chinese_checkers(size=1, num_players=3, max_rounds=6)",
-    opponents=("first", "self@every=2(size=2)"),
-    num_envs=12,
-    rollout_length=40,
-    update_epochs=2,
-    num_minibatches=4,
-    learning_rate=0.01,
-    hidden_sizes=(8,),
-)
-LEARNER = PPO(CONFIG)
-SHAPE = (CONFIG.rollout_length, CONFIG.num_envs)
+STICKS = Sticks()
+BOXES = "dots_and_boxes(rows=2, cols=2)"
+CONFIG = Config(env=BOXES, hidden_sizes=(8,), num_envs=4, rollout_length=6, num_minibatches=2)
+
+
+def config_of(*opponents: str, **changes: Any) -> Config:
+    return dataclasses.replace(CONFIG, opponents=opponents, **changes)
 
 
 def key(seed: int) -> jax.Array:
     return jax.random.key(seed)
 
 
-# -- the loss, by hand ---------------------------------------------------------------------------------------------
+def taker(temperature: float) -> Taker:
+    """Stands for a snapshot of the learner that takes one stick."""
+    return Taker(jnp.int32(1))
+
+
+# -- texts and settings --------------------------------------------------------------------------------------------
+
+
+def test_opponents_are_one_text_with_commas_or_several_texts() -> None:
+    expected = ("random", "runs/a(temperature=0, epsilon=0.1)", "self@every=5(size=2)")
+    assert config_of("random, runs/a(temperature=0, epsilon=0.1),self@every=5(size=2)").opponents == expected
+    assert config_of(*expected).opponents == expected
+    assert config_of().opponents == ()
+
+
+def test_text_of_a_pool_has_every_and_defaults() -> None:
+    assert Pool.of("self@every=10") == Pool(every=10, size=8, temperature=1.0)
+    assert Pool.of(" self@every=3(size=2, temperature=0) ") == Pool(3, 2, 0)
+    for text in ("random", "runs/self", "./self@40", "selfish"):
+        assert Pool.of(text) is None
+
+
+def test_opponents_are_one_argument_of_the_command() -> None:
+    command = ["--opponents", "random,greedy(epsilon=0.1)", "--opponent-epsilon", "0.5", "--learn-seats", "1"]
+    config = cli.parse(PPO, config_for, ["--env", BOXES, *command]).config
+    assert (config.opponents, config.opponent_epsilon) == (("random", "greedy(epsilon=0.1)"), 0.5)
+    assert config.learn_seats == (1,)
+
+
+def test_command_with_a_wrong_opponent_makes_no_folder(untrained: Runs, tmp_path: Path) -> None:
+    def error(opponent: object) -> str:
+        main = functools.partial(cli.main, PPO, config_for)
+        size = ("--num-envs", 4, "--rollout-length", 6, "--num-minibatches", 2, "--evaluate-every", 0)
+        return error_of(main, "--env", BOXES, "--run-dir", tmp_path / "run", *size, "--opponents", opponent)
+
+    assert "holds no run" in error(tmp_path / "nothing")
+    assert "has no checkpoint of iteration 7" in error(f"{untrained.first}@7")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("self", "expected a pool of the run's own past such as 'self@every=10'"),
+        ("self@10", "expected a pool of the run's own past such as 'self@every=10'"),
+        ("self@every=0", "every must be an integer from 1 to 2147483647 in 'self@every=0', not 0"),
+        ("self@every=10(size=0)", "size must be an integer from 1 to 10000 in .* not 0"),
+        ("self@every=10(size=1000000000)", "size must be an integer from 1 to 10000 in .* not 1000000000"),
+        ("self@every=10(size=2.5)", "size must be an integer from 1 to 10000 in .* not 2.5"),
+        ("self@every=10(temperature=-1)", "temperature must be 0 or more in .* not -1"),
+        ("self@every=10(depth=3)", "a pool has no parameter 'depth'; its parameters are size and temperature"),
+    ],
+)
+def test_wrong_pool_is_refused_with_what_is_allowed(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        PPO(config_of("random", text))
+
+
+def test_opponent_that_cannot_play_is_refused(untrained: Runs, tmp_path: Path) -> None:
+    agents.register("on_host", OnHost)
+
+    def structure(text: str) -> Any:
+        return jax.eval_shape(PPO(config_of(text)).init, key(0))
+
+    with pytest.raises(ValueError, match=r"was trained on dots_and_boxes\(rows=2, cols=3.*, not on"):
+        structure(str(untrained.other_game))
+    with pytest.raises(ValueError, match="on_host cannot be an opponent in training: it plays on the host"):
+        structure("on_host")
+    with pytest.raises(FileNotFoundError, match=r"holds no run: expected the folder of a run .* or one of the agents"):
+        structure(str(tmp_path / "nothing"))
+    with pytest.raises(ValueError, match="no parameter 'depth'"):
+        structure(f"{untrained.first}(depth=3)")
+    same_game = PPO(config_of(str(untrained.other_game), env="dots_and_boxes(rows=2, cols=3)"))
+    train_state = jax.eval_shape(same_game.init, key(0))  # needs only the settings of the other run
+    with pytest.raises(FileNotFoundError, match="has no checkpoint yet"):
+        same_game.load(train_state)
+
+
+# -- what is drawn -------------------------------------------------------------------------------------------------
+
+
+def test_each_text_is_drawn_equally_often_and_then_each_member_of_a_pool() -> None:
+    opponents = Opponents(STICKS, ("random", Pool(10, size=3)), ())
+    games = jax.jit(opponents.draw, static_argnums=1)(key(0), 60_000)
+    shares = np.bincount(np.asarray(games.opponent), minlength=4) / 60_000
+    np.testing.assert_allclose(shares, [1 / 2, 1 / 6, 1 / 6, 1 / 6], atol=0.01)  # five standard deviations
+    seats = np.asarray(games.learner_seats)
+    assert (seats.sum(1) == 1).all()
+    np.testing.assert_allclose(seats.mean(0), 1 / 3, atol=0.01)
+    together = np.bincount(np.asarray(games.opponent) * 3 + seats.argmax(1), minlength=12) / 60_000
+    np.testing.assert_allclose(together, np.repeat(shares, 3) / 3, atol=0.008)  # independent
+
+
+def test_given_seats_are_those_of_the_learner_in_every_game() -> None:
+    games = jax.jit(Opponents(STICKS, ("random",), (0, 2)).draw, static_argnums=1)(key(0), 5)
+    np.testing.assert_array_equal(games.learner_seats, [[True, False, True]] * 5)
+
+
+def test_only_boards_that_restart_get_new_players() -> None:
+    opponents = Opponents(STICKS, ("random", Pool(10, size=50)), ())
+    before, ended = jax.device_get(jax.jit(opponents.draw, static_argnums=1)(key(0), 400)), np.arange(400) % 2 == 0
+    after = jax.device_get(jax.jit(opponents.redraw)(before, key(1), ended))
+    kept = ~ended
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(old[kept], new[kept])
+        assert (old[ended] != new[ended]).any()
+
+
+# -- whose action is played ----------------------------------------------------------------------------------------
 
 
 @jax.jit
-def loss_of(steps: Transition, advantages: jax.Array, targets: jax.Array) -> Any:
-    """((loss, metrics), gradient) at OUTPUTS; each row of the parameters belongs to one step."""
-
-    def loss(params: Any, *rows: Any) -> Any:
-        value, (metrics, _) = ppo.ppo_loss(CONFIG, TABLE, params, *rows)
-        return value, metrics
-
-    rows = slice(0, len(advantages))
-    params = jax.tree.map(lambda leaf: leaf[rows], OUTPUTS)
-    return jax.value_and_grad(loss, has_aux=True)(params, steps, advantages, targets)
+def boards_of_sticks(left: Any) -> tuple[Any, jax.Array]:
+    """Boards with so many sticks on which seat 0 moves, and the masks of their legal actions."""
+    boards = jax.vmap(STICKS.at, in_axes=(0, None))(left, 0)
+    return boards, jax.vmap(STICKS.legal_action_mask)(boards)
 
 
-def first_rows(count: int) -> tuple[Transition, jax.Array, jax.Array]:
-    """The first steps of the batch in test_ppo_loss.py, all of the learner."""
-    return jax.tree.map(lambda leaf: leaf[:count], (STEPS, ADVANTAGES, TARGETS))
+@pytest.mark.parametrize("batch", [30, MIN_ROWS_FOR_TILES + 72])
+def test_every_board_gets_the_action_of_its_own_opponent(batch: int) -> None:
+    """Agents of one kind are computed together, in tiles for a large batch; others on their own."""
+    opponents = Opponents(STICKS, ("a", "b", Pool(10, size=3), "c"), ())
+    prefers = Preferring(STICKS, jnp.array([0.0, 1.0, 2.0]))
+    members = (Taker(jnp.int32(3)), prefers, Taker(jnp.array([1, 2, 3])), Taker(jnp.int32(2)))
+    players = opponents.players(members)
+    assert len(players.stacks) == 2
+    opponent, left = np.random.default_rng(0).integers([[0], [1]], [[6], [8]], (2, batch), np.int32)
+    boards, mask = boards_of_sticks(left)
+    found = jax.jit(players.act)(key(2), Games(jnp.asarray(opponent), mask), boards, mask, 0.0)
+    wanted = np.array([3, 3, 1, 2, 3, 2])[opponent]  # `prefers` takes as many as it can
+    np.testing.assert_array_equal(found, np.minimum(wanted, left) - 1)
 
 
-def with_opponents(is_learners: list[bool]) -> Transition:
-    """The four steps, some of them of an opponent: the mover is seat 0, which the learner has or has not."""
-    seats = jnp.array([[own, not own] for own in is_learners])
-    return STEPS._replace(seat=jnp.zeros(4, jnp.int32), learner_seats=seats)
+def test_epsilon_replaces_that_share_of_the_moves_by_random_legal_ones() -> None:
+    players = Opponents(STICKS, ("a",), ()).players((Taker(jnp.int32(1)),))
+    boards, mask = boards_of_sticks(np.full(30_000, 2, np.int32))
+    games = Games(jnp.zeros(30_000, jnp.int32), mask)
+    act = jax.jit(players.act)
+    for epsilon, expected in ((0.0, [1, 0, 0]), (0.5, [0.75, 0.25, 0]), (1.0, [0.5, 0.5, 0])):
+        actions = np.asarray(act(key(0), games, boards, mask, epsilon))
+        np.testing.assert_allclose(np.bincount(actions, minlength=3) / 30_000, expected, atol=0.015)
 
 
-def test_loss_and_gradient_are_those_of_the_batch_without_the_opponents_steps() -> None:
-    (loss, metrics), gradient = loss_of(with_opponents([True, True, False, False]), ADVANTAGES, TARGETS)
-    (expected_loss, expected_metrics), expected_gradient = loss_of(*first_rows(2))
-    np.testing.assert_allclose(loss, expected_loss, rtol=1e-6)
-    jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-6, atol=1e-7), metrics, expected_metrics)
-    for found, expected in zip(gradient, expected_gradient, strict=True):
-        np.testing.assert_allclose(found[:2], expected, rtol=1e-6, atol=1e-7)
-        np.testing.assert_array_equal(found[2:], jnp.zeros_like(found[2:]))
-    np.testing.assert_allclose(metrics["value_loss"], 0.5 * 2**2 / 2)  # by hand: errors of 2 and 0 in two steps
-    np.testing.assert_allclose(metrics["policy_loss"], -(1.3 - 0.7) / 2, rtol=1e-4)
-
-
-@pytest.mark.parametrize("number", [1e30, np.nan, np.inf])
-def test_numbers_in_the_opponents_steps_change_nothing(number: float) -> None:
-    steps = with_opponents([True, False, True, False])
-    other = steps._replace(log_prob=steps.log_prob.at[1::2].set(number), action=steps.action.at[1::2].set(2))
-    expected = loss_of(steps, ADVANTAGES, TARGETS)
-    found = loss_of(other, ADVANTAGES.at[1::2].set(number), TARGETS.at[1::2].set(number))
-    jax.tree.map(np.testing.assert_array_equal, found, expected)
-
-
-def test_minibatch_without_a_step_of_the_learner_has_no_gradient() -> None:
-    (loss, metrics), gradient = loss_of(with_opponents([False] * 4), ADVANTAGES, TARGETS)
-    assert [float(number) for number in jax.tree.leaves((loss, metrics))] == [0.0] * 6
-    for leaf in gradient:
-        np.testing.assert_array_equal(leaf, jnp.zeros_like(leaf))
-
-
-# -- an iteration --------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def collected() -> tuple[Any, Transition, jax.Array]:
-    """The train state after a rollout, its steps and their advantages."""
+def test_policies_of_one_network_play_as_each_does_alone(untrained: Runs) -> None:
+    """Greedy, so that their moves need no random numbers."""
+    texts = [f"{folder}(temperature=0)" for folder in (untrained.first, untrained.second)]
+    learner = PPO(config_of(*texts))
+    assert isinstance(learner.opponents, Opponents)
+    shapes: Any = jax.eval_shape(learner.init, key(0))
+    members = learner.opponents.load(shapes.opponents, taker).agents
+    players = learner.opponents.players(members)
+    assert len(players.stacks) == 1
+    env = learner.env
 
     @jax.jit
-    def parts(train_state: Any) -> Any:
-        after, steps = ppo.collect(CONFIG, LEARNER.env, LEARNER.policy, LEARNER.opponents, train_state)
-        return after, steps, ppo.estimate_advantages(CONFIG, LEARNER.env, LEARNER.policy, after.params, steps)
+    def after_one_edge(edges: np.ndarray) -> tuple[Any, jax.Array]:
+        boards = jax.vmap(lambda edge: env.step(env.init(), edge))(edges)
+        return boards, jax.vmap(env.legal_action_mask)(boards)
 
-    return parts(LEARNER.load(jax.jit(LEARNER.init)(key(0))))
-
-
-def own_steps(steps: Transition) -> np.ndarray:
-    """bool[rollout_length, num_envs], whether the mover's seat is the learner's."""
-    seats = np.asarray(steps.learner_seats)
-    return np.take_along_axis(seats, np.asarray(steps.seat)[..., None], -1)[..., 0]
-
-
-def test_learner_has_one_seat_per_game_and_a_new_one_when_the_board_restarts(collected: Any) -> None:
-    _, steps, _ = collected
-    seats = np.asarray(steps.learner_seats)
-    assert (seats.sum(-1) == 1).all()
-    changed = (seats[1:] != seats[:-1]).any(-1)
-    ended = np.asarray(steps.terminated | steps.truncated)[:-1]
-    assert not changed[~ended].any()
-    assert 0 < changed.sum() < ended.sum()
-    np.testing.assert_array_equal(steps.learner_mask, own_steps(steps))
+    number = np.arange(160)
+    boards, mask = after_one_edge(number % env.num_actions)
+    found = jax.jit(players.act)(key(1), Games(jnp.asarray(number % 2), mask), boards, mask, 0.0)
+    act = jax.jit(lambda agent: agent.act(key(1), boards))
+    alone = np.stack([act(agent) for agent in members])
+    assert (alone[0] != alone[1]).any()
+    np.testing.assert_array_equal(found, alone[number % 2, number])
 
 
-def test_opponents_play_their_seats_and_the_learner_samples_its_own(collected: Any) -> None:
-    """In games against "first" every step of another seat is the first legal action; elsewhere that would be chance."""
-    _, steps, _ = collected
-    is_first = np.asarray(steps.action) == np.asarray(steps.mask).argmax(-1)
-    own = own_steps(steps)
-    always_first: list[bool] = []
-    for board in range(CONFIG.num_envs):
-        ends = np.flatnonzero(np.asarray(steps.terminated | steps.truncated)[:, board]) + 1
-        for begin, end in itertools.pairwise([0, *ends]):
-            theirs = ~own[begin:end, board]
-            always_first.append(bool(is_first[begin:end, board][theirs].all()))
-    assert 0.25 < np.mean(always_first) < 0.75
-    assert 0 < is_first[own].mean() < 0.7
-    logits, _ = jax.jit(LEARNER.policy.apply)(
-        collected[0].params, steps.observation.reshape(-1, *LEARNER.env.observation_shape), steps.seat.reshape(-1)
+# -- parameters are arguments --------------------------------------------------------------------------------------
+
+
+def test_train_states_of_two_runs_of_one_network_differ_in_no_shape(untrained: Runs) -> None:
+    """So an iteration that is compiled for one opponent is used for the other."""
+    first, second = (
+        jax.eval_shape(PPO(config_of(str(folder))).init, key(0)) for folder in (untrained.first, untrained.second)
     )
-    log_probs = jax.nn.log_softmax(jnp.where(steps.mask.reshape(logits.shape), logits, -jnp.inf))
-    chosen = np.take_along_axis(np.asarray(log_probs), np.asarray(steps.action).reshape(-1, 1), 1).reshape(SHAPE)
-    np.testing.assert_allclose(np.asarray(steps.log_prob)[own], chosen[own], rtol=1e-4, atol=1e-4)
+    assert jax.tree.structure(first) == jax.tree.structure(second)
+    assert jax.tree.leaves(first) == jax.tree.leaves(second)
+    assert jax.tree.leaves(first.opponents.agents)
 
 
-def test_update_does_not_depend_on_the_opponents_steps(collected: Any) -> None:
-    train_state, steps, advantages = collected
-    own = jnp.asarray(own_steps(steps))
-    update = jax.jit(functools.partial(ppo.update, CONFIG, LEARNER.policy))
-    expected, metrics = update(train_state, steps, advantages)
-    noise = jnp.where(own, 0, 100 * jax.random.normal(key(1), SHAPE))
-    other_actions = jnp.where(own, steps.action, steps.mask.argmax(-1))
-    other = steps._replace(
-        action=other_actions,
-        value=steps.value + noise,
-        log_prob=steps.log_prob + noise,
-        observation=jnp.where(own[..., None, None, None], steps.observation, ~steps.observation),
-    )
-    found, other_metrics = update(train_state, other, advantages + noise)
-    jax.tree.map(np.testing.assert_array_equal, found.params, expected.params)
-    jax.tree.map(np.testing.assert_array_equal, other_metrics, metrics)
-    targets = (advantages + steps.value)[own]
-    explained = 1 - np.var(advantages[own]) / np.var(targets)
-    np.testing.assert_allclose(metrics["explained_variance"], explained, rtol=1e-3, atol=1e-4)
-    changed = jax.tree.map(lambda old, new: bool((old != new).any()), train_state.params, found.params)
-    assert jax.tree.all(changed)
+@pytest.mark.slow  # traces two iterations
+def test_another_run_of_the_same_network_needs_no_new_program(untrained: Runs) -> None:
+    """Its parameters are leaves of the train state: the iteration is traced once, and the programs are equal."""
+    first, second = (PPO(config_of(str(folder), learn_seats=(0,))) for folder in (untrained.first, untrained.second))
+    init = jax.jit(first.init)
+    states: list[Any] = [learner.load(init(key(0))) for learner in (first, second)]
+    (a, b) = ([np.asarray(leaf) for leaf in jax.tree.leaves(state.opponents.agents)] for state in states)
+    assert any((x != y).any() for x, y in zip(a, b, strict=True))
+    iterate = jax.jit(chex.assert_max_traces(first.iterate, n=1))
+    of_first, _ = (iterate.trace(state) for state in states)
+    assert of_first.lower().as_text() == jax.jit(second.iterate).lower(states[1]).as_text()
 
 
-def test_episode_metrics_of_the_learner_are_those_of_its_seats(collected: Any) -> None:
-    _, steps, _ = collected
-    metrics = jax.jit(functools.partial(ppo.episode_metrics, LEARNER.env))(steps)
-    ended = np.asarray(steps.terminated | steps.truncated)
-    seats = np.asarray(steps.learner_seats)[ended]
-    winners = np.asarray(jax.jit(jax.vmap(jax.vmap(LEARNER.env.winners)))(steps.next_state))[ended]
-    returns = np.asarray(steps.episode_stats.returns)[ended]
-    assert 0 < winners.any(-1).sum() < ended.sum()
-    np.testing.assert_allclose(metrics["episode_win_rate/learner"], (winners & seats).any(-1).mean(), rtol=1e-5)
-    np.testing.assert_allclose(metrics["episode_return/learner"], returns[seats].mean(), rtol=1e-4, atol=1e-6)
+# -- pools of the past ---------------------------------------------------------------------------------------------
 
 
-# -- runs ----------------------------------------------------------------------------------------------------------
-
-SMALL = dataclasses.replace(
-    CONFIG,
-    env="chinese_checkers(size=1, num_players=2, max_rounds=5)",
-    num_envs=4,
-    rollout_length=6,
-    num_minibatches=2,
-    update_epochs=1,
-)
-SETTINGS = Settings(checkpoint_every=2, evaluate_every=0)
-
-
-def run_of(opponents: str, iterations: int) -> PPO:
-    steps = iterations * SMALL.steps_per_iteration
-    changes: Any = {"opponents": (opponents,) if opponents else (), "opponent_epsilon": 0.25 if opponents else 0.0}
-    return PPO(dataclasses.replace(SMALL, total_steps=steps, anneal_lr=False, **changes))
+def test_pool_holds_the_last_snapshots_and_before_that_the_first_parameters() -> None:
+    opponents = Opponents(STICKS, ("random", Pool(every=2, size=3)), ())
+    state = jax.jit(lambda key: opponents.init(key, 4, lambda temperature: Taker(jnp.int32(100))))(key(0))
+    assert isinstance(state.agents[0], RandomAgent)
+    grown = jax.jit(lambda state, iteration: opponents.with_snapshot(state, iteration, lambda _: Taker(iteration)))
+    held: list[list[int]] = []
+    for iteration in range(1, 10):
+        state = grown(state, jnp.int32(iteration))
+        held.append(state.agents[1].sticks.tolist())  # pyright: ignore[reportAttributeAccessIssue]  # a Taker
+    assert held[0] == [100, 100, 100]
+    assert held[1] == held[2] == [2, 100, 100]
+    assert held[5] == [2, 4, 6]
+    assert held[7] == held[8] == [8, 4, 6]
 
 
-def untrained(folder: Path) -> Path:
-    """The folder of another run, with a checkpoint of its first parameters."""
-    run = RunFolder.create(folder, run_of("", 2))
-    run.save(jax.jit(run.learner.init)(key(7)))
-    run.close()
-    return folder
-
-
-@pytest.mark.slow
-def test_resumed_run_needs_no_checkpoint_of_its_opponents(tmp_path: Path) -> None:
-    """It continues bit for bit after more training of the opponent, and opens without the opponent's folder."""
-    black = untrained(tmp_path / "black")
-    learner = run_of(f"{black},random,self@every=2(size=2)", 6)
-    whole, resumed = tmp_path / "whole", tmp_path / "resumed"
-    train_in(whole, learner, SETTINGS)
-    shutil.copytree(whole, resumed)
-    run = RunFolder.open(resumed, PPO)
-    run.drop_after(4)
-    before = last_train_state(resumed).opponents.agents[0].params
-    for place in (black / "checkpoints").iterdir():
-        place.rename(tmp_path / place.name)
-    assert run_training(learner, run, SETTINGS)["finished"]
-    assert equal_checkpoints(resumed, whole)
-    assert metrics_of(resumed) == metrics_of(whole)
-    after = last_train_state(resumed)
-    jax.tree.map(np.testing.assert_array_equal, after.opponents.agents[0].params, before)
-
-    black.rename(tmp_path / "gone")
-    agent: Any = agents.make(str(resumed), learner.env)
-    jax.tree.map(np.testing.assert_array_equal, agent.params, after.params)
-    assert f"{black},random" in RunFolder.open(resumed, PPO).learner.headline["opponents"]
+def test_new_run_fills_the_pool_with_its_own_parameters(untrained: Runs) -> None:
+    """Also where they come from another run."""
+    learner = PPO(config_of("self@every=4(size=2)", init_from=str(untrained.first)))
+    start = jax.eval_shape(learner.init, key(5))
+    state = learner.load(start)
+    pool: Any = state.opponents.agents[0]
+    for before, params, kept in zip(
+        *(jax.tree.leaves(tree) for tree in (start.params, state.params, pool.params)),
+        strict=True,
+    ):
+        assert kept.shape == (2, *params.shape)
+        np.testing.assert_array_equal(kept, jnp.stack([params, params]))
+        assert before.shape == params.shape

@@ -28,7 +28,7 @@ from train.ppo.config import KL_COEFS  # these need another run: test_ppo_pretra
 from train.sweep import Sweep, changes, run_sweep, sweep_of
 from train.sweep.__main__ import main
 from train.sweep.arguments import parse
-from train.sweep.batched_runs import BatchedRuns, BatchedState, Group
+from train.sweep.batched_runs import BatchedRuns, BatchedState
 from train.sweep.run_folders import RunFolders
 
 jax.devices()  # JAX starts here, with the devices of the other tests
@@ -162,7 +162,7 @@ def test_cells_at_once_do_not_change_a_cell(at_once: int) -> None:
     """One after the other, in chunks with a remainder, and all at once."""
     configs = [toy_learner.Config(learning_rate=rate, seed=seed) for rate in (0.1, 0.2) for seed in (0, 1)]
     learners = tuple(map(ToyLearner, [*configs, toy_learner.Config(learning_rate=0.3)]))
-    state = iterated(BatchedRuns(Group(learners, at_once=at_once)))
+    state = iterated(BatchedRuns(learners, at_once=at_once))
     for index, learner in enumerate(learners):
         assert_close(params_of(state, index), iterated(learner).params)
 
@@ -353,5 +353,5 @@ def test_cell_that_was_continued_alone_is_refused(tmp_path: Path) -> None:
     name, learner = next(iter(table.cells.items()))
     assert isinstance(learner, ToyLearner)
     RunFolder.create(tmp_path / name, ToyLearner(dataclasses.replace(learner.config, total_steps=400))).close()
-    with pytest.raises(ValueError, match="continued with other settings: total_steps is 400 there and 40 here"):
+    with pytest.raises(ValueError, match="continued with other settings: total_steps was 40 and is 400"):
         run_sweep(table, dataclasses.replace(TOY, run_dir=tmp_path))

@@ -115,14 +115,13 @@ class Opponents:
 
         Args:
           key: a PRNG key, for the first games.
-          num_envs: boards.
           snapshot: temperature -> the agent with the learner's parameters.
 
         Raises:
           FileNotFoundError, ValueError: as `train.agents.make`, except for checkpoints.
           ValueError: an agent cannot be traced.
         """
-        members = tuple(self._member(entry, snapshot, agents.outline) for entry in self.entries)
+        members = tuple(self._member(entry, snapshot, agents.abstract_agent) for entry in self.entries)
         return OpponentState(members, self.draw(key, num_envs))
 
     def load(self, state: OpponentState, snapshot: Callable[[float], Agent]) -> OpponentState:
@@ -184,10 +183,7 @@ class Opponents:
     def redraw(self, games: Games, key: jax.Array, ended: jax.Array) -> Games:
         """Returns the games, with new ones on the boards that restart.
 
-        Args:
-          games: before the restart.
-          key: a PRNG key.
-          ended: bool[num_envs], boards whose game has ended.
+        `ended` is bool[num_envs], the boards whose game has ended.
         """
         new = self.draw(key, ended.size)
         learner_seats = jnp.where(ended[:, None], new.learner_seats, games.learner_seats)
@@ -225,7 +221,6 @@ class Players(NamedTuple):
         """Returns int32[B], the action of each board's opponent.
 
         Args:
-          key: a PRNG key.
           games: the opponent of every board.
           boards: states with a leading axis of B.
           mask: bool[B, num_actions], the legal actions.

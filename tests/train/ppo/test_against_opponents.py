@@ -1,0 +1,232 @@
+"""PPO against others: the opponents play their seats, and only the learner's decisions are learned from."""
+
+import dataclasses
+import functools
+import itertools
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests.helpers.stored_runs import equal_checkpoints, last_train_state, metrics_of, train_in
+from tests.train.ppo.test_loss import ADVANTAGES, OUTPUTS, STEPS, TABLE, TARGETS
+from train import agents, ppo
+from train.driver.loop import Settings, run_training
+from train.driver.run_folder import RunFolder
+from train.ppo import PPO, Config, Transition
+
+CONFIG = Config(
+    env="chinese_checkers(size=1, num_players=3, max_rounds=6)",
+    opponents=("first", "self@every=2(size=2)"),
+    num_envs=12,
+    rollout_length=40,
+    update_epochs=2,
+    num_minibatches=4,
+    learning_rate=0.01,
+    hidden_sizes=(8,),
+)
+LEARNER = PPO(CONFIG)
+SHAPE = (CONFIG.rollout_length, CONFIG.num_envs)
+
+
+def key(seed: int) -> jax.Array:
+    return jax.random.key(seed)
+
+
+# -- the loss, by hand ---------------------------------------------------------------------------------------------
+
+
+@jax.jit
+def loss_of(steps: Transition, advantages: jax.Array, targets: jax.Array) -> Any:
+    """((loss, metrics), gradient) at OUTPUTS; each row of the parameters belongs to one step."""
+
+    def loss(params: Any, *rows: Any) -> Any:
+        value, (metrics, _) = ppo.ppo_loss(CONFIG, TABLE, params, *rows)
+        return value, metrics
+
+    rows = slice(0, len(advantages))
+    params = jax.tree.map(lambda leaf: leaf[rows], OUTPUTS)
+    return jax.value_and_grad(loss, has_aux=True)(params, steps, advantages, targets)
+
+
+def first_rows(count: int) -> tuple[Transition, jax.Array, jax.Array]:
+    """The first steps of the batch in test_ppo_loss.py, all of the learner."""
+    return jax.tree.map(lambda leaf: leaf[:count], (STEPS, ADVANTAGES, TARGETS))
+
+
+def with_opponents(is_learners: list[bool]) -> Transition:
+    """The four steps, some of them of an opponent: the mover is seat 0, which the learner has or has not."""
+    seats = jnp.array([[own, not own] for own in is_learners])
+    return STEPS._replace(seat=jnp.zeros(4, jnp.int32), learner_seats=seats)
+
+
+def test_loss_and_gradient_are_those_of_the_batch_without_the_opponents_steps() -> None:
+    (loss, metrics), gradient = loss_of(with_opponents([True, True, False, False]), ADVANTAGES, TARGETS)
+    (expected_loss, expected_metrics), expected_gradient = loss_of(*first_rows(2))
+    np.testing.assert_allclose(loss, expected_loss, rtol=1e-6)
+    jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-6, atol=1e-7), metrics, expected_metrics)
+    for found, expected in zip(gradient, expected_gradient, strict=True):
+        np.testing.assert_allclose(found[:2], expected, rtol=1e-6, atol=1e-7)
+        np.testing.assert_array_equal(found[2:], jnp.zeros_like(found[2:]))
+    np.testing.assert_allclose(metrics["value_loss"], 0.5 * 2**2 / 2)  # by hand: errors of 2 and 0 in two steps
+    np.testing.assert_allclose(metrics["policy_loss"], -(1.3 - 0.7) / 2, rtol=1e-4)
+
+
+@pytest.mark.parametrize("number", [1e30, np.nan, np.inf])
+def test_numbers_in_the_opponents_steps_change_nothing(number: float) -> None:
+    steps = with_opponents([True, False, True, False])
+    other = steps._replace(log_prob=steps.log_prob.at[1::2].set(number), action=steps.action.at[1::2].set(2))
+    expected = loss_of(steps, ADVANTAGES, TARGETS)
+    found = loss_of(other, ADVANTAGES.at[1::2].set(number), TARGETS.at[1::2].set(number))
+    jax.tree.map(np.testing.assert_array_equal, found, expected)
+
+
+def test_minibatch_without_a_step_of_the_learner_has_no_gradient() -> None:
+    (loss, metrics), gradient = loss_of(with_opponents([False] * 4), ADVANTAGES, TARGETS)
+    assert [float(number) for number in jax.tree.leaves((loss, metrics))] == [0.0] * 6
+    for leaf in gradient:
+        np.testing.assert_array_equal(leaf, jnp.zeros_like(leaf))
+
+
+# -- an iteration --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def collected() -> tuple[Any, Transition, jax.Array]:
+    """The train state after a rollout, its steps and their advantages."""
+
+    @jax.jit
+    def parts(train_state: Any) -> Any:
+        after, steps = ppo.collect(CONFIG, LEARNER.env, LEARNER.policy, LEARNER.opponents, train_state)
+        return after, steps, ppo.estimate_advantages(CONFIG, LEARNER.env, LEARNER.policy, after.params, steps)
+
+    return parts(LEARNER.load(jax.jit(LEARNER.init)(key(0))))
+
+
+def own_steps(steps: Transition) -> np.ndarray:
+    """bool[rollout_length, num_envs], whether the mover's seat is the learner's."""
+    seats = np.asarray(steps.learner_seats)
+    return np.take_along_axis(seats, np.asarray(steps.seat)[..., None], -1)[..., 0]
+
+
+def test_learner_has_one_seat_per_game_and_a_new_one_when_the_board_restarts(collected: Any) -> None:
+    _, steps, _ = collected
+    seats = np.asarray(steps.learner_seats)
+    assert (seats.sum(-1) == 1).all()
+    changed = (seats[1:] != seats[:-1]).any(-1)
+    ended = np.asarray(steps.terminated | steps.truncated)[:-1]
+    assert not changed[~ended].any()
+    assert 0 < changed.sum() < ended.sum()
+    np.testing.assert_array_equal(steps.learner_mask, own_steps(steps))
+
+
+def test_opponents_play_their_seats_and_the_learner_samples_its_own(collected: Any) -> None:
+    """In games against "first" every step of another seat is the first legal action; elsewhere that would be chance."""
+    _, steps, _ = collected
+    is_first = np.asarray(steps.action) == np.asarray(steps.mask).argmax(-1)
+    own = own_steps(steps)
+    always_first: list[bool] = []
+    for board in range(CONFIG.num_envs):
+        ends = np.flatnonzero(np.asarray(steps.terminated | steps.truncated)[:, board]) + 1
+        for begin, end in itertools.pairwise([0, *ends]):
+            theirs = ~own[begin:end, board]
+            always_first.append(bool(is_first[begin:end, board][theirs].all()))
+    assert 0.25 < np.mean(always_first) < 0.75
+    assert 0 < is_first[own].mean() < 0.7
+    logits, _ = jax.jit(LEARNER.policy.apply)(
+        collected[0].params, steps.observation.reshape(-1, *LEARNER.env.observation_shape), steps.seat.reshape(-1)
+    )
+    log_probs = jax.nn.log_softmax(jnp.where(steps.mask.reshape(logits.shape), logits, -jnp.inf))
+    chosen = np.take_along_axis(np.asarray(log_probs), np.asarray(steps.action).reshape(-1, 1), 1).reshape(SHAPE)
+    np.testing.assert_allclose(np.asarray(steps.log_prob)[own], chosen[own], rtol=1e-4, atol=1e-4)
+
+
+def test_update_does_not_depend_on_the_opponents_steps(collected: Any) -> None:
+    train_state, steps, advantages = collected
+    own = jnp.asarray(own_steps(steps))
+    update = jax.jit(functools.partial(ppo.update, CONFIG, LEARNER.policy))
+    expected, metrics = update(train_state, steps, advantages)
+    noise = jnp.where(own, 0, 100 * jax.random.normal(key(1), SHAPE))
+    other_actions = jnp.where(own, steps.action, steps.mask.argmax(-1))
+    other = steps._replace(
+        action=other_actions,
+        value=steps.value + noise,
+        log_prob=steps.log_prob + noise,
+        observation=jnp.where(own[..., None, None, None], steps.observation, ~steps.observation),
+    )
+    found, other_metrics = update(train_state, other, advantages + noise)
+    jax.tree.map(np.testing.assert_array_equal, found.params, expected.params)
+    jax.tree.map(np.testing.assert_array_equal, other_metrics, metrics)
+    targets = (advantages + steps.value)[own]
+    explained = 1 - np.var(advantages[own]) / np.var(targets)
+    np.testing.assert_allclose(metrics["explained_variance"], explained, rtol=1e-3, atol=1e-4)
+    changed = jax.tree.map(lambda old, new: bool((old != new).any()), train_state.params, found.params)
+    assert jax.tree.all(changed)
+
+
+def test_episode_metrics_of_the_learner_are_those_of_its_seats(collected: Any) -> None:
+    _, steps, _ = collected
+    metrics = jax.jit(functools.partial(ppo.episode_metrics, LEARNER.env))(steps)
+    ended = np.asarray(steps.terminated | steps.truncated)
+    seats = np.asarray(steps.learner_seats)[ended]
+    winners = np.asarray(jax.jit(jax.vmap(jax.vmap(LEARNER.env.winners)))(steps.next_state))[ended]
+    returns = np.asarray(steps.episode_stats.returns)[ended]
+    assert 0 < winners.any(-1).sum() < ended.sum()
+    np.testing.assert_allclose(metrics["episode_win_rate/learner"], (winners & seats).any(-1).mean(), rtol=1e-5)
+    np.testing.assert_allclose(metrics["episode_return/learner"], returns[seats].mean(), rtol=1e-4, atol=1e-6)
+
+
+# -- runs ----------------------------------------------------------------------------------------------------------
+
+SMALL = dataclasses.replace(
+    CONFIG,
+    env="chinese_checkers(size=1, num_players=2, max_rounds=5)",
+    num_envs=4,
+    rollout_length=6,
+    num_minibatches=2,
+    update_epochs=1,
+)
+SETTINGS = Settings(checkpoint_every=2, evaluate_every=0)
+
+
+def run_of(opponents: str, iterations: int) -> PPO:
+    steps = iterations * SMALL.steps_per_iteration
+    changes: Any = {"opponents": (opponents,) if opponents else (), "opponent_epsilon": 0.25 if opponents else 0.0}
+    return PPO(dataclasses.replace(SMALL, total_steps=steps, anneal_lr=False, **changes))
+
+
+def untrained(folder: Path) -> Path:
+    """The folder of another run, with a checkpoint of its first parameters."""
+    run = RunFolder.create(folder, run_of("", 2))
+    run.save(jax.jit(run.learner.init)(key(7)))
+    run.close()
+    return folder
+
+
+@pytest.mark.slow
+def test_resumed_run_needs_no_checkpoint_of_its_opponents(tmp_path: Path) -> None:
+    """It continues bit for bit after more training of the opponent, and opens without the opponent's folder."""
+    black = untrained(tmp_path / "black")
+    learner = run_of(f"{black},random,self@every=2(size=2)", 6)
+    whole, resumed = tmp_path / "whole", tmp_path / "resumed"
+    train_in(whole, learner, SETTINGS)
+    shutil.copytree(whole, resumed)
+    run = RunFolder.open(resumed, PPO)
+    run.drop_after(4)
+    before = last_train_state(resumed).opponents.agents[0].params
+    for place in (black / "checkpoints").iterdir():
+        place.rename(tmp_path / place.name)
+    assert run_training(learner, run, SETTINGS)["finished"]
+    assert equal_checkpoints(resumed, whole)
+    assert metrics_of(resumed) == metrics_of(whole)
+    after = last_train_state(resumed)
+    jax.tree.map(np.testing.assert_array_equal, after.opponents.agents[0].params, before)
+
+    black.rename(tmp_path / "gone")
+    agent: Any = agents.make(str(resumed), learner.env)
+    jax.tree.map(np.testing.assert_array_equal, agent.params, after.params)
+    assert f"{black},random" in RunFolder.open(resumed, PPO).learner.headline["opponents"]
