@@ -144,3 +144,5 @@ def test_alphazero_starts_with_the_parameters_of_a_run_of_imitation_and_nothing_
     rest = [state._replace(params=None, learning=None, key=jax.random.key_data(state.key)) for state in (before, after)]
     assert equal(*map(keys_to_data, rest))
     assert equal(start(dataclasses.replace(CONFIG, init_from=str(run.folder))), stored)
+    further = Imitation(dataclasses.replace(other.config, init_from=str(run.folder)))
+    assert equal(jax.device_get(further.load(jax.eval_shape(further.init, jax.random.key(0))).params), stored)

@@ -33,7 +33,7 @@ from tests.helpers.stored_runs import (
 )
 from tests.train.alphazero.test_alphazero import SETTINGS as ON_STICKS
 from tests.train.ppo.test_ppo import CONFIG as ON_STAR
-from train import alphazero, imitation, ppo
+from train import agents, alphazero, imitation, ppo
 from train.driver.learner import Learner, data_of
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
@@ -219,6 +219,8 @@ def test_killed_run_continues_to_the_bits_of_one_that_was_not(make: Callable[[Pa
     assert json.loads(out.splitlines()[-1])["finished"]
     assert equal_checkpoints(whole, killed)
     assert metrics_of(whole) == metrics_of(killed)
+    shutil.rmtree(tmp_path / "other", ignore_errors=True)
+    assert agents.make(str(killed), learner.env).on_device  # a run plays without the runs that it was trained with
 
 
 # -- four devices --------------------------------------------------------------------------------------------------

@@ -178,31 +178,6 @@ def test_games_are_steps_divided_by_their_mean_length(run: RunFolder) -> None:
     assert strength_figures.games_played(run) == {0: 0, 1: 0, 2: 2, 3: 3, 4: 4}
 
 
-def test_panels_have_the_run_and_what_the_study_states(run: RunFolder) -> None:
-    rows: list[dict[str, Any]] = [
-        {"agent": "run@4", "search": "", "weak_states": 0.9, "agent_states": 7, "strong_action": 0.5},
-        {"agent": "run@0", "search": "", "weak_states": 0.1, "agent_states": 9, "strong_action": 0.25},
-        {"agent": "run@4", "search": "64 simulations", "weak_states": 1.0, "agent_states": 5, "strong_action": 1.0},
-    ]
-    found = strength_figures.panels(run.rows(), rows, strength_figures.games_played(run))
-    winners, accuracy, length, wins, *_, actions, states = found
-    assert [line.label for line in winners.lines] == ["first player", "second player", "draws"]
-    assert [line.y[0] for line in winners.lines] == [0.75, 0.125, 0.125]
-    assert winners.study is not None
-    assert (winners.study.x, winners.study.y) == ([12 * 800, 50 * 800], [1.0, 1.0])
-    assert accuracy.lines == []  # PPO does not log it
-    assert (length.lines[0].x, length.lines[0].y) == ([2, 3, 4], [8, 8, 8])
-    assert [(line.label, line.x, line.y) for line in wins.lines] == [
-        ("network alone", [0, 4], [0.1, 0.9]),
-        ("64 simulations", [4], [1.0]),
-    ]
-    assert wins.study is not None
-    assert wins.study.y == [0.886, 0.955, 0.980, 0.975, 0.976]
-    assert states.study is not None
-    assert states.study.y == [147_813, 45_390, 22_633, 35_272, 25_236]
-    assert [line.label for line in actions.lines] == ["all states, network alone", "all states, 64 simulations"]
-
-
 # -- what is refused -----------------------------------------------------------------------------------------------
 
 
