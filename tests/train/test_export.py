@@ -23,13 +23,12 @@ from jaxgames.mcts import MCTSAgent, SearchConfig
 from jaxgames.policies import file as exported
 from jaxgames.solvers.exact.solution import solve
 from tests.helpers.commands import error_of, last_json, run_command
-from tests.helpers.stored_runs import ROOT
+from tests.helpers.stored_runs import ROOT, store
 from tests.train.conftest import Runs
 from train import agents as agents_of_runs
 from train import export
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
-from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder
 from train.models import networks
 from train.models.policy import Sharing
@@ -144,7 +143,7 @@ def learners() -> dict[str, Any]:
 @pytest.mark.parametrize("name", learners())
 def test_every_sharing_and_learner_plays_as_its_run(name: str, batch: int, tmp_path: Path) -> None:
     learner = learners()[name]()
-    folder, path = stored(learner, tmp_path), tmp_path / "run.policy"
+    folder, path = store(tmp_path / "run", learner), tmp_path / "run.policy"
     run_command(export.main, folder, "--output", path, "--platforms", "cpu", "tpu", "--boards", 0)
     searches = {"simulations": 0} if learner.name == "alphazero" else {}
     of_run = agents_of_runs.agent_of_run(RunFolder.open(folder, type(learner)), None, learner.env, **searches)
@@ -165,18 +164,11 @@ def game_of(network: str) -> str:
 @pytest.mark.parametrize("network", networks.list_networks())
 def test_every_network_can_be_exported(network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     learner = PPO(Config(env=game_of(network), network=network, num_envs=2, rollout_length=4, num_minibatches=1))
-    run_command(export.main, stored(learner, tmp_path), "--output", tmp_path / "run.policy", "--boards", 7)
+    folder = store(tmp_path / "run", learner, jax.jit(learner.init)(jax.random.key(0)))
+    run_command(export.main, folder, "--output", tmp_path / "run.policy", "--boards", 7)
     result = last_json(capsys)
     assert result["network"]["network"] == network
     assert max(result["probability_difference"], result["value_difference"]) <= 1e-6
-
-
-def stored(learner: Learner, parent: Path) -> Path:
-    """The folder of a run that was never trained."""
-    run = RunFolder.create(parent / "run", learner)
-    run.save(jax.jit(learner.init)(jax.random.key(0)))
-    run.close()
-    return parent / "run"
 
 
 @pytest.mark.slow

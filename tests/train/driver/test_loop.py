@@ -24,7 +24,6 @@ from train.driver import loop
 from train.driver.loop import Settings, run_training
 from train.driver.run_folder import RunFolder
 
-SETTINGS = Settings(checkpoint_every=2, evaluate_every=5, evaluation_games=8)
 TOY = ToyLearner(toy_learner.Config(total_steps=80))
 ENDLESS = toy_learner.Config(total_steps=10**7)  # until a signal of the system comes
 TOY_SETTINGS = Settings(checkpoint_every=4, evaluate_every=0)
@@ -68,24 +67,23 @@ def kill_at_iteration_7(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "log", log_or_die)
         with pytest.raises(Killed):
-            train_in(folder, TOY, SETTINGS)
+            train_in(folder, TOY, TOY_SETTINGS)
 
 
 def test_killed_run_continues_to_the_same_bits(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    whole_toy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same of every learner is in tests/train/test_runs.py."""
-    folder, whole = tmp_path / "killed", tmp_path / "whole"
-    train_in(whole, TOY, SETTINGS)
+    folder = tmp_path / "killed"
     kill_at_iteration_7(folder, monkeypatch)
     assert not (folder / "result.json").exists()
     with (folder / "metrics.jsonl").open("a") as file:
         file.write('{"iteration": 7, "ste')  # as if it had been killed in the middle of a line
     run = RunFolder.open(folder, ToyLearner)
-    assert run_training(run.learner, run, SETTINGS)["finished"]
+    assert run_training(run.learner, run, TOY_SETTINGS)["finished"]
     assert "resumed after iteration" in capsys.readouterr().err
-    assert equal_checkpoints(folder, whole)
-    assert metrics_of(folder) == metrics_of(whole)
+    assert equal_checkpoints(folder, whole_toy)
+    assert metrics_of(folder) == metrics_of(whole_toy)
 
 
 class StoppedRun(RunFolder):

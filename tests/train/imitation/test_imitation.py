@@ -15,10 +15,10 @@ from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
 from tests.helpers.analysis import analysis_of
 from tests.helpers.labelled import ENV, random_positions, saved, solved_positions
 from tests.helpers.registrations import temporary_registrations
-from tests.helpers.solved import solved_boxes
 from tests.helpers.stored_runs import metrics_of, train_in
 from train.driver.loop import Settings
 from train.driver.memory import check_memory, num_bytes
+from train.driver.run_folder import RunFolder
 from train.imitation import Imitation, imitation_loss, learning_rate, rank_of_label
 from train.imitation.config import Config, load_positions
 from train.imitation.data import Minibatch, load_data, rows_of_iteration
@@ -218,8 +218,11 @@ def boxes() -> DotsAndBoxesSolution:
     return DotsAndBoxesSolution.solve(DotsAndBoxes(1, 2, reward="boxes"), progress=False)
 
 
-def test_table_of_a_solved_game_is_learned(tmp_path: Path) -> None:
-    """The policy plays a best action and the value is the margin, also where the network has a unit of its own."""
+def test_table_of_a_solved_game_is_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The policy plays a best action and the value is the margin, also where the network has a unit of its own.
+
+    The run prints a line for its only iteration, without games.
+    """
     table = solved_positions(boxes())
     data = saved(table, tmp_path / "table.npz", split=np.zeros(len(table)), splits=("train",))
     config = Config(
@@ -234,10 +237,17 @@ def test_table_of_a_solved_game_is_learned(tmp_path: Path) -> None:
         hidden_sizes=(64, 64),
         activation="relu",
     )
-    learner, params, metrics = trained(config, 1)
+    learner = Imitation(config)
+    result = train_in(tmp_path / "run", learner, Settings(evaluate_every=0))
+    assert result["finished"]
+    assert "win_rate" not in result
+    (metrics,) = metrics_of(tmp_path / "run")
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "top_1/train" in line]
+    assert f"top_1/train {metrics['top_1/train']:.4f}" in line
+    assert "win rate" not in line
     assert metrics["top_1/train"] > 0.95
     assert metrics["value_error/train"] < 0.2
-    agent = learner.agent(params)
+    agent = learner.agent(RunFolder.open(tmp_path / "run", Imitation).params())
     actions = np.asarray(agent.act(jax.random.key(0), table.states))
     best = boxes().best_actions(table.states)
     assert best[np.arange(len(table)), actions].mean() == pytest.approx(metrics["top_1/train"])
@@ -266,23 +276,3 @@ def test_largest_arrays_have_a_board_per_position(checkers: str, monkeypatch: py
     monkeypatch.setattr("train.driver.memory.memory_of", lambda device: 5000)
     with pytest.raises(ValueError, match=r"needs at least .* of memory"):
         check_memory(learner, 1)
-
-
-def trained_on_boxes(folder: Path) -> dict[str, Any]:
-    """The result of a run of two iterations in `folder / "run"`."""
-    table = solved_positions(solved_boxes(1, 2))
-    sizes: dict[str, Any] = SMALL | {"num_minibatches": 5, "total_steps": 2 * 5 * 16, "sharing": "shared_encoder"}
-    config = Config(env=str(table.env), data=saved(table, folder / "table.npz"), **sizes)
-    return train_in(folder / "run", Imitation(config), Settings(evaluate_every=0))
-
-
-def test_run_writes_a_line_per_iteration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = trained_on_boxes(tmp_path)
-    assert result["finished"]
-    assert "win_rate" not in result
-    lines = [line for line in capsys.readouterr().err.splitlines() if "top_1/validation" in line]
-    assert len(lines) == 2
-    assert "win rate" not in lines[0]
-    assert "s left" in lines[0]
-    rows = metrics_of(tmp_path / "run")
-    assert f"top_1/validation {rows[0]['top_1/validation']:.4f}" in lines[0]

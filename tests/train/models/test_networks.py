@@ -86,11 +86,12 @@ def test_activation_follows_every_dense_layer() -> None:
     params = jax.tree.map(lambda leaf: (leaf.ndim > 1) * rng.normal(size=leaf.shape).astype(np.float32) / 5, shapes)
     first, second = (params["params"][f"Dense_{number}"] for number in range(2))
     flat = np.asarray(x).reshape(4, -1)[:, np.flatnonzero(STAR.observation_support)].astype(np.float32)
-    for name, policy in policies.items():
+    outputs_of_all = jax.jit(
+        lambda params: {n: policy.network.encoder.apply(params, x) for n, policy in policies.items()}
+    )
+    for name, found in outputs_of_all(params).items():
         expected = ACTIVATIONS[name](ACTIVATIONS[name](flat @ first["kernel"]) @ second["kernel"])
-        np.testing.assert_allclose(
-            np.asarray(jax.jit(policy.network.encoder.apply)(params, x)), expected, rtol=1e-5, atol=1e-5, err_msg=name
-        )
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5, err_msg=name)
 
 
 # -- sizes ---------------------------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from jaxgames.policies.evaluate import PolicyEvaluate
 from jaxgames.wrappers import auto_reset
 from tests.helpers.analysis import analysis_of
 from tests.helpers.sticks import Sticks
+from tests.helpers.stored_runs import random_train_state, store
 from train import agents
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
-from train.driver.run_folder import RunFolder
 from train.models.search_agent import NetworkAgent, SearchAgent
 from train.ppo import PPO, Config
 
@@ -124,10 +124,7 @@ def test_agents_that_differ_in_their_arrays_share_one_program(learner: PPO, para
 def test_text_of_a_run_takes_simulations_and_the_rule_of_the_search(
     learner: PPO, params: Any, boards: Any, tmp_path: Path
 ) -> None:
-    run = RunFolder.create(tmp_path / "run", learner)
-    run.save(jax.jit(learner.init)(key(0))._replace(params=params))
-    run.close()
-    folder = str(tmp_path / "run")
+    folder = str(store(tmp_path / "run", learner, random_train_state(learner)._replace(params=params)))
     searching = agents.make(f"{folder}(simulations=16)", GAME)
     np.testing.assert_array_equal(
         act(searching, key(0), boards), act(learner.agent(params, simulations=16), key(0), boards)

@@ -14,7 +14,6 @@ import jaxgames
 from tests.train.ops import advantages_reference
 from train import ppo
 from train.ppo import PPO, Config, TrainState, Transition, train
-from train.ppo.rollout import bootstrap_values
 
 CONFIG = Config(
     env="chinese_checkers(size=1, num_players=2, max_rounds=8, reward=sparse)",  # pays 5 and -1
@@ -47,7 +46,6 @@ def key(seed: int) -> jax.Array:
 class Collected:
     train_state: TrainState  # that played
     steps: Transition  # [rollout_length, num_envs]
-    bootstrap: np.ndarray
     advantages: np.ndarray  # that the update was given
     updated: tuple[TrainState, dict[str, jax.Array]]  # after the update, with its metrics
 
@@ -63,13 +61,12 @@ def collected() -> Collected:
     @jax.jit
     def parts(train_state: TrainState) -> Any:
         after, steps = ppo.collect(CONFIG, GAME, LEARNER.policy, LEARNER.opponents, train_state)
-        bootstrap = bootstrap_values(GAME, LEARNER.policy, after.params, steps)
         advantages = ppo.estimate_advantages(CONFIG, GAME, LEARNER.policy, after.params, steps)
-        return (steps, bootstrap, advantages), ppo.update(CONFIG, LEARNER.policy, after, steps, advantages)
+        return (steps, advantages), ppo.update(CONFIG, LEARNER.policy, after, steps, advantages)
 
     found, updated = parts(train_state)
-    steps, bootstrap, advantages = jax.device_get(found)
-    return Collected(train_state, steps, bootstrap, advantages, updated)
+    steps, advantages = jax.device_get(found)
+    return Collected(train_state, steps, advantages, updated)
 
 
 @pytest.fixture(scope="module")

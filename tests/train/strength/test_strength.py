@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from jaxgames.solvers.strength import measure, share_of
 from jaxgames.solvers.strength.full_width import lookahead
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.solved import solved_diamond
+from tests.helpers.stored_runs import random_train_state
 from train import agents
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config
@@ -33,9 +33,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
     """A run that was never trained, with three checkpoints of different parameters and metrics that are made up."""
     learner = PPO(Config(env=GAME, hidden_sizes=(8,), num_envs=2, rollout_length=4, num_minibatches=1))
     folder = RunFolder.create(tmp_path_factory.mktemp("runs") / "first", learner)
-    init = jax.jit(learner.init)
     for iteration in (0, 2, 4):
-        folder.save(init(jax.random.key(iteration))._replace(iteration=jnp.int32(iteration)), keep_every=2)
+        train_state = random_train_state(learner, seed=iteration)
+        folder.save(train_state._replace(iteration=jnp.int32(iteration)), keep_every=2)
     for iteration in range(1, 5):
         length = {"episode_length": math.nan} if iteration == 1 else {}
         folder.log({"iteration": iteration, "steps": 8 * iteration, **ROW, **RATES, **length})

@@ -117,6 +117,7 @@ def test_folder_of_a_cell_is_that_of_a_run(whole: Path, capsys: pytest.CaptureFi
     assert last_json(capsys)["games"] == 4
 
 
+@pytest.mark.slow  # test_cli.py continues a run
 def test_cell_is_continued_by_the_command_of_its_learner(
     whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
