@@ -41,7 +41,7 @@ def random_train_state(learner: Learner, seed: int = 0) -> Any:
 
     def leaf(shape: Any) -> jax.Array:
         if jnp.issubdtype(shape.dtype, jax.dtypes.prng_key):  # pyright: ignore[reportPrivateImportUsage]
-            return jax.random.key(seed)
+            return jnp.broadcast_to(jax.random.key(seed), shape.shape)
         is_number = jnp.issubdtype(shape.dtype, jnp.floating)
         return jnp.asarray(rng.normal(size=shape.shape) / 2 if is_number else np.zeros(shape.shape), shape.dtype)
 

@@ -14,7 +14,7 @@ import jaxgames
 from jaxgames.agents import analyse
 from tests.helpers.commands import last_json, run_command
 from tests.helpers.registrations import temporary_registrations
-from tests.helpers.stored_runs import train_in
+from tests.helpers.stored_runs import random_train_state, train_in
 from tests.train.conftest import Runs
 from train import agents, evaluate, match
 from train.alphazero import AlphaZero, Config, TrainState
@@ -96,7 +96,8 @@ def alone(network: None) -> Trained:
 
 @pytest.fixture(scope="module")
 def untrained_both(network: None) -> Trained:
-    return train(BOTH, iterations=0)
+    learner = AlphaZero(BOTH)
+    return Trained(learner, [random_train_state(learner)], [])
 
 
 @pytest.fixture(scope="module")
