@@ -1,7 +1,6 @@
 """benchmarks.adapters measures every adapter beside the env's own loop."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +10,6 @@ from benchmarks import adapters, harness
 from benchmarks.adapters import ADAPTERS, Arguments, measure_adapters
 
 BOXES = "dots_and_boxes(rows=1, cols=1)"
-STAR = "chinese_checkers(size=1, num_players=6)"
-PACKAGE = "chinese_checkers/env/chinese_checkers_env.py"  # of a checkout of the published environment
-
-FAKE = """
-from pettingzoo.utils import agent_selector
-from jaxgames.interop.pettingzoo import aec_env
-
-def env(triangle_size, max_iters):
-    assert agent_selector(["player_0"]).next() == "player_0"
-    return aec_env(f"chinese_checkers(size={triangle_size}, num_players=6, max_rounds={max_iters})", spaces="published")
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -49,20 +37,6 @@ def test_every_adapter_is_measured_or_says_why_not(names: tuple[str, ...]) -> No
     for row in rows.values():
         assert min(row["steps_per_second"], row["steps_per_cpu_second"], row["native_is_faster"]) > 0
     assert rows["jaxgames"]["native_is_faster"] == 1
-
-
-@pytest.mark.slow
-def test_published_environment_is_imported_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("chinese_checkers", "chinese_checkers.env", "chinese_checkers.env.chinese_checkers_env"):
-        monkeypatch.setitem(sys.modules, name, None)
-        monkeypatch.delitem(sys.modules, name)  # and forgotten again afterwards
-    (tmp_path / PACKAGE).parent.mkdir(parents=True)
-    (tmp_path / PACKAGE).write_text(FAKE)
-    chosen = ("pettingzoo(spaces=published)",)
-    arguments = Arguments(games=(STAR,), adapters=chosen, boards=2, rounds=1, seconds=0, published=tmp_path)
-    rows = rows_of(arguments)
-    assert [*rows] == ["jaxgames", *chosen, "published environment"]
-    assert all(row["steps_per_second"] > 0 for row in rows.values())
 
 
 @pytest.mark.usefixtures("programs")

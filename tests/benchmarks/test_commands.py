@@ -27,10 +27,15 @@ SEARCH = "--simulations 2 --slots 4 --batch 2 --curve-batch 2 --budget 2 --peer-
 
 # The command line, with PICTURE for a file; the keys of the result; the key of its rows, and the keys of the first row.
 COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
-    f"throughput --env {BOXES} --batch-sizes 2 --steps 16 --repeats 2": (
+    f"throughput --env {BOXES} --batch-sizes 2 --steps 16 --repeats 2 --columns step 'no restart' 'random play'": (
         {"env", "bytes_per_board", "rows", "devices_used"} | STAMP,
         "rows",
-        {"boards", "step", "no restart", "random play", "policy", "ppo"},
+        {"boards", "step", "no restart", "random play"},
+    ),
+    f"throughput --env {BOXES} --batch-sizes 2 --steps 16 --repeats 2 --columns policy ppo": (
+        {"env", "bytes_per_board", "rows", "devices_used"} | STAMP,
+        "rows",
+        {"boards", "policy", "ppo"},
     ),
     f"{SWEEP} --pictures PICTURE": (
         {"by_size", "fits", "by_batch", "devices_used", "one_core"} | STAMP,
@@ -98,6 +103,7 @@ def small(monkeypatch: pytest.MonkeyPatch, programs: str, plain_python: None) ->
 def slow(line: str) -> Any:
     """A command line, marked as slow where it traces for seconds."""
     is_slow = line.startswith(("training", "networks sharing", "throughput sweep", "roofline", "search"))
+    is_slow |= line.endswith("ppo")
     return pytest.param(line, marks=pytest.mark.slow) if is_slow else line
 
 

@@ -10,7 +10,7 @@ import jax
 import pytest
 
 from benchmarks import devices
-from benchmarks.devices import Arguments, Task, footprint, measure_scaling, run_worker, run_workers
+from benchmarks.devices import Arguments, Task, footprint, measure_scaling, run_workers
 from train.ops.sharding import keys_to_data
 from train.ppo import PPO, Config, config_for
 
@@ -85,14 +85,6 @@ def test_rows_with_more_devices_than_jax_sees_are_left_out(
     assert "JAX sees 1 of the 2 devices: rows with more are left out" in capsys.readouterr().err
 
 
-@pytest.mark.slow  # compiles an iteration of PPO
-def test_worker_prints_its_speed_and_its_stamp(capsys: pytest.CaptureFixture[str]) -> None:
-    run_worker(ALONE)
-    result = json.loads(capsys.readouterr().out)
-    assert result["steps_per_second"] > 0
-    assert {"jax", "processor", "cores", "devices"} <= result["stamp"].keys()
-
-
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
@@ -106,13 +98,6 @@ def test_count_that_does_not_divide_the_boards_is_refused_before_anything_is_mea
     monkeypatch.delattr(devices, "run_workers")
     with pytest.raises(ValueError, match=message):
         measure_scaling(dataclasses.replace(TINY, counts=counts))
-
-
-@pytest.mark.slow  # starts of JAX; pretended workers below
-def test_error_of_real_workers_is_reported() -> None:
-    pair = dataclasses.replace(PAIR, coordinator=f"127.0.0.1:{devices.free_port()}")
-    with pytest.raises(ValueError, match="num_envs must be a multiple of the run's 2 devices, not 9"):
-        run_workers(pair, virtual=True)
 
 
 WORKER = """#!{}

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import pytest
 
 from benchmarks import harness
-from benchmarks.harness import BenchmarkArguments, Command, Progress
+from benchmarks.harness import BenchmarkArguments, Command
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,6 @@ def test_time_program_gives_each_repeat_another_key_and_warms_up_first() -> None
 
 def test_spread_is_the_range_over_the_median() -> None:
     assert harness.median_and_spread([8.0, 10.0, 13.0]) == (10.0, 0.5)
-
-
-def test_stamp_names_versions_hardware_and_date() -> None:
-    assert {"date", "jaxgames", "jax", "python", "devices", "processor", "cores"} == harness.stamp().keys()
 
 
 @pytest.mark.parametrize(
@@ -98,26 +94,6 @@ def test_word_of_the_command_line_names_the_command(
     first = Command("file", Arguments, lambda arguments: {"first": arguments.env})
     harness.run(first, Command("file second", Arguments, lambda arguments: {"second": arguments.env}))
     assert json.loads(capsys.readouterr().out) == {name: env}
-
-
-def test_progress_assumes_that_the_other_parts_take_as_long(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    now = iter([0.0, 60.0, 240.0])
-    monkeypatch.setattr(harness.time, "perf_counter", lambda: next(now))
-    progress = Progress(4, "side")
-    progress.finish("Pgx")
-    progress.finish("C++")
-    assert capsys.readouterr().err.splitlines() == [
-        "[side 1 of 4, 1.0 min, about 3.0 min left] Pgx",
-        "[side 2 of 4, 4.0 min, about 4.0 min left] C++",
-    ]
-
-
-def test_cell_of_a_table_is_empty_where_its_row_has_no_value() -> None:
-    columns = {"name": "`{name}`", "speed": "{speed:,.0f} ({spread:.0%})", "target": "{target:g}"}
-    table = harness.table(columns, [{"name": "a", "speed": 1234.5, "spread": 0.05, "target": None}, {"name": "b"}])
-    assert table.splitlines()[2:] == ["| `a` | 1,234 (5%) |  |", "| `b` |  |  |"]
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ def test_every_game_is_among_those_that_are_measured() -> None:
     assert {game.partition("(")[0] for game in GAMES} == set(list_games())
 
 
+@pytest.mark.slow  # compiles a game of Pgx
 def test_pgx_env_has_the_functions_of_ours() -> None:
     """Mask and observation belong to the state that the step returns, and finished boards restart."""
     bare, playing = pgx_env("tic_tac_toe")

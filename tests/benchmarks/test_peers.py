@@ -14,10 +14,9 @@ import pyspiel
 import pytest
 
 import jaxgames
-from benchmarks import harness, loops, peer_process, peers
+from benchmarks import harness, peer_process, peers
 from benchmarks.harness import cores
-from benchmarks.loops import MIN_STEPS_PER_CALL
-from benchmarks.peer_process import KINDS, OPEN_SPIEL_CONFIGURATIONS, jax_side, open_spiel_loop, take_turn
+from benchmarks.peer_process import KINDS, OPEN_SPIEL_CONFIGURATIONS, open_spiel_loop, take_turn
 from benchmarks.peers import CONTESTS, PACKAGES, Arguments, Contest, Side, Stopped, Team, measure_peers, missing
 
 BUFFER: dict[str, Any] = {"kind": "open_spiel", "game": "tic_tac_toe", "configuration": "buffer"}
@@ -161,21 +160,6 @@ def test_turn_is_timed_over_all_its_calls(monkeypatch: pytest.MonkeyPatch) -> No
     assert take_turn(lambda: 7, 3.0).per_second == pytest.approx(7.0)
 
 
-@pytest.mark.parametrize(("library", "game"), [("jaxgames", "dots_and_boxes"), ("pgx", "tic_tac_toe")])
-def test_calls_are_long_enough_for_every_library(library: str, game: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    lengths: dict[int, int] = {}
-
-    def rollout(_: Any, batch: int, length: int, devices: int) -> Any:
-        lengths[batch] = length
-        return lambda: batch * length * devices
-
-    monkeypatch.setattr(loops, "rollout", rollout)
-    monkeypatch.setattr(peer_process, "compile_time", lambda *_: 0.0)
-    monkeypatch.setattr(jax.config, "update", lambda *_: None)  # of this process
-    jax_side(library, game, [1, 256, 4096], [1], 8_192, 0.0)
-    assert lengths == {1: 1000, 256: MIN_STEPS_PER_CALL, 4096: MIN_STEPS_PER_CALL}
-
-
 def test_contests_name_existing_games_kinds_and_configurations() -> None:
     for contest in CONTESTS.values():
         jaxgames.make(contest.game)
@@ -209,14 +193,3 @@ def test_loop_that_does_not_compile_has_stopped(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(Stopped, match=r"g\+\+ stopped with exit status 3"):
         peers.compiled_star_loop(tmp_path)
     assert peers.compiler_version() is None
-
-
-@pytest.mark.parametrize("number", [2, 3, 24])
-def test_every_device_gets_equally_many_boards(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(harness, "cores", lambda: number)
-    for library, least in (("jaxgames", 128 * number), ("pgx", 256)):
-        side = Side("", {"kind": "jax", "library": library})
-        arguments = peers.process_arguments(side, Arguments(), tmp_path)
-        assert arguments["devices"] == [1, number]
-        assert all(boards % number == 0 for boards in arguments["boards"])
-        assert 0 <= arguments["boards"][0] - least < number

@@ -86,10 +86,3 @@ def test_ratio_is_the_median_over_rounds(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_game_has_lost_below_three_quarters_of_its_ratio() -> None:
     assert not has_lost(0.75, 1.0)
     assert has_lost(0.749, 1.0)
-
-
-def test_file_without_ratios_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "regression.json"
-    file.write_text("{}")
-    with pytest.raises(ValueError, match="holds no ratios"):
-        measure_regression(Arguments(file=file))

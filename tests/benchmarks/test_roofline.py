@@ -11,16 +11,6 @@ from jaxgames import make
 GAME = "dots_and_boxes(rows=1, cols=2)"
 
 
-@pytest.mark.slow  # compiles random play
-def test_share_of_the_roof_is_the_speed_times_the_smallest_traffic() -> None:
-    arguments = Arguments(games=(GAME,), columns=("random play",), batch_sizes=(4,), steps=32, copied_bytes=4096)
-    result = measure_roofline(arguments)
-    (row,) = result["rows"]
-    assert row["of_roof"] == pytest.approx(row["steps_per_second"] * row["min_bytes"] / result["bytes_per_second"])
-    assert row["xla_bytes"] > row["min_bytes"]
-    assert row["memory_bytes"] > 4 * make(GAME).state_bytes
-
-
 def test_step_moves_the_board_twice_and_mask_and_observation_once() -> None:
     """A row of two boxes has 7 edges and is observed as 3 x 5 places of 3 planes."""
     env = make(GAME)

@@ -1,50 +1,15 @@
 """benchmarks.search compares searches that find the same, and counts their simulations, nodes and bytes."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from benchmarks import search
-from benchmarks.search import Arguments, measure_search
 from jaxgames.mcts import SearchConfig
 from tests.benchmarks.conftest import blank_positions
 
 BOXES = "dots_and_boxes(rows=1, cols=2)"  # seven edges; a completed box lets the same seat move again
-
-
-@pytest.fixture
-def blank(programs: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Boards are shapes, which is all that a traced program needs."""
-    if programs == "traced":
-        monkeypatch.setattr(search, "positions", blank_positions)
-
-
-@pytest.mark.slow  # traces for seconds
-@pytest.mark.usefixtures("blank")
-def test_point_of_several_parts_is_measured_once() -> None:
-    sizes: dict[str, Any] = {"batch": 2, "curve_batch": 2, "budget": 2, "hidden_sizes": (5,), "repeats": 1}
-    parts = ("boards", "simulations", "slots")
-    arguments = Arguments(env=BOXES, batch_sizes=(2,), simulations=(2, 4), slots=(7, 3), parts=parts, **sizes)
-    rows = measure_search(arguments)["rows"]
-    points = [(row["side"], row["boards"], row["simulations"], row["slots"]) for row in rows]
-    dense = [("mctx", 2, count, None) for count in (2, 4)]
-    ours = [("jaxgames", 2, count, 7) for count in (2, 4)]
-    assert sorted(points, key=str) == sorted([*dense, *ours, ("jaxgames", 2, 2, 3)], key=str)
-    assert all(row["network"] == [[15 * 3, 5], [5, 8]] for row in rows)
-
-
-@pytest.mark.slow  # Pgx takes seconds to trace, and longer to compile
-@pytest.mark.usefixtures("blank")
-def test_peer_searches_with_the_same_hidden_sizes() -> None:
-    arguments = Arguments(parts=("peer",), batch=2, budget=2, peer_slots=4, hidden_sizes=(5, 6), repeats=1)
-    ours, dense, pgx = measure_search(arguments)["rows"]
-    assert [ours["game"], dense["game"], pgx["game"]] == ["minichess", "minichess", "gardner_chess"]
-    assert ours["network"] == dense["network"] == [[375, 5], [5, 6], [6, 1226]]
-    assert pgx["network"] == [[2875, 5], [5, 6], [6, 1226]]
-    assert ours["bytes_per_node"] < dense["bytes_per_node"] / 10 < pgx["bytes_per_node"] / 10
 
 
 @pytest.mark.slow  # compiles two searches

@@ -5,7 +5,6 @@ import pytest
 from benchmarks.solvers import (
     BoxesArguments,
     CheckersArguments,
-    factors_of,
     measure_boxes,
     measure_checkers,
     nodes_by_formula,
@@ -41,14 +40,6 @@ def test_larger_board_is_searched_in_two_windows_until_its_time_is_over() -> Non
     rows = measure_boxes(BoxesArguments(boards=("4x4",), table_size=64, minutes=1e-9))["rows"]
     assert [row["value"] for row in rows] == [None, None]
     assert all(row["nodes"] > 0 and row["keys"] == 64 and "stopped after" in row["state"] for row in rows)
-
-
-def test_factors_say_whether_an_improvement_halves_the_work() -> None:
-    rows = [{"step": step, "nodes": nodes} for step, nodes in (("naive", 1000), ("table", 400), ("symmetries", 320))]
-    assert factors_of(rows) == [
-        {"step": "table", "factor": 2.5, "halved": "yes"},
-        {"step": "symmetries", "factor": 1.25, "halved": "no"},
-    ]
 
 
 def test_every_depth_is_measured_with_and_without_a_table() -> None:

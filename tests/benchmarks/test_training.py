@@ -55,6 +55,7 @@ def collected() -> Collected:
     return Collected(learner, train_state, batch)
 
 
+@pytest.mark.slow  # compiles an update
 def test_timed_epochs_end_with_the_parameters_of_an_update(collected: Collected) -> None:
     """With the gradient of the loss and the optimiser, they give the parameters of `train.ppo.update`."""
     (config, policy), (params, opt_state) = (CONFIG, collected.learner.policy), collected.train_state[:2]

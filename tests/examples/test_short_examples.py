@@ -40,21 +40,6 @@ def test_random_games_writes_a_picture_of_the_game_or_of_one_step(
     assert capsys.readouterr().out.count("plays") == 2 * 4
 
 
-def test_random_games_draws_the_moves_of_a_piece_on_one_step(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    game, output = DIAMOND, tmp_path / "moves.svg"
-    command = ["random_games", game, "--output", str(output), "--moves-of", "0"]
-    monkeypatch.setattr(sys, "argv", [*command, "--step", "0"])
-    random_games.main()
-    env = jaxgames.make(game)
-    assert output.read_text() == jaxgames.render.svg(env, env.init(), moves_of=0).svg
-    monkeypatch.setattr(sys, "argv", command)
-    with pytest.raises(SystemExit, match="--moves-of needs --step"):
-        random_games.main()
-    capsys.readouterr()
-
-
 def test_rollout_counts_the_games_of_a_fixed_length() -> None:
     env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")  # every game lasts four steps, and seat 1 takes the box
     rewards, ended = rollout_scan.rollout(env, 3, 8, jax.random.key(0))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -32,6 +33,27 @@ WATCHED = ("checkpoint_every", "evaluate_every", "evaluation_games")
 def train_in(folder: Path, learner: Learner, settings: Settings) -> dict[str, Any]:
     """Creates a run and trains it in this process; returns its result."""
     return loop.run_training(learner, RunFolder.create(folder, learner), settings)
+
+
+def random_train_state(learner: Learner, seed: int = 0) -> Any:
+    """A train state before the first iteration with random numbers, none of which is trivial; nothing is compiled."""
+    rng = np.random.default_rng(seed)
+
+    def leaf(shape: Any) -> jax.Array:
+        if jnp.issubdtype(shape.dtype, jax.dtypes.prng_key):  # pyright: ignore[reportPrivateImportUsage]
+            return jnp.broadcast_to(jax.random.key(seed), shape.shape)
+        is_number = jnp.issubdtype(shape.dtype, jnp.floating)
+        return jnp.asarray(rng.normal(size=shape.shape) / 2 if is_number else np.zeros(shape.shape), shape.dtype)
+
+    return jax.tree.map(leaf, jax.eval_shape(learner.init, jax.random.key(seed)))
+
+
+def store(folder: Path, learner: Learner, train_state: Any = None) -> Path:
+    """Creates a run whose only checkpoint is of this train state, or else of a random one; returns the folder."""
+    run = RunFolder.create(folder, learner)
+    run.save(random_train_state(learner) if train_state is None else train_state)
+    run.close()
+    return folder
 
 
 def arguments_of(config: Config, settings: Settings, folder: Path) -> list[str]:

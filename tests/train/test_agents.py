@@ -132,12 +132,6 @@ def test_text_of_a_run_has_its_env(kept: RunFolder) -> None:
     assert agents.env_of(f"{kept.folder}@20(top=5)") == ENV
 
 
-def test_two_runs_of_one_network_share_a_program(untrained: Runs) -> None:
-    first, second = (agents.make(str(folder), ENV) for folder in (untrained.first, untrained.second))
-    assert jax.tree.structure(first) == jax.tree.structure(second)
-    assert not all(map(np.array_equal, jax.tree.leaves(first), jax.tree.leaves(second)))
-
-
 # -- what is refused -----------------------------------------------------------------------------------------------
 
 
@@ -184,11 +178,6 @@ def test_text_without_a_folder_is_refused_with_the_agents(text: str) -> None:
         FileNotFoundError, match=r"holds no run: .* or one of the agents alphabeta, baseline, exported, first, greedy"
     ):
         agents.make(text, ENV)
-
-
-def test_run_on_another_game_is_refused(untrained: Runs) -> None:
-    with pytest.raises(ValueError, match=r"was trained on dots_and_boxes\(rows=2, cols=3.*, not on .*cols=2"):
-        agents.make(str(untrained.other_game), ENV)
 
 
 def test_run_without_a_checkpoint_is_refused(untrained: Runs) -> None:

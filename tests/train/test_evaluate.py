@@ -1,37 +1,18 @@
 """The command train.evaluate: what it prints and writes, and what it refuses."""
 
 import json
-import signal
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-import jax
-import numpy as np
 import pytest
 
-from jaxgames import Env, agents, arena
+from jaxgames import arena
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.train.conftest import Runs
 from train import evaluate
 
 BOXES = "dots_and_boxes(rows=2, cols=2)"
 LISTS = ("turns_to_win", "lengths")  # only in Python
-
-
-class InterruptedAgent:
-    """Plays the first legal action on the host, until Ctrl-C is pressed at its twentieth ply."""
-
-    on_device: ClassVar[bool] = False
-
-    def __init__(self, env: Env[Any]) -> None:
-        self.mask = jax.jit(jax.vmap(env.legal_action_mask))
-        self.plies = 0
-
-    def act(self, key: jax.Array, states: Any) -> Any:
-        self.plies += 1
-        if self.plies == 20:
-            signal.raise_signal(signal.SIGINT)
-        return np.asarray(self.mask(states)).argmax(-1)
 
 
 def test_evaluate_prints_its_results_as_json(untrained: Runs, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,57 +71,32 @@ def test_temperature_of_the_command_is_that_of_the_run_unless_it_has_one_in_brac
     assert 0 < sampled["wins"] < 20
 
 
-@pytest.mark.slow  # test_ladder.py interrupts a command, and tests/arena/test_records.py shows when a game is written
-def test_interrupted_command_leaves_whole_games(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Both agents play the first edge; each has at most eight of the twelve plies of a game."""
-    agents.register("interrupted", InterruptedAgent)
-    output = tmp_path / "games.jsonl"
-    options = ("--opponents", "interrupted", "--env", BOXES, "--seat", 0, "--output", output)
-    assert run_command(evaluate.main, "first", *options) == 130
-    games = list(arena.read_games(output))
-    assert len(games) >= 2
-    assert [len(game["actions"]) for game in games] == [12] * len(games)
-    assert capsys.readouterr().out == ""
-
-
 @pytest.mark.parametrize(
-    ("option", "value", "message"),
+    ("arguments", "message"),
     [
-        ("--games", 0, "games must be from 1 to 10000000, not 0"),
-        ("--games", 10**11, "games must be from 1 to 10000000, not 100000000000"),
-        ("--seed", 2**70, "seed must be from 0 to 4294967295"),
-        ("--temperature", -1, "temperature must be 0 or more, not -1"),
-        ("--seat", 2, "seat must be from 0 to 1, not 2"),
-        ("--seat", -1, "seat must be from 0 to 1, not -1"),
-        ("--opponents", "nobody", "nobody holds no run"),
-        ("--opponents", "random,", "expected agents separated by commas, such as random,greedy, not 'random,'"),
-        ("--openings", -1, "openings must be from 0 to 1000000, not -1"),
-        ("--opening-plies", -4, "opening_plies must be from 0 to 10000, not -4"),
-        ("--env", "minichess", "was trained on dots_and_boxes(rows=2, cols=2, reward='win_loss'), --env is minichess"),
-        ("--env", "chess", "unknown game 'chess'"),
-        ("--output", "pyproject.toml/games.jsonl", "pyproject.toml"),
+        (("FIRST", "--games", 0), "games must be from 1 to 10000000, not 0"),
+        (("FIRST", "--games", 10**11), "games must be from 1 to 10000000, not 100000000000"),
+        (("FIRST", "--seed", 2**70), "seed must be from 0 to 4294967295"),
+        (("FIRST", "--temperature", -1), "temperature must be 0 or more, not -1"),
+        (("FIRST", "--seat", 2), "seat must be from 0 to 1, not 2"),
+        (("FIRST", "--seat", -1), "seat must be from 0 to 1, not -1"),
+        (("FIRST", "--opponents", "nobody"), "nobody holds no run"),
+        (("FIRST", "--opponents", "random,"), "agents separated by commas, such as random,greedy, not 'random,'"),
+        (("FIRST", "--openings", -1), "openings must be from 0 to 1000000, not -1"),
+        (("FIRST", "--opening-plies", -4), "opening_plies must be from 0 to 10000, not -4"),
+        (("FIRST", "--env", "minichess"), "was trained on dots_and_boxes(rows=2, cols=2, reward='win_loss'), --env is"),
+        (("FIRST", "--env", "chess"), "unknown game 'chess'"),
+        (("FIRST", "--output", "pyproject.toml/games.jsonl"), "pyproject.toml"),
+        (("FIRST", "--seat", 1, "--seating", "alternating"), "leave out --seating alternating"),
+        (("greedy", "--env", BOXES, "--temperature", 0), "--temperature is a setting of runs: leave it out for greedy"),
+        (("greedy", "--opponents", "random"), "add the game, such as --env minichess"),
+        (("no/folder",), "no/folder holds no run"),
+        (("OTHER_GAME",), "has no checkpoint yet"),
     ],
 )
-def test_evaluate_refuses_a_wrong_value(option: str, value: object, message: str, untrained: Runs) -> None:
-    error = error_of(evaluate.main, untrained.first, option, value)
+def test_wrong_arguments_are_refused(arguments: tuple[Any, ...], message: str, untrained: Runs) -> None:
+    folders = {"FIRST": untrained.first, "OTHER_GAME": untrained.other_game}
+    error = error_of(evaluate.main, *(folders.get(word, word) for word in arguments))
     assert error.startswith("train.evaluate: ")
     assert message in error
-
-
-def test_settings_that_exclude_each_other_are_refused(untrained: Runs) -> None:
-    error = error_of(evaluate.main, "greedy", "--env", BOXES, "--temperature", 0)
-    assert "--temperature is a setting of runs: leave it out for greedy" in error
-    error = error_of(evaluate.main, untrained.first, "--seat", 1, "--seating", "alternating")
-    assert "leave out --seating alternating" in error
-
-
-def test_run_that_cannot_play_is_named(untrained: Runs, tmp_path: Path) -> None:
-    assert f"{tmp_path / 'nothing'} holds no run" in error_of(evaluate.main, tmp_path / "nothing")
-    assert f"{untrained.other_game} has no checkpoint yet" in error_of(evaluate.main, untrained.other_game)
-    assert "add the game, such as --env minichess" in error_of(evaluate.main, "greedy", "--opponents", "random")
-    assert not (tmp_path / "nothing").exists()
-
-
-def test_help_lists_the_options(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(evaluate.main, "--help") == 0
-    assert "--opponents" in capsys.readouterr().out
+    assert not Path("no/folder").exists()

@@ -23,15 +23,13 @@ from jaxgames.mcts import MCTSAgent, SearchConfig
 from jaxgames.policies import file as exported
 from jaxgames.solvers.exact.solution import solve
 from tests.helpers.commands import error_of, last_json, run_command
-from tests.helpers.stored_runs import ROOT
+from tests.helpers.stored_runs import ROOT, store
 from tests.train.conftest import Runs
 from train import agents as agents_of_runs
-from train import export, match
+from train import export
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
-from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder
-from train.ladder import __main__ as ladder
 from train.models import networks
 from train.models.policy import Sharing
 from train.ppo import PPO, Config
@@ -79,13 +77,12 @@ def assert_equal_play(first: Agent, second: Agent, states: Any) -> None:
 
 @pytest.mark.parametrize(
     "parameters",
-    [pytest.param((), marks=pytest.mark.slow), ("temperature=0",), ("temperature=0.5", "top=3", "epsilon=0.1")],
+    [pytest.param(("temperature=0",), marks=pytest.mark.slow), ("temperature=0.5", "top=3", "epsilon=0.1")],
 )
 def test_agent_of_a_file_plays_as_that_of_its_run(
     parameters: Sequence[str], file: Path, untrained: Runs, boards: Any
 ) -> None:
-    brackets = f"({', '.join(parameters)})" if parameters else ""
-    of_run = agents_of_runs.make(f"{untrained.first}{brackets}", BOXES)
+    of_run = agents_of_runs.make(f"{untrained.first}({', '.join(parameters)})", BOXES)
     text = f"exported({', '.join([str(file), *parameters])})"
     agent = agents.make(text, BOXES)
     assert_equal_play(agent, of_run, boards)
@@ -146,7 +143,7 @@ def learners() -> dict[str, Any]:
 @pytest.mark.parametrize("name", learners())
 def test_every_sharing_and_learner_plays_as_its_run(name: str, batch: int, tmp_path: Path) -> None:
     learner = learners()[name]()
-    folder, path = stored(learner, tmp_path), tmp_path / "run.policy"
+    folder, path = store(tmp_path / "run", learner), tmp_path / "run.policy"
     run_command(export.main, folder, "--output", path, "--platforms", "cpu", "tpu", "--boards", 0)
     searches = {"simulations": 0} if learner.name == "alphazero" else {}
     of_run = agents_of_runs.agent_of_run(RunFolder.open(folder, type(learner)), None, learner.env, **searches)
@@ -167,33 +164,11 @@ def game_of(network: str) -> str:
 @pytest.mark.parametrize("network", networks.list_networks())
 def test_every_network_can_be_exported(network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     learner = PPO(Config(env=game_of(network), network=network, num_envs=2, rollout_length=4, num_minibatches=1))
-    run_command(export.main, stored(learner, tmp_path), "--output", tmp_path / "run.policy", "--boards", 7)
+    folder = store(tmp_path / "run", learner, jax.jit(learner.init)(jax.random.key(0)))
+    run_command(export.main, folder, "--output", tmp_path / "run.policy", "--boards", 7)
     result = last_json(capsys)
     assert result["network"]["network"] == network
     assert max(result["probability_difference"], result["value_difference"]) <= 1e-6
-
-
-def stored(learner: Learner, parent: Path) -> Path:
-    """The folder of a run that was never trained."""
-    run = RunFolder.create(parent / "run", learner)
-    run.save(jax.jit(learner.init)(jax.random.key(0)))
-    run.close()
-    return parent / "run"
-
-
-@pytest.mark.slow
-def test_file_plays_in_matches_and_ladders_as_its_run(
-    file: Path, untrained: Runs, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    rows: list[Any] = []
-    for text in (str(untrained.first), f"exported({file})"):
-        run_command(match.main, text, "random", "--env", BOXES, "--games", 40)
-        rows.append([{**row, "agent": ""} for row in last_json(capsys)["agents"]])
-    assert rows[0] == rows[1]
-    options = ("--games", 8, "--output", tmp_path / "ladder")
-    run_command(ladder.main, BOXES, f"exported({file})", untrained.first, *options)
-    names = {row["agent"] for row in last_json(capsys)["agents"]}
-    assert names == {"random", f"exported({file})", agents_of_runs.name_of(str(untrained.first))}
 
 
 @pytest.mark.slow
@@ -292,11 +267,19 @@ def test_file_of_another_version_of_the_game_is_refused(file: Path, monkeypatch:
     assert f"version {BOXES.version - 1} of {BOXES}, and this is version {BOXES.version}" in refusal(file)
 
 
-def test_file_of_other_sizes_is_refused(file: Path, tmp_path: Path) -> None:
-    """A game of one's own can change without a new version."""
-    message = refusal(changed(file, tmp_path / "file", num_actions=99))
-    assert "a policy for observations [5, 5, 3], 99 actions and 2 seats" in message
-    assert f"{BOXES} has [5, 5, 3], 12 and 2" in message
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ({"num_actions": 99}, ("observations [5, 5, 3], 99 actions and 2 seats", "has [5, 5, 3], 12 and 2")),
+        ({"platforms": ("cuda", "tpu")}, ("for cuda, tpu, not for cpu", "--platforms cuda tpu cpu")),
+        ({"calling_convention_version": 99, "jax_version": "9.9"}, ("JAX 9.9 and its calling convention 99",)),
+    ],
+)
+def test_file_that_does_not_fit_the_game_the_platform_or_jax_is_refused(
+    header: dict[str, Any], words: tuple[str, ...], file: Path, tmp_path: Path
+) -> None:
+    message = refusal(changed(file, tmp_path / "file", **header))
+    assert [word for word in (str(tmp_path / "file"), *words) if word not in message] == []
 
 
 def test_damaged_or_other_files_are_refused(file: Path, tmp_path: Path) -> None:
@@ -317,16 +300,9 @@ def test_damaged_or_other_files_are_refused(file: Path, tmp_path: Path) -> None:
     assert "cannot be read (No such file or directory)" in refusal(tmp_path / "missing")
 
 
-def test_file_for_another_platform_is_refused(file: Path, tmp_path: Path) -> None:
-    path = changed(file, tmp_path / "file", platforms=("cuda", "tpu"))
-    message = "was made for cuda, tpu, not for cpu: export the run with --platforms cuda tpu cpu"
-    assert refusal(path) == f"{path} {message}"
-
-
-def test_file_of_a_newer_format_or_jax_is_refused(file: Path, tmp_path: Path) -> None:
-    path = changed(file, tmp_path / "file", calling_convention_version=99, jax_version="9.9")
-    assert "made with JAX 9.9 and its calling convention 99, and JAX" in refusal(path)
+def test_file_of_a_newer_format_is_refused(file: Path, tmp_path: Path) -> None:
     game, content = exported.read(file)
+    path = tmp_path / "file"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exported, "KIND", exported.KIND._replace(format=2))
         exported.write(path, game, content)

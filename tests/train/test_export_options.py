@@ -10,10 +10,10 @@ import jaxgames
 from jaxgames import agents
 from jaxgames.policies import file as exported
 from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.stored_runs import store
 from tests.train.conftest import Runs
 from train import export
 from train.alphazero import AlphaZero, Config
-from train.driver.run_folder import RunFolder
 
 ONE_BOX, TWO_BOXES = "dots_and_boxes(rows=1, cols=1)", "dots_and_boxes(rows=1, cols=2)"
 
@@ -41,9 +41,7 @@ def test_parameter_that_is_too_large_for_half_precision_is_refused() -> None:
 @pytest.mark.slow
 def test_network_for_every_board_is_exported_for_another_one(untrained: Runs, tmp_path: Path) -> None:
     config = Config(env=ONE_BOX, network="graph(width=4, rounds=1)", num_envs=2, rollout_length=4, simulations=1)
-    run = RunFolder.create(tmp_path / "run", AlphaZero(config))
-    run.save(jax.jit(run.learner.init)(jax.random.key(0)))
-    run.close()
+    store(tmp_path / "run", AlphaZero(config))
     arguments = ("--env", TWO_BOXES, "--output", tmp_path / "file", "--platforms", "cpu", "--boards", 8)
     assert run_command(export.main, tmp_path / "run", *arguments) is None
     env = jaxgames.make(TWO_BOXES)

@@ -116,8 +116,3 @@ def test_refused_match_leaves_the_output_as_it_is(untrained: Runs, tmp_path: Pat
     output.write_text("games of yesterday")
     error_of(match.main, untrained.first, untrained.second, "--seats", 3, 3, "--output", output)
     assert output.read_text() == "games of yesterday"
-
-
-def test_help_lists_the_options(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(match.main, "--help") == 0
-    assert "--seating" in capsys.readouterr().out

@@ -2,7 +2,6 @@
 
 import json
 import math
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -55,14 +54,6 @@ def test_line_has_the_rows_with_a_number_by_each_x(by: By, x: list[float], tmp_p
     assert (curve.x.tolist(), curve.values.tolist(), curve.label) == (x, [[0, 0.5]], "")
     assert not curve.interpolated
     assert one_curve(run, column="mean_turns", by=by).x.tolist() == x[1:]  # null where no game was won
-
-
-def test_runs_that_differ_only_in_their_seed_are_one_line(tmp_path: Path) -> None:
-    a = run_of(tmp_path / "a", rows_of({1: 1.0, 2: 6.0}), seed=0)
-    b = run_of(tmp_path / "b", rows_of({1: 3.0, 2: 4.0}), seed=1)
-    curve = one_curve(a, b)
-    assert curve.values.tolist() == [[1, 6], [3, 4]]
-    assert (curve.label, curve.interpolated, curve.remark) == ("", False, "")
 
 
 def test_seeds_with_other_x_are_interpolated_where_all_have_values(tmp_path: Path) -> None:
@@ -160,10 +151,6 @@ def test_seeds_that_end_about_together_are_not_remarked(tmp_path: Path) -> None:
     assert one_curve(*runs).remark == ""
 
 
-def test_no_two_of_forty_lines_look_the_same() -> None:
-    assert len({tuple(plot.style_of(index).items()) for index in range(40)}) == 40
-
-
 # -- the command ---------------------------------------------------------------------------------------------------
 
 
@@ -240,14 +227,3 @@ def test_wrong_input_is_named(
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     message = error_of(plot.main, tmp_path, *(str(tmp_path) if word == "RUN" else word for word in arguments))
     assert [name for name in names if name not in message] == [], message
-
-
-def test_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    assert f"{tmp_path} holds no run" in error_of(plot.main, tmp_path)
-
-
-def test_changed_settings_are_refused(ppo_config: str, untrained: Runs, tmp_path: Path) -> None:
-    """They would give the lines wrong labels."""
-    run = shutil.copytree(untrained.first, tmp_path / "run")
-    (run / "config.json").write_text(ppo_config.replace('"gamma": 0.99', '"gamma": 0.5'))
-    assert "was changed since the run started: gamma was 0.99 and is 0.5" in error_of(plot.main, run)

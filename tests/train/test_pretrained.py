@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.helpers.commands import error_of
+from tests.helpers.stored_runs import random_train_state, store
 from tests.train.conftest import Runs
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
@@ -82,13 +83,11 @@ def test_shared_parameters_are_copied_to_every_seat(untrained: Runs, sharing: An
 
 def test_parameters_of_every_seat_are_not_shared(untrained: Runs, tmp_path: Path) -> None:
     learner = PPO(dataclasses.replace(CONFIG, sharing="independent"))
-    run = RunFolder.create(tmp_path / "run", learner)
-    run.save(jax.jit(learner.init)(jax.random.key(0)))
-    run.close()
+    folder = store(tmp_path / "run", learner)
     like = jax.eval_shape(PPO(CONFIG).init, jax.random.key(0)).params
     message = r"encoder/params/Dense_0/bias has shape \(2, 8\) there and \(8,\) here.*sharing independent"
     with pytest.raises(ValueError, match=message):
-        load_params(str(tmp_path / "run"), like, CONFIG)
+        load_params(str(folder), like, CONFIG)
 
 
 def test_shapes_that_do_not_fit_are_both_named_before_there_is_a_folder(untrained: Runs, tmp_path: Path) -> None:
@@ -131,16 +130,16 @@ def test_resumed_run_does_not_read_the_other_run(untrained: Runs, tmp_path: Path
 def test_alphazero_starts_with_the_parameters_of_a_run_of_imitation_and_nothing_else(tmp_path: Path) -> None:
     """The average of the parameters begins with them too; the optimizer, the replay buffer and the boards are new."""
     other = Imitation(ImitationConfig(env=GAME, hidden_sizes=(8,), num_minibatches=1))
-    run = RunFolder.create(tmp_path / "imitation", other)
-    run.save(jax.jit(other.init)(jax.random.key(3)))
-    run.close()
+    text = str(store(tmp_path / "imitation", other))
     sizes: dict[str, Any] = {"num_envs": 2, "rollout_length": 4, "replay_size": 8, "minibatch_size": 8}
-    learner = AlphaZero(AlphaZeroConfig(env=GAME, hidden_sizes=(8,), init_from=str(run.folder), **sizes))
-    before = jax.jit(learner.init)(jax.random.key(7))
+    learner = AlphaZero(AlphaZeroConfig(env=GAME, hidden_sizes=(8,), init_from=text, **sizes))
+    before = random_train_state(learner, seed=7)
     after = learner.load(before)
-    stored = jax.device_get(run.params())
+    stored = jax.device_get(RunFolder.open(Path(text), Imitation).params())
     assert equal(jax.device_get(after.params), stored)
     assert equal(jax.device_get(after.learning), stored)
     rest = [state._replace(params=None, learning=None, key=jax.random.key_data(state.key)) for state in (before, after)]
     assert equal(*map(keys_to_data, rest))
-    assert equal(start(dataclasses.replace(CONFIG, init_from=str(run.folder))), stored)
+    assert equal(start(dataclasses.replace(CONFIG, init_from=text)), stored)
+    further = Imitation(dataclasses.replace(other.config, init_from=text))
+    assert equal(jax.device_get(further.load(jax.eval_shape(further.init, jax.random.key(0))).params), stored)

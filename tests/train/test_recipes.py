@@ -73,6 +73,15 @@ def test_preset_of_alpha_mini_has_the_settings_of_the_study() -> None:
     assert config.num_iterations == 50
 
 
+@pytest.mark.parametrize("size", [3, 4])
+def test_preset_of_a_star_is_a_run_of_the_network_that_plans_hops(size: int) -> None:
+    learner = PPO(config_for(preset=f"star_{size}"))
+    assert (learner.env.id, learner.env.num_players) == ("chinese_checkers", 6)
+    assert learner.env.observation_shape[0] == 4 * size + 1
+    assert learner.policy.network == Policy.of(learner.env, "shared", network="hops(center=0.3)").network
+    assert learner.opponents is not None
+
+
 def test_preset_takes_another_game_and_changes() -> None:
     env = "minichess(board=baby)"
     config = config_for(env, preset="alpha_mini", gamma=0.5)

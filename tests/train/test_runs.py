@@ -29,14 +29,14 @@ from tests.helpers.stored_runs import (
     metrics_of,
     signal_when_training,
     start,
+    store,
     train_in,
 )
 from tests.train.alphazero.test_alphazero import SETTINGS as ON_STICKS
 from tests.train.ppo.test_ppo import CONFIG as ON_STAR
-from train import alphazero, imitation, ppo
+from train import agents, alphazero, imitation, ppo
 from train.driver.learner import Learner, data_of
 from train.driver.loop import Settings
-from train.driver.run_folder import RunFolder
 from train.ops.sharding import keys_to_data
 from train.sweep import Sweep, run_sweep
 
@@ -112,11 +112,9 @@ OTHER_VALUES: dict[str, float] = {  # of every traced setting
 
 def ppo_with_all_parts(folder: Path) -> Learner:
     """PPO from another run, near its policy, against that run, a random agent and its own past."""
-    other = RunFolder.create(folder / "other", ppo.PPO(PPO))
-    other.save(jax.jit(other.learner.init)(jax.random.key(7)))
-    other.close()
-    of_other: dict[str, Any] = {"init_from": str(other.folder), "kl_coef": 0.1, "final_kl_coef": 0.01}
-    opponents = (str(other.folder), "random", "self@every=2(size=2)")
+    other = str(store(folder / "other", ppo.PPO(PPO)))
+    of_other: dict[str, Any] = {"init_from": other, "kl_coef": 0.1, "final_kl_coef": 0.01}
+    opponents = (other, "random", "self@every=2(size=2)")
     changes = of_other | {"opponents": opponents, "opponent_epsilon": 0.25, "critic_warmup": 2}
     return ppo.PPO(dataclasses.replace(PPO, **changes))
 
@@ -219,6 +217,8 @@ def test_killed_run_continues_to_the_bits_of_one_that_was_not(make: Callable[[Pa
     assert json.loads(out.splitlines()[-1])["finished"]
     assert equal_checkpoints(whole, killed)
     assert metrics_of(whole) == metrics_of(killed)
+    shutil.rmtree(tmp_path / "other", ignore_errors=True)
+    assert agents.make(str(killed), learner.env).on_device  # a run plays without the runs that it was trained with
 
 
 # -- four devices --------------------------------------------------------------------------------------------------

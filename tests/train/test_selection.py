@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -17,10 +16,10 @@ from jaxgames.agents import analyse
 from jaxgames.policies.agent import temperature_of
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.sticks import Sticks
+from tests.helpers.stored_runs import random_train_state, store
 from train import agents
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
-from train.driver.run_folder import RunFolder
 from train.imitation import Config as ImitationConfig
 from train.imitation import Imitation
 from train.ppo import PPO, Config
@@ -30,7 +29,9 @@ TEXT = "sticks(num_players=2, sticks=9)"
 NUM_BOARDS = 8
 LEARNERS = ("ppo", "alphazero", "imitation")
 EVERY = [
-    *((name, "") for name in LEARNERS),
+    ("ppo", ""),
+    ("alphazero", ""),
+    pytest.param("imitation", "", marks=pytest.mark.slow),
     *(pytest.param(name, "simulations=8, ", marks=pytest.mark.slow) for name in LEARNERS),  # compiles searches
 ]
 
@@ -57,16 +58,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory, registered: None) -> dict[str
         "alphazero": AlphaZero(AlphaZeroConfig(**size, **boards, replay_size=8, minibatch_size=8)),
         "imitation": Imitation(ImitationConfig(**size, num_minibatches=1)),
     }
-    rng = np.random.default_rng(0)
-    shapes = jax.eval_shape(learners["ppo"].init_params, jax.random.key(0))
-    params = jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape), jnp.float32), shapes)
-    parent, folders = tmp_path_factory.mktemp("runs"), dict[str, Path]()
-    for name, learner in learners.items():
-        run = RunFolder.create(parent / name, learner)
-        run.save(jax.jit(learner.init)(jax.random.key(0))._replace(params=params))
-        run.close()
-        folders[name] = run.folder
-    return folders
+    params, parent = random_train_state(learners["ppo"]).params, tmp_path_factory.mktemp("runs")
+    return {
+        name: store(parent / name, learner, random_train_state(learner)._replace(params=params))
+        for name, learner in learners.items()
+    }
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import jaxgames
 from jaxgames.agents import analyse
 from tests.helpers.commands import last_json, run_command
 from tests.helpers.registrations import temporary_registrations
-from tests.helpers.stored_runs import train_in
+from tests.helpers.stored_runs import random_train_state, train_in
 from tests.train.conftest import Runs
 from train import agents, evaluate, match
 from train.alphazero import AlphaZero, Config, TrainState
@@ -96,7 +96,8 @@ def alone(network: None) -> Trained:
 
 @pytest.fixture(scope="module")
 def untrained_both(network: None) -> Trained:
-    return train(BOTH, iterations=0)
+    learner = AlphaZero(BOTH)
+    return Trained(learner, [random_train_state(learner)], [])
 
 
 @pytest.fixture(scope="module")
@@ -119,18 +120,6 @@ def test_first_board_begins_as_in_a_run_of_its_own(both: Trained, alone: Trained
     assert same(both.states[0]._replace(games=both.states[0].games[:1]), alone.states[0])
     assert same({name: both.metrics[0][name] for name in alone.metrics[0]}, alone.metrics[0])
     assert not same(both.states[1].params, alone.states[1].params)  # the second board trains them too
-
-
-@pytest.mark.slow  # compiles an iteration; the test of the metrics traces it
-def test_every_board_has_games_and_samples_of_its_own(both: Trained) -> None:
-    first, second = jax.device_get(both.states[2].games)
-    assert (first.boards.edges.shape, second.boards.edges.shape) == ((8, 7), (8, 12))
-    assert (first.replay.slots.shape, second.replay.slots.shape) == ((8, 24, 7), (8, 24, 8))
-    assert first.replay.observation.shape[2:] == (6,)  # 3 x 5 x 3 bits
-    assert second.replay.observation.shape[2:] == (10,)  # 5 x 5 x 3 bits
-    filled = [(game.replay.slots[:, :, 0] > 0).mean(1) for game in (first, second)]
-    assert all((share > 0).all() and (share <= 16 / 24).all() for share in filled)
-    assert (second.replay.slots[:, :16].max((1, 2)) >= 7).all()  # actions that the first board does not have
 
 
 def test_iteration_keeps_both_boards_and_the_metrics_of_the_second_have_the_game_behind_a_slash(
@@ -169,7 +158,7 @@ def test_train_state_of_both_boards_is_stored_whole(untrained_both: Trained, run
 # -- agents on other boards ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", [pytest.param(SECOND, marks=pytest.mark.slow), THIRD, OTHER_REWARD])
+@pytest.mark.parametrize("text", [THIRD, OTHER_REWARD])
 def test_agent_plays_every_board_of_the_game(text: str, run: RunFolder) -> None:
     env = jaxgames.make(text)
     agent = agents.make(f"{run.folder}(temperature=0)", env)
@@ -188,10 +177,9 @@ def test_agent_searches_with_the_reward_that_it_has_learned(run: RunFolder) -> N
     assert agent.env == jaxgames.make("dots_and_boxes(rows=1, cols=3, reward=win_loss)")
 
 
-@pytest.mark.parametrize("env", ["minichess", "checkers"])
-def test_run_for_any_board_is_refused_on_another_game(env: str, run: RunFolder) -> None:
-    with pytest.raises(ValueError, match=rf"was trained on dots_and_boxes\(.*\), not on {env}\(.*\)$"):
-        agents.make(str(run.folder), jaxgames.make(env))
+def test_run_for_any_board_is_refused_on_another_game(run: RunFolder) -> None:
+    with pytest.raises(ValueError, match=r"was trained on dots_and_boxes\(.*\), not on minichess\(.*\)$"):
+        agents.make(str(run.folder), jaxgames.make("minichess"))
 
 
 def test_run_with_another_network_is_refused_on_another_board_with_the_network_that_plays_it(

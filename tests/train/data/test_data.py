@@ -217,7 +217,7 @@ def test_all_positions_of_a_small_game_are_found(solver_labels: tuple[Positions,
 
 def test_agent_without_probabilities_labels_with_its_actions() -> None:
     env = solved_boxes(1, 2).env
-    boards = labels.played_positions(env, agents.make("greedy(epsilon=0.5)", env), 40, seed=0)
+    boards = labels.played_positions(env, agents.make("random", env), 40, seed=0)
 
     class Last:
         on_device = False

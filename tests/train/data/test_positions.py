@@ -64,7 +64,7 @@ def test_split_has_its_rows_in_order(positions: Positions) -> None:
 
 def test_keys_differ_exactly_where_observation_or_legal_actions_do() -> None:
     positions = random_positions(300, seed=1)
-    observe = jax.vmap(lambda state: ENV.observe(state))
+    observe = jax.jit(jax.vmap(ENV.observe))
     seen = np.asarray(observe(positions.states)).reshape(300, -1)
     rows = np.concatenate([seen, files.legal_actions(positions)], 1)
     same = (rows[:, None] == rows).all(-1)

@@ -1,8 +1,6 @@
 """The command of a learner: defaults, --resume, refusals and help."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,6 @@ import pytest
 from tests.helpers import toy_learner
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.stored_runs import (
-    ROOT,
     arguments_of,
     equal_checkpoints,
     last_train_state,
@@ -27,14 +24,6 @@ from train.recipes import PRESETS, RECIPES
 
 SETTINGS = Settings(checkpoint_every=2, evaluate_every=0)
 CONFIG = toy_learner.Config(total_steps=20)
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An uninterrupted run of five iterations."""
-    folder = tmp_path_factory.mktemp("runs") / "whole"
-    assert train_in(folder, ToyLearner(CONFIG), SETTINGS)["finished"]
-    return folder
 
 
 def ppo_main() -> None:
@@ -76,31 +65,31 @@ def test_preset_that_needs_a_run_to_start_from_takes_the_one_of_the_command_line
     assert "critic_warmup needs init_from" in error_of(ppo_main, "--preset", "from_imitation")
 
 
-def test_resumed_run_has_its_own_settings_by_default(whole: Path) -> None:
-    arguments = cli.parse(ToyLearner, toy_learner.config_for, ["--resume", "--run-dir", str(whole), "--seed", "4"])
+def test_resumed_run_has_its_own_settings_by_default(toy_run: Path) -> None:
+    arguments = cli.parse(ToyLearner, toy_learner.config_for, ["--resume", "--run-dir", str(toy_run), "--seed", "4"])
     assert arguments.config == toy_learner.Config(total_steps=20, seed=4)
-    assert arguments.settings == Settings(run_dir=whole, resume=True)
+    assert arguments.settings == Settings(run_dir=toy_run, resume=True)
 
 
 # -- resume --------------------------------------------------------------------------------------------------
 
 
-def test_longer_run_continues_a_shorter_one(tmp_path: Path, whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_longer_run_continues_a_shorter_one(tmp_path: Path, toy_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "grown"
     train_in(folder, ToyLearner(toy_learner.Config(total_steps=12)), SETTINGS)
     assert run_command(toy_learner.main, *arguments_of(CONFIG, SETTINGS, folder), "--resume") == 0
     assert last_json(capsys)["steps"] == CONFIG.total_steps
     assert RunFolder.open(folder, ToyLearner).config == CONFIG
-    assert equal_checkpoints(folder, whole)
-    assert metrics_of(folder) == metrics_of(whole)
+    assert equal_checkpoints(folder, toy_run)
+    assert metrics_of(folder) == metrics_of(toy_run)
 
 
-def test_finished_run_keeps_its_result(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_finished_run_keeps_its_result(toy_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Also where the same settings are written out."""
-    before = (whole / "result.json").read_text()
-    for arguments in (("--run-dir", whole), arguments_of(CONFIG, SETTINGS, whole)):
+    before = (toy_run / "result.json").read_text()
+    for arguments in (("--run-dir", toy_run), arguments_of(CONFIG, SETTINGS, toy_run)):
         assert run_command(toy_learner.main, *arguments, "--resume") == 0
-        assert capsys.readouterr().out == before == (whole / "result.json").read_text()
+        assert capsys.readouterr().out == before == (toy_run / "result.json").read_text()
 
 
 @pytest.mark.parametrize(
@@ -110,12 +99,12 @@ def test_finished_run_keeps_its_result(whole: Path, capsys: pytest.CaptureFixtur
         (("--learning-rate", 0.25, "--seed", 9), "other settings: seed, learning_rate; only total_steps may change"),
     ],
 )
-def test_other_settings_are_refused_by_name(options: tuple[Any, ...], message: str, whole: Path) -> None:
-    assert message in error_of(toy_learner.main, "--run-dir", whole, "--resume", *options)
-    assert RunFolder.open(whole, ToyLearner).config == CONFIG
+def test_other_settings_are_refused_by_name(options: tuple[Any, ...], message: str, toy_run: Path) -> None:
+    assert message in error_of(toy_learner.main, "--run-dir", toy_run, "--resume", *options)
+    assert RunFolder.open(toy_run, ToyLearner).config == CONFIG
 
 
-def test_edited_settings_are_refused_before_the_run_is_extended(whole: Path, tmp_path: Path) -> None:
+def test_edited_settings_are_refused_before_the_run_is_extended(toy_run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "edited"
     train_in(folder, ToyLearner(toy_learner.Config(total_steps=12)), SETTINGS)
     path = folder / "config.json"
@@ -126,17 +115,11 @@ def test_edited_settings_are_refused_before_the_run_is_extended(whole: Path, tmp
     assert path.read_text() == before
 
 
-def test_folder_that_holds_a_run_is_refused_without_resume(whole: Path) -> None:
-    before = last_train_state(whole)
-    message = error_of(toy_learner.main, *arguments_of(CONFIG, SETTINGS, whole))
-    assert f"{whole} holds a run already: add --resume" in message
-    assert last_train_state(whole).iteration == before.iteration
-
-
-def test_folder_in_use_is_refused(tmp_path: Path) -> None:
-    run = RunFolder.create(tmp_path / "run", ToyLearner(CONFIG))
-    assert "run is in use by process" in error_of(toy_learner.main, "--run-dir", tmp_path / "run", "--resume")
-    run.close()
+def test_folder_that_holds_a_run_is_refused_without_resume(toy_run: Path) -> None:
+    before = last_train_state(toy_run)
+    message = error_of(toy_learner.main, *arguments_of(CONFIG, SETTINGS, toy_run))
+    assert f"{toy_run} holds a run already: add --resume" in message
+    assert last_train_state(toy_run).iteration == before.iteration
 
 
 def test_resume_of_an_empty_folder_starts_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,14 +171,3 @@ def test_help_lists_the_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(
         flag in printed for flag in ("--env", "--sharing", "--total-steps", "--run-dir", "--seed", "--gae-lambda")
     )
-
-
-@pytest.mark.slow  # three starts of JAX; the commands are called in this process above
-@pytest.mark.parametrize("module", ["train.ppo", "train.evaluate", "train.match"])
-def test_command_is_a_module(module: str) -> None:
-    for option, status in (("--help", 0), ("--nonsense", 2)):
-        done = subprocess.run(
-            [sys.executable, "-m", module, option], cwd=ROOT, capture_output=True, text=True, timeout=100, check=False
-        )
-        assert done.returncode == status
-        assert "Traceback" not in done.stderr

@@ -88,21 +88,6 @@ def test_run_of_a_launcher_equals_that_of_one_process(launcher: Any, tmp_path: P
     assert metrics_of(tmp_path / "two") == metrics_of(tmp_path / "one")
 
 
-@pytest.mark.slow  # two starts of JAX; the same as with --coordinator from the connection on
-def test_run_of_a_launcher_equals_that_of_a_coordinator(tmp_path: Path) -> None:
-    """On two devices of each of the two processes. On a CPU, every process has all of its devices."""
-    virtual = {"XLA_FLAGS": "--xla_force_host_platform_device_count=3"}
-    arguments = [*arguments_of(TOY, SETTINGS, tmp_path / "found"), "--devices", "2"]
-    (status, _, err), (other_status, _, other_err) = ends(pair(slurm, *arguments, **virtual))
-    assert (status, other_status) == (0, 0), err + other_err
-    assert "devices: 4, processes: 2" in err
-    by_hand = [*arguments_of(TOY, SETTINGS, tmp_path / "named"), "--devices", "2", "--processes", "2"]
-    by_hand += ["--coordinator", f"127.0.0.1:{FIRST_PORT + job_with_free_port()}", "--process-id"]
-    named = ends([start(COMMAND, [*by_hand, str(number)], **virtual) for number in (0, 1)])
-    assert [status for status, _, _ in named] == [0, 0], named
-    assert metrics_of(tmp_path / "found") == metrics_of(tmp_path / "named")
-
-
 @pytest.mark.slow  # two starts of JAX; tests/train/driver/test_processes.py signals one of two processes
 def test_signal_of_a_scheduler_to_all_processes_stops_them_with_a_checkpoint(tmp_path: Path) -> None:
     """One gets it some milliseconds later; it may already have stopped with the other."""
@@ -115,17 +100,6 @@ def test_signal_of_a_scheduler_to_all_processes_stops_them_with_a_checkpoint(tmp
     done = int(last_train_state(folder).iteration)
     assert json.loads(out)["steps"] == done * ENDLESS.steps_per_iteration
     assert f"stopped; continue with: python -m train.toy --run-dir {folder} --resume" in err
-
-
-@pytest.mark.slow  # two starts of JAX, as above
-def test_lost_process_of_a_launcher_ends_the_run(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    running = pair(slurm, *arguments_of(ENDLESS, UNSEEN, folder))
-    signal_when_training(folder, running, 1, signal.SIGKILL)
-    (status, out, _), (other_status, _, _) = ends(running)
-    assert other_status == -signal.SIGKILL
-    assert (status != 0, out) == (True, "")
-    assert int(last_train_state(folder).iteration) >= 6
 
 
 # -- what is refused -----------------------------------------------------------------------------------------------

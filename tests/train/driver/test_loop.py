@@ -1,12 +1,10 @@
 """The loop of a run: when it evaluates, and that an interrupted run continues to the same bits."""
 
-import dataclasses
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import jax
 import pytest
 
 from tests.helpers import toy_learner
@@ -23,27 +21,11 @@ from tests.helpers.stored_runs import (
 )
 from tests.helpers.toy_learner import ToyLearner
 from train.driver import loop
-from train.driver.learner import Learner
 from train.driver.loop import Settings, run_training
 from train.driver.run_folder import RunFolder
-from train.ppo import PPO, Config
 
-ITERATIONS = 15
-CONFIG = Config(
-    env="chinese_checkers(size=1, num_players=2, max_rounds=5)",
-    sharing="independent",  # the most that there is to store
-    total_steps=ITERATIONS * 4 * 8,
-    num_envs=4,
-    rollout_length=8,
-    update_epochs=2,
-    num_minibatches=2,
-    hidden_sizes=(8,),
-    anneal_lr=False,
-    seed=3,
-)
-LONG = dataclasses.replace(CONFIG, total_steps=4 * CONFIG.total_steps)  # until a signal of the system comes
-SETTINGS = Settings(checkpoint_every=2, evaluate_every=5, evaluation_games=8)
 TOY = ToyLearner(toy_learner.Config(total_steps=80))
+ENDLESS = toy_learner.Config(total_steps=10**7)  # until a signal of the system comes
 TOY_SETTINGS = Settings(checkpoint_every=4, evaluate_every=0)
 
 
@@ -57,38 +39,12 @@ def whole_toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # -- evaluations ---------------------------------------------------------------------------------------------
 
 
-def test_first_iterations_are_evaluated_more_often(tmp_path: Path) -> None:
-    settings = Settings(evaluate_every=5, evaluation_games=4)
-    train_in(tmp_path / "run", ToyLearner(toy_learner.Config(total_steps=4 * 11)), settings)
-    rows = metrics_of(tmp_path / "run")
-    assert [row["iteration"] for row in rows if "win_rate" in row] == [1, 2, 4, 5, 10, 11]
-
-
 def test_last_iteration_is_always_evaluated(tmp_path: Path) -> None:
     settings = Settings(evaluate_every=100, evaluation_games=4)
     result = train_in(tmp_path / "run", ToyLearner(toy_learner.Config(total_steps=12)), settings)
     last = metrics_of(tmp_path / "run")[-1]
     assert {"win_rate", "draw_rate", "truncated_rate", "mean_turns", "mean_reward"} <= set(last)
     assert result["win_rate"] == round(last["win_rate"], 4)
-
-
-def test_ppo_has_every_metric() -> None:
-    key = jax.eval_shape(lambda: jax.random.key(0))
-    _, metrics = jax.eval_shape(PPO(CONFIG).iterate, jax.eval_shape(PPO(CONFIG).init, key))
-    assert {"iteration", "steps"} | set(metrics) == {
-        *("iteration", "steps", "policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction"),
-        *("explained_variance", "num_episodes", "episode_length", "episode_truncated_rate", "episode_draw_rate"),
-        *(f"{name}/seat_{seat}" for name in ("episode_return", "episode_win_rate") for seat in range(2)),
-    }
-
-
-@pytest.mark.slow  # test_killed_run_... compares two runs of the same settings, too
-def test_same_settings_give_the_same_run(tmp_path: Path) -> None:
-    """Where no rate is annealed the length of a run does not matter."""
-    short = dataclasses.replace(CONFIG, total_steps=4 * CONFIG.steps_per_iteration)
-    for name, config in (("long", CONFIG), ("short", short)):
-        train_in(tmp_path / name, PPO(config), SETTINGS)
-    assert metrics_of(tmp_path / "short") == metrics_of(tmp_path / "long")[:4]
 
 
 # -- killed, stopped, resumed --------------------------------------------------------------------------------
@@ -98,8 +54,8 @@ class Killed(Exception):
     """Stands for SIGKILL: nothing after it is executed."""
 
 
-def kill_here(folder: Path, learner: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trains until iteration 7, of which no checkpoint is written, and ends the run there."""
+def kill_at_iteration_7(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trains until that iteration, of which no checkpoint is written, and ends the run there."""
     log = RunFolder.log
 
     def log_or_die(run: RunFolder, row: Mapping[str, float]) -> None:
@@ -111,46 +67,23 @@ def kill_here(folder: Path, learner: Learner, monkeypatch: pytest.MonkeyPatch) -
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "log", log_or_die)
         with pytest.raises(Killed):
-            train_in(folder, learner, SETTINGS)
+            train_in(folder, TOY, TOY_SETTINGS)
 
 
-def kill_by_the_system(folder: Path, learner: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trains in another process, and kills it."""
-    process = start(f"train.{learner.name}", arguments_of(learner.config, SETTINGS, folder))
-    signal_when_training(folder, [process], 0, signal.SIGKILL)
-    ((status, _, _),) = ends([process])
-    assert status == -signal.SIGKILL
-
-
-@pytest.mark.parametrize(
-    ("kill", "learner"),
-    [
-        (kill_here, TOY),
-        pytest.param(kill_here, PPO(CONFIG), marks=pytest.mark.slow),
-        pytest.param(kill_by_the_system, PPO(LONG), marks=pytest.mark.slow),
-    ],
-    ids=["toy", "ppo", "ppo by the system"],
-)
 def test_killed_run_continues_to_the_same_bits(
-    kill: Callable[[Path, Learner, pytest.MonkeyPatch], None],
-    learner: Learner,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    whole_toy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, whole = tmp_path / "killed", tmp_path / "whole"
-    train_in(whole, learner, SETTINGS)
-    kill(folder, learner, monkeypatch)
-    lines = (folder / "metrics.jsonl").read_text().splitlines()
-    assert len(lines) < learner.config.num_iterations, "over before the signal came"
+    """The same of every learner is in tests/train/test_runs.py."""
+    folder = tmp_path / "killed"
+    kill_at_iteration_7(folder, monkeypatch)
     assert not (folder / "result.json").exists()
     with (folder / "metrics.jsonl").open("a") as file:
         file.write('{"iteration": 7, "ste')  # as if it had been killed in the middle of a line
-    run = RunFolder.open(folder, type(learner))
-    assert run_training(run.learner, run, SETTINGS)["finished"]
+    run = RunFolder.open(folder, ToyLearner)
+    assert run_training(run.learner, run, TOY_SETTINGS)["finished"]
     assert "resumed after iteration" in capsys.readouterr().err
-    assert equal_checkpoints(folder, whole)
-    assert metrics_of(folder) == metrics_of(whole)
+    assert equal_checkpoints(folder, whole_toy)
+    assert metrics_of(folder) == metrics_of(whole_toy)
 
 
 class StoppedRun(RunFolder):
@@ -229,8 +162,7 @@ def test_second_ctrl_c_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow  # one more start of JAX: the signal is sent in this process above
 def test_ctrl_c_on_the_command_ends_with_status_130(tmp_path: Path) -> None:
-    """Trains PPO in another process, and interrupts it."""
-    process = start("train.ppo", arguments_of(LONG, SETTINGS, tmp_path / "run"))
+    process = start("tests.helpers.toy_learner", arguments_of(ENDLESS, TOY_SETTINGS, tmp_path / "run"))
     signal_when_training(tmp_path / "run", [process], 0, signal.SIGINT)
     ((status, out, err),) = ends([process])
     assert status == 130

@@ -28,27 +28,18 @@ from tests.helpers.stored_runs import (
     train_in,
 )
 from tests.helpers.toy_learner import ToyLearner
+from tests.train.ppo.test_ppo import CONFIG as ON_STAR
 from train.driver import processes
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
-from train.ppo import PPO, Config
+from train.ppo import PPO
 
-CONFIG = Config(
-    env="chinese_checkers(size=1, num_players=2, max_rounds=5)",
-    total_steps=4 * 16 * 8,
-    num_envs=16,
-    rollout_length=8,
-    update_epochs=2,
-    num_minibatches=2,
-    hidden_sizes=(8,),
-    anneal_lr=False,
-    seed=3,
-)
+CONFIG = dataclasses.replace(ON_STAR, total_steps=4 * ON_STAR.steps_per_iteration, anneal_lr=False)
 SETTINGS = Settings(checkpoint_every=2, evaluate_every=2, evaluation_games=8)
 TOY = toy_learner.Config()
 ENDLESS = toy_learner.Config(total_steps=10**7)  # until a signal comes
 UNSEEN = Settings(checkpoint_every=2, evaluate_every=0)
-PPO_COMMAND, TOY_COMMAND = "train.ppo", "tests.helpers.toy_learner"
+TOY_COMMAND = "tests.helpers.toy_learner"
 
 
 def pair(
@@ -62,25 +53,13 @@ def pair(
     return [start(command, [*arguments, *together, str(number)]) for number in started]
 
 
-@pytest.mark.parametrize(
-    ("command", "learner", "done_by_one"),
-    [
-        # Starts of JAX. test_lost_process... compares what two processes learn with what one learns, up to a signal.
-        pytest.param(TOY_COMMAND, ToyLearner(TOY), 2, marks=pytest.mark.slow),
-        # PPO compiles in three processes; tests/train/ops/test_sharding.py divides it over devices in one.
-        pytest.param(PPO_COMMAND, PPO(CONFIG), 0, marks=pytest.mark.slow),
-        pytest.param(PPO_COMMAND, PPO(CONFIG), 2, marks=pytest.mark.slow),
-    ],
-    ids=["toy", "ppo", "ppo resumed"],
-)
-def test_run_of_two_processes_equals_that_of_one(command: str, learner: Any, done_by_one: int, tmp_path: Path) -> None:
-    """From the start, or from a checkpoint of one process. Process 0 alone prints the result."""
-    arguments = arguments_of(learner.config, SETTINGS, tmp_path / "two")
-    if done_by_one:
-        short = dataclasses.replace(learner.config, total_steps=done_by_one * learner.config.steps_per_iteration)
-        train_in(tmp_path / "two", type(learner)(short), SETTINGS)
-        arguments.append("--resume")
-    (status, out, err), (other_status, other_out, other_err) = ends(pair(command, *arguments))
+@pytest.mark.slow  # PPO compiles in three processes; tests/train/test_runs.py divides it over devices
+def test_run_of_two_processes_continues_that_of_one_and_equals_it(tmp_path: Path) -> None:
+    """Process 0 alone prints the result."""
+    learner, arguments = PPO(CONFIG), arguments_of(CONFIG, SETTINGS, tmp_path / "two")
+    short = dataclasses.replace(CONFIG, total_steps=2 * CONFIG.steps_per_iteration)
+    train_in(tmp_path / "two", PPO(short), SETTINGS)
+    (status, out, err), (other_status, other_out, other_err) = ends(pair("train.ppo", *arguments, "--resume"))
     assert status == 0, err
     assert other_status == 0, other_err
     assert other_out == ""

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import socket
 from pathlib import Path
 
@@ -11,27 +10,17 @@ import jax
 import numpy as np
 import pytest
 
-from tests.helpers.stored_runs import ends, metrics_of, signal_when_training, start, train_in
+from tests.helpers.stored_runs import metrics_of
 from tests.helpers.toy_learner import Config, ToyLearner
-from train.driver.loop import Settings
 from train.driver.run_folder import SWEEP_FILE, RunFolder
 
-SETTINGS = Settings(checkpoint_every=2, evaluate_every=0)
 LEARNER = ToyLearner(Config(total_steps=20))
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of five iterations."""
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    train_in(folder, LEARNER, SETTINGS)
-    return folder
-
-
 @pytest.fixture
-def folder(trained: Path, tmp_path: Path) -> Path:
+def folder(toy_run: Path, tmp_path: Path) -> Path:
     """A copy of it, to be damaged."""
-    return shutil.copytree(trained, tmp_path / "run")
+    return shutil.copytree(toy_run, tmp_path / "run")
 
 
 def test_folder_holds_settings_metrics_checkpoints_and_result(folder: Path) -> None:
@@ -62,11 +51,6 @@ def test_line_of_metrics_is_an_iteration(folder: Path) -> None:
     assert [row["iteration"] for row in rows] == [1, 2, 3, 4, 5]
     assert [row["steps"] for row in rows] == [4, 8, 12, 16, 20]
     assert all(row["undefined"] is None for row in rows)  # JSON has no NaN
-
-
-def test_folder_that_holds_a_run_is_not_overwritten(folder: Path) -> None:
-    with pytest.raises(FileExistsError, match="holds a run already: add --resume"):
-        RunFolder.create(folder, LEARNER)
 
 
 def test_folder_that_holds_a_sweep_takes_no_run(tmp_path: Path) -> None:
@@ -159,31 +143,11 @@ def test_checkpoint_restores_every_array_and_key(tmp_path: Path) -> None:
     np.testing.assert_array_equal(jax.random.key_data(restored.key), jax.random.key_data(train_state.key))
 
 
-def test_run_without_a_checkpoint_has_no_parameters(tmp_path: Path) -> None:
-    run = RunFolder.create(tmp_path / "run", LEARNER)
-    with pytest.raises(FileNotFoundError, match="has no checkpoint yet"):
-        run.params()
-    run.close()
-
-
 def test_settings_that_were_changed_are_named_with_both_values(folder: Path) -> None:
     path = folder / "config.json"
     path.write_text(path.read_text().replace('"learning_rate": 0.5', '"learning_rate": 0.25'))
     with pytest.raises(ValueError, match=r"was changed since the run started: learning_rate was 0\.5 and is 0\.25"):
         RunFolder.open(folder, ToyLearner).params()
-
-
-class WiderLearner(ToyLearner):
-    """The same settings, and other shapes."""
-
-    def init_params(self, key: jax.Array) -> dict[str, jax.Array]:
-        return super().init_params(key) | {"weights": jax.numpy.zeros((7, 2))}
-
-
-def test_checkpoint_of_other_shapes_is_refused_with_both_shapes(folder: Path) -> None:
-    message = r"params/weights has shape \(3, 2\) in the checkpoint and \(7, 2\) in the learner"
-    with pytest.raises(ValueError, match=message):
-        RunFolder.open(folder, WiderLearner).params()
 
 
 # -- lock ----------------------------------------------------------------------------------------------------
@@ -204,21 +168,4 @@ def test_folder_in_use_can_be_read(tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path / "run", LEARNER)
     run.log({"iteration": 1, "loss": 0.5})
     assert RunFolder.open(tmp_path / "run", ToyLearner).rows() == [{"iteration": 1, "loss": 0.5}]
-    run.close()
-
-
-@pytest.mark.slow  # a start of JAX; test_processes.py shows the same of a run of two processes
-def test_killed_process_leaves_no_lock(tmp_path: Path) -> None:
-    """Two commands at once: the second is refused; after a SIGKILL of the first the folder is free."""
-    folder = tmp_path / "run"
-    words = ["--run-dir", str(folder), "--total-steps", str(10**7), "--evaluate-every", "0", "--checkpoint-every", "2"]
-    first = start("tests.helpers.toy_learner", words)
-    signal_when_training(folder, [first], 0, signal.SIGCONT)  # changes nothing: it only waits for iterations
-    run = RunFolder.open(folder, ToyLearner)
-    with pytest.raises(BlockingIOError, match=f"in use by process {first.pid} on {socket.gethostname()}"):
-        run.lock()
-    first.kill()
-    ((status, _, _),) = ends([first])
-    assert status == -signal.SIGKILL
-    run.lock()
     run.close()

@@ -1,6 +1,7 @@
 """Imitation on several files: their games and checksums, the mean of their losses, one network for all boards."""
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -109,21 +110,20 @@ def weights_and_minibatches() -> tuple[Any, list[Minibatch]]:
 def test_loss_is_the_mean_over_the_files() -> None:
     weights, minibatches = weights_and_minibatches()
     keys = COMMON[1], key_of_game(COMMON[1], 1)
-    each = [
-        float(imitation_loss(Config(), POLICY, weights, found, COMMON[0], key)[0])
-        for found, key in zip(minibatches, keys, strict=True)
-    ]
-    loss, (metrics, _) = mean_loss(Config(), [POLICY] * 2, weights, minibatches, *COMMON)
+    loss_of = jax.jit(functools.partial(imitation_loss, Config(), POLICY))
+    each = [float(loss_of(weights, found, COMMON[0], key)[0]) for found, key in zip(minibatches, keys, strict=True)]
+    mean = jax.jit(functools.partial(mean_loss, Config(), [POLICY] * 2))
+    loss, (metrics, _) = mean(weights, minibatches, *COMMON)
     assert float(loss) == pytest.approx(np.mean(each)) == pytest.approx(float(metrics["loss"]))
     assert each[0] != pytest.approx(each[1])
 
 
 def test_one_file_has_the_bits_of_its_loss_gradient_and_metrics() -> None:
     weights, (minibatch, _) = weights_and_minibatches()
-    of_one = jax.value_and_grad(imitation_loss, argnums=2, has_aux=True)
-    of_files = jax.value_and_grad(mean_loss, argnums=2, has_aux=True)
-    expected = of_one(Config(), POLICY, weights, minibatch, *COMMON)
-    found = of_files(Config(), [POLICY], weights, [minibatch], *COMMON)
+    of_one = jax.value_and_grad(functools.partial(imitation_loss, Config(), POLICY), has_aux=True)
+    of_files = jax.value_and_grad(functools.partial(mean_loss, Config(), [POLICY]), has_aux=True)
+    expected = jax.jit(of_one)(weights, minibatch, *COMMON)
+    found = jax.jit(of_files)(weights, [minibatch], *COMMON)
     jax.tree.map(np.testing.assert_array_equal, found, expected)
     assert key_of_game(COMMON[1], 0) is COMMON[1]  # also of the order of the positions
 

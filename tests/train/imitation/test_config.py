@@ -10,6 +10,7 @@ import pytest
 
 from tests.helpers.commands import error_of
 from tests.helpers.labelled import random_positions, saved
+from tests.helpers.stored_runs import store
 from train import agents
 from train.data.positions import Positions
 from train.driver import cli
@@ -81,9 +82,7 @@ def test_run_is_resumed_with_its_own_positions_only(positions: Positions, tmp_pa
     """A run plays without its file. To continue, it needs the file with the positions that it was started with."""
     data = saved(positions, tmp_path / "pairs.npz")
     learner = Imitation(Config(data=data, batch_size=8, hidden_sizes=(4,)))
-    run = RunFolder.create(tmp_path / "run", learner)
-    run.save(jax.jit(learner.init)(jax.random.key(0)))
-    run.close()
+    store(tmp_path / "run", learner)
 
     saved(positions, tmp_path / "pairs.npz", value=positions.value / 2)
     stored = RunFolder.open(tmp_path / "run", Imitation).config

@@ -2,6 +2,7 @@
 
 import functools
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -12,20 +13,15 @@ import pytest
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
 from tests.helpers.analysis import analysis_of
-from tests.helpers.commands import last_json, run_command
 from tests.helpers.labelled import ENV, random_positions, saved, solved_positions
 from tests.helpers.registrations import temporary_registrations
-from tests.helpers.solved import solved_boxes, solved_diamond
 from tests.helpers.stored_runs import metrics_of, train_in
-from train import evaluate, plot
 from train.driver.loop import Settings
 from train.driver.memory import check_memory, num_bytes
 from train.driver.run_folder import RunFolder
 from train.imitation import Imitation, imitation_loss, learning_rate, rank_of_label
 from train.imitation.config import Config, load_positions
 from train.imitation.data import Minibatch, load_data, rows_of_iteration
-from train.ppo import PPO
-from train.ppo import Config as PPOConfig
 
 SMALL: dict[str, Any] = {"hidden_sizes": (8,), "batch_size": 16}
 
@@ -92,20 +88,27 @@ class Outputs:
         return params["heads"]["params"]["logits"], params["heads"]["params"]["value"], {}
 
 
+COEFS = {name: getattr(Config(), name) for name in ("legal_coef", "value_coef", "l2_coef", "label_smoothing")}
+
+
+@jax.jit
+def metrics_and_gradient(weights: Any, minibatch: Minibatch, coefs: dict[str, Any]) -> Any:
+    """Of a network whose weights are its outputs; the coefficients are traced, as in a sweep."""
+    config: Any = SimpleNamespace(**coefs)
+    network: Any = Outputs()
+    statistics = {"encoder": {}, "heads": {}}
+    gradient = jax.grad(imitation_loss, argnums=2, has_aux=True)
+    found, (metrics, _) = gradient(config, network, weights, minibatch, statistics, jax.random.key(0))
+    return metrics, found["heads"]["params"]
+
+
 def loss_and_gradient(
-    logits: np.ndarray, value: np.ndarray, minibatch: Minibatch, **settings: Any
+    logits: np.ndarray, value: np.ndarray, minibatch: Minibatch, **coefs: float
 ) -> tuple[dict[str, float], dict[str, jax.Array]]:
     """The metrics of the loss of a network with these outputs, and the gradient in the outputs."""
-    weights = {
-        "encoder": {"params": {}},
-        "heads": {"params": {"logits": jnp.asarray(logits), "value": jnp.asarray(value)}},
-    }
-    network: Any = Outputs()
-    empty: Any = {"encoder": {}, "heads": {}}
-    gradient, (metrics, _) = jax.grad(imitation_loss, argnums=2, has_aux=True)(
-        Config(**settings), network, weights, minibatch, empty, jax.random.key(0)
-    )
-    return {name: float(number) for name, number in metrics.items()}, gradient["heads"]["params"]
+    weights = {"encoder": {"params": {}}, "heads": {"params": {"logits": logits, "value": value}}}
+    metrics, gradient = metrics_and_gradient(weights, minibatch, COEFS | coefs)
+    return {name: float(number) for name, number in metrics.items()}, gradient
 
 
 LOGITS = np.array([[1.0, 2.0, 0.5], [0.0, 0.0, 3.0], [1.0, 1.0, 1.0]])
@@ -215,8 +218,11 @@ def boxes() -> DotsAndBoxesSolution:
     return DotsAndBoxesSolution.solve(DotsAndBoxes(1, 2, reward="boxes"), progress=False)
 
 
-def test_table_of_a_solved_game_is_learned(tmp_path: Path) -> None:
-    """The policy plays a best action and the value is the margin, also where the network has a unit of its own."""
+def test_table_of_a_solved_game_is_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The policy plays a best action and the value is the margin, also where the network has a unit of its own.
+
+    The run prints a line for its only iteration, without games.
+    """
     table = solved_positions(boxes())
     data = saved(table, tmp_path / "table.npz", split=np.zeros(len(table)), splits=("train",))
     config = Config(
@@ -231,34 +237,23 @@ def test_table_of_a_solved_game_is_learned(tmp_path: Path) -> None:
         hidden_sizes=(64, 64),
         activation="relu",
     )
-    learner, params, metrics = trained(config, 1)
+    learner = Imitation(config)
+    result = train_in(tmp_path / "run", learner, Settings(evaluate_every=0))
+    assert result["finished"]
+    assert "win_rate" not in result
+    (metrics,) = metrics_of(tmp_path / "run")
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "top_1/train" in line]
+    assert f"top_1/train {metrics['top_1/train']:.4f}" in line
+    assert "win rate" not in line
     assert metrics["top_1/train"] > 0.95
     assert metrics["value_error/train"] < 0.2
-    agent = learner.agent(params)
+    agent = learner.agent(RunFolder.open(tmp_path / "run", Imitation).params())
     actions = np.asarray(agent.act(jax.random.key(0), table.states))
     best = boxes().best_actions(table.states)
     assert best[np.arange(len(table)), actions].mean() == pytest.approx(metrics["top_1/train"])
     values = np.asarray(analysis_of(agent, jax.tree.map(jnp.asarray, table.states)).values)
     of_mover = values[np.arange(len(table)), np.asarray(table.states.current_player)]
     assert np.abs(of_mover - table.value).mean() < 0.2
-
-
-@pytest.mark.slow
-def test_table_of_a_larger_game_is_learned_and_others_of_its_positions_are_predicted(tmp_path: Path) -> None:
-    solution = solved_diamond(3, 3)
-    config = Config(
-        env=str(solution.env),
-        data=saved(solved_positions(solution), tmp_path / "table.npz"),
-        total_steps=9_000 * 64,
-        num_minibatches=9_000,
-        batch_size=64,
-        learning_rate=2e-3,
-        hidden_sizes=(128, 128),
-    )
-    _, _, metrics = trained(config, 1)
-    assert metrics["top_1/train"] > 0.98
-    assert metrics["top_1/validation"] > 0.6
-    assert metrics["value_error/train"] < 0.2
 
 
 @pytest.mark.slow  # compiles a network with batch norm
@@ -273,19 +268,6 @@ def test_network_with_a_training_mode_learns_its_statistics(checkers: str) -> No
     assert np.isfinite(metrics["policy_loss/validation"])
 
 
-def test_ppo_starts_from_the_parameters_of_a_run(checkers: str, tmp_path: Path) -> None:
-    learner = Imitation(Config(data=checkers, **SMALL))
-    run = RunFolder.create(tmp_path / "run", learner)
-    train_state = jax.jit(learner.init)(jax.random.key(0))
-    run.save(train_state)
-    run.close()
-    config = PPOConfig(env="checkers", hidden_sizes=(8,), num_envs=2, init_from=str(tmp_path / "run"))
-    found = PPO(config).load(jax.eval_shape(PPO(config).init, jax.random.key(1))).params
-    jax.tree.map(np.testing.assert_array_equal, found, train_state.params)
-    back = Imitation(Config(data=checkers, init_from=str(tmp_path / "run"), **SMALL))
-    jax.tree.map(np.testing.assert_array_equal, back.load(train_state).params, train_state.params)
-
-
 def test_largest_arrays_have_a_board_per_position(checkers: str, monkeypatch: pytest.MonkeyPatch) -> None:
     learner = Imitation(Config(data=checkers, evaluated_positions=32, **SMALL))
     _, data = jax.eval_shape(learner.largest_arrays, jax.random.key(0))
@@ -294,33 +276,3 @@ def test_largest_arrays_have_a_board_per_position(checkers: str, monkeypatch: py
     monkeypatch.setattr("train.driver.memory.memory_of", lambda device: 5000)
     with pytest.raises(ValueError, match=r"needs at least .* of memory"):
         check_memory(learner, 1)
-
-
-def trained_on_boxes(folder: Path) -> dict[str, Any]:
-    """The result of a run of two iterations in `folder / "run"`."""
-    table = solved_positions(solved_boxes(1, 2))
-    sizes: dict[str, Any] = SMALL | {"num_minibatches": 5, "total_steps": 2 * 5 * 16, "sharing": "shared_encoder"}
-    config = Config(env=str(table.env), data=saved(table, folder / "table.npz"), **sizes)
-    return train_in(folder / "run", Imitation(config), Settings(evaluate_every=0))
-
-
-def test_run_writes_a_line_per_iteration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = trained_on_boxes(tmp_path)
-    assert result["finished"]
-    assert "win_rate" not in result
-    lines = [line for line in capsys.readouterr().err.splitlines() if "top_1/validation" in line]
-    assert len(lines) == 2
-    assert "win rate" not in lines[0]
-    assert "s left" in lines[0]
-    rows = metrics_of(tmp_path / "run")
-    assert f"top_1/validation {rows[0]['top_1/validation']:.4f}" in lines[0]
-
-
-@pytest.mark.slow  # compiles games and draws; tests/train/test_selection.py plays with a run of imitation
-def test_run_plays_and_is_drawn_afterwards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    trained_on_boxes(tmp_path)
-    folder = tmp_path / "run"
-    assert run_command(evaluate.main, folder, "--games", 4, "--temperature", 0) is None
-    assert last_json(capsys)["games"] == 4
-    assert run_command(plot.main, folder, "--columns", "top_1/train", "top_1/validation") is None
-    assert (folder / "learning_curve.png").exists()

@@ -19,7 +19,6 @@ from tests.train.conftest import Runs
 from train import agents, plot
 from train.driver.run_folder import RunFolder, lock_folder
 from train.ladder import __main__ as ladder
-from train.ladder import picture as ladder_picture
 from train.ladder.ratings import Checkpoints, PairResult, falls, ratings
 
 BOXES = "dots_and_boxes(rows=2, cols=2)"
@@ -214,25 +213,6 @@ def test_fall_is_significant_after_many_games() -> None:
     assert (fell["falls_at"], fell["falls"], fell["significant_falls"]) == (["run@2", "run@4"], 2, 1)
 
 
-# -- the picture ---------------------------------------------------------------------------------------------------
-
-
-def test_picture_has_agents_in_one_panel_and_checkpoints_in_the_other() -> None:
-    def row(agent: str, elo: float, low: float | None, high: float | None) -> Any:
-        return {"agent": agent, "elo": elo, "elo_interval": [low, high]}
-
-    rows = [row("r@2", 90, 80, None), row("greedy", 70, 50, 90), row("r@1", 20, 10, 30), row("random", 0, 0, 0)]
-    figure: Any = ladder_picture.draw("sticks", rows, {"r": (["r@1", "r@2"], [100, 200])})
-    of_agents, of_run = figure.axes
-    assert [label.get_text() for label in of_agents.get_yticklabels()] == ["greedy", "random"]
-    lines = [line.get_xydata().tolist() for line in of_run.lines if line.get_label() == "r"]
-    assert lines == [[[100, 20], [200, 90]]]
-    assert [line.get_xydata().tolist() for line in of_run.lines if line.get_marker() == "^"] == [[[200, 90]]]
-    (alone,) = ladder_picture.draw("sticks", rows, {}).axes
-    assert len(alone.get_yticklabels()) == 4
-    assert ladder_picture.shortened("a" * 50 + "@40") == "…" + "a" * 36 + "@40"
-
-
 # -- what is refused -----------------------------------------------------------------------------------------------
 
 
@@ -277,11 +257,6 @@ def test_folder_that_is_not_of_this_ladder_is_refused(run: Path, tmp_path: Path)
     pairs.write_text(pairs.read_text() + "[]\n")
     assert f"{pairs}, line 3 is not a result" in error_of(ladder.main, *arguments, *GAMES)
     assert f"{run} holds a training run" in error_of(ladder.main, BOXES, "greedy", "--output", run)
-
-
-def test_help_lists_the_options(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(ladder.main, "--help") == 0
-    assert "--checkpoints" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -197,7 +197,7 @@ EXPECTED = {  # share of a 60 x 60 grid that ends at (1, 1)
 }
 
 
-@pytest.mark.parametrize(("kappa", "expected"), [*zip(KAPPAS, EXPECTED[0.0], strict=True)])
+@pytest.mark.parametrize(("kappa", "expected"), [*zip(KAPPAS, EXPECTED[0.0], strict=True)][::2])
 def test_leniency_enlarges_the_basin_of_the_optimum(kappa: int, expected: float) -> None:
     assert basin(SUBSIDY, kappa, 0, 20) == pytest.approx(expected, abs=0.02)
 

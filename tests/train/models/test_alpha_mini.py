@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 
 import jaxgames
-from tests.helpers.stored_runs import equal_checkpoints, train_in
-from train.driver.loop import Settings, run_training
 from train.driver.run_folder import RunFolder
-from train.models.policy import Policy, Sharing, merge_statistics, split_statistics
+from train.models.policy import Policy, Sharing, split_statistics
 from train.ppo import PPO, Config
 
 GAME = "dots_and_boxes(rows=2, cols=2)"  # observes bool[5, 5, 3]
@@ -119,21 +117,6 @@ def test_units_are_dropped_only_in_the_update() -> None:
     assert (np.asarray(first[0]) != without).any()
 
 
-def test_weights_and_statistics_make_the_parameters_again() -> None:
-    weights, statistics = split_statistics(perturbed_params())
-    assert {name for part in weights.values() for name in part} == {"params"}
-    assert set(statistics["encoder"]) == {"batch_stats"}
-    jax.tree.map(np.testing.assert_array_equal, merge_statistics(weights, statistics), perturbed_params())
-
-
-def test_seeds_can_be_a_vmap() -> None:
-    both = jax.tree.map(lambda leaf: np.stack([leaf, 1.5 * leaf]), perturbed_params())
-    keys = jax.random.split(KEY, 2)
-    together = jax.jit(jax.vmap(SHARED.apply_in_training, in_axes=(0, None, None, 0)))(both, OBSERVATION, SEAT, keys)
-    alone = in_training(jax.tree.map(lambda leaf: leaf[1], both), OBSERVATION, SEAT, keys[1], np.ones(ROWS, bool))
-    assert_close(jax.tree.map(lambda leaf: leaf[1], together), alone)
-
-
 # -- a network per seat --------------------------------------------------------------------------------------------
 
 
@@ -180,7 +163,6 @@ CONFIG = Config(
     num_minibatches=2,
     anneal_lr=False,
 )
-SETTINGS = Settings(checkpoint_every=1, evaluate_every=0)
 
 
 @pytest.mark.slow
@@ -202,18 +184,6 @@ def test_iteration_updates_statistics_without_the_optimizer(tmp_path: Path) -> N
     run.close()
     assert restored is not None
     jax.tree.map(np.testing.assert_array_equal, jax.device_get(restored.params), jax.device_get(after.params))
-
-
-@pytest.mark.slow  # two runs
-def test_resumed_run_ends_with_the_same_bits(tmp_path: Path) -> None:
-    whole, halted = tmp_path / "whole", tmp_path / "halted"
-    train_in(whole, PPO(CONFIG), SETTINGS)
-    train_in(halted, PPO(dataclasses.replace(CONFIG, total_steps=CONFIG.total_steps - 4 * 8)), SETTINGS)
-    run = RunFolder.open(halted, PPO)
-    run.lock()
-    run.extend_to(CONFIG.total_steps)
-    run_training(run.learner, run, SETTINGS)
-    assert equal_checkpoints(whole, halted)
 
 
 @pytest.mark.slow  # compiles twelve programs

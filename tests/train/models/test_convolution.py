@@ -1,6 +1,6 @@
 """A convolution is that of flax, on a CPU and in the program for an accelerator."""
 
-from typing import Any, get_args
+from typing import Any
 
 import flax.linen as nn
 import jax
@@ -20,9 +20,7 @@ from train.models.convolution import (
 )
 
 
-@pytest.mark.parametrize(
-    "board", [(1, 1), (8, 4), *(pytest.param(each, marks=pytest.mark.slow) for each in ((2, 5), (11, 3)))]
-)
+@pytest.mark.parametrize("board", [(8, 4), *(pytest.param(each, marks=pytest.mark.slow) for each in ((1, 1), (11, 3)))])
 def test_convolution_equals_that_of_flax_with_its_gradient(board: tuple[int, int]) -> None:
     """Also on boards that are not square: rows and columns are treated differently."""
     ours, theirs = Convolution(6), nn.Conv(6, (3, 3))
@@ -39,7 +37,7 @@ def test_convolution_equals_that_of_flax_with_its_gradient(board: tuple[int, int
 
 @pytest.mark.parametrize("convolve", [convolve_by_rows, convolve_by_cells])
 @pytest.mark.parametrize(
-    ("board", "padding"), [((1, 1), "SAME"), ((2, 5), "SAME"), ((8, 4), "SAME"), ((3, 3), "VALID"), ((4, 6), "VALID")]
+    ("board", "padding"), [pytest.param((1, 1), "SAME", marks=pytest.mark.slow), ((2, 5), "SAME"), ((4, 6), "VALID")]
 )
 def test_all_ways_to_convolve_agree(convolve: Any, board: tuple[int, int], padding: Padding) -> None:
     x, kernel = (jax.random.normal(jax.random.key(0), shape) for shape in ((5, *board, 3), (3, 3, 3, 4)))
@@ -49,8 +47,9 @@ def test_all_ways_to_convolve_agree(convolve: Any, board: tuple[int, int], paddi
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("channels", [MIN_CHANNELS_FOR_CELLS - 1, MIN_CHANNELS_FOR_CELLS])
-@pytest.mark.parametrize("padding", get_args(Padding))
+@pytest.mark.parametrize(
+    ("channels", "padding"), [(MIN_CHANNELS_FOR_CELLS - 1, "SAME"), (MIN_CHANNELS_FOR_CELLS, "VALID")]
+)
 def test_number_of_channels_does_not_change_the_result(channels: int, padding: Padding) -> None:
     x, kernel = (jax.random.normal(jax.random.key(0), shape) for shape in ((2, 4, 5, 3), (3, 3, 3, channels)))
     found = jax.jit(matmul_convolution, static_argnums=2)(x, kernel, padding)

@@ -152,6 +152,7 @@ def test_one_round_is_that_written_with_loops_over_the_boxes() -> None:
             np.testing.assert_allclose(row[env.num_edges + box, :5], state, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow  # two more programs; one round is computed with loops below
 def test_only_open_edges_and_boxes_count() -> None:
     """1 x 2 boxes with the left one complete are 1 x 1 with its left edge drawn: h(0,0), h(1,0), v(0,0), v(0,1)."""
     large, small = "dots_and_boxes(rows=1, cols=2, reward=boxes)", "dots_and_boxes(rows=1, cols=1, reward=boxes)"

@@ -9,18 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.policies.agent import PolicyAgent, reward_scale, seat_values
+from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.evaluate import PolicyEvaluate
-from jaxgames.wrappers import AutoResetState, auto_reset
+from jaxgames.wrappers import auto_reset
 from tests.helpers.analysis import analysis_of
 from tests.helpers.sticks import Sticks
+from tests.helpers.stored_runs import random_train_state, store
 from train import agents
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
-from train.driver.run_folder import RunFolder
-from train.models.policy import Policy
 from train.models.search_agent import NetworkAgent, SearchAgent
-from train.models.value_heads import with_seat_values
 from train.ppo import PPO, Config
 
 pytestmark = pytest.mark.usefixtures("sticks")
@@ -70,25 +68,6 @@ def test_other_seat_of_a_zero_sum_game_has_the_negated_value_of_the_mover(
     np.testing.assert_array_equal(evaluation.values[:, 0], -evaluation.values[:, 1])
 
 
-@pytest.mark.slow  # test_value_heads.py has the values, tests/mcts/test_solved.py the search of three seats
-def test_three_seats_have_values_of_their_own_observations_or_a_vector_from_the_mover() -> None:
-    """In the env's unit: the winner is paid 2, which the network learns as 1."""
-    game = Sticks()
-    policy = Policy.of(game, "shared", hidden_sizes=(8,))
-    boards = jax.vmap(game.at)(jnp.array([7, 6, 5]), jnp.array([0, 1, 2]))
-    params = policy.init(key(0))
-    found = PolicyEvaluate(game, policy)(params, boards).values
-    np.testing.assert_allclose(found, 2 * seat_values(game, policy, params, boards), rtol=1e-5)
-    assert reward_scale(game) == 0.5
-
-    vector = with_seat_values(game, policy)
-    params = vector.init(key(0))
-    _, values = vector.apply(params, jax.vmap(game.observe)(boards), boards.current_player)
-    found = np.asarray(PolicyEvaluate(game, vector)(params, boards).values)
-    for board in range(3):  # the mover of board i is seat i
-        np.testing.assert_allclose(found[board], 2 * np.roll(values[board], board), rtol=1e-5)
-
-
 # -- moves ---------------------------------------------------------------------------------------------------------
 
 
@@ -134,24 +113,6 @@ def test_finished_board_has_no_probabilities_and_values_of_zero(learner: PPO, pa
     assert not np.asarray(values).any()
 
 
-@pytest.mark.slow  # tests/mcts/test_search.py has the same for the search itself
-def test_agent_plays_the_live_boards_of_an_env_that_restarts(learner: PPO, params: Any, boards: Any) -> None:
-    """The flags are those of the last step, which ended a game on every board."""
-    restarted = AutoResetState(
-        current_player=boards.current_player,
-        rewards=boards.rewards,
-        terminated=jnp.ones(18, bool),
-        truncated=boards.truncated,
-        board=boards,
-        before_reset=boards,
-    )
-    players: tuple[Any, ...] = (learner.agent(params, simulations=16), learner.agent(params))
-    for agent in players:
-        restarting = dataclasses.replace(agent, env=auto_reset(GAME))
-        np.testing.assert_array_equal(restarting.act(key(0), restarted), agent.act(key(0), boards))
-        jax.tree.map(np.testing.assert_array_equal, analysis_of(restarting, restarted), analysis_of(agent, boards))
-
-
 def test_agents_that_differ_in_their_arrays_share_one_program(learner: PPO, params: Any) -> None:
     first, second = (learner.agent(params, temperature, simulations=16) for temperature in (0.5, 2.0))
     assert jax.tree.structure(first) == jax.tree.structure(second)
@@ -163,10 +124,7 @@ def test_agents_that_differ_in_their_arrays_share_one_program(learner: PPO, para
 def test_text_of_a_run_takes_simulations_and_the_rule_of_the_search(
     learner: PPO, params: Any, boards: Any, tmp_path: Path
 ) -> None:
-    run = RunFolder.create(tmp_path / "run", learner)
-    run.save(jax.jit(learner.init)(key(0))._replace(params=params))
-    run.close()
-    folder = str(tmp_path / "run")
+    folder = str(store(tmp_path / "run", learner, random_train_state(learner)._replace(params=params)))
     searching = agents.make(f"{folder}(simulations=16)", GAME)
     np.testing.assert_array_equal(
         act(searching, key(0), boards), act(learner.agent(params, simulations=16), key(0), boards)

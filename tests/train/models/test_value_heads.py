@@ -34,7 +34,6 @@ def test_value_head_gives_one_value_in_a_zero_sum_game_of_two_seats_else_one_per
     "network",
     [
         "mlp(hidden_sizes=[8])",
-        pytest.param("resnet(blocks=1, channels=4)", marks=pytest.mark.slow),
         pytest.param("alpha_mini(channels=4, hidden_sizes=[8])", marks=pytest.mark.slow),
     ],
 )

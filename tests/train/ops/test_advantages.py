@@ -15,7 +15,6 @@ from tests.train.ops import advantages_reference
 from train.ops.advantages import per_seat_advantages
 
 compiled = jax.jit(per_seat_advantages)
-HALF: Callable[..., jax.Array] = functools.partial(per_seat_advantages, gamma=0.5, gae_lambda=0.5)
 UNREAD = 1e6  # a bootstrap value that must not show up anywhere
 
 
@@ -214,14 +213,3 @@ def test_seats_that_change_places_keep_their_advantages(seats: tuple[int, ...]) 
     moved = rewards[..., places], values, np.take(seats, movers), terminated, truncated, bootstrap[..., places]
     expected = batched(rewards, values, movers, terminated, truncated, bootstrap)
     np.testing.assert_array_equal(batched(*moved), expected)
-
-
-@pytest.mark.slow  # eager: the tests above are of jit, with and without vmap
-def test_jit_and_vmap_change_nothing() -> None:
-    boards = [jnp.asarray(x, jnp.float32 if x.dtype == np.float64 else x.dtype) for x in random_boards(0, 3)]
-    plain = jnp.stack([HALF(*(x[board] for x in boards)) for board in range(4)])
-    for variant in (jax.vmap(HALF), jax.jit(jax.vmap(HALF))):
-        np.testing.assert_allclose(variant(*(x[:4] for x in boards)), plain, rtol=1e-5, atol=1e-6)
-    compiled = jax.jit(HALF)
-    for board in range(4):
-        np.testing.assert_allclose(compiled(*(x[board] for x in boards)), plain[board], rtol=1e-5, atol=1e-6)

@@ -50,34 +50,10 @@ def test_values_are_those_of_distrax() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.slow  # tests/train/ops/test_masked_categorical.py compares the gradients, too
-@pytest.mark.parametrize("name", QUANTITIES)
-def test_gradients_are_those_of_distrax(name: str) -> None:
-    weights = jnp.cos(jnp.arange(MASK.size // ACTIONS)).reshape(MASK.shape[:-1])
-
-    def weighted(make: Any, logits: jax.Array) -> jax.Array:
-        values = QUANTITIES[name](make, logits)
-        return (values * (weights[..., None] if values.ndim == 3 else weights)).sum()
-
-    of_found, of_expected = (
-        jax.jit(jax.grad(lambda logits, make=make: weighted(make, logits)))(LOGITS) for make in (masked, reference)
-    )
-    np.testing.assert_allclose(of_found, of_expected, rtol=1e-3, atol=1e-5)
-
-
-@pytest.mark.slow
-def test_vmap_changes_nothing() -> None:
-    def row(logits: jax.Array, mask: jax.Array, action: jax.Array) -> tuple[jax.Array, jax.Array]:
-        actions = MaskedCategorical(logits, mask)
-        return actions.log_prob(action), actions.entropy()
-
-    found = jax.vmap(jax.vmap(row))(LOGITS, MASK, LEGAL)
-    for one, other in zip(found, (masked(LOGITS).log_prob(LEGAL), masked(LOGITS).entropy()), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
-
-
 def test_mode_is_the_most_probable_legal_action() -> None:
-    np.testing.assert_array_equal(masked(LOGITS).mode(), np.where(MASK, LOGITS, -np.inf).argmax(-1))
+    np.testing.assert_array_equal(
+        jax.jit(lambda logits: masked(logits).mode())(LOGITS), np.where(MASK, LOGITS, -np.inf).argmax(-1)
+    )
 
 
 @pytest.mark.slow
@@ -95,5 +71,6 @@ def test_samples_are_legal_and_frequent_as_their_probability() -> None:
 
 def test_illegal_action_has_no_probability() -> None:
     illegal = jnp.asarray(np.asarray(~MASK).argmax(-1), jnp.int32)
-    assert (masked(LOGITS).log_prob(illegal)[~MASK.all(-1)] <= MASKED_LOGIT).all()
-    assert not np.asarray(masked(LOGITS).probs)[~np.asarray(MASK)].any()
+    log_prob, probs = jax.jit(lambda logits: (masked(logits).log_prob(illegal), masked(logits).probs))(LOGITS)
+    assert (np.asarray(log_prob)[~np.asarray(MASK).all(-1)] <= MASKED_LOGIT).all()
+    assert not np.asarray(probs)[~np.asarray(MASK)].any()

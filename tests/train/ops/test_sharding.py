@@ -6,21 +6,10 @@ import jax
 import numpy as np
 import pytest
 
+from tests.train.ppo.test_ppo import CONFIG
 from train.ops import sharding
 from train.ops.sharding import keys_to_data
-from train.ppo import PPO, Config
-
-CONFIG = Config(
-    env="chinese_checkers(size=1, num_players=2, max_rounds=5)",
-    total_steps=4 * 16 * 64,
-    num_envs=16,
-    rollout_length=64,  # rows enough for tiles of one seat on each device
-    update_epochs=2,
-    num_minibatches=2,
-    hidden_sizes=(8,),
-    anneal_lr=False,
-    seed=3,
-)
+from train.ppo import PPO
 
 
 def test_more_devices_than_there_are_is_refused() -> None:

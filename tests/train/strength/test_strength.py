@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from jaxgames.solvers.strength import measure, share_of
 from jaxgames.solvers.strength.full_width import lookahead
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.solved import solved_diamond
+from tests.helpers.stored_runs import random_train_state
 from train import agents
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config
@@ -33,9 +33,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
     """A run that was never trained, with three checkpoints of different parameters and metrics that are made up."""
     learner = PPO(Config(env=GAME, hidden_sizes=(8,), num_envs=2, rollout_length=4, num_minibatches=1))
     folder = RunFolder.create(tmp_path_factory.mktemp("runs") / "first", learner)
-    init = jax.jit(learner.init)
     for iteration in (0, 2, 4):
-        folder.save(init(jax.random.key(iteration))._replace(iteration=jnp.int32(iteration)), keep_every=2)
+        train_state = random_train_state(learner, seed=iteration)
+        folder.save(train_state._replace(iteration=jnp.int32(iteration)), keep_every=2)
     for iteration in range(1, 5):
         length = {"episode_length": math.nan} if iteration == 1 else {}
         folder.log({"iteration": iteration, "steps": 8 * iteration, **ROW, **RATES, **length})
@@ -176,31 +176,6 @@ def test_rows_of_other_settings_are_measured_again(solution_file: Path, tmp_path
 def test_games_are_steps_divided_by_their_mean_length(run: RunFolder) -> None:
     """No game ended in the first iteration, so its steps count with the length of the second."""
     assert strength_figures.games_played(run) == {0: 0, 1: 0, 2: 2, 3: 3, 4: 4}
-
-
-def test_panels_have_the_run_and_what_the_study_states(run: RunFolder) -> None:
-    rows: list[dict[str, Any]] = [
-        {"agent": "run@4", "search": "", "weak_states": 0.9, "agent_states": 7, "strong_action": 0.5},
-        {"agent": "run@0", "search": "", "weak_states": 0.1, "agent_states": 9, "strong_action": 0.25},
-        {"agent": "run@4", "search": "64 simulations", "weak_states": 1.0, "agent_states": 5, "strong_action": 1.0},
-    ]
-    found = strength_figures.panels(run.rows(), rows, strength_figures.games_played(run))
-    winners, accuracy, length, wins, *_, actions, states = found
-    assert [line.label for line in winners.lines] == ["first player", "second player", "draws"]
-    assert [line.y[0] for line in winners.lines] == [0.75, 0.125, 0.125]
-    assert winners.study is not None
-    assert (winners.study.x, winners.study.y) == ([12 * 800, 50 * 800], [1.0, 1.0])
-    assert accuracy.lines == []  # PPO does not log it
-    assert (length.lines[0].x, length.lines[0].y) == ([2, 3, 4], [8, 8, 8])
-    assert [(line.label, line.x, line.y) for line in wins.lines] == [
-        ("network alone", [0, 4], [0.1, 0.9]),
-        ("64 simulations", [4], [1.0]),
-    ]
-    assert wins.study is not None
-    assert wins.study.y == [0.886, 0.955, 0.980, 0.975, 0.976]
-    assert states.study is not None
-    assert states.study.y == [147_813, 45_390, 22_633, 35_272, 25_236]
-    assert [line.label for line in actions.lines] == ["all states, network alone", "all states, 64 simulations"]
 
 
 # -- what is refused -----------------------------------------------------------------------------------------------

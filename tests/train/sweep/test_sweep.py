@@ -5,7 +5,6 @@ import json
 import shutil
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,15 +15,13 @@ import pytest
 
 from tests.helpers import toy_learner
 from tests.helpers.commands import error_of, last_json, run_command
-from tests.helpers.stored_runs import ends, equal_checkpoints, metrics_of, signal_when_training, start, train_in
+from tests.helpers.stored_runs import equal_checkpoints, metrics_of, train_in
 from tests.helpers.toy_learner import ToyLearner
-from train import evaluate, ppo
+from train import evaluate
 from train.agents import LEARNERS, make
 from train.driver.learner import with_traced
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
-from train.ppo import PPO
-from train.ppo.config import KL_COEFS  # these need another run: test_ppo_pretrained.py
 from train.sweep import Sweep, changes, run_sweep, sweep_of
 from train.sweep.__main__ import main
 from train.sweep.arguments import parse
@@ -33,30 +30,6 @@ from train.sweep.run_folders import RunFolders
 
 jax.devices()  # JAX starts here, with the devices of the other tests
 
-TINY: dict[str, Any] = {
-    "env": ("dots_and_boxes(rows=1, cols=2)",),
-    "total_steps": (96,),
-    "num_envs": (4,),
-    "rollout_length": (8,),
-    "update_epochs": (2,),
-    "num_minibatches": (2,),
-    "hidden_sizes": ((4,),),
-    "channels": ((),),
-    "opponents": (("first",),),  # so that their epsilon has an effect
-    "learning_rate": (0.01,),
-}
-CONFIG = ppo.config_for(**{name: value for name, (value,) in TINY.items()})
-OTHER = {  # another value of every traced setting
-    "learning_rate": 0.003,
-    "gamma": 0.5,
-    "gae_lambda": 0.3,
-    "clip_coef": 0.001,
-    "vf_coef": 2.0,
-    "ent_coef": 0.5,
-    "max_grad_norm": 0.01,
-    "opponent_epsilon": 0.5,
-}
-WATCHED = Settings(checkpoint_every=2, evaluate_every=2, evaluation_games=8)
 TOY = Settings(checkpoint_every=4, evaluate_every=4, evaluation_games=4)
 TOY_TABLE: dict[str, Any] = {"num_envs": (2, 4), "learning_rate": (0.25, 0.5), "total_steps": (40,)}
 
@@ -84,25 +57,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory, toy: None) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sweep of PPO: cell "none" has the settings of CONFIG, "all" those of OTHER."""
-    return sweep_of_changes(tmp_path_factory, {"none": {}, "all": OTHER})
-
-
-@pytest.fixture(scope="module")
-def swept_one_by_one(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sweep of PPO: cell "none" has the settings of CONFIG, the others one of OTHER each."""
-    return sweep_of_changes(tmp_path_factory, {"none": {}, **{name: {name: value} for name, value in OTHER.items()}})
-
-
-def sweep_of_changes(tmp_path_factory: pytest.TempPathFactory, changed: dict[str, dict[str, Any]]) -> Path:
-    cells = {f"changed={name}/seed=0": PPO(dataclasses.replace(CONFIG, **each)) for name, each in changed.items()}
-    folder = tmp_path_factory.mktemp("sweeps") / "ppo"
-    assert run_sweep(Sweep("ppo", {}, 0, 1, cells), dataclasses.replace(WATCHED, run_dir=folder))["finished"]
-    return folder
-
-
 # -- a cell equals its single run ------------------------------------------------------------------------------------
 
 
@@ -112,27 +66,6 @@ def test_cell_of_the_toy_learner_has_the_bits_of_its_single_run(whole: Path, tmp
     train_in(tmp_path / "single", ToyLearner(config), dataclasses.replace(TOY, checkpoint_every=20))
     assert metrics_of(whole / name / f"seed={seed}") == metrics_of(tmp_path / "single")
     assert equal_checkpoints(whole / name / f"seed={seed}", tmp_path / "single")
-
-
-@pytest.mark.slow  # compiles two iterations of PPO
-def test_cell_equals_its_single_run(swept: Path, tmp_path: Path) -> None:
-    """Parameters, metrics and evaluations, up to rounding."""
-    single, cell = tmp_path / "single", swept / "changed=all" / "seed=0"
-    train_in(single, PPO(dataclasses.replace(CONFIG, **OTHER)), WATCHED)
-    assert json.loads((cell / "config.json").read_text()) == json.loads((single / "config.json").read_text())
-    assert_close(RunFolder.open(cell, PPO).params(), RunFolder.open(single, PPO).params())
-    rows, expected = metrics_of(cell), metrics_of(single)
-    assert [[*row] for row in rows] == [[*row] for row in expected]
-    for row, of_single in zip(rows, expected, strict=True):
-        for name, value in of_single.items():
-            assert row[name] == (None if value is None else pytest.approx(value, rel=1e-4, abs=1e-5)), name
-
-
-@pytest.mark.parametrize("name", [name for name in PPO.traced_settings if name not in KL_COEFS])
-@pytest.mark.slow
-def test_traced_setting_has_its_effect(name: str, swept_one_by_one: Path) -> None:
-    folders = (swept_one_by_one / f"changed={each}" / "seed=0" for each in (name, "none"))
-    assert not equal(*(RunFolder.open(folder, PPO).params() for folder in folders))
 
 
 def iterated(learner: Any) -> Any:
@@ -150,10 +83,6 @@ def params_of(state: BatchedState, index: int) -> Any:
 
 def assert_close(found: Any, expected: Any) -> None:
     jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6), found, expected)
-
-
-def equal(first: Any, second: Any) -> bool:
-    return all(np.array_equal(x, y) for x, y in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True))
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 5])
@@ -188,6 +117,7 @@ def test_folder_of_a_cell_is_that_of_a_run(whole: Path, capsys: pytest.CaptureFi
     assert last_json(capsys)["games"] == 4
 
 
+@pytest.mark.slow  # test_cli.py continues a run
 def test_cell_is_continued_by_the_command_of_its_learner(
     whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -276,29 +206,6 @@ def test_signal_stops_after_an_iteration_with_checkpoints(
     assert run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=folder, resume=True))["finished"]
     cell = Path("num_envs=4+learning_rate=0.5") / "seed=4"
     assert equal_checkpoints(folder / cell, whole / cell)
-
-
-@pytest.mark.slow  # starts JAX twice
-def test_command_killed_by_the_system_continues_to_the_same_bits(tmp_path: Path) -> None:
-    table = [f"--{name.replace('_', '-')}={value}" for name, (value,) in TINY.items() if isinstance(value, int | str)]
-    table = [each for each in table if "total" not in each]
-    table += ["--total-steps=1280", "--hidden-sizes=4", "--channels=", "--learning-rate=0.01"]
-    table += ["--gamma", "0.5", "0.9", "--seeds=2", "--checkpoint-every=2", "--evaluate-every=0"]
-    (whole,) = [start("train.sweep", [*table, f"--run-dir={tmp_path / 'whole'}"])]
-    assert ends([whole])[0][0] == 0
-    killed = start("train.sweep", [*table, f"--run-dir={tmp_path / 'killed'}"])
-    signal_when_training(tmp_path / "killed" / "gamma=0.9" / "seed=1", [killed], 0, signal.SIGKILL)
-    assert ends([killed])[0][0] == -signal.SIGKILL
-    time.sleep(0.1)
-    assert not (tmp_path / "killed" / "summary.json").exists(), "over before the signal came"
-    resumed = start("train.sweep", [f"--run-dir={tmp_path / 'killed'}", "--resume", "--evaluate-every=0"])
-    ((status, out, _),) = ends([resumed])
-    assert status == 0
-    assert json.loads(out.splitlines()[-1])["finished"]
-    for path in (tmp_path / "whole").rglob("config.json"):
-        twin = tmp_path / "killed" / path.parent.relative_to(tmp_path / "whole")
-        assert equal_checkpoints(twin, path.parent)
-        assert metrics_of(twin) == metrics_of(path.parent)
 
 
 # -- the command line and its errors ---------------------------------------------------------------------------------

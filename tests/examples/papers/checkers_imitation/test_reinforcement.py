@@ -11,10 +11,10 @@ from examples.papers.checkers_imitation import reinforcement as example
 from examples.papers.checkers_imitation.reinforcement import Arguments, Bench, Row, agent_text, learner_of
 from jaxgames import arena, make
 from tests.helpers.commands import last_json, run_command
+from tests.helpers.stored_runs import store
 from train import agents
 from train.alphazero import AlphaZero
 from train.data.positions import Positions
-from train.driver.run_folder import RunFolder
 from train.imitation import Config, Imitation
 from train.ppo import PPO
 
@@ -27,10 +27,7 @@ def pretrained(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The text of a run of imitation with random parameters."""
     folder = tmp_path_factory.mktemp("runs") / "imitation"
     learner = Imitation(Config(env="checkers", num_minibatches=1, **NETWORK))
-    run = RunFolder.create(folder, learner)
-    train_state: Any = jax.jit(learner.init)(jax.random.key(0))
-    run.save(train_state._replace(params=jax.tree.map(lambda leaf: 10 * leaf, train_state.params)))  # not uniform
-    run.close()
+    store(folder, learner)
     return f"{folder}@0"
 
 

@@ -27,12 +27,6 @@ def test_first_offer_is_the_first_board_with_a_box_of_three_edges() -> None:
     assert boxes_losses.first_offer(board_of("1x2"), edges).tolist() == [3, 2]
 
 
-def test_losses_are_between_numbers_of_open_edges() -> None:
-    margins = {"9 open edges": 1.0, boxes_losses.FIRST_OFFER: -3.0, "5 open edges": -1.0, boxes_losses.PLAYED: -1.5}
-    rows = [{"from": name, "margin": margin} for name, margin in margins.items()]
-    assert boxes_losses.lost_boxes(rows) == ["+2.00", "", "+0.50", ""]
-
-
 def test_number_of_open_edges_is_checked_before_any_game(tmp_path: Path) -> None:
     message = error_of(boxes_losses.main, "first", "--board", "2x2", "--open-edges", 10, "--output", tmp_path)
     assert "open_edges must be from 1 to 9 on 2x2, not 10" in message
@@ -49,12 +43,6 @@ def test_parts_of_the_game_are_told_by_boxes_to_take_and_safe_edges() -> None:
     assert found == {"a box to take": [3], "no safe edge": [2], "1-3 safe edges": [1], "7-10 safe edges": [0]}
 
 
-def test_frequent_sign_is_the_share_that_a_constant_value_reaches() -> None:
-    ahead = np.array([True, False, False, False])
-    assert (boxes_phases.majority(ahead), boxes_phases.majority(~ahead)) == (0.75, 0.75)
-    assert np.isnan(boxes_phases.majority(ahead[:0]))
-
-
 @pytest.mark.slow
 def test_solution_agrees_with_its_own_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     solution = DotsAndBoxesSolution.solve(DotsAndBoxes(1, 3, "boxes"), progress=False)
@@ -68,23 +56,6 @@ def test_solution_agrees_with_its_own_labels(tmp_path: Path, capsys: pytest.Capt
     assert sum(row["positions"] for row in rows) == len(table.of("validation"))
     assert {(row["error"], row["sign"], row["best_edges"]) for row in rows} == {(0.0, 1.0, 1.0)}
     assert all(0 < row["decided"] <= row["positions"] and 0.5 <= row["majority_sign"] <= 1 for row in rows)
-
-
-@pytest.mark.slow
-def test_agent_that_plays_as_the_reference_loses_nothing_in_any_part(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = ("first", "--reference", "first", *ARGUMENTS, "--output", tmp_path)
-    assert run_command(boxes_losses.main, *command) is None
-    found = last_json(capsys)
-    names = [row["from"] for row in found["rows"]]
-    assert [name for name in names if name != "first box to take"] == [
-        "8 open edges",
-        "6 open edges",
-        "4 open edges",
-        "as played",
-    ]
-    assert {(row["margin"], row["win_rate"]) for row in found["rows"]} == {(0.0, found["rows"][-1]["win_rate"])}
 
 
 @pytest.mark.slow

@@ -1,32 +1,20 @@
 """The tables of matrix games: the points of the study, its errors, and the whole command with few short runs."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
-from examples.papers._experiment import publish
-from examples.papers.matrix_games import __main__ as matrix_games
-from examples.papers.matrix_games import pictures as matrix_games_pictures
 from examples.papers.matrix_games.__main__ import Arguments, report
 from examples.papers.matrix_games.tables import (
-    LEARNERS,
     NASH_OF_RPS,
     PRINTED_RPS,
-    SETTINGS,
     TABLES,
-    Row,
-    Setting,
     Table,
     gain,
-    rows_of,
 )
 from jaxgames._checks import ParameterError
 from jaxgames.matrix_games import Point, matrix_game, nash, pareto
-from train.matrix.replicator import CORNERS
 
 STUDY = {  # the eight tables, from the top of the study: answers by point
     "Nash equilibria, prisoner's dilemma": ["Yes Yes Yes"],
@@ -76,69 +64,7 @@ def test_best_reply_gains_nothing_at_an_equilibrium() -> None:
     assert gain(payoffs, PRINTED_RPS.point) == pytest.approx(0.25 * 10 / 16 - 0.05 / 16)
 
 
-def test_labels_tell_the_rows_of_a_table_apart() -> None:
-    for table in TABLES:
-        labels = [row.label for row in rows_of(table.game)]
-        assert len(set(labels)) == len(labels)
-    assert Row(Setting("subsidy", "ε-greedy 0.2", "values"), True).label == "ε-greedy 0.2, greedy policy"
-
-
-def test_nearest_runs_are_drawn() -> None:
-    """Run k of 100 starts at (k / 100, k / 100)."""
-    first = np.arange(100) / 100
-    trajectory = np.zeros((5, 100, 2, 2))
-    trajectory[..., 0] = first[:, None]
-    drawn = matrix_games._nearest(trajectory)  # pyright: ignore[reportPrivateUsage]
-    assert drawn.shape == (4, 5, 2, 2)
-    assert drawn[:2, 0, 0, 0].tolist() == [0.25, 0.75]
-
-
-def test_each_end_has_its_colour() -> None:
-    colours = {matrix_games_pictures.colour_of_end(corner) for corner in (None, (0, 0), (1, 1))}
-    assert len(colours) == 3
-    assert matrix_games_pictures.BASIN_COLOURS[1 + CORNERS.index((1, 1))] == matrix_games_pictures.colour_of_end((1, 1))
-
-
 @pytest.mark.parametrize(("setting", "number"), [("runs", 0), ("steps", 0), ("seed", -1)])
 def test_numbers_out_of_range_are_refused(setting: str, number: int, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=f"{setting} must be an integer from"):
         report(Arguments(output=tmp_path, **{setting: number}))  # pyright: ignore[reportArgumentType]  # all three are integers
-
-
-@pytest.fixture(scope="module")
-def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """The folder and the result of the command with a few short runs."""
-    folder = tmp_path_factory.mktemp("matrix_games")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matrix_games_pictures, "MAP_SIZE", 12)  # with all cells, the maps take most of the time
-        arguments = Arguments(output=folder, runs=60, steps=40)
-        return folder, publish(report(arguments), arguments)
-
-
-@pytest.mark.slow  # compiles each learner
-def test_command_writes_tables_and_pictures(computed: tuple[Path, dict[str, Any]]) -> None:
-    folder, result = computed
-    text = (folder / "tables.md").read_text()
-    assert text.count("\n### ") + text.startswith("### ") == len(TABLES) + 2
-    assert json.loads((folder / "cells.json").read_text()) == result["cells"]
-    assert len(result["errors"]) == 12
-    assert len(result["pictures"]) == 4
-    for path in map(Path, result["pictures"]):
-        assert path.stat().st_size < 200_000
-        with Image.open(path) as picture:
-            assert len(picture.convert("RGB").getcolors(1000) or []) > 10
-
-
-@pytest.mark.slow
-def test_shares_of_the_command_fit_each_other(computed: tuple[Path, dict[str, Any]]) -> None:
-    """All settings are there, and an epsilon-greedy pair at (1, 1) counts as (10/11, 10/11) for small epsilons."""
-    cells = computed[1]["cells"]
-    assert {(cell["game"], cell["learner"], cell["start"]) for cell in cells} == {*SETTINGS[:-1]}
-    share = {(*(cell[key] for key in ("game", "learner", "start", "greedy")), cell["point"]): cell for cell in cells}
-    for learner in ("ε-greedy 0.1", "ε-greedy 0.2"):
-        greedy = share["subsidy", learner, "values", True, "(1, 1)"]
-        assert share["subsidy", learner, "values", False, "(10/11, 10/11)"]["share"] == greedy["share"] > 0
-        assert share["subsidy", learner, "values", False, "(1, 1)"]["share"] == 0
-    for cell in cells:
-        assert cell["interval"][0] <= cell["share"] <= cell["interval"][1]
-    assert {cell["learner"] for cell in cells} == {*LEARNERS} - {"Boltzmann, τ = 0.05"}

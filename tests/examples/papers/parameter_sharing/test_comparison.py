@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from examples.papers.parameter_sharing import comparison
-from examples.papers.parameter_sharing.comparison import differences, draw, finite, measures, reached
+from examples.papers.parameter_sharing.comparison import differences, finite, measures, reached
 from examples.papers.parameter_sharing.evaluation import COLUMNS
 from examples.papers.parameter_sharing.published import MEASURES, MODES, PAPER, WINDOW, published, settings_of
 from train.ppo import Config
@@ -58,12 +57,6 @@ def test_differences_have_the_sign_of_the_slower_way() -> None:
     assert rows["steps to 0.9"]["difference"] == (12000, 12000, 12000)
     assert rows["turns to win"]["difference"] == (5, 5, 5)
     assert rows["turns to win"]["p"] == pytest.approx(2 / 252)
-
-
-def test_picture_has_the_studys_curve_beside_ours_where_the_study_has_one() -> None:
-    panels = draw({"shared": result([1.0] * 12), "independent": result([0.0] * 12)}).axes
-    dotted = [sum(line.get_linestyle() == ":" for line in axes.get_lines()) for axes in panels]
-    assert dotted == [2 if of_study else 0 for *_, of_study in comparison.PANELS]
 
 
 # -- the study's numbers -------------------------------------------------------------------------------------------

@@ -37,17 +37,6 @@ def after(watched: Watched, moves: list[str]) -> Watched:
 
 
 @pytest.mark.slow
-def test_first_turns_towards_the_goal_do_not_wait(start: Watched) -> None:
-    board = jax.tree.map(lambda leaf: leaf[0], start.games.boards)
-    towards = [a for a in np.flatnonzero(ENV.legal_action_mask(board)).tolist() if a % 6 in (4, 5)]
-    assert towards
-    watched = after(start, [ENV.action_to_string(board, towards[0])])
-    assert int(watched.waits.sum()) == int(watched.goes_back.sum()) == 0
-    assert np.asarray(watched.earlier[0, 0]).tolist() == np.asarray(start.before[0, 0]).tolist()
-    assert int(watched.games.turns[0, 0]) == 1
-
-
-@pytest.mark.slow
 def test_peg_that_returns_to_its_home_waits_and_goes_back(start: Watched) -> None:
     watched, moves = start, list[str]()
     for _ in range(7):  # every seat's first turn is a step, and the seventh takes the first one back
