@@ -1,10 +1,7 @@
 """PPO against others: the opponents play their seats, and only the learner's decisions are learned from."""
 
-import dataclasses
 import functools
 import itertools
-import shutil
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,11 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.helpers.stored_runs import equal_checkpoints, last_train_state, metrics_of, train_in
 from tests.train.ppo.test_loss import ADVANTAGES, OUTPUTS, STEPS, TABLE, TARGETS
-from train import agents, ppo
-from train.driver.loop import Settings, run_training
-from train.driver.run_folder import RunFolder
+from train import ppo
 from train.ppo import PPO, Config, Transition
 
 CONFIG = Config(
@@ -181,52 +175,3 @@ def test_episode_metrics_of_the_learner_are_those_of_its_seats(collected: Any) -
 
 
 # -- runs ----------------------------------------------------------------------------------------------------------
-
-SMALL = dataclasses.replace(
-    CONFIG,
-    env="chinese_checkers(size=1, num_players=2, max_rounds=5)",
-    num_envs=4,
-    rollout_length=6,
-    num_minibatches=2,
-    update_epochs=1,
-)
-SETTINGS = Settings(checkpoint_every=2, evaluate_every=0)
-
-
-def run_of(opponents: str, iterations: int) -> PPO:
-    steps = iterations * SMALL.steps_per_iteration
-    changes: Any = {"opponents": (opponents,) if opponents else (), "opponent_epsilon": 0.25 if opponents else 0.0}
-    return PPO(dataclasses.replace(SMALL, total_steps=steps, anneal_lr=False, **changes))
-
-
-def untrained(folder: Path) -> Path:
-    """The folder of another run, with a checkpoint of its first parameters."""
-    run = RunFolder.create(folder, run_of("", 2))
-    run.save(jax.jit(run.learner.init)(key(7)))
-    run.close()
-    return folder
-
-
-@pytest.mark.slow
-def test_resumed_run_needs_no_checkpoint_of_its_opponents(tmp_path: Path) -> None:
-    """It continues bit for bit after more training of the opponent, and opens without the opponent's folder."""
-    black = untrained(tmp_path / "black")
-    learner = run_of(f"{black},random,self@every=2(size=2)", 6)
-    whole, resumed = tmp_path / "whole", tmp_path / "resumed"
-    train_in(whole, learner, SETTINGS)
-    shutil.copytree(whole, resumed)
-    run = RunFolder.open(resumed, PPO)
-    run.drop_after(4)
-    before = last_train_state(resumed).opponents.agents[0].params
-    for place in (black / "checkpoints").iterdir():
-        place.rename(tmp_path / place.name)
-    assert run_training(learner, run, SETTINGS)["finished"]
-    assert equal_checkpoints(resumed, whole)
-    assert metrics_of(resumed) == metrics_of(whole)
-    after = last_train_state(resumed)
-    jax.tree.map(np.testing.assert_array_equal, after.opponents.agents[0].params, before)
-
-    black.rename(tmp_path / "gone")
-    agent: Any = agents.make(str(resumed), learner.env)
-    jax.tree.map(np.testing.assert_array_equal, agent.params, after.params)
-    assert f"{black},random" in RunFolder.open(resumed, PPO).learner.headline["opponents"]

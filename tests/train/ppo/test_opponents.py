@@ -5,7 +5,6 @@ import functools
 from pathlib import Path
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -214,19 +213,6 @@ def test_train_states_of_two_runs_of_one_network_differ_in_no_shape(untrained: R
     assert jax.tree.structure(first) == jax.tree.structure(second)
     assert jax.tree.leaves(first) == jax.tree.leaves(second)
     assert jax.tree.leaves(first.opponents.agents)
-
-
-@pytest.mark.slow  # traces two iterations
-def test_another_run_of_the_same_network_needs_no_new_program(untrained: Runs) -> None:
-    """Its parameters are leaves of the train state: the iteration is traced once, and the programs are equal."""
-    first, second = (PPO(config_of(str(folder), learn_seats=(0,))) for folder in (untrained.first, untrained.second))
-    init = jax.jit(first.init)
-    states: list[Any] = [learner.load(init(key(0))) for learner in (first, second)]
-    (a, b) = ([np.asarray(leaf) for leaf in jax.tree.leaves(state.opponents.agents)] for state in states)
-    assert any((x != y).any() for x, y in zip(a, b, strict=True))
-    iterate = jax.jit(chex.assert_max_traces(first.iterate, n=1))
-    of_first, _ = (iterate.trace(state) for state in states)
-    assert of_first.lower().as_text() == jax.jit(second.iterate).lower(states[1]).as_text()
 
 
 # -- pools of the past ---------------------------------------------------------------------------------------------
