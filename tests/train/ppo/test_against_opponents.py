@@ -172,6 +172,3 @@ def test_episode_metrics_of_the_learner_are_those_of_its_seats(collected: Any) -
     assert 0 < winners.any(-1).sum() < ended.sum()
     np.testing.assert_allclose(metrics["episode_win_rate/learner"], (winners & seats).any(-1).mean(), rtol=1e-5)
     np.testing.assert_allclose(metrics["episode_return/learner"], returns[seats].mean(), rtol=1e-4, atol=1e-6)
-
-
-# -- runs ----------------------------------------------------------------------------------------------------------
