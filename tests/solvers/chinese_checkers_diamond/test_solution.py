@@ -19,7 +19,7 @@ from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.solvers.__main__ import main
 from jaxgames.solvers.chinese_checkers_diamond import moves as moves
 from jaxgames.solvers.chinese_checkers_diamond import solution as diamond
-from jaxgames.solvers.chinese_checkers_diamond.solution import DiamondSolution, check_size
+from jaxgames.solvers.chinese_checkers_diamond.solution import DiamondSolution
 from jaxgames.solvers.exact import retrograde
 from jaxgames.solvers.exact.retrograde import OPEN
 from jaxgames.solvers.exact.verify import count_errors
@@ -202,10 +202,6 @@ def test_limit_of_plies_does_not_matter() -> None:
     assert truncated.truncated.all()
     assert abs(solution().value(truncated)) == 1
     assert not solution().best_actions(truncated).any()
-
-
-def test_largest_games_that_can_be_solved_are_not_refused() -> None:
-    check_size(game(8, 3))
 
 
 def test_killed_analysis_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

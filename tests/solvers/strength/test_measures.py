@@ -12,12 +12,12 @@ import pytest
 
 from jaxgames.solvers.strength import alternating, measure, policy_table
 from jaxgames.solvers.strength.graph import graph_of
-from jaxgames.solvers.strength.policy_table import BATCH, PolicyTable, boards
+from jaxgames.solvers.strength.policy_table import PolicyTable, boards
 from jaxgames.solvers.strength.reachable import reachable_states
 from tests.games.chinese_checkers_diamond.pictures import game
 from tests.helpers.positions import board
 from tests.solvers.strength import reference as strength_reference
-from tests.solvers.strength.measured import Act, agent, measured, solution
+from tests.solvers.strength.measured import Act, agent, solution
 
 # -- known numbers -------------------------------------------------------------------------------------------------
 
@@ -66,27 +66,10 @@ KNOWN: dict[str, dict[str, float | None]] = {
 @pytest.mark.parametrize("name", KNOWN)
 def test_measures_of_4_x_4_are_the_known_ones(name: str) -> None:
     """Counted by another program, written in numpy from the rules; with six digits."""
-    measures, _ = measured(name)
+    measures = measure(game(4, 3), agent(name, 4), solution(4))
     for key, expected in KNOWN[name].items():
         tolerance = 6e-6 if key == "weak_uniform_plies" else 1e-6 if isinstance(expected, float) else 1e-9
         assert measures[key] == (expected if expected is None else pytest.approx(expected, abs=tolerance)), key
-
-
-@pytest.mark.slow  # the test below asks in batches on 3 x 3
-@pytest.mark.parametrize(("name", "total"), [("hash0", 19_049_537), ("fastest", 11_979_182)])
-def test_agent_is_asked_once_per_state_of_4_x_4(name: str, total: int) -> None:
-    """The first batch is a sample of all states, for which the agent is asked on the other seat too."""
-    _, asked = measured(name)
-    live = graph_of(solution(4)).live
-    assert [len(call.states) for call in asked] == [BATCH] * (2 + math.ceil((len(live) - BATCH) / BATCH))
-    sample, mirrored, *others = asked
-    np.testing.assert_array_equal(mirrored.states, sample.states)
-    assert [{*call.seats.tolist()} for call in asked] == [{0}, {1}, *[{0}] * len(others)]
-    states = np.concatenate([call.states for call in (sample, *others)])
-    padding = len(states) - len(live)  # the last batch is filled up with its last state
-    np.testing.assert_array_equal(np.sort(states[: len(states) - padding]), live)
-    actions = np.concatenate([call.actions for call in (sample, *others)])[: len(live)]
-    assert int(actions.sum(dtype=np.int64)) == total
 
 
 def test_agent_is_asked_once_per_state_in_full_batches(monkeypatch: pytest.MonkeyPatch) -> None:
