@@ -117,16 +117,6 @@ def test_shortest_game_for_size_3_has_17_turns() -> None:
 
 @needs_numba
 @pytest.mark.slow
-def test_proof_finds_a_shorter_game_than_a_narrow_search() -> None:
-    first = shortest_solo(3, width=30, prove=False, progress=False)
-    assert len(first.turns) > first.lower_bound
-    assert not first.is_shortest
-    proven = shortest_solo(3, width=30, progress=False)
-    assert (len(proven.turns), proven.is_shortest) == (17, True)
-
-
-@needs_numba
-@pytest.mark.slow
 def test_compiled_and_plain_searches_visit_the_same_positions() -> None:
     searches = [Search(2, compiled=compiled, progress=False) for compiled in (True, False)]
     for limit in (10, 11, 14):
@@ -144,6 +134,14 @@ def test_stored_game_is_played_by_turns_of_the_solver_from_home_to_goal(size: in
         assert after in dict(turns_from(size, position))
         position = after
     assert position == goal
+
+
+def test_lower_bound_is_true_after_a_search_that_left_positions_out() -> None:
+    """With 4 positions per level a game of 14 turns is found first."""
+    first = shortest_solo(2, width=4, prove=False, compiled=False, progress=False)
+    assert (len(first.turns), first.lower_bound, first.is_shortest) == (14, 11, False)
+    proven = shortest_solo(2, width=4, compiled=False, progress=False)
+    assert (len(proven.turns), proven.is_shortest) == (11, True)
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------

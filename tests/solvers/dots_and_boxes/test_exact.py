@@ -223,17 +223,6 @@ def test_switches_are_true_or_false() -> None:
         Options(corners="no")  # pyright: ignore[reportArgumentType]  # on purpose
 
 
-def test_table_that_does_not_fit_in_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_memory(length: int, compiled: bool) -> Any:
-        if length > 2**20:
-            raise MemoryError
-        return [0] * length
-
-    monkeypatch.setattr(dots_and_boxes_search, "_zeros", no_memory)
-    with pytest.raises(ParameterError, match=r"16,777,216 entries takes 0.2 GiB, .* pass a smaller table_size"):
-        plainly(3, 3)
-
-
 def test_compiled_search_without_numba_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dots_and_boxes_search, "HAS_NUMBA", False)
     with pytest.raises(ParameterError, match=r"pip install 'jaxgames\[numba\]', or pass compiled=False"):
