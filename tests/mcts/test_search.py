@@ -146,21 +146,6 @@ def test_slots_hold_the_legal_actions_with_the_highest_logits() -> None:
     assert (np.sort(result.slots) == np.sort(np.argsort(-logits)[:, :3])).all()
 
 
-@pytest.mark.slow
-def test_search_with_a_slot_for_each_legal_action_is_that_over_all_actions() -> None:
-    env = jaxgames.make("chinese_checkers_diamond(size=4, pieces=3)")
-    states, evaluate = random_boards(env, BOARDS, 12), Linear(env)
-    assert jax.vmap(env.legal_action_mask)(states).sum(-1).max() <= 20
-    dense, slots = (
-        search(env, evaluate, dataclasses.replace(GUMBEL, slots=k), jax.random.key(0), evaluate.params(0), states)
-        for k in (256, 20)
-    )
-    for name in ("visits", "weights"):
-        spread = [of_actions(getattr(result, name), result.slots, env.num_actions) for result in (dense, slots)]
-        np.testing.assert_allclose(spread[0], spread[1], atol=1e-5)
-    assert (np.asarray(dense.action) == np.asarray(slots.action)).all()
-
-
 def test_truncated_boards_of_a_tree_count_with_their_evaluation() -> None:
     """A game cut off after one choice is worth its rewards plus the evaluation of its board, never 0."""
     env = Payoffs(num_players=2, order=(0, 1), limit=1)

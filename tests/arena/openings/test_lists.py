@@ -33,18 +33,18 @@ def test_opening_is_the_board_after_its_moves() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "message"),
+    ("env", "lines", "message"),
     [
-        (["9-13", "9-13 9-14"], r"opening 2, '9-13 9-14': 9-14 is not legal in W:W21"),
-        (["9-13 22-18 hello"], r"opening 1, '9-13 22-18 hello': expected a step '11-15'"),
-        (["12-16 22-17 11-15 24-19 15x24 28x19"], "ends in the middle of a turn: add the rest of the turn"),
-        ([], "expected at least one opening"),
-        (["h(0,0) h(0,1) h(1,0) h(1,1) v(0,0) v(0,1) v(0,2)"], "ends the game: leave out its last moves"),
+        (CHECKERS, ["9-13", "9-13 9-14"], r"opening 2, '9-13 9-14': 9-14 is not legal in W:W21"),
+        (CHECKERS, ["9-13 22-18 hello"], r"opening 1, '9-13 22-18 hello': expected a step '11-15'"),
+        (CHECKERS, ["12-16 22-17 11-15 24-19 15x24 28x19"], "ends in the middle of a turn: add the rest of the turn"),
+        (CHECKERS, [], "expected at least one opening"),
+        (BOXES, ["h(0,0) h(0,1) h(1,0) h(1,1) v(0,0) v(0,1) v(0,2)"], "ends the game: leave out its last moves"),
     ],
 )
-def test_line_that_cannot_be_played_is_refused(lines: list[str], message: str) -> None:
+def test_line_that_cannot_be_played_is_refused(env: Any, lines: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        arena.openings_of_moves(BOXES if lines and lines[0].startswith("h(") else CHECKERS, lines)
+        arena.openings_of_moves(env, lines)
 
 
 def test_drawn_openings_occur_equally_often_and_a_longer_draw_begins_with_the_shorter_one() -> None:

@@ -44,24 +44,6 @@ def test_hop_keeps_the_turn_and_leaves_the_peg_hopped_over() -> None:
     assert env.to_string(state) == written(picture, seat=0, chain="0,5")
 
 
-def test_hop_goes_over_any_one_peg_to_an_empty_cell_on_the_board() -> None:
-    """18 hops over its own peg on 17 and a foreign one on 24, but 12 is backed by 5, 19 by 20, and 34 by nothing."""
-    env = game()
-    picture = """
-                 .
-                . .
-          . . 1 . . . .
-           . . 1 . . .
-            . 0 0 1 1
-           . . . 1 . .
-          . . . 0 . . .
-                0 .
-                 .
-    """
-    hops = {move for move in legal(env, read(env, picture)) if "=>" in move}
-    assert hops == {"17=>6", "18=>16", "18=>31"}
-
-
 def test_only_the_same_peg_may_hop_on_in_a_chain() -> None:
     """After 18=>29 neither the pegs on 0 and 1 may move, nor 29 step, nor go back to 18."""
     env = game()

@@ -8,30 +8,6 @@ from tests.games.chinese_checkers_diamond.pictures import game, legal_from, move
 from tests.helpers.positions import LIVE, compiled, is_over, legal, play
 
 
-def test_step_stays_on_the_board_and_goes_to_an_empty_cell() -> None:
-    """The corners on the two sides have three neighbours, those on top and at the bottom two."""
-    env = game()
-    picture = """
-        . . . . 0
-        . . . . .
-        . . . 1 0
-        . . . . 1
-        0 . . . .
-    """
-    state = read(env, picture)
-    assert legal_from(env, state, 4) == moves(4, 3, 8, 9)
-    assert legal_from(env, state, 20) == moves(20, 15, 16, 21)
-    assert legal_from(env, state, 14) == moves(14, 9, 18, 12, 24)  # two steps and a hop over each 1
-    corner = """
-        . . . . .
-        . . . . .
-        . . . . .
-        . . . . .
-        . . . . 0
-    """
-    assert legal(env, read(env, corner)) == moves(24, 19, 23)
-
-
 def test_hop_goes_over_any_one_piece_to_the_empty_cell_behind() -> None:
     """12 hops over its own 7 and a foreign 11; behind 13 stands 14, behind 16 stands 20, and 17 is empty."""
     env = game()
