@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames import arena
 from jaxgames.arena.playing import SIDE_BY_SIDE
-from tests.arena.test_playing import ALL_SEATS, ONE, RANDOM, STICKS, THREE, TWO, CountedTaker, played, same
+from tests.arena.test_playing import ALL_SEATS, ONE, RANDOM, THREE, TWO, CountedTaker, played, same
 
 
 class HostTaker:
@@ -58,12 +56,6 @@ def test_games_with_an_agent_on_the_host_are_those_of_the_same_agents_on_the_dev
     assert same(boards[0].left, boards[1].left)
 
 
-def test_progress_moves_with_every_game() -> None:
-    finished: list[int] = []
-    played(HostTaker(), TWO, THREE, seats=ALL_SEATS, on_finished=finished.append)
-    assert finished == [1] * 27
-
-
 def test_games_without_an_agent_on_the_device_are_played_one_by_one() -> None:
     """An agent may follow a game from move to move."""
     agent = LeftBefore()
@@ -98,13 +90,6 @@ def test_agent_on_the_device_is_compiled_once_for_all_games() -> None:
     assert len(NewTaker.traces) == 1
 
 
-def test_games_are_a_function_of_the_key_and_differ_from_each_other() -> None:
-    seats = [[0, 1, 1]] * 20
-    first, again = (played(HostTaker(), RANDOM, seats=seats) for _ in range(2))
-    assert same(first, again)
-    assert len(set(first.length.tolist())) > 1
-
-
 @pytest.mark.parametrize("action", [-1, 3, 9])
 def test_illegal_action_of_an_agent_on_the_host_forfeits_the_game(action: int) -> None:
     games = played(Answer(np.array([action])), RANDOM, seats=[[0, 1, 1]])
@@ -116,12 +101,3 @@ def test_illegal_action_of_an_agent_on_the_host_forfeits_the_game(action: int) -
 def test_agent_that_does_not_return_one_integer_is_named(action: Any) -> None:
     with pytest.raises(ValueError, match=r"Answer.act must return one integer per board, int32\[1\] for one board"):
         played(Answer(action), RANDOM, seats=[[0, 1, 1]])
-
-
-def test_openings_can_be_used_again() -> None:
-    openings = arena.random_openings(STICKS, jax.random.key(1), 2, 2)
-    first, again = (
-        arena.play(STICKS, (HostTaker(), RANDOM), jnp.array([[0, 1, 1]] * 2), jax.random.key(0), openings=openings)
-        for _ in range(2)
-    )
-    assert same(first, again)

@@ -62,3 +62,22 @@ class Minimax:
             values = [self._value_of(position, move, depth) for move in moves]
             self.memo[own, depth] = max(values if tried is None else [self.evaluation(position), *values])
         return self.memo[own, depth]
+
+
+def random_games(
+    reference: Reference[Any, Any],
+    rng: np.random.Generator,
+    number: int,
+    plies: tuple[int, int],
+    is_wanted: Callable[[Any], bool] = lambda position: True,
+) -> list[Any]:
+    """Live positions of random games, one of each game: the first one that is wanted after a random number of plies."""
+    positions: list[Any] = []
+    while len(positions) < number:
+        position, least = reference.start(), int(rng.integers(*plies))
+        while not position.over and (position.ply < least or not is_wanted(position)):
+            moves = list(reference.moves(position).values())
+            position = reference.after(position, moves[int(rng.integers(len(moves)))])
+        if not position.over:
+            positions.append(position)
+    return positions

@@ -8,24 +8,12 @@ import numpy as np
 import pytest
 
 from jaxgames import make, render
-from jaxgames.wrappers import auto_reset
 from tests.helpers.positions import compiled, repeated, start
 from tests.render.drawn import SVG, XY, close, pairs, parse, paths, pieces
 
 STAR, CHECKERS, MINICHESS = make("chinese_checkers(size=2, num_players=6)"), make("checkers"), make("minichess")
 DIAMOND, BOXES = make("chinese_checkers_diamond(size=4, pieces=3)"), make("dots_and_boxes(rows=2, cols=2)")
 GAMES = (STAR, CHECKERS, MINICHESS, DIAMOND, BOXES)
-OTHER_BOARDS = (
-    "chinese_checkers(size=1, num_players=2)",
-    "chinese_checkers(size=4, num_players=6)",
-    "chinese_checkers(size=8, num_players=4)",
-    "chinese_checkers_diamond(size=2, pieces=1)",
-    "chinese_checkers_diamond(size=9, pieces=10)",
-    "dots_and_boxes(rows=1, cols=1)",
-    "dots_and_boxes(rows=2, cols=16)",
-    "dots_and_boxes(rows=16, cols=16)",
-    "minichess(board='mallet', rules='king_capture')",
-)
 
 
 def move(env: Any, text: str, played: str) -> render.Move:
@@ -75,14 +63,6 @@ def test_cells_are_apart_and_on_the_picture(env: Any) -> None:
     check_cells_are_apart_and_on_the_picture(env, start(env))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("text", OTHER_BOARDS)
-def test_anchors_fit_boards_of_other_sizes(text: str) -> None:
-    env = make(text)
-    check_anchors(env, start(env), np.asarray(compiled(env).mask(start(env))))
-    check_cells_are_apart_and_on_the_picture(env, start(env))
-
-
 @pytest.mark.parametrize("env", [env for env in GAMES if env is not BOXES], ids=lambda env: env.id)
 def test_cells_with_a_piece_are_where_the_picture_has_one(env: Any) -> None:
     state = start(env)
@@ -109,29 +89,12 @@ def test_edge_is_where_the_picture_draws_it() -> None:
     assert close((cell.x, cell.y), (x + scale * left, y + scale * (top + length / 2)))
 
 
-def test_labels_say_what_a_move_does() -> None:
-    captured = move(CHECKERS, "B:W9,18,K32:B6,3", "6x13")
-    assert captured[2:] == ("6", "13", "capture", "6 jumps to 13 and takes the White man on 9")
-    assert move(CHECKERS, "W:WK18:B6", "18-14").label == "18 to 14"
-    promoted = move(MINICHESS, "r3k/1P3/5/5/4K w - - 0 1", "b4a5n")
-    assert promoted.kind == "promotion to knight"
-    assert promoted.label == "pawn b4 takes the Black rook on a5 and becomes a knight"
-    box = move(BOXES, "101000100000 .... 0", "v(0,1)")
-    assert box[2:] == (None, "v(0,1)", "edge", "vertical edge, row 0, column 1, completes a box")
-
-
 def test_peg_in_a_chain_hops_on_or_ends_the_turn() -> None:
     text = "./5./3.40.11/500..1/.5.../.332../.4.2..2/../4 4 29,16,5 3"
     moves = render.anchors(STAR, STAR.from_string(text)).moves
     assert {(each.source, each.target, each.kind) for each in moves} == {
         ("5", "18", "hop"), ("5", "7", "hop"), ("5", "0", "hop"), ("5", None, "end turn"),
     }  # fmt: skip
-
-
-def test_live_board_of_auto_reset_has_the_same_anchors() -> None:
-    env = auto_reset(DIAMOND)
-    state = env.init()
-    assert render.anchors(env, state) == render.anchors(DIAMOND, state.board)
 
 
 def test_batch_is_refused() -> None:

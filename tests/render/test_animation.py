@@ -6,7 +6,6 @@ from xml.etree.ElementTree import Element
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxgames import render
 from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
@@ -98,16 +97,3 @@ def test_frame_marks_the_moves_of_the_turn_that_led_to_it() -> None:
     assert [text for text in texts(root) if re.match(r"\d+\. ", text)] == [
         f"{step}. {move}" for step, move in enumerate(MOVES, start=1)
     ]
-
-
-def test_stacked_states_and_one_more_action_give_the_same_picture() -> None:
-    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *game()[0])
-    actions = np.array([*game()[1], 0])
-    assert render.animate(ENV, stacked, actions).svg == render.animate(ENV, *game()).svg
-
-
-def test_picture_of_a_long_game_is_small() -> None:
-    there, back = play(["0->3", "12->10", "3->0", "10->12"])
-    picture = render.animate(ENV, [*there[:-1] * 60], [*back * 60])
-    assert picture.num_frames == 240
-    assert len(picture.svg) < 120_000

@@ -4,13 +4,10 @@ import math
 from collections import Counter
 from xml.etree.ElementTree import Element
 
-import jax
-import jax.numpy as jnp
 import pytest
 
 from jaxgames import render
-from jaxgames.games.chinese_checkers import TRIANGLES, ChineseCheckers
-from jaxgames.render.theme import THEMES
+from jaxgames.games.chinese_checkers import ChineseCheckers
 from tests.render.drawn import SVG, XY, close, pairs, parse, paths, pieces, texts
 
 DUEL = ChineseCheckers(size=1, num_players=2)
@@ -36,13 +33,11 @@ def pegs(root: Element) -> dict[XY, str]:
     return {place: look[-1] for place, look in pieces(root).items() if look.startswith("seat")}
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("num_players", TRIANGLES)
-@pytest.mark.parametrize("size", range(1, 9))
-def test_pegs_stand_where_the_text_says(size: int, num_players: int, theme: str) -> None:
+@pytest.mark.parametrize(("size", "num_players"), [(1, 2), (2, 3), (3, 4), (4, 6), (8, 6)])
+def test_pegs_stand_where_the_text_says(size: int, num_players: int) -> None:
     env = ChineseCheckers(size=size, num_players=num_players)
     text = env.to_string(env.init())
-    root = parse(render.svg(env, env.init(), theme=theme))
+    root = parse(render.svg(env, env.init(), theme="dark"))
     drawn = pegs(root)
     assert Counter(drawn.values()) == {str(seat): env.num_pegs for seat in range(num_players)}
     for where, letter in zip(cells(env), text.split()[0].replace("/", ""), strict=True):
@@ -84,28 +79,16 @@ def test_chain_is_an_arrow_from_its_origin_to_the_edge_of_its_peg() -> None:
     assert "seat 0 may hop on · round 4" in texts(root)
 
 
-def test_peg_in_the_middle_and_home_of_the_mover_are_drawn() -> None:
-    root = draw(ChineseCheckers(size=1, num_players=3), "./..../.0./.21./. 1 - 1")
-    assert sorted(pegs(root).values()) == ["0", "1", "2"]
-    assert list(pieces(root).values()).count("home1") == 1
-
-
 @pytest.mark.parametrize(
     ("text", "caption"),
     [
         ("0/..../.../..../1 1 - 3", "seat 1 to move · round 3"),
         ("./..../.1./..../0 1 - 3", "seat 0 wins: goal filled · round 3"),
-        ("1/..../.0./..../. 0 - 3", "seat 1 wins: goal filled · round 3"),
         ("0/..../.../..../1 0 - 9", "9 rounds without a winner"),
     ],
 )
 def test_caption_names_the_mover_or_the_outcome(text: str, caption: str) -> None:
     assert texts(draw(ChineseCheckers(size=1, num_players=2, max_rounds=9), text)) == [caption]
-
-
-def test_caption_names_the_seat_of_an_illegal_action() -> None:
-    state = jax.jit(DUEL.step)(DUEL.init(), jnp.int32(DUEL.end_turn))
-    assert texts(parse(render.svg(DUEL, state))) == ["illegal action by seat 0"]
 
 
 def test_wrong_last_move_is_explained() -> None:

@@ -11,7 +11,6 @@ import pytest
 from jaxgames import make, render
 from jaxgames.render.moves import FROM_PIECE, FROM_STOP, TARGET_RADIUS, TO_CELL, over, under
 from jaxgames.render.theme import THEMES
-from jaxgames.wrappers import auto_reset
 from tests.render.drawn import SVG, XY, on_board, pairs, parse
 
 FOUR, FIVE = (make(f"chinese_checkers_diamond(size={size}, pieces=3)") for size in (4, 5))
@@ -105,11 +104,6 @@ def test_cell_where_the_piece_may_not_stop_is_crossed_but_not_shaded() -> None:
     assert diamond_moves(root, 4) == (8, {9, 5, 12, 2}, arrows)
 
 
-def test_piece_of_seat_1_is_named_by_its_absolute_cell() -> None:
-    origin, targets, _ = diamond_moves(draw(FOUR, "00../0.../...1/..11 1 1", 11), 4)
-    assert (origin, targets) == (11, {7, 10})
-
-
 # -- other games -----------------------------------------------------------------------------------------
 
 
@@ -154,25 +148,16 @@ def test_each_board_of_a_batch_has_its_own_piece_or_none() -> None:
         render.svg(FOUR, state, moves_of=[0])
 
 
-def test_live_board_of_auto_reset_shows_its_moves() -> None:
-    env = auto_reset(FOUR)
-    state = env.init(jax.random.key(0))
-    assert render.svg(env, state, moves_of=1).svg == render.svg(FOUR, state.board, moves_of=1).svg
-
-
 @pytest.mark.parametrize(
     ("env", "piece", "message"),
     [
         (FOUR, 5, "a piece of seat 0, the player to move: 0, 1, 4; not 5"),
-        (FOUR, 15, "0, 1, 4; not 15"),
-        (FOUR, -1, "not -1"),
         (FOUR, 16, "not 16"),
         (FOUR, "0", "0, 1, 4; not '0'"),
         (FOUR, True, "not True"),
         (STAR, 36, "a piece of seat 0, .*; not 36"),
         (CHECKERS, 32, "a piece of Black, .*; not 32"),
         (MINICHESS, "a5", "a piece of White, .*'a1'.*; not 'a5'"),
-        (MINICHESS, 0, "a piece of White, .*; not 0"),
         (make("dots_and_boxes"), 0, "games whose pieces move, and those of 'dots_and_boxes' do not"),
     ],
 )

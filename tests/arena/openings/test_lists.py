@@ -32,41 +32,19 @@ def test_opening_is_the_board_after_its_moves() -> None:
     np.testing.assert_array_equal(openings.boards.rewards, np.zeros((3, 2)))
 
 
-def test_games_begin_with_the_openings_and_their_records_are_replayed(tmp_path: Path) -> None:
-    openings = arena.openings_of_moves(BOXES, [BOXES.action_to_string(BOXES.init(), action) for action in (0, 3)])
-    openings = openings.for_games(4, games_each=2)
-    first = jaxgames.agents.make("first", BOXES)
-    seats = arena.seating((1, 1), "alternating", 4)
-    with arena.GameFile(tmp_path / "games.jsonl") as file:
-        recorder = file.recorder(BOXES, ["first", "first"], seats, openings)
-        arena.play(BOXES, [first, first], seats, jax.random.key(0), openings=openings, on_recorded=recorder)
-    games = list(arena.read_games(tmp_path / "games.jsonl"))
-    assert [game["actions"][0] for game in games] == [0, 0, 3, 3]
-    for game in games:
-        arena.replay(game)
-
-
 @pytest.mark.parametrize(
-    ("lines", "message"),
+    ("env", "lines", "message"),
     [
-        (["9-13", "9-13 9-14"], r"opening 2, '9-13 9-14': 9-14 is not legal in W:W21"),
-        (["9-13 22-18 hello"], r"opening 1, '9-13 22-18 hello': expected a step '11-15'"),
-        (["12-16 22-17 11-15 24-19 15x24 28x19"], "ends in the middle of a turn: add the rest of the turn"),
-        ([], "expected at least one opening"),
+        (CHECKERS, ["9-13", "9-13 9-14"], r"opening 2, '9-13 9-14': 9-14 is not legal in W:W21"),
+        (CHECKERS, ["9-13 22-18 hello"], r"opening 1, '9-13 22-18 hello': expected a step '11-15'"),
+        (CHECKERS, ["12-16 22-17 11-15 24-19 15x24 28x19"], "ends in the middle of a turn: add the rest of the turn"),
+        (CHECKERS, [], "expected at least one opening"),
+        (BOXES, ["h(0,0) h(0,1) h(1,0) h(1,1) v(0,0) v(0,1) v(0,2)"], "ends the game: leave out its last moves"),
     ],
 )
-def test_line_that_cannot_be_played_is_refused(lines: list[str], message: str) -> None:
+def test_line_that_cannot_be_played_is_refused(env: Any, lines: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        arena.openings_of_moves(CHECKERS, lines)
-
-
-def test_opening_that_ends_the_game_is_refused() -> None:
-    state, moves = BOXES.init(), list[str]()
-    for action in range(BOXES.num_actions):
-        moves.append(BOXES.action_to_string(state, action))
-        state = BOXES.step(state, action)
-    with pytest.raises(ValueError, match="ends the game: leave out its last moves"):
-        arena.openings_of_moves(BOXES, [" ".join(moves)])
+        arena.openings_of_moves(env, lines)
 
 
 def test_drawn_openings_occur_equally_often_and_a_longer_draw_begins_with_the_shorter_one() -> None:
@@ -103,10 +81,3 @@ def test_list_of_another_game_and_missing_file_are_refused(tmp_path: Path) -> No
         arena.load_openings(BOXES, "ballots")
     with pytest.raises(FileNotFoundError, match="expected one, or one of the lists ballots, placements"):
         arena.load_openings(CHECKERS, str(tmp_path / "missing.txt"))
-
-
-def test_ballots_are_a_list_of_checkers() -> None:
-    openings = arena.load_openings(CHECKERS, "ballots")
-    assert openings.number.size == 174
-    np.testing.assert_array_equal(openings.plies, 3)
-    np.testing.assert_array_equal(openings.boards.current_player, 1)

@@ -67,12 +67,6 @@ def test_longer_list_begins_with_the_shorter_one() -> None:
         np.testing.assert_array_equal(short, long[:3])
 
 
-def test_openings_differ_with_number_and_key() -> None:
-    assert len(np.unique(of_sticks().actions, axis=0)) > 5
-    other = arena.random_openings(STICKS, jax.random.key(1), 12, 10)
-    assert (of_sticks().actions != other.actions).any()
-
-
 def test_each_opening_is_played_by_games_in_a_row() -> None:
     openings = arena.random_openings(STICKS, KEY, 3, 10)
     spread = openings.for_games(8, games_each=2)
@@ -91,12 +85,6 @@ def test_games_start_after_the_opening_and_count_from_there() -> None:
     assert len(set(left.tolist())) > 1
     np.testing.assert_array_equal(games.length, left)
     np.testing.assert_array_equal(games.turns, [[np.sum((2 + np.arange(n)) % 3 == s) for s in range(3)] for n in left])
-
-
-def test_opening_without_plies_is_the_start() -> None:
-    openings = arena.random_openings(STICKS, KEY, 2, 0)
-    boards: Any = openings.boards
-    assert (openings.plies.tolist(), boards.left.tolist()) == ([0, 0], [7, 7])
 
 
 @pytest.mark.parametrize(

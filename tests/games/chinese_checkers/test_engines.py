@@ -87,7 +87,7 @@ def play_beside_open_spiel(num_players: int, games: int, seed: int) -> tuple[int
 
 @pytest.mark.parametrize(
     ("num_players", "games"),
-    [(2, 3), *(pytest.param(*each, marks=pytest.mark.slow) for each in [(3, 3), (4, 2)]), (6, 2)],
+    [(2, 3), *(pytest.param(*each, marks=pytest.mark.slow) for each in [(3, 3), (4, 2), (6, 2)])],
 )
 def test_open_spiel_agrees_on_whole_games(num_players: int, games: int) -> None:
     """Legal submoves, the board, who moves and who wins."""

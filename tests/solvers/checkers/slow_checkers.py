@@ -13,7 +13,7 @@ import numpy as np
 from jaxgames.games.checkers import CheckersState
 from tests.games.checkers.random_positions import crowds, endgames, hunts
 from tests.games.checkers.reference import PDN, Move, Position, Reference, seen
-from tests.helpers.minimax import Minimax
+from tests.helpers.minimax import Minimax, random_games
 
 WIN = 100_000
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}
@@ -73,21 +73,6 @@ def is_threatened(reference: Reference, position: Position) -> bool:
     return any(reference.jumps(position.pieces, square) for square in theirs)
 
 
-def random_games(reference: Reference, rng: np.random.Generator, number: int) -> list[Position]:
-    """Live positions of random games, one of each game, at a random ply up to 100."""
-    positions: list[Position] = []
-    while len(positions) < number:
-        position = reference.start()
-        for _ in range(int(rng.integers(100))):
-            moves = reference.available(position)
-            position = reference.after(position, moves[int(rng.integers(len(moves)))])
-            if position.over:
-                break
-        else:
-            positions.append(position)
-    return positions
-
-
 def near_limits(
     positions: list[Position], rng: np.random.Generator, quiet_limit: int, max_plies: int | None
 ) -> Iterator[Position]:
@@ -102,7 +87,7 @@ def positions(reference: Reference, seed: int, number: int) -> list[Position]:
     """Random games, endgames, long captures and crowds, and all of them once more just before the limits."""
     rng, max_plies = np.random.default_rng(seed), reference.max_plies
     texts = [text for kind in (endgames, hunts, crowds) for text in kind(rng, number // 4)]
-    live = random_games(Reference(reference.draw_rule), rng, number // 2)
+    live = random_games(Reference(reference.draw_rule), rng, number // 2, plies=(0, 100))
     live += [reference.from_string(text) for text in texts]
     live = [position for position in live if not position.over and position.ply < (max_plies or 1000)]
     return live + list(near_limits(live, rng, QUIET_LIMIT[reference.draw_rule], max_plies))

@@ -20,7 +20,8 @@ from jaxgames.solvers.checkers.moves import (
 from tests.games.checkers.random_positions import crowds, endgames, hunts
 from tests.games.checkers.reference import Position, Reference
 from tests.games.checkers.test_perft import POSITIONS, START_MOVES
-from tests.solvers.checkers.slow_checkers import is_threatened, random_games, state_of
+from tests.helpers.minimax import random_games
+from tests.solvers.checkers.slow_checkers import is_threatened, state_of
 
 ELEVEN_DEEP = 85_242_128  # published with START_MOVES
 
@@ -46,7 +47,7 @@ def positions(rng: np.random.Generator, number: int) -> list[Position]:
     """Random games, endgames, long captures and crowds; those that come next in them are in the middle of captures."""
     texts = [text for kind in (endgames, hunts, crowds) for text in kind(rng, number)]
     read = (Reference().from_string(text) for text in texts)
-    return random_games(Reference(), rng, number) + [position for position in read if not position.over]
+    return random_games(Reference(), rng, number, plies=(0, 100)) + [position for position in read if not position.over]
 
 
 def test_words_are_shifted_rotated_and_counted_as_sets_of_squares() -> None:

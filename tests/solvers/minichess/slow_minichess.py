@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxgames.games.minichess import Minichess, MinichessState
 from tests.games.minichess.reference import BISHOP, KNIGHT, ROOK, Move, Position, Reference, Square, inside
-from tests.helpers.minimax import Minimax
+from tests.helpers.minimax import Minimax, random_games
 
 WIN = 100_000
 MAX_PIECES = 11  # with more, slow Python takes minutes to follow all captures of a position to their end
@@ -85,18 +85,9 @@ def is_noisy(position: Position, move: Move) -> bool:
     return move[2] == "q" or (move[1] in position.board and move[2] == "")
 
 
-def random_games(reference: Reference, rng: np.random.Generator, number: int) -> list[Position]:
+def endings(reference: Reference, rng: np.random.Generator, number: int) -> list[Position]:
     """Live positions of random games with at most MAX_PIECES left, one of each game."""
-    positions: list[Position] = []
-    while len(positions) < number:
-        position = reference.start()
-        plies = int(rng.integers(10, 60))
-        while not position.over and (position.ply < plies or len(position.board) > MAX_PIECES):
-            moves = list(reference.moves(position).values())
-            position = reference.after(position, moves[int(rng.integers(len(moves)))])
-        if not position.over:
-            positions.append(position)
-    return positions
+    return random_games(reference, rng, number, (10, 60), lambda position: len(position.board) <= MAX_PIECES)
 
 
 def shuffles(reference: Reference, rng: np.random.Generator, number: int) -> list[Position]:
@@ -140,7 +131,7 @@ def placements(reference: Reference, rng: np.random.Generator, number: int) -> l
 def positions(reference: Reference, seed: int, number: int) -> list[Position]:
     """Random games, placements, and games that go back and forth; with a limit of plies, all just before it."""
     rng = np.random.default_rng(seed)
-    live = random_games(replace(reference, max_plies=256), rng, number) + placements(reference, rng, number)
+    live = endings(replace(reference, max_plies=256), rng, number) + placements(reference, rng, number)
     if not reference.king_capture:
         live += shuffles(reference, rng, number)
     if reference.max_plies >= 100:

@@ -28,7 +28,7 @@ from jaxgames.solvers.minichess.moves import (
 from tests.games.minichess.cases import make_reference
 from tests.games.minichess.reference import Position, Reference, is_dead
 from tests.games.minichess.test_perft import PERFT
-from tests.solvers.minichess.slow_minichess import is_noisy, placements, random_games, state_of
+from tests.solvers.minichess.slow_minichess import endings, is_noisy, placements, state_of
 
 TABLES = make_tables(compiled=False)
 RULES: list[dict[str, Any]] = [
@@ -59,7 +59,7 @@ def check_positions(parameters: dict[str, Any], number: int, seed: int) -> None:
     env = jaxgames.make("minichess", **parameters)
     assert isinstance(env, Minichess)
     reference, rng = make_reference(env), np.random.default_rng(seed)
-    for position in random_games(reference, rng, number) + placements(reference, rng, number):
+    for position in endings(reference, rng, number) + placements(reference, rng, number):
         pieces, moves = pieces_of(state_of(env, reference, position)), reference.moves(position)
         assert legal(env, pieces) == sorted(moves), reference.to_string(position)
         if reference.king_capture:
