@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import arena
+from jaxgames import arena, render
 from jaxgames.agents import RandomAgent
 from jaxgames.arena import records
 from tests.helpers.scripted_agents import Taker
@@ -113,6 +113,12 @@ def test_long_game_is_replayed_in_parts(monkeypatch: pytest.MonkeyPatch, tmp_pat
         expected = found
 
 
+def test_animation_takes_the_states_of_a_replay(tmp_path: Path) -> None:
+    _, found = written(tmp_path / "a.jsonl", BOXES, (HostRandom(BOXES),), [[0, 0]])
+    picture = render.animate(BOXES, arena.replay(json.dumps(found[0])), found[0]["actions"])
+    assert "<animate" in str(picture.svg)
+
+
 def test_illegal_action_is_recorded_without_a_move(tmp_path: Path) -> None:
     """Five sticks are taken when seat 2 takes three of the two that are left; and seat 0 names no move."""
     seats, agents = [[0, 1, 2], [3, 0, 0]], tuple(Constant(np.int32(action)) for action in (2, 1, 2, 99))
@@ -169,6 +175,17 @@ def test_every_game_is_in_the_file_before_the_next_one_begins(tmp_path: Path) ->
     assert lines == [0] * 7 + [1] * 7 + [2] * 7
 
 
+class Dice(Sticks):
+    """A game of chance."""
+
+    needs_key: ClassVar[bool] = True
+
+
+def test_game_of_chance_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="sticks is a game of chance: its games cannot be recorded"):
+        arena.GameFile(tmp_path / "a.jsonl").recorder(Dice(), ["a"], jnp.zeros((1, 3), jnp.int32))
+
+
 # -- wrong records -------------------------------------------------------------------------------------------------
 
 
@@ -185,6 +202,7 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Any:
         ({"start": "6 0"}, "start is '6 0', found '7 0'"),
         ({"outcome": {"kind": "draw", "winners": [], "reason": ""}}, "outcome is .*'draw'.*, found .*'win'"),
         ({"returns": [1, 2, 3]}, r"returns are \[1, 2, 3\], found \[ ?2"),
+        ({"actions": "1 1 1"}, "actions must be a list of integers"),
         ({"actions": [1, 1.5]}, "actions must be a list of integers"),
     ],
 )
@@ -193,6 +211,11 @@ def test_record_that_does_not_fit_its_actions_is_refused(change: Any, message: s
     changed: Any = {**line, **change}
     with pytest.raises(ValueError, match=message):
         arena.replay(changed, STICKS)
+
+
+def test_record_of_another_game_is_refused_by_name(line: Any) -> None:
+    with pytest.raises(jaxgames.ParameterError, match="unknown game 'sticks'"):
+        arena.replay(line)
 
 
 def test_broken_line_is_named(line: Any, tmp_path: Path) -> None:

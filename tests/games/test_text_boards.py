@@ -82,6 +82,12 @@ def test_large_board_fits_80_columns(game: str) -> None:
     assert all(line == line.rstrip() for line in lines)
 
 
+def test_wide_star_has_the_number_of_the_first_cell_of_each_row() -> None:
+    env = make("chinese_checkers(size=5, num_players=2)")
+    lines = env.to_text(start(env)).split("\n")
+    assert lines[4:6] == ["  10             A A A A A", "  15  . . . . . . . . . . . . . . . ."]
+
+
 def test_last_line_says_how_the_game_ended() -> None:
     env = make("dots_and_boxes(rows=1, cols=1)")
     state = play(env, start(env), "h(0,0)", "h(1,0)", "v(0,0)", "v(0,1)")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import ParameterError, agents, auto_reset
+from jaxgames import ParameterError, agents, arena, auto_reset
 from jaxgames.mcts import MCTSAgent, SearchConfig, bytes_per_node, rollouts, search, selection
 from jaxgames.mcts import agents as searching
 from jaxgames.mcts.selection import Uct
@@ -67,20 +67,31 @@ def test_value_of_a_node_is_the_mean_of_its_own_and_of_its_visits() -> None:
 
 
 def test_constant_of_exploration_is_multiplied_by_half_the_range_of_a_reward(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rewards are from -1 to 2 with three seats. Only traced."""
+    """Rewards are from -1 to 1 with two seats, from -1 to 2 with three. Only traced."""
     constants: list[float] = []
     monkeypatch.setattr(rollouts, "Uct", lambda c: constants.append(c) or Uct(c))  # pyright: ignore[reportUnknownLambdaType]
-    env = Sticks(num_players=3)
-    agent = agents.make("mcts(simulations=2, uct_c=0.5)", env)
-    jax.eval_shape(agent.act, jax.random.key(0), repeated(env.init(), 1))
-    assert constants == [0.75]
+    for env in (STICKS, Sticks(num_players=3)):
+        agent = agents.make("mcts(simulations=2, uct_c=0.5)", env)
+        jax.eval_shape(agent.act, jax.random.key(0), repeated(env.init(), 1))
+    assert constants == [0.5, 0.75]
+
+
+@pytest.mark.slow
+def test_uct_beats_random_play_for_any_number_of_seats() -> None:
+    """Random play would win at most 60 and 40 of the 120 games."""
+    for env, least in ((BOXES, 85), (Sticks(num_players=3), 60)):
+        players = [agents.make("mcts(simulations=50)", env), agents.make("random", env)]
+        seats = arena.seating((1, env.num_players - 1), "alternating", 120)
+        games = arena.play(env, players, seats, jax.random.key(0))
+        assert arena.results(env, games, seats)["wins"] > least
 
 
 @pytest.mark.parametrize(
     ("text", "written"),
     [
         ("mcts", "mcts(simulations=1000)"),
-        ("mcts(rollouts=4, simulations=7, playout='greedy')", "mcts(simulations=7, rollouts=4, playout='greedy')"),
+        ("mcts(rollouts=4, simulations=7)", "mcts(simulations=7, rollouts=4)"),
+        ("mcts(playout='greedy')", "mcts(simulations=1000, playout='greedy')"),
         ("mcts(seats=paranoid, epsilon=0.1)", "mcts(simulations=1000, seats='paranoid', epsilon=0.1)"),
     ],
 )
@@ -95,8 +106,10 @@ def test_text_of_an_agent_makes_the_same_agent(text: str, written: str) -> None:
     [
         ("mcts(simulations=0)", "simulations must be an integer from 1"),
         ("mcts(playout=first_class)", "unknown agent 'first_class'"),
+        ("mcts(uct_c=-1)", "uct_c must be a finite number from 0 on"),
         (f"mcts(uct_c={10**400})", "uct_c must be a finite number from 0 on"),
         ("mcts(seats=all)", "seats must be one of"),
+        ("mcts(depth=3)", "mcts has no parameter 'depth'"),
     ],
 )
 def test_wrong_text_is_refused_with_what_is_allowed(text: str, message: str) -> None:

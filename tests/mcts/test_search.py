@@ -2,8 +2,6 @@
 
 import dataclasses
 import functools
-import itertools
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -12,7 +10,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import ParameterError, auto_reset
+from jaxgames import Env, ParameterError, auto_reset
 from jaxgames.mcts import Evaluation, SearchConfig, bytes_per_node, search
 from jaxgames.mcts.search import search_tree
 from jaxgames.mcts.tree import PADDING
@@ -85,6 +83,14 @@ def test_finished_boards_cost_nothing_and_their_values_are_0() -> None:
     assert not run(states=cut_off).visits.any()
 
 
+@pytest.mark.slow  # the last test has such an env in a wrapper
+def test_boards_that_restart_are_searched_as_the_game_inside() -> None:
+    env, states = auto_reset(BOXES), boards()
+    wrapped = jax.vmap(lambda state: dataclasses.replace(env.init(), board=state))(states)
+    result = search(env, LINEAR, GUMBEL, jax.random.key(0), LINEAR.params(0), wrapped)
+    assert (np.asarray(result.visits) == run().visits).all()
+
+
 def test_seat_that_moves_again_is_not_discounted() -> None:
     """One choice of each seat is left to the end: the values after it are known."""
     env = Payoffs(num_players=2, order=(0, 0))
@@ -114,7 +120,7 @@ def test_dirichlet_noise_has_its_share_of_the_prior_on_legal_actions_only() -> N
     states = random_boards(BOXES, BOARDS, 6)
     squares: list[np.ndarray] = []
     moved: list[np.ndarray] = []
-    for seed in range(12):
+    for seed in range(20):
         tree = jax.device_get(trees(BOXES, Nothing(BOXES), NOISY, jax.random.key(seed), jnp.zeros(2), states))
         prior, is_action = np.exp(tree.logits[:, 0]), tree.actions[:, 0] != PADDING
         n = is_action.sum(-1)
@@ -146,6 +152,21 @@ def test_slots_hold_the_legal_actions_with_the_highest_logits() -> None:
     assert (np.sort(result.slots) == np.sort(np.argsort(-logits)[:, :3])).all()
 
 
+@pytest.mark.slow
+def test_search_with_a_slot_for_each_legal_action_is_that_over_all_actions() -> None:
+    env = jaxgames.make("chinese_checkers_diamond(size=4, pieces=3)")
+    states, evaluate = random_boards(env, BOARDS, 12), Linear(env)
+    assert jax.vmap(env.legal_action_mask)(states).sum(-1).max() <= 20
+    dense, slots = (
+        search(env, evaluate, dataclasses.replace(GUMBEL, slots=k), jax.random.key(0), evaluate.params(0), states)
+        for k in (256, 20)
+    )
+    for name in ("visits", "weights"):
+        spread = [of_actions(getattr(result, name), result.slots, env.num_actions) for result in (dense, slots)]
+        np.testing.assert_allclose(spread[0], spread[1], atol=1e-5)
+    assert (np.asarray(dense.action) == np.asarray(slots.action)).all()
+
+
 def test_truncated_boards_of_a_tree_count_with_their_evaluation() -> None:
     """A game cut off after one choice is worth its rewards plus the evaluation of its board, never 0."""
     env = Payoffs(num_players=2, order=(0, 1), limit=1)
@@ -157,6 +178,25 @@ def test_truncated_boards_of_a_tree_count_with_their_evaluation() -> None:
     visited = tree.visits[0, 0] > 0
     assert visited.any()
     np.testing.assert_allclose(tree.values[0, 0][visited], expected[visited], atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "early", "late"),
+    [
+        ("chinese_checkers_diamond(size=3)", {"ply": 0}, {"ply": 199}),
+        ("chinese_checkers(size=1, num_players=3)", {"round": 0}, {"round": 199}),
+        ("checkers(max_plies=100)", {"ply": 0}, {"ply": 99}),
+        ("minichess", {"ply": 0}, {"ply": 254}),
+    ],
+)
+def test_actions_do_not_depend_on_the_length_of_the_game(text: str, early: Any, late: Any) -> None:
+    env = jaxgames.make(text)
+    evaluate, actions = Linear(env), list[Any]()
+    for counters in (early, late):
+        state = dataclasses.replace(env.init(), **{name: jnp.int32(value) for name, value in counters.items()})
+        actions.append(search(env, evaluate, GUMBEL, jax.random.key(0), evaluate.params(0), repeated(state, 4)))
+    assert (actions[0].visits == actions[1].visits).all()
 
 
 @pytest.mark.slow
@@ -197,6 +237,8 @@ def test_no_slot_of_any_node_has_an_illegal_action(text: str, policy: str) -> No
         ({"simulations": 0}, "simulations must be an integer from 1"),
         ({"policy": "alpha"}, "policy must be one of 'gumbel', 'puct'"),
         ({"slots": 0}, "slots must be an integer from 1"),
+        ({"max_considered": 0}, "max_considered must be"),
+        ({"seats": "max"}, "seats must be one of 'paranoid', 'max_n'"),
         ({"dirichlet_fraction": 1.5}, "dirichlet_fraction must be a number from 0 to 1"),
         ({"dirichlet_alpha": 0}, "dirichlet_alpha must be a finite number above 0"),
         ({"gumbel_scale": -1}, "gumbel_scale must be a finite number from 0 on"),
@@ -208,26 +250,30 @@ def test_wrong_setting_is_refused_with_what_is_allowed(settings: dict[str, Any],
         SearchConfig(**settings)
 
 
-def values_of_one_seat(params: Any, states: Any) -> Evaluation:
-    return Evaluation(jnp.zeros((BOARDS, 12)), jnp.zeros(BOARDS))
+def refused(env: Env[Any], evaluate: Any, states: Any) -> Any:
+    return search(env, evaluate, GUMBEL, jax.random.key(0), None, states)
 
 
-@dataclasses.dataclass
-class Mutable:
-    def __call__(self, params: Any, states: Any) -> Any: ...
+def test_wrong_evaluation_is_refused_with_the_shapes_it_must_have() -> None:
+    def values_of_one_seat(params: Any, states: Any) -> Evaluation:
+        return Evaluation(jnp.zeros((BOARDS, 12)), jnp.zeros(BOARDS))
+
+    with pytest.raises(ValueError, match=r"values \[64, num_players = 2\] for 64 boards, not \[64, 12\] and \[64\]"):
+        refused(BOXES, values_of_one_seat, boards())
 
 
-@pytest.mark.parametrize(
-    ("evaluate", "make_states", "message"),
-    [
-        (values_of_one_seat, boards, r"values \[64, num_players = 2\] for 64 boards, not \[64, 12\] and \[64\]"),
-        (Mutable(), boards, "evaluate must be hashable"),
-        (LINEAR, BOXES.init, "expected boards with one leading axis, not one board"),
-    ],
-)
-def test_wrong_call_is_refused(evaluate: Any, make_states: Callable[[], Any], message: str) -> None:
-    with pytest.raises((ValueError, TypeError), match=message):
-        search(BOXES, evaluate, GUMBEL, jax.random.key(0), None, make_states())
+def test_function_that_is_not_hashable_is_refused() -> None:
+    @dataclasses.dataclass
+    class Mutable:
+        def __call__(self, params: Any, states: Any) -> Any: ...
+
+    with pytest.raises(TypeError, match="evaluate must be hashable"):
+        refused(BOXES, Mutable(), boards())
+
+
+def test_one_board_in_place_of_a_batch_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected boards with one leading axis, not one board"):
+        refused(BOXES, LINEAR, BOXES.init())
 
 
 def test_bytes_per_node_are_those_of_the_tree() -> None:
@@ -246,12 +292,11 @@ class SameLogits:
         return Evaluation(jnp.broadcast_to(params, (boards, BOXES.num_actions)), jnp.zeros((boards, 2)))
 
 
-def test_legal_actions_are_searched_whatever_the_logits_are() -> None:
-    """Of all actions, and of every second one."""
+@pytest.mark.parametrize("every", [1, 2])  # all actions, every second one
+def test_legal_actions_are_searched_whatever_the_logits_are(every: int) -> None:
     states = random_boards(BOXES, 8, steps=9)
     live, mask = ~np.asarray(states.terminated), np.asarray(batched(BOXES).mask(states))
-    odd = (np.nan, np.inf, -np.inf, np.finfo(np.float32).min, np.finfo(np.float32).max)
-    for every, logit in itertools.product((1, 2), odd):
+    for logit in (np.nan, np.inf, -np.inf, np.finfo(np.float32).min, np.finfo(np.float32).max):
         logits = np.zeros(BOXES.num_actions, np.float32)
         logits[::every] = logit
         result = search(BOXES, SameLogits(), GUMBEL, jax.random.key(0), logits, states)
@@ -261,7 +306,6 @@ def test_legal_actions_are_searched_whatever_the_logits_are() -> None:
         np.testing.assert_allclose(result.weights.sum(-1)[live], 1, atol=1e-5)
 
 
-@pytest.mark.slow  # test_agents.py has such an env on the smallest board
 def test_wrapper_around_auto_reset_is_searched_as_its_live_boards() -> None:
     restarting = Wrapper(auto_reset(BOXES))
     states = jax.vmap(restarting.init)(jax.random.split(jax.random.key(0), BOARDS))

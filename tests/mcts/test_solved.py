@@ -17,6 +17,7 @@ from jaxgames.mcts import SearchConfig, search
 from jaxgames.mcts import tree as trees
 from tests.games.checkers.random_positions import scattered
 from tests.games.checkers.reference import Reference as Checkers
+from tests.games.chinese_checkers.reference import Reference as Star
 from tests.games.dots_and_boxes.reference import Reference as DotsAndBoxes
 from tests.helpers.minimax import Minimax
 from tests.helpers.payoffs import TABLES, Payoffs, solve
@@ -138,3 +139,14 @@ def test_checkers_is_played_as_minimax_does_where_a_piece_jumps_twice() -> None:
     played = plays_best(env, solved, LONG)
     assert played.mean() >= 0.99
     assert played[solved.misleading].all()
+
+
+@pytest.mark.slow
+def test_small_star_is_played_as_minimax_does_where_a_peg_hops() -> None:
+    env = jaxgames.make("chinese_checkers", size=1, num_players=2, reward="win_loss")
+    reference, rng = Star(1, 2, "win_loss"), np.random.default_rng(3)
+    texts = [after_random_moves(reference, rng, int(rng.integers(2, 30))) for _ in range(600)]
+    solved = solve_positions(reference, texts, 5, count=200)
+    assert len(solved.texts) >= 20
+    assert sum(solved.misleading) >= 5
+    assert plays_best(env, solved, LONG).mean() >= 0.99

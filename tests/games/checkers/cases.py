@@ -10,8 +10,7 @@ from tests.helpers.cases import Cases, Finished, Judged, Placement, combinations
 from tests.helpers.positions import LIVE, TERMINATED
 
 START = "B:W21,22,23,24,25,26,27,28,29,30,31,32:B1,2,3,4,5,6,7,8,9,10,11,12"
-WCDF, OPEN_SPIEL = "checkers", "checkers(draw_rule='openspiel')"
-ONE_PLY = "checkers(draw_rule='openspiel', max_plies=1)"
+WCDF, OPEN_SPIEL, ONE_PLY = "checkers", "checkers(draw_rule='openspiel')", "checkers(max_plies=1)"
 NO_MOVE, LIMIT = "no legal move", "1 plies without a winner"
 QUIET_80, QUIET_40 = "80 plies without a capture or a man's move", "40 plies without a capture"
 COMMON = {
@@ -57,11 +56,14 @@ CASES = Cases(
     },
     wrong_parameters=[
         ({"draw_rule": "fmjd"}, "'wcdf', 'openspiel', not 'fmjd'"),
+        ({"draw_rule": 80}, "'wcdf', 'openspiel', not 80"),
         ({"max_plies": 0}, "max_plies must be an integer from 1 to 1000000 or None, not 0"),
         ({"max_plies": 1_000_001}, "not 1000001"),
+        ({"max_plies": 1.5}, "not 1.5"),
         ({"max_plies": True}, "not True"),
         ({"max_plies": "9"}, "not '9'"),
         ({"size": 10}, "draw_rule, max_plies"),
+        ({"num_players": 2}, "draw_rule, max_plies"),
     ],
     judged=[
         # 21-17 moves White's man, 14-18 an empty square, 9-6 a man backwards, 8-12 goes to an own man.
@@ -75,12 +77,13 @@ CASES = Cases(
     finished=[
         Finished("last piece captured", WCDF, "B:W18:B14", ["14x23"], [1, -1], "win", (0,), NO_MOVE),
         Finished("blocked", WCDF, "B:W28:B19,20", ["20-24"], [1, -1], "win", (0,), NO_MOVE),
-        Finished("king blocked", WCDF, "B:W28,K32:B19,20,K23,K27", ["20-24"], [1, -1], "win", (0,), NO_MOVE),
+        Finished("white wins", OPEN_SPIEL, "W:W19:B15", ["19x10"], [-1, 1], "win", (1,), NO_MOVE),
         Finished("80 plies", WCDF, "B:WK32:BK1", ["1-5"], [0, 0], "draw", (), QUIET_80, {"quiet": 79}),
+        Finished("40 plies", OPEN_SPIEL, "B:WK32:BK1", ["1-5"], [0, 0], "draw", (), QUIET_40, {"quiet": 39}),
         Finished("limit", ONE_PLY, START, ["11-15"], [0, 0], "truncated", (), LIMIT),
         Finished("limit in a capture", ONE_PLY, "B:W9,11,18,28:B1,5,8", ["8x15"], [0, 0], "truncated", (), LIMIT),
         Finished("win at the limit", ONE_PLY, "B:W18:B14", ["14x23"], [1, -1], "win", (0,), NO_MOVE),
-        Finished("draw at the limit", ONE_PLY, "B:WK32:BK1", ["1-5"], [0, 0], "draw", (), QUIET_40, {"quiet": 39}),
+        Finished("draw at the limit", ONE_PLY, "B:WK32:BK1", ["1-5"], [0, 0], "draw", (), QUIET_80, {"quiet": 79}),
         Finished("illegal", WCDF, START, -1, [-1, 1], "forfeit", (), "illegal action by seat 0"),
         Finished("illegal by white", WCDF, "W" + START[1:], 0, [1, -1], "forfeit", (), "illegal action by seat 1"),
     ],
@@ -88,17 +91,28 @@ CASES = Cases(
         WCDF,
         [
             ("", "''", "position such as"),
+            ("B", "'B'", "position such as"),
             ("B:W18", "'B:W18'", "position such as"),
+            ("B:W18:W19", "'B:W18:W19'", "position such as"),
             ("B:18:19", "'B:18:19'", "position such as"),
+            ("B:W18:B9:J9:", "'B:W18:B9:J9:'", "position such as"),
             ("b:W18:B9", "'b'", "side to move"),
+            (":W18:B9", "''", "side to move"),
+            ("B:W0:B9", "'0'", "1 to 32"),
             ("B:W33:B9", "'33'", "1 to 32"),
+            ("B:W18,:B9", "''", "1 to 32"),
             ("B:W18, 19:B9", "' 19'", "1 to 32"),
+            ("B:Wk18:B9", "'k18'", "1 to 32"),
             ("B:W18-20:B9", "'18-20'", "1 to 32"),
+            ("B:W-1:B9", "'-1'", "1 to 32"),
+            ("B:W18:B9.", "'9.'", "1 to 32"),
             ("B:W18:BK", "'K'", "1 to 32"),
             ("B:W18:B9,18", "18", "one piece"),
             ("B:W18,K18:B9", "18", "one piece"),
+            ("B:W18:B14:14", "'14'", "such as 'J15'"),
             ("B:W18:B14:JK14", "'JK14'", "such as 'J15'"),
             ("B:W18:B14:J33", "'J33'", "such as 'J15'"),
+            ("B:W18:B14:", "''", "such as 'J15'"),
             ("B:W18:B14:J15", "'J15'", "that can jump"),  # empty
             ("B:W18:B14:J18", "'J18'", "that can jump"),  # the opponent's
             ("B:W18:B13,14:J13", "'J13'", "that can jump"),  # has no jump
@@ -109,11 +123,18 @@ CASES = Cases(
         "B:W18,32:B6,10,11,14",
         [
             ("", "''", "'11-15'"),
+            ("11", "'11'", "'11-15'"),
             ("11-", "'11-'", "'11-15'"),
+            ("11 - 15", "'11 - 15'", "'11-15'"),
             ("11>15", "'11>15'", "'15x22'"),
+            ("1x10x19", "'1x10x19'", "'15x22'"),
+            ("0-5", "0", "1 to 32"),
             ("11-33", "33", "1 to 32"),
+            ("11-11", "'11-11'", "next to 11"),
             ("11-18", "'11-18'", "next to 11"),
+            ("12-13", "'12-13'", "next to 12"),
             ("14x18", "'14x18'", "diagonal from 14"),
+            ("4x13", "'4x13'", "diagonal from 4"),
             ("11x18", "'11x18'", "no opponent on 15"),
             ("6x15", "'6x15'", "no opponent on 10"),
             ("14-18", "'14-18'", "over the opponent on 18"),

@@ -11,11 +11,11 @@ import pytest
 from draughts.core.game import Game as Draughts
 
 from jaxgames import Env
-from tests.games.checkers.pictures import OPEN_SPIEL, WCDF
+from tests.games.checkers.pictures import BY_DRAW_RULE, OPEN_SPIEL, WCDF
 from tests.games.checkers.random_positions import crowds, hunts
 from tests.games.checkers.reference import DIRECTIONS, PDN, SQUARES, plus, seen
 from tests.games.checkers.test_perft import MOVES
-from tests.helpers.positions import batched, board, random_actions, read_all, repeated, start
+from tests.helpers.positions import batched, board, compiled, random_actions, read_all, repeated, start
 
 # -- OpenSpiel --------------------------------------------------------------------------------------------
 
@@ -98,6 +98,35 @@ def test_open_spiel_agrees_on_whole_games() -> None:
 def test_open_spiel_agrees_on_ten_thousand_games(seed: int) -> None:
     """1,000 games per seed."""
     play_beside_open_spiel(games=1000, seed=seed)
+
+
+# The 40th ply without a capture, 8-3, leaves White's five pieces without a move.
+BLOCKED_AT_THE_LIMIT = """
+    11-15 23-18 9-14 18x9 5x14 27-23 15-19 24x15 10x19 23x16 12x19 22-17 7-11 17x10 6x15 32-27 11-16 25-22
+    16-20 30-25 19-24 28x19 19x10 2-7 22-17 7x14 17x10 1-6 10x1 20-24 27x20 3-7 1-6 7-11 6-9 11-16 20x11
+    8x15 9-6 15-19 25-22 19-24 22-17 4-8 17-13 8-12 29-25 24-27 31x24 12-16 26-23 16-20 6-9 20x27 21-17
+    27-31 23-18 31-27 18-15 27-32 15-10 32-27 9-5 27-32 10-7 32-28 17-14 28-32 13-9 32-28 25-22 28-24 7-2
+    24-27 5-1 27-24 9-6 24-19 22-17 19-16 14-10 16-12 17-13 12-8 1-5 8-12 10-7 12-16 13-9 16-12 5-1 12-8 9-5
+    8-3
+"""
+
+
+def test_open_spiel_draws_where_the_last_quiet_ply_would_win() -> None:
+    """A game found by search: a draw for OpenSpiel, and won by Black under the federation's rules."""
+    theirs = pyspiel.load_game("checkers").new_initial_state()
+    states = {draw_rule: start(env) for draw_rule, env in BY_DRAW_RULE.items()}
+    for ply in BLOCKED_AT_THE_LIMIT.split():
+        assert not theirs.is_terminal()
+        assert not any(state.terminated for state in states.values())
+        action = WCDF.action_from_string(states["wcdf"], ply)
+        states = {
+            rule: jax.device_get(compiled(BY_DRAW_RULE[rule]).step(s, np.int32(action))) for rule, s in states.items()
+        }
+        theirs.apply_action(int(OPEN_SPIEL_ACTION[theirs.current_player(), action, int("x" in ply)]))
+    assert theirs.is_terminal()
+    assert all(state.terminated for state in states.values())
+    assert theirs.returns() == states["openspiel"].rewards.tolist() == [0, 0]
+    assert states["wcdf"].rewards.tolist() == [1, -1]
 
 
 # -- pydraughts -------------------------------------------------------------------------------------------

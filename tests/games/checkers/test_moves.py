@@ -37,6 +37,24 @@ def test_men_step_forward_and_kings_both_ways_by_one_square() -> None:
     assert legal(WCDF, drawn(picture, seat=1)) == {"25-21", "25-22", "11-7", "11-8", "11-15", "11-16"}
 
 
+@pytest.mark.parametrize("seat", [0, 1])
+def test_steps_stay_on_the_board(seat: int) -> None:
+    """Kings on every edge have two steps, those in the single corners one."""
+    picture = """
+        . K . . . . . K
+        . . . . . . . .
+        . . . . . . . .
+        K . . . . . . .
+        . . . . . . . K
+        . . . . . . . .
+        . . . . . . . .
+        K . . . . . K .
+    """
+    state = drawn(picture.replace("K", "BW"[seat]), seat)
+    edges = {"1-5", "1-6", "4-8", "13-9", "13-17", "20-16", "20-24", "29-25", "32-27", "32-28"}
+    assert legal(WCDF, state) == edges
+
+
 # -- captures -----------------------------------------------------------------------------------------------
 
 CHOICE = """
@@ -117,6 +135,19 @@ def test_king_may_return_to_the_square_that_it_left() -> None:
     assert WCDF.to_string(state) == "W:W32:BK6"
 
 
+def test_piece_is_captured_once() -> None:
+    """It leaves the board with the jump, so the king cannot jump back over it."""
+    state = play(WCDF, read(WCDF, "B:W10,32:BK6"), "6x15")
+    assert WCDF.to_string(state) == "W:W32:BK15"
+
+
+def test_step_ends_the_turn_next_to_an_opponent() -> None:
+    """Only a jump can be continued."""
+    state = play(WCDF, read(WCDF, "W:W17,32:B9,10"), "17-14")
+    assert int(state.current_player) == 0
+    assert WCDF.to_string(state) == "B:W14,32:B9,10"
+
+
 # -- crowning -----------------------------------------------------------------------------------------------
 
 
@@ -142,3 +173,11 @@ def test_crowning_ends_the_turn_within_a_capture() -> None:
     state = play(WCDF, drawn(picture.format("B")), "22x31")
     assert WCDF.to_string(state) == "B:W27:BK31:J31"
     assert legal(WCDF, state) == {"31x24"}
+
+
+def test_king_stays_a_king_and_its_square_does_not_crown() -> None:
+    """A king moves as a king, a man that comes to a square where a king was stays a man, a captured king is gone."""
+    state = play(WCDF, read(WCDF, "B:W32:B10,K14"), "14-17", "32-28", "10-14")
+    assert WCDF.to_string(state) == "W:W28:B14,K17"
+    state = play(WCDF, read(WCDF, "B:WK18,32:B9,14"), "14x23", "32-28", "9-14", "28-24", "14-18")
+    assert WCDF.to_string(state) == "W:W24:B18,23"

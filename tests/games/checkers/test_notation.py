@@ -4,7 +4,9 @@ import chex
 import jax
 import pytest
 
+import jaxgames
 from tests.games.checkers.pictures import START, WCDF, read, written
+from tests.helpers.positions import play
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,16 @@ def test_either_side_may_be_written_first(white_first: str, black_first: str) ->
     chex.assert_trees_all_equal(
         jax.device_get(WCDF.from_string(white_first)), jax.device_get(WCDF.from_string(black_first))
     )
+
+
+def test_text_does_not_record_the_counters() -> None:
+    """PDN has no place for the plies played nor for those without progress: both are 0 when a text is read."""
+    state = play(WCDF, read(WCDF, "B:WK32:BK1"), "1-5", "32-28")
+    assert (int(state.ply), int(state.quiet)) == (2, 2)
+    state = read(WCDF, WCDF.to_string(state))
+    assert (int(state.ply), int(state.quiet)) == (0, 0)
+
+
+def test_text_of_the_env_names_every_parameter() -> None:
+    assert str(WCDF) == "checkers(draw_rule='wcdf', max_plies=None)"
+    assert jaxgames.make("checkers(draw_rule=wcdf)") == WCDF

@@ -13,7 +13,7 @@ from jaxgames.games.checkers_whole_moves import Board
 from tests.games.checkers.pictures import WCDF
 from tests.games.checkers.pictures import read as position
 from tests.games.checkers.random_positions import crowds, hunts
-from tests.games.checkers.record_pydraughts import FILE, RESULTS
+from tests.games.checkers.record_pydraughts import FILE, RESULTS, random_games
 
 OPENING = ("11-15", "24-20", "8-11", "28-24", "9-13", "22-18", "15x22", "25x18")  # begins a game of 1841
 HEADERS = {"Event": "game 7", "Black": 'the "quick" one', "Note": "{11-15} [x] 1-0; (é)"}
@@ -56,6 +56,11 @@ def test_recorded_games_of_pydraughts_end_on_its_positions() -> None:
     assert compare_with_pydraughts(decode(FILE.read_bytes())) >= 15
 
 
+@pytest.mark.slow  # pydraughts takes a fifth of a second per game
+def test_many_games_of_pydraughts_end_on_its_positions() -> None:
+    assert compare_with_pydraughts(random_games(range(100, 150))) >= 75
+
+
 # -- ways of writing ---------------------------------------------------------------------------------------------------
 
 
@@ -63,10 +68,13 @@ def test_recorded_games_of_pydraughts_end_on_its_positions() -> None:
     "movetext",
     [
         "1. 11-15 24-20 2. 8-11 28-24 3. 9-13 22-18 4. 15x22 25x18 1-0",
-        "1.11-15 1... 24-20 2. 8-11 2... 28-24 3. 9-13 ... 22-18 4. 15x22 4. ... 25x18 1-0",
+        "1.11-15 24-20 2.8-11 28-24 3.9-13 22-18 4.15x22 25x18 1-0",
+        "1. 11-15 1... 24-20 2. 8-11 2... 28-24 3. 9-13 ... 22-18 4. 15x22 4. ... 25x18 1-0",
+        "11-15 24-20 8-11 28-24 9-13 22-18 15x22 25x18 1-0",
         "1. 11-15\n24-20 2.\n8-11 28-24 3. 9-\n13 22-18 4. 15x\n22 25x18\n1-0",
         "1. 11 - 15 24 - 20 2. 8 - 11 28 - 24 3. 9 - 13 22 - 18 4. 15 x 22 25 x 18 1-0",
         "1. 11-15 24-20 2. 08-11 28-24 3. 09-13 22-18 4. 15:22 25X18 1-0",
+        "1. 11-15 24-20 2. 8-11 28-24 3. 9-13 22-18 4. 15-22 25-18 1-0",
         "1. 11-15 24-20 2. 8-11 28-24 3. 9-13 22-18 4. 15x22 25x18".replace("-", "\u2013").replace("x", "\u00d7")
         + " ½-½",
         "1. 11-15! 24-20?? 2. 8-11!? 28-24 ?! 3. 9-13* 22-18 $6 4. 15x22$14 25x18 1-0",
@@ -98,6 +106,7 @@ def test_files_are_read_in_every_coding(coding: str, end: str) -> None:
         '[Event "1"]\n1. 11-15 1-0\n[Event "2"]\n1. 11-16 *\n',  # no empty line
         '[Event "1"]\n\n1. 11-15 1-0\n\n\n[Event "2"]\n\n1. 11-16\n',  # no result
         '[Event "1"] [Result "1-0"]\n1. 11-15\n  [Event "2"]\n1. 11-16\n',  # two headers on a line, a blank before one
+        '[Event "1"]\n[Result "1-0"]\n1. 11-15\n[Event "2"]\n1. 11-16',
         '[Event "1"]\n\n[Result "1-0"]\n\n1. 11-15 *\n[Event "2"]\n1. 11-16 *\n',  # an empty line between headers
     ],
 )
@@ -107,6 +116,24 @@ def test_headers_and_results_separate_games(text: str) -> None:
         ("1", ("11-15",), "1-0"),
         ("2", ("11-16",), "*"),
     ]
+
+
+def test_header_may_hold_quotes_and_a_game_no_moves() -> None:
+    game = game_of('[Event "the "Union" match [1]"]\n[Result "0-1"]\n')
+    assert (game.headers, game.moves, game.result) == ({"Event": 'the "Union" match [1]'}, (), "0-1")
+
+
+def test_games_without_moves_are_separate() -> None:
+    games = list(read('[Event "1"]\n[Result "1-0"]\n\n[Event "2"]\n[Result "0-1"]\n\n[Event "3"]\n1. 11-15 *'))
+    assert [(game.headers, game.moves, game.result) for game in games if isinstance(game, Game)] == [
+        ({"Event": "1"}, (), "1-0"),
+        ({"Event": "2"}, (), "0-1"),
+        ({"Event": "3"}, ("11-15",), "*"),
+    ]
+
+
+def test_text_without_games_has_none() -> None:
+    assert list(read("\n \n{only a comment}\n")) == list(read("")) == []
 
 
 # -- captures ----------------------------------------------------------------------------------------------------------
@@ -142,11 +169,15 @@ def test_game_may_end_in_the_middle_of_a_capture() -> None:
 @pytest.mark.parametrize(
     ("header", "after", "result"),
     [
+        ("1-0", "1-0", "1-0"),
         ("0-1", "*", "0-1"),
         ("*", "1/2-1/2", "1/2-1/2"),
         ("?", "2-0", "1-0"),
+        ("0-2", "", "0-1"),
         ("1-1", "1/2-1/2", "1/2-1/2"),
+        ("", "1/2", "1/2-1/2"),
         ("½-½", "", "1/2-1/2"),
+        ("0-0", "", "*"),
         ("Black won", "", "*"),
     ],
 )
@@ -154,10 +185,26 @@ def test_result_is_the_known_one_of_header_and_end(header: str, after: str, resu
     assert game_of(f'[Result "{header}"]\n1. 11-15 24-20 {after}').result == result
 
 
-@pytest.mark.parametrize("fen", ["W:BK7,2:W18,K30", "W : W 18, K30 : B2, K7 .", "W:WK30-K30,18-18:B2,K7-7"])
+def test_two_results_that_differ_are_refused() -> None:
+    reason = broken('[Result "1-0"]\n1. 11-15 0-1').reason
+    assert reason == "the result is 1-0 in the header and 0-1 after the moves"
+
+
+@pytest.mark.parametrize(
+    "fen", ["W:W18,K30:B2,K7", "W:BK7,2:W18,K30", "W : W 18, K30 : B2, K7 .", "W:WK30-K30,18-18:B2,K7-7"]
+)
 def test_positions_are_read_in_every_way_of_writing(fen: str) -> None:
     game = game_of(f'[SetUp "1"]\n[FEN "{fen}"]\n1... 30-25 2. 7-10')
     assert (game.start, game.moves, game.headers) == ("W:W18,K30:B2,K7", ("30-25", "7-10"), {})
+
+
+def test_ranges_of_squares_are_read() -> None:
+    assert game_of('[FEN "B:W21-32:B1-12"]\n1. 11-15').start == START
+
+
+@pytest.mark.parametrize("game_type", ["21", "21,B,8,8,N1,0", " 21 "])
+def test_game_type_of_american_checkers_is_read(game_type: str) -> None:
+    assert game_of(f'[GameType "{game_type}"]\n1. 11-15').moves == ("11-15",)
 
 
 # -- broken games ------------------------------------------------------------------------------------------------------
@@ -170,13 +217,14 @@ def test_positions_are_read_in_every_way_of_writing(fen: str) -> None:
         ("1. 11-15 22-18\n\n2. 15-19 *", 4, "15-19 is not legal: Black can play 15x22"),  # a capture is compulsory
         ("1. 11-33 *", 2, "11-33 is not legal: Black can play 9-13, "),
         ("1. 11-15\nc3-d4 *", 3, "expected a move such as 11-15 or 15x22, not 'c3-d4'"),
+        ("1. 11-15 24-20\nWhite resigns\n1-0", 3, "expected a move such as 11-15 or 15x22, not 'White'"),
         ("1. 11-155 *", 2, "expected a move such as 11-15 or 15x22, not '11-155'"),
         ("1. 11-15\n{never closed 24-20\n2. 8-11 1-0", 3, "there is no } after this {"),
+        ("1. 11-15\n(never closed 24-20\n2. 8-11 1-0", 3, "there is no ) after this ("),
         ("1. 11-15\n24-20) 2. 8-11 1-0", 3, "there is no ( before this )"),
         ('[White "A" 1. 11-15 *', 2, """expected a header such as [Event "match"], not '[White "A" 1. 11-15 *'"""),
         ('[SetUp "1"]\n1. 11-15 *', 1, "SetUp is 1, so there must be a header FEN with the position"),
         ('[FEN "B:W40:B1"]\n1. 1-5 *', 1, "expected squares from 1 to 32"),
-        ('[Result "1-0"]\n1. 11-15 0-1', 1, "the result is 1-0 in the header and 0-1 after the moves"),
         ('[GameType "20"]\n1. 32-28 *', 1, "GameType is '20'; only 21, American checkers, can be read"),
         ('[FEN "B:WK1:B"]\n1. 11-15 *', 3, "11-15 is not legal: Black can play no move"),
     ],
@@ -192,7 +240,22 @@ def test_broken_game_is_reported_with_its_line_and_the_others_are_kept(game: str
     assert (first.headers["Event"], last.headers["Event"]) == ("first", "last")
 
 
-@pytest.mark.parametrize("text", ["\0" * 10_000, "11x18x" * 2_000 + "25"])
+def test_broken_game_without_headers_ends_at_its_result() -> None:
+    wrong, game = read("11-15 8-8\n9-14 1-0\n11-16 *")
+    assert isinstance(wrong, BrokenGame)
+    assert wrong.line == 1
+    assert isinstance(game, Game)
+    assert game.moves == ("11-16",)
+
+
+@pytest.mark.parametrize("moves", ["", "11-15 *\n"])
+def test_game_whose_only_header_is_wrong_is_broken(moves: str) -> None:
+    (wrong,) = read(f'[FEN "B:W21:B9\n{moves}')
+    assert isinstance(wrong, BrokenGame)
+    assert (wrong.line, wrong.reason) == (1, """expected a header such as [Event "match"], not '[FEN "B:W21:B9'""")
+
+
+@pytest.mark.parametrize("text", ["\0" * 10_000, "1" * 10_000, "11x18x" * 2_000 + "25"])
 def test_reason_shows_the_beginning_of_a_long_text(text: str) -> None:
     (wrong,) = read(text)
     assert isinstance(wrong, BrokenGame)
@@ -230,12 +293,31 @@ def test_written_game_is_read_as_it_was(start: str, choices: list[int], cut: int
 
 
 @settings(max_examples=60, deadline=None, database=None)
-@given(headers=st.dictionaries(st.text("aZ1_é ", max_size=3), st.text('a"[]\n\r\t\0\x85\u2028é½ {', max_size=6)))
+@given(headers=st.dictionaries(st.text("aZ1_é ", max_size=3), st.text() | st.text('a"[]\n\r\u2028 {', max_size=6)))
 def test_written_header_is_read_as_it_was_or_refused(headers: dict[str, str]) -> None:
     game = record([], headers=headers)
     with contextlib.suppress(ValueError):
         text = write(game)
         assert list(read(text)) == [game]
+
+
+def test_written_game_is_what_people_write() -> None:
+    actions = game_of("11-15 24-20 8-11 28-24 9-13 22-18 15x22 25x18").actions
+    assert write(record(actions, headers={"Event": "a match"})) == textwrap.dedent(
+        """\
+        [Event "a match"]
+        [Result "*"]
+        1. 11-15 24-20 2. 8-11 28-24 3. 9-13 22-18 4. 15x22 25x18 *
+
+        """
+    )
+    from_white = game_of('[FEN "W:W26,32:B6,14,22,25"]\n26x1 25-29 32-27 *')
+    assert write(from_white).splitlines()[1:] == [
+        '[SetUp "1"]',
+        '[FEN "W:W26,32:B6,14,22,25"]',
+        "1... 26x17x10x1 2. 25-29 32-27 *",
+        "",
+    ]
 
 
 def test_result_is_that_of_the_last_position_unless_it_is_given() -> None:

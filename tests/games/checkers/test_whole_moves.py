@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from jaxgames.games.checkers_whole_moves import Board
+from jaxgames.games.checkers_whole_moves import Board, text_of
 from tests.games.checkers.pictures import WCDF, read
 from tests.games.checkers.random_positions import crowds, hunts
 from tests.games.checkers.test_engines import draughts_moves
@@ -53,3 +53,16 @@ def test_actions_of_a_move_give_its_path() -> None:
             actions = Board.of(read(WCDF, text)).play(path)
             assert board.path_of(iter(actions)) == path
             assert board.path_of(actions[:1]) == path[:2]
+
+
+def test_path_of_takes_no_action_of_the_next_turn() -> None:
+    board = Board.of(read(WCDF, "B:W18,32:B14"))
+    remaining = iter([*board.play((14, 23)), 7])
+    assert Board.of(read(WCDF, "B:W18,32:B14")).path_of(remaining) == (14, 23)
+    assert list(remaining) == [7]
+
+
+def test_texts_tell_captures_from_steps() -> None:
+    assert text_of((11, 15)) == "11-15"
+    assert text_of((15, 22)) == "15x22"
+    assert text_of((6, 15, 22, 13, 6)) == "6x15x22x13x6"

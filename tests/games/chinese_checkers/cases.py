@@ -19,7 +19,7 @@ from tests.games.chinese_checkers.reference import Reference
 from tests.helpers.cases import Cases, Finished, Judged, Placement, combinations
 from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED
 
-TWO, FOUR, SIX = (f"chinese_checkers(size=2, num_players={num_players})" for num_players in (2, 4, 6))
+TWO, THREE, FOUR, SIX = (f"chinese_checkers(size=2, num_players={num_players})" for num_players in PLAYERS)
 TINY = "chinese_checkers(size=1, num_players=2)"
 # Rows of the board of size 2 from the first cell to behind the last.
 ROWS = [(0, 1), (1, 3), (3, 10), (10, 16), (16, 21), (21, 27), (27, 34), (34, 36), (36, 37)]
@@ -90,9 +90,12 @@ CASES = Cases(
     wrong_parameters=[
         ({"size": 0}, "size must be an integer from 1 to 8, not 0"),
         ({"size": 9}, "size must be an integer from 1 to 8, not 9"),
+        ({"size": True}, "size must be an integer from 1 to 8, not True"),
         ({"num_players": 5}, "num_players must be one of 2, 3, 4, 6, not 5"),
+        ({"num_players": "2"}, "num_players must be one of 2, 3, 4, 6, not '2'"),
         ({"reward": "dense"}, "'sparse', 'goal', 'movement', 'positive_sum', 'win_loss', not 'dense'"),
         ({"max_rounds": 0}, "max_rounds must be an integer from 1 to 1000000 or None, not 0"),
+        ({"max_rounds": 1_000_001}, "max_rounds must be an integer from 1 to 1000000 or None, not 1000001"),
         ({"pieces": 6}, "no parameter 'pieces'"),
     ],
     judged=[
@@ -103,11 +106,13 @@ CASES = Cases(
         Judged(TWO, written(CHAIN)),
         # Back to the origin of the chain, a step, other pegs.
         Judged(TWO, written(IN_CHAIN, chain="18,29"), ["29=>18", "29->28", "0=>5", "1->6"]),
+        Judged(TINY, "0/.11./1.1/..../. 0 - 0"),  # nothing but the end of the turn
     ],
     finished=[
         Finished("step", TWO, written(WIN_BY_STEP), ["29->34"], [10.101, 0], "win", (0,), "goal"),
         Finished("hop", TWO, written(WIN_BY_HOP), ["24=>34"], [10.101, 0], "win", (0,), "goal"),
         Finished("seat 1", TWO, written(upside_down(WIN_BY_HOP), 1), ["12=>2"], [0, 10.101], "win", (1,), "goal"),
+        Finished("of three", THREE, written(WIN_BY_STEP), ["29->34"], [10.101, 0, 0], "win", (0,), "goal"),
         Finished(
             "win at the limit",
             TWO,
@@ -147,14 +152,22 @@ CASES = Cases(
         [
             ("", "''", "four fields"),
             ("0/..../.../..../1 0 -", "'0/..../.../..../1 0 -'", "four fields"),
+            ("0/..../.../..../1 0 - 0 0", "'0/..../.../..../1 0 - 0 0'", "four fields"),
             ("0/..../.../.... 0 - 0", "'0/..../.../....'", "5 rows"),
+            ("0/..../.../..../1/ 0 - 0", "'0/..../.../..../1/'", "5 rows"),
             ("0/..../../..../1 0 - 0", "'..'", "3 cells"),
+            ("0/..../.../...../1 0 - 0", "'.....'", "4 cells"),
             ("0/.2../.../..../1 0 - 0", "'2'", "0 to 1"),
+            ("0/.x../.../..../1 0 - 0", "'x'", "0 to 1"),
             ("0/..../.../..../1 2 - 0", "'2'", "0 to 1"),
             ("0/..../.../..../1 -1 - 0", "'-1'", "0 to 1"),
+            ("0/..../.../..../1 a - 0", "'a'", "0 to 1"),
             ("0/..../.../..../1 0 - -1", "'-1'", "round"),
+            ("0/..../.../..../1 0 - 1.5", "'1.5'", "round"),
             ("0/..../.../..../1 0 - 99999999999", "'99999999999'", "round"),
             ("0/..../.../..../1 0 x 0", "'x'", "chain"),
+            ("0/..../.../..../1 0 5 0", "'5'", "chain"),
+            ("0/..../.../..../1 0 5,0, 0", "'5,0,'", "chain"),
             ("0/..../.../..../1 0 5,13 0", "13", "0 to 12"),
             ("0/.1../.../..../1 0 5,0,5,0 0", "5,0,5,0", "different cells"),
             ("0/.1../.../..../1 0 6,0 0", "6,0", "two cells along a line"),
@@ -167,11 +180,17 @@ CASES = Cases(
         written(START[2]),
         [
             ("", "''", "'end'"),
+            ("END", "'END'", "'end'"),
             ("1>6", "'1>6'", "'3->14'"),
+            ("1->", "'1->'", "'3->14'"),
             ("1 -> 6", "'1 -> 6'", "'3->14'"),
+            ("-1->6", "'-1->6'", "'3->14'"),
             ("1->37", "37", "0 to 36"),
+            ("37->36", "37", "0 to 36"),
             ("1->1", "'1->1'", "next to 1"),
+            ("1->7", "'1->7'", "next to 1"),
             ("0->5", "'0->5'", "next to 0"),
+            ("0=>6", "'0=>6'", "along a line from 0"),
             ("0=>1", "'0=>1'", "along a line from 0"),
             ("0->1", "'0->1'", "occupied"),
             ("1=>11", "'1=>11'", "empty"),
@@ -199,5 +218,5 @@ CASES = Cases(
         "chinese_checkers(size=4, num_players=6)",
     ],
     # Four seats are not spaced evenly.
-    seats_see_the_same_start=[TWO, SIX],
+    seats_see_the_same_start=[TWO, THREE, SIX],
 )

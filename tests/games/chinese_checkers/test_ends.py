@@ -1,12 +1,27 @@
-"""Wins. The limit of rounds and other ends are in the cases, for tests/contract."""
+"""Wins, and the limit of rounds."""
 
 import jax
 import numpy as np
 import pytest
 
-from tests.games.chinese_checkers.pictures import PLAYERS, WIN_BY_STEP, game, read
+from tests.games.chinese_checkers.pictures import PLAYERS, START, WIN_BY_HOP, WIN_BY_STEP, game, read, upside_down
 from tests.games.chinese_checkers.reference import Cell, Position, Reference
-from tests.helpers.positions import LIVE, TERMINATED, is_over, play
+from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED, is_over, legal, play, start
+
+
+def test_step_wins_when_it_fills_the_goal() -> None:
+    env = game()
+    state = play(env, read(env, WIN_BY_STEP), "29->34")
+    assert is_over(state) == TERMINATED
+    assert legal(env, state) == set()
+
+
+def test_hop_wins_when_it_fills_the_goal_before_the_turn_is_ended() -> None:
+    """34=>22 over 29 could go on, and would leave the goal, but the game is over."""
+    env = game()
+    state = play(env, read(env, WIN_BY_HOP), "24=>34")
+    assert is_over(state) == TERMINATED
+    assert legal(env, state) == set()
 
 
 def test_goal_with_a_foreign_peg_in_it_is_not_won() -> None:
@@ -35,8 +50,30 @@ def test_full_goal_wins_only_for_the_mover() -> None:
     assert is_over(play(env, state, "18->12")) == TERMINATED
 
 
-def test_winner_in_a_chain_is_the_mover() -> None:
-    assert game(size=1).outcome(game(size=1).from_string("./..../.1./..../0 0 5,12 3")).winners == (0,)
+def test_game_is_truncated_at_the_end_of_the_last_round() -> None:
+    env = game(num_players=3, max_rounds=2)
+    state = start(env)
+    for turn in range(6):
+        assert is_over(state) == LIVE, turn
+        state = play(env, state, min(move for move in legal(env, state) if "->" in move))
+    assert is_over(state) == TRUNCATED
+    assert legal(env, state) == set()
+    assert state.rewards.tolist() == [0, 0, 0]
+
+
+def test_chain_in_the_last_round_is_played_to_its_end() -> None:
+    """The last seat hops in the last round: the game goes on until the turn is ended."""
+    env = game()
+    picture = START[2].replace("0 0", "0 .")
+    state = play(env, read(env, picture, seat=1, rounds=199), "36=>29")
+    assert is_over(state) == LIVE
+    assert is_over(play(env, state, "end")) == TRUNCATED
+
+
+def test_win_in_the_last_round_is_a_win() -> None:
+    env = game()
+    state = play(env, read(env, upside_down(WIN_BY_STEP), seat=1, rounds=199), "7->2")
+    assert is_over(state) == TERMINATED
 
 
 @pytest.mark.parametrize("num_players", PLAYERS)

@@ -44,6 +44,24 @@ def test_hop_keeps_the_turn_and_leaves_the_peg_hopped_over() -> None:
     assert env.to_string(state) == written(picture, seat=0, chain="0,5")
 
 
+def test_hop_goes_over_any_one_peg_to_an_empty_cell_on_the_board() -> None:
+    """18 hops over its own peg on 17 and a foreign one on 24, but 12 is backed by 5, 19 by 20, and 34 by nothing."""
+    env = game()
+    picture = """
+                 .
+                . .
+          . . 1 . . . .
+           . . 1 . . .
+            . 0 0 1 1
+           . . . 1 . .
+          . . . 0 . . .
+                0 .
+                 .
+    """
+    hops = {move for move in legal(env, read(env, picture)) if "=>" in move}
+    assert hops == {"17=>6", "18=>16", "18=>31"}
+
+
 def test_only_the_same_peg_may_hop_on_in_a_chain() -> None:
     """After 18=>29 neither the pegs on 0 and 1 may move, nor 29 step, nor go back to 18."""
     env = game()
@@ -85,6 +103,24 @@ def test_chain_never_enters_a_cell_twice_and_must_be_ended() -> None:
     assert env.to_string(state).split()[1:] == ["1", "-", "0"]
 
 
+def test_cells_of_a_chain_are_free_again_in_the_next_turn() -> None:
+    """The next mover hops to where the last one started from."""
+    env = game()
+    picture = """
+                 .
+                . .
+          . . . . . . .
+           . . . . . .
+            . . 0 1 .
+           . . . 1 1 .
+          . . . . 1 . .
+                . .
+                 .
+    """
+    state = play(env, read(env, picture), "18=>20", "end")
+    assert "31=>18" in legal(env, state)
+
+
 def test_seat_that_cannot_move_may_only_end_its_turn() -> None:
     """The peg on the tip has two rows of pegs before it."""
     env = game(size=1)
@@ -103,6 +139,11 @@ def test_seat_that_cannot_move_may_only_end_its_turn() -> None:
     assert env.to_string(after) == env.to_string(state).replace("0 - 0", "1 - 0")
     assert after.rewards.tolist() == [0, 0]
     assert is_over(after) == LIVE
+
+
+def test_seat_without_pegs_may_only_end_its_turn() -> None:
+    env = game(size=1)
+    assert legal(env, env.from_string("./.1../.../..../. 0 - 0")) == {"end"}
 
 
 def test_every_triangle_may_be_entered_and_left_by_every_seat() -> None:

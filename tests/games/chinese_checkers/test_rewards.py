@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.games.chinese_checkers.pictures import PLAYERS, REWARDS, WIN_BY_HOP, WIN_BY_STEP, game, read
-from tests.helpers.positions import legal
+from tests.helpers.positions import legal, play
 
 BONUSES = """
              .
@@ -46,9 +46,13 @@ def paid(picture: str, submove: str) -> dict[str, np.ndarray]:
         ("18->24", 0, 1),
         ("18=>29", 0, 1),
         ("18->17", 0, 0),
+        ("18=>20", 0, 0),
+        ("18->12", 0, -1),
+        ("18->13", 0, -1),
         ("31=>20", 0, -1),
         ("31->35", 1, 1),
         ("34->29", -1, -1),
+        ("34->35", 0, 0),
         ("34->36", 0, 1),
     ],
 )
@@ -58,6 +62,32 @@ def test_submove_pays_the_bonuses_of_the_scheme(reward: str, submove: str, enter
     movement_bonus = 0.001 if reward in ("movement", "positive_sum") else 0
     expected = [goal_bonus * entered + movement_bonus * forward, 0, 0]
     np.testing.assert_allclose(paid(BONUSES, submove)[reward], expected, atol=1e-7)
+
+
+def test_end_of_a_turn_pays_nothing() -> None:
+    env = game()
+    assert play(env, read(env, BONUSES), "18=>29", "end").rewards.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("seat", "forward", "backward"),
+    [
+        (0, (23, 24), (12, 13)),
+        (1, (17, 23), (13, 19)),
+        (2, (12, 17), (19, 24)),
+        (3, (12, 13), (23, 24)),
+        (4, (13, 19), (17, 23)),
+        (5, (19, 24), (12, 17)),
+    ],
+)
+def test_forward_is_away_from_the_seats_home(seat: int, forward: tuple[int, ...], backward: tuple[int, ...]) -> None:
+    """A single peg in the centre: two of its neighbours lie towards its goal, two towards its home."""
+    env = game(num_players=6)
+    state = jax.device_get(env.from_string(f"./../......./....../..{seat}../....../......./../. {seat} - 0"))
+    for neighbour in (12, 13, 17, 19, 23, 24):
+        expected = np.zeros(6, np.float32)
+        expected[seat] = 0.001 * ((neighbour in forward) - (neighbour in backward))
+        np.testing.assert_allclose(play(env, state, f"18->{neighbour}").rewards, expected)
 
 
 @pytest.mark.parametrize(

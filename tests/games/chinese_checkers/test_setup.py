@@ -23,7 +23,19 @@ def test_seats_move_in_turn_and_a_round_ends_with_the_last_seat(num_players: int
         state = play(env, state, min(move for move in legal(env, state) if "->" in move))
 
 
-@pytest.mark.parametrize(("size", "rounds"), [(1, 200), (2, 200), (3, 500), (4, 1000), (8, 1000)])
+@pytest.mark.parametrize(
+    ("size", "cells"), [(1, 13), (2, 37), (3, 73), (4, 121), (5, 181), (6, 253), (7, 337), (8, 433)]
+)
+def test_board_has_the_known_number_of_cells(size: int, cells: int) -> None:
+    """6N² + 6N + 1 cells: six actions for each, and one to end the turn; 727 actions on the traditional board."""
+    env = game(size=size)
+    assert env.num_actions == 6 * cells + 1
+    rows = env.to_string(start(env)).split()[0]
+    assert len(rows.replace("/", "")) == cells
+    assert rows.count("0") == rows.count("1") == size * (size + 1) // 2
+
+
+@pytest.mark.parametrize(("size", "rounds"), [(1, 200), (2, 200), (3, 500), (4, 1000), (5, 1000), (8, 1000)])
 def test_default_limit_of_rounds_depends_on_the_size(size: int, rounds: int) -> None:
     env = game(size=size)
     rows = env.to_string(start(env)).split()[0]

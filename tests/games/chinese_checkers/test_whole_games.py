@@ -30,11 +30,11 @@ def play_crowds(env: str, boards: int, seed: int) -> Counter[str]:
     return played.ends
 
 
-FAST = [(1, 2), (2, 2), (2, 6)]  # placements below have three and four seats
-SLOW = [pytest.param(*board, marks=pytest.mark.slow) for board in [(1, 3), (1, 4), (1, 6), (2, 3), (2, 4)]]
+SLOWER = [(1, 3), (1, 4), (1, 6), (2, 3), (2, 4)]
+SMALL = [(1, 2), (2, 2), (2, 6), *(pytest.param(*board, marks=pytest.mark.slow) for board in SLOWER)]
 
 
-@pytest.mark.parametrize(("size", "num_players"), [*FAST, *SLOW])
+@pytest.mark.parametrize(("size", "num_players"), SMALL)
 def test_whole_games_follow_the_reference(size: int, num_players: int) -> None:
     """Eager players win, random ones come to the limit of rounds, if that is near."""
     env = named(size, num_players)
@@ -55,10 +55,19 @@ def test_many_whole_games_follow_the_reference(size: int, num_players: int, rewa
 
 @pytest.mark.parametrize("num_players", PLAYERS)
 def test_any_placement_follows_the_reference(num_players: int) -> None:
-    ends = play_crowds(named(2, num_players), boards=36, seed=0)
+    ends = play_crowds(named(2, num_players), boards=48, seed=0)
     assert ends["won"]
     assert ends["truncated"]
     assert ends["illegal"]
+
+
+@pytest.mark.parametrize(
+    ("size", "num_players"),
+    [(8, 6), *(pytest.param(*each, marks=pytest.mark.slow) for each in [(3, 3), (4, 4), (5, 6), (6, 3), (7, 2)])],
+)
+def test_any_placement_on_a_larger_board_follows_the_reference(size: int, num_players: int) -> None:
+    """Every rotation of the board, on every size."""
+    play_crowds(named(size, num_players, max_rounds=38), boards=12, seed=size)
 
 
 @pytest.mark.slow  # 32 boards to compile for

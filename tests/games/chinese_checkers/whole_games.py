@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.games.chinese_checkers.pictures import PLAYERS, REWARDS
-from tests.games.chinese_checkers.reference import Cell, Move, Position, Reference
+from tests.games.chinese_checkers.reference import Cell, Move, Position, Reference, rotated
 
 BOARDS = 6  # at once, everywhere: one shape to compile for
 MAX_ROUNDS = {1: 3, 2: 17, 3: 38, 4: 75}  # enough for eager players to win, not for random ones
@@ -44,3 +44,13 @@ def crowd(rng: np.random.Generator, reference: Reference) -> Position:
         owner = seat if rng.random() < 0.5 else int(rng.integers(reference.num_players))
         pegs |= dict.fromkeys(reference.goal[owner], owner)
     return Position(pegs=pegs, seat=seat, rounds=max(0, reference.max_rounds - int(rng.integers(1, 4))))
+
+
+def rotated_by_one(position: Position) -> Position:
+    """The board of six seats rotated by one triangle, with the pegs of each seat passed to the next."""
+    return Position(
+        pegs={rotated(cell, 1): None if seat is None else (seat + 1) % 6 for cell, seat in position.pegs.items()},
+        seat=(position.seat + 1) % 6,
+        chain=tuple(rotated(cell, 1) for cell in position.chain),
+        rounds=position.rounds,
+    )

@@ -13,7 +13,7 @@ from tests.helpers.cases import Cases, Finished, Judged, Placement, combinations
 from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED
 
 ID = "chinese_checkers_diamond"
-SMALL, LOCK = f"{ID}(size=4, pieces=3)", f"{ID}(size=5, pieces=6, tip_lock=True)"
+SMALL, ONE_PIECE, LOCK = f"{ID}(size=4, pieces=3)", f"{ID}(size=3, pieces=1)", f"{ID}(size=5, pieces=6, tip_lock=True)"
 CROWDED = f"{ID}(size=3, pieces=3)"
 
 
@@ -94,15 +94,21 @@ CASES = Cases(
     wrong_parameters=[
         ({"size": 1}, "size must be an integer from 2 to 9, not 1"),
         ({"size": 10}, "size must be an integer from 2 to 9, not 10"),
+        ({"size": "4"}, "size must be an integer from 2 to 9, not '4'"),
         ({"pieces": 2}, "pieces must be one of 1, 3, 6, 10, not 2"),
+        ({"pieces": True}, "pieces must be one of 1, 3, 6, 10, not True"),
+        ({"pieces": "3"}, "pieces must be one of 1, 3, 6, 10, not '3'"),
         ({"size": 4, "pieces": 10}, "pieces must be one of 1, 3, 6 for size=4, where both homes fit, not 10"),
         ({"tip_lock": 1}, "tip_lock must be one of False, True, not 1"),
         ({"pieces": 3, "tip_lock": True}, "tip_lock=True is a rule for pieces=6 only, not for pieces=3"),
+        ({"size": 3, "tip_lock": True}, "tip_lock=True is a rule for pieces=6 only, not for pieces=3"),
         ({"max_plies": 0}, "max_plies must be an integer from 1 to 1000000, not 0"),
+        ({"max_plies": None}, "max_plies must be an integer from 1 to 1000000, not None"),
     ],
     judged=[
         Judged(SMALL, "00../0.../...1/..11 0 0", ILLEGAL_AT_THE_START),
         Judged(SMALL, "00../0.../...1/..11 1 1", ILLEGAL_AT_THE_START),
+        Judged(ONE_PIECE, "011/1../1.. 0 0"),  # nothing but the pass
         Judged(LOCK, ".00../0..../.0.../...../..... 0 0", ["11>10"]),
         Judged(LOCK, "...../...../...1./....1/..11. 1 0", ["13>14"]),
         *judged_crowds(24),
@@ -120,13 +126,18 @@ CASES = Cases(
         [
             ("", "''", "three fields"),
             ("0./.1 0", "'0./.1 0'", "three fields"),
+            ("0./.1 0 0 0", "'0./.1 0 0 0'", "three fields"),
             ("0. 0 0", "'0.'", "2 rows"),
+            ("0./.1/ 0 0", "'0./.1/'", "2 rows"),
             ("0../.1 0 0", "'0..'", "2 cells in row 0"),
             ("0./1 0 0", "'1'", "2 cells in row 1"),
             ("0./.2 0 0", "'2'", "'.', '0' or '1'"),
+            ("0./.x 0 0", "'x'", "'.', '0' or '1'"),
             ("0./.1 2 0", "'2'", "0 to 1"),
+            ("0./.1 -1 0", "'-1'", "0 to 1"),
             ("0./.1 a 0", "'a'", "0 to 1"),
             ("0./.1 0 -1", "'-1'", "turns"),
+            ("0./.1 0 1.5", "'1.5'", "turns"),
             ("0./.1 0 99999999999", "'99999999999'", "turns"),
         ],
     ),
@@ -135,10 +146,13 @@ CASES = Cases(
         "00../0.../...1/..11 0 0",
         [
             ("", "''", "'0>8'"),
+            ("pass", "'pass'", "'0>8'"),
             ("1->6", "'1->6'", "'0>8'"),
             ("1>", "'1>'", "'0>8'"),
             ("1 > 6", "'1 > 6'", "'0>8'"),
+            ("-1>6", "'-1>6'", "'0>8'"),
             ("1>16", "16", "0 to 15"),
+            ("99>0", "99", "0 to 15"),
         ],
     ),
     no_actions=[],  # every action names two cells
@@ -147,7 +161,7 @@ CASES = Cases(
         Placement(SMALL, "..../..../...0/..00 0 0", LIVE),  # seat 1 has
         Placement(SMALL, "..../..../...1/..10 1 0", TERMINATED),  # one piece is enough
         Placement(SMALL, "..../..../...1/..11 1 0", LIVE),
-        Placement(SMALL, "..../..../...0/..0. 1 0", LIVE),  # a hole
+        Placement(SMALL, "..../..../...0/..0. 1 0", LIVE),
         Placement(SMALL, "11../1.../..../.... 0 0", TERMINATED),
         Placement(SMALL, "10../0.../..../.... 0 0", TERMINATED),
         Placement(SMALL, "00../0.../..../.... 0 0", LIVE),
@@ -160,5 +174,5 @@ CASES = Cases(
     placements=placements(),
     reference=make_reference,
     referenced=[*PLAYED, f"{ID}(size=6)"],
-    seats_see_the_same_start=[SMALL, LOCK],
+    seats_see_the_same_start=[SMALL, ID, f"{ID}(size=9, pieces=10)"],
 )

@@ -5,7 +5,48 @@ import itertools
 import pytest
 
 from tests.games.chinese_checkers_diamond.pictures import game, legal_from, moves, read, written
-from tests.helpers.positions import LIVE, compiled, is_over, legal, play
+from tests.helpers.positions import LIVE, compiled, is_over, legal, play, start
+
+
+def test_step_goes_to_one_of_six_neighbours() -> None:
+    env = game()
+    picture = """
+        . . . . .
+        . . . . .
+        . . 0 . .
+        . . . . .
+        . . . . .
+    """
+    assert legal(env, read(env, picture)) == moves(12, 7, 8, 11, 13, 16, 17)
+
+
+def test_step_stays_on_the_board_and_goes_to_an_empty_cell() -> None:
+    """The corners on the two sides have three neighbours, those on top and at the bottom two."""
+    env = game()
+    picture = """
+        . . . . 0
+        . . . . .
+        . . . 1 0
+        . . . . 1
+        0 . . . .
+    """
+    state = read(env, picture)
+    assert legal_from(env, state, 4) == moves(4, 3, 8, 9)
+    assert legal_from(env, state, 20) == moves(20, 15, 16, 21)
+    assert legal_from(env, state, 14) == moves(14, 9, 18, 12, 24)  # two steps and a hop over each 1
+    corner = """
+        . . . . .
+        . . . . .
+        . . . . .
+        . . . . .
+        . . . . 0
+    """
+    assert legal(env, read(env, corner)) == moves(24, 19, 23)
+
+
+def test_opening_moves_are_steps_and_hops_out_of_the_home() -> None:
+    env = game(4, 3)
+    assert legal(env, start(env)) == moves(0, 2, 8) | moves(1, 2, 5) | moves(4, 5, 8)
 
 
 def test_hop_goes_over_any_one_piece_to_the_empty_cell_behind() -> None:

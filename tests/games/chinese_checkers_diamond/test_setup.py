@@ -1,10 +1,11 @@
-"""The homes on boards of every size."""
+"""The homes on boards of every size, and the limit of turns."""
 
 import pytest
 
 import jaxgames
-from tests.games.chinese_checkers_diamond.pictures import game
-from tests.helpers.positions import start
+from jaxgames import ParameterError
+from tests.games.chinese_checkers_diamond.pictures import FITTING, game
+from tests.helpers.positions import LIVE, TRUNCATED, is_over, start
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,27 @@ def test_homes_are_two_opposite_corners(size: int, pieces: int, text: str) -> No
     assert env.to_string(start(env)) == text
 
 
+@pytest.mark.parametrize("size", FITTING)
+def test_pieces_are_allowed_if_both_homes_fit(size: int) -> None:
+    for pieces in (1, 3, 6, 10):
+        if pieces in FITTING[size]:
+            env = game(size, pieces)
+            content = env.to_string(start(env)).split()[0]
+            assert content.count("0") == content.count("1") == pieces
+        else:
+            with pytest.raises(ParameterError, match=rf"pieces .* {', '.join(map(str, FITTING[size]))} .*not {pieces}"):
+                game(size, pieces)
+
+
 @pytest.mark.parametrize(("size", "pieces"), [(2, 1), (3, 3), (4, 6), (7, 6), (9, 6)])
 def test_pieces_default_to_six_or_the_most_that_fit(size: int, pieces: int) -> None:
     assert jaxgames.make("chinese_checkers_diamond", size=size) == game(size, pieces)
     assert jaxgames.make("chinese_checkers_diamond", size=size, pieces=None) == game(size, pieces)
+
+
+def test_default_limit_is_200_plies() -> None:
+    env = game()
+    assert env == game(max_plies=200)
+    rows = env.to_string(start(env)).split()[0]
+    assert is_over(env.from_string(f"{rows} 0 199")) == LIVE
+    assert is_over(env.from_string(f"{rows} 0 200")) == TRUNCATED

@@ -1,4 +1,4 @@
-"""Small diamonds solved: every state of 3 x 3 against plain Python, larger boards by the counts that others have found.
+"""Small diamonds solved, by the library and by a slow solver that uses the env's own mask and step.
 
 The counts of 4 x 4 are those of Ahmad, Sturtevant & Bowling (Table 1). One wrong move, one missing hop or one wrong win
 changes the values and plies that are compared.
@@ -12,9 +12,11 @@ import pytest
 
 from jaxgames.solvers.exact.verify import count_errors
 from tests.games.chinese_checkers_diamond.pictures import game
-from tests.helpers.positions import read_all
+from tests.games.chinese_checkers_diamond.slow_solver import ILLEGAL, LIVE, LOST, WON, index_of_start, solved
+from tests.helpers.positions import board
 from tests.helpers.solved import solved_diamond
-from tests.solvers.strength.reference import solved as solved_slowly
+
+SLOWLY = [(3, 3), pytest.param(4, 3, marks=pytest.mark.slow)]
 
 
 def start_of(size: int, pieces: int, tip_lock: bool = False) -> Any:
@@ -22,32 +24,79 @@ def start_of(size: int, pieces: int, tip_lock: bool = False) -> Any:
     return jax.tree.map(lambda leaf: leaf[None], game(size, pieces, tip_lock=tip_lock).init())
 
 
-def test_every_state_has_the_value_plies_and_moves_of_plain_python() -> None:
-    """With either seat to move. Plain Python has no states whose mover has won already: they are illegal."""
-    slow, fast = solved_slowly(3, 3), solved_diamond(3, 3)
-    states = read_all(game(3, 3), list(slow.value))
-    assert len(slow.value) == 2 * (fast.num_states - fast.counts()["illegal"])
-    assert fast.is_legal(states).all()
-    assert fast.value(states).tolist() == list(slow.value.values())
-    assert fast.plies(states).tolist() == [slow.plies[text] for text in slow.value]
-    index = dict(zip(slow.value, fast.index(states).tolist(), strict=True))
-    best, moves = fast.best_actions(states), fast.children(fast.index(states))
-    for row, (text, value) in enumerate(slow.value.items()):
-        following = slow.moves.get(text, {})
-        live = moves.live[row]
-        found = dict(zip(moves.actions[row, live].tolist(), moves.children[row, live].tolist(), strict=True))
-        assert found == {action: index[after] for action, after in following.items()}
-        kept = {action for action, after in following.items() if slow.value[after] == -value}
-        assert set(np.flatnonzero(best[row]).tolist()) == kept
+# -- the two solvers and the env ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("size", "pieces"), SLOWLY)
+def test_every_state_has_the_value_and_plies_of_the_slow_solver(size: int, pieces: int) -> None:
+    """With either seat to move."""
+    slow, fast = solved(size, pieces), solved_diamond(size, pieces)
+    assert not (slow.value == LIVE).any()  # no draws
+    legal = slow.value != ILLEGAL
+    np.testing.assert_array_equal(fast.is_legal(slow.states), legal)
+    expected = np.where(slow.value == WON, 1, np.where(slow.value == LOST, -1, 0))
+    np.testing.assert_array_equal(fast.value(slow.states), expected)
+    np.testing.assert_array_equal(fast.plies(slow.states), np.where(legal, slow.plies, -1))
+
+
+@pytest.mark.parametrize(("size", "pieces"), SLOWLY)
+def test_every_state_has_the_moves_of_the_env(size: int, pieces: int) -> None:
+    slow, fast = solved(size, pieces), solved_diamond(size, pieces)
+    legal = slow.value != ILLEGAL
+    actions, children, live = fast.children(fast.index(slow.states))
+    rows, slots = np.nonzero(live)
+    masks = np.zeros_like(slow.masks)
+    masks[rows, actions[rows, slots]] = True
+    np.testing.assert_array_equal(masks, slow.masks & legal[:, None])
+    assert live.sum(-1).max() == fast.max_moves
+    # The slow solver lists the moves that do not win, in the order of states and actions.
+    child = children[rows, slots]
+    over = np.asarray(fast.states_at(np.arange(fast.num_states)).terminated)
+    np.testing.assert_array_equal(np.bincount(rows[over[child]], minlength=len(legal)), slow.wins)
+    np.testing.assert_array_equal(child[~over[child]], fast.index(board(slow.states, slow.edges[1])))
+    np.testing.assert_array_equal(rows[~over[child]], slow.edges[0])
+
+
+@pytest.mark.parametrize(("size", "pieces"), SLOWLY)
+def test_best_actions_are_the_moves_that_keep_the_value(size: int, pieces: int) -> None:
+    slow, fast = solved(size, pieces), solved_diamond(size, pieces)
+    best = fast.best_actions(slow.states)
+    lost = slow.value == LOST
+    np.testing.assert_array_equal(best[lost], slow.masks[lost])  # every move of a lost state keeps its value
+    won = slow.value == WON
+    source, target = slow.edges
+    to_lost = np.bincount(source[slow.value[target] == LOST], minlength=len(won))
+    np.testing.assert_array_equal(best[won].sum(-1), (to_lost + slow.wins)[won])
+    assert not (best & ~slow.masks).any()
+    assert not best[slow.value == ILLEGAL].any()
+
+
+@pytest.mark.parametrize(("size", "pieces"), SLOWLY)
+def test_legal_moves_lead_to_legal_states_and_every_live_state_has_one(size: int, pieces: int) -> None:
+    slow = solved(size, pieces)
+    assert (slow.value[slow.edges[1]] != ILLEGAL).all()
+    assert not slow.states.terminated[slow.edges[1]].any()
+    np.testing.assert_array_equal(slow.masks.any(-1), ~slow.states.terminated)
+
+
+@pytest.mark.parametrize(("size", "pieces"), SLOWLY)
+def test_enumerated_states_are_those_that_their_texts_describe(size: int, pieces: int) -> None:
+    slow, fast = solved(size, pieces), solved_diamond(size, pieces)
+    for states in (slow.states, fast.states_at(np.arange(fast.num_states))):
+        for index in np.random.default_rng(0).choice(len(states.ply), 100, replace=False).tolist():
+            state = board(states, index)
+            read = slow.env.from_string(slow.env.to_string(state))
+            jax.tree.map(np.testing.assert_array_equal, read, state)
 
 
 # -- known numbers -----------------------------------------------------------------------------------------------------
 
 
-# Size, pieces, tip_lock; states, won, lost, drawn, illegal; plies from the start (-1: drawn), longest win.
-KNOWN = ((3, 3, False), (1_680, 720, 580, 0, 380), 7, 7)
-LARGER = [  # known from elsewhere: the draws of 5 x 5, the longest wins, the first player's win in 33 with the tip lock
+KNOWN = [  # size, pieces, tip_lock; states, won, lost, drawn, illegal; plies from the start (-1: drawn), longest win
+    ((3, 3, False), (1_680, 720, 580, 0, 380), 7, 7),
     ((4, 3, False), (160_160, 96_875, 57_851, 0, 5_434), 21, 22),
+]
+LARGER = [  # known from elsewhere: the draws of 5 x 5, the longest wins, the first player's win in 33 with the tip lock
     ((5, 3, False), (3_542_000, 2_105_590, 1_394_132, 13_018, 29_260), 29, 31),
     ((4, 6, True), (1_681_680, 877_249, 558_910, 42_811, 202_710), 33, 38),
 ]
@@ -55,7 +104,7 @@ LARGER = [  # known from elsewhere: the draws of 5 x 5, the longest wins, the fi
 
 @pytest.mark.parametrize(
     ("parameters", "counts", "plies", "longest"),
-    [KNOWN, *(pytest.param(*row, marks=pytest.mark.slow) for row in LARGER)],
+    [KNOWN[0], *(pytest.param(*row, marks=pytest.mark.slow) for row in [*KNOWN[1:], *LARGER])],
 )
 def test_numbers_of_states_and_plies_are_the_known_ones(
     parameters: tuple[int, int, bool], counts: tuple[int, ...], plies: int, longest: int
@@ -101,3 +150,14 @@ def test_shortest_game_on_4_x_4_has_three_plies() -> None:
         _, children, live = fast.children(reached)
         reached = np.unique(children[live])
         assert np.asarray(fast.states_at(reached).terminated).any() == is_last
+
+
+@pytest.mark.slow
+def test_values_of_4_x_4_are_the_same_for_both_seats() -> None:
+    slow = solved(4, 3)
+    by_seat = slow.value.reshape(2, -1)
+    np.testing.assert_array_equal(by_seat[0], by_seat[1])
+    np.testing.assert_array_equal(slow.plies[:160_160], slow.plies[160_160:])
+    np.testing.assert_array_equal(slow.masks[:160_160], slow.masks[160_160:])
+    start = index_of_start(slow)
+    assert (slow.value[start], slow.plies[start]) == (WON, 21)

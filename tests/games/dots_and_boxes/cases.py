@@ -12,6 +12,7 @@ from tests.helpers.positions import LIVE, TERMINATED
 
 SMALL = "dots_and_boxes(rows=2, cols=3, reward='win_loss')"
 BOXES = "dots_and_boxes(rows=2, cols=3, reward='boxes')"
+MARGIN = "dots_and_boxes(rows=2, cols=3, reward='margin')"
 ONE_BY_TWO = "dots_and_boxes(rows=1, cols=2, reward='boxes')"
 COMMON = {"num_players": 2, "needs_key": False, "zero_sum": True}
 
@@ -69,11 +70,11 @@ CASES = Cases(
         *(
             ({parameter: value}, f"{parameter} must be an integer from 1 to 16, not {value!r}")
             for parameter in ("rows", "cols")
-            for value in (0, 17, 2.0, None, True)
+            for value in (0, -1, 17, 2.0, "3", None, True)
         ),
         *(
             ({"reward": value}, f"reward must be one of 'win_loss', 'margin', 'boxes', not {value!r}")
-            for value in ("sparse", 1)
+            for value in ("sparse", "", 1, None)
         ),
         ({"num_players": 2}, "no parameter 'num_players'"),
     ],
@@ -88,25 +89,32 @@ CASES = Cases(
     ],
     finished=[
         Finished("seat 0 has more", SMALL, written(LAST_EDGE), ["h(2,2)"], [1, -1], "win", (0,), "all edges"),
+        Finished("margin", MARGIN, written(LAST_EDGE), ["h(2,2)"], [2, -2], "win", (0,), "all edges"),
         Finished("equal", SMALL, written(LAST_EDGE, seat=1), ["h(2,2)"], [0, 0], "draw", (), "all edges"),
         # The player who takes the last box is paid for it, and has lost.
         Finished("seat 1 has more", BOXES, f"{'1' * 16}0 11111. 0", ["v(1,3)"], [1, -1], "win", (1,), "all edges"),
         Finished("illegal", SMALL, written(MIDDLE), 0, [-1, 1], "forfeit", (), "seat 0"),
-        Finished("illegal by seat 1", SMALL, written(LAST_EDGE, seat=1), 7, [1, -1], "forfeit", (), "seat 1"),
+        Finished("illegal by seat 1", MARGIN, written(LAST_EDGE, seat=1), 7, [1, -1], "forfeit", (), "seat 1"),
     ],
     wrong_positions=(
         ONE_BY_TWO,
         [
             ("", "''", "three fields"),
             ("0000000 ..", "'0000000 ..'", "three fields"),
+            ("0000000 .. 0 0", "'0000000 .. 0 0'", "three fields"),
             ("000000 .. 0", "'000000'", "7 characters, one for each edge, not 6"),
+            ("00000000 .. 0", "'00000000'", "7 characters, one for each edge, not 8"),
             ("0000002 .. 0", "'2'", "one of '0', '1' for each edge"),
+            ("000000. .. 0", "'.'", "one of '0', '1' for each edge"),
             ("0000000 . 0", "'.'", "2 characters, one for each box, not 1"),
+            ("0000000 ./. 0", "'./.'", "2 characters, one for each box, not 3"),
             ("0000000 .2 0", "'2'", "one of '.', '0', '1' for each box"),
             ("0000000 .. 2", "'2'", "seat to move from 0 to 1"),
+            ("0000000 .. -1", "'-1'", "seat to move from 0 to 1"),
             ("0000000 .. a", "'a'", "seat to move from 0 to 1"),
             ("0000000 .1 0", "'1'", "box (0,1) lacks an edge and must have no owner"),
             ("1010110 .. 0", "'.'", "box (0,0) is complete and must have an owner"),
+            ("1010110 11 0", "'11'", "box (0,1) lacks an edge and must have no owner"),
         ],
     ),
     wrong_actions=(
@@ -115,7 +123,10 @@ CASES = Cases(
         [
             ("", "''", "'h(0,1)'"),
             ("H(0,0)", "'H(0,0)'", "'h(0,1)'"),
+            ("h0,0", "'h0,0'", "'h(0,1)'"),
             ("h(0, 0)", "'h(0, 0)'", "'h(0,1)'"),
+            ("h(0,0) ", "'h(0,0) '", "'h(0,1)'"),
+            ("h(-1,0)", "'h(-1,0)'", "'h(0,1)'"),
             ("h(3,0)", "3", "row from 0 to 2 of h(r,c)"),
             ("h(0,3)", "3", "column from 0 to 2 of h(r,c)"),
             ("v(2,0)", "2", "row from 0 to 1 of v(r,c)"),
@@ -140,5 +151,5 @@ CASES = Cases(
         "dots_and_boxes(rows=5, cols=5, reward='win_loss')",
         "dots_and_boxes(rows=1, cols=16, reward='boxes')",
     ],
-    seats_see_the_same_start=[SMALL],
+    seats_see_the_same_start=["dots_and_boxes", SMALL],
 )

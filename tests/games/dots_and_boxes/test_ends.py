@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.games.dots_and_boxes.pictures import LAST_EDGE, REWARDS, game, read
+from tests.games.dots_and_boxes.pictures import LAST_EDGE, MIDDLE, REWARDS, game, read
 from tests.helpers.positions import LIVE, TERMINATED, is_over, legal, play
 
 FIVE_OF_SIX = """
@@ -56,3 +56,9 @@ def test_only_boxes_are_paid_before_the_end(reward: str) -> None:
     state = play(env, read(env, FIVE_OF_SIX), "v(1,2)")
     assert is_over(state) == LIVE
     assert state.rewards.tolist() == ([1, -1] if reward == "boxes" else [0, 0])
+
+
+@pytest.mark.parametrize("reward", REWARDS)
+def test_edge_that_takes_no_box_pays_nothing(reward: str) -> None:
+    env = game(reward=reward)
+    assert play(env, read(env, MIDDLE), "h(0,2)").rewards.tolist() == [0, 0]

@@ -1,5 +1,6 @@
 """Whole games beside OpenSpiel's `dots_and_boxes`, which numbers the edges alike."""
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from tests.games.dots_and_boxes.pictures import game
 from tests.games.dots_and_boxes.whole_games import recorded
-from tests.helpers.positions import board
+from tests.helpers.positions import board, start
 
 BOARDS_COMPARED = 16  # of each game, evenly: OpenSpiel's tensors and texts cost more than the rest
 
@@ -57,6 +58,16 @@ def test_open_spiel_agrees_on_whole_games(rows: int, cols: int, margin: bool) ->
     assert replay(rows, cols, margin, seed=1, games=16).total() == 16
 
 
+@pytest.mark.parametrize(("rows", "cols"), [(1, 1), (2, 3), (16, 16)])
+def test_open_spiel_names_the_edges_alike(rows: int, cols: int) -> None:
+    theirs = pyspiel.load_game("dots_and_boxes", {"num_rows": rows, "num_cols": cols}).new_initial_state()
+    env = game(rows, cols)
+    state = start(env)
+    for action in theirs.legal_actions():
+        kind, row, col = re.findall(r"[hv]|\d+", theirs.action_to_string(0, action)[2:])
+        assert env.action_to_string(state, action) == f"{kind}({row},{col})"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("margin", [False, True])
 @pytest.mark.parametrize(
@@ -69,3 +80,9 @@ def test_open_spiel_agrees_on_ten_thousand_games(rows: int, cols: int, margin: b
     assert bool(results[-1]) == (rows * cols % 2 == 0)
     assert results[1]
     assert results[0] or rows * cols == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "cols"), [(1, 16), (16, 1), (16, 16)])
+def test_open_spiel_agrees_on_the_longest_boards(rows: int, cols: int) -> None:
+    assert replay(rows, cols, margin=True, seed=1, games=16).total() == 16

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.games.dots_and_boxes.pictures import game, read, written
+from tests.games.dots_and_boxes.pictures import MIDDLE, game, read, written
 from tests.helpers.positions import LIVE, is_over, legal, play, start
 
 SIZES = [(1, 1), (1, 2), (2, 1), (2, 3), (5, 5), (1, 16), (16, 1), (16, 16)]
@@ -32,6 +32,11 @@ def test_turn_passes_when_an_edge_takes_no_box() -> None:
     assert env.to_string(state) == "00001000000000000 ...... 1"
     state = play(env, state, "v(1,2)")
     assert env.to_string(state) == "00001000000000010 ...... 0"
+
+
+def test_edge_is_legal_only_if_it_is_not_drawn() -> None:
+    env = game()
+    assert legal(env, read(env, MIDDLE)) == {"h(0,2)", "h(1,2)", "h(2,1)", "v(0,2)", "v(1,1)"}
 
 
 @pytest.mark.parametrize("seat", [0, 1])
@@ -66,9 +71,58 @@ def test_any_side_of_a_box_can_be_the_fourth(edge: str) -> None:
     assert env.to_string(state).split()[1:] == ["....1....", "1"]
 
 
-@pytest.mark.parametrize(("rows", "cols", "edge", "text"), [(1, 2, "v(0,1)", "1111101"), (2, 1, "h(1,0)", "1011111")])
-def test_one_edge_takes_two_boxes_when_it_completes_both(rows: int, cols: int, edge: str, text: str) -> None:
-    env = game(rows, cols, reward="boxes")
-    state = play(env, env.from_string(f"{text} .. 1"), edge)
-    assert env.to_string(state) == "1111111 11 1"
+@pytest.mark.parametrize(
+    ("picture", "edge", "expected"),
+    [
+        (
+            """
+            *---*---*
+            |       |
+            *---*---*
+            """,
+            "v(0,1)",
+            """
+            *---*---*
+            | 1 | 1 |
+            *---*---*
+            """,
+        ),
+        (
+            """
+            *---*
+            |   |
+            *   *
+            |   |
+            *---*
+            """,
+            "h(1,0)",
+            """
+            *---*
+            | 1 |
+            *---*
+            | 1 |
+            *---*
+            """,
+        ),
+    ],
+    ids=["side by side", "one above the other"],
+)
+def test_one_edge_takes_two_boxes_when_it_completes_both(picture: str, edge: str, expected: str) -> None:
+    env = game(*((1, 2) if edge[0] == "v" else (2, 1)), reward="boxes")
+    state = play(env, read(env, picture, seat=1), edge)
+    assert env.to_string(state) == written(expected, seat=1)
     assert state.rewards.tolist() == [-2, 2]
+
+
+def test_boxes_keep_their_owner_when_the_other_seat_takes_a_neighbour() -> None:
+    """The edge between two boxes belongs to both."""
+    env = game()
+    state = play(env, read(env, MIDDLE, seat=1), "v(1,1)", "h(2,1)", "h(0,2)", "v(0,2)")
+    expected = """
+        *---*---*---*
+        | 0 | 0 |   |
+        *---*---*   *
+        | 1 | 1 |   |
+        *---*---*---*
+    """
+    assert env.to_string(state) == written(expected, seat=0)

@@ -71,3 +71,16 @@ def test_seats_are_alike_when_seat_1_begins(reward: str) -> None:
         np.testing.assert_array_equal(state.terminated, before.states.terminated)
         np.testing.assert_array_equal(look.mover, before.look.mover)
         state = jax.device_get(batched(env).step(state, before.actions))
+
+
+def test_reward_scheme_changes_rewards_only() -> None:
+    """The same actions lead to the same boards under all three, and "boxes" sums to "margin"."""
+    games = {reward: recorded(game(reward=reward)) for reward in REWARDS}
+    for records in zip(*games.values(), strict=True):
+        for other in records[1:]:
+            for name in ("edges", "owner", "current_player", "terminated"):
+                np.testing.assert_array_equal(getattr(other.states, name), getattr(records[0].states, name))
+            np.testing.assert_array_equal(other.actions, records[0].actions)
+    totals = {reward: sum(record.states.rewards for record in games[reward]) for reward in REWARDS}
+    np.testing.assert_array_equal(totals["boxes"], totals["margin"])
+    np.testing.assert_array_equal(np.sign(totals["margin"]), totals["win_loss"])

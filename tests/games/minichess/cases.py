@@ -11,8 +11,8 @@ from tests.helpers.cases import Cases, Finished, Judged, Placement, combinations
 from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED
 
 START = "rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1"
-STANDARD, MATERIAL = "minichess", "minichess(reward='material')"
-KING_CAPTURE = "minichess(rules='king_capture', double_step=True, promotion='queen')"
+STANDARD, KING_CAPTURE, MATERIAL = "minichess", "minichess(rules='king_capture')", "minichess(reward='material')"
+QUEENS = "minichess(rules='king_capture', double_step=True, promotion='queen')"
 COMMON = {
     "num_players": 2,
     "num_actions": 1225,
@@ -78,7 +78,6 @@ CASES = Cases(
         STANDARD: {**COMMON, "max_steps": 256, "max_plies": 256, "state_bytes": 851, **WIN_LOSS},
         KING_CAPTURE: {**COMMON, "max_steps": 200, "max_plies": 200, "state_bytes": 51, **WIN_LOSS},
         "minichess(max_plies=7)": {**COMMON, "max_steps": 7},
-        "minichess(rules='king_capture', reward='material')": {"reward_range": (-60.82899856567383, 60.82899856567383)},
         MATERIAL: {
             **COMMON,
             "reward_range": (-1.7580000162124634, 1.7580000162124634),  # float32
@@ -88,9 +87,12 @@ CASES = Cases(
     },
     wrong_parameters=[
         ({"board": "chess"}, "'gardner', 'baby', 'mallet', not 'chess'"),
+        ({"board": 5}, "'gardner', 'baby', 'mallet', not 5"),
         ({"rules": "fide"}, "'standard', 'king_capture', not 'fide'"),
         ({"reward": "sparse"}, "'win_loss', 'material', not 'sparse'"),
+        ({"double_step": 1}, "False, True, not 1"),
         ({"promotion": "knight"}, "'all', 'queen', not 'knight'"),
+        ({"max_plies": 0}, "from 1 to 1000000 or None, not 0"),
         ({"max_plies": 2.5}, "from 1 to 1000000 or None, not 2.5"),
         ({"size": 6}, "no parameter 'size'"),
     ],
@@ -109,10 +111,10 @@ CASES = Cases(
         Judged(STANDARD, f"{PINS} w - - 0 1"),
         Judged(STANDARD, "4k/5/1q3/5/K3R b - - 0 1", ["b3b4"]),  # check must be answered
         Judged(STANDARD, "5/P2b1/2B2/4k/1K3 b - - 2 39"),
-        Judged(KING_CAPTURE, START, ["a1a2", "a2b3"]),
-        Judged(KING_CAPTURE, f"{PROMOTIONS} w - - 0 1", ["a4a5r", "c4b5n"]),
-        Judged(KING_CAPTURE, f"{PINS} w - - 0 1"),
-        Judged(KING_CAPTURE, "r3k/1P3/2n2/3p1/K1R2 w - - 3 7"),
+        Judged(QUEENS, START, ["a1a2", "a2b3"]),
+        Judged(QUEENS, f"{PROMOTIONS} w - - 0 1", ["a4a5r", "c4b5n"]),
+        Judged(QUEENS, f"{PINS} w - - 0 1"),
+        Judged(QUEENS, "r3k/1P3/2n2/3p1/K1R2 w - - 3 7"),
     ],
     finished=[
         Finished("checkmate", STANDARD, MATE, ["e1e5"], [1, -1], "win", (0,), "checkmate"),
@@ -124,6 +126,7 @@ CASES = Cases(
             "bare king", STANDARD, "k4/5/5/3r1/4K w - - 7 9", ["e1d2"], [0, 0], "draw", (), "insufficient material"
         ),
         Finished("limit", STANDARD, "k4/5/K4/5/4R b - - 0 128", ["a5b5"], [0, 0], "truncated", (), LIMIT),
+        Finished("mate for material", MATERIAL, MATE, ["e1e5"], [0, 0], "win", (0,), "checkmate"),
         Finished(
             "mate at the limit", STANDARD, "4r/5/k4/5/K4 b - - 0 128", ["e5e1"], [-1, 1], "win", (1,), "checkmate"
         ),
@@ -138,14 +141,19 @@ CASES = Cases(
             ("", "''", "six fields"),
             ("rnbqk/ppppp/5/PPPPP/RNBQK w - - 0", "RNBQK w - - 0'", "six fields"),
             ("rnbqk/ppppp/5/PPPPP w - - 0 1", "'rnbqk/ppppp/5/PPPPP'", "5 rows"),
+            ("rnbqk/ppppp/5/PPPPP/RNBQK/5 w - - 0 1", "RNBQK/5'", "5 rows"),
             ("rnbqk/ppppp/6/PPPPP/RNBQK w - - 0 1", "'6'", "gap 1..5"),
             ("rnbqk/ppxpp/5/PPPPP/RNBQK w - - 0 1", "'x'", "PNBRQK"),
             ("rnbqk/pppp/5/PPPPP/RNBQK w - - 0 1", "'pppp'", "5 cells in row 4"),
+            ("rnbqk/ppppp/51/PPPPP/RNBQK w - - 0 1", "'51'", "5 cells in row 3"),
+            ("rnbqk/ppppp//PPPPP/RNBQK w - - 0 1", "''", "5 cells in row 3"),
             ("rnbqk/ppppp/5/PPPPP/RNBQK W - - 0 1", "'W'", "'w' or 'b'"),
             ("rnbqk/ppppp/5/PPPPP/RNBQK w KQ - 0 1", "'KQ -'", "no castling"),
             ("rnbqk/ppppp/5/PPPPP/RNBQK w - a3 0 1", "'- a3'", "no en passant"),
             ("rnbqk/ppppp/5/PPPPP/RNBQK w - - -1 1", "'-1'", "plies"),
+            ("rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 0", "'0'", "from 1 on"),
             ("rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 9999999999", "'9999999999'", "from 1 on"),
+            ("knbqk/ppppp/5/PPPPP/RNBQK w - - 0 1", "not 2", "at most one king of Black"),
             ("rnbqk/ppppp/5/PPPPP/RKBQK w - - 0 1", "not 2", "at most one king of White"),
         ],
     ),
@@ -154,15 +162,20 @@ CASES = Cases(
         "4k/1P1R1/5/5/K4 w - - 0 1",  # a white pawn on b4, a rook on d4
         [
             ("", "''", "'a2a3'"),
+            ("a2", "'a2'", "'a2a3'"),
+            ("A2A3", "'A2A3'", "'a2a3'"),
             ("a2-a3", "'a2-a3'", "'a2a3'"),
+            ("a0a1", "'a0a1'", "a1..e5"),
             ("a5a6", "'a5a6'", "a1..e5"),
             ("f1e1", "'f1e1'", "a1..e5"),
             ("b4b5k", "'b4b5k'", "'d4d5q'"),
             ("a1a1", "'a1a1'", "line or a knight's jump from a1"),
             ("a1b4", "not b4", "line or a knight's jump from a1"),
             ("b4b5", "'b4b5q'", "the pawn becomes"),
+            ("b4c5", "'b4c5q'", "the pawn becomes"),
             ("a1a2q", "'q'", "no promotion"),
             ("d4d5q", "'q'", "no promotion"),
+            ("b4e5n", "'b4e5n'", "line or a knight's jump"),
             ("b4d5r", "'b4d5r'", "one cell ahead"),
         ],
     ),
@@ -172,7 +185,7 @@ CASES = Cases(
         (STANDARD, "4k/1P1R1/5/5/K4 w - - 0 1", 49 * 18 + 0, "no pawn of the mover on d4"),
     ],
     positions=[
-        Placement(STANDARD, START, LIVE),
+        *(Placement(f"minichess(board={board!r})", f"{rows} w - - 0 1", LIVE) for board, rows in START_ROWS.items()),
         Placement(STANDARD, "k3R/5/K4/5/5 b - - 5 9", TERMINATED),  # mate
         Placement(STANDARD, "k3R/5/K4/5/5 w - - 5 9", LIVE),
         Placement(STANDARD, "k4/2Q2/1K3/5/5 b - - 5 9", TERMINATED),  # stalemate
@@ -190,6 +203,6 @@ CASES = Cases(
     placements=placements(),
     not_in_text=("occurred", "history"),
     reference=make_reference,
-    referenced=[STANDARD, KING_CAPTURE],
+    referenced=[STANDARD, QUEENS],
     seats_see_the_same_start=[],  # the last planes show whether Black is to move; kings do not face each other
 )

@@ -93,6 +93,16 @@ def play_beside_pgx(games: int, boards: int, seed: int) -> Counter[str]:
     return ends
 
 
+@pytest.mark.slow  # Pgx takes long to compile; pyffish and the reference play whole games too
+def test_pgx_agrees_on_whole_games() -> None:
+    """Actions, legal moves, observations, rewards and ends, with illegal actions and finished boards among them."""
+    ends = play_beside_pgx(games=2 * BOARDS, boards=2 * BOARDS, seed=0)
+    assert ends.total() == 2 * BOARDS
+    assert ends["White"] + ends["Black"] >= 5
+    assert ends["draw"] >= 25
+    assert ends["illegal"] >= 1
+
+
 @pytest.mark.slow
 def test_pgx_agrees_on_ten_thousand_games() -> None:
     """Random players also do as well as is known: White wins 13.0 %, Black 13.7 %, the rest are draws."""
@@ -200,3 +210,38 @@ def test_pyffish_agrees_on_ten_thousand_games_of_king_capture() -> None:
     ends = play_beside_pyffish("king_capture", games=10_000, share=0.05, seed=1)
     assert ends["captured"] >= 9_900
     assert ends["captured"] + ends["stalemate"] + ends["truncated"] == 10_000
+
+
+# -- results known from elsewhere ---------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rules", "white", "draws", "black", "plies"),
+    [("standard", 0.130, 0.733, 0.137, 80.6), ("king_capture", 0.494, 0.001, 0.505, 36.3)],
+)
+def test_random_players_have_the_known_results(
+    rules: str, white: float, draws: float, black: float, plies: float
+) -> None:
+    """Over 10,000 games; the standard error of a percentage is 0.5."""
+    env = jaxgames.make("minichess", rules=rules)
+    games, length = 10_000, env.max_steps or 0
+
+    @jax.jit
+    def play(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def body(carry: Any, key: jax.Array) -> Any:
+            states, paid, plies = carry
+            masks = jax.vmap(env.legal_action_mask)(states)
+            actions = jax.vmap(jaxgames.random_action)(jax.random.split(key, games), masks)
+            plies += ~(states.terminated | states.truncated)
+            states = jax.vmap(env.step)(states, actions)
+            return (states, paid + states.rewards[:, 0], plies), None
+
+        states = jax.vmap(env.init)(jax.random.split(key, games))
+        begin = (states, jnp.zeros(games), jnp.zeros(games, jnp.int32))
+        return jax.lax.scan(body, begin, jax.random.split(key, length))[0][1:]
+
+    result, played = jax.device_get(play(jax.random.key(0)))
+    shares = [(result == 1).mean(), (result == 0).mean(), (result == -1).mean()]
+    np.testing.assert_allclose(shares, [white, draws, black], atol=0.02)
+    assert abs(played.mean() - plies) < 0.02 * plies

@@ -5,15 +5,17 @@ import itertools
 import pytest
 
 import jaxgames
-from tests.games.minichess.cases import START_ROWS
 from tests.games.minichess.pictures import STANDARD, drawn, other_side, read
 from tests.helpers.positions import legal, play, start
 
 
-@pytest.mark.parametrize(("board", "rows"), START_ROWS.items())
-def test_board_begins_with_its_rows(board: str, rows: str) -> None:
-    env = jaxgames.make("minichess", board=board)
-    assert env.to_string(start(env)) == f"{rows} w - - 0 1"
+def test_white_moves_first_and_seats_move_in_turn() -> None:
+    state = start(STANDARD)
+    assert int(state.current_player) == 0
+    state = play(STANDARD, state, "b1c3")
+    assert int(state.current_player) == 1
+    assert STANDARD.to_string(state) == "rnbqk/ppppp/2N2/PPPPP/R1BQK b - - 1 1"
+    assert STANDARD.to_string(play(STANDARD, state, "d4c3")) == "rnbqk/ppp1p/2p2/PPPPP/R1BQK w - - 0 2"
 
 
 # -- the king -----------------------------------------------------------------------------------------------
@@ -31,6 +33,18 @@ def test_check_must_be_answered() -> None:
     assert legal(STANDARD, drawn(STANDARD, picture, "b")) == {"e5d5", "e5d4", "b4e1", "c2e1", "c2e3"}
 
 
+def test_only_the_king_answers_a_double_check() -> None:
+    """The knight on a1 may not capture one of the checking pieces."""
+    picture = """
+        k . . R .
+        . . . . .
+        . N . . .
+        . . . . .
+        n . K . r
+    """
+    assert legal(STANDARD, drawn(STANDARD, picture, "b")) == {"a5a4", "a5b4"}
+
+
 def test_pinned_piece_stays_on_its_line() -> None:
     """The rook on c3 is pinned along the file, the pawn on d2 along the diagonal: it may only capture the bishop."""
     picture = """
@@ -43,6 +57,25 @@ def test_pinned_piece_stays_on_its_line() -> None:
     moves = legal(STANDARD, drawn(STANDARD, picture))
     assert {move for move in moves if move.startswith("c3")} == {"c3c2", "c3c4", "c3c5"}
     assert {move for move in moves if move.startswith("d2")} == {"d2e3"}
+
+
+def test_king_may_not_flee_along_the_line_of_a_rook() -> None:
+    """a2 lies behind the king as the rook sees it; c2 is next to the other king."""
+    picture = """
+        . . . . .
+        . . . . .
+        . . . k .
+        . K . . r
+        . . . . .
+    """
+    assert legal(STANDARD, drawn(STANDARD, picture)) == {"b2a1", "b2b1", "b2c1", "b2a3", "b2b3"}
+
+
+def test_king_is_never_captured() -> None:
+    """A position that cannot be reached: Black is in check and White is to move."""
+    moves = legal(STANDARD, read(STANDARD, "k3R/5/K4/5/5 w - - 5 9"))
+    assert moves
+    assert not {move for move in moves if move.endswith("a5")}
 
 
 # -- pawns --------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.games.minichess_board import Position, hashed
-from tests.games.minichess.pictures import STANDARD, drawn
-from tests.helpers.positions import LIVE, TERMINATED, compiled, is_over, play
+from tests.games.minichess.pictures import STANDARD, drawn, read
+from tests.helpers.positions import LIVE, TERMINATED, compiled, is_over, play, start
 
 AROUND = """
     r n b q k
@@ -41,6 +41,16 @@ def test_third_occurrence_is_a_draw() -> None:
     assert state.rewards.tolist() == [0, 0]
 
 
+def test_start_of_the_game_is_the_first_occurrence() -> None:
+    """Both knights go out and come home, twice."""
+    state = start(STANDARD)
+    for ply, move in enumerate(["b1a3", "b5c3", "a3b1", "c3b5"] * 2):
+        assert is_over(state) == LIVE, ply
+        state = play(STANDARD, state, move)
+    assert is_over(state) == TERMINATED
+    assert state.rewards.tolist() == [0, 0]
+
+
 def test_position_with_the_other_side_to_move_is_another() -> None:
     """White loses a move: the placement comes again after three plies, and after three more."""
     picture = """
@@ -55,6 +65,14 @@ def test_position_with_the_other_side_to_move_is_another() -> None:
         state = play(STANDARD, state, move)
         assert not observed(state)[..., 13].any()
     assert STANDARD.to_string(state).startswith("4k/5/5/5/KR2r b")
+
+
+def test_position_with_the_colours_swapped_is_another() -> None:
+    """After three plies Black sees what White saw at the start."""
+    before = read(STANDARD, "k1r2/5/5/5/KR3 w - - 0 1")
+    state = play(STANDARD, before, "b1d1", "c5b5", "d1c1")
+    np.testing.assert_array_equal(observed(state)[..., :12], observed(before)[..., :12])
+    assert not observed(state)[..., 13].any()
 
 
 def test_position_after_a_promotion_is_the_first_of_its_kind() -> None:
@@ -85,9 +103,9 @@ def test_irreversible_move_empties_the_history() -> None:
 def test_hashes_tell_positions_apart() -> None:
     """Boards that differ in one cell differ; each half alone collides no more often than 32 random bits."""
     rng = np.random.default_rng(0)
-    cells = rng.integers(-6, 7, (80_000, 25)).astype(np.int8)
+    cells = rng.integers(-6, 7, (200_000, 25)).astype(np.int8)
     cells[1::2] = cells[::2]
-    rows = np.arange(1, 80_000, 2)
+    rows = np.arange(1, 200_000, 2)
     cells[rows, rng.integers(0, 25, rows.size)] = rng.integers(-6, 7, rows.size)  # one cell differs
     cells = np.unique(cells, axis=0)
     bits = np.uint32(1) << np.arange(25, dtype=np.uint32)

@@ -5,21 +5,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
+import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import agents
+from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
 from jaxgames.games.checkers import Checkers
 from jaxgames.solvers import checkers, minichess
 from jaxgames.solvers.alphabeta import clock as clocks
 from jaxgames.solvers.alphabeta import deepening
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer
 from jaxgames.solvers.checkers.player import CheckersPlayer
 from jaxgames.solvers.minichess.player import MinichessPlayer
 from jaxgames.wrappers import auto_reset
 from tests.games.checkers import cases as checkers_cases
 from tests.games.minichess import cases as minichess_cases
+from tests.helpers.analysis import analysis_of
 from tests.helpers.minimax import Minimax
 from tests.solvers.alphabeta.stepping_clock import SteppingClock
 from tests.solvers.checkers import slow_checkers
@@ -117,8 +120,8 @@ def check_values(
 @pytest.mark.parametrize(
     ("game", "parameters", "depth", "number", "evaluation"),
     [
-        *[(CHECKERS, parameters, 1, 8, "material") for parameters in CHECKERS_RULES[::3]],
-        *[(CHECKERS, parameters, 2, 8, "positional") for parameters in CHECKERS_RULES[1:3]],
+        *[(CHECKERS, parameters, 1, 8, "material") for parameters in CHECKERS_RULES],
+        *[(CHECKERS, parameters, 2, 8, "positional") for parameters in CHECKERS_RULES],
         (CHECKERS, {}, 4, 2, "positional"),
         *[(MINICHESS, parameters, 1, 1, "positional") for parameters in MINICHESS_RULES[:2]],
     ],
@@ -140,6 +143,20 @@ def test_values_are_those_of_minimax(
 def test_compiled_values_are_those_of_minimax(game: Game, parameters: dict[str, Any], depth: int, number: int) -> None:
     evaluation = "positional" if depth % 2 else "material"
     check_values(game, parameters, depth, seed=2 + depth, number=number, evaluation=evaluation)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_NUMBA, reason="compares compiled functions with plain ones")
+@pytest.mark.parametrize("evaluation", ["positional", "material"])
+@pytest.mark.parametrize(("game", "depth", "number"), [(CHECKERS, 4, 40), (MINICHESS, 3, 5)])
+def test_compiled_and_plain_functions_find_the_same_values(
+    game: Game, depth: int, number: int, evaluation: str
+) -> None:
+    env = game.player.game()
+    compiled, plain = (game.player(env, depth, None, evaluation, compiled=compiled) for compiled in (True, False))
+    for state in game.states(env, 10, number):
+        assert compiled.evaluate(state) == plain.evaluate(state)
+        assert compiled.best_actions(state) == plain.best_actions(state)
 
 
 # -- the seed and the clock --------------------------------------------------------------------------------------------
@@ -195,11 +212,37 @@ def test_only_move_is_played_without_a_search() -> None:
 # -- games and texts ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "depths", "games", "openings", "factor"),
+    [
+        ("checkers", (6, 2), 60, "random", 4),
+        ("minichess", (4, 1), 40, "placements", 2),
+        ("minichess(rules='king_capture')", (4, 1), 40, "placements", 2),
+    ],
+)
+def test_deeper_search_beats_a_shallower_one(
+    text: str, depths: tuple[int, int], games: int, openings: str, factor: int
+) -> None:
+    env = jaxgames.make(text)
+    players = [agents.make(f"alphabeta(depth={depth})", env) for depth in depths]
+    agent_of_seat = arena.seating((1, 1), "alternating", games)
+    if openings == "random":
+        begin = arena.random_openings(env, jax.random.key(1), games // 2, 4)
+    else:
+        begin = arena.load_openings(env, openings)
+    played = arena.play(env, players, agent_of_seat, jax.random.key(0), openings=begin.for_games(games, games_each=2))
+    wins = [arena.results(env, played, agent_of_seat, number)["wins"] for number in (0, 1)]
+    assert wins[0] > factor * wins[1]
+
+
 @pytest.mark.parametrize(
     ("game", "text", "expected"),
     [
         ("checkers", "alphabeta", "alphabeta(depth=6)"),
         ("checkers", "alphabeta(milliseconds=5)", "alphabeta(depth=64, milliseconds=5)"),
+        ("checkers", "alphabeta(depth=2, epsilon=0.5)", "alphabeta(depth=2, epsilon=0.5)"),
+        ("minichess", "alphabeta", "alphabeta(depth=4)"),
         ("minichess", "alphabeta(evaluation=material)", "alphabeta(depth=4, evaluation='material')"),
     ],
 )
@@ -212,6 +255,7 @@ def test_text_names_the_settings(game: str, text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "names"),
     [
+        ("alphabeta(depth=0)", ("depth", "1 to 64", "not 0")),
         ("alphabeta(depth=65)", ("depth", "1 to 64", "not 65")),
         ("alphabeta(milliseconds=0)", ("milliseconds", "1 to 3600000", "not 0")),
         ("alphabeta(evaluation=all)", ("evaluation", "'material', 'positional'", "'all'")),
@@ -243,3 +287,15 @@ def test_other_boards_have_no_values(game: Game) -> None:
 
 def evaluate_of(game: Game) -> Callable[..., Any]:
     return checkers.evaluate if game is CHECKERS else minichess.evaluate
+
+
+def test_agent_analyses_the_moves_from_which_it_draws() -> None:
+    env = auto_reset(jaxgames.make("checkers"))
+    agent = agents.make("alphabeta(depth=2)", env)
+    states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 20))
+    probabilities, values = analysis_of(agent, states)
+    assert values is None
+    drawn = set(agent.act(jax.random.key(1), states).tolist())
+    assert drawn == set(np.flatnonzero(probabilities[0]).tolist())
+    np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-6)
+    assert set(np.unique(probabilities[0]).tolist()) == {0, np.float32(1 / len(drawn))}

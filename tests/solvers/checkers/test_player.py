@@ -4,6 +4,7 @@ import itertools
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from jaxgames.games.checkers import Checkers
@@ -30,6 +31,23 @@ def search(text: str, depth: int, draw_rule: str = "wcdf", **leaves: int) -> tup
     env, board = Checkers(draw_rule=draw_rule), state(text, **leaves)
     player = CheckersPlayer(env, depth, None, "material", LARGE_TABLE, compiled=False)
     return {env.action_to_string(board, action) for action in player.best_actions(board)}, player.evaluate(board)
+
+
+def test_jumps_of_one_turn_take_one_level() -> None:
+    """Two jumps are one turn, so one level sees that they win. The piece that must jump again moves alone."""
+    best, values = search("B:W10,18:B6,12", depth=1)
+    assert (best, values.value) == ({"6x15"}, 999.98)
+    best, values = search("B:W9,18,28:B1,5,15:J15", depth=1)
+    assert (best, len(values.values)) == ({"15x22"}, 1)
+
+
+def test_captures_are_followed_to_their_end_without_a_level_left() -> None:
+    """One level ends after 14-18 or 14-17. White must capture then, and only after 14-18 Black captures back."""
+    env, board = Checkers(), state("B:W22,26:B8,11,14")
+    values = search("B:W22,26:B8,11,14", 1)[1]
+    by_move = {env.action_to_string(board, action): value for action, value in zip(*values[1:], strict=True)}
+    assert by_move["14-18"] > 0.5
+    assert by_move["14-17"] < 0.5
 
 
 def test_sooner_win_and_later_loss_are_preferred() -> None:
@@ -86,3 +104,16 @@ def test_generations_begin_again_with_an_empty_table() -> None:
     counts[GENERATION] = GENERATION_RADIX - 2
     assert [player.evaluate(board) for _ in range(3)] == [expected] * 3
     assert counts[GENERATION] == 2
+
+
+def test_player_beats_random_play_from_both_seats() -> None:
+    player, reference = CheckersPlayer(Checkers(), 2, None, "positional", LARGE_TABLE, compiled=False), Reference()
+    rng = np.random.default_rng(0)
+    for seat in (0, 1):
+        position = reference.start()
+        while not position.over:
+            moves = reference.moves(position)
+            mine = position.seat == seat
+            action = player.choose(state_of(position), position.ply) if mine else int(rng.choice(list(moves)))
+            position = reference.after(position, moves[action])
+        assert position.rewards[seat] == 1

@@ -117,6 +117,16 @@ def test_shortest_game_for_size_3_has_17_turns() -> None:
 
 @needs_numba
 @pytest.mark.slow
+def test_proof_finds_a_shorter_game_than_a_narrow_search() -> None:
+    first = shortest_solo(3, width=30, prove=False, progress=False)
+    assert len(first.turns) > first.lower_bound
+    assert not first.is_shortest
+    proven = shortest_solo(3, width=30, progress=False)
+    assert (len(proven.turns), proven.is_shortest) == (17, True)
+
+
+@needs_numba
+@pytest.mark.slow
 def test_compiled_and_plain_searches_visit_the_same_positions() -> None:
     searches = [Search(2, compiled=compiled, progress=False) for compiled in (True, False)]
     for limit in (10, 11, 14):
@@ -134,14 +144,6 @@ def test_stored_game_is_played_by_turns_of_the_solver_from_home_to_goal(size: in
         assert after in dict(turns_from(size, position))
         position = after
     assert position == goal
-
-
-def test_lower_bound_is_true_after_a_search_that_left_positions_out() -> None:
-    """With 4 positions per level a game of 14 turns is found first."""
-    first = shortest_solo(2, width=4, prove=False, compiled=False, progress=False)
-    assert (len(first.turns), first.lower_bound, first.is_shortest) == (14, 11, False)
-    proven = shortest_solo(2, width=4, compiled=False, progress=False)
-    assert (len(proven.turns), proven.is_shortest) == (11, True)
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
@@ -207,6 +209,15 @@ def test_no_game_without_hops_for_size_2_is_shorter() -> None:
 
 
 @pytest.mark.slow
+def test_greedy_alone_needs_more_turns_than_the_shortest_game() -> None:
+    env = ChineseCheckers(2, 2)
+    turns = solo.turns_alone(env, agents.make("greedy", env), 100)
+    assert turns.shape == (100,)
+    assert (turns > 11).all()
+    assert turns.max() < 20
+
+
+@pytest.mark.slow
 def test_game_that_an_agent_does_not_finish_alone_is_marked() -> None:
     env = ChineseCheckers(2, 2, max_rounds=5)
     assert solo.turns_alone(env, agents.make("greedy", env), 3).tolist() == [-1, -1, -1]
@@ -249,7 +260,9 @@ def test_replay_of_a_wrong_game_is_an_error() -> None:
 # -- the command -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("size", "width", "named"), [(5, 9, "size .* from 1 to 4, not 5"), (2, 0, "width")])
+@pytest.mark.parametrize(
+    ("size", "width", "named"), [(0, 9, "size .* from 1 to 4, not 0"), (5, 9, "size .*, not 5"), (2, 0, "width")]
+)
 def test_setting_out_of_range_is_refused(size: int, width: int, named: str) -> None:
     with pytest.raises(ParameterError, match=named):
         shortest_solo(size, width=width)

@@ -19,7 +19,7 @@ from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.solvers.__main__ import main
 from jaxgames.solvers.chinese_checkers_diamond import moves as moves
 from jaxgames.solvers.chinese_checkers_diamond import solution as diamond
-from jaxgames.solvers.chinese_checkers_diamond.solution import DiamondSolution
+from jaxgames.solvers.chinese_checkers_diamond.solution import DiamondSolution, check_size
 from jaxgames.solvers.exact import retrograde
 from jaxgames.solvers.exact.retrograde import OPEN
 from jaxgames.solvers.exact.verify import count_errors
@@ -76,6 +76,14 @@ def test_states_of_other_boards_have_their_own_indices(size: int, pieces: int) -
     np.testing.assert_array_equal(unknown.index(unknown.states_at(indices)), indices)
 
 
+def test_seat_1_has_the_index_of_the_rotated_position() -> None:
+    env = game(3, 3)
+    positions = ["00./0.1/.11 0 0", "00./0.1/.11 1 0", "11./1.0/.00 1 5", "11./1.0/.00 0 0"]  # the last two: colours
+    a, b, c, d = solution().index(stacked(env.from_string(text) for text in positions)).tolist()
+    assert (a, d) == (b, c)
+    assert a != c
+
+
 def position(text: str) -> Any:
     """A batch of one position of 3 x 3."""
     return stacked([game(3, 3).from_string(text)])
@@ -90,6 +98,7 @@ def position(text: str) -> Any:
             "outside of the 9 cells of .*size=3",
         ),
         (lambda: solution().value(game(3, 3).init()), r"a batch of states of chinese_checkers_diamond\(size=3"),
+        (lambda: solution().states_at(np.array([-1])), "indices must be from 0 to 1679"),
         (lambda: solution().states_at(np.array([1680])), "indices must be from 0 to 1679"),
         (lambda: solution().children(np.zeros(3)), r"expected integers of shape \[B\]"),
         (lambda: solvers.solve(game(5, 6)), "4,805,077,200 positions.* 13 GiB, and two cores about 13 hours"),
@@ -193,6 +202,10 @@ def test_limit_of_plies_does_not_matter() -> None:
     assert truncated.truncated.all()
     assert abs(solution().value(truncated)) == 1
     assert not solution().best_actions(truncated).any()
+
+
+def test_largest_games_that_can_be_solved_are_not_refused() -> None:
+    check_size(game(8, 3))
 
 
 def test_killed_analysis_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

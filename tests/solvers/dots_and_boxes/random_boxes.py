@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 
 from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
@@ -30,3 +31,7 @@ def random_states(rows: int, cols: int, number: int, seed: int = 0) -> list[Any]
         }
         states.append(DotsAndBoxesState(**leaves))
     return states
+
+
+def batch(states: list[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *states)

@@ -146,6 +146,24 @@ def test_work_is_at_most_that_of_another_search(rows: int, cols: int, options: O
     assert (result.nodes <= nodes, result.keys <= keys) == (True, True)
 
 
+@pytest.mark.slow
+@needs_numba
+def test_each_improvement_saves_work_on_3x3() -> None:
+    results = [quickly(3, 3, options=options) for options in (CHAINS, ALPHABETA, Options())]
+    assert [result.value for result in results] == [-3] * 3
+    nodes, keys = ([getattr(result, name) for result in results] for name in ("nodes", "keys"))
+    assert nodes[0] >= 2 * nodes[1] >= 4 * nodes[2]
+    assert keys[0] >= 2 * keys[1] >= 4 * keys[2]
+    assert (nodes[2] <= 348_760, keys[2] <= 34_794) == (True, True)  # those of another search
+
+
+@pytest.mark.slow
+@needs_numba
+def test_compiled_search_does_the_same_work_as_plain_python() -> None:
+    for options in (CHAINS, ALPHABETA, Options()):
+        assert quickly(2, 3, options=options)[:3] == plainly(2, 3, options=options)[:3]
+
+
 @pytest.mark.parametrize("table_size", [4, 64, 2**11, 2**12])
 def test_value_does_not_depend_on_the_size_of_the_table(table_size: int) -> None:
     result = plainly(2, 2, table_size=table_size)
@@ -201,11 +219,14 @@ class OtherRules(Wrapper[Any, Any]):
         ({"state": DotsAndBoxes(2, 3).init()}, ("bool[12]", "not edges of shape [17]")),
         ({"state": "111"}, ("one state", "not str")),
         ({"table_size": 1000}, ("table_size", "1024", "not 1000")),
+        ({"table_size": 2}, ("table_size", "4 to 1073741824", "not 2")),
         ({"table_size": 2**31}, ("table_size", "4 to 1073741824")),
+        ({"table_size": 4.0}, ("table_size", "integer")),
         ({"table_size": 64, "options": NONE}, ("table_size needs table=True",)),
         ({"window": (0, 1), "options": TABLE}, ("window needs alphabeta=True",)),
         ({"window": (1, 1)}, ("(alpha, beta)", "-63", "(1, 1)")),
         ({"window": (0, 64)}, ("window", "63", "(0, 64)")),
+        ({"window": (0.0, 1)}, ("window", "integers", "(0.0, 1)")),
         ({"window": 3}, ("window", "integers", "3")),
         ({"options": "all"}, ("Options(corners=False)", "'all'")),
     ],
@@ -221,6 +242,17 @@ def test_wrong_arguments_are_refused(arguments: dict[str, Any], names: tuple[str
 def test_switches_are_true_or_false() -> None:
     with pytest.raises(ParameterError, match="corners must be one of False, True, not 'no'"):
         Options(corners="no")  # pyright: ignore[reportArgumentType]  # on purpose
+
+
+def test_table_that_does_not_fit_in_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(length: int, compiled: bool) -> Any:
+        if length > 2**20:
+            raise MemoryError
+        return [0] * length
+
+    monkeypatch.setattr(dots_and_boxes_search, "_zeros", no_memory)
+    with pytest.raises(ParameterError, match=r"16,777,216 entries takes 0.2 GiB, .* pass a smaller table_size"):
+        plainly(3, 3)
 
 
 def test_compiled_search_without_numba_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jaxgames._checks import ParameterError
 from jaxgames.solvers.alphabeta import compiled as _numba
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, compiled, plain
 from jaxgames.solvers.dots_and_boxes import moves as boxes_moves
@@ -76,6 +77,12 @@ def test_edge_is_safe_if_it_leaves_no_box_to_the_opponent() -> None:
             assert is_safe(board, position, edge) == (gains == 0 and slow.gain(drawn, edge) == 0)
 
 
+@pytest.mark.parametrize(("rows", "cols"), [(0, 3), (3, 9), (3.0, 3), (True, 3)])
+def test_board_of_another_size_is_refused(rows: Any, cols: Any) -> None:
+    with pytest.raises(ParameterError, match="must be an integer from 1 to 8"):
+        make_board(rows, cols)
+
+
 # -- keys --------------------------------------------------------------------------------------------------------------
 
 
@@ -120,7 +127,7 @@ def test_keys_of_a_large_board_differ() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "cols", "orbits"),
-    [(1, 3, 312), (2, 2, 570), pytest.param(2, 3, 33_408, marks=pytest.mark.slow)],
+    [(1, 2, 48), (1, 3, 312), (2, 2, 570), pytest.param(2, 3, 33_408, marks=pytest.mark.slow)],
 )
 def test_canonical_keys_are_as_many_as_orbits_by_burnside(rows: int, cols: int, orbits: int) -> None:
     """Burnside: the mean over the symmetries of 2 to the number of their cycles of edges."""
@@ -147,6 +154,13 @@ def test_interchangeable_edges_stay_in_order_under_every_symmetry(rows: int, col
         for key, edges in itertools.product(contents(position)[3], outer_edges(rows, cols).values()):
             drawn = [key >> edge & 1 for edge in edges]
             assert drawn == sorted(drawn, reverse=True)
+
+
+def test_edges_of_a_corner_are_interchangeable() -> None:
+    assert outer_edges(3, 3) == {
+        **{0: [0, 12], 2: [2, 15], 6: [9, 20], 8: [11, 23]},
+        **{1: [1], 3: [16], 5: [19], 7: [10]},
+    }
 
 
 # -- chains ------------------------------------------------------------------------------------------------------------
@@ -224,6 +238,11 @@ def test_captures_follow_the_chain_rules(expected: set[int], picture: str) -> No
     assert {*moves_of(board, position_of(picture, board))} == expected
 
 
+def test_all_open_edges_are_tried_where_nothing_can_be_taken() -> None:
+    board = make_board(2, 2, centre_first=False, corners=False, compiled=False)
+    assert moves_of(board, make_position(board, [0, 3, 7])) == [1, 2, 4, 5, 6, 8, 9, 10, 11]
+
+
 def test_edges_are_tried_from_the_centre_outwards() -> None:
     board = make_board(2, 2, compiled=False)
     assert moves_of(board, make_position(board)) == [2, 3, 7, 10, 0, 1, 4, 5]
@@ -251,6 +270,19 @@ def wrong_values(board: Board, table: Any, sets: list[int], chains: bool) -> lis
 def test_a_best_move_is_among_the_moves(rows: int, cols: int, chains: bool, corners: bool) -> None:
     board, table = make_board(rows, cols, corners=corners, compiled=False), solved_boxes(rows, cols).table
     assert wrong_values(board, table, list(range(0, len(table), 1 if chains else 5)), chains) == []
+
+
+@pytest.mark.slow
+def test_chain_rules_keep_the_values_of_20_000_positions_of_3x3() -> None:
+    """10,000 random sets of edges, and as many from random games, which are like those of a search."""
+    board, table, random = make_board(3, 3, compiled=False), solved_boxes(3, 3).table, np.random.default_rng(0)
+    sets: list[int] = random.integers(0, 2**24, 10_000).tolist()
+    while len(sets) < 20_000:
+        position = make_position(board)
+        while position.counts[OPEN_EDGES]:
+            draw(board, position, random.choice(moves_of(board, position)))
+            sets.append(position.keys[0])
+    assert wrong_values(board, table, sets, True) == []
 
 
 @pytest.mark.slow

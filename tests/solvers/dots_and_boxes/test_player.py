@@ -10,7 +10,7 @@ import pytest
 
 import jaxgames
 import train.agents
-from jaxgames import agents
+from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
 from jaxgames.games.dots_and_boxes import REWARDS, DotsAndBoxes
 from jaxgames.solvers.alphabeta import clock as clocks
@@ -19,12 +19,12 @@ from jaxgames.solvers.dots_and_boxes import player as playing
 from jaxgames.solvers.dots_and_boxes.exact import search
 from jaxgames.solvers.dots_and_boxes.player import make_player
 from jaxgames.solvers.dots_and_boxes.solution import table_shape, worth_of_edges
+from jaxgames.wrappers import auto_reset
 from tests.games.dots_and_boxes.pictures import written
 from tests.helpers.analysis import analysis_of
-from tests.helpers.positions import stacked
 from tests.helpers.solved import solved_boxes
 from tests.solvers.alphabeta.stepping_clock import SteppingClock
-from tests.solvers.dots_and_boxes.random_boxes import game, random_states
+from tests.solvers.dots_and_boxes.random_boxes import batch, game, random_states
 
 STUDY: dict[str, Any] = {"safe_edges": "random", "leaves": "boxes", "exact": False}
 LONG = 60_000  # milliseconds: no test waits for them, the work of a move is limited otherwise
@@ -91,11 +91,20 @@ def test_moves_are_open_edges(rows: int, cols: int, number: int, settings: dict[
         assert not state.edges[player.choose(state, seed)]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [{}, STUDY, {"safe_edges": "random"}, {"leaves": "boxes"}, {"exact": False}])
+@pytest.mark.parametrize(("rows", "cols"), [(1, 1), (1, 8), (5, 5), (6, 7), (8, 8)])
+def test_moves_are_open_edges_on_all_boards(rows: int, cols: int, settings: dict[str, Any]) -> None:
+    player = make_player(game(rows, cols), milliseconds=20, **settings)
+    for seed, state in enumerate(random_states(rows, cols, 30)):
+        assert not state.edges[player.choose(state, seed)]
+
+
 def test_moves_keep_the_value_of_the_solved_game() -> None:
     solution = solved_boxes(2, 2)
     player, states = make_player(game(2, 2), milliseconds=LONG), random_states(2, 2, 60)
-    best = solution.best_actions(stacked(states))
-    assert 1 < best.sum(1).mean() < 0.8 * (~stacked(states).edges).sum(1).mean()  # not every move is a best one
+    best = solution.best_actions(batch(states))
+    assert 1 < best.sum(1).mean() < 0.8 * (~batch(states).edges).sum(1).mean()  # not every move is a best one
     for state, of_state in zip(states, best, strict=True):
         assert of_state[player.choose(state, 0)], game(2, 2).to_string(state)
 
@@ -105,7 +114,7 @@ def test_moves_keep_the_value_of_the_solved_game() -> None:
 def test_compiled_moves_keep_the_value_of_the_solved_game(rows: int, cols: int, number: int) -> None:
     solution, states = solved_boxes(rows, cols), random_states(rows, cols, number)
     player = make_player(game(rows, cols), milliseconds=LONG)
-    best = solution.best_actions(stacked(states))
+    best = solution.best_actions(batch(states))
     assert all(of_state[player.choose(state, 0)] for state, of_state in zip(states, best, strict=True))
 
 
@@ -135,7 +144,7 @@ def test_long_chain_rule_prefers_safe_edges_that_keep_the_parity() -> None:
         moves, num_safe = player._moves(random.Random(0))  # pyright: ignore[reportPrivateUsage]
         if num_safe < 2:
             continue
-        worth = solution.worth(solution.index(stacked([state])))[0]
+        worth = solution.worth(solution.index(batch([state])))[0]
         if len({*worth[moves[:num_safe]].tolist()}) > 1:
             chosen = player.choose(state, 0)
             assert chosen in moves[:num_safe]
@@ -191,7 +200,7 @@ def check_estimate(analysis: tuple[list[int], float], state: Any) -> None:
 def test_agent_labels_with_probabilities_and_values() -> None:
     env = DotsAndBoxes(1, 2, "boxes")
     states, player = random_states(1, 2, 5), make_player(env)
-    analysis = analysis_of(agents.make("alphabeta", env), stacked(states))
+    analysis = analysis_of(agents.make("alphabeta", env), batch(states))
     np.testing.assert_allclose(analysis.probabilities.sum(1), 1, rtol=1e-6)
     assert analysis.values is not None
     np.testing.assert_array_equal(analysis.values.sum(1), 0)
@@ -260,12 +269,43 @@ def test_compiled_and_plain_functions_choose_the_same_moves(monkeypatch: pytest.
 # -- games and texts ---------------------------------------------------------------------------------------------------
 
 
+def test_first_player_wins_every_game_where_the_start_is_won() -> None:
+    env = game(2, 2)
+    players = [agents.make(f"alphabeta(milliseconds={LONG})", env), agents.make("random", env)]
+    agent_of_seat = arena.seating((1, 1), "fixed", 1)
+    games = arena.play(env, players, agent_of_seat, jax.random.key(0))
+    assert arena.results(env, games, agent_of_seat)["wins"] == 1
+
+
+@pytest.mark.slow
+def test_agent_beats_the_studys_agent() -> None:
+    env = game(5, 5)
+    players = [
+        agents.make(text, env) for text in ("alphabeta", "alphabeta(safe_edges=random,leaves=boxes,exact=False)")
+    ]
+    agent_of_seat = arena.seating((1, 1), "alternating", 30)
+    games = arena.play(env, players, agent_of_seat, jax.random.key(0))
+    assert arena.results(env, games, agent_of_seat)["wins"] >= 25
+
+
 def test_texts_name_the_settings() -> None:
     env = game(1, 2)
-    text = "alphabeta(depth=2, milliseconds=5, safe_edges='random', leaves='boxes', exact=False)"
-    assert str(agents.make(text, env)) == text
+    for text in (
+        "alphabeta(depth=9, milliseconds=200)",
+        "alphabeta(depth=2, milliseconds=5, safe_edges='random', leaves='boxes', exact=False)",
+        "alphabeta(depth=9, milliseconds=200, epsilon=0.5)",
+    ):
+        assert str(agents.make(text, env)) == text
     assert str(agents.make("alphabeta(leaves=chains)", env)) == "alphabeta(depth=9, milliseconds=200, leaves='chains')"
     assert str(train.agents.make("alphabeta", env)) == "alphabeta(depth=9, milliseconds=200)"
+
+
+def test_wrapped_states_are_read() -> None:
+    env = auto_reset(game(1, 2))
+    states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 3))
+    actions = agents.make("alphabeta", env).act(jax.random.key(1), states)
+    assert actions.dtype == np.int32
+    assert actions.shape == (3,)
 
 
 @pytest.mark.parametrize(
@@ -273,11 +313,13 @@ def test_texts_name_the_settings() -> None:
     [
         ("alphabeta", "chinese_checkers", ("checkers, dots_and_boxes, minichess", "not chinese_checkers")),
         ("alphabeta", "dots_and_boxes(rows=9, cols=2)", ("8 x 8 boxes",)),
+        ("alphabeta(deep=2)", "dots_and_boxes", ("'deep'", "depth, ")),
         ("alphabeta(depth=0)", "dots_and_boxes", ("depth", "1 to 144", "not 0")),
         ("alphabeta(milliseconds=0.5)", "dots_and_boxes", ("milliseconds", "integer", "0.5")),
         ("alphabeta(safe_edges=all)", "dots_and_boxes", ("safe_edges", "'long_chains', 'random'")),
         ("alphabeta(leaves=None)", "dots_and_boxes", ("leaves", "'chains', 'boxes'")),
         ("alphabeta(exact=1)", "dots_and_boxes", ("exact", "False, True")),
+        ("alphabeta(epsilon=2)", "dots_and_boxes(rows=1, cols=1)", ("epsilon", "0 to 1")),
     ],
 )
 def test_wrong_parameter_is_refused(text: str, env: str, names: tuple[str, ...]) -> None:

@@ -5,13 +5,13 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 from jaxgames import solvers
 from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
 from tests.games.dots_and_boxes.pictures import game, read, written
-from tests.helpers.positions import stacked
 from tests.helpers.solved import solved_boxes
 from tests.solvers.dots_and_boxes.slow_boxes import SlowBoxes
 
@@ -163,12 +163,26 @@ def test_states_follow_from_their_index() -> None:
     np.testing.assert_array_equal(solution.index(states_of(solution)), np.arange(4096))
 
 
-def test_plies_and_states_of_another_board_are_refused() -> None:
+def test_batch_may_be_empty() -> None:
+    solution = solved_boxes(2, 2)
+    none = solution.states_at(np.zeros(0, np.uint32))
+    assert solution.value(none).shape == (0,)
+    assert solution.best_actions(none).shape == (0, 12)
+    assert solution.children(np.zeros(0, np.uint32)).children.shape == (0, 12)
+
+
+def test_wrong_questions_are_refused() -> None:
     solution = solved_boxes(2, 2)
     with pytest.raises(ValueError, match="only chinese_checkers_diamond has them"):
         solution.plies(states_of(solution))
     with pytest.raises(ValueError, match=r"expected a batch of states of .*rows=2, cols=2.*, not DotsAndBoxesState"):
         solution.value(stacked([game(2, 3).init()]))
+    with pytest.raises(ValueError, match="expected a batch of states"):
+        solution.value(game(2, 2).init())
+    with pytest.raises(ValueError, match="indices must be from 0 to 4095"):
+        solution.children(np.array([4096]))
+    with pytest.raises(ValueError, match=r"expected integers of shape \[B\], not float64\[1\]"):
+        solution.states_at(np.array([0.5]))
 
 
 # -- files ---------------------------------------------------------------------------------------------------------
@@ -182,3 +196,13 @@ def test_saved_solution_fits_every_reward(tmp_path: Path) -> None:
         np.testing.assert_array_equal(loaded.table, solved_boxes(2, 2).table)
     with pytest.raises(ValueError, match=r"22.npz solves dots_and_boxes\(rows=2, cols=2.*, not dots_and_boxes\(rows=1"):
         solvers.load(tmp_path / "22.npz", game(1, 3))
+
+
+def test_table_of_another_size_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"expected int8\[4096\], .* not int8\[1024\]"):
+        DotsAndBoxesSolution.from_arrays(solved_boxes(2, 2).env, solved_boxes(1, 3).arrays())
+
+
+def stacked(states: list[Any]) -> Any:
+    """A batch of states."""
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *states)

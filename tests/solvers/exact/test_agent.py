@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import jaxgames
+import train.agents
 from jaxgames import agents, solvers
+from jaxgames._specs import split_list
 from jaxgames.solvers.exact.agent import SolverAgent
 from jaxgames.wrappers import Wrapper
 from tests.games.chinese_checkers_diamond.pictures import game as diamond
@@ -32,7 +34,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("solutions")
     for file in GAMES:
         solved(file).save(folder / file)
-    (folder / "text.npz").write_text("text")
     return folder
 
 
@@ -82,6 +83,16 @@ def test_other_seat_plays_the_same_on_the_rotated_board() -> None:
     np.testing.assert_array_equal(values[:3], values[3:6, ::-1])
 
 
+@pytest.mark.slow
+def test_first_player_wins_every_game_where_the_start_is_won() -> None:
+    env = GAMES["22.npz"]
+    assert solved("22.npz").facts()["start_value"] > 0
+    players = [agents.make("solver(22.npz)", env), agents.make("random", env)]
+    agent_of_seat = jaxgames.arena.seating((1, 1), "fixed", 64)
+    games = jaxgames.arena.play(env, players, agent_of_seat, jax.random.key(0))
+    assert jaxgames.arena.results(env, games, agent_of_seat)["wins"] == 64
+
+
 # -- analysis ------------------------------------------------------------------------------------------------------
 
 
@@ -112,13 +123,36 @@ def test_values_of_dots_and_boxes_are_in_the_unit_of_the_reward(reward: str, exp
 
 @pytest.mark.parametrize(
     "text",
-    ["solver(22.npz)", "solver(file=22.npz)", "solver('22.npz')", " solver ( ./22.npz ) "],
+    ["solver(22.npz)", "solver(file=22.npz)", "solver('22.npz')", 'solver(file="22.npz")', " solver ( ./22.npz ) "],
 )
 def test_quotes_of_a_file_may_be_left_out(text: str) -> None:
     agent = agents.make(text, GAMES["22.npz"])
     assert isinstance(agent, SolverAgent)
     assert str(agent) in ("solver(22.npz)", "solver(./22.npz)")
     assert str(agents.make(str(agent), GAMES["22.npz"])) == str(agent)
+
+
+@pytest.mark.parametrize("path", ["runs/a-b.c/22.npz", "../up/22", "with space.npz", "43", "a=b.npz"])
+def test_path_may_have_any_characters_but_a_comma(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    solved("22.npz").save(path)
+    texts = [f"solver({path})"] if "=" not in path else [f"solver(file={path})"]
+    for text in [*texts, f"solver('{path}')"]:
+        assert str(agents.make(text, GAMES["22.npz"])) == f"solver({path})"
+
+
+def test_text_is_taken_by_the_commands() -> None:
+    assert split_list("solver(runs/22.npz), random") == ["solver(runs/22.npz)", "random"]
+    assert str(train.agents.make("solver(22.npz)", GAMES["22.npz"])) == "solver(22.npz)"
+
+
+def test_epsilon_mixes_random_moves_in() -> None:
+    agent = agents.make("solver(22.npz, epsilon=0.5)", GAMES["22.npz"])
+    assert str(agent) == "solver(22.npz, epsilon=0.5)"
+    probabilities, _ = analyse(agent, batch(GAMES["22.npz"].init()))
+    np.testing.assert_allclose(probabilities.max(), 0.5 + 0.5 / 12, rtol=1e-6)
+    assert (probabilities > 0).all()
 
 
 def test_agent_plays_boards_that_restart() -> None:
@@ -150,15 +184,23 @@ def test_wrapper_that_changes_the_rules_is_refused() -> None:
     ("text", "message"),
     [
         ("solver", r"solver needs file: write solver\(file=...\)"),
+        ("solver()", "solver needs file"),
         ("solver(none.npz)", "none.npz cannot be read .No such file or directory.: .* python -m jaxgames.solvers"),
+        (".", "expected an agent such as"),
         ("solver(33.npz)", r"33.npz solves chinese_checkers_diamond\(.*\), not dots_and_boxes\("),
-        ("solver(text.npz)", "text.npz is not a file of jaxgames.solvers"),
         ("solver(22.npz, depth=3)", "solver has no parameter 'depth'; its parameters are file, epsilon"),
+        ("solver(22.npz, epsilon=2)", "epsilon must be a number from 0 to 1, not 2"),
     ],
 )
 def test_wrong_text_is_refused_with_what_is_allowed(text: str, message: str) -> None:
     with pytest.raises(jaxgames.ParameterError, match=message):
         agents.make(text, GAMES["22.npz"])
+
+
+def test_file_that_is_no_solution_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.npz").write_text("text")
+    with pytest.raises(jaxgames.ParameterError, match=r"text.npz is not a file of jaxgames.solvers"):
+        agents.make(f"solver({tmp_path / 'text.npz'})", GAMES["22.npz"])
 
 
 def batch(*states: Any) -> Any:

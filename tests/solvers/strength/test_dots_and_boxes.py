@@ -172,6 +172,23 @@ def test_self_play_has_the_margin_of_plain_python(name: str) -> None:
     assert found["self_play_plies"] == 12
 
 
+def test_perfect_agent_solves_the_game_on_both_seats() -> None:
+    for seat in (0, 1):
+        found = measured("perfect", seat)
+        assert found["weak_solved"] is True
+        names = "ultra_weak", "weak_uniform", "sure_fraction", "kept_value", "action_weak"
+        names += "strong_action", "strong_decisive", "strong_won"
+        assert {found[name] for name in names} == {1.0}
+        assert found["strong_margin_lost"] == 0
+
+
+def test_agent_that_errs_solves_nothing() -> None:
+    found = measured("lowest", 0)
+    assert found["weak_solved"] is False
+    assert found["worst_margin"] < found["target_margin"]
+    assert 0 < found["sure_fraction"] < found["kept_value"] < 1
+
+
 def test_mistakes_by_ply_add_up_to_all_states_that_occur() -> None:
     found = measured("mixed", 1)
     table = found["mistakes_by_ply"]

@@ -148,3 +148,22 @@ def test_wrong_settings_are_refused(env: Any, changes: dict[str, Any], named: li
     of_game = solved_boxes(2, 2) if env == boxes(2, 2) else solution(3)
     with pytest.raises(ValueError, match=".*".join(map(re.escape, named))):
         measure(env, constant(0), of_game, **changes)
+
+
+def test_limit_of_plies_of_the_game_does_not_matter() -> None:
+    short = game(3, 3, max_plies=30)
+    assert measure(short, agent("hash0", 3), solution(3)) == every()
+
+
+@functools.cache
+def every() -> dict[str, Any]:
+    """The measures over all states."""
+    return measure(game(3, 3), agent("hash0", 3), solution(3))
+
+
+def test_random_sample_of_states_estimates_the_strong_measures() -> None:
+    measures = measure(game(3, 3), agent("hash0", 3), solution(3), strong_states=600)
+    assert measures["strong_states"] == 600
+    assert measures["strong_action"] == pytest.approx(every()["strong_action"], abs=0.06)
+    assert measures["strong_action"] != every()["strong_action"]
+    assert measures["sure_fraction"] == every()["sure_fraction"]

@@ -1,4 +1,4 @@
-"""The measures of strength on the 3 x 3 diamond against a slow reference."""
+"""The measures of strength: known numbers on the 4 x 4 diamond, a slow reference on 3 x 3, and the edge cases."""
 
 import functools
 import math
@@ -12,14 +12,81 @@ import pytest
 
 from jaxgames.solvers.strength import alternating, measure, policy_table
 from jaxgames.solvers.strength.graph import graph_of
-from jaxgames.solvers.strength.policy_table import PolicyTable, boards
+from jaxgames.solvers.strength.policy_table import BATCH, PolicyTable, boards
 from jaxgames.solvers.strength.reachable import reachable_states
 from tests.games.chinese_checkers_diamond.pictures import game
 from tests.helpers.positions import board
 from tests.solvers.strength import reference as strength_reference
-from tests.solvers.strength.measured import Act, agent, solution
+from tests.solvers.strength.measured import Act, agent, measured, solution
 
 # -- known numbers -------------------------------------------------------------------------------------------------
+
+KNOWN: dict[str, dict[str, float | None]] = {
+    "hash0": {
+        "ultra_weak": 0,
+        "self_play_winner": None,
+        "self_play_plies": 50,
+        "weak_solved": False,
+        "weak_states": 0.224756,
+        "agent_states": 149_257,
+        "unique_states": 251_496,
+        "won_terminals": 1_429,
+        "lost_terminals": 4_929,
+        "weak_uniform": 0.147771,
+        "weak_uniform_loss": 0.147474,
+        "sure_fraction": 0.010773,
+        "kept_value": 0.648787,
+        "action_weak": 0.705608,
+        "strong_action": 0.705661,
+        "strong_decisive": 0.448824,
+        "strong_won": 0.546343,
+        "strong_fastest": 0.258849,
+        "strong_states": 149_311,
+    },
+    "fastest": {
+        "ultra_weak": 1,
+        "self_play_winner": 0,
+        "self_play_plies": 21,
+        "weak_solved": True,
+        "agent_states": 17_007,
+        "unique_states": 25_602,
+        "won_terminals": 2_332,
+        "lost_terminals": 0,
+        "weak_uniform_loss": 0,
+        "weak_uniform_plies": 9.33273,
+        "weak_uniform_longest": 21,
+        "strong_states": 149_311,
+    }
+    | dict.fromkeys(("weak_states", "weak_uniform", "sure_fraction", "kept_value", "action_weak"), 1)
+    | dict.fromkeys(("strong_action", "strong_decisive", "strong_won", "strong_fastest", "weak_optimal"), 1),
+}
+
+
+@pytest.mark.slow  # the reference below counts the same measures of 3 x 3
+@pytest.mark.parametrize("name", KNOWN)
+def test_measures_of_4_x_4_are_the_known_ones(name: str) -> None:
+    """Counted by another program, written in numpy from the rules; with six digits."""
+    measures, _ = measured(name)
+    for key, expected in KNOWN[name].items():
+        tolerance = 6e-6 if key == "weak_uniform_plies" else 1e-6 if isinstance(expected, float) else 1e-9
+        assert measures[key] == (expected if expected is None else pytest.approx(expected, abs=tolerance)), key
+
+
+@pytest.mark.slow  # the test below asks in batches on 3 x 3
+@pytest.mark.parametrize(("name", "total"), [("hash0", 19_049_537), ("fastest", 11_979_182)])
+def test_agent_is_asked_once_per_state_of_4_x_4(name: str, total: int) -> None:
+    """The first batch is a sample of all states, for which the agent is asked on the other seat too."""
+    _, asked = measured(name)
+    live = graph_of(solution(4)).live
+    assert [len(call.states) for call in asked] == [BATCH] * (2 + math.ceil((len(live) - BATCH) / BATCH))
+    sample, mirrored, *others = asked
+    np.testing.assert_array_equal(mirrored.states, sample.states)
+    assert [{*call.seats.tolist()} for call in asked] == [{0}, {1}, *[{0}] * len(others)]
+    states = np.concatenate([call.states for call in (sample, *others)])
+    padding = len(states) - len(live)  # the last batch is filled up with its last state
+    np.testing.assert_array_equal(np.sort(states[: len(states) - padding]), live)
+    actions = np.concatenate([call.actions for call in (sample, *others)])[: len(live)]
+    assert int(actions.sum(dtype=np.int64)) == total
 
 
 def test_agent_is_asked_once_per_state_in_full_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,6 +108,30 @@ def test_agent_is_asked_once_per_state_in_full_batches(monkeypatch: pytest.Monke
     asked = np.concatenate([states[0], *states[2:]])
     np.testing.assert_array_equal(np.sort(asked[: len(live)]), live)
     assert (asked[len(live) :] == asked[len(live) - 1]).all()
+
+
+@pytest.mark.slow  # solves 4 x 4
+def test_counts_of_states_of_4_x_4_are_the_known_ones() -> None:
+    graph = graph_of(solution(4))
+    is_decisive = graph.num_best < graph.num_moves
+    assert (graph.live.size, int(is_decisive.sum()), int((graph.value == 1).sum())) == (149_311, 79_735, 96_875)
+
+
+@pytest.mark.slow
+def test_agent_that_errs_only_at_the_start_still_wins_most_final_positions() -> None:
+    """Ahmad, Sturtevant and Bowling expect a win rate of 0 of it, over all replies."""
+    start = jax.tree.map(lambda leaf: leaf[None], game(4, 3).init())
+    wrong = np.asarray(jax.vmap(game(4, 3).legal_action_mask)(start) & ~solution(4).best_actions(start))[0]
+
+    def act(states: Any) -> np.ndarray:
+        at_start = solution(4).index(states) == solution(4).index(start)
+        return np.where(at_start, np.flatnonzero(wrong)[0], agent("fastest", 4)(states)).astype(np.int32)
+
+    measures = measure(game(4, 3), act, solution(4))
+    assert measures["ultra_weak"] == 0
+    assert not measures["weak_solved"]
+    assert 0.9 < measures["weak_states"] < 0.95
+    assert measures["weak_uniform"] > 0.9999
 
 
 # -- a slow reference ----------------------------------------------------------------------------------------------
