@@ -1,5 +1,6 @@
 """The code of README and docs runs, their statements are true, and their links lead somewhere."""
 
+import itertools
 import os
 import pkgutil
 import re
@@ -13,7 +14,6 @@ import pytest
 
 import jaxgames
 from docs.make import settings
-from examples.train_all_games import TASKS
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
 from tests.helpers.labelled import saved, solved_positions
@@ -50,23 +50,11 @@ def python(page: Path) -> str:
 
 def table(page: Path, *header: str) -> list[list[str]]:
     """The rows of the first table with this header, as the texts of their cells."""
-    return tables(page, *header)[0]
-
-
-def tables(page: Path, *header: str) -> list[list[list[str]]]:
-    """The rows of every table with this header."""
     lines = iter(page.read_text().splitlines())
-    found: list[list[list[str]]] = []
-    while f"| {' | '.join(header)} |" in lines:  # reads up to the header
-        next(lines)
-        rows: list[list[str]] = []
-        for line in lines:
-            if not line.startswith("|"):
-                break
-            rows.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
-        found.append(rows)
-    assert found, f"{name(page)} has no table {header}"
-    return found
+    assert f"| {' | '.join(header)} |" in lines, f"{name(page)} has no table {header}"  # reads up to the header
+    next(lines)
+    rows = itertools.takewhile(lambda line: line.startswith("|"), lines)
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
 
 
 # -- what runs -----------------------------------------------------------------------------------------------------
@@ -83,6 +71,7 @@ def test_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, f"{name(page)}, lines as on the page:\n{done.stderr}"
 
 
+@pytest.mark.slow  # compiles the loop
 def test_readme_states_the_shapes_and_bytes_of_its_loop(capsys: pytest.CaptureFixture[str]) -> None:
     code = python(README)
     names: dict[str, Any] = {}
@@ -195,23 +184,6 @@ def test_every_learner_adapter_and_study_has_all_its_files() -> None:
                 assert any(place.exists() for place in there), f"{each} has no {pattern}"
 
 
-def test_index_of_studies_links_to_every_page() -> None:
-    pages = {path.stem for path in (DOCS / "papers").glob("*.md")} - {"index"}
-    assert pages == set(re.findall(r"\]\((\w+)\.md", (DOCS / "papers" / "index.md").read_text()))
-
-
-def test_every_part_of_a_study_has_a_known_verdict_and_a_place() -> None:
-    index = DOCS / "papers" / "index.md"
-    known, used = {row[0] for row in table(index, "verdict", "meaning")}, set[str]()
-    of_studies = tables(index, "part of the study", "verdict", "where")
-    assert len(of_studies) == len(table(index, "study", "game", "page")) == 5
-    for part, verdict, where in (row for rows in of_studies for row in rows):
-        assert set(verdict.split(", ")) <= known, f"{part}: {verdict}"
-        assert "](" in where or "`" in where, f"{part} has neither a link nor a command"
-        used |= set(verdict.split(", "))
-    assert used == known, f"no part of a study is {known - used}"
-
-
 def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:
     """The sizes in the row are those of the default parameters."""
     header = ("", "game", "seats", "actions", "observation (bool)", "bytes per board", "checked against")
@@ -226,19 +198,7 @@ def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:
         assert row[5] == str(env.state_bytes)
 
 
-def test_readme_has_the_speeds_of_the_performance_page() -> None:
-    header = ("game", "jaxgames, steps/s", "peer", "ratio on Intel Xeon", "ratio on AMD EPYC")
-    rows = table(README, *header)
-    assert len(rows) == 4
-    assert rows == table(DOCS / "performance.md", *header)
-
-
 # -- training ------------------------------------------------------------------------------------------------------
-
-
-def test_training_page_has_a_row_for_every_task() -> None:
-    header = ("game", "seat", "steps", "seconds", "win rate", "target", "mean reward")
-    assert [row[0] for row in table(PPO_PAGE, *header)] == [f"`{task.env}`" for task in TASKS.values()]
 
 
 def test_tables_of_settings_are_those_of_the_code() -> None:
@@ -250,52 +210,44 @@ def test_tables_of_settings_are_those_of_the_code() -> None:
         assert settings.updated(text) == text, f"type python -m docs.make.settings: {name} differs"
 
 
-def test_training_page_lists_exactly_the_metrics_of_a_run() -> None:
-    def metrics_of(**settings: Any) -> dict[str, Any]:
-        return traced_metrics(PPO(Config(env="dots_and_boxes(rows=1, cols=1)", **settings)))
-
-    of_iterations = metrics_of()
-    with_opponents = metrics_of(opponents=("random",)).keys() - of_iterations
-    with_divergence = metrics_of(init_from="runs/imitation", kl_coef=0.1).keys() - of_iterations
-    expected = metrics_by_row(of_iterations) | dict.fromkeys(with_opponents, "runs with opponents")
-    expected |= dict.fromkeys(with_divergence, "runs with kl_coef")
-    rows = table(PPO_PAGE, "metric", "in", "definition")
-    assert {row[0].strip("`"): row[1] for row in rows} == expected
+def metrics_on(page: Path) -> set[str]:
+    """The metrics that the tables of a page define."""
+    return {name for row in table(page, *METRICS[page]) for name in re.findall(r"`(.+?)`", row[0])}
 
 
-def test_alphazero_page_lists_exactly_the_metrics_that_ppo_lacks() -> None:
-    config = alphazero.Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=2, rollout_length=2, simulations=1)
-    assert own_metrics(ALPHAZERO_PAGE) == own_metrics_of(alphazero.AlphaZero(config))
+METRICS = {PPO_PAGE: ("metric", "in", "definition")} | dict.fromkeys(
+    (ALPHAZERO_PAGE, IMITATION_PAGE), ("metric", "definition")
+)
 
 
-def test_imitation_page_lists_exactly_the_metrics_that_ppo_lacks(tmp_path: Path) -> None:
-    data = saved(solved_positions(solved_boxes(1, 1)), tmp_path / "table.npz")
-    config = imitation.Config(env="dots_and_boxes(rows=1, cols=1)", data=data, batch_size=2)
-    assert own_metrics(IMITATION_PAGE) == own_metrics_of(imitation.Imitation(config))
+@pytest.mark.slow  # traces three runs
+def test_page_of_ppo_lists_exactly_the_metrics_of_a_run_and_of_an_evaluation() -> None:
+    env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
+    player = RandomAgent(env)
+    expected = {"iteration", "steps", "seconds", "steps_per_second"}
+    expected |= jax.eval_shape(lambda key: arena.evaluate(env, player, player, key, 1), jax.random.key(0)).keys()
+    for options in ({}, {"opponents": ("random",)}, {"init_from": "runs/imitation", "kl_coef": 0.1}):
+        of_run = traced_metrics(PPO(Config(env=str(env), **options)))
+        expected |= {re.sub(r"seat_\d+$", "seat_<k>", metric) for metric in of_run}
+    assert metrics_on(PPO_PAGE) == expected
 
 
-def own_metrics(page: Path) -> set[str]:
-    return {name for row in table(page, "metric", "definition") for name in re.findall(r"`(.+?)`", row[0])}
-
-
-def own_metrics_of(learner: Learner) -> set[str]:
-    """The metrics of an iteration without those of its games, which the page of PPO defines."""
-    return {metric for metric in traced_metrics(learner) if not re.match("(num_)?episode", metric)}
+@pytest.mark.slow
+def test_pages_of_other_learners_list_the_metrics_that_ppo_lacks(tmp_path: Path) -> None:
+    """Without those of the games, which the page of PPO defines."""
+    env, data = "dots_and_boxes(rows=1, cols=1)", saved(solved_positions(solved_boxes(1, 1)), tmp_path / "table.npz")
+    learners: dict[Path, Learner] = {
+        ALPHAZERO_PAGE: alphazero.AlphaZero(alphazero.Config(env=env, num_envs=2, rollout_length=2, simulations=1)),
+        IMITATION_PAGE: imitation.Imitation(imitation.Config(env=env, data=data, batch_size=2)),
+    }
+    for page, learner in learners.items():
+        expected = {metric for metric in traced_metrics(learner) if not re.match("(num_)?episode", metric)}
+        assert metrics_on(page) == expected, name(page)
 
 
 def traced_metrics(learner: Learner) -> dict[str, Any]:
     """The metrics of an iteration, by their names."""
     return jax.eval_shape(learner.iterate, jax.eval_shape(learner.init, jax.random.key(0)), *data_of(learner))[1]
-
-
-def metrics_by_row(of_iterations: dict[str, Any]) -> dict[str, str]:
-    """The metrics that the page of PPO lists, of iterations and of evaluations, and the rows that have them."""
-    env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
-    player = RandomAgent(env)
-    of_evaluations = jax.eval_shape(lambda key: arena.evaluate(env, player, player, key, 1), jax.random.key(0))
-    expected = dict.fromkeys(("iteration", "steps", "seconds", "steps_per_second"), "every row")
-    expected |= {re.sub(r"seat_\d+$", "seat_<k>", metric): "every row" for metric in of_iterations}
-    return expected | dict.fromkeys(of_evaluations, "evaluations")
 
 
 # -- citation ------------------------------------------------------------------------------------------------------

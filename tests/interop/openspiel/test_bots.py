@@ -39,18 +39,14 @@ class FirstBot(pyspiel.Bot):  # pyright: ignore[reportUntypedBaseClass]  # pyspi
 # -- MCTS ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # compiles four games; the next fast test shows the same in a fifth one
 @pytest.mark.parametrize(
     ("id", "position", "best"),
     [
-        ("dots_and_boxes(rows=1, cols=2)", "0010111 .. 0", "h(0,0)"),  # takes the box before it must give up the other
-        pytest.param("checkers", "B:W5:BK6,12", "6-1", marks=pytest.mark.slow),  # blocks the last man
-        pytest.param(
-            "chinese_checkers(size=1, num_players=2)", "./.1../.../.0../. 0 - 0", "9->12", marks=pytest.mark.slow
-        ),  # fills the goal
-        pytest.param(
-            "chinese_checkers(size=1, num_players=2)", "./.0../1../..../. 1 - 0", "5=>0", marks=pytest.mark.slow
-        ),
-        pytest.param("chinese_checkers_diamond(size=3, pieces=1)", "..1/..0/... 0 4", "5>8", marks=pytest.mark.slow),
+        ("checkers", "B:W5:BK6,12", "6-1"),  # blocks the last man
+        ("chinese_checkers(size=1, num_players=2)", "./.1../.../.0../. 0 - 0", "9->12"),  # fills the goal
+        ("chinese_checkers(size=1, num_players=2)", "./.0../1../..../. 1 - 0", "5=>0"),
+        ("chinese_checkers_diamond(size=3, pieces=1)", "..1/..0/... 0 4", "5>8"),
     ],
 )
 def test_mcts_plays_the_best_action_of_a_small_position(id: str, position: str, best: str) -> None:

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete
 from pettingzoo.test import api_test, seed_test
-from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 
 import jaxgames
-from jaxgames.interop.pettingzoo import SPACES, BoardGameEnv, aec_env, raw_env
+from jaxgames.interop.pettingzoo import BoardGameEnv, aec_env, raw_env
 from tests.helpers.positions import compiled, start
 from tests.helpers.sticks import LuckySticks, ShortSticks, Sticks
 
@@ -209,18 +208,6 @@ def test_illegal_action_ends_the_game_as_in_the_env() -> None:
     assert set(zoo.truncations.values()) == {False}
 
 
-def test_wrapper_of_pettingzoo_pays_illegal_actions_in_its_own_way() -> None:
-    zoo = TerminateIllegalWrapper(raw_env(Sticks()), illegal_reward=-1)
-    zoo.reset()
-    for action in (2, 2):
-        zoo.step(action)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        zoo.step(2)
-    assert zoo.rewards == {"player_0": 0, "player_1": 0, "player_2": -1}
-    assert set(zoo.terminations.values()) == set(zoo.truncations.values()) == {True}
-
-
 def test_action_outside_of_the_space_is_refused() -> None:
     zoo = aec_env(Sticks())
     zoo.reset()
@@ -282,7 +269,3 @@ def test_bad_input_is_refused_with_what_is_allowed(arguments: Any, error: type[E
     for make in (aec_env, raw_env):
         with pytest.raises(error, match=message):
             make(*arguments)
-
-
-def test_every_kind_of_spaces_is_made() -> None:
-    assert [raw_env(STAR, spaces=spaces).action_space("player_0").n for spaces in SPACES] == [79, 301]

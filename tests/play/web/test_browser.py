@@ -213,20 +213,6 @@ def test_undo_redo_slider_and_list_show_the_positions_of_the_session(chrome: Bro
         assert someone.session().plies == 3, "a move in an earlier position drops what followed"
 
 
-def test_position_is_pasted_and_a_wrong_one_shows_its_error(chrome: Browser) -> None:
-    with served("minichess", ("human", "human")) as address:
-        someone = at_position(chrome, address, "4k/P4/5/5/4K w - - 0 1")
-        assert someone.session().env.to_string(someone.session().state) == "4k/P4/5/5/4K w - - 0 1"
-        wrong = "4k/P4/5/5/4X w - - 0 1"
-        someone.page.locator("#position").fill(wrong)
-        someone.page.locator("#set").click()
-        someone.page.locator("#problem").wait_for()
-        with pytest.raises(ValueError, match="X") as raised:
-            jaxgames.make("minichess").from_string(wrong)
-        assert someone.text("#problem") == str(raised.value)
-        assert someone.session().start == "4k/P4/5/5/4K w - - 0 1"
-
-
 # -- agents --------------------------------------------------------------------------------------------------------
 
 

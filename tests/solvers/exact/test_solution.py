@@ -53,8 +53,7 @@ def cut(length: int) -> Callable[[Path], object]:
 
 def arrays(game: str = "", **entries: np.ndarray) -> Callable[[Path], object]:
     """Writes a file of a game, by default of the small one, with these arrays."""
-    env = jaxgames.make(game) if game else small().env
-    return lambda path: solution.write_file(path, env, entries)
+    return lambda path: solution.write_file(path, jaxgames.make(game) if game else small().env, entries)
 
 
 def changed(of: Any, name: str, value: int) -> Callable[[Path], object]:
