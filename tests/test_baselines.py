@@ -138,16 +138,14 @@ def test_text_of_an_agent_makes_it_again(text: str) -> None:
     assert str(agents.make(text, MINICHESS)) == text
 
 
-@pytest.mark.parametrize("game", ["dots_and_boxes", pytest.param("minichess", marks=pytest.mark.slow)])
-def test_agent_beats_random_clearly(game: str) -> None:
+def test_agent_beats_random_clearly() -> None:
     """The arena counts an illegal action as a loss, so these games also show that its actions are legal."""
-    env = jaxgames.make(game)
-    players = [agents.make("baseline", env), agents.make("random", env)]
-    seats = arena.seating((1, 1), "alternating", 64, jax.random.key(0))
-    games = arena.play(env, players, seats, jax.random.key(1))
-    own, of_random = (arena.results(env, games, seats, number) for number in range(2))
-    assert own["wins"] >= 40
-    assert of_random["wins"] <= 6
+    players = [agents.make("baseline", MINICHESS), agents.make("random", MINICHESS)]
+    seats = arena.seating((1, 1), "alternating", 24, jax.random.key(0))
+    games = arena.play(MINICHESS, players, seats, jax.random.key(1))
+    own, of_random = (arena.results(MINICHESS, games, seats, number) for number in range(2))
+    assert own["wins"] >= 15
+    assert of_random["wins"] <= 2
 
 
 @pytest.mark.parametrize(

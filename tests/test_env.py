@@ -175,21 +175,6 @@ def test_action_is_refused_unless_it_is_an_integer(action: Any, env: Env[Any]) -
             env.action_to_string(env.init(KEY), action)
 
 
-def test_traced_action_is_refused_by_its_type_and_shape() -> None:
-    for dtype in (jnp.float32, jnp.bool_):
-        with pytest.raises(TypeError, match="action must be an integer, not an array or a number of dtype "):
-            jax.eval_shape(ENV.step, STATE, jax.ShapeDtypeStruct((), dtype))
-    with pytest.raises(ValueError, match=r"expected one action, got a batch of 4: put jax\.vmap around the call"):
-        jax.eval_shape(ENV.step, STATE, jax.ShapeDtypeStruct((4,), jnp.int32))
-
-
-@pytest.mark.parametrize("action", [2**32 + 1, -(2**31) - 1, np.int64(2**32 + 1), np.uint64(2**63)])
-def test_action_is_refused_when_it_does_not_fit_int32(action: Any) -> None:
-    """2**32 + 1 would wrap around to the legal action 1."""
-    with pytest.raises(ValueError, match=f"action must fit int32, and {int(action)} does not"):
-        ENV.step(STATE, action)
-
-
 def test_wide_integer_of_an_array_stays_out_of_range() -> None:
     with jax.enable_x64(True):
         for action in (jnp.int64(2**32 + 1), jnp.int64(-(2**32) + 1), jnp.uint64(2**32 + 1), jnp.uint32(2**32 - 1)):
@@ -210,24 +195,36 @@ def test_any_type_of_integer_plays(action: Any) -> None:
     assert ENV.action_to_string(STATE, action) == "take 2"
 
 
-@pytest.mark.parametrize("player", [-1, 3, 99, np.int64(3), jnp.int32(-1)])
-def test_seat_out_of_range_is_refused(player: Any) -> None:
-    with pytest.raises(ValueError, match=f"player must be a seat from 0 to 2, not {int(player)}"):
-        ENV.observe(STATE, player)
-    with pytest.raises(ValueError, match="player must be a seat from 0 to 2"):
-        jax.eval_shape(lambda state: ENV.observe(state, player), STATE)
+def step_traced(*shape: int, dtype: Any = jnp.int32) -> Any:
+    return jax.eval_shape(ENV.step, STATE, jax.ShapeDtypeStruct(shape, dtype))
 
 
-@pytest.mark.parametrize("player", [1.5, "0", True, np.float32(0), jnp.bool_(0)])
-def test_seat_is_refused_unless_it_is_an_integer(player: Any) -> None:
-    with pytest.raises(TypeError, match="player must be an integer, not "):
-        ENV.observe(STATE, player)
-
-
-def test_batch_of_seats_is_refused_without_vmap() -> None:
-    with pytest.raises(ValueError, match=r"expected one player, got a batch of 3: put jax\.vmap around the call"):
-        ENV.observe(STATE, jnp.arange(3))
-    jax.eval_shape(jax.vmap(ENV.observe, (None, 0)), STATE, jnp.arange(3))
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        # 2**32 + 1 would wrap around to the legal action 1
+        (lambda: ENV.step(STATE, 2**32 + 1), ValueError, "action must fit int32, and 4294967297 does not"),
+        (lambda: ENV.step(STATE, -(2**31) - 1), ValueError, "action must fit int32, and -2147483649 does not"),
+        (lambda: ENV.step(STATE, np.uint64(2**63)), ValueError, "action must fit int32, and 9223372036854775808"),
+        (lambda: step_traced(dtype=jnp.float32), TypeError, "action must be an integer, not an array or a number of"),
+        (lambda: step_traced(dtype=jnp.bool_), TypeError, "action must be an integer, not an array or a number of"),
+        (lambda: step_traced(4), ValueError, "expected one action, got a batch of 4: put jax.vmap around the call"),
+        (lambda: ENV.observe(STATE, -1), ValueError, "player must be a seat from 0 to 2, not -1"),
+        (lambda: ENV.observe(STATE, np.int64(3)), ValueError, "player must be a seat from 0 to 2, not 3"),
+        (
+            lambda: jax.eval_shape(lambda state: ENV.observe(state, -1), STATE),
+            ValueError,
+            "player must be a seat from 0 to 2",
+        ),
+        (lambda: ENV.observe(STATE, 1.5), TypeError, "player must be an integer, not "),  # pyright: ignore
+        (lambda: ENV.observe(STATE, True), TypeError, "player must be an integer, not "),
+        (lambda: ENV.observe(STATE, jnp.bool_(0)), TypeError, "player must be an integer, not "),
+        (lambda: ENV.observe(STATE, jnp.arange(3)), ValueError, "expected one player, got a batch of 3: put jax.vmap"),
+    ],
+)
+def test_wrong_action_or_seat_is_refused(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
 
 
 @pytest.mark.parametrize("text", [None, 3, b"7 0", ["7 0"]])
@@ -297,14 +294,6 @@ def test_game_that_does_not_say_who_won_names_the_missing_method() -> None:
     over = dataclasses.replace(STATE, terminated=np.bool_(True))
     with pytest.raises(NotImplementedError, match=r"sticks does not say why its games end: define _reason\(state\)"):
         Silent().outcome(over)
-
-
-def test_game_must_supply_the_method_with_the_underscore() -> None:
-    class Unchecked(Env[Any]):
-        def observe(self, state: Any, player: jax.Array | int | None = None) -> jax.Array:
-            return jnp.ones(3, jnp.bool_)
-
-    assert "_observe" in Unchecked.__abstractmethods__
 
 
 @pytest.mark.parametrize("method", ["legal_action_mask", "observe", "winners", "outcome", "to_string"])

@@ -56,15 +56,6 @@ def test_mcts_plays_the_best_action_of_a_small_position(id: str, position: str, 
     assert [env.action_to_string(state, action) for action in act(agent, stacked([state] * 2))] == [best] * 2
 
 
-@pytest.mark.slow  # the tests above and below show what it searches
-def test_mcts_beats_the_random_agent() -> None:
-    env = jaxgames.make("dots_and_boxes(rows=1, cols=3)")
-    players = [agents.make("openspiel(bot=mcts, simulations=20)", env), agents.make("random", env)]
-    seats = arena.one_seat(ANY_KEY, 8, 2)
-    results = arena.summary(env, arena.play(env, players, seats, ANY_KEY), seats)
-    assert results["win_rate"] >= 0.7
-
-
 def test_more_simulations_find_the_move_that_few_do_not() -> None:
     """Two simulations look at one action and at no reply: the action is as good as drawn."""
     state = stacked([DOTS.from_string("0010111 .. 0")] * 12)

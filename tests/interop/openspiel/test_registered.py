@@ -67,12 +67,6 @@ def test_parameters_are_those_of_the_env(text: str) -> None:
     assert (game.utility_sum() == 0) == game.env.zero_sum
 
 
-def test_seats_of_the_star_are_two_to_six() -> None:
-    kind = load("chinese_checkers(num_players=3)").get_type()
-    assert (kind.min_num_players, kind.max_num_players) == (2, 6)
-    assert load("chinese_checkers(num_players=3)").num_players() == 3
-
-
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
