@@ -127,7 +127,14 @@ def test_files_and_commands_of_a_page_are_there(page: Path) -> None:
         assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), f"{name(page)} runs {module}"
 
 
-@pytest.mark.parametrize("page", [README, *PAGES], ids=name)
+IMPORT_JAXMARL = {DOCS / "api" / "adapters.md", DOCS / "interop" / "jaxmarl.md"}  # which takes seconds
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow if page in IMPORT_JAXMARL else ()) for page in (README, *PAGES)],
+    ids=name,
+)
 def test_dotted_names_of_a_page_are_there(page: Path) -> None:
     """Names in backticks such as `train.ppo.Config`, with or without arguments, and those of the API's pages."""
     text = page.read_text()

@@ -184,7 +184,6 @@ def test_wrappers_of_gymnax_work(env: SeatEnv) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"env_or_id": 3}, TypeError, "expected an env or a text"),
         ({"env_or_id": STICKS, "seat": 3}, ValueError, "seat must be an integer from 0 to 2, or 'random'"),
         ({"env_or_id": STICKS, "opponent": OnHost(STICKS)}, ValueError, "gymnasium.SeatEnv, which takes any agent"),
         ({"env_or_id": STICKS, "sticks": 3}, TypeError, "sticks: parameters go with a text"),

@@ -208,11 +208,9 @@ def test_wrong_use_is_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"env_or_id": 3}, TypeError, "expected an env or a text"),
         ({"env_or_id": BOXES, "seat": 2}, ValueError, "seat must be an integer from 0 to 1, or 'random'"),
         ({"env_or_id": BOXES, "opponent": 2}, TypeError, "opponent must be an agent"),
         ({"env_or_id": BOXES, "render_mode": "human"}, ValueError, "render_mode must be one of 'ansi'"),
-        ({"env_or_id": "dots_and_boxes", "rows": 0}, ValueError, "rows must be an integer from 1 to 16"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -180,7 +180,6 @@ def test_jax_output_does_not_look_for_finished_boards() -> None:
         ({"output": "torch"}, ValueError, "output must be one of 'numpy', 'jax', not 'torch'"),
         ({"seat": 2}, ValueError, "seat must be an integer from 0 to 1"),
         ({"opponent": "openspiel"}, ValueError, "gymnasium.SeatEnv, which takes any agent"),
-        ({"cols": 0}, ValueError, "cols must be an integer from 1 to 16"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: Any, error: type[Exception], message: str) -> None:

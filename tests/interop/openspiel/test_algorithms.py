@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python import policy, rl_environment
-from open_spiel.python.algorithms import exploitability, get_all_states, mcts, minimax
+from open_spiel.python.algorithms import exploitability, minimax
 
 from tests.interop.openspiel.openspiel_games import ALL_SMALL, TINY, load
 
@@ -33,22 +32,6 @@ def test_exploitability_of_uniform_play_is_that_of_the_own_game_of_openspiel() -
     games = [load("dots_and_boxes(rows=1,cols=1)"), theirs(1, 1)]
     ours, expected = (exploitability.exploitability(game, policy.UniformRandomPolicy(game)) for game in games)
     assert ours == pytest.approx(expected)
-
-
-@pytest.mark.slow
-def test_all_histories_of_two_boxes_are_found() -> None:
-    """Any order of any of the seven edges: the sum of 7! / (7 - k)! over k from 0 to 7."""
-    states = get_all_states.get_all_states(load(TINY), to_string=lambda state: state.history_str())
-    assert len(states) == 13_700
-
-
-def test_python_mcts_takes_the_box_that_it_needs() -> None:
-    """h(0,0) completes the left box; any other edge gives both away."""
-    game = load(TINY)
-    evaluator = mcts.RandomRolloutEvaluator(n_rollouts=1, random_state=np.random.RandomState(0))
-    bot = mcts.MCTSBot(game, 2.0, 60, evaluator, random_state=np.random.RandomState(0))
-    state = game.new_initial_state("0010111 .. 0")
-    assert state.action_to_string(bot.step(state)) == "h(0,0)"
 
 
 def test_rl_environment_pays_the_rewards_of_the_scheme() -> None:

@@ -111,23 +111,6 @@ def test_spaces_state_shapes_and_types() -> None:
     assert zoo.metadata["is_parallelizable"] is False
 
 
-def test_agent_that_takes_a_box_moves_again_with_its_last_reward_only() -> None:
-    zoo = raw_env("dots_and_boxes(rows=1, cols=2, reward=boxes)")
-    zoo.reset()
-    for edge in (0, 2, 4):  # three sides of the left box
-        zoo.step(edge)
-    assert zoo.agent_selection == "player_1"
-    zoo.step(5)
-    assert zoo.agent_selection == "player_1"
-    assert zoo.last()[1] == zoo.rewards["player_1"] == 1
-    zoo.step(1)
-    assert zoo.agent_selection == "player_0"
-    assert zoo.last()[1] == -1  # paid while the other agent moved
-    zoo.step(3)
-    zoo.step(6)
-    assert set(zoo.terminations.values()) == {True}
-
-
 def test_rewards_of_a_seat_add_up_to_what_the_env_paid_it() -> None:
     """`last()` returns what an agent was paid since its last action, and, at the end, all that is left."""
     rng = np.random.default_rng(1)
