@@ -205,6 +205,11 @@ def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:
         assert row[5] == str(env.state_bytes)
 
 
+def test_readme_has_the_speeds_of_the_performance_page() -> None:
+    header = ("game", "jaxgames, steps/s", "peer", "ratio on Intel Xeon", "ratio on AMD EPYC")
+    assert table(README, *header) == table(DOCS / "performance.md", *header)
+
+
 # -- training ------------------------------------------------------------------------------------------------------
 
 

@@ -22,7 +22,7 @@ from tests.helpers.positions import compiled, start
 from tests.helpers.sticks import LuckySticks, Sticks
 
 STICKS = Sticks()
-CPU, KEY = jax.devices("cpu")[0], jax.random.key(0)
+CPU = jax.devices("cpu")[0]
 
 
 @functools.cache
@@ -236,23 +236,30 @@ def test_missing_cpu_device_is_refused_with_what_to_set(monkeypatch: pytest.Monk
 # -- wrong arguments -----------------------------------------------------------------------------------------------
 
 
-AT_7 = STICKS.from_string("7 0")
 ONE_BOX = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
+
+
+def at_7() -> Any:
+    return STICKS.from_string("7 0")
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
         *(
-            (lambda action=action: host(STICKS).step(AT_7, action), TypeError, "action must be one integer, not")
+            (lambda action=action: host(STICKS).step(at_7(), action), TypeError, "action must be one integer, not")
             for action in (1.0, "1", None, True, np.array([1]), np.bool_(True))
         ),
-        (lambda: host(STICKS).step(AT_7, 2**31), ValueError, "action must fit int32"),
-        (lambda: host(STICKS).observe(AT_7, -1), ValueError, "seat must be from 0 to 2, not -1"),
-        (lambda: host(STICKS).observe(AT_7, 3), ValueError, "seat must be from 0 to 2, not 3"),
-        (lambda: host(ONE_BOX).look(AT_7), TypeError, "expected a state of dots_and_boxes"),
+        (lambda: host(STICKS).step(at_7(), 2**31), ValueError, "action must fit int32"),
+        (lambda: host(STICKS).observe(at_7(), -1), ValueError, "seat must be from 0 to 2, not -1"),
+        (lambda: host(STICKS).observe(at_7(), 3), ValueError, "seat must be from 0 to 2, not 3"),
+        (lambda: host(ONE_BOX).look(at_7()), TypeError, "expected a state of dots_and_boxes"),
         (lambda: host(LuckySticks()).init(), ValueError, "sticks is a game of chance"),
-        (lambda: host(LuckySticks()).step(LuckySticks().init(KEY), 0), ValueError, "sticks is a game of chance"),
+        (
+            lambda: host(LuckySticks()).step(LuckySticks().init(jax.random.key(0)), 0),
+            ValueError,
+            "sticks is a game of chance",
+        ),
     ],
 )
 def test_wrong_arguments_are_refused(call: Callable[[], Any], error: type[Exception], message: str) -> None:

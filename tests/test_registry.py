@@ -1,8 +1,6 @@
 """`make`, `list_games`, `register` and `as_env`: games by name, those of the library and those of a user's module."""
 
 import contextlib
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from jaxgames import ParameterError, ParameterTypeError
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.registry import as_env
 from jaxgames.wrappers import Wrapper
+from tests.helpers.registrations import temporary_registrations
 
 # -- make ---------------------------------------------------------------------------------------------------
 
@@ -225,13 +224,14 @@ def test_module_before_a_colon_is_imported_and_its_game_made(text: str) -> None:
     assert jaxgames.make("own_game.of_two:of_two", rows=2) == jaxgames.make("of_two", rows=2) == env
 
 
-def test_string_of_an_imported_game_makes_it_in_another_process(own_modules: Path) -> None:
-    env = jaxgames.make("own_game.of_two:of_two(rows=2, reward=margin)")
-    assert str(env) == "own_game.of_two:of_two(rows=2, cols=5, reward='margin')"
-    script = "import sys, jaxgames; print(jaxgames.make(sys.argv[1]))"
-    environment = dict(os.environ) | {"PYTHONPATH": os.pathsep.join([str(own_modules), os.getcwd()])}
-    ran = subprocess.run([sys.executable, "-c", script, str(env)], capture_output=True, text=True, env=environment)
-    assert ran.stdout.strip() == str(env), ran.stderr
+@pytest.mark.usefixtures("own_modules")
+def test_string_of_an_imported_game_makes_it_where_nothing_is_imported() -> None:
+    with temporary_registrations():
+        text = str(jaxgames.make("own_game.of_two:of_two(rows=2, reward=margin)"))
+    assert text == "own_game.of_two:of_two(rows=2, cols=5, reward='margin')"
+    assert "own_game.of_two" not in sys.modules
+    assert "of_two" not in jaxgames.list_games()
+    assert str(jaxgames.make(text)) == text
 
 
 @pytest.mark.usefixtures("own_modules")

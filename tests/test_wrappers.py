@@ -224,13 +224,13 @@ def test_chance_of_a_step_and_of_a_restart_depends_on_the_key() -> None:
     env = auto_reset(LuckySticks())
     state = env.init(jax.random.key(0))
     lucky_step = jax.jit(jax.vmap(env.step, in_axes=(None, None, 0)))
-    for action in (0, -1):  # a step in the game; an illegal action, so that the next game begins
+    for action, ends in ((0, False), (-1, True)):  # a step in the game; an illegal action, so that the next game begins
         keys = jax.random.split(jax.random.key(1), 8)
         after = lucky_step(state, jnp.int32(action), keys)
         luck = jax.random.key_data(after.board.luck)
         assert len(np.unique(luck, axis=0)) == 8
         np.testing.assert_array_equal(luck, jax.random.key_data(lucky_step(state, jnp.int32(action), keys).board.luck))
-    assert after.terminated.all()
-    assert (after.before_reset.luck == state.board.luck).all()
+        assert after.terminated.all() == ends
+        assert (after.before_reset.luck == state.board.luck).all() == ends
     with pytest.raises(ValueError, match=r"sticks is a game of chance: step\(state, action, key\) needs the key"):
         env.step(state, jnp.int32(0))

@@ -106,7 +106,7 @@ def test_finished_games_restart_in_the_same_step(played: Any) -> None:
     over = terminated | truncated
     assert min(terminated.sum(), truncated.sum()) >= BOARDS / 2
     assert not np.any(terminated & truncated)
-    assert mask.any(-1).all()  # every board is live
+    assert (mask.any(-1) | over).all()  # a game that is over before the seat moves ends in its first step
     assert not reward[~terminated].any()  # sticks pay at the end only
     assert set(reward[terminated]) == {-1.0, 2.0}
     np.testing.assert_array_equal(time[:, 1:], np.where(over, 0, time + 1)[:, :-1])
@@ -115,13 +115,13 @@ def test_finished_games_restart_in_the_same_step(played: Any) -> None:
     np.testing.assert_array_equal(final[~over], after[~over])
     assert not final[terminated][:, :, 0].any()  # no stick is left
     assert (final[truncated][:, :, 0].sum(-1) == 4).all()  # sticks left at the limit
-    assert (after[over][:, :, 0].sum(-1) > 4).all()  # and in the new game there are more
+    assert after[over][:, :, 0].any(-1).all()  # and in the new game there are some
 
 
 def test_random_seats_are_all_played_on_their_own_turns(played: Any) -> None:
-    observation, *_, info = played
+    observation, mask, *_, info = played
     assert set(info["seat"].flat) == {0, 1, 2}
-    assert observation[..., 1].all()  # the seat to move is always the own one
+    assert observation[mask.any(-1)][..., 1].all()  # the seat to move is always the own one
 
 
 def test_params_limit_the_steps(env: SeatEnv) -> None:
