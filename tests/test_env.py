@@ -296,14 +296,6 @@ def test_game_that_does_not_say_who_won_names_the_missing_method() -> None:
         Silent().outcome(over)
 
 
-@pytest.mark.parametrize("method", ["legal_action_mask", "observe", "winners", "outcome", "to_string"])
-def test_state_of_another_game_is_refused(method: str) -> None:
-    env, other = jaxgames.make("checkers"), jaxgames.make("minichess")
-    message = rf"env\.{method} expected a state of checkers\(.*\), a CheckersState, not MinichessState"
-    with pytest.raises(TypeError, match=message):
-        getattr(env, method)(other.init())
-
-
 OTHER_PARAMETERS = [
     ("dots_and_boxes(rows=2, cols=2)", "dots_and_boxes(rows=2, cols=3)", r"edges must be bool\[12\], not bool\[17\]"),
     ("chinese_checkers(size=1, num_players=3)", "chinese_checkers(size=1, num_players=2)", r"rewards must be float32"),

@@ -145,13 +145,6 @@ def test_nash_equilibria_are_those_of_the_tables(name: str) -> None:
     assert_points_equal(nash(matrix_game(name)), [(policy(x), policy(y)) for x, y in EQUILIBRIA[name]])
 
 
-@pytest.mark.parametrize("name", EQUILIBRIA)
-def test_nash_equilibria_are_nashpys(name: str) -> None:
-    game = matrix_game(name)
-    theirs: Any = nashpy.Game(*game.payoffs)
-    assert_points_equal(ordered(nash(game)), ordered([*theirs.support_enumeration()]))
-
-
 @pytest.mark.parametrize("integers", [False, True], ids=["generic", "degenerate"])
 @pytest.mark.parametrize(("shape", "count"), [((2, 2), 10), ((3, 3), 5), ((2, 4), 5)])
 def test_nash_equilibria_of_random_games_are_nashpys(shape: tuple[int, int], count: int, integers: bool) -> None:
