@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python import policy, rl_environment
-from open_spiel.python.algorithms import exploitability, minimax
+from open_spiel.python.algorithms import exploitability, get_all_states, mcts, minimax
 
 from tests.interop.openspiel.openspiel_games import ALL_SMALL, TINY, load
 
@@ -17,8 +18,9 @@ def theirs(rows: int, cols: int) -> Any:
 
 @pytest.mark.parametrize("text", [TINY, *(pytest.param(text, marks=pytest.mark.slow) for text in ALL_SMALL)])
 def test_random_simulations_of_openspiel_pass(text: str) -> None:
-    """With states that are written and read after every action."""
-    pyspiel.random_sim_test(load(text), 3, True, False)
+    """With states that are written and read after every action, and without."""
+    for serialize in (True, False):
+        pyspiel.random_sim_test(load(text), 2, serialize, False)
 
 
 def test_alpha_beta_search_finds_the_value_of_the_own_game_of_openspiel() -> None:
@@ -32,6 +34,23 @@ def test_exploitability_of_uniform_play_is_that_of_the_own_game_of_openspiel() -
     games = [load("dots_and_boxes(rows=1,cols=1)"), theirs(1, 1)]
     ours, expected = (exploitability.exploitability(game, policy.UniformRandomPolicy(game)) for game in games)
     assert ours == pytest.approx(expected)
+
+
+@pytest.mark.slow
+def test_all_histories_of_two_boxes_are_found() -> None:
+    """Any order of any of the seven edges: the sum of 7! / (7 - k)! over k from 0 to 7."""
+    states = get_all_states.get_all_states(load(TINY), to_string=lambda state: state.history_str())
+    assert len(states) == 13_700
+
+
+@pytest.mark.slow
+def test_python_mcts_takes_the_box_that_it_needs() -> None:
+    """h(0,0) completes the left box; any other edge gives both away."""
+    game = load(TINY)
+    evaluator = mcts.RandomRolloutEvaluator(n_rollouts=1, random_state=np.random.RandomState(0))
+    bot = mcts.MCTSBot(game, 2.0, 60, evaluator, random_state=np.random.RandomState(0))
+    state = game.new_initial_state("0010111 .. 0")
+    assert state.action_to_string(bot.step(state)) == "h(0,0)"
 
 
 def test_rl_environment_pays_the_rewards_of_the_scheme() -> None:
