@@ -238,7 +238,8 @@ def test_page_of_ppo_lists_exactly_the_metrics_of_a_run_and_of_an_evaluation() -
     player = RandomAgent(env)
     expected = {"iteration", "steps", "seconds", "steps_per_second"}
     expected |= jax.eval_shape(lambda key: arena.evaluate(env, player, player, key, 1), jax.random.key(0)).keys()
-    for options in ({}, {"opponents": ("random",)}, {"init_from": "runs/imitation", "kl_coef": 0.1}):
+    variants: list[dict[str, Any]] = [{}, {"opponents": ("random",)}, {"init_from": "runs/imitation", "kl_coef": 0.1}]
+    for options in variants:
         of_run = traced_metrics(PPO(Config(env=str(env), **options)))
         expected |= {re.sub(r"seat_\d+$", "seat_<k>", metric) for metric in of_run}
     assert metrics_on(PPO_PAGE) == expected

@@ -195,6 +195,10 @@ def test_any_type_of_integer_plays(action: Any) -> None:
     assert ENV.action_to_string(STATE, action) == "take 2"
 
 
+UINT64: Any = np.uint64(2**63)
+INT64: Any = np.int64(3)
+
+
 def step_traced(*shape: int, dtype: Any = jnp.int32) -> Any:
     return jax.eval_shape(ENV.step, STATE, jax.ShapeDtypeStruct(shape, dtype))
 
@@ -205,12 +209,12 @@ def step_traced(*shape: int, dtype: Any = jnp.int32) -> Any:
         # 2**32 + 1 would wrap around to the legal action 1
         (lambda: ENV.step(STATE, 2**32 + 1), ValueError, "action must fit int32, and 4294967297 does not"),
         (lambda: ENV.step(STATE, -(2**31) - 1), ValueError, "action must fit int32, and -2147483649 does not"),
-        (lambda: ENV.step(STATE, np.uint64(2**63)), ValueError, "action must fit int32, and 9223372036854775808"),
+        (lambda: ENV.step(STATE, UINT64), ValueError, "action must fit int32, and 9223372036854775808"),
         (lambda: step_traced(dtype=jnp.float32), TypeError, "action must be an integer, not an array or a number of"),
         (lambda: step_traced(dtype=jnp.bool_), TypeError, "action must be an integer, not an array or a number of"),
         (lambda: step_traced(4), ValueError, "expected one action, got a batch of 4: put jax.vmap around the call"),
         (lambda: ENV.observe(STATE, -1), ValueError, "player must be a seat from 0 to 2, not -1"),
-        (lambda: ENV.observe(STATE, np.int64(3)), ValueError, "player must be a seat from 0 to 2, not 3"),
+        (lambda: ENV.observe(STATE, INT64), ValueError, "player must be a seat from 0 to 2, not 3"),
         (
             lambda: jax.eval_shape(lambda state: ENV.observe(state, -1), STATE),
             ValueError,

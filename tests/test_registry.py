@@ -72,7 +72,7 @@ def test_wrong_name_or_value_is_refused_with_the_allowed_ones(
 
 
 @pytest.mark.parametrize("parameter", ["size", "num_players", "reward", "max_rounds"])
-@pytest.mark.parametrize("value", [2.0, True, b"2", (2,), None])
+@pytest.mark.parametrize("value", [2.0, True, b"2", (2,), [2]])
 def test_value_of_another_type_is_refused_even_if_equal_to_an_allowed_one(parameter: str, value: Any) -> None:
     """`2.0` and `True` would make envs that are equal to others but not the same."""
     with pytest.raises(ParameterTypeError) as error:
