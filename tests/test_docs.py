@@ -14,7 +14,6 @@ import pytest
 
 import jaxgames
 from docs.make import settings
-from examples.train_all_games import TASKS
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
 from tests.helpers.labelled import saved, solved_positions
@@ -73,6 +72,7 @@ def test_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, f"{name(page)}, lines as on the page:\n{done.stderr}"
 
 
+@pytest.mark.slow  # compiles the loop
 def test_readme_states_the_shapes_and_bytes_of_its_loop(capsys: pytest.CaptureFixture[str]) -> None:
     code = python(README)
     names: dict[str, Any] = {}
@@ -128,7 +128,14 @@ def test_files_and_commands_of_a_page_are_there(page: Path) -> None:
         assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), f"{name(page)} runs {module}"
 
 
-@pytest.mark.parametrize("page", [README, *PAGES], ids=name)
+IMPORT_JAXMARL = {DOCS / "api" / "adapters.md", DOCS / "interop" / "jaxmarl.md"}  # which takes seconds
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow if page in IMPORT_JAXMARL else ()) for page in (README, *PAGES)],
+    ids=name,
+)
 def test_dotted_names_of_a_page_are_there(page: Path) -> None:
     """Names in backticks such as `train.ppo.Config`, with or without arguments, and those of the API's pages."""
     text = page.read_text()
@@ -217,17 +224,10 @@ def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:
 
 def test_readme_has_the_speeds_of_the_performance_page() -> None:
     header = ("game", "jaxgames, steps/s", "peer", "ratio on Intel Xeon", "ratio on AMD EPYC")
-    rows = table(README, *header)
-    assert len(rows) == 4
-    assert rows == table(DOCS / "performance.md", *header)
+    assert table(README, *header) == table(DOCS / "performance.md", *header)
 
 
 # -- training ------------------------------------------------------------------------------------------------------
-
-
-def test_training_page_has_a_row_for_every_task() -> None:
-    header = ("game", "seat", "steps", "seconds", "win rate", "target", "mean reward")
-    assert [row[0] for row in table(PPO_PAGE, *header)] == [f"`{task.env}`" for task in TASKS.values()]
 
 
 def test_tables_of_settings_are_those_of_the_code() -> None:
@@ -240,6 +240,7 @@ def test_tables_of_settings_are_those_of_the_code() -> None:
         assert settings.updated(text) == text, f"type python -m docs.make.settings: {name} differs"
 
 
+@pytest.mark.slow  # traces a run
 def test_page_of_runs_lists_exactly_the_metrics_that_learners_share() -> None:
     env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
     of_games, with_opponents = (
@@ -256,16 +257,19 @@ def test_page_of_runs_lists_exactly_the_metrics_that_learners_share() -> None:
     assert {row[0].strip("`"): row[1] for row in rows} == expected
 
 
+@pytest.mark.slow  # traces a run
 def test_ppo_page_lists_exactly_its_own_metrics() -> None:
     config = Config(env="dots_and_boxes(rows=1, cols=1)", init_from="runs/imitation", kl_coef=0.1)
     assert own_metrics(PPO_PAGE) == own_metrics_of(PPO(config))
 
 
+@pytest.mark.slow  # traces a run
 def test_alphazero_page_lists_exactly_its_own_metrics() -> None:
     config = alphazero.Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=2, rollout_length=2, simulations=1)
     assert own_metrics(ALPHAZERO_PAGE) == own_metrics_of(alphazero.AlphaZero(config))
 
 
+@pytest.mark.slow  # traces a run
 def test_imitation_page_lists_exactly_its_own_metrics(tmp_path: Path) -> None:
     data = saved(solved_positions(solved_boxes(1, 1)), tmp_path / "table.npz")
     config = imitation.Config(env="dots_and_boxes(rows=1, cols=1)", data=data, batch_size=2)

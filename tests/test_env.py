@@ -175,21 +175,6 @@ def test_action_is_refused_unless_it_is_an_integer(action: Any, env: Env[Any]) -
             env.action_to_string(env.init(KEY), action)
 
 
-def test_traced_action_is_refused_by_its_type_and_shape() -> None:
-    for dtype in (jnp.float32, jnp.bool_):
-        with pytest.raises(TypeError, match="action must be an integer, not an array or a number of dtype "):
-            jax.eval_shape(ENV.step, STATE, jax.ShapeDtypeStruct((), dtype))
-    with pytest.raises(ValueError, match=r"expected one action, got a batch of 4: put jax\.vmap around the call"):
-        jax.eval_shape(ENV.step, STATE, jax.ShapeDtypeStruct((4,), jnp.int32))
-
-
-@pytest.mark.parametrize("action", [2**32 + 1, -(2**31) - 1, np.int64(2**32 + 1), np.uint64(2**63)])
-def test_action_is_refused_when_it_does_not_fit_int32(action: Any) -> None:
-    """2**32 + 1 would wrap around to the legal action 1."""
-    with pytest.raises(ValueError, match=f"action must fit int32, and {int(action)} does not"):
-        ENV.step(STATE, action)
-
-
 def test_wide_integer_of_an_array_stays_out_of_range() -> None:
     with jax.enable_x64(True):
         for action in (jnp.int64(2**32 + 1), jnp.int64(-(2**32) + 1), jnp.uint64(2**32 + 1), jnp.uint32(2**32 - 1)):
@@ -204,30 +189,46 @@ def test_integer_out_of_range_is_an_illegal_action(action: int) -> None:
     assert after.rewards.tolist() == [-1, 0.5, 0.5]
 
 
-@pytest.mark.parametrize("action", [1, np.int8(1), np.int64(1), np.array(1), jnp.uint8(1), jnp.int32(1)])
+@pytest.mark.parametrize("action", [1, np.int64(1), np.array(1), jnp.uint8(1)])
 def test_any_type_of_integer_plays(action: Any) -> None:
     assert int(ENV.step(STATE, action).left) == 5
     assert ENV.action_to_string(STATE, action) == "take 2"
 
 
-@pytest.mark.parametrize("player", [-1, 3, 99, np.int64(3), jnp.int32(-1)])
-def test_seat_out_of_range_is_refused(player: Any) -> None:
-    with pytest.raises(ValueError, match=f"player must be a seat from 0 to 2, not {int(player)}"):
-        ENV.observe(STATE, player)
-    with pytest.raises(ValueError, match="player must be a seat from 0 to 2"):
-        jax.eval_shape(lambda state: ENV.observe(state, player), STATE)
+UINT64: Any = np.uint64(2**63)
+INT64: Any = np.int64(3)
 
 
-@pytest.mark.parametrize("player", [1.5, "0", True, np.float32(0), jnp.bool_(0)])
-def test_seat_is_refused_unless_it_is_an_integer(player: Any) -> None:
-    with pytest.raises(TypeError, match="player must be an integer, not "):
-        ENV.observe(STATE, player)
+def step_traced(*shape: int, dtype: Any = jnp.int32) -> Any:
+    return jax.eval_shape(ENV.step, STATE, jax.ShapeDtypeStruct(shape, dtype))
 
 
-def test_batch_of_seats_is_refused_without_vmap() -> None:
-    with pytest.raises(ValueError, match=r"expected one player, got a batch of 3: put jax\.vmap around the call"):
-        ENV.observe(STATE, jnp.arange(3))
-    jax.eval_shape(jax.vmap(ENV.observe, (None, 0)), STATE, jnp.arange(3))
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        # 2**32 + 1 would wrap around to the legal action 1
+        (lambda: ENV.step(STATE, 2**32 + 1), ValueError, "action must fit int32, and 4294967297 does not"),
+        (lambda: ENV.step(STATE, -(2**31) - 1), ValueError, "action must fit int32, and -2147483649 does not"),
+        (lambda: ENV.step(STATE, UINT64), ValueError, "action must fit int32, and 9223372036854775808"),
+        (lambda: step_traced(dtype=jnp.float32), TypeError, "action must be an integer, not an array or a number of"),
+        (lambda: step_traced(dtype=jnp.bool_), TypeError, "action must be an integer, not an array or a number of"),
+        (lambda: step_traced(4), ValueError, "expected one action, got a batch of 4: put jax.vmap around the call"),
+        (lambda: ENV.observe(STATE, -1), ValueError, "player must be a seat from 0 to 2, not -1"),
+        (lambda: ENV.observe(STATE, INT64), ValueError, "player must be a seat from 0 to 2, not 3"),
+        (
+            lambda: jax.eval_shape(lambda state: ENV.observe(state, -1), STATE),
+            ValueError,
+            "player must be a seat from 0 to 2",
+        ),
+        (lambda: ENV.observe(STATE, 1.5), TypeError, "player must be an integer, not "),  # pyright: ignore
+        (lambda: ENV.observe(STATE, True), TypeError, "player must be an integer, not "),
+        (lambda: ENV.observe(STATE, jnp.bool_(0)), TypeError, "player must be an integer, not "),
+        (lambda: ENV.observe(STATE, jnp.arange(3)), ValueError, "expected one player, got a batch of 3: put jax.vmap"),
+    ],
+)
+def test_wrong_action_or_seat_is_refused(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
 
 
 @pytest.mark.parametrize("text", [None, 3, b"7 0", ["7 0"]])
@@ -274,9 +275,9 @@ def test_outcome_names_the_winners_and_the_reason(
     env = wrap(Limited())
     after = env.step(env.from_string(position), action)
     assert env.outcome(after) == outcome
-    assert tuple(np.flatnonzero(jax.jit(env.winners)(after)).tolist()) == outcome.winners
-    for later in (env.step(after, 0), env.step(after, 7)) if wrap is not auto_reset and outcome.kind != "live" else ():
-        assert env.outcome(later) == outcome
+    assert tuple(np.flatnonzero(env.winners(after)).tolist()) == outcome.winners
+    if wrap is not auto_reset and outcome.kind != "live":
+        assert env.outcome(env.step(after, 7)) == outcome
 
 
 def test_winners_are_all_false_unless_terminated_is_set() -> None:
@@ -297,22 +298,6 @@ def test_game_that_does_not_say_who_won_names_the_missing_method() -> None:
     over = dataclasses.replace(STATE, terminated=np.bool_(True))
     with pytest.raises(NotImplementedError, match=r"sticks does not say why its games end: define _reason\(state\)"):
         Silent().outcome(over)
-
-
-def test_game_must_supply_the_method_with_the_underscore() -> None:
-    class Unchecked(Env[Any]):
-        def observe(self, state: Any, player: jax.Array | int | None = None) -> jax.Array:
-            return jnp.ones(3, jnp.bool_)
-
-    assert "_observe" in Unchecked.__abstractmethods__
-
-
-@pytest.mark.parametrize("method", ["legal_action_mask", "observe", "winners", "outcome", "to_string"])
-def test_state_of_another_game_is_refused(method: str) -> None:
-    env, other = jaxgames.make("checkers"), jaxgames.make("minichess")
-    message = rf"env\.{method} expected a state of checkers\(.*\), a CheckersState, not MinichessState"
-    with pytest.raises(TypeError, match=message):
-        getattr(env, method)(other.init())
 
 
 OTHER_PARAMETERS = [
@@ -338,7 +323,7 @@ def test_state_of_an_env_with_other_parameters_is_refused(method: str, name: str
 
 
 @pytest.mark.parametrize("method", OF_A_STATE)
-@pytest.mark.parametrize("leaf", ["own", "quiet", "ply", "rewards", "current_player", "truncated"])
+@pytest.mark.parametrize("leaf", ["own", "quiet", "rewards", "truncated"])
 def test_state_with_a_leaf_of_another_shape_or_dtype_is_refused(method: str, leaf: str) -> None:
     env = jaxgames.make("checkers")
     state = env.init()
@@ -370,9 +355,8 @@ def test_state_is_taken_with_and_without_x64() -> None:
     with jax.enable_x64(True):
         wide = Wide(3).init()
         assert wide.left.dtype == jnp.int64
-        for env in (Wide(), Wide(3)):
-            assert [int(env.step(state, 0).left) for state in (narrow, wide)] == [6, 6]
-    assert int(Wide(3).step(jax.device_get(wide), 0).left) == 6
+        assert [int(jax.jit(Wide().step)(state, 0).left) for state in (narrow, wide)] == [6, 6]
+    assert int(jax.jit(Wide(3).step)(jax.device_get(wide), 0).left) == 6
 
 
 @pytest.mark.parametrize("key", [KEY, jax.random.PRNGKey(0), jax.random.key(0, impl="rbg")], ids=["key", "old", "rbg"])

@@ -13,7 +13,7 @@ import pytest
 
 import jaxgames
 from jaxgames import _files as _game_files
-from jaxgames import arena, registry, solvers
+from jaxgames import arena, baselines, registry, solvers
 from jaxgames.arena.records import GameRecord
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.policies import file as exported
@@ -91,6 +91,7 @@ def test_game_of_an_imported_module_is_made(how: str) -> None:
 # -- wrong entries -------------------------------------------------------------------------------------------------
 
 BOXES = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
+SMALLEST = baselines.card("chinese_checkers_3")  # the policy whose program is read fastest
 
 
 def written_solution(path: Path) -> None:
@@ -111,13 +112,13 @@ def written_positions(path: Path) -> None:
 
 
 def written_policy(path: Path) -> None:
-    exported.write(path, *exported.read(Path(jaxgames.__file__).parent / "baselines" / "checkers.policy"))
+    exported.write(path, *exported.read(SMALLEST.file))
 
 
 KINDS: dict[str, tuple[Callable[[Path], None], Callable[[Path], Any]]] = {
     "solution": (written_solution, solvers.load),
     "positions": (written_positions, positions.load),
-    "policy": (written_policy, lambda path: exported.load(path, jaxgames.make("checkers"))),
+    "policy": (written_policy, lambda path: exported.load(path, jaxgames.make(SMALLEST.env))),
 }
 
 

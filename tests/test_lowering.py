@@ -42,7 +42,7 @@ def test_batched_game_lowers_for_accelerators(game: str) -> None:
 @pytest.mark.parametrize(
     "game",
     [
-        "checkers",  # convolutions, and dense layers behind them
+        "dots_and_boxes(rows=2, cols=2)",  # convolutions, and dense layers behind them
         pytest.param("chinese_checkers(size=2)", marks=pytest.mark.slow),  # dense layers only
     ],
 )

@@ -145,15 +145,8 @@ def test_nash_equilibria_are_those_of_the_tables(name: str) -> None:
     assert_points_equal(nash(matrix_game(name)), [(policy(x), policy(y)) for x, y in EQUILIBRIA[name]])
 
 
-@pytest.mark.parametrize("name", EQUILIBRIA)
-def test_nash_equilibria_are_nashpys(name: str) -> None:
-    game = matrix_game(name)
-    theirs: Any = nashpy.Game(*game.payoffs)
-    assert_points_equal(ordered(nash(game)), ordered([*theirs.support_enumeration()]))
-
-
 @pytest.mark.parametrize("integers", [False, True], ids=["generic", "degenerate"])
-@pytest.mark.parametrize(("shape", "count"), [((2, 2), 30), ((3, 3), 10), ((2, 4), 10)])
+@pytest.mark.parametrize(("shape", "count"), [((2, 2), 10), ((3, 3), 5), ((2, 4), 5)])
 def test_nash_equilibria_of_random_games_are_nashpys(shape: tuple[int, int], count: int, integers: bool) -> None:
     """Those of its enumeration of vertices, which finds all extreme equilibria: with payoffs 0, 1 and 2, too.
 
@@ -225,9 +218,7 @@ def test_every_outcome_of_a_zero_sum_game_is_a_pareto_optimum() -> None:
     ("tau", "expected"),
     [
         (0.5, (0.357, 0.396, 0.247)),
-        (0.2, (0.307, 0.504, 0.189)),
         (0.1, (0.213, 0.605, 0.182)),
-        (0.05, (0.133, 0.655, 0.213)),
         (0.02, (0.085, 0.653, 0.262)),
         (0.01, (0.073, 0.642, 0.285)),
     ],
@@ -238,7 +229,7 @@ def test_logit_equilibria_of_rock_paper_scissors_are_known(tau: float, expected:
 
 
 @pytest.mark.parametrize("name", EQUILIBRIA)
-@pytest.mark.parametrize("tau", [50, 1.0, 0.3])
+@pytest.mark.parametrize("tau", [50, 0.3])
 def test_logit_equilibrium_is_at_rest_in_openspiels_dynamics(name: str, tau: float) -> None:
     game = matrix_game(name)
     for player, own in enumerate((0, 1)):

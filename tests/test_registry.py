@@ -1,8 +1,6 @@
 """`make`, `list_games`, `register` and `as_env`: games by name, those of the library and those of a user's module."""
 
 import contextlib
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from jaxgames import ParameterError, ParameterTypeError
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.registry import as_env
 from jaxgames.wrappers import Wrapper
+from tests.helpers.registrations import temporary_registrations
 
 # -- make ---------------------------------------------------------------------------------------------------
 
@@ -29,67 +28,47 @@ def test_name_alone_makes_the_defaults() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "chinese_checkers(size=2, num_players=3, reward='goal', max_rounds=9)",
-        'chinese_checkers(size=2,num_players=3,reward="goal",max_rounds=9)',
+        "chinese_checkers(size=2,num_players=3,reward='goal',max_rounds=9)",
         "chinese_checkers(size=2, num_players=3, reward=goal, max_rounds=9)",  # a shell has eaten the quotes
         "  chinese_checkers ( max_rounds = 9, reward = goal, num_players = 3, size = 2 )  ",
     ],
 )
 def test_one_string_makes_the_same_env_as_keywords(text: str) -> None:
-    expected = jaxgames.make("chinese_checkers", size=2, num_players=3, reward="goal", max_rounds=9)
+    expected = jaxgames.make("chinese_checkers()", size=2, num_players=3, reward="goal", max_rounds=9)
     assert jaxgames.make(text) == expected
-
-
-def test_parameters_of_string_and_keywords_are_joined() -> None:
-    assert jaxgames.make("chinese_checkers(size=2)", num_players=3) == jaxgames.make(
-        "chinese_checkers", size=2, num_players=3
-    )
-
-
-def test_empty_brackets_make_the_defaults() -> None:
-    assert jaxgames.make("chinese_checkers()") == jaxgames.make("chinese_checkers")
+    assert jaxgames.make("chinese_checkers(size=2, reward=goal)", num_players=3, max_rounds=9) == expected
 
 
 # -- refused by make: a ValueError shows the offending part and what is allowed ----------------------------------
 
 
-@pytest.mark.parametrize("name", ["chess_on_the_moon", "Chinese_Checkers", "chess_on_the_moon(size=2)"])
-def test_unknown_game_is_refused_with_a_list_of_games(name: str) -> None:
-    with pytest.raises(ParameterError) as error:
-        jaxgames.make(name)
-    assert name.split("(")[0] in str(error.value)
-    assert all(known in str(error.value) for known in jaxgames.list_games())
-
-
-def test_unknown_parameter_is_refused_with_a_list_of_parameters() -> None:
-    with pytest.raises(ParameterError) as error:
-        jaxgames.make("chinese_checkers", sise=2)
-    assert "'sise'" in str(error.value)
-    assert all(known in str(error.value) for known in ("size", "num_players", "reward", "max_rounds"))
-
-
 @pytest.mark.parametrize(
-    ("parameter", "value", "allowed"),
+    ("text", "parameters", "named"),
     [
-        ("size", 0, "1 to 8"),
-        ("size", 9, "1 to 8"),
-        ("size", -1, "1 to 8"),
-        ("num_players", 1, "2, 3, 4, 6"),
-        ("num_players", 5, "2, 3, 4, 6"),
-        ("num_players", 7, "2, 3, 4, 6"),
-        ("reward", "dense", "'sparse', 'goal', 'movement', 'positive_sum', 'win_loss'"),
-        ("reward", "", "'sparse', 'goal', 'movement', 'positive_sum', 'win_loss'"),
-        ("max_rounds", 0, "from 1"),
-        ("max_rounds", -5, "from 1"),
+        ("chess_on_the_moon(size=2)", {}, ("chess_on_the_moon", *jaxgames.list_games())),
+        ("Chinese_Checkers", {}, ("Chinese_Checkers",)),
+        ("chinese_checkers(size=2)", {"size": 2}, ("size",)),
+        ("chinese_checkers(size=2, size=3)", {}, ("size",)),
+        *((f"chinese_checkers(size={value})", {}, ("size",)) for value in ("print(1)", "__import__('os')", "1 + 1")),
+        *((id, {}, (repr(id),)) for id in (None, 4, ["chinese_checkers"], b"chinese_checkers")),
+        ("chinese_checkers", {"sise": 2}, ("'sise'", "size", "num_players", "reward", "max_rounds")),
+        ("chinese_checkers", {"size": 0}, ("size", "1 to 8", "0")),
+        ("chinese_checkers", {"size": 9}, ("size", "1 to 8", "9")),
+        ("chinese_checkers", {"num_players": 5}, ("num_players", "2, 3, 4, 6", "5")),
+        (
+            "chinese_checkers",
+            {"reward": "dense"},
+            ("'sparse', 'goal', 'movement', 'positive_sum', 'win_loss'", "'dense'"),
+        ),
+        ("chinese_checkers", {"max_rounds": 0}, ("max_rounds", "from 1", "0")),
     ],
 )
-def test_value_out_of_range_is_refused_with_the_allowed_ones(parameter: str, value: Any, allowed: str) -> None:
+def test_wrong_name_or_value_is_refused_with_the_allowed_ones(
+    text: Any, parameters: dict[str, Any], named: tuple[str, ...]
+) -> None:
     with pytest.raises(ParameterError) as error:
-        jaxgames.make("chinese_checkers", **{parameter: value})
-    assert parameter in str(error.value)
-    assert allowed in str(error.value)
-    assert repr(value) in str(error.value)
-    assert not isinstance(error.value, TypeError)
+        jaxgames.make(text, **parameters)
+    assert all(name in str(error.value) for name in named)
 
 
 @pytest.mark.parametrize("parameter", ["size", "num_players", "reward", "max_rounds"])
@@ -104,51 +83,23 @@ def test_value_of_another_type_is_refused_even_if_equal_to_an_allowed_one(parame
 
 
 @pytest.mark.parametrize(
-    ("parameter", "value"), [("size", "2"), ("num_players", "six"), ("max_rounds", "9"), ("reward", 1), ("size", None)]
-)
-def test_text_for_a_number_and_number_for_a_text_are_refused(parameter: str, value: Any) -> None:
-    with pytest.raises(ParameterTypeError, match=parameter):
-        jaxgames.make("chinese_checkers", **{parameter: value})
-
-
-@pytest.mark.parametrize(
-    ("text", "parameters"),
-    [
-        ("chinese_checkers(size=2)", {"size": 2}),
-        ("chinese_checkers(size=2)", {"size": 3}),
-        ("chinese_checkers(size=2, size=3)", {}),
-    ],
-)
-def test_parameter_given_twice_is_refused(text: str, parameters: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError, match="size"):
-        jaxgames.make(text, **parameters)
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "",
-        " ",
         "chinese_checkers(",
         "chinese_checkers)",
         "chinese_checkers(2)",
         "chinese_checkers(size)",
         "chinese_checkers(size=)",
-        "chinese_checkers(size==2)",
         "chinese_checkers(**{'size': 2})",
         "chinese_checkers(size=2)(num_players=2)",
-        "chinese_checkers(size=2).id",
         "jaxgames.chinese_checkers(size=2)",
-        "chinese_checkers size=2",
         "chinese-checkers",
         "chinese_checkers(size=2); print(1)",
         "chinese_checkers\0",
-        "'chinese_checkers'",
         "2",
         ":chinese_checkers",
-        "own_game:",
         "own-game:of_two",
-        "own_game/of_two.py:of_two",
         "own_game:of_two:of_two",
         "own_game..of_two:of_two",
     ],
@@ -157,19 +108,6 @@ def test_malformed_string_is_refused_with_an_example_and_the_games(text: str) ->
     with pytest.raises(ParameterError, match="expected a game such as 'chinese_checkers'") as error:
         jaxgames.make(text)
     assert f"not {text!r}; the games are {', '.join(jaxgames.list_games())}" in str(error.value)
-
-
-@pytest.mark.parametrize("value", ["print(1)", "__import__('os')", "[n for n in (1, 2)]", "1 + 1", "size.real"])
-def test_value_in_a_string_is_refused_unless_it_is_a_literal(value: str) -> None:
-    with pytest.raises(ParameterError, match="size"):
-        jaxgames.make(f"chinese_checkers(size={value})")
-
-
-@pytest.mark.parametrize("id", [None, 4, ["chinese_checkers"], b"chinese_checkers"])
-def test_name_is_refused_unless_it_is_a_string(id: Any) -> None:
-    with pytest.raises(ParameterError) as error:
-        jaxgames.make(id)
-    assert repr(id) in str(error.value)
 
 
 # -- any text -----------------------------------------------------------------------------------------------------
@@ -200,13 +138,6 @@ def test_any_text_makes_an_env_or_is_a_parameter_error(
     with contextlib.suppress(ParameterError):
         env = jaxgames.make(text, **keywords)
         assert jaxgames.make(str(env)) == env
-
-
-@settings(max_examples=50, deadline=None, database=None)
-@given(text=st.text().filter(lambda text: ":" not in text))  # a module would be imported
-def test_text_of_any_characters_is_a_parameter_error(text: str) -> None:
-    with pytest.raises(ParameterError):
-        jaxgames.make(text)
 
 
 # -- list_games and register ------------------------------------------------------------------------------------
@@ -247,8 +178,6 @@ def test_any_callable_can_be_registered() -> None:
     [
         ("chinese_checkers", TwoSeats, ValueError),  # taken
         ("two seats", TwoSeats, ValueError),
-        ("2seats", TwoSeats, ValueError),
-        ("two-seats", TwoSeats, ValueError),
         ("two_seats(size=2)", TwoSeats, ValueError),
         ("", TwoSeats, ValueError),
         ("two_seats", None, TypeError),
@@ -295,13 +224,14 @@ def test_module_before_a_colon_is_imported_and_its_game_made(text: str) -> None:
     assert jaxgames.make("own_game.of_two:of_two", rows=2) == jaxgames.make("of_two", rows=2) == env
 
 
-def test_string_of_an_imported_game_makes_it_in_another_process(own_modules: Path) -> None:
-    env = jaxgames.make("own_game.of_two:of_two(rows=2, reward=margin)")
-    assert str(env) == "own_game.of_two:of_two(rows=2, cols=5, reward='margin')"
-    script = "import sys, jaxgames; print(jaxgames.make(sys.argv[1]))"
-    environment = dict(os.environ) | {"PYTHONPATH": os.pathsep.join([str(own_modules), os.getcwd()])}
-    ran = subprocess.run([sys.executable, "-c", script, str(env)], capture_output=True, text=True, env=environment)
-    assert ran.stdout.strip() == str(env), ran.stderr
+@pytest.mark.usefixtures("own_modules")
+def test_string_of_an_imported_game_makes_it_where_nothing_is_imported() -> None:
+    with temporary_registrations():
+        text = str(jaxgames.make("own_game.of_two:of_two(rows=2, reward=margin)"))
+    assert text == "own_game.of_two:of_two(rows=2, cols=5, reward='margin')"
+    assert "own_game.of_two" not in sys.modules
+    assert "of_two" not in jaxgames.list_games()
+    assert str(jaxgames.make(text)) == text
 
 
 @pytest.mark.usefixtures("own_modules")

@@ -73,7 +73,12 @@ ENTRIES: dict[str, Callable[[int], Any]] = {
 STEP: Callable[..., Any] = jax.jit(lambda env, state, action: env.step(state, action), static_argnums=0)
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+SLOW = {"act of mcts", "act of first with epsilon"}  # compile searches and agents that other entries compile too
+
+
+@pytest.mark.parametrize(
+    "entry", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in ENTRIES]
+)
 def test_entry_is_not_traced_again(entry: str) -> None:
     ENTRIES[entry](0)
     before = len(TRACED)

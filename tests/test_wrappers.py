@@ -2,8 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,9 +10,9 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import Env, State, auto_reset
+from jaxgames import Env, auto_reset
 from jaxgames.wrappers import AutoResetState, Wrapper, seat_discount
-from tests.helpers.sticks import Sticks
+from tests.helpers.sticks import LuckySticks, Sticks
 
 GAME = jaxgames.make("chinese_checkers", size=1, num_players=2, max_rounds=5, reward="sparse")
 ENV = auto_reset(GAME)
@@ -80,6 +79,7 @@ def test_rewards_and_flags_are_those_of_the_last_step(played: Any) -> None:
     _, after, _, _, expected = played
     for name in ("rewards", "terminated", "truncated"):
         np.testing.assert_array_equal(getattr(after, name), getattr(expected, name))
+    np.testing.assert_array_equal(after.current_player, after.board.current_player)
     assert (after.rewards[after.terminated].max(-1) == 5).all()  # the win is paid, not wiped by the restart
 
 
@@ -96,11 +96,6 @@ def test_sign_of_a_step_is_that_of_the_next_mover_before_the_restart(played: Any
         after.before_reset, current_player=1 - before.current_player, terminated=np.zeros_like(after.terminated)
     )
     assert (seat_discount(before, dataclasses.replace(after, before_reset=cut_off)) == -1).all()
-
-
-def test_current_player_is_that_of_the_live_board(played: Any) -> None:
-    _, after, *_ = played
-    np.testing.assert_array_equal(after.current_player, after.board.current_player)
 
 
 def test_every_board_is_live_and_its_mask_not_empty(played: Any) -> None:
@@ -145,11 +140,6 @@ def test_first_step_of_a_new_game_pays_for_itself_only() -> None:
     assert int(after.current_player) == 1
 
 
-def test_key_is_optional_when_nothing_is_random() -> None:
-    state, action = init(jax.random.key(0)), jnp.int32(4)
-    assert same(step(state, action), step(state, action, jax.random.key(7)))
-
-
 def test_new_state_has_a_live_board_before_and_after_the_reset() -> None:
     state = init(jax.random.key(0))
     assert same(state.board, GAME.init(jax.random.key(0)))
@@ -162,26 +152,21 @@ def test_new_state_has_a_live_board_before_and_after_the_reset() -> None:
 # -- delegated to the env inside -------------------------------------------------------------------------------
 
 
-PLAIN_VALUES = [
-    *("id", "version", "num_players", "num_actions", "observation_shape"),
-    *("reward_range", "zero_sum", "terminal_rewards", "return_range"),
-]
-
-
-@pytest.mark.parametrize("name", PLAIN_VALUES)
-def test_plain_values_are_those_of_the_env_inside(name: str) -> None:
-    assert getattr(ENV, name) == getattr(Wrapper(ENV), name) == getattr(GAME, name)
-
-
-def test_needed_key_and_support_are_those_of_the_env_inside() -> None:
-    assert not ENV.needs_key
-    assert auto_reset(Dice()).needs_key
+def test_plain_values_are_those_of_the_env_inside() -> None:
+    """Except for `max_steps`: games of an `auto_reset` env never end."""
+    names = [
+        *("id", "version", "num_players", "num_actions", "observation_shape"),
+        *("reward_range", "zero_sum", "terminal_rewards", "return_range", "needs_key"),
+    ]
+    for name in names:
+        assert getattr(ENV, name) == getattr(Wrapper(ENV), name) == getattr(GAME, name), name
     np.testing.assert_array_equal(ENV.observation_support, GAME.observation_support)
-
-
-def test_auto_reset_has_no_max_steps() -> None:
+    assert auto_reset(LuckySticks()).needs_key
     assert GAME.max_steps is not None
     assert ENV.max_steps is None
+    again = auto_reset(jaxgames.make(str(GAME)))
+    assert (again, hash(again)) == (ENV, hash(ENV)), "a `jit` with the env as a static argument compiles once"
+    assert str(ENV) == f"auto_reset({GAME})"
 
 
 def test_texts_are_those_of_the_live_board() -> None:
@@ -201,14 +186,6 @@ def test_mask_and_observations_are_those_of_the_live_board() -> None:
     np.testing.assert_array_equal(jax.jit(ENV.legal_action_mask)(state), mask_of(state.board))
     for seat in (None, 0, 1):
         np.testing.assert_array_equal(jax.jit(ENV.observe)(state, seat), observe(state.board, seat))
-
-
-def test_wrapped_envs_are_equal_when_their_envs_are() -> None:
-    """A `jit` with the env as a static argument then compiles once."""
-    again = auto_reset(jaxgames.make(str(GAME)))
-    assert again == ENV
-    assert hash(again) == hash(ENV)
-    assert str(ENV) == f"auto_reset({GAME})"
 
 
 @pytest.mark.parametrize("wrap", [lambda env: env, Wrapper, lambda env: Wrapper(Wrapper(env))])
@@ -243,97 +220,17 @@ def test_wrapper_returns_the_results_of_the_env_inside(inner: Env[Any]) -> None:
 # -- games of chance -----------------------------------------------------------------------------------------
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True, kw_only=True)
-class DiceState(State):
-    face: jax.Array  # int32[], 0..999
-
-
-@dataclass(frozen=True)
-class Dice(Env[DiceState]):
-    """A die of a thousand faces, thrown by `init` and by action 0; action 1 ends the game."""
-
-    id: ClassVar[str] = "dice"
-    needs_key: ClassVar[bool] = True
-    num_players: int = 2
-
-    @property
-    def num_actions(self) -> int:
-        return 2
-
-    @property
-    def observation_shape(self) -> tuple[int, ...]:
-        return (1,)
-
-    @property
-    def max_steps(self) -> None:
-        return None
-
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        return (-1.0, 1.0)
-
-    @property
-    def zero_sum(self) -> bool:
-        return True
-
-    def _init(self, key: jax.Array | None) -> DiceState:
-        assert key is not None
-        no = jnp.bool_(False)
-        face = jax.random.randint(key, (), 0, 1000)
-        return DiceState(current_player=jnp.int32(0), rewards=jnp.zeros(2), terminated=no, truncated=no, face=face)
-
-    def _observe(self, state: DiceState, player: jax.Array) -> jax.Array:
-        return state.face[None] % 2 == 0
-
-    def _step(self, state: DiceState, action: jax.Array, key: jax.Array | None) -> DiceState:
-        assert key is not None
-        face = jnp.where(action == 0, jax.random.randint(key, (), 0, 1000), state.face)
-        return dataclasses.replace(state, face=face, terminated=action == 1)
-
-    def _legal_action_mask(self, state: DiceState) -> jax.Array:
-        return jnp.ones(2, jnp.bool_)
-
-    def _winners(self, state: DiceState) -> jax.Array:
-        return jnp.zeros(2, jnp.bool_)
-
-    def _reason(self, state: DiceState) -> str:
-        return ""
-
-    def _action_to_string(self, state: DiceState, action: int) -> str:
-        return str(action)
-
-    def _action_from_string(self, state: DiceState, text: str) -> int:
-        return int(text)
-
-    def _to_string(self, state: DiceState) -> str:
-        return str(state.face)
-
-    def _from_string(self, text: str) -> DiceState:
-        return dataclasses.replace(self.init(jax.random.key(0)), face=jnp.int32(text))
-
-
-def test_game_of_chance_needs_its_key() -> None:
-    env = auto_reset(Dice())
-    with pytest.raises(ValueError, match=r"dice is a game of chance: step\(state, action, key\) needs the key"):
-        env.step(env.init(jax.random.key(0)), jnp.int32(0))
-
-
-def test_chance_depends_on_the_key() -> None:
-    env = auto_reset(Dice())
+def test_chance_of_a_step_and_of_a_restart_depends_on_the_key() -> None:
+    env = auto_reset(LuckySticks())
     state = env.init(jax.random.key(0))
-    dice_step = jax.jit(jax.vmap(env.step, in_axes=(None, None, 0)))
-    for action in (0, 1):  # a throw in the game; the throw that begins the next one
-        keys = jax.random.split(jax.random.key(action), 8)
-        faces = dice_step(state, jnp.int32(action), keys).board.face
-        assert len(set(faces.tolist())) > 1
-        np.testing.assert_array_equal(faces, dice_step(state, jnp.int32(action), keys).board.face)
-
-
-def test_before_reset_of_a_game_of_chance_is_the_old_board() -> None:
-    env = auto_reset(Dice())
-    state = env.init(jax.random.key(0))
-    after = env.step(state, jnp.int32(1), jax.random.key(1))
-    assert int(after.before_reset.face) == int(state.board.face)
-    assert bool(after.terminated)
-    assert not after.board.terminated
+    lucky_step = jax.jit(jax.vmap(env.step, in_axes=(None, None, 0)))
+    for action, ends in ((0, False), (-1, True)):  # a step in the game; an illegal action, so that the next game begins
+        keys = jax.random.split(jax.random.key(1), 8)
+        after = lucky_step(state, jnp.int32(action), keys)
+        luck = jax.random.key_data(after.board.luck)
+        assert len(np.unique(luck, axis=0)) == 8
+        np.testing.assert_array_equal(luck, jax.random.key_data(lucky_step(state, jnp.int32(action), keys).board.luck))
+        assert after.terminated.all() == ends
+        assert (after.before_reset.luck == state.board.luck).all() == ends
+    with pytest.raises(ValueError, match=r"sticks is a game of chance: step\(state, action, key\) needs the key"):
+        env.step(state, jnp.int32(0))

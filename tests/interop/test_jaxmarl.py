@@ -11,17 +11,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jaxmarl.environments import MultiAgentEnv
-from jaxmarl.environments.multi_agent_env import State
-from jaxmarl.environments.spaces import Space
-from jaxmarl.wrappers.baselines import CTRolloutManager, LogWrapper
 
 import jaxgames
-from jaxgames.interop.jaxmarl import JaxMARLEnv, JaxMARLState
 from tests.helpers.positions import compiled, start
 from tests.helpers.sticks import LuckySticks, Sticks
 
-ENV = JaxMARLEnv(Sticks())  # three seats take 1 to 3 of 7 sticks; no-op is action 3
 NO_OP, KEY = 3, jax.random.key(0)
 GAMES = [
     "checkers",
@@ -32,31 +26,48 @@ GAMES = [
 ]
 
 
+def new(*arguments: Any, **options: Any) -> Any:
+    """A game as a JaxMARLEnv. Importing JaxMARL takes seconds, so it is not imported while tests are collected."""
+    from jaxgames.interop.jaxmarl import JaxMARLEnv
+
+    return JaxMARLEnv(*arguments, **options)
+
+
 @functools.cache
-def start_state() -> JaxMARLState:
-    return ENV.reset(KEY)[1]
+def sticks() -> Any:
+    """Three seats take 1 to 3 of 7 sticks; no-op is action 3."""
+    return new(Sticks())
 
 
-def after(*actions: int, state: JaxMARLState | None = None) -> tuple[Any, JaxMARLState, Any, Any, Any]:
+@functools.cache
+def start_state() -> Any:
+    return sticks().reset(KEY)[1]
+
+
+def after(*actions: int, state: Any = None) -> tuple[Any, ...]:
     """Returns the result of `step_env` if the movers play these actions and all others do nothing."""
     result: Any = (None, state or start_state())
     for action in actions:
         mover = int(result[1].board.current_player)
-        joint = {agent: np.int32(action if seat == mover else NO_OP) for seat, agent in enumerate(ENV.agents)}
-        result = ENV.step_env(KEY, result[1], joint)
+        joint = {agent: np.int32(action if seat == mover else NO_OP) for seat, agent in enumerate(sticks().agents)}
+        result = sticks().step_env(KEY, result[1], joint)
     return result
 
 
 def by_seat(by_agent: Any, dtype: Any = float) -> list[Any]:
     """The values of a dict by agent as lists, in the order of the seats."""
-    return [np.asarray(by_agent[agent], dtype).tolist() for agent in ENV.agents]
+    return [np.asarray(by_agent[agent], dtype).tolist() for agent in sticks().agents]
 
 
 # -- what JaxMARL asks of every environment --------------------------------------------------------------------------
 
 
-def check_base_api(env: JaxMARLEnv) -> None:
+def check_base_api(env: Any) -> None:
     """Checks spaces, names, observations and the results of a step, as JaxMARL's test of its own environments does."""
+    from jaxmarl.environments import MultiAgentEnv
+    from jaxmarl.environments.multi_agent_env import State
+    from jaxmarl.environments.spaces import Space
+
     assert isinstance(env, MultiAgentEnv)
     assert env.agents == [f"agent_{seat}" for seat in range(env.num_agents)]
     assert set(env.observation_spaces) == set(env.action_spaces) == set(env.agents)
@@ -92,14 +103,14 @@ def check_base_api(env: JaxMARLEnv) -> None:
 
 
 def test_game_keeps_the_base_api() -> None:
-    check_base_api(ENV)
+    check_base_api(sticks())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flat", [True, False])
 @pytest.mark.parametrize("game", GAMES)
 def test_every_game_keeps_the_base_api(game: str, flat: bool) -> None:
-    env = JaxMARLEnv(game, flat)
+    env = new(game, flat)
     check_base_api(env)
     assert env.name == env.unwrapped.id
 
@@ -111,14 +122,14 @@ def test_no_op_is_legal_for_exactly_those_who_are_not_to_move() -> None:
     only_no_op, all_moves = [False] * 3 + [True], [True] * 3 + [False]
     state = start_state()
     for mover in (0, 1, 2):
-        assert by_seat(ENV.get_avail_actions(state), bool) == [
+        assert by_seat(sticks().get_avail_actions(state), bool) == [
             all_moves if seat == mover else only_no_op for seat in range(3)
         ]
         state = after(0, state=state)[1]
     one_left = after(2, 2)[1]
-    assert by_seat(ENV.get_avail_actions(one_left), bool)[2] == [True, False, False, False]
+    assert by_seat(sticks().get_avail_actions(one_left), bool)[2] == [True, False, False, False]
     end = after(0, state=one_left)[1]
-    assert by_seat(ENV.get_avail_actions(end), bool) == [only_no_op] * 3
+    assert by_seat(sticks().get_avail_actions(end), bool) == [only_no_op] * 3
 
 
 def test_action_of_an_agent_that_is_not_to_move_is_ignored() -> None:
@@ -126,7 +137,7 @@ def test_action_of_an_agent_that_is_not_to_move_is_ignored() -> None:
     expected = after(2)
     for other in (0, 2, 99, -1):
         joint = {"agent_0": np.int32(2), "agent_1": np.int32(other), "agent_2": np.int32(other)}
-        found = ENV.step_env(KEY, start_state(), joint)
+        found = sticks().step_env(KEY, start_state(), joint)
         assert jax.tree.all(jax.tree.map(np.array_equal, expected, found))
 
 
@@ -140,8 +151,8 @@ def test_illegal_action_of_the_mover_ends_the_game_and_costs_one(action: int) ->
 
 def test_actions_may_have_a_last_axis_of_one() -> None:
     """Some of JaxMARL's scripts pass them so."""
-    joint = {agent: jnp.array([2 if agent == "agent_0" else NO_OP]) for agent in ENV.agents}
-    assert ENV.step_env(KEY, start_state(), joint)[1].board.left == 4
+    joint = {agent: jnp.array([2 if agent == "agent_0" else NO_OP]) for agent in sticks().agents}
+    assert sticks().step_env(KEY, start_state(), joint)[1].board.left == 4
 
 
 # -- rewards, ends and restarts --------------------------------------------------------------------------------------
@@ -150,12 +161,12 @@ def test_actions_may_have_a_last_axis_of_one() -> None:
 def test_rewards_dones_and_observations_are_those_of_the_game() -> None:
     _, state, rewards, dones, infos = after(2, 2, 0)  # agent 2 takes the last stick
     assert by_seat(rewards) == [-1, -1, 2]
-    assert all(dones[name] for name in [*ENV.agents, "__all__"])
+    assert all(dones[name] for name in [*sticks().agents, "__all__"])
     assert (state.done, state.step, infos["truncated"].tolist()) == (True, 3, [False] * 3)
     observations, state, *_ = after(2)
-    seats = compiled(ENV.unwrapped).look(state.board).seats
+    seats = compiled(sticks().unwrapped).look(state.board).seats
     assert by_seat(observations) == np.asarray(seats, float).reshape(3, -1).tolist()
-    on_boards = JaxMARLEnv(Sticks(), flat=False)
+    on_boards = new(Sticks(), flat=False)
     assert np.array_equal(on_boards.get_obs(state)["agent_1"], seats[1])
     assert on_boards.observation_space("agent_1").shape == Sticks().observation_shape  # pyright: ignore
 
@@ -169,30 +180,33 @@ def test_finished_board_does_not_change_without_a_restart() -> None:
 
 def test_base_restarts_a_finished_game_in_the_same_step() -> None:
     one_left = after(2, 2)[1]
-    joint = {agent: np.int32(0) for agent in ENV.agents}
-    observations, state, rewards, dones, _ = ENV.step(KEY, one_left, joint)
+    joint = {agent: np.int32(0) for agent in sticks().agents}
+    observations, state, rewards, dones, _ = sticks().step(KEY, one_left, joint)
     assert (state.board.left, state.step, state.done, dones["__all__"]) == (7, 0, False, True)
     assert by_seat(rewards) == [-1, -1, 2]
-    assert jax.tree.all(jax.tree.map(np.array_equal, observations, ENV.get_obs(start_state())))
+    assert jax.tree.all(jax.tree.map(np.array_equal, observations, sticks().get_obs(start_state())))
     chosen = after(0)[1]
-    _, state, *_ = ENV.step(KEY, one_left, joint, chosen)
+    _, state, *_ = sticks().step(KEY, one_left, joint, chosen)
     assert state.board.left == chosen.board.left == 6
 
 
 @pytest.mark.slow  # another game to compile
 def test_limit_is_reported_as_truncation() -> None:
-    env = JaxMARLEnv("chinese_checkers_diamond(size=3, pieces=1, max_plies=1)")
+    env = new("chinese_checkers_diamond(size=3, pieces=1, max_plies=1)")
     joint = {"agent_0": np.int32(1), "agent_1": np.int32(env.no_op)}
     _, state, _, dones, infos = env.step_env(KEY, env.reset(KEY)[1], joint)
     assert (state.done, dones["agent_1"], infos["truncated"].tolist()) == (True, True, [True, True])
-    assert (env.max_steps, ENV.max_steps) == (1, 7)
+    assert (env.max_steps, sticks().max_steps) == (1, 7)
 
 
 def test_log_wrapper_counts_games_and_returns() -> None:
-    env: Any = LogWrapper(ENV)
+    game = sticks()
+    from jaxmarl.wrappers.baselines import LogWrapper  # after the adapter, which keeps the streams of the test
+
+    env: Any = LogWrapper(game)
     _, state = env.reset(KEY)
     for mover, action in ((0, 2), (1, 2), (2, 0)):
-        joint = {agent: np.int32(action if seat == mover else NO_OP) for seat, agent in enumerate(ENV.agents)}
+        joint = {agent: np.int32(action if seat == mover else NO_OP) for seat, agent in enumerate(sticks().agents)}
         _, state, _, _, infos = env.step(KEY, state, joint)
         assert infos["returned_episode"].all() == (mover == 2)
     assert infos["returned_episode_returns"].tolist() == [-1, -1, 2]
@@ -201,10 +215,13 @@ def test_log_wrapper_counts_games_and_returns() -> None:
 
 @pytest.mark.slow
 def test_rollout_manager_of_the_q_learning_baselines_plays_the_game() -> None:
-    manager = CTRolloutManager(ENV, batch_size=4)
+    game = sticks()
+    from jaxmarl.wrappers.baselines import CTRolloutManager  # after the adapter, which keeps the streams of the test
+
+    manager = CTRolloutManager(game, batch_size=4)
     observations, states = manager.batch_reset(KEY)
     assert observations["agent_0"].shape == (4, 7 * 4 + 3)
-    manager.get_valid_actions = jax.vmap(ENV.get_avail_actions)  # pyright: ignore  # as docs/interop/jaxmarl.md says
+    manager.get_valid_actions = jax.vmap(sticks().get_avail_actions)  # pyright: ignore  # as docs/interop/jaxmarl.md says
     masks: Any = manager.get_valid_actions(states)
     joint = {agent: mask.argmax(-1) for agent, mask in masks.items()}
     _, states, rewards, dones, _ = manager.batch_step(KEY, states, joint)
@@ -216,7 +233,7 @@ def test_rollout_manager_of_the_q_learning_baselines_plays_the_game() -> None:
 
 @pytest.mark.slow  # another game to compile
 def test_keys_reach_the_chance_of_a_game() -> None:
-    env, keys = JaxMARLEnv(LuckySticks()), jax.random.split(KEY, 3)
+    env, keys = new(LuckySticks()), jax.random.split(KEY, 3)
     _, state = env.reset(keys[0])
     joint = dict.fromkeys(env.agents, np.int32(0))
     assert state.board.luck == keys[0]
@@ -227,35 +244,39 @@ def test_keys_reach_the_chance_of_a_game() -> None:
 
 
 def test_envs_with_the_same_arguments_are_equal() -> None:
-    assert JaxMARLEnv(Sticks()) == ENV
-    assert hash(JaxMARLEnv(Sticks())) == hash(ENV)
-    assert JaxMARLEnv(Sticks(), flat=False) != ENV
-    assert repr(JaxMARLEnv("dots_and_boxes(rows=1, cols=1)")).startswith('JaxMARLEnv("dots_and_boxes(rows=1, cols=1')
+    assert new(Sticks()) == sticks()
+    assert hash(new(Sticks())) == hash(sticks())
+    assert new(Sticks(), flat=False) != sticks()
+    assert repr(new("dots_and_boxes(rows=1, cols=1)")).startswith('JaxMARLEnv("dots_and_boxes(rows=1, cols=1')
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: JaxMARLEnv(3), TypeError, "expected an env or a text"),  # pyright: ignore
-        (lambda: JaxMARLEnv(jaxgames.auto_reset(Sticks())), ValueError, "without auto_reset"),
-        (lambda: JaxMARLEnv(Sticks(), flat=2), TypeError, "flat must be one of False, True, not 2"),  # pyright: ignore
-        (lambda: ENV.step_env(KEY, start_state(), {"agent_0": 0}), ValueError, "for each of agent_0, agent_1, agent_2"),
+        (lambda: new(3), TypeError, "expected an env or a text"),  # pyright: ignore
+        (lambda: new(jaxgames.auto_reset(Sticks())), ValueError, "without auto_reset"),
+        (lambda: new(Sticks(), flat=2), TypeError, "flat must be one of False, True, not 2"),  # pyright: ignore
         (
-            lambda: ENV.step_env(KEY, start_state(), dict.fromkeys(ENV.agents, np.zeros(2, np.int32))),
+            lambda: sticks().step_env(KEY, start_state(), {"agent_0": 0}),
+            ValueError,
+            "for each of agent_0, agent_1, agent_2",
+        ),
+        (
+            lambda: sticks().step_env(KEY, start_state(), dict.fromkeys(sticks().agents, np.zeros(2, np.int32))),
             ValueError,
             r"expected one action of agent_0, not shape \(2,\): put jax.vmap around step",
         ),
         (
-            lambda: ENV.step_env(KEY, start_state(), dict.fromkeys(ENV.agents, 0.0)),
+            lambda: sticks().step_env(KEY, start_state(), dict.fromkeys(sticks().agents, 0.0)),
             TypeError,
             "agent_0 must be an integer",
         ),
         (
-            lambda: ENV.step_env(KEY, start_state(), {"agent_0": True, "agent_1": 0, "agent_2": 0}),
+            lambda: sticks().step_env(KEY, start_state(), {"agent_0": True, "agent_1": 0, "agent_2": 0}),
             TypeError,
             "action of agent_0 must be an integer, not of dtype bool",
         ),
-        (lambda: ENV.get_obs(start(Sticks())), TypeError, "expected a JaxMARLState, not SticksState"),
+        (lambda: sticks().get_obs(start(Sticks())), TypeError, "expected a JaxMARLState, not SticksState"),
     ],
 )
 def test_wrong_arguments_are_refused(call: Callable[[], Any], error: type[Exception], message: str) -> None:

@@ -49,7 +49,10 @@ def episode(play: SeatPlay, seed: int) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("env", "seat", "opponent", "seeds"),
-    [(BOXES, 1, "first", 4), (ShortLuckySticks(), "random", "random", 16)],
+    [
+        pytest.param(BOXES, 1, "first", 4, marks=pytest.mark.slow),
+        (ShortLuckySticks(), "random", "random", 16),
+    ],
     ids=["a seat that completes a box moves again", "chance, truncation, random seats"],
 )
 def test_games_are_those_of_the_device_step_by_step(env: Any, seat: Any, opponent: str, seeds: int) -> None:
@@ -79,14 +82,6 @@ def test_agent_on_the_host_is_played_on_the_host() -> None:
         against_any(STICKS, 1, TakerOnHost(1.5)).reset(jax.random.key(0))
 
 
-@pytest.mark.parametrize(
-    ("seat", "opponent", "error", "message"),
-    [
-        (3, OnHost(STICKS), ValueError, "seat must be an integer from 0 to 2, or 'random', not 3"),
-        (0, "nobody", ValueError, "unknown agent 'nobody'; the agents are"),
-        (0, 7, TypeError, "opponent must be an agent of jaxgames.agents or its text"),
-    ],
-)
-def test_wrong_seat_or_opponent_is_refused(seat: Any, opponent: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        against_any(STICKS, seat, opponent)
+def test_wrong_seat_is_refused() -> None:
+    with pytest.raises(ValueError, match="seat must be an integer from 0 to 2, or 'random', not 3"):
+        against_any(STICKS, 3, OnHost(STICKS))

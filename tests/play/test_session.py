@@ -228,15 +228,6 @@ def test_seat_that_resigns_is_the_only_person_or_the_mover() -> None:
         Session(BOXES, ["random", "first"]).resign()
 
 
-def test_other_seats_keep_the_game() -> None:
-    session = Session(BOXES, [HUMAN, HUMAN])
-    session.play(0)
-    session.play(2)
-    session.undo()
-    other = session.with_seats(["random", HUMAN])
-    assert (other.seats, other.moves(), other.ply) == (("random", HUMAN), session.moves(), 1)
-
-
 @pytest.mark.parametrize("seats", ["human", ["human"], [HUMAN] * 3, [HUMAN, 1]])
 def test_wrong_seats_are_refused(seats: Any) -> None:
     with pytest.raises(ValueError, match="dots_and_boxes has 2 seats here: expected one text for each"):

@@ -14,7 +14,6 @@ import pytest
 from jaxgames import make, render
 from jaxgames.play import HUMAN, Session, from_json, to_html, to_json
 from jaxgames.play.static_page import game_of
-from jaxgames.render.slides import spans
 from jaxgames.render.theme import THEMES, css_variables
 
 BOXES = make("dots_and_boxes(rows=1, cols=2)")
@@ -85,10 +84,6 @@ def test_positions_are_drawn_as_in_single_pictures_and_each_part_once() -> None:
         assert drawn(svg, ply) == alone, ply
     parts = re.findall(r"<(?:use|text)[^>]*data-at[^>]*>[^<]*", svg)
     assert len(parts) == len({re.sub(' data-at="[^"]*"', "", part) for part in parts})
-
-
-def test_spans_of_positions() -> None:
-    assert spans([0, 1, 2, 5, 7, 8]) == "0-2 5 7-8"
 
 
 def test_game_in_the_page_is_the_saved_game() -> None:

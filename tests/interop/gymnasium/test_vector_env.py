@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from jaxgames.interop.gymnasium import SeatEnv, SeatVectorEnv
-from tests.helpers.positions import compiled, random_actions
+from tests.helpers.positions import random_actions
 from tests.helpers.sticks import ShortSticks
 
 BOARDS = 4
@@ -81,31 +81,6 @@ def test_vector_equals_single_environments_in_games(game: str, seat: Any, mode: 
 # -- as SyncVectorEnv does it, and how it looks ----------------------------------------------------------------------
 
 
-def test_same_step_returns_the_next_game_and_the_end_of_the_last() -> None:
-    envs = vector_env(seat=0)
-    envs.reset(seed=0)
-    observations, rewards, terminations, _, infos = envs.step(np.full(BOARDS, -1))  # an illegal action on every board
-    assert (terminations.all(), rewards.tolist()) == (True, [-1.0] * BOARDS)
-    start = compiled(ShortSticks()).look(ShortSticks().init()).seats[0]
-    for board in range(BOARDS):
-        np.testing.assert_array_equal(observations[board], start)
-        np.testing.assert_array_equal(infos["final_obs"][board], start)  # the position does not change
-    assert infos["action_mask"].all()
-    assert not infos["final_info"]["action_mask"].any()
-
-
-def test_next_step_ignores_the_action_after_the_end() -> None:
-    envs = vector_env(AutoresetMode.NEXT_STEP, seat=0)
-    envs.reset(seed=0)
-    _, _, terminations, _, infos = envs.step(np.full(BOARDS, -1))
-    assert terminations.all()
-    assert not infos["action_mask"].any()
-    _, rewards, terminations, _, infos = envs.step(np.full(BOARDS, -1))
-    assert not terminations.any()
-    assert not rewards.any()
-    assert infos["action_mask"].all()
-
-
 def test_disabled_restarts_only_the_boards_of_the_mask() -> None:
     envs = vector_env(AutoresetMode.DISABLED, seat=0)
     envs.reset(seed=1)
@@ -122,28 +97,20 @@ def test_disabled_restarts_only_the_boards_of_the_mask() -> None:
     envs.step(np.zeros(BOARDS, int))
 
 
-RECORDS_SAME_STEP = tuple(map(int, gym.__version__.split(".")[:2])) >= (1, 4)  # an earlier one drops first steps
-
-
-@pytest.mark.parametrize("mode", AutoresetMode)
-def test_episode_statistics_of_gymnasium_have_the_returns(mode: AutoresetMode) -> None:
-    envs: Any = RecordEpisodeStatistics(vector_env(mode))
+def test_episode_statistics_of_gymnasium_have_the_returns() -> None:
+    envs: Any = RecordEpisodeStatistics(vector_env(AutoresetMode.NEXT_STEP))
     envs.reset(seed=0)
     rng, ended, lengths = np.random.default_rng(0), 0, np.zeros(BOARDS, int)
     for _ in range(15):
-        restarts = lengths == -1  # the step that restarts a board in NEXT_STEP
+        restarts = lengths == -1  # the step that restarts a board
         _, rewards, terminations, truncations, infos = envs.step(random_actions(rng, envs.unwrapped.action_masks()))
         over = terminations | truncations
-        assert not rewards[~terminations].any()
         lengths = np.where(restarts, 0, lengths + 1)
         if over.any():  # the only step that pays
-            if mode is not AutoresetMode.SAME_STEP or RECORDS_SAME_STEP:
-                np.testing.assert_array_equal(infos["episode"]["r"], np.where(over, rewards, 0))
-                np.testing.assert_array_equal(infos["episode"]["l"], np.where(over, lengths, 0))
+            np.testing.assert_array_equal(infos["episode"]["r"], np.where(over, rewards, 0))
+            np.testing.assert_array_equal(infos["episode"]["l"], np.where(over, lengths, 0))
             ended += over.sum()
-            lengths[over] = -1 if mode is AutoresetMode.NEXT_STEP else 0
-            if mode is AutoresetMode.DISABLED:
-                envs.reset(options={"reset_mask": over})
+            lengths[over] = -1
     assert ended == len(envs.return_queue) >= 8
 
 
@@ -209,12 +176,10 @@ def test_jax_output_does_not_look_for_finished_boards() -> None:
     ("arguments", "error", "message"),
     [
         ({"num_envs": 0}, ValueError, "num_envs must be an integer from 1 to"),
-        ({"num_envs": 2.0}, TypeError, "num_envs must be an integer"),
         ({"autoreset_mode": "Never"}, ValueError, "AutoresetMode.NEXT_STEP or 'NextStep'.*not 'Never'"),
         ({"output": "torch"}, ValueError, "output must be one of 'numpy', 'jax', not 'torch'"),
         ({"seat": 2}, ValueError, "seat must be an integer from 0 to 1"),
         ({"opponent": "openspiel"}, ValueError, "gymnasium.SeatEnv, which takes any agent"),
-        ({"cols": 0}, ValueError, "cols must be an integer from 1 to 16"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: Any, error: type[Exception], message: str) -> None:
@@ -235,33 +200,23 @@ def test_wrong_actions_are_refused() -> None:
             envs.step(actions)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"options": {"mask": 1}}, ValueError, "reset takes the option 'reset_mask', not 'mask'"),
+        ({"options": {"reset_mask": np.ones(BOARDS)}}, TypeError, "reset_mask must be an array of bool"),
+        ({"options": {"reset_mask": np.ones(3, bool)}}, ValueError, r"have the shape \(4,\), not \(3,\)"),
+        ({"options": {"reset_mask": np.zeros(BOARDS, bool)}}, ValueError, "at least one board"),
+        ({"options": {"reset_mask": np.ones(BOARDS, bool)}}, gym.error.ResetNeeded, "reset all boards first"),
+        ({"seed": [1, 2]}, ValueError, "seed must be one integer or 4 of them, not 2"),
+    ],
+)
+def test_wrong_reset_is_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        vector_env(AutoresetMode.DISABLED).reset(**arguments)
+
+
 def test_actions_outside_of_int32_are_illegal() -> None:
     envs = vector_env(seat=0)
     envs.reset(seed=0)
     assert envs.step(np.array([2**32, -(2**40), 2**63 - 1, 2**31]))[1].tolist() == [-1.0] * BOARDS
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"mask": 1}, ValueError, "reset takes the option 'reset_mask', not 'mask'"),
-        ({"reset_mask": [True] * BOARDS}, TypeError, "reset_mask must be an array of bool"),
-        ({"reset_mask": np.ones(BOARDS)}, TypeError, "reset_mask must be an array of bool"),
-        ({"reset_mask": np.ones(3, bool)}, ValueError, r"reset_mask must have the shape \(4,\), not \(3,\)"),
-        ({"reset_mask": np.zeros(BOARDS, bool)}, ValueError, "at least one board"),
-    ],
-)
-def test_wrong_options_are_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
-    envs = vector_env(AutoresetMode.DISABLED)
-    with pytest.raises(error, match=message):
-        envs.reset(options=options)
-
-
-def test_boards_start_all_at_once() -> None:
-    with pytest.raises(gym.error.ResetNeeded, match="reset all boards first"):
-        vector_env().reset(options={"reset_mask": np.ones(BOARDS, np.bool_)})
-
-
-def test_wrong_number_of_seeds_is_refused() -> None:
-    with pytest.raises(ValueError, match="seed must be one integer or 4 of them, not 2"):
-        vector_env().reset(seed=[1, 2])

@@ -6,26 +6,11 @@ from collections import Counter
 import numpy as np
 import pyspiel
 import pytest
-from open_spiel.python.algorithms import minimax
 
 import jaxgames
 from jaxgames.interop.openspiel import OpenSpielGame
 from tests.helpers.positions import batched, board, legal, play, random_actions, repeated, start
 from tests.helpers.sticks import Sticks
-
-SHARE_WON = {  # games, and the share of the random games that must have a winner
-    "dots_and_boxes(rows=2, cols=3)": 0.5,
-    "checkers(draw_rule=openspiel)": 0.1,
-    "chinese_checkers(size=1, num_players=6)": 0.3,
-    "chinese_checkers_diamond(size=3, pieces=3)": 0.1,
-}
-MORE_GAMES = [
-    "checkers(max_plies=40)",
-    "chinese_checkers(size=2, num_players=2, max_rounds=12)",
-    "chinese_checkers(num_players=2, max_rounds=20)",
-    "minichess(rules=king_capture)",
-    "minichess(max_plies=60)",
-]
 
 
 def play_in_both(id: str, games: int, seed: int) -> Counter[str]:
@@ -63,24 +48,20 @@ def play_in_both(id: str, games: int, seed: int) -> Counter[str]:
 
 
 @pytest.mark.parametrize(
-    "id",
+    ("id", "games", "won"),
     [
-        id if id.startswith(("dots", "chinese_checkers(")) else pytest.param(id, marks=pytest.mark.slow)
-        for id in SHARE_WON
+        ("dots_and_boxes(rows=2, cols=3)", 6, 3),
+        pytest.param("checkers(draw_rule=openspiel)", 50, 5, marks=pytest.mark.slow),
+        pytest.param("chinese_checkers(size=1, num_players=6)", 50, 15, marks=pytest.mark.slow),
+        pytest.param("chinese_checkers_diamond(size=3, pieces=3)", 50, 5, marks=pytest.mark.slow),
+        pytest.param("minichess(max_plies=60)", 50, 0, marks=pytest.mark.slow),
     ],
 )
-def test_random_games_agree_with_the_env(id: str) -> None:
-    ends = play_in_both(id, games=6, seed=0)
-    assert ends.total() == 6
-    assert ends["won"] >= SHARE_WON[id] * 6
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("id", [*SHARE_WON, *MORE_GAMES])
-def test_hundreds_of_random_games_agree_with_the_env(id: str) -> None:
-    ends = play_in_both(id, games=200, seed=1)
-    assert ends.total() == 200
-    assert ends["won"] >= SHARE_WON.get(id, 0) * 200
+def test_random_games_agree_with_the_env(id: str, games: int, won: int) -> None:
+    """At least `won` of the games have a winner."""
+    ends = play_in_both(id, games, seed=0)
+    assert ends.total() == games
+    assert ends["won"] >= won
 
 
 def test_piece_that_must_jump_again_is_the_only_one_with_legal_actions() -> None:
@@ -102,15 +83,6 @@ def test_clones_of_a_state_do_not_change_each_other() -> None:
     clone.apply_action(0)
     assert (clone.history(), state.history()) == ([0], [])
     assert str(clone) != str(state)
-
-
-def test_alpha_beta_search_of_openspiel_values_positions() -> None:
-    """Two boxes, three edges left. Seat 0 takes the left box and loses the other: a draw. Seat 1 then has one more."""
-    env = jaxgames.make("dots_and_boxes(rows=1, cols=2)")
-    game = OpenSpielGame(env)
-    value, action = minimax.alpha_beta_search(game, game.state_at(env.from_string("0010111 .. 0")))
-    assert (value, action) == (0, env.action_from_string(start(env), "h(0,0)"))
-    assert minimax.alpha_beta_search(game, game.state_at(env.from_string("1010111 1. 0")))[0] == -1
 
 
 def test_game_states_its_size_and_returns() -> None:

@@ -67,12 +67,6 @@ def test_parameters_are_those_of_the_env(text: str) -> None:
     assert (game.utility_sum() == 0) == game.env.zero_sum
 
 
-def test_seats_of_the_star_are_two_to_six() -> None:
-    kind = load("chinese_checkers(num_players=3)").get_type()
-    assert (kind.min_num_players, kind.max_num_players) == (2, 6)
-    assert load("chinese_checkers(num_players=3)").num_players() == 3
-
-
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
@@ -260,7 +254,7 @@ def test_states_live_on_without_their_game_and_their_parents() -> None:
     state = load(TINY).new_initial_state()
     for action in (0, 1, 2, 3, 4):
         state = state.child(action)
-    gc.collect()
+    gc.collect(0)  # of the youngest objects, such as these states
     clones = [state.clone() for _ in range(3)]
     for clone, action in zip(clones, (5, 6, 5), strict=True):
         clone.apply_action(action)

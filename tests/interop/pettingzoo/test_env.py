@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete
 from pettingzoo.test import api_test, seed_test
-from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 
 import jaxgames
-from jaxgames.interop.pettingzoo import SPACES, BoardGameEnv, aec_env, raw_env
+from jaxgames.interop.pettingzoo import BoardGameEnv, aec_env, raw_env
 from tests.helpers.positions import compiled, start
 from tests.helpers.sticks import LuckySticks, ShortSticks, Sticks
 
@@ -112,23 +111,6 @@ def test_spaces_state_shapes_and_types() -> None:
     assert zoo.metadata["is_parallelizable"] is False
 
 
-def test_agent_that_takes_a_box_moves_again_with_its_last_reward_only() -> None:
-    zoo = raw_env("dots_and_boxes(rows=1, cols=2, reward=boxes)")
-    zoo.reset()
-    for edge in (0, 2, 4):  # three sides of the left box
-        zoo.step(edge)
-    assert zoo.agent_selection == "player_1"
-    zoo.step(5)
-    assert zoo.agent_selection == "player_1"
-    assert zoo.last()[1] == zoo.rewards["player_1"] == 1
-    zoo.step(1)
-    assert zoo.agent_selection == "player_0"
-    assert zoo.last()[1] == -1  # paid while the other agent moved
-    zoo.step(3)
-    zoo.step(6)
-    assert set(zoo.terminations.values()) == {True}
-
-
 def test_rewards_of_a_seat_add_up_to_what_the_env_paid_it() -> None:
     """`last()` returns what an agent was paid since its last action, and, at the end, all that is left."""
     rng = np.random.default_rng(1)
@@ -209,18 +191,6 @@ def test_illegal_action_ends_the_game_as_in_the_env() -> None:
     assert set(zoo.truncations.values()) == {False}
 
 
-def test_wrapper_of_pettingzoo_pays_illegal_actions_in_its_own_way() -> None:
-    zoo = TerminateIllegalWrapper(raw_env(Sticks()), illegal_reward=-1)
-    zoo.reset()
-    for action in (2, 2):
-        zoo.step(action)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        zoo.step(2)
-    assert zoo.rewards == {"player_0": 0, "player_1": 0, "player_2": -1}
-    assert set(zoo.terminations.values()) == set(zoo.truncations.values()) == {True}
-
-
 def test_action_outside_of_the_space_is_refused() -> None:
     zoo = aec_env(Sticks())
     zoo.reset()
@@ -282,7 +252,3 @@ def test_bad_input_is_refused_with_what_is_allowed(arguments: Any, error: type[E
     for make in (aec_env, raw_env):
         with pytest.raises(error, match=message):
             make(*arguments)
-
-
-def test_every_kind_of_spaces_is_made() -> None:
-    assert [raw_env(STAR, spaces=spaces).action_space("player_0").n for spaces in SPACES] == [79, 301]

@@ -70,16 +70,16 @@ def test_game_is_played_to_its_end_against_an_agent(chrome: Browser, game: str, 
         assert all(url.startswith(address) for url in someone.requests), "no request to a foreign host"
 
 
-@pytest.mark.parametrize("seats", [3, 6])
-def test_star_is_played_by_three_and_by_six_seats(chrome: Browser, seats: int) -> None:
-    chance = random.Random(seats)
-    game = f"chinese_checkers(size=2, num_players={seats}, max_rounds=3)"
-    with served(game, ["human", *["random"] * (seats - 2), "human"]) as address:
+def test_star_is_played_by_six_seats(chrome: Browser) -> None:
+    chance = random.Random(6)
+    with served(
+        "chinese_checkers(size=2, num_players=6, max_rounds=3)", ["human", *["random"] * 4, "human"]
+    ) as address:
         someone = person(chrome, address)
         while not someone.over:
             someone.move(chance.choice)
-        assert someone.page.locator("#seats li").count() == seats
-        assert set(someone.session().movers()) == set(range(seats))
+        assert someone.page.locator("#seats li").count() == 6
+        assert set(someone.session().movers()) == set(range(6))
         assert someone.session().outcome.kind in ("truncated", "win")
 
 
@@ -211,20 +211,6 @@ def test_undo_redo_slider_and_list_show_the_positions_of_the_session(chrome: Bro
         agree()  # the slider alone shows 2 before the server has answered
         someone.move(chance.choice)
         assert someone.session().plies == 3, "a move in an earlier position drops what followed"
-
-
-def test_position_is_pasted_and_a_wrong_one_shows_its_error(chrome: Browser) -> None:
-    with served("minichess", ("human", "human")) as address:
-        someone = at_position(chrome, address, "4k/P4/5/5/4K w - - 0 1")
-        assert someone.session().env.to_string(someone.session().state) == "4k/P4/5/5/4K w - - 0 1"
-        wrong = "4k/P4/5/5/4X w - - 0 1"
-        someone.page.locator("#position").fill(wrong)
-        someone.page.locator("#set").click()
-        someone.page.locator("#problem").wait_for()
-        with pytest.raises(ValueError, match="X") as raised:
-            jaxgames.make("minichess").from_string(wrong)
-        assert someone.text("#problem") == str(raised.value)
-        assert someone.session().start == "4k/P4/5/5/4K w - - 0 1"
 
 
 # -- agents --------------------------------------------------------------------------------------------------------
