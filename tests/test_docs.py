@@ -226,7 +226,7 @@ def test_readme_has_the_speeds_of_the_performance_page() -> None:
 
 
 def test_training_page_has_a_row_for_every_task() -> None:
-    header = ("game", "seat", "steps", "seconds", "win rate", "target", "mean reward")
+    header = ("game", "seat", "steps", "seconds", "win rate", "mean reward")
     assert [row[0] for row in table(PPO_PAGE, *header)] == [f"`{task.env}`" for task in TASKS.values()]
 
 
