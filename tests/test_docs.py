@@ -14,6 +14,7 @@ import pytest
 
 import jaxgames
 from docs.make import settings
+from examples.train_all_games import TASKS
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
 from tests.helpers.labelled import saved, solved_positions
@@ -228,6 +229,11 @@ def test_readme_has_the_speeds_of_the_performance_page() -> None:
 
 
 # -- training ------------------------------------------------------------------------------------------------------
+
+
+def test_training_page_has_a_row_for_every_task() -> None:
+    header = ("game", "seat", "steps", "seconds", "win rate", "mean reward")
+    assert [row[0] for row in table(PPO_PAGE, *header)] == [f"`{task.env}`" for task in TASKS.values()]
 
 
 def test_tables_of_settings_are_those_of_the_code() -> None:
