@@ -169,8 +169,9 @@ def test_published_number_of_any_integer_type_is_the_same_action(kind: Any) -> N
     zoo.step(kind(zoo.observe("player_0")["action_mask"].argmax()))
     assert zoo.agent_selection == "player_1"  # of the env's own numbers it would be an illegal one
     assert not any(zoo.terminations.values())
+    not_an_integer: Any = 1.0
     with pytest.raises(TypeError, match="action must be one integer"):
-        zoo.step(1.0)
+        zoo.step(not_an_integer)
 
 
 @pytest.mark.parametrize("game", ["checkers", "chinese_checkers_diamond", "chinese_checkers(size=2, num_players=3)"])
