@@ -226,7 +226,7 @@ def test_agent_is_made_by_its_text(data: st.DataObject, name: str) -> None:
         ("greedy(epsilon=high)", "epsilon must be a number from 0 to 1, not 'high'"),
         ("greedy(epsilon=True)", "epsilon must be a number from 0 to 1, not True"),
         ("first(epsilon=0.1, epsilon=0.1)", "epsilon given twice"),
-        ("first(0.1)", r"not 'first\(0.1\)'; the agents are alphabeta, baseline, exported, first"),
+        ("first(0.1)", r"not 'first\(0.1\)'; the agents are alphabeta, baseline, deep, exported, first"),
         ("runs/first", "expected an agent such as 'random', .*, not 'runs/first'; the agents are alphabeta"),
         (None, "not None; the agents are alphabeta"),
         ("rndom(size=2)", "unknown agent 'rndom'; the agents are .*random"),

@@ -240,7 +240,7 @@ def test_wrong_arguments_are_refused(arguments: tuple[Any, ...], message: str, f
 
 def test_wrong_files_are_refused(file: Path, games: list[RecordedGame], tmp_path: Path) -> None:
     picture = error_of(analyse.main, file, "--game", 1, "--picture", tmp_path / "game.gif")
-    assert "the picture must end in .svg or .png, not" in picture
+    assert "the picture must end in .png or .svg, not" in picture
     text, empty = tmp_path / "moves.txt", tmp_path / "empty.pdn"
     text.write_text("h(0,0)\n\nh(0,0)\n")
     empty.touch()
