@@ -42,8 +42,9 @@ $(VENV)/for-docs: $(VENV)/for-demo
 demo: $(VENV)/for-demo
 	@$(RUN) -m examples.demo
 
+# Test modules are compiled to bytecode once, in environments too that switch this off.
 test: $(VENV)/for-tests
-	$(RUN) -m pytest -n $(JOBS) --dist loadgroup -m "not slow" --quick --cpu
+	PYTHONDONTWRITEBYTECODE= $(RUN) -m pytest -n $(JOBS) --dist loadgroup -m "not slow" --quick --cpu
 
 test-all: $(VENV)/for-tests
 	$(RUN) -m pytest -n $(JOBS) --dist loadgroup

@@ -253,7 +253,12 @@ DEFECTS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("defect", DEFECTS)
+OF_TEXTS = re.compile("text|read|reason")  # each defect compiles half a second; those of texts are in the slow tests
+
+
+@pytest.mark.parametrize(
+    "defect", [pytest.param(name, marks=pytest.mark.slow) if OF_TEXTS.search(name) else name for name in DEFECTS]
+)
 def test_defect_is_found_and_named(defect: str) -> None:
     replaced, message = DEFECTS[defect]
     members = {

@@ -152,6 +152,7 @@ def bytes_of(tree: Any) -> int:
     return sum(leaf.nbytes for leaf in jax.tree.leaves(keys_to_data(tree)))
 
 
+@pytest.mark.slow
 def test_row_has_the_bytes_of_real_arrays(arrays: Any) -> None:
     train_state, steps = arrays
     row = footprint(CONFIG, 4, 1e9, 1e-6)

@@ -12,6 +12,7 @@ from tests.benchmarks.conftest import RunCommand
 SEATS, ROWS, INPUTS = 3, 200, 4
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("programs")
 def test_network_that_cannot_play_a_game_is_left_out(run_command: RunCommand) -> None:
     game = "'dots_and_boxes(rows=1, cols=1)'"  # too small for alpha_mini

@@ -68,6 +68,7 @@ def test_timed_epochs_end_with_the_parameters_of_an_update(collected: Collected)
     assert not jax.tree.all(jax.tree.map(jnp.array_equal, after, params))
 
 
+@pytest.mark.slow  # compiles for three seconds
 def test_epochs_without_a_gradient_keep_the_parameters_and_write_out_the_minibatches(collected: Collected) -> None:
     plain, params = optax.scale(-1e-9), collected.train_state.params
     epochs = jax.jit(training.make_epochs(CONFIG, training.no_gradient, plain))

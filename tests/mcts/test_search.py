@@ -306,6 +306,7 @@ def test_legal_actions_are_searched_whatever_the_logits_are(every: int) -> None:
         np.testing.assert_allclose(result.weights.sum(-1)[live], 1, atol=1e-5)
 
 
+@pytest.mark.slow  # test_agents.py has such an env on the smallest board
 def test_wrapper_around_auto_reset_is_searched_as_its_live_boards() -> None:
     restarting = Wrapper(auto_reset(BOXES))
     states = jax.vmap(restarting.init)(jax.random.split(jax.random.key(0), BOARDS))

@@ -60,6 +60,7 @@ def test_every_opponent_has_its_own_results(capsys: pytest.CaptureFixture[str], 
     assert arena.replay(games[-1])
 
 
+@pytest.mark.slow
 def test_temperature_of_the_command_is_that_of_the_run_unless_it_has_one_in_brackets(
     untrained: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:

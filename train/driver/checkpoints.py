@@ -27,6 +27,8 @@ LAST = 2  # the number of last checkpoints that always stay
 REMOVED = "removed"  # the folder beside the checkpoints in which they are deleted, file by file
 
 logging.getLogger("absl").setLevel(logging.CRITICAL)  # orbax reports every file, and every error that it also raises
+# An array that fails after another one is reported once more, when its future is forgotten. OCDBT is the file format.
+logging.getLogger("asyncio").addFilter(lambda record: "OCDBT" not in record.getMessage())
 
 
 class Checkpoints:

@@ -96,6 +96,7 @@ def first(compiled: Compiled) -> tuple[TrainState, list[dict[str, jax.Array]]]:
 # -- a run ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # compiles for five seconds
 def test_metrics_are_those_of_the_run(first: Any) -> None:
     rows = jax.device_get(first[1])
     assert [int(row["replay_samples"]) for row in rows] == [512, 1024, 1536]

@@ -122,6 +122,7 @@ def test_first_board_begins_as_in_a_run_of_its_own(both: Trained, alone: Trained
     assert not same(both.states[1].params, alone.states[1].params)  # the second board trains them too
 
 
+@pytest.mark.slow  # compiles for three seconds
 def test_iteration_keeps_both_boards_and_the_metrics_of_the_second_have_the_game_behind_a_slash(
     untrained_both: Trained,
 ) -> None:

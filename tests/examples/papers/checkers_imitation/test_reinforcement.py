@@ -83,6 +83,7 @@ def test_dropout_is_left_out_of_the_network() -> None:
 # -- results -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # compiles for three seconds
 def test_prediction_of_moves_is_that_computed_by_hand(pretrained: str, data: Path, tmp_path: Path) -> None:
     arguments = Arguments(pretrained, data, tmp_path, num_positions=100)
     sampled = agent_text(pretrained, temperature=1)
