@@ -12,7 +12,6 @@ which first reads one element of each at a place that depends on the action, so 
 
 import dataclasses
 from collections.abc import Callable
-from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -66,7 +65,12 @@ def pgx_functions(env: Any) -> tuple[Any, Any]:
     """Returns an env with Pgx's interface behind the functions of `jaxgames.Env`: without restarts, and with Pgx's."""
     from pgx.experimental import auto_reset
 
-    observe, mask = attrgetter("observation"), attrgetter("legal_action_mask")  # written by the step
+    def observe(state: Any) -> jax.Array:
+        return state.observation  # written by the step
+
+    def mask(state: Any) -> jax.Array:
+        return state.legal_action_mask
+
     steps = (env.step, auto_reset(env.step, env.init))
     bare, restarting = (
         SimpleNamespace(init=env.init, step=step, observe=observe, legal_action_mask=mask) for step in steps

@@ -43,19 +43,19 @@ def check_int(name: str, value: object, low: int, high: int, also: str = "") -> 
 def check_probability(name: str, value: object) -> None:
     """Raises ParameterError unless `value` is a number from 0 to 1."""
     allowed = f"{name} must be a number from 0 to 1"
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ParameterTypeError(f"{allowed}, not {value!r}")
     if not 0 <= value <= 1:  # NaN too
         raise ParameterError(f"{allowed}, not {value}")
 
 
-def check_number(name: str, value: object, zero: bool = False, highest: float = math.inf) -> None:
-    """Raises ParameterError unless `value` is a finite number above 0, or 0 where `zero` allows it, up to `highest`."""
-    allowed = f"{name} must be a finite number {'from 0 on' if zero else 'above 0'}"
+def check_number(name: str, value: object, lowest: float | None = None, highest: float = math.inf) -> None:
+    """Raises ParameterError unless `value` is a finite number above 0, or from `lowest` on, and up to `highest`."""
+    allowed = f"{name} must be a finite number {'above 0' if lowest is None else f'from {lowest:g} on'}"
     allowed += f" and up to {highest:g}" if highest < math.inf else ""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ParameterTypeError(f"{allowed}, not {value!r}")
-    if not 0 <= value <= min(highest, sys.float_info.max) or (value == 0 and not zero):  # NaN too
+    if not (lowest or 0) <= value <= min(highest, sys.float_info.max) or (value == 0 and lowest is None):  # NaN too
         raise ParameterError(f"{allowed}, not {value}")
 
 

@@ -52,7 +52,7 @@ def record(_: Path) -> str:
 
 
 READERS: dict[str, tuple[Callable[[Path], Any], Callable[[Any], Any]]] = {
-    "solution": (lambda path: forged(solution.KIND, path), solvers.load),
+    "solution": (lambda path: forged(solution.SOLUTION_FILE, path), solvers.load),
     "policy": (lambda path: forged(exported.KIND, path), exported.read),
     "positions": (lambda path: forged(positions.KIND, path), positions.load),
     "record": (record, arena.replay),

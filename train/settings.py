@@ -96,13 +96,16 @@ def config_for(
 
 
 def check_positive(config: Any, *names: str) -> None:
-    """Raises ValueError unless the settings with these names, numbers or tuples, are above 0, and fit into 64 bits."""
+    """Raises ValueError unless the settings with these names, numbers or tuples, are above 0.
+
+    Integers must fit into 64 bits, too.
+    """
     for name in names:
         value = getattr(config, name)
         numbers: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
         if not all(number > 0 for number in numbers):
             raise ValueError(f"{name} must be positive, not {value}")
-        if not all(number < 2**63 for number in numbers):
+        if any(isinstance(number, int) and number >= 2**63 for number in numbers):
             raise ValueError(f"{name} must be less than 2**63, not {value}")
 
 

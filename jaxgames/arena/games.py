@@ -92,10 +92,10 @@ def advance_until_over(
 
     Agents must be on the device.
     """
-    return advance_with_actions(env, agents, agent_of_seat, games, key, None, max_steps)[0]
+    return advance_and_record(env, agents, agent_of_seat, games, key, None, max_steps)[0]
 
 
-def advance_with_actions(
+def advance_and_record(
     env: Env[Any],
     agents: Sequence[Agent],
     agent_of_seat: jax.Array,
@@ -104,10 +104,11 @@ def advance_with_actions(
     actions: jax.Array | None,
     max_steps: int | None,
 ) -> tuple[Games, jax.Array | None]:
-    """Returns the games of `advance_until_over`, and `actions` with the actions of its steps, if they are not None.
+    """Returns the games of `advance_until_over`, and the actions of its steps.
 
-    A game that has ended after n of these steps has its actions in the first n rows, [max_steps, games]; its other rows
-    have no meaning.
+    Args:
+      actions: int32[max_steps, games] that is filled, or None to record none. A game that has ended after n of these
+        steps has its actions in the first n rows; its other rows have no meaning.
     """
 
     def unfinished(carry: Loop) -> jax.Array:

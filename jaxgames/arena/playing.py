@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.agents import Agent, act_on_device, act_on_one_board
-from jaxgames.arena.games import Games, advance_with_actions, after_action, start
+from jaxgames.arena.games import Games, advance_and_record, after_action, start
 from jaxgames.arena.openings import Openings
 from jaxgames.env import Env
 
@@ -113,7 +113,7 @@ def _slice(
 ) -> tuple[Games, jax.Array | None]:
     """Returns the games after at most `STEPS_PER_SLICE` steps, and the actions [STEPS_PER_SLICE, games] or None."""
     actions = jnp.zeros((STEPS_PER_SLICE, agent_of_seat.shape[0]), jnp.int32) if records else None
-    return advance_with_actions(env, agents, agent_of_seat, games, key, actions, STEPS_PER_SLICE)
+    return advance_and_record(env, agents, agent_of_seat, games, key, actions, STEPS_PER_SLICE)
 
 
 # -- side by side --------------------------------------------------------------------------------------------------

@@ -72,7 +72,9 @@ class PgxState(core.State):
         return self._env.id
 
     def to_svg(self, *, color_theme: Theme | None = None, scale: float | None = None) -> str:
-        """Returns the board, or the boards of a batch, as the text of an SVG, its width multiplied by `scale`.
+        """Returns the board, or the boards of a batch, as the text of an SVG.
+
+        `color_theme` is "light" (None) or "dark"; `scale` multiplies the width, None is 1.
 
         Raises ValueError for another theme or scale, and for a game without pictures.
         """

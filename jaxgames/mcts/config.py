@@ -80,9 +80,9 @@ class SearchConfig:
         check_probability("dirichlet_fraction", self.dirichlet_fraction)
         check_probability("gamma", self.gamma)
         for name in ("gumbel_scale", "value_scale", "maxvisit_init", "pb_c_init"):
-            check_number(name, getattr(self, name), zero=True)
+            check_number(name, getattr(self, name), lowest=0)
         for name in ("dirichlet_alpha", "pb_c_base", "value_epsilon"):
-            check_number(name, getattr(self, name), zero=False)
+            check_number(name, getattr(self, name))
 
     def num_slots(self, num_actions: int) -> int:
         """Returns K for a game with `num_actions` actions."""

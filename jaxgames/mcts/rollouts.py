@@ -55,7 +55,7 @@ class UctConfig:
         check_int("simulations", self.simulations, 1, MAX_SIMULATIONS)
         check_int("rollouts", self.rollouts, 1, MAX_SIMULATIONS)
         check_int("max_rollout_steps", self.max_rollout_steps, 0, 2**31 - 1)
-        check_number("uct_c", self.uct_c, zero=True)
+        check_number("uct_c", self.uct_c, lowest=0)
         if self.slots is not None:
             check_int("slots", self.slots, 1, 2**31 - 1, " or None")
         check_choice("seats", self.seats, SEATS)
@@ -68,8 +68,8 @@ class UctConfig:
 def uct_search(env: Env[Any], playout: Agent, config: UctConfig, key: jax.Array, states: Any) -> SearchResult:
     """Returns the result of UCT on every board. It is compiled, and can be part of a compiled program.
 
-    The arguments are those of `jaxgames.mcts.search`, but `playout` is the agent on the device that plays all seats of
-    the rollouts, and `key` the PRNG key of the rollouts.
+    `env` and `states` are as in `jaxgames.mcts.search`, and `config` is static, too. `playout` is the agent on the
+    device that plays all seats of the rollouts, and `key` the PRNG key of the rollouts.
 
     Raises ValueError for a game of chance, or for one board in place of a batch.
     """

@@ -176,7 +176,7 @@ def make(
 def check_parameters(temperature: float | None, top: int | None) -> None:
     """Raises ParameterError for a temperature or a number of actions that is not allowed; see `make`."""
     if temperature is not None:
-        check_number("temperature", temperature, zero=True)
+        check_number("temperature", temperature, lowest=0)
     if top is not None:
         check_int("top", top, 1, 2**31 - 1, " or None")
 

@@ -1,5 +1,6 @@
 """The command train.export and the agent exported(FILE): it plays as its run, and other files are refused."""
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -153,11 +154,11 @@ def test_every_sharing_and_learner_plays_as_its_run(name: str, batch: int, tmp_p
 
 def game_of(network: str) -> str:
     """A game that the network can play."""
-    try:
-        networks.make(network, BOXES)
-    except jaxgames.ParameterError:
-        return "checkers"
-    return str(BOXES)
+    for game in (str(BOXES), "checkers"):
+        with contextlib.suppress(jaxgames.ParameterError):
+            networks.make(network, jaxgames.make(game))
+            return game
+    return "chinese_checkers(size=1, num_players=2)"
 
 
 @pytest.mark.slow

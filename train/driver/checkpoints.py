@@ -27,8 +27,15 @@ LAST = 2  # the number of last checkpoints that always stay
 REMOVED = "removed"  # the folder beside the checkpoints in which they are deleted, file by file
 
 logging.getLogger("absl").setLevel(logging.CRITICAL)  # orbax reports every file, and every error that it also raises
-# An array that fails after another one is reported once more, when its future is forgotten. OCDBT is the file format.
-logging.getLogger("asyncio").addFilter(lambda record: "OCDBT" not in record.getMessage())
+
+
+def _is_of_others(record: logging.LogRecord) -> bool:
+    """False for an array that fails after another one: the first error is raised. OCDBT is the format of the files."""
+    message = record.getMessage()
+    return not (message.startswith("Future exception was never retrieved") and "OCDBT" in message)
+
+
+logging.getLogger("asyncio").addFilter(_is_of_others)
 
 
 class Checkpoints:

@@ -101,8 +101,8 @@ class Dynamics:
     """Leniency, at least 1: the number of rewards of which a learner keeps the largest."""
 
     def __post_init__(self) -> None:
-        check_number("tau", self.tau, zero=True)
-        _check_kappa(self.kappa)
+        check_number("tau", self.tau, lowest=0)
+        check_number("kappa", self.kappa, lowest=1)
 
     def __call__(self, game: MatrixGame, row: Array, column: Array) -> tuple[Array, Array]:
         """Returns the derivatives of both policies, float[..., n] and float[..., m].
@@ -242,7 +242,7 @@ def inner_rest_point(game: MatrixGame, kappa: float = 1) -> tuple[float, float] 
 
     Raises ParameterError for a game that has not two actions per player, or for a kappa below 1.
     """
-    _check_kappa(kappa)
+    check_number("kappa", kappa, lowest=1)
     _check_two_actions(game)
     own, others = _matrices(game)
     x, y = _indifference(others, kappa), _indifference(own, kappa)
@@ -258,7 +258,7 @@ def critical_temperature(game: MatrixGame, kappa: float = 1) -> float:
 
     Raises ParameterError for a game that is not symmetric or has not two actions, or for a kappa below 1.
     """
-    _check_kappa(kappa)
+    check_number("kappa", kappa, lowest=1)
     _check_two_actions(game)
     own, others = _matrices(game)
     if not np.array_equal(own, others):
@@ -342,12 +342,6 @@ def _check_two_actions(game: MatrixGame) -> None:
     check_game(game)
     if game.num_actions != (2, 2):
         raise ParameterError(f"expected a game with two actions per player; {game.name} has {game.num_actions}")
-
-
-def _check_kappa(kappa: float) -> None:
-    check_number("kappa", kappa, zero=True)
-    if kappa < 1:
-        raise ParameterError(f"kappa must be at least 1, not {kappa}")
 
 
 def _grid_of_policies(game: MatrixGame, grid: int) -> tuple[Floats, Floats, Floats]:

@@ -25,7 +25,7 @@ import numpy as np
 from jaxgames import Env
 from jaxgames._checks import check_int
 from jaxgames.games.checkers import Checkers, shift
-from train.models.layers import MAX_SIZE, Network, check_dropout, check_game, check_single, orthogonal, small
+from train.models.layers import MAX_SIZE, Network, check_dropout, check_single, game_for, orthogonal, small
 
 NUM_SQUARES, NUM_DIRECTIONS = 32, 4
 OFF_BOARD = NUM_SQUARES  # in place of a square's index
@@ -153,7 +153,7 @@ def diagonal_mlp(
       blocks: residual blocks on the whole board.
       dropout: probability that a unit of the whole board is dropped in the update. The parameters do not depend on it.
     """
-    check_game("diagonal_mlp", env, Checkers, "residual_mlp or resnet")
+    game_for("diagonal_mlp", env, Checkers, "residual_mlp or resnet")
     check_int("local_blocks", local_blocks, 0, MAX_SIZE)
     check_int("blocks", blocks, 0, MAX_SIZE)
     width, dense = check_single("channels", channels), check_single("hidden_sizes", hidden_sizes)

@@ -29,7 +29,7 @@ import jax.numpy as jnp
 from jaxgames import Env
 from jaxgames._checks import ParameterError, check_choice, check_int
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from train.models.layers import MAX_SIZE, Network, check_game, orthogonal, small
+from train.models.layers import MAX_SIZE, Network, game_for, orthogonal, small
 
 EDGES_OF_A_BOX = 4
 
@@ -184,7 +184,7 @@ def graph(env: Env[Any], rounds: int | None = 6, width: int = 64, tied: bool = F
       width: numbers in the state of a node.
       tied: whether all rounds have the same parameters.
     """
-    board = check_game("graph", env, DotsAndBoxes, "resnet for other boards")
+    board = game_for("graph", env, DotsAndBoxes, "resnet for other boards")
     if rounds is not None:
         check_int("rounds", rounds, 1, MAX_SIZE, " or None")
     elif not tied:

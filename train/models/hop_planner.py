@@ -34,7 +34,7 @@ from jaxgames._checks import check_choice, check_int, check_number
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
 from jaxgames.greedy import hexagonal_distance, remaining_on_star
-from train.models.layers import ACTIVATIONS, MAX_SIZE, Network, check_game, check_sizes, orthogonal, small
+from train.models.layers import ACTIVATIONS, MAX_SIZE, Network, check_sizes, game_for, orthogonal, small
 
 MARGIN = 2  # cells around the star: a hop from its edge lands there
 CELL_BITS = 9  # of a cell's number: 433 cells for N = 8
@@ -254,11 +254,11 @@ def hops(
       center: at the start, the steps towards the goal that are worth one column towards the middle line.
       next_turn: at the start, the share that counts of what a peg can gain by hops in the next turn.
     """
-    board = check_game("hops", env, ChineseCheckers, "mlp or residual_mlp")
+    board = game_for("hops", env, ChineseCheckers, "mlp or residual_mlp")
     check_choice("activation", activation, ACTIVATIONS)
     check_int("hops", hops, 0, MAX_SIZE)
     numbers: dict[str, Any] = {"steepness": steepness, "center": center, "next_turn": next_turn}
     for name, number in numbers.items():
-        check_number(name, number, zero=True, highest=MAX_WORTH)
+        check_number(name, number, lowest=0, highest=MAX_WORTH)
     encoder = HopsEncoder(board, check_sizes("hidden_sizes", hidden_sizes), activation)
     return Network(encoder, HopsHeads(board, hops, float(steepness), float(center), float(next_turn)))

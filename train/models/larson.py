@@ -32,7 +32,7 @@ import numpy as np
 from jaxgames import Env
 from jaxgames._checks import check_choice, check_int
 from jaxgames.games.checkers import Checkers
-from train.models.layers import MAX_SIZE, Network, check_dropout, check_game, check_single, orthogonal, small
+from train.models.layers import MAX_SIZE, Network, check_dropout, check_single, game_for, orthogonal, small
 
 PIECE_VALUES = (1.0, 3.0, -1.0, -3.0)  # of the observation's planes: own men and kings, the opponent's men and kings
 KERNEL_SIZES = (1, 2, 3, 4)  # of the convolutions that a block has side by side
@@ -192,7 +192,7 @@ def larson(
       dropout: probability that a unit is dropped in the update.
       jumper: whether the piece that must jump again is an input too.
     """
-    check_game("larson", env, Checkers, "resnet for other boards")
+    game_for("larson", env, Checkers, "resnet for other boards")
     for name, number in {"blocks": blocks, "maps": maps, "highway": highway}.items():
         check_int(name, number, 1, MAX_SIZE)
     check_choice("jumper", jumper, (False, True))
@@ -215,7 +215,7 @@ def larson_text(
       hidden_sizes: width of the dense layers.
       jumper: whether the piece that must jump again is an input too.
     """
-    check_game("larson_text", env, Checkers, "resnet for other boards")
+    game_for("larson_text", env, Checkers, "resnet for other boards")
     check_choice("branch", branch, ("all", *BRANCHES))
     check_int("maps", maps, 1, MAX_SIZE)
     check_choice("jumper", jumper, (False, True))

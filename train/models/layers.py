@@ -73,7 +73,7 @@ def small() -> Any:
     return nn.initializers.orthogonal(0.01)
 
 
-def check_game(network: str, env: Env[Any], kind: type[EnvT], instead: str) -> EnvT:
+def game_for(network: str, env: Env[Any], kind: type[EnvT], instead: str) -> EnvT:
     """Returns the game without wrappers. Raises ParameterError if the network is not made for it."""
     game = env.unwrapped if isinstance(env, Wrapper) else env
     if not isinstance(game, kind):

@@ -114,7 +114,7 @@ class Policy:
         """Returns logits float32[B, num_actions], values float32[B] and new statistics, as in the update.
 
         The statistics are as in `split_statistics`. For a network without a training mode they are empty, and the
-        rest is the result of `apply`, from which the first three arguments are.
+        rest is the result of `apply`. `params`, `observation` and `seat` are as in `apply`.
 
         Args:
           key: of the units that are dropped; None for a network without a training mode.

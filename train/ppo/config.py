@@ -72,12 +72,12 @@ class Config(NetworkConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_at_most(self, {"gamma": 1, "gae_lambda": 1, "opponent_epsilon": 1})
         self._check_opponents(jaxgames.make(self.env).num_players)
         self._check_pretrained()
         check_choices(self, {"sharing": Sharing})
         check_positive(self, "num_envs", "rollout_length", "update_epochs", "num_minibatches", "clip_coef")
         check_not_negative(self, "vf_coef", "ent_coef")
-        check_at_most(self, {"gamma": 1, "gae_lambda": 1, "opponent_epsilon": 1})
         if self.num_minibatches > self.steps_per_iteration:
             raise ValueError(
                 f"num_minibatches must be at most num_envs * rollout_length = {self.steps_per_iteration}, "

@@ -225,7 +225,8 @@ def open_run(folder: Path, learner: Learner) -> RunFolder:
         return RunFolder.create(folder, learner)
     run = RunFolder.open(folder, type(learner))
     if run.config != learner.config:
-        changed = stored_config.changes(*map(stored_config.settings_of, (learner.config, run.config)))
+        asked, stored = stored_config.settings_of(learner.config), stored_config.settings_of(run.config)
+        changed = stored_config.changes(asked, stored)
         raise ValueError(f"{folder} was continued with other settings: {'; '.join(changed)}")
     run.lock()
     return run

@@ -76,11 +76,15 @@ def play_on_seats(arguments: Arguments, env: Env[Any], text: str, source: str) -
     total: dict[str, int] = {"games": 0, "won": 0, "lost": 0}
     for seat in arguments.seats:
         key = {"env": str(env), "agent": text, "source": source, "seat": seat, "num_games": arguments.games}
-        openings = arena.openings_of_boards(placements(env, arguments.games)) if source == "placements" else None
-        play = functools.partial(games.play_random, text, seat, arguments.games, env=env, openings=openings)
+        play = functools.partial(play_on_seat, env, text, source, seat, arguments.games)
         result = arguments.once(key, play, file="games")
         total = {name: count + result[name] for name, count in total.items()}
     return total
+
+
+def play_on_seat(env: Env[Any], text: str, source: str, seat: int, num_games: int) -> dict[str, Any]:
+    openings = arena.openings_of_boards(placements(env, num_games)) if source == "placements" else None
+    return games.play_random(text, seat, num_games, env=env, openings=openings)
 
 
 @functools.lru_cache(maxsize=4)

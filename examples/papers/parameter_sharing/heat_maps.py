@@ -83,7 +83,7 @@ def pegs_after_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int, tu
     """Returns int32[turns, 2, cells], the games with a peg on a cell after each number of turns of seat 0, the agent.
 
     Pegs of seat 0 are first, pegs of the other seats, random players, second. Cells are in the frame of seat 0, with
-    its home on top.
+    its home on top. A game that ends earlier counts with its last position.
     """
     start_key, play_key = jax.random.split(key)
     seats = arena.one_seat(start_key, games, env.num_players, SEAT)

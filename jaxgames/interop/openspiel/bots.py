@@ -102,7 +102,7 @@ def mcts(
     check_int("rollouts", rollouts, 1, MAX_SIMULATIONS)
     check_int("max_rollout_steps", max_rollout_steps, 0, MAX_SIMULATIONS)
     check_choice("solve", solve, (False, True))
-    check_number("uct_c", uct_c, zero=True)
+    check_number("uct_c", uct_c, lowest=0)
     agent = agents.make(playout, env)
     if not agent.on_device:
         raise ParameterError(f"playout must be an agent on the device, such as random or greedy, not {playout!r}")
@@ -161,7 +161,7 @@ def make(env: Env[Any], bot: str = "mcts", **parameters: Any) -> OpenSpielAgent:
 # -- rollouts ------------------------------------------------------------------------------------------------------
 
 
-@dataclass
+@dataclass(eq=False)
 class RolloutEvaluator:
     """Values a position by games from there to the end, for OpenSpiel's `MCTSBot`."""
 

@@ -40,17 +40,17 @@ Reply = dict[str, Any]
 # -- the verbs that start a game; the reply shows it -------------------------------------------------------------------
 
 
-def _new(server: GameServer, fields: Fields) -> Session:
+def _new(server: GameServer, fields: Fields) -> Callable[[], Session]:
     game, seats = fields.text("game", server.game), fields.texts("seats", longest=MAX_TEXT)
-    return allowed.start(server, game, seats, fields.integer("seed", server.seed))
+    return partial(allowed.start, server, game, seats, fields.integer("seed", server.seed))
 
 
-def _load(server: GameServer, fields: Fields) -> Session:
-    """Starts a game from a file, which is played again from its beginning."""
-    return allowed.load(server, fields.text("saved"))
+def _load(server: GameServer, fields: Fields) -> Callable[[], Session]:
+    """A game from a file, which is played again from its beginning."""
+    return partial(allowed.load, server, fields.text("saved"))
 
 
-STARTS: dict[str, Callable[[GameServer, Fields], Session]] = {"new": _new, "load": _load}
+STARTS: dict[str, Callable[[GameServer, Fields], Callable[[], Session]]] = {"new": _new, "load": _load}
 
 
 # -- the verbs that change a game --------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ VERBS = (*STARTS, *CHANGES)
 async def _after(server: GameServer, verb: str, fields: Fields) -> LiveGame:
     """Returns the game that a verb has started or changed."""
     if verb in STARTS:
-        game = server.add(await server.files.run(partial(STARTS[verb], server, fields)))
+        game = server.add(await server.files.run(STARTS[verb](server, fields)))
         game.restart()
     else:
         game = _game(server, fields)

@@ -96,7 +96,7 @@ def plain(function: F) -> F:
 
 
 @compiled
-def size(word: int) -> int:
+def count_bits(word: int) -> int:
     """Returns the number of members of a set: of the bits of a word of 32 bits."""
     word -= word >> 1 & 0x55555555
     word = (word & 0x33333333) + (word >> 2 & 0x33333333)

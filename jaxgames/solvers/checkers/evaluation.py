@@ -5,7 +5,7 @@ Each part is a weight times the mover's number less the opponent's. WEIGHTS has 
 of the same depth; docs/games/checkers.md has the results.
 """
 
-from jaxgames.solvers.alphabeta.compiled import Ints, compiled, size
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits
 
 # Places in a list of weights.
 MAN = 0
@@ -34,8 +34,8 @@ def evaluation(weights: Ints, own: int, opponents: int, kings: int) -> int:
     """Returns the value of a position for the mover."""
     men, their_men = own & ~kings, opponents & ~kings
     own_kings, their_kings = own & kings, opponents & kings
-    num_men, num_their_men = size(men), size(their_men)
-    num_kings, num_their_kings = size(own_kings), size(their_kings)
+    num_men, num_their_men = count_bits(men), count_bits(their_men)
+    num_kings, num_their_kings = count_bits(own_kings), count_bits(their_kings)
     lead = 2 * (num_men - num_their_men) + 3 * (num_kings - num_their_kings)
     exchange = weights[EXCHANGE] * abs(lead) // (num_men + num_their_men + num_kings + num_their_kings)
     # The mover's men begin on row 7, the opponent's on row 0.
@@ -44,9 +44,9 @@ def evaluation(weights: Ints, own: int, opponents: int, kings: int) -> int:
         weights[MAN] * (num_men - num_their_men)
         + weights[KING] * (num_kings - num_their_kings)
         + weights[ADVANCED_ROW] * advanced
-        + weights[BACK_ROW] * (size(men & FIRST_ROW) - size(their_men & LAST_ROW))
-        + weights[EDGE] * (size(men & EDGE_COLUMNS) - size(their_men & EDGE_COLUMNS))
-        + weights[CENTRAL_KING] * (size(own_kings & CENTRE) - size(their_kings & CENTRE))
+        + weights[BACK_ROW] * (count_bits(men & FIRST_ROW) - count_bits(their_men & LAST_ROW))
+        + weights[EDGE] * (count_bits(men & EDGE_COLUMNS) - count_bits(their_men & EDGE_COLUMNS))
+        + weights[CENTRAL_KING] * (count_bits(own_kings & CENTRE) - count_bits(their_kings & CENTRE))
         + (exchange if lead > 0 else -exchange)
     )
 
@@ -54,4 +54,4 @@ def evaluation(weights: Ints, own: int, opponents: int, kings: int) -> int:
 @compiled
 def sum_of_rows(word: int) -> int:
     """Returns the sum of the rows of the squares of a set."""
-    return size(word & ODD_ROWS) + 2 * size(word & ROWS_WITH_2) + 4 * size(word & ROWS_WITH_4)
+    return count_bits(word & ODD_ROWS) + 2 * count_bits(word & ROWS_WITH_2) + 4 * count_bits(word & ROWS_WITH_4)

@@ -12,7 +12,7 @@ An action is 4 * index + direction, with the directions 0 up-right, 1 down-right
 ply: a step, or one jump of a capture. All numbers are integers of at most 62 bits.
 """
 
-from jaxgames.solvers.alphabeta.compiled import Ints, compiled, size
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits
 
 START = (0xFFF00000, 0x00000FFF, 0, 0)  # own, opponents, kings, jumper
 MAX_MOVES = 128  # of a position, and the number of actions
@@ -129,7 +129,7 @@ def write_moves(sources: tuple[int, int, int, int], moves: Ints, begin: int) -> 
         left = sources[direction]
         while left != 0:
             first = left & -left
-            moves[end] = 4 * size(first - 1) + direction
+            moves[end] = 4 * count_bits(first - 1) + direction
             end += 1
             left ^= first
     return end - begin

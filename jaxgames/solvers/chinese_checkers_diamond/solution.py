@@ -33,7 +33,7 @@ from jaxgames.solvers.chinese_checkers_diamond.moves import (
 )
 from jaxgames.solvers.exact import retrograde
 from jaxgames.solvers.exact.retrograde import DRAW, ILLEGAL, OPEN
-from jaxgames.solvers.exact.solution import KIND, Children, Solution, live_boards, not_of, start_of
+from jaxgames.solvers.exact.solution import SOLUTION_FILE, Children, Solution, live_boards, not_of, start_of
 
 CHUNK = 1 << 15  # positions that are computed at once on a CPU: their words stay in its caches
 CHUNK_ON_ACCELERATOR = 1 << 20
@@ -76,7 +76,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
             nonlocal saved
             if time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
                 arrays = {"table": table, "max_moves": np.asarray(max_moves), PLIES: np.asarray(plies)}
-                write_file(KIND, unfinished, env, arrays)
+                write_file(SOLUTION_FILE, unfinished, env, arrays)
                 saved = time.monotonic()
 
         retrograde.analyse(table, _Order(env), chunk_size(), progress, save, plies)
@@ -214,7 +214,7 @@ def chunk_size() -> int:
 
 def _read_unfinished(env: ChineseCheckersDiamond, path: Path) -> tuple[np.ndarray, int, int]:
     """Returns the table, the largest number of moves and the number of sweeps. Raises ValueError for another file."""
-    solved, arrays = read_file(KIND, path)
+    solved, arrays = read_file(SOLUTION_FILE, path)
     if str(solved) != str(env) or PLIES not in arrays:
         raise ValueError(f"{path} holds no unfinished analysis of {env}: name another file, or remove it")
     return arrays["table"], int(arrays["max_moves"]), int(arrays[PLIES])

@@ -111,7 +111,7 @@ class DotsAndBoxesPlayer:
         if num_safe > 0 and self.by_long_chains:
             self._clock.start(end, NODES_PER_PLAYOUT * PLAYOUTS_PER_MILLISECOND * self.milliseconds)
             means = self._means_by_long_chain_rule(moves[:num_safe])
-            moves = sorted(means, key=lambda move: -means[move]) + moves[num_safe:]
+            moves = sorted(moves[:num_safe], key=lambda move: -means[move]) + moves[num_safe:]
         if SHARE_OF_WIN * expected <= nodes < expected:
             self._clock.start(end_of_exact, nodes)
             behind = _behind(state)

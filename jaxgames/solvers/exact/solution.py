@@ -25,7 +25,7 @@ from jaxgames._files import FileKind
 from jaxgames.env import Env, State
 from jaxgames.wrappers import AutoReset, AutoResetState, Wrapper, game_of
 
-KIND = FileKind(
+SOLUTION_FILE = FileKind(
     format=1,
     noun="a solution",
     relation="solves",
@@ -161,7 +161,7 @@ class Solution(abc.ABC, Generic[E]):
 
         The file holds the version of the format, the game and its version, and a checksum over everything.
         """
-        _files.write_file(KIND, path, self.env, self.arrays())
+        _files.write_file(SOLUTION_FILE, path, self.env, self.arrays())
 
     def facts(self) -> dict[str, Any]:
         """Returns the game, the value of its start for seat 0, and the counts: what the command prints as JSON."""
@@ -206,9 +206,9 @@ def load(path: str | Path, env: Env[Any] | None = None) -> Solution[Any]:
     Raises OSError if the file cannot be read. Raises ValueError, with the reason, for a file that is not a solution, is
     cut short or altered, has another format, or solves another game than `env` or another version of the game.
     """
-    solved, arrays = _files.read_file(KIND, path)
+    solved, arrays = _files.read_file(SOLUTION_FILE, path)
     solver = solution_class(solved)
-    with _files.refusing_wrong_entries(KIND, path):
+    with _files.refusing_wrong_entries(SOLUTION_FILE, path):
         solution = solver.from_arrays(solved, arrays)
     if env is not None and not solution.fits(env):
         raise ValueError(f"{path} solves {solved}, not {env}")

@@ -8,7 +8,7 @@ A king counts only where a side can have several, under the rule that kings are 
 """
 
 from jaxgames.games.minichess_board import VALUES
-from jaxgames.solvers.alphabeta.compiled import Ints, compiled, size
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits
 from jaxgames.solvers.minichess.moves import PAWN, Pieces, Tables, attacks, kind_on, occupied_cells
 
 # Places in a list of weights. Places 1 to 6 have the kinds of the pieces.
@@ -31,14 +31,14 @@ def evaluation(weights: Ints, tables: Tables, pieces: Pieces) -> int:
     while left != 0:
         first = left & -left
         left ^= first
-        cell = size(first - 1)
+        cell = count_bits(first - 1)
         kind = kind_on(pieces, cell)
         worth = weights[kind]
         rank = cell % 5 if own & first != 0 else 4 - cell % 5
         if kind == PAWN:
             worth += weights[RANKS] * (rank - 1)
         if weights[ATTACKS] != 0 and kind != PAWN:
-            worth += weights[ATTACKS] * size(attacks(tables, cell, kind, occupied))
+            worth += weights[ATTACKS] * count_bits(attacks(tables, cell, kind, occupied))
         if first & CENTRE_CELLS != 0:
             worth += weights[CENTRE]
         total += worth if own & first != 0 else -worth

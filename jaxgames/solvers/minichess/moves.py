@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxgames.games.minichess import Minichess, MinichessState
 from jaxgames.games.minichess_board import BOARD, DIAGONAL, KNIGHT_JUMPS, NUM_PLANES, RANK, STRAIGHT, TARGET, Direction
-from jaxgames.solvers.alphabeta.compiled import Ints, compiled, ints, size
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits, ints
 
 MAX_MOVES = 512  # of a position: no piece has more than 20 targets, or four actions each for three
 NUM_ACTIONS = 25 * NUM_PLANES
@@ -165,7 +165,7 @@ def king_is_attacked(tables: Tables, pieces: Pieces) -> bool:
     while kings != 0:
         first = kings & -kings
         kings ^= first
-        cell = size(first - 1)
+        cell = count_bits(first - 1)
         hit = tables.strikes[cell] & bit_0 & ~bit_1 & ~bit_2  # where a pawn of the opponent would capture from
         hit |= tables.jumps[cell] & bit_1 & ~bit_0 & ~bit_2
         hit |= tables.steps[cell] & bit_1 & bit_2
@@ -210,7 +210,7 @@ def write_moves(tables: Tables, rules: Rules, pieces: Pieces, noisy: int, moves:
     while left != 0:
         first = left & -left
         left ^= first
-        cell = size(first - 1)
+        cell = count_bits(first - 1)
         kind = kind_on(pieces, cell)
         targets = attacks(tables, cell, kind, occupied)
         if kind == PAWN:
@@ -224,7 +224,7 @@ def write_moves(tables: Tables, rules: Rules, pieces: Pieces, noisy: int, moves:
         while targets != 0:
             target = targets & -targets
             targets ^= target
-            to = size(target - 1)
+            to = count_bits(target - 1)
             moves[end] = tables.actions[25 * cell + to]
             end += 1
             if kind == PAWN and target & TOP != 0 and noisy == 0 and rules.queen_only == 0:

@@ -81,7 +81,10 @@ _graphs: "weakref.WeakKeyDictionary[Solution[Any], Graph]" = weakref.WeakKeyDict
 
 
 def graph_of(solution: Solution[Any]) -> Graph:
-    """Returns the states of a solution as arrays. They are computed once and kept as long as the solution is."""
+    """Returns the states of a solution as arrays. They are computed once and kept as long as the solution is.
+
+    The game must be one in which the mover alternates. Raises ValueError for a game with more than MAX_ENTRIES moves.
+    """
     if solution not in _graphs:
         _graphs[solution] = _build(solution)
     return _graphs[solution]

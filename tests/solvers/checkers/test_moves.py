@@ -8,13 +8,13 @@ from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, ints, plain
 from jaxgames.solvers.checkers.moves import (
     MAX_MOVES,
     START,
+    count_bits,
     legal_sources,
     moved,
     num_sequences,
     opponent_can_jump,
     rotated,
     shifted,
-    size,
     write_moves,
 )
 from tests.games.checkers.random_positions import crowds, endgames, hunts
@@ -57,7 +57,7 @@ def test_words_are_shifted_rotated_and_counted_as_sets_of_squares() -> None:
         for direction in range(4):
             assert plain(shifted)(int(word), direction) == checkers.shift(word, direction)
         assert plain(rotated)(int(word)) == sum(1 << 31 - index for index in squares)
-        assert plain(size)(int(word)) == len(squares)
+        assert plain(count_bits)(int(word)) == len(squares)
 
 
 def test_moves_follow_the_reference() -> None:

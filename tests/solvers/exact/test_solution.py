@@ -55,7 +55,7 @@ def cut(length: int) -> Callable[[Path], object]:
 def arrays(game: str = "", **entries: np.ndarray) -> Callable[[Path], object]:
     """Writes a file of a game, by default of the small one, with these arrays."""
     env = jaxgames.make(game) if game else small().env
-    return lambda path: write_file(solution.KIND, path, env, entries)
+    return lambda path: write_file(solution.SOLUTION_FILE, path, env, entries)
 
 
 def changed(of: Any, name: str, value: object) -> Callable[[Path], object]:
@@ -77,7 +77,7 @@ def changed(of: Any, name: str, value: object) -> Callable[[Path], object]:
         (write(b"PKs are fine"), ["is not a solution"]),
         (write(b""), ["jaxgames.solvers", "solution.save(path)"]),
         (
-            changed(solution, "KIND", solution.KIND._replace(format=7)),
+            changed(solution, "SOLUTION_FILE", solution.SOLUTION_FILE._replace(format=7)),
             ["has format 7", "this version reads format 1", "solve the game again"],
         ),
         (changed(ChineseCheckersDiamond, "version", 3), ["solves version 3 of chinese_checkers_diamond", "version 1"]),

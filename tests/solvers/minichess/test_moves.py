@@ -13,6 +13,7 @@ from jaxgames.solvers.minichess.moves import (
     Pieces,
     Tables,
     cannot_mate,
+    count_bits,
     king_is_attacked,
     make_tables,
     mirrored,
@@ -20,7 +21,6 @@ from jaxgames.solvers.minichess.moves import (
     num_sequences,
     pieces_of,
     rules_of,
-    size,
     turned,
     write_legal_moves,
     write_moves,
@@ -78,7 +78,7 @@ def test_words_are_mirrored_and_counted_as_sets_of_cells() -> None:
     for word in rng.integers(1 << 25, size=100).tolist():
         cells = [cell for cell in range(25) if word >> cell & 1]
         assert plain(mirrored)(word) == sum(1 << (5 * (cell // 5) + 4 - cell % 5) for cell in cells)
-        assert plain(size)(word) == len(cells)
+        assert plain(count_bits)(word) == len(cells)
 
 
 @pytest.mark.parametrize("parameters", RULES[2:])
