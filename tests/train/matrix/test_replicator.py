@@ -235,7 +235,7 @@ def test_basins_of_a_symmetric_game_are_mirror_images() -> None:
 
 def test_arguments_out_of_range_are_refused() -> None:
     rps = matrix_game("biased_rps")
-    with pytest.raises(ParameterError, match="kappa must be at least 1, not 0"):
+    with pytest.raises(ParameterError, match="kappa must be a finite number from 1 on, not 0"):
         basin(SUBSIDY, 0, 0.1)
     with pytest.raises(ParameterError, match="tau must be a finite number from 0 on, not nan"):
         Dynamics(tau=math.nan)
