@@ -74,13 +74,17 @@ def pair(launcher: Any, *arguments: str, **variables: str) -> list[subprocess.Po
 @pytest.mark.slow  # two starts of JAX each
 @pytest.mark.parametrize("launcher", [slurm, open_mpi])
 def test_run_of_a_launcher_equals_that_of_one_process(launcher: Any, tmp_path: Path) -> None:
-    """tests/train/driver/test_processes.py shows the same of --coordinator. Process 0 alone prints the result."""
-    running = pair(launcher, *arguments_of(TOY, SETTINGS, tmp_path / "two"))
+    """On two devices of each of the two processes. On a CPU, every process has all of its devices.
+
+    tests/train/driver/test_processes.py shows the same of --coordinator. Process 0 alone prints the result.
+    """
+    virtual = {"XLA_FLAGS": "--xla_force_host_platform_device_count=3"}
+    running = pair(launcher, *arguments_of(TOY, SETTINGS, tmp_path / "two"), "--devices", "2", **virtual)
     (status, out, err), (other_status, other_out, other_err) = ends(running)
     assert (status, other_status) == (0, 0), err + other_err
     assert other_out == ""
     result = json.loads(out)  # one line of JSON and nothing else
-    assert "devices: 2, processes: 2" in err
+    assert "devices: 4, processes: 2" in err
     for each in (err, other_err):
         assert f"if a process is lost, continue with: python -m train.toy --run-dir {tmp_path / 'two'} --resume" in each
     one = train_in(tmp_path / "one", ToyLearner(TOY), SETTINGS)
