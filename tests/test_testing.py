@@ -269,7 +269,8 @@ DEFECTS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-OF_TEXTS = re.compile("text|read|reason|position|outcome")  # each defect compiles half a second; those of texts are in the slow tests
+# Each defect compiles half a second; those of texts are in the slow tests.
+OF_TEXTS = re.compile("text|read|reason|position|outcome")
 
 
 @pytest.mark.parametrize(
