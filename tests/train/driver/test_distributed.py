@@ -74,22 +74,33 @@ def pair(launcher: Any, *arguments: str, **variables: str) -> list[subprocess.Po
 @pytest.mark.slow  # two starts of JAX each
 @pytest.mark.parametrize("launcher", [slurm, open_mpi])
 def test_run_of_a_launcher_equals_that_of_one_process(launcher: Any, tmp_path: Path) -> None:
-    """On two devices of each of the two processes. On a CPU, every process has all of its devices.
-
-    tests/train/driver/test_processes.py shows the same of --coordinator. Process 0 alone prints the result.
-    """
-    virtual = {"XLA_FLAGS": "--xla_force_host_platform_device_count=3"}
-    running = pair(launcher, *arguments_of(TOY, SETTINGS, tmp_path / "two"), "--devices", "2", **virtual)
+    """tests/train/driver/test_processes.py shows the same of --coordinator. Process 0 alone prints the result."""
+    running = pair(launcher, *arguments_of(TOY, SETTINGS, tmp_path / "two"))
     (status, out, err), (other_status, other_out, other_err) = ends(running)
     assert (status, other_status) == (0, 0), err + other_err
     assert other_out == ""
     result = json.loads(out)  # one line of JSON and nothing else
-    assert "devices: 4, processes: 2" in err
+    assert "devices: 2, processes: 2" in err
     for each in (err, other_err):
         assert f"if a process is lost, continue with: python -m train.toy --run-dir {tmp_path / 'two'} --resume" in each
     one = train_in(tmp_path / "one", ToyLearner(TOY), SETTINGS)
     assert {name for name in one if one[name] != result[name]} <= {"run_dir", "seconds", "steps_per_second"}
     assert metrics_of(tmp_path / "two") == metrics_of(tmp_path / "one")
+
+
+@pytest.mark.slow  # four starts of JAX
+def test_run_of_a_launcher_equals_that_of_a_coordinator(tmp_path: Path) -> None:
+    """On two devices of each of the two processes. On a CPU, every process has all of its devices."""
+    virtual = {"XLA_FLAGS": "--xla_force_host_platform_device_count=3"}
+    arguments = [*arguments_of(TOY, SETTINGS, tmp_path / "found"), "--devices", "2"]
+    (status, _, err), (other_status, _, other_err) = ends(pair(slurm, *arguments, **virtual))
+    assert (status, other_status) == (0, 0), err + other_err
+    assert "devices: 4, processes: 2" in err
+    by_hand = [*arguments_of(TOY, SETTINGS, tmp_path / "named"), "--devices", "2", "--processes", "2"]
+    by_hand += ["--coordinator", f"127.0.0.1:{FIRST_PORT + job_with_free_port()}", "--process-id"]
+    named = ends([start(COMMAND, [*by_hand, str(number)], **virtual) for number in (0, 1)])
+    assert [status for status, _, _ in named] == [0, 0], named
+    assert metrics_of(tmp_path / "found") == metrics_of(tmp_path / "named")
 
 
 @pytest.mark.slow  # two starts of JAX; tests/train/driver/test_processes.py signals one of two processes
