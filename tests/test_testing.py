@@ -85,6 +85,12 @@ def step_needs_an_array(self: Sticks, state: Any, action: Any, key: jax.Array | 
     return Env_step(self, state, action.astype(jnp.int32), key)
 
 
+def from_string_needs_sticks(self: Sticks, text: str) -> Any:
+    if text[0] == "0":
+        raise ValueError("expected sticks")
+    return Sticks._from_string(self, text)
+
+
 def text_without_the_seat(self: Sticks, state: Any) -> str:
     return f"{int(state.left)} 0"
 
@@ -187,6 +193,7 @@ DEFECTS: dict[str, tuple[dict[str, Any], str]] = {
         },
         "from_string must see that the game is won in '0 ",
     ),
+    "finished position is refused": ({"_from_string": from_string_needs_sticks}, "from_string of '0 "),
     "text is bytes": ({"_to_string": lambda self, state: b"7 0"}, "to_string must give a text"),
     "batch differs from single boards": (
         {"_step": after(lambda old, new: {"left": identity_alone(new.left)})},
@@ -234,10 +241,19 @@ DEFECTS: dict[str, tuple[dict[str, Any], str]] = {
         {"_reason": lambda self, state: int(state.left == 0)},
         "must give a reason of one line, not 1",
     ),
+    "reason has two lines": (
+        {"_reason": lambda self, state: "no sticks\nleft" if state.left == 0 else ""},
+        "must give a reason of one line",
+    ),
     "live position has a reason": (
         {"_reason": lambda self, state: "no sticks left"},
         "outcome must be Outcome(kind='forfeit', winners=(), reason='illegal action by seat ",
     ),
+    "outcome names another winner": (
+        {"outcome": lambda self, state: dataclasses.replace(Sticks.outcome(self, state), winners=(0,))},
+        "outcome must be",
+    ),
+    "outcome fails": ({"_reason": lambda self, state: state.no_such_field}, "outcome must not fail, but raised Attr"),
     "nonsense is read as a position": (
         {"_from_string": lambda self, text: Sticks._from_string(self, text if text[0].isdigit() else "7 0")},
         "from_string('no such position') must raise ValueError",
@@ -253,7 +269,8 @@ DEFECTS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-OF_TEXTS = re.compile("text|read|reason")  # each defect compiles half a second; those of texts are in the slow tests
+# Each defect compiles half a second; those of texts are in the slow tests.
+OF_TEXTS = re.compile("text|read|reason|position|outcome")
 
 
 @pytest.mark.parametrize(

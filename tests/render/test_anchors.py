@@ -89,6 +89,17 @@ def test_edge_is_where_the_picture_draws_it() -> None:
     assert close((cell.x, cell.y), (x + scale * left, y + scale * (top + length / 2)))
 
 
+def test_labels_say_what_a_move_does() -> None:
+    captured = move(CHECKERS, "B:W9,18,K32:B6,3", "6x13")
+    assert captured[2:] == ("6", "13", "capture", "6 jumps to 13 and takes the White man on 9")
+    assert move(CHECKERS, "W:WK18:B6", "18-14").label == "18 to 14"
+    promoted = move(MINICHESS, "r3k/1P3/5/5/4K w - - 0 1", "b4a5n")
+    assert promoted.kind == "promotion to knight"
+    assert promoted.label == "pawn b4 takes the Black rook on a5 and becomes a knight"
+    box = move(BOXES, "101000100000 .... 0", "v(0,1)")
+    assert box[2:] == (None, "v(0,1)", "edge", "vertical edge, row 0, column 1, completes a box")
+
+
 def test_peg_in_a_chain_hops_on_or_ends_the_turn() -> None:
     text = "./5./3.40.11/500..1/.5.../.332../.4.2..2/../4 4 29,16,5 3"
     moves = render.anchors(STAR, STAR.from_string(text)).moves

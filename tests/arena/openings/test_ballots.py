@@ -1,5 +1,6 @@
-"""The three-move ballots are those of pydraughts, and different positions."""
+"""The three-move ballots: those of pydraughts, and every start of three plies that costs neither side a man."""
 
+import itertools
 import json
 from functools import cache
 from pathlib import Path
@@ -8,11 +9,13 @@ from typing import Any
 import draughts
 import jax
 import numpy as np
+import pytest
 
 import jaxgames
 from jaxgames.arena.openings.ballots import three_move_ballots
 
 ENV = jaxgames.make("checkers")
+DEPTH = 4  # plies after which captures alone are searched; 5 to 8 give the same positions
 
 
 @cache
@@ -51,3 +54,70 @@ def test_ballots_are_those_of_pydraughts() -> None:
         for ballot in three_move_ballots()
     }
     assert ours == theirs
+
+
+@pytest.mark.slow  # a search in plain Python
+def test_ballots_are_the_positions_in_which_no_side_loses_a_man() -> None:
+    even = {text for text in {*starts().values()} if forced_gain(*parsed(text), DEPTH, -12, 12) == 0}
+    assert even == {starts()[ballot] for ballot in three_move_ballots()}
+
+
+# -- men won by force, from the rules for men alone ----------------------------------------------------------------
+
+Men = tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]  # row and column: of Black, of White
+FORWARD = (1, -1)  # the direction of Black's and of White's rows
+
+
+def place(number: int) -> tuple[int, int]:
+    """Returns the row and the column of a square."""
+    row, rest = divmod(number - 1, 4)
+    return row, 2 * rest + 1 - row % 2
+
+
+def parsed(text: str) -> tuple[Men, int]:
+    """Returns the men and the side to move, 0 for Black, of a position without kings."""
+    side, white, black = text.split(":")
+    men = tuple(frozenset(place(int(number)) for number in group[1:].split(",")) for group in (black, white))
+    return (men[0], men[1]), "BW".index(side)
+
+
+def jumps(men: Men, side: int, start: tuple[int, int]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Returns the captured man and the target of every jump of a man."""
+    row, column = start
+    found = [((row + FORWARD[side], column + way), (row + 2 * FORWARD[side], column + 2 * way)) for way in (-1, 1)]
+    return [(over, to) for over, to in found if over in men[1 - side] and is_empty(men, to)]
+
+
+def is_empty(men: Men, square: tuple[int, int]) -> bool:
+    return 0 <= square[0] < 8 and 0 <= square[1] < 8 and square not in men[0] and square not in men[1]
+
+
+def changed(men: Men, side: int, start: tuple[int, int], to: tuple[int, int], over: Any = None) -> Men:
+    own, others = men[side] - {start} | {to}, men[1 - side] - {over}
+    return (own, others) if side == 0 else (others, own)
+
+
+def captures(men: Men, side: int, start: tuple[int, int]) -> list[Men]:
+    """Returns the positions after all whole captures of a man; none if it cannot capture."""
+    found: list[Men] = []
+    for over, to in jumps(men, side, start):
+        after = changed(men, side, start, to, over)
+        found += captures(after, side, to) or [after]
+    return found
+
+
+def forced_gain(men: Men, side: int, depth: int, low: int, high: int) -> int:
+    """Returns the men that the mover can win, minus those it loses, by alpha-beta; captures are always searched."""
+    after = [position for start in men[side] for position in captures(men, side, start)]
+    if not after and depth <= 0:
+        return len(men[side]) - len(men[1 - side])
+    if not after:
+        steps = itertools.product(men[side], (-1, 1))
+        targets = [(start, (start[0] + FORWARD[side], start[1] + way)) for start, way in steps]
+        after = [changed(men, side, start, to) for start, to in targets if is_empty(men, to)]
+    best = -12
+    for position in after:
+        best = max(best, -forced_gain(position, 1 - side, depth - 1, -high, -max(low, best)))
+        if best >= high:
+            break
+    return best

@@ -122,6 +122,18 @@ def test_first_board_begins_as_in_a_run_of_its_own(both: Trained, alone: Trained
     assert not same(both.states[1].params, alone.states[1].params)  # the second board trains them too
 
 
+@pytest.mark.slow  # compiles an iteration; the test of the metrics traces it
+def test_every_board_has_games_and_samples_of_its_own(both: Trained) -> None:
+    first, second = jax.device_get(both.states[2].games)
+    assert (first.boards.edges.shape, second.boards.edges.shape) == ((8, 7), (8, 12))
+    assert (first.replay.slots.shape, second.replay.slots.shape) == ((8, 24, 7), (8, 24, 8))
+    assert first.replay.observation.shape[2:] == (6,)  # 3 x 5 x 3 bits
+    assert second.replay.observation.shape[2:] == (10,)  # 5 x 5 x 3 bits
+    filled = [(game.replay.slots[:, :, 0] > 0).mean(1) for game in (first, second)]
+    assert all((share > 0).all() and (share <= 16 / 24).all() for share in filled)
+    assert (second.replay.slots[:, :16].max((1, 2)) >= 7).all()  # actions that the first board does not have
+
+
 @pytest.mark.slow  # compiles for three seconds
 def test_iteration_keeps_both_boards_and_the_metrics_of_the_second_have_the_game_behind_a_slash(
     untrained_both: Trained,

@@ -88,6 +88,21 @@ def test_run_of_a_launcher_equals_that_of_one_process(launcher: Any, tmp_path: P
     assert metrics_of(tmp_path / "two") == metrics_of(tmp_path / "one")
 
 
+@pytest.mark.slow  # four starts of JAX
+def test_run_of_a_launcher_equals_that_of_a_coordinator(tmp_path: Path) -> None:
+    """On two devices of each of the two processes. On a CPU, every process has all of its devices."""
+    virtual = {"XLA_FLAGS": "--xla_force_host_platform_device_count=3"}
+    arguments = [*arguments_of(TOY, SETTINGS, tmp_path / "found"), "--devices", "2"]
+    (status, _, err), (other_status, _, other_err) = ends(pair(slurm, *arguments, **virtual))
+    assert (status, other_status) == (0, 0), err + other_err
+    assert "devices: 4, processes: 2" in err
+    by_hand = [*arguments_of(TOY, SETTINGS, tmp_path / "named"), "--devices", "2", "--processes", "2"]
+    by_hand += ["--coordinator", f"127.0.0.1:{FIRST_PORT + job_with_free_port()}", "--process-id"]
+    named = ends([start(COMMAND, [*by_hand, str(number)], **virtual) for number in (0, 1)])
+    assert [status for status, _, _ in named] == [0, 0], named
+    assert metrics_of(tmp_path / "found") == metrics_of(tmp_path / "named")
+
+
 @pytest.mark.slow  # two starts of JAX; tests/train/driver/test_processes.py signals one of two processes
 def test_signal_of_a_scheduler_to_all_processes_stops_them_with_a_checkpoint(tmp_path: Path) -> None:
     """One gets it some milliseconds later; it may already have stopped with the other."""

@@ -19,6 +19,7 @@ from tests.train.conftest import Runs
 from train import agents, plot
 from train.driver.run_folder import RunFolder, lock_folder
 from train.ladder import __main__ as ladder
+from train.ladder import picture as ladder_picture
 from train.ladder.ratings import Checkpoints, PairResult, falls, ratings
 
 BOXES = "dots_and_boxes(rows=2, cols=2)"
@@ -211,6 +212,20 @@ def test_fall_is_significant_after_many_games() -> None:
     )
     fell = falls(run, of_agents)
     assert (fell["falls_at"], fell["falls"], fell["significant_falls"]) == (["run@2", "run@4"], 2, 1)
+
+
+# -- the picture ---------------------------------------------------------------------------------------------------
+
+
+def test_picture_has_an_arrow_at_an_interval_without_an_upper_end() -> None:
+    rows: Any = [
+        {"agent": "r@2", "elo": 90, "elo_interval": [80, None]},
+        {"agent": "r@1", "elo": 20, "elo_interval": [10, 30]},
+        {"agent": "random", "elo": 0, "elo_interval": [0, 0]},
+    ]
+    figure: Any = ladder_picture.draw("sticks", rows, {"r": (["r@1", "r@2"], [100, 200])})
+    of_run = figure.axes[1]
+    assert [line.get_xydata().tolist() for line in of_run.lines if line.get_marker() == "^"] == [[[200, 90]]]
 
 
 # -- what is refused -----------------------------------------------------------------------------------------------

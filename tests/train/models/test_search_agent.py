@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.policies.agent import PolicyAgent
+from jaxgames.policies.agent import PolicyAgent, reward_scale, seat_values
 from jaxgames.policies.evaluate import PolicyEvaluate
 from jaxgames.wrappers import auto_reset
 from tests.helpers.analysis import analysis_of
@@ -18,7 +18,9 @@ from tests.helpers.stored_runs import random_train_state, store
 from train import agents
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
+from train.models.policy import Policy
 from train.models.search_agent import NetworkAgent, SearchAgent
+from train.models.value_heads import with_seat_values
 from train.ppo import PPO, Config
 
 pytestmark = pytest.mark.usefixtures("sticks")
@@ -66,6 +68,25 @@ def test_other_seat_of_a_zero_sum_game_has_the_negated_value_of_the_mover(
     mover = np.asarray(boards.current_player)
     np.testing.assert_allclose(np.asarray(evaluation.values)[np.arange(18), mover], values, rtol=1e-5)
     np.testing.assert_array_equal(evaluation.values[:, 0], -evaluation.values[:, 1])
+
+
+@pytest.mark.slow  # test_value_heads.py has the values, tests/mcts/test_solved.py the search of three seats
+def test_three_seats_have_values_of_their_own_observations_or_a_vector_from_the_mover() -> None:
+    """In the env's unit: the winner is paid 2, which the network learns as 1."""
+    game = Sticks()
+    policy = Policy.of(game, "shared", hidden_sizes=(8,))
+    boards = jax.vmap(game.at)(jnp.array([7, 6, 5]), jnp.array([0, 1, 2]))
+    params = policy.init(key(0))
+    found = PolicyEvaluate(game, policy)(params, boards).values
+    np.testing.assert_allclose(found, 2 * seat_values(game, policy, params, boards), rtol=1e-5)
+    assert reward_scale(game) == 0.5
+
+    vector = with_seat_values(game, policy)
+    params = vector.init(key(0))
+    _, values = vector.apply(params, jax.vmap(game.observe)(boards), boards.current_player)
+    found = np.asarray(PolicyEvaluate(game, vector)(params, boards).values)
+    for board in range(3):  # the mover of board i is seat i
+        np.testing.assert_allclose(found[board], 2 * np.roll(values[board], board), rtol=1e-5)
 
 
 # -- moves ---------------------------------------------------------------------------------------------------------

@@ -157,6 +157,22 @@ def test_weight_of_the_divergence_is_constant_without_a_final_one() -> None:
     np.testing.assert_allclose(weights, [0.3, 0.1, 0, 0], atol=1e-7)  # 9 is after the end
 
 
+@pytest.mark.slow  # two more compilations of an iteration
+def test_weight_0_changes_nothing(untrained: Runs) -> None:
+    def after_four(kl_coef: float | None) -> Any:
+        learner = PPO(from_run(untrained, critic_warmup=0, final_kl_coef=None, learning_rate=0.003, kl_coef=kl_coef))
+        train_state = learner.load(jax.jit(learner.init)(jax.random.key(0)))
+        iterate = jax.jit(learner.iterate)
+        for _ in range(4):
+            train_state, _ = iterate(train_state)
+        return train_state
+
+    free, without = after_four(0.0), after_four(None)
+    assert without.reference_params is None
+    for a, b in zip(*map(jax.tree.leaves, (free.params, without.params)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
 # -- settings -------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from examples.papers.alpha_mini import discounts, games, policy_improvement, runs, win_rates
+from examples.papers.alpha_mini import discounts, games, policy_improvement, pretraining, runs, win_rates
 from train.ppo import PPO, config_for
 from train.recipes import PRESETS
 
@@ -72,6 +72,23 @@ def test_all_earlier_policies_of_the_other_colour_are_opponents() -> None:
 def test_every_run_of_the_procedure_has_a_seed_of_its_own() -> None:
     seeds = {learner("last", step, colour).seed for step in range(5) for colour in ("white", "black")}  # pyright: ignore[reportAttributeAccessIssue]  # a config
     assert len(seeds) == 10
+
+
+def test_loss_is_shown_relative_to_that_of_a_constant_value() -> None:
+    losses = {"value_error/train": [10.0, 5.0], "value_error/validation": [20.0, 10.0]}
+    lines = pretraining.loss_table(losses).splitlines()[2:]
+    assert lines == ["| 0 | 1.000 | 1.000 | 20.00 | 1.000 |", "| 1 | 0.250 | 0.250 | 10.00 | 0.210 |"]
+
+
+def test_difference_of_pretraining_is_that_of_means_over_seeds() -> None:
+    def run(reward: float, won: int) -> dict[str, Any]:
+        return RESULT | {"steps": [1000.0, 2000.0], "reward": [reward, reward + 1], "won": won}
+
+    text = pretraining.table({"random start": [run(0, 50), run(2, 50)], "pretrained": [run(5, 70), run(7, 70)]})
+    lines = {line.split(" | ")[0]: line for line in text.splitlines()}
+    assert lines["| mean reward of all batches"].endswith("| 5.000 (3.000 to 7.000) |")
+    assert lines["| win rate after training"].endswith("| 0.200 (0.200 to 0.200) |")
+    assert "| 2,000 (2,000 to 2,000) |" in lines["| steps of the best batch"]
 
 
 STALEMATED, ONE_MOVE_BEFORE = "k4/2K2/1Q3/5/5 b - - 0 1", "k4/2K2/2Q2/5/5 w - - 0 1"

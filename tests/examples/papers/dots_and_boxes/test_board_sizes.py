@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tqdm import tqdm
 
 from examples.papers.dots_and_boxes import board_sizes
 from examples.papers.dots_and_boxes.board_sizes import agents_of, plays, was_trained_on
@@ -56,3 +57,13 @@ def test_agent_of_a_run_has_each_number_of_simulations_unless_it_names_one(
 def test_wrong_board_is_refused(board: str, tmp_path: Path) -> None:
     message = error_of(board_sizes.main, "greedy", "--opponents", "random", "--boards", board, "--output", tmp_path)
     assert f"a board must be rows and columns of boxes, such as 5x5, not {board!r}" in message
+
+
+@pytest.mark.slow
+def test_both_agents_play_every_opening_from_both_sides() -> None:
+    """So an agent that plays the same as its opponent has the margin 0."""
+    key = {"board": "2x2", "agent": "first", "opponent": "first", "games": 20, "seed": 0}
+    with tqdm(disable=True) as bar:
+        result = board_sizes.measure(board_of("2x2"), key, bar)
+    assert result["mean_reward"] == 0
+    assert result["mean_length"] == 10  # of 12 edges, two are the opening

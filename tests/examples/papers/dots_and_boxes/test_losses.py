@@ -27,6 +27,12 @@ def test_first_offer_is_the_first_board_with_a_box_of_three_edges() -> None:
     assert boxes_losses.first_offer(board_of("1x2"), edges).tolist() == [3, 2]
 
 
+def test_losses_are_between_numbers_of_open_edges() -> None:
+    margins = {"9 open edges": 1.0, boxes_losses.FIRST_OFFER: -3.0, "5 open edges": -1.0, boxes_losses.PLAYED: -1.5}
+    rows = [{"from": name, "margin": margin} for name, margin in margins.items()]
+    assert boxes_losses.lost_boxes(rows) == ["+2.00", "", "+0.50", ""]
+
+
 def test_number_of_open_edges_is_checked_before_any_game(tmp_path: Path) -> None:
     message = error_of(boxes_losses.main, "first", "--board", "2x2", "--open-edges", 10, "--output", tmp_path)
     assert "open_edges must be from 1 to 9 on 2x2, not 10" in message
@@ -41,6 +47,12 @@ def test_parts_of_the_game_are_told_by_boxes_to_take_and_safe_edges() -> None:
     parts = boxes_phases.parts_of(board_of("1x2"), edges)
     found = {name: np.flatnonzero(rows).tolist() for name, rows in parts.items() if rows.any()}
     assert found == {"a box to take": [3], "no safe edge": [2], "1-3 safe edges": [1], "7-10 safe edges": [0]}
+
+
+def test_frequent_sign_is_the_share_that_a_constant_value_reaches() -> None:
+    ahead = np.array([True, False, False, False])
+    assert (boxes_phases.majority(ahead), boxes_phases.majority(~ahead)) == (0.75, 0.75)
+    assert np.isnan(boxes_phases.majority(ahead[:0]))
 
 
 @pytest.mark.slow

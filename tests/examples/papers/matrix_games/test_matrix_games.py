@@ -5,10 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from examples.papers.matrix_games import pictures
 from examples.papers.matrix_games.__main__ import Arguments, report
 from examples.papers.matrix_games.tables import (
+    LEARNERS,
     NASH_OF_RPS,
     PRINTED_RPS,
+    SETTINGS,
     TABLES,
     Table,
     gain,
@@ -68,3 +71,19 @@ def test_best_reply_gains_nothing_at_an_equilibrium() -> None:
 def test_numbers_out_of_range_are_refused(setting: str, number: int, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=f"{setting} must be an integer from"):
         report(Arguments(output=tmp_path, **{setting: number}))  # pyright: ignore[reportArgumentType]  # all three are integers
+
+
+@pytest.mark.slow  # compiles each learner
+def test_shares_of_the_command_fit_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All settings are there, and an epsilon-greedy pair at (1, 1) counts as (10/11, 10/11) for small epsilons."""
+    monkeypatch.setattr(pictures, "MAP_SIZE", 12)  # with all cells, the maps take most of the time
+    cells = report(Arguments(output=tmp_path, runs=60, steps=40)).result["cells"]
+    assert {(cell["game"], cell["learner"], cell["start"]) for cell in cells} == {*SETTINGS[:-1]}
+    share = {(*(cell[key] for key in ("game", "learner", "start", "greedy")), cell["point"]): cell for cell in cells}
+    for learner in ("ε-greedy 0.1", "ε-greedy 0.2"):
+        greedy = share["subsidy", learner, "values", True, "(1, 1)"]
+        assert share["subsidy", learner, "values", False, "(10/11, 10/11)"]["share"] == greedy["share"] > 0
+        assert share["subsidy", learner, "values", False, "(1, 1)"]["share"] == 0
+    for cell in cells:
+        assert cell["interval"][0] <= cell["share"] <= cell["interval"][1]
+    assert {cell["learner"] for cell in cells} == {*LEARNERS} - {"Boltzmann, τ = 0.05"}

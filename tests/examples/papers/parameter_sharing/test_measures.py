@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import jaxgames
-from examples.papers.parameter_sharing import blanked_seats, runs
+from examples.papers.parameter_sharing import blanked_seats, head_to_head, heat_maps, runs
 from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate, mean_of_last
-from examples.papers.parameter_sharing.published import settings_of
+from examples.papers.parameter_sharing.published import MODES, settings_of
 from examples.papers.parameter_sharing.running_sums import LOSS, RunningSums
+from jaxgames.policies.agent import PolicyAgent
 from train.models.policy import Policy, Sharing
 
 ENV = jaxgames.make("chinese_checkers(size=2, num_players=6, max_rounds=6)")
@@ -87,6 +88,34 @@ def test_measures_of_games_agree_with_each_other() -> None:
     assert np.isnan(found["decided_win_rate"])
     assert 6 <= found["last_seat_submoves"] < found["submoves"] / 5
     assert abs(found["reward"]) < abs(found["running_sums"])
+
+
+@pytest.mark.slow  # compiles whole games
+def test_maps_have_the_pegs_of_the_policy() -> None:
+    agent = PolicyAgent(params_of("shared"), ENV, policy_of("shared"))
+    counts = heat_maps.pegs_after_turns(ENV, agent, jax.random.key(0), 4, (0, 2, 50))
+    assert counts.sum(2).tolist() == [[12, 60]] * 3
+    assert heat_maps.places(np.asarray(counts[0]) / 4) == ["3.00", "0.00", "0.00", "3.00"]
+    assert float(heat_maps.places(np.asarray(counts[1]) / 4)[0]) < 3
+
+
+@pytest.mark.slow  # compiles whole games
+def test_match_of_three_ways_has_a_row_per_iteration() -> None:
+    stacks = [jax.tree.map(lambda leaf: jnp.stack([leaf] * 2), params_of(mode)) for mode in MODES]
+    keys = jax.random.split(jax.random.key(0), 2)
+    wins, rounds = head_to_head.matches(ENV, tuple(map(policy_of, MODES)), 4, stacks, keys)
+    assert wins.shape == (2, 3)
+    assert rounds.tolist() == [6, 6]
+
+
+@pytest.mark.slow  # compiles whole games
+def test_policy_without_blanked_planes_is_the_policy_itself() -> None:
+    policy, key = policy_of("shared"), jax.random.key(0)
+    for planes, differs in ((), False), (blanked_seats.BLANKED["own pegs"], True):
+        of_blanked = params_of("shared"), blanked_seats.seen_without(planes)
+        found = blanked_seats.divergence(ENV, blanked_seats.Blanked(policy), of_blanked, key, 4, 12, True)
+        assert (float(found["KL"]) > 1e-3) == differs
+        assert (float(found["same move"]) < 1) == differs
 
 
 def test_blanked_planes_do_not_reach_the_policy() -> None:
