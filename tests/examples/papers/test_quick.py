@@ -27,7 +27,7 @@ NEED_AGENTS = {  # arguments in place of --quick
 WITHOUT_CACHE = {"examples.papers.matrix_games.__main__"}  # takes a minute as a whole
 # A repeated command writes tables and pictures again, and locks its runs. All other files hold results.
 WRITTEN_AGAIN = {".json", ".md", ".png", ".svg"}
-LOCK = "lock"
+NOT_RESULTS = {"lock", "1.npz"}  # the weights of the turn search are fitted again from its stored games
 
 
 def experiments() -> Iterator[str]:
@@ -80,7 +80,7 @@ def run(name: str, output: Path) -> Any:
 
 def files(folder: Path, of_results: bool) -> dict[Path, tuple[int, int]]:
     """The files below a folder that hold results, or those that do not, with their times of change and their sizes."""
-    every = (path for path in folder.rglob("*") if path.is_file() and path.name != LOCK)
+    every = (path for path in folder.rglob("*") if path.is_file() and path.name not in NOT_RESULTS)
     paths = (path for path in every if (path.suffix in WRITTEN_AGAIN) != of_results)
     return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in paths}
 
