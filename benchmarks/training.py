@@ -170,7 +170,7 @@ def measure_collection(learner: PPO, train_state: TrainState, repeats: int) -> l
         loops.measure_play(env, *rollout, choose, train_state.params).microseconds
         for choose in (loops.at_random, evaluate, sample)
     ]
-    collect = functools.partial(ppo.collect, config, env, policy)
+    collect = functools.partial(ppo.collect, config, env, policy, learner.opponents)
     longer = (collect, functools.partial(collect_for_update, learner))
     return playing + [measure_from(learner, train_state, repeats, function) for function in longer]
 
