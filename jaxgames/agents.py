@@ -306,3 +306,9 @@ def act_on_one_board(agent: Agent, key: jax.Array, boards: Any) -> np.ndarray:
 def act_on_device(agent: Agent, key: jax.Array, boards: Any) -> jax.Array:
     """Returns the actions of an agent on the device, compiled once per structure of the agent and the boards."""
     return agent.act(key, boards)
+
+
+@jax.jit
+def analyse_on_device(agent: Agent, boards: Any) -> Analysis | None:
+    """Returns the result of `analyse` for an agent on the device, compiled as `act_on_device`."""
+    return analyse(agent, boards)

@@ -8,18 +8,16 @@ A page names a class between two markers, and its table stands between them:
 The texts are those below the fields of the class, which `--help` shows too.
 """
 
-import ast
 import dataclasses
-import inspect
 import pkgutil
 import re
 import sys
-import textwrap
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import tyro
+
+from train.sweep.arguments import docstrings
 
 PAGES = sorted((Path(__file__).parents[1] / "training").glob("*.md"))
 TABLE = re.compile(r"(?<=<!-- settings: )(\S+) -->.*?<!-- end of settings -->", re.DOTALL)
@@ -47,27 +45,13 @@ def updated(page: str) -> str:
 def table(name: str) -> str:
     """Returns the settings with a default that a dataclass adds to those of its base class, as a table in Markdown."""
     settings = pkgutil.resolve_name(name)
-    described = texts(settings)
+    texts = docstrings(settings)
     lines = ["| setting | default | text |", "|---|---|---|"]
     for field in dataclasses.fields(settings):
         if field.name in settings.__annotations__ and field.default is not dataclasses.MISSING:
-            text = described[field.name].replace("|", r"\|")
+            text = " ".join(texts[field.name].split()).replace("|", r"\|")
             lines.append(f"| `{field.name}` | {shown(field.default)} | {text} |")
     return "\n".join(lines)
-
-
-def texts(settings: type[Any]) -> dict[str, str]:
-    """Returns the text below each field of a class, on one line."""
-    found: dict[str, str] = {}
-    body = ast.parse(textwrap.dedent(inspect.getsource(settings))).body[0]
-    assert isinstance(body, ast.ClassDef)
-    for field, below in pairwise(body.body):
-        match field, below:
-            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                found[name] = " ".join(text.split())
-            case _:
-                pass
-    return found
 
 
 def shown(default: Any) -> str:

@@ -6,12 +6,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 
-from jaxgames._checks import (
-    check_choice,
-    check_int,
-    check_number,
-    check_probability,
-)
+from jaxgames._checks import check_choice, check_int, check_number, check_probability
 
 SelectionRule = Literal["gumbel", "puct"]
 Seats = Literal["paranoid", "max_n"]  # how seats choose in the tree

@@ -84,7 +84,7 @@ def _analyse(
     """Returns float32[num_actions], the probabilities of an agent, and its value for each seat or None."""
     agent, boards = make(text, session.env), _batch_of_one(session.state)
     _announce("analyse", text, session.env, on_compile)
-    analysis = _analyse_on_device(agent, boards) if agent.on_device else agents.analyse(agent, boards)
+    analysis = (agents.analyse_on_device if agent.on_device else agents.analyse)(agent, boards)
     if analysis is None:
         raise ValueError(f"{text} has no probabilities: choose an agent that has them, such as random or greedy")
     probabilities = np.asarray(analysis.probabilities)[0]
@@ -96,11 +96,6 @@ def _announce(method: str, text: str, env: Env[Any], on_compile: OnCompile) -> N
     """Calls `on_compile` if this method of an agent has not run yet."""
     if on_compile is not None and (method, text, env) not in _compiled:
         on_compile(text)
-
-
-@jax.jit
-def _analyse_on_device(agent: Agent, boards: Any) -> agents.Analysis | None:
-    return agents.analyse(agent, boards)
 
 
 def _batch_of_one(state: Any) -> Any:

@@ -108,7 +108,7 @@ class Session:
 
     @property
     def continues_turn(self) -> bool:
-        """Whether the mover also made the last ply."""
+        """Whether the seat to move has played the last ply, too."""
         return self.ply > 0 and not self.over and self._positions[self.ply - 1].info.player == self.mover
 
     @property
@@ -223,7 +223,7 @@ class Session:
         self.ply = ply
 
     def resign(self, seat: int | None = None) -> None:
-        """Ends the game: a person resigns. What followed the position that is shown is dropped.
+        """Ends the game with the resignation of a person, and drops all plies after the position that is shown.
 
         Args:
           seat: the person's; None for the seat to move or, if an agent is to move, for the only person.

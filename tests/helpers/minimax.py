@@ -28,7 +28,7 @@ class Minimax:
     ply_cost: float = 0
     """By how much each ply makes the value of a win smaller."""
     depth_is_turns: bool = False
-    """Whether an action after which the same seat moves again takes no depth."""
+    """True: only the last action of a turn uses up depth. False: every action does."""
     alternating: bool = False
     """Makes the mistake of a sign that changes after every action, also where a seat moves again."""
     memo: dict[Hashable, float] = field(default_factory=dict[Hashable, float])

@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames._batches import in_chunks
-from jaxgames.agents import Agent, analyse
+from jaxgames.agents import Agent, act_on_device, analyse, analyse_on_device
 from train.data.positions import UNKNOWN, Positions, keys
 
 SPLITS = ("train", "validation")
@@ -81,7 +81,7 @@ def labelled(
 
     def label(states: Any) -> tuple[Any, Any, Any]:
         """Returns the actions, or the probabilities and the values of the seats."""
-        key, analysis = next(keys_of_chunks), (_analyse_on_device if agent.on_device else analyse)(agent, states)
+        key, analysis = next(keys_of_chunks), (analyse_on_device if agent.on_device else analyse)(agent, states)
         if only_values and (analysis is None or analysis.values is None):
             raise ValueError(f"{agent} has no values: leave out --only-values")
         if analysis is None:
@@ -112,15 +112,7 @@ def _joined(parts: Sequence[Positions]) -> Positions:
 
 
 def _act(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
-    return _act_on_device(agent, key, states) if agent.on_device else agent.act(key, states)
-
-
-@jax.jit
-def _act_on_device(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
-    return agent.act(key, states)
-
-
-_analyse_on_device = jax.jit(analyse)
+    return act_on_device(agent, key, states) if agent.on_device else agent.act(key, states)
 
 
 @functools.partial(jax.jit, static_argnums=0)

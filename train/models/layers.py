@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames._checks import ParameterError, ParameterTypeError, check_int
-from jaxgames.wrappers import Wrapper
+from jaxgames.wrappers import game_of
 
 EnvT = TypeVar("EnvT", bound=Env[Any])
 
@@ -75,7 +75,7 @@ def small() -> Any:
 
 def game_for(network: str, env: Env[Any], kind: type[EnvT], instead: str) -> EnvT:
     """Returns the game without wrappers. Raises ParameterError if the network is not made for it."""
-    game = env.unwrapped if isinstance(env, Wrapper) else env
+    game = game_of(env)
     if not isinstance(game, kind):
         raise ParameterError(f"{network} plays only {kind.id}, not {env}: use {instead}")
     return game

@@ -23,7 +23,7 @@ import tyro
 from tqdm import tqdm
 
 from jaxgames import Env
-from jaxgames.agents import Agent, EpsilonAgent, GreedyAgent, RandomAgent, analyse
+from jaxgames.agents import Agent, EpsilonAgent, GreedyAgent, RandomAgent, act_on_device, analyse
 from jaxgames.solvers import Solution, load, solve
 from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.full_width import lookahead
@@ -205,12 +205,7 @@ def deterministic(text: str, agent: Agent, env: Env[Any]) -> Player:
     if not agent.on_device:
         return Player(functools.partial(agent.act, key), None)
     values = functools.partial(_values, agent) if _has_values(agent, env) else None
-    return Player(functools.partial(_act, agent, key), values)
-
-
-@jax.jit
-def _act(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
-    return agent.act(key, states)
+    return Player(functools.partial(act_on_device, agent, key), values)
 
 
 def _has_values(agent: Agent, env: Env[Any]) -> bool:
@@ -218,8 +213,12 @@ def _has_values(agent: Agent, env: Env[Any]) -> bool:
     if getattr(agent, "env", env) != env:  # it has learned another reward
         return False
     states = jax.eval_shape(jax.vmap(env.init), jax.eval_shape(lambda: jax.random.split(jax.random.key(0), BATCH)))
-    analysis = jax.eval_shape(analyse, agent, states)
-    return analysis is not None and analysis.values is not None
+    return jax.eval_shape(_values_of_seats, agent, states) is not None
+
+
+def _values_of_seats(agent: Agent, states: Any) -> jax.Array | None:
+    analysis = analyse(agent, states)
+    return None if analysis is None else analysis.values
 
 
 @jax.jit
@@ -230,10 +229,10 @@ def _first_of_best(agent: GreedyAgent, states: Any) -> jax.Array:
 
 @jax.jit
 def _values(agent: Agent, states: Any) -> jax.Array:
-    """Returns float32[B], the mover's value."""
-    analysis = analyse(agent, states)
-    assert analysis is not None and analysis.values is not None  # by `_has_values`  # noqa: PT018
-    return jnp.take_along_axis(analysis.values, states.current_player[:, None], axis=1)[:, 0]
+    """Returns float32[B], the mover's value, by an agent for which `_has_values` is True."""
+    values = _values_of_seats(agent, states)
+    assert values is not None
+    return jnp.take_along_axis(values, states.current_player[:, None], axis=1)[:, 0]
 
 
 # -- measuring -----------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ class SolvedGame(Protocol):
 
     @property
     def gain_ends_game(self) -> bool:
-        """Whether a move that gains something ends the game; if not, its mover moves again."""
+        """True if the game ends with the first gain; False if the seat that gains something moves again."""
         ...
 
     def slots(self, states: States, actions: NDArray[Any]) -> Slots:

@@ -147,7 +147,7 @@ def test_only_boards_that_restart_get_new_players() -> None:
 
 @jax.jit
 def boards_of_sticks(left: Any) -> tuple[Any, jax.Array]:
-    """Boards with so many sticks on which seat 0 moves, and the masks of their legal actions."""
+    """Boards with `left` sticks each and seat 0 to move, and the masks of their legal actions."""
     boards = jax.vmap(STICKS.at, in_axes=(0, None))(left, 0)
     return boards, jax.vmap(STICKS.legal_action_mask)(boards)
 
