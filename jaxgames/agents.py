@@ -6,9 +6,9 @@
 
 An agent is a pytree: its arrays (for example, the parameters of a network) are leaves, and everything else is static.
 So it can be an argument of a function under `jax.jit`. Two agents that differ only in their arrays share one compiled
-program. With `jax.tree_util.register_dataclass`, mark each static field:
+program. With `jaxgames.agents.pytree`, mark each static field:
 
-    @jax.tree_util.register_dataclass
+    @jaxgames.agents.pytree
     @dataclass(frozen=True)
     class PreferringAgent:
         on_device: ClassVar[bool] = True
@@ -21,9 +21,9 @@ program. With `jax.tree_util.register_dataclass`, mark each static field:
 """
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -35,6 +35,8 @@ from jaxgames._checks import ParameterError, check_probability
 from jaxgames._specs import Registry
 from jaxgames.env import Env
 from jaxgames.sampling import random_action
+
+T = TypeVar("T")
 
 
 class Agent(Protocol):
@@ -74,10 +76,31 @@ def analyse(agent: Agent, states: Any) -> Analysis | None:
     return method(states)
 
 
+def pytree(agent_class: type[T]) -> type[T]:
+    """Registers a frozen dataclass as a pytree: its fields are leaves, those with the metadata {"static": True} static.
+
+    Agents use it in place of `jax.tree_util.register_dataclass`. With that one, in JAX 0.10, two classes whose static
+    fields are equal have equal tree structures, and `jax.jit` sometimes calls the program of the other class.
+    """
+    all_fields = fields(cast(Any, agent_class))
+    static_names = [each.name for each in all_fields if each.metadata.get("static")]
+    leaf_names = [each.name for each in all_fields if not each.metadata.get("static")]
+
+    def flatten(agent: T) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
+        leaves = [(jax.tree_util.GetAttrKey(name), getattr(agent, name)) for name in leaf_names]
+        return leaves, tuple(getattr(agent, name) for name in static_names)
+
+    def unflatten(static: tuple[Any, ...], leaves: Iterable[Any]) -> T:
+        return agent_class(**dict(zip(static_names, static, strict=True)), **dict(zip(leaf_names, leaves, strict=True)))
+
+    jax.tree_util.register_pytree_with_keys(agent_class, flatten, unflatten)
+    return agent_class
+
+
 # -- the agents of the library -------------------------------------------------------------------------------------
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class RandomAgent:
     """Plays uniformly random legal actions."""
@@ -96,7 +119,7 @@ class RandomAgent:
         return "random"
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class FirstAgent:
     """Plays the legal action with the lowest number."""
@@ -116,7 +139,7 @@ class FirstAgent:
         return "first"
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class GreedyAgent:
     """Plays a legal action of the highest score; equal ones are drawn. The scores: `jaxgames.greedy.action_scores`."""
@@ -144,7 +167,7 @@ class GreedyAgent:
         return "greedy"
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class EpsilonAgent:
     """Plays as another agent, but with the probability `epsilon` a uniformly random legal action instead.
@@ -284,7 +307,7 @@ def _check_agent(text: str, agent: Any) -> None:
         name = type(agent).__name__
         raise ParameterError(
             f"{text!r} makes an agent that is not a pytree of arrays, and on_device = True promises one: decorate "
-            f"{name} with jax.tree_util.register_dataclass and mark its static fields, or set on_device = False"
+            f"{name} with jaxgames.agents.pytree and mark its static fields, or set on_device = False"
         )
 
 

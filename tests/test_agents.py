@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import jaxgames
 from jaxgames import agents
-from jaxgames.agents import FirstAgent, RandomAgent
+from jaxgames.agents import FirstAgent, GreedyAgent, RandomAgent
 from tests.helpers.sticks import Sticks
 
 STICKS = Sticks()
@@ -143,7 +143,7 @@ def test_agent_without_probabilities_has_no_analysis() -> None:
 # -- agents as arguments of a compiled function --------------------------------------------------------------------
 
 
-@jax.tree_util.register_dataclass
+@agents.pytree
 @dataclass(frozen=True)
 class Constant:
     """An agent with one number as its parameter; counts how often it is traced."""
@@ -169,6 +169,14 @@ def test_random_agents_of_one_game_share_a_program() -> None:
     assert not leaves
     assert structure == jax.tree.structure(RandomAgent(Sticks()))
     assert structure != jax.tree.structure(RandomAgent(jaxgames.make("dots_and_boxes")))
+
+
+def test_agents_of_two_classes_never_share_a_program() -> None:
+    """The structures themselves differ: `jax.jit` compares them when only a few bits of their hashes agree."""
+    first, greedy, random = (jax.tree.structure(kind(STICKS)) for kind in (FirstAgent, GreedyAgent, RandomAgent))
+    assert first != greedy
+    assert first != random
+    assert greedy != random
 
 
 # -- agents by name ------------------------------------------------------------------------------------------------

@@ -9,10 +9,8 @@ It needs neither flax nor `train`. `jaxgames.baselines.cards` lists the games th
 from dataclasses import dataclass, field
 from typing import Any
 
-import jax
-
 from jaxgames._checks import ParameterError
-from jaxgames.agents import Agent, Analysis
+from jaxgames.agents import Agent, Analysis, pytree
 from jaxgames.baselines import cards
 from jaxgames.env import Env
 from jaxgames.policies import file as exported
@@ -24,7 +22,7 @@ from jaxgames.wrappers import without_auto_reset
 ADVICE = "Use greedy, or mcts(simulations=200)"  # at the end of an error
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class BaselineAgent(ExportedAgent):
     """The `ExportedAgent` of a file. It has no values if its network is untrained, or learned another `reward`."""

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from jaxgames import agents
 from jaxgames._checks import ParameterError
-from jaxgames.agents import Agent, Analysis
+from jaxgames.agents import Agent, Analysis, pytree
 from jaxgames.env import Env
 from jaxgames.mcts.config import Evaluate, SearchConfig
 from jaxgames.mcts.rollouts import UctConfig, uct_search
@@ -25,7 +25,7 @@ from jaxgames.wrappers import without_auto_reset
 MAX_TREE_BYTES = 2**30  # of the trees of all boards that are searched at once
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class MCTSAgent:
     """Plays the best action of a tree search with a function that gives logits and values."""
@@ -56,7 +56,7 @@ class MCTSAgent:
         return f"search({self.evaluate}, {self.config})"
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class UctAgent:
     """Plays the most visited action of UCT, a tree search that values boards by rollouts."""

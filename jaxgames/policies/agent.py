@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.agents import Analysis
+from jaxgames.agents import Analysis, pytree
 from jaxgames.env import Env
 from jaxgames.sampling import MASKED_LOGIT, sample_action, shifted_logits
 from jaxgames.wrappers import without_auto_reset
@@ -38,7 +38,7 @@ class Policy(Protocol):
         ...
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class PolicyAgent:
     """Plays every seat with one policy; see `jaxgames.agents.Agent`.

@@ -32,7 +32,7 @@ from jax.core import Tracer
 from jaxgames import _files
 from jaxgames._checks import check_int, check_number
 from jaxgames._files import FileKind
-from jaxgames.agents import Agent
+from jaxgames.agents import Agent, pytree
 from jaxgames.env import Env
 from jaxgames.policies.agent import PolicyAgent, temperature_of
 from jaxgames.policies.evaluate import PolicyEvaluate
@@ -111,7 +111,7 @@ class ExportedPolicy:
         return self.call(params, observation, seat.astype(jnp.int32))
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class ExportedAgent(PolicyAgent):
     """The `PolicyAgent` of a file. Its parameters are a tuple of arrays."""

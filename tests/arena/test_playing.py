@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from jaxgames import arena
-from jaxgames.agents import RandomAgent
+from jaxgames.agents import RandomAgent, pytree
 from jaxgames.arena import Games
 from tests.helpers.scripted_agents import Taker
 from tests.helpers.sticks import Sticks
@@ -22,7 +22,7 @@ KEY = jax.random.key(0)
 winners: Any = jax.jit(arena.winners, static_argnums=0)
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class CountedTaker(Taker):
     """Counts how often it is traced."""
@@ -120,7 +120,7 @@ def test_agents_that_differ_only_in_their_arrays_share_a_program() -> None:
     assert len(CountedTaker.traces) == traces
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class Constant:
     """Plays one action, legal or not."""

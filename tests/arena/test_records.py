@@ -12,7 +12,7 @@ import pytest
 
 import jaxgames
 from jaxgames import arena, render
-from jaxgames.agents import RandomAgent
+from jaxgames.agents import RandomAgent, pytree
 from jaxgames.arena import records
 from tests.helpers.scripted_agents import Taker
 from tests.helpers.sticks import Sticks
@@ -131,7 +131,7 @@ def test_illegal_action_is_recorded_without_a_move(tmp_path: Path) -> None:
         assert STICKS.outcome(arena.replay(record, STICKS)[-1]).kind == "forfeit"
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclasses.dataclass(frozen=True)
 class Constant:
     """Plays one action, legal or not."""

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 
+from jaxgames.agents import pytree
 from jaxgames.arena.playing import SIDE_BY_SIDE
 from tests.arena.test_playing import ALL_SEATS, ONE, RANDOM, THREE, TWO, CountedTaker, played, same
 
@@ -80,7 +81,7 @@ def test_agent_is_asked_about_one_board_at_its_own_turns_only() -> None:
 
 
 def test_agent_on_the_device_is_compiled_once_for_all_games() -> None:
-    @jax.tree_util.register_dataclass
+    @pytree
     @dataclass(frozen=True)
     class NewTaker(CountedTaker):
         traces: ClassVar[list[int]] = []

@@ -7,8 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames.agents import pytree
 
-@jax.tree_util.register_dataclass
+
+@pytree
 @dataclass(frozen=True)
 class Taker:
     """Takes `sticks` of the game of sticks, or all that are left where these are fewer."""
@@ -20,7 +22,7 @@ class Taker:
         return jnp.minimum(self.sticks, jnp.maximum(states.left, 1)) - 1
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class Preferring:
     """Plays the legal action that it prefers; of equal ones the first."""

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames import Env
-from jaxgames.agents import Analysis
+from jaxgames.agents import Analysis, pytree
 from jaxgames.mcts import MCTSAgent, SearchConfig, SearchResult
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.evaluate import PolicyEvaluate
@@ -19,7 +19,7 @@ from jaxgames.wrappers import without_auto_reset
 from train.models.policy import Params, Policy
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class NetworkAgent(PolicyAgent):
     """The `PolicyAgent` of a network that was trained for search: `PolicyEvaluate` gives its values."""
@@ -29,7 +29,7 @@ class NetworkAgent(PolicyAgent):
         return PolicyEvaluate(self.env, self.policy)(self.params, states).values
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class SearchAgent:
     """Plays every seat by tree search; see `jaxgames.agents.Agent`.

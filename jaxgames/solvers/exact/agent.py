@@ -18,7 +18,7 @@ import numpy as np
 
 from jaxgames._checks import ParameterError
 from jaxgames._files import named_by_parameter
-from jaxgames.agents import Agent, Analysis
+from jaxgames.agents import Agent, Analysis, pytree
 from jaxgames.env import Env
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
@@ -108,7 +108,7 @@ def _(solution: DotsAndBoxesSolution, env: Any) -> tuple[TableReader, jax.Array]
     return DotsAndBoxesReader(env), jnp.asarray(solution.table.reshape(dots_and_boxes.table_shape(env)))
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class SolverAgent:
     """Plays perfectly, always the same action on the same board."""

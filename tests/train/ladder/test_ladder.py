@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from jaxgames import arena, make
+from jaxgames.agents import pytree
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.scripted_agents import Taker
 from tests.helpers.sticks import Sticks
@@ -27,7 +28,7 @@ GAMES = ("--games", 8)
 SETTINGS = {"games": 8, "openings": 4, "opening_plies": 4, "seed": 0}
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class AlwaysThree:
     """Takes three sticks, also where this is illegal because fewer are left."""
