@@ -118,6 +118,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
     return ByFolder(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Forgets the compiled programs of a group of tests after its last one, if XLA optimises them.
+
+    Otherwise all tests together have more of them than Linux has memory maps for one process (65,530), and XLA crashes.
+    """
+    if (
+        nextitem is not None
+        and group_of(item.nodeid) != group_of(nextitem.nodeid)
+        and not item.config.getoption("--quick")
+    ):
+        jax.clear_caches()
+
+
 @pytest.fixture(autouse=True)
 def forget_registrations() -> Iterator[None]:
     """Lets a test find only the games, agents, networks and bots of jaxgames and of its module's fixtures."""
