@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import render
-from jaxgames._checks import check_int
+from jaxgames._checks import ParameterError, check_int
 from jaxgames.agents import Agent
 from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
 from jaxgames.games.chinese_checkers_board import tables
@@ -82,14 +82,20 @@ def shortest_solo(
       compiled: whether numba compiles the search, which takes seconds at the first call.
       progress: whether to show a progress bar on a terminal; needs tqdm.
 
-    Raises ParameterError (a ValueError) for another size, and for a width below 1.
+    Raises ParameterError (a ValueError) for another size, and for a width with which no game is found.
     """
     check_int("size", size, 1, MAX_SIZE)
     check_int("width", width, 1, 10**9)
     search = Search(size, compiled=compiled, progress=progress)
     lower_bound = limit = search.lower_bound
+    longest = len(shortest_without_hops(size).turns)
     result = search.run(limit, width)
     while result.positions is None:
+        if limit >= longest:
+            raise ParameterError(
+                f"width must be larger for size {size}: with {width} positions per level no game of at most {longest} "
+                "turns is found"
+            )
         if result.is_complete and limit == lower_bound:
             lower_bound += 1
         limit += 1

@@ -118,10 +118,10 @@ def test_shortest_game_for_size_3_has_17_turns() -> None:
 @needs_numba
 @pytest.mark.slow
 def test_proof_finds_a_shorter_game_than_a_narrow_search() -> None:
-    first = shortest_solo(3, width=30, prove=False, progress=False)
+    first = shortest_solo(3, width=40, prove=False, progress=False)
     assert len(first.turns) > first.lower_bound
     assert not first.is_shortest
-    proven = shortest_solo(3, width=30, progress=False)
+    proven = shortest_solo(3, width=40, progress=False)
     assert (len(proven.turns), proven.is_shortest) == (17, True)
 
 
@@ -261,7 +261,13 @@ def test_replay_of_a_wrong_game_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "width", "named"), [(0, 9, "size .* from 1 to 4, not 0"), (5, 9, "size .*, not 5"), (2, 0, "width")]
+    ("size", "width", "named"),
+    [
+        (0, 9, "size .* from 1 to 4, not 0"),
+        (5, 9, "size .*, not 5"),
+        (2, 0, "width"),
+        (2, 1, "width must be larger for size 2: with 1 positions per level no game of at most 20 turns"),
+    ],
 )
 def test_setting_out_of_range_is_refused(size: int, width: int, named: str) -> None:
     with pytest.raises(ParameterError, match=named):
