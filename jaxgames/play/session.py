@@ -108,7 +108,7 @@ class Session:
 
     @property
     def continues_turn(self) -> bool:
-        """Whether the seat to move has played the last ply, too."""
+        """True in the middle of a turn: the seat to move has also played the last ply."""
         return self.ply > 0 and not self.over and self._positions[self.ply - 1].info.player == self.mover
 
     @property

@@ -146,7 +146,7 @@ def test_compiled_values_are_those_of_minimax(game: Game, parameters: dict[str, 
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not HAS_NUMBA, reason="needs numba: without it all functions are plain Python")
+@pytest.mark.skipif(not HAS_NUMBA, reason="without numba both sides are the same plain functions")
 @pytest.mark.parametrize("evaluation", ["positional", "material"])
 @pytest.mark.parametrize(("game", "depth", "number"), [(CHECKERS, 4, 40), (MINICHESS, 3, 5)])
 def test_compiled_and_plain_functions_find_the_same_values(

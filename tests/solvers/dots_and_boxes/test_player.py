@@ -256,7 +256,7 @@ def test_no_move_takes_longer_than_its_time_in_plain_python(monkeypatch: pytest.
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not HAS_NUMBA, reason="needs numba: without it all functions are plain Python")
+@pytest.mark.skipif(not HAS_NUMBA, reason="without numba both sides are the same plain functions")
 def test_compiled_and_plain_functions_choose_the_same_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = make_player(game(3, 3), milliseconds=LONG // 60)
     monkeypatch.setattr(playing, "HAS_NUMBA", False)
