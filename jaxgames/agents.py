@@ -83,15 +83,15 @@ def pytree(agent_class: type[T]) -> type[T]:
     fields are equal have equal tree structures, and `jax.jit` sometimes calls the program of the other class.
     """
     all_fields = fields(cast(Any, agent_class))
-    static_names = [each.name for each in all_fields if each.metadata.get("static")]
-    leaf_names = [each.name for each in all_fields if not each.metadata.get("static")]
+    static = [each.name for each in all_fields if each.metadata.get("static")]
+    leaves = [each.name for each in all_fields if not each.metadata.get("static")]
 
     def flatten(agent: T) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
-        leaves = [(jax.tree_util.GetAttrKey(name), getattr(agent, name)) for name in leaf_names]
-        return leaves, tuple(getattr(agent, name) for name in static_names)
+        with_keys = [(jax.tree_util.GetAttrKey(name), getattr(agent, name)) for name in leaves]
+        return with_keys, tuple(getattr(agent, name) for name in static)
 
-    def unflatten(static: tuple[Any, ...], leaves: Iterable[Any]) -> T:
-        return agent_class(**dict(zip(static_names, static, strict=True)), **dict(zip(leaf_names, leaves, strict=True)))
+    def unflatten(of_static: tuple[Any, ...], of_leaves: Iterable[Any]) -> T:
+        return agent_class(**dict(zip([*static, *leaves], [*of_static, *of_leaves], strict=True)))
 
     jax.tree_util.register_pytree_with_keys(agent_class, flatten, unflatten)
     return agent_class
@@ -316,13 +316,23 @@ def act_on_one_board(agent: Agent, key: jax.Array, boards: Any) -> np.ndarray:
 
     Raises ValueError if the agent does not return one integer.
     """
-    action = np.asarray(act_on_device(agent, key, boards) if agent.on_device else agent.act(key, boards))
+    action = np.asarray(act_compiled(agent, key, boards))
     if action.shape != (1,) or not np.issubdtype(action.dtype, np.integer):
         raise ValueError(
             f"{type(agent).__name__}.act must return one integer per board, int32[1] for one board, "
             f"not {action.dtype}{list(action.shape)}"
         )
     return action.astype(np.int32)
+
+
+def act_compiled(agent: Agent, key: jax.Array, boards: Any) -> jax.Array:
+    """Returns the actions of any agent, int32[B]; only an agent on the device is compiled."""
+    return act_on_device(agent, key, boards) if agent.on_device else agent.act(key, boards)
+
+
+def analyse_compiled(agent: Agent, boards: Any) -> Analysis | None:
+    """Returns the result of `analyse` for any agent; only an agent on the device is compiled."""
+    return (_analyse_on_device if agent.on_device else analyse)(agent, boards)
 
 
 @jax.jit
@@ -332,6 +342,5 @@ def act_on_device(agent: Agent, key: jax.Array, boards: Any) -> jax.Array:
 
 
 @jax.jit
-def analyse_on_device(agent: Agent, boards: Any) -> Analysis | None:
-    """Returns the result of `analyse` for an agent on the device, compiled as `act_on_device`."""
+def _analyse_on_device(agent: Agent, boards: Any) -> Analysis | None:
     return analyse(agent, boards)

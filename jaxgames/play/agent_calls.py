@@ -84,7 +84,7 @@ def _analyse(
     """Returns float32[num_actions], the probabilities of an agent, and its value for each seat or None."""
     agent, boards = make(text, session.env), _batch_of_one(session.state)
     _announce("analyse", text, session.env, on_compile)
-    analysis = (agents.analyse_on_device if agent.on_device else agents.analyse)(agent, boards)
+    analysis = agents.analyse_compiled(agent, boards)
     if analysis is None:
         raise ValueError(f"{text} has no probabilities: choose an agent that has them, such as random or greedy")
     probabilities = np.asarray(analysis.probabilities)[0]

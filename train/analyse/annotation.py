@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames._batches import in_chunks
-from jaxgames.agents import Agent, Analysis, analyse, analyse_on_device
+from jaxgames.agents import Agent, Analysis, analyse_compiled
 from jaxgames.games.checkers import Checkers
 from jaxgames.solvers.checkers.player import evaluate
 from train.analyse.recorded_game import RecordedGame
@@ -187,8 +187,7 @@ def _with_opinion(game: RecordedGame, turns: Sequence[Turn], agent: Agent) -> li
 
 def _analysed(agent: Agent, states: Any) -> Analysis:
     """Returns the analysis of boards, on the host. Raises ValueError for an agent that has none."""
-    function = analyse_on_device if agent.on_device else analyse
-    analysis = in_chunks(lambda boards: function(agent, boards), states, CHUNK, fill=agent.on_device)
+    analysis = in_chunks(lambda boards: analyse_compiled(agent, boards), states, CHUNK, fill=agent.on_device)
     if analysis is None:
         raise ValueError(f"{agent} has no probabilities: choose an agent that has them, such as a run or greedy")
     return analysis

@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames._batches import in_chunks
-from jaxgames.agents import Agent, act_on_device, analyse, analyse_on_device
+from jaxgames.agents import Agent, act_compiled, analyse_compiled
 from train.data.positions import UNKNOWN, Positions, keys
 
 SPLITS = ("train", "validation")
@@ -53,7 +53,7 @@ def played_positions(
         on_found(len(new))
         steps_without = 0 if new else steps_without + 1
         key, act_key, step_key = jax.random.split(key, 3)
-        states, over = _next(env, states, _act(player, act_key, states), step_key)
+        states, over = _next(env, states, act_compiled(player, act_key, states), step_key)
         plies = np.where(jax.device_get(over), 0, plies + 1)
     return _joined(parts)
 
@@ -81,11 +81,11 @@ def labelled(
 
     def label(states: Any) -> tuple[Any, Any, Any]:
         """Returns the actions, or the probabilities and the values of the seats."""
-        key, analysis = next(keys_of_chunks), (analyse_on_device if agent.on_device else analyse)(agent, states)
+        key, analysis = next(keys_of_chunks), analyse_compiled(agent, states)
         if only_values and (analysis is None or analysis.values is None):
             raise ValueError(f"{agent} has no values: leave out --only-values")
         if analysis is None:
-            return _act(agent, key, states), None, None
+            return act_compiled(agent, key, states), None, None
         return None, None if only_values else analysis.probabilities, analysis.values
 
     action, policy, values = in_chunks(label, positions.states, CHUNK, fill=agent.on_device, on_done=on_labelled)
@@ -109,10 +109,6 @@ def _unlabelled(env: Env[Any], states: Any, plies: np.ndarray) -> Positions:
 def _joined(parts: Sequence[Positions]) -> Positions:
     states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *(part.states for part in parts))
     return _unlabelled(parts[0].env, states, np.concatenate([part.ply for part in parts]))
-
-
-def _act(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
-    return act_on_device(agent, key, states) if agent.on_device else agent.act(key, states)
 
 
 @functools.partial(jax.jit, static_argnums=0)
