@@ -10,7 +10,6 @@ which first reads one element of each at a place that depends on the action, so 
 `Playing`, `pgx_functions` and `PlayingJaxMARL` make envs of three libraries ready for the loop.
 """
 
-import dataclasses
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ from jax.sharding import PartitionSpec
 import jaxgames
 from benchmarks import harness
 from benchmarks.harness import Timing
+from jaxgames.wrappers import AutoResetState
 
 GAMES = (
     "checkers",
@@ -47,18 +47,36 @@ def steps_per_call(total_steps: int, batch: int) -> int:
 # -- environments ------------------------------------------------------------------------------------------
 
 
+class Board(NamedTuple):
+    """A live board, and what the last step paid."""
+
+    board: Any
+    rewards: jax.Array
+
+    @property
+    def current_player(self) -> jax.Array:
+        return self.board.current_player
+
+
 class Playing:
     """The functions of a game whose finished boards restart. `before_reset` is dropped: the loop never reads it."""
 
     def __init__(self, env: jaxgames.Env[Any]) -> None:
-        self._env = jaxgames.auto_reset(env)
-        self.observe, self.legal_action_mask = self._env.observe, self._env.legal_action_mask
+        self._env, self._restarting = env, jaxgames.auto_reset(env)
 
-    def init(self, key: jax.Array) -> Any:
-        return dataclasses.replace(self._env.init(key), before_reset=None)
+    def init(self, key: jax.Array) -> Board:
+        board = self._env.init(key)
+        return Board(board, board.rewards)
 
-    def step(self, state: Any, action: jax.Array, key: jax.Array) -> Any:
-        return dataclasses.replace(self._env.step(state, action, key), before_reset=None)
+    def step(self, state: Board, action: jax.Array, key: jax.Array) -> Board:
+        after = self._restarting.step(AutoResetState(board=state.board, before_reset=state.board), action, key)
+        return Board(after.board, after.rewards)
+
+    def observe(self, state: Board) -> jax.Array:
+        return self._env.observe(state.board)
+
+    def legal_action_mask(self, state: Board) -> jax.Array:
+        return self._env.legal_action_mask(state.board)
 
 
 def pgx_functions(env: Any) -> tuple[Any, Any]:

@@ -1,8 +1,8 @@
 """Operations with one form for CPUs and one for all other platforms.
 
 XLA compiles a few operations badly on CPUs. Each of them has a second form, which was measured to be faster on CPUs
-and gives the same result. `by_platform` chooses when a program is lowered, so a program that is exported or placed on a
-GPU or TPU has the library's own operations.
+and gives the same result; only `random_action` draws other actions with the same key. `by_platform` chooses when a
+program is lowered, so a program that is exported or placed on a GPU or TPU has the library's own operations.
 
 The environment variable JAXGAMES_FORMS overrides the choice, to measure both forms on one machine: "auto" (default),
 "cpu" or "library". Set it before a program is traced.

@@ -1,6 +1,10 @@
-"""Random actions from one random number, without noise per action and without a prefix sum over all actions.
+"""Random actions, without noise per action and without a prefix sum over all actions.
 
-The actions are laid out in columns, action i * width + j in row i of column j:
+`random_action` on a GPU or TPU takes the legal action with the highest priority. The priority of an action is a hash of
+its number and of 64 random bits. So the mask and the action can be computed in one pass, by one kernel.
+
+On CPUs, and for weights, one random number decides. The actions are laid out in columns, action i * width + j in row i
+of column j:
 
         0          1          2      ...   width - 1
       width    width + 1  width + 2  ...
@@ -44,12 +48,14 @@ MATMUL_PREFIX_SUM_MAX = 256  # on a CPU, prefix sums of up to this length multip
 def random_action(key: jax.Array, mask: jax.Array) -> jax.Array:
     """Returns int32[], an action drawn uniformly from those that `mask` allows; 0 if no action is allowed.
 
-    The mask is bool[num_actions], as `env.legal_action_mask` returns it.
+    The mask is bool[num_actions], as `env.legal_action_mask` returns it. With the same key a CPU draws another action
+    than a GPU or TPU.
 
     Raises TypeError for other types, such as swapped arguments, ValueError for a batch.
     """
     _check_arguments("random_action(key, mask)", key, mask, "bool[num_actions]", [np.bool_])
-    return _for_platform(_random_action, key, mask)
+    by_rank = functools.partial(_random_action, prefix_sums=_matmul_prefix_sums)
+    return by_platform(key, mask, cpu=by_rank, library=_action_of_highest_priority)
 
 
 def sample_action(key: jax.Array, weights: jax.Array) -> jax.Array:
@@ -71,6 +77,16 @@ def shifted_logits(logits: jax.Array, mask: jax.Array) -> jax.Array:
     """
     best = jnp.where(mask, logits, MASKED_LOGIT).max(-1, keepdims=True)
     return jnp.where(mask, logits - best, MASKED_LOGIT)
+
+
+def _action_of_highest_priority(key: jax.Array, mask: jax.Array) -> jax.Array:
+    """Returns int32[], the result of `random_action`; each action has a priority, a hash of it and of random bits."""
+    before, after = jax.random.bits(key, (2,))
+    hashed = (np.arange(mask.size, dtype=np.uint32) ^ before) * np.uint32(0x9E3779B9)
+    for by, multiplier in ((16, 0x7FEB352D), (15, 0x846CA68B)):  # a one-to-one mix of 32 bits
+        hashed = (hashed ^ (hashed >> np.uint32(by))) * np.uint32(multiplier)
+    priorities = (hashed ^ (hashed >> np.uint32(16)) ^ after) | 1
+    return jnp.where(mask, priorities, 0).argmax().astype(jnp.int32)
 
 
 def _random_action(key: jax.Array, mask: jax.Array, prefix_sums: PrefixSums) -> jax.Array:

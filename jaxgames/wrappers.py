@@ -4,6 +4,7 @@ For searches and value targets there is `seat_discount`, the factor of the value
 """
 
 import dataclasses
+import functools
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
@@ -152,19 +153,33 @@ def inside(env: Env[Any], state: State) -> tuple[Env[Any], State]:
     return env, state
 
 
-@jax.tree_util.register_dataclass
+@functools.partial(
+    jax.tree_util.register_dataclass, data_fields=("board", "before_reset"), meta_fields=()
+)  # the fields of `State` are read from these two
 @dataclass(frozen=True, kw_only=True)
 class AutoResetState(State, Generic[S]):
-    """The results of the last step (the fields of `State`), and the boards before and after a restart.
+    """The boards before and after a restart, and the results of the last step (the fields of `State`).
 
     `current_player` is the seat to move on `board`; `rewards`, `terminated` and `truncated` are those of the last
-    step. If a loop never reads `before_reset`, the compiler removes it.
+    step, so of `before_reset`. If a loop never reads `before_reset`, the compiler removes it.
     """
 
     wrapper: ClassVar[str] = "auto_reset"
 
     board: S  # the live board to play on: a new one if the last step finished a game
     before_reset: S  # the board that the last step led to, finished or not: observe it to bootstrap at a truncation
+    current_player: jax.Array = dataclasses.field(init=False)
+    rewards: jax.Array = dataclasses.field(init=False)
+    terminated: jax.Array = dataclasses.field(init=False)
+    truncated: jax.Array = dataclasses.field(init=False)
+
+    def __getattr__(self, name: str) -> Any:
+        """Returns a field of `State`, which the boards hold: a copy would be one more array to write in each step."""
+        if name == "current_player":
+            return self.board.current_player
+        if name in ("rewards", "terminated", "truncated"):
+            return getattr(self.before_reset, name)
+        raise AttributeError(f"{type(self).__name__} has no field {name}")
 
 
 @dataclass(frozen=True)
@@ -196,7 +211,7 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
 
     def init(self, key: jax.Array | None = None) -> AutoResetState[S]:
         board = self.unwrapped.init(key)
-        return _state(board, board)
+        return AutoResetState(board=board, before_reset=board)
 
     def step(
         self, state: AutoResetState[S], action: jax.Array | int, key: jax.Array | None = None
@@ -209,7 +224,7 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
         finished = before_reset.terminated | before_reset.truncated
         start = self.unwrapped.init(init_key)
         board = jax.tree.map(lambda new, old: jnp.where(finished, new, old), start, before_reset)
-        return _state(board, before_reset)
+        return AutoResetState(board=board, before_reset=before_reset)
 
     def winners(self, state: AutoResetState[S]) -> jax.Array:
         """Returns bool[num_players], the winners of the game that the last step ended; all False if it ended none."""
@@ -221,7 +236,7 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
 
     def from_string(self, text: str) -> AutoResetState[S]:
         board = self.unwrapped.from_string(text)
-        return _state(board, board)
+        return AutoResetState(board=board, before_reset=board)
 
     def __str__(self) -> str:
         return f"auto_reset({self.unwrapped})"
@@ -307,15 +322,3 @@ def _without_auto_reset(env: Env[Any]) -> Env[Any]:
     if type(env)._inner is not Wrapper._inner:  # pyright: ignore[reportPrivateUsage]  # its own module
         raise TypeError(f"{env} has states of its own around auto_reset: put auto_reset outside of the other wrappers")
     return dataclasses.replace(env, unwrapped=inside)
-
-
-def _state(board: S, before_reset: S) -> AutoResetState[S]:
-    """Returns the state with both boards; the rewards and flags are those of `before_reset`."""
-    return AutoResetState(
-        current_player=board.current_player,
-        rewards=before_reset.rewards,
-        terminated=before_reset.terminated,
-        truncated=before_reset.truncated,
-        board=board,
-        before_reset=before_reset,
-    )

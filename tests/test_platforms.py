@@ -16,12 +16,15 @@ KEY = jax.random.key(0)
 
 
 def legal_masks(game: str) -> np.ndarray:
-    """The masks along one random game, and its actions: they depend on the game's forms and on those of sampling."""
+    """The masks along one random game, and its actions: they depend on the game's forms and on those of sampling.
+
+    `random_action` is not compared: a key draws other actions on a GPU or TPU.
+    """
     env = jaxgames.auto_reset(jaxgames.make(game))
 
     def step(board: Any, key: jax.Array) -> tuple[Any, tuple[jax.Array, jax.Array]]:
         mask = env.legal_action_mask(board)
-        action = jaxgames.random_action(key, mask)
+        action = jaxgames.sample_action(key, mask)
         return env.step(board, action), (mask, action)
 
     masks, actions = jax.jit(lambda keys: jax.lax.scan(step, env.init(KEY), keys)[1])(jax.random.split(KEY, 100))
