@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import as_int32, check_action, check_seat, check_text, differing_leaf, short_errors, written_shape
+from jaxgames._platforms import at
 
 
 @jax.tree_util.register_dataclass
@@ -260,7 +261,7 @@ class Env(abc.ABC, Generic[S]):
     def _is_legal(self, state: S, action: jax.Array) -> jax.Array:
         """Returns bool[], whether the mover of a live board may play `action`. Override it if a cheaper way exists."""
         in_range = (action >= 0) & (action < self.num_actions)
-        return in_range & self._legal_action_mask(state)[jnp.clip(action, 0, self.num_actions - 1)]
+        return in_range & at(self._legal_action_mask(state), action)
 
     def _restart_clock(self, state: S) -> S:
         """Returns the board with the counters of its limits of length at their start; a search begins with them.

@@ -15,21 +15,20 @@ Rules, rewards and notation: docs/games/dots_and_boxes.md.
 import dataclasses
 import re
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import check_choice, check_int
+from jaxgames._platforms import by_platform
 from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_seat, split_fields
 
 REWARDS = ("win_loss", "margin", "boxes")
 NOBODY = -1  # owner of a box that is not taken
-
-Edges = TypeVar("Edges", jax.Array, np.ndarray)  # on the device or on the host
 
 
 @jax.tree_util.register_dataclass
@@ -138,7 +137,8 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         taken = self._complete(edges) & (state.owner == NOBODY)
         owner = jnp.where(taken, state.current_player.astype(jnp.int8), state.owner)
         boxes = taken.sum(dtype=jnp.int32)
-        over = edges.all()
+        # Either says that all edges are drawn, for every edge belongs to a box.
+        over = by_platform(edges, owner, cpu=lambda edges, _: edges.all(), library=lambda _, owner: (owner >= 0).all())
         if self.reward == "boxes":
             for_seat_0 = jnp.where(state.current_player == 0, boxes, -boxes)
         else:
@@ -146,19 +146,21 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
             for_seat_0 = jnp.where(over, margin if self.reward == "margin" else jnp.sign(margin), 0)
         return DotsAndBoxesState(
             current_player=jnp.where(boxes > 0, state.current_player, 1 - state.current_player),
-            rewards=jnp.stack([for_seat_0, -for_seat_0]).astype(jnp.float32),
+            rewards=jnp.where(jnp.arange(2) == 0, for_seat_0, -for_seat_0).astype(jnp.float32),
             terminated=over,
             truncated=jnp.bool_(False),
             edges=edges,
             owner=owner,
         )
 
-    def _complete(self, edges: Edges) -> Edges:
+    def _complete(self, edges: jax.Array) -> jax.Array:
         """Returns bool[num_boxes], whether all four edges of the box are drawn."""
-        horizontal, vertical = self._split(edges)
-        return (horizontal[:-1] & horizontal[1:] & vertical[:, :-1] & vertical[:, 1:]).ravel()
+        above, below = edges[: self.num_boxes], edges[self.cols : self.num_horizontal]
+        first = self.num_horizontal + np.arange(self.rows) * (self.cols + 1)  # the edge v(r, 0) of each row of boxes
+        left, right = (jnp.concatenate([edges[x : x + self.cols] for x in first + side]) for side in (0, 1))
+        return above & below & left & right
 
-    def _split(self, edges: Edges) -> tuple[Edges, Edges]:
+    def _split(self, edges: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Returns the horizontal edges, [rows + 1, cols], and the vertical ones, [rows, cols + 1]."""
         horizontal = edges[: self.num_horizontal].reshape(self.rows + 1, self.cols)
         return horizontal, edges[self.num_horizontal :].reshape(self.rows, self.cols + 1)
@@ -231,7 +233,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         mover = parse_seat(seat, 2)
         edges = np.array([bit == "1" for bit in bits])
         owner = np.array([".01".index(letter) - 1 for letter in owners], np.int8)
-        complete = self._complete(edges)
+        complete = np.asarray(self._complete(jnp.asarray(edges)))
         for box in np.flatnonzero(complete != (owner != NOBODY)).tolist():
             where = f"box ({box // self.cols},{box % self.cols})"
             wrong = "is complete and must have an owner" if complete[box] else "lacks an edge and must have no owner"
