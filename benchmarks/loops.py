@@ -48,14 +48,17 @@ def steps_per_call(total_steps: int, batch: int) -> int:
 
 
 class Board(NamedTuple):
-    """A live board, and what the last step paid."""
+    """The results of the last step, as a learner reads them, and the live board."""
 
-    board: Any
+    current_player: jax.Array
     rewards: jax.Array
+    terminated: jax.Array
+    truncated: jax.Array
+    board: Any
 
-    @property
-    def current_player(self) -> jax.Array:
-        return self.board.current_player
+    @classmethod
+    def of(cls, state: Any, board: Any) -> "Board":
+        return cls(state.current_player, state.rewards, state.terminated, state.truncated, board)
 
 
 class Playing:
@@ -66,11 +69,11 @@ class Playing:
 
     def init(self, key: jax.Array) -> Board:
         board = self._env.init(key)
-        return Board(board, board.rewards)
+        return Board.of(board, board)
 
     def step(self, state: Board, action: jax.Array, key: jax.Array) -> Board:
         after = self._restarting.step(AutoResetState(board=state.board, before_reset=state.board), action, key)
-        return Board(after.board, after.rewards)
+        return Board.of(after, after.board)
 
     def observe(self, state: Board) -> jax.Array:
         return self._env.observe(state.board)

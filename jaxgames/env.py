@@ -156,12 +156,13 @@ class Env(abc.ABC, Generic[S]):
         action = as_int32("action", action)
         live = ~(state.terminated | state.truncated)
         legal = self._is_legal(state, action)
-        after = jax.tree.map(lambda new, old: jnp.where(live & legal, new, old), self._step(state, action, key), state)
+        played = self._step(state, action, key)
+        after = jax.tree.map(lambda new, old: jnp.where(live & legal, new, old), played, state)
         seats = jnp.arange(self.num_players, dtype=jnp.int32)
         penalty = jnp.where(seats == state.current_player, -1.0, 1.0 / (self.num_players - 1))
         return dataclasses.replace(
             after,
-            rewards=jnp.where(live, jnp.where(legal, after.rewards, penalty), 0.0).astype(jnp.float32),
+            rewards=jnp.where(live, jnp.where(legal, played.rewards, penalty), 0.0).astype(jnp.float32),
             terminated=after.terminated | (live & ~legal),
         )
 

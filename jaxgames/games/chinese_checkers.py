@@ -10,7 +10,6 @@ Rules, rewards and notation: docs/games/chinese_checkers.md.
 """
 
 import dataclasses
-import functools
 import re
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,26 +19,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
+from jaxgames._platforms import at, by_platform, take
 from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
-from jaxgames.games.chinese_checkers_board import (
-    longest_chain,
-    pack_three_sets,
-    parse_chain,
-    sources,
-    tables,
-    take,
-    unpack,
-)
+from jaxgames.games.chinese_checkers_board import longest_chain, parse_chain, tables
+from jaxgames.games.chinese_checkers_moves import EMPTY, VISITED, ahead, is_legal, legal_actions
 
 # The triangles of the seats, clockwise, by the number of players.
 TRIANGLES: dict[int, tuple[int, ...]] = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}
 REWARDS = ("sparse", "goal", "movement", "positive_sum", "win_loss")
-
-# Values of a cell other than a seat: EMPTY, or VISITED - k where hop number k of this turn began, from k = 0. After the
-# hops a => b => c of one peg, a holds -2, b holds -3 and c holds 0, the mover.
-EMPTY, VISITED = -1, -2
 
 
 @jax.tree_util.register_dataclass
@@ -178,32 +167,16 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         )
 
     def _legal_action_mask(self, state: ChineseCheckersState) -> jax.Array:
-        words = self._moves(state)
-        return jnp.append(unpack(self.size, words), _may_end(state, words))
+        return legal_actions(self.size, state.board, state.peg)
 
     def _is_legal(self, state: ChineseCheckersState, action: jax.Array) -> jax.Array:
-        t = tables(self.size)
-        words = self._moves(state)
-        cell, direction = jnp.clip(action, 0, self.end_turn - 1) // 6, action % 6
-        word, bit = words[direction, jnp.asarray(t.row)[cell]], jnp.asarray(t.bit, jnp.uint32)[cell]
-        legal = jnp.where(action == self.end_turn, _may_end(state, words), ((word >> bit) & 1) != 0)
-        return (action >= 0) & (action <= self.end_turn) & legal
-
-    def _moves(self, state: ChineseCheckersState) -> jax.Array:
-        """Returns uint32[6, rows], for each direction the cells from which a peg may move in it."""
-        chain = state.peg >= 0
-        mine = jnp.where(chain, np.arange(self.num_cells, dtype=np.int16) == state.peg, state.board == 0)
-        mine, pegs, empty = pack_three_sets(self.size, (mine, state.board >= 0, state.board == EMPTY))
-        free = jnp.where(chain, jnp.uint32(0), empty)  # for a step
-        next_to, two_from = (functools.partial(sources, self.size, distance=distance) for distance in (1, 2))
-        return jnp.stack([mine & (next_to(free, d) | (next_to(pegs, d) & two_from(empty, d))) for d in range(6)])
+        return is_legal(self.size, state.board, state.peg, action)
 
     def _step(self, state: ChineseCheckersState, action: jax.Array, key: jax.Array | None) -> ChineseCheckersState:
-        t = tables(self.size)
-        cell, direction = jnp.clip(action, 0, self.end_turn) // 6, action % 6  # the end of a turn has cell num_cells
-        near = jnp.asarray(t.neighbour)[cell, direction]
-        is_hop = (near < self.num_cells) & (state.board[near] >= 0)
-        to = jnp.where(is_hop, jnp.asarray(t.beyond)[cell, direction], near)
+        cell, direction = action // 6, action % 6  # the end of a turn has cell num_cells
+        near, beyond = ahead(self.size, action)
+        is_hop = (near < self.num_cells) & (at(state.board, near) >= 0)
+        to = jnp.where(is_hop, beyond, near)
 
         cells = np.arange(self.num_cells)
         vacated = jnp.where(is_hop, VISITED - state.hops, EMPTY).astype(jnp.int8)
@@ -212,7 +185,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         won = (moved[goal_begin:] == 0).all()
 
         into_goal = (to >= goal_begin).astype(jnp.float32) - (cell >= goal_begin).astype(jnp.float32)
-        down = jnp.asarray(np.array([0, -1, -1, 0, 1, 1], np.float32))[direction]
+        down = jnp.where(direction >= 4, 1.0, jnp.where((direction == 1) | (direction == 2), -1.0, 0.0))
         goal_bonus, movement_bonus = self._bonuses
         bonus = jnp.where(cell < self.num_cells, goal_bonus * into_goal + movement_bonus * down, 0.0)
 
@@ -276,13 +249,25 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         board, peg = state.board, state.peg
         if player is not state.current_player:  # the mover's frame needs no gather
             board, peg = self._in_frame_of(state, player)
+        return by_platform(board, peg, cpu=self._planes_of_cells, library=self._planes_of_grid)
+
+    def _planes_of_cells(self, board: jax.Array, peg: jax.Array) -> jax.Array:
+        """Returns the observation for a CPU: with the planes made last, XLA would gather once per plane there."""
         pegs = board[:, None] == np.arange(self.num_players, dtype=np.int8)[None]
         visited = (board <= VISITED)[:, None]
         landed = (np.arange(self.num_cells) == peg.astype(jnp.int32))[:, None]
         of_cells = jnp.concatenate([pegs, visited, landed], axis=-1)
         off_star = jnp.zeros((1, self.num_players + 2), jnp.bool_)
-        # The planes are made before the gather. In the other order XLA would gather once per plane.
-        return take(jnp.concatenate([of_cells, off_star]), tables(self.size).grid)
+        return jnp.concatenate([of_cells, off_star]).at[tables(self.size).grid].get(mode="promise_in_bounds")
+
+    def _planes_of_grid(self, board: jax.Array, peg: jax.Array) -> jax.Array:
+        """Returns the observation for a GPU or TPU, made in one pass: of each cell, all planes as bits of one byte."""
+        visited, landed = self.num_players, self.num_players + 1  # these planes
+        plane = jnp.where(board >= 0, board, visited).astype(jnp.uint8)
+        planes = jnp.where(board == EMPTY, np.uint8(0), np.uint8(1) << plane)
+        planes |= jnp.where(jnp.arange(self.num_cells, dtype=jnp.int16) == peg, np.uint8(1 << landed), np.uint8(0))
+        of_grid = take(planes, tables(self.size).grid.ravel())[:, None]
+        return (((of_grid >> jnp.arange(landed + 1, dtype=jnp.uint8)) & 1) != 0).reshape(self.observation_shape)
 
     def _in_frame_of(self, state: ChineseCheckersState, player: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Returns the board, int8[cells], and the cell of the moving peg in the frame of a seat."""
@@ -386,8 +371,3 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     def _triangle(self, state: ChineseCheckersState) -> int:
         """Returns the absolute triangle that is the mover's home."""
         return TRIANGLES[self.num_players][int(state.current_player)]
-
-
-def _may_end(state: ChineseCheckersState, words: jax.Array) -> jax.Array:
-    """Returns bool[], whether the mover may end the turn: after a hop, or without a move."""
-    return (state.peg >= 0) | (words == 0).all()

@@ -1,4 +1,4 @@
-r"""Geometry of the star board of Chinese Checkers, and sets of its cells as bits.
+r"""Geometry of the star board of Chinese Checkers.
 
 The board of size N is a hexagon of side N + 1 with a triangle of N(N+1)/2 cells on each of its edges.
 Cells are numbered row by row from the top; N = 1 and, with its triangles, N = 2:
@@ -21,9 +21,6 @@ Axial coordinates (q, r), r growing downwards; directions
       3 - * - 0       0 (+1, 0)  1 (+1, -1)  2 (0, -1)  3 (-1, 0)  4 (-1, +1)  5 (0, +1)
          / \
         4   5
-
-A set of cells is one word of bits per row, uint32[rows]: bit i is the i-th cell of the row from the left. The
-neighbours of a row's cells in one direction are all in one row, so a step in a direction is a shift of a word.
 """
 
 import functools
@@ -31,14 +28,8 @@ import itertools
 import re
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxgames._platforms import by_platform
-from jaxgames.bits import union
-
-MAX_CELLS_PER_SLICE = 12  # in `unpack` on CPUs
 DIRECTIONS = ((1, 0), (1, -1), (0, -1), (-1, 0), (-1, 1), (0, 1))
 
 
@@ -119,68 +110,6 @@ def _bits_ahead(first_q: np.ndarray) -> np.ndarray:
         target_row = np.clip(rows + dr, 0, len(rows) - 1)
         bits_ahead[distance, direction] = dq + first_q - first_q[target_row]
     return bits_ahead
-
-
-# -- sets on the device ------------------------------------------------------------------------------
-
-
-def pack_three_sets(size: int, cells: tuple[jax.Array, jax.Array, jax.Array]) -> list[jax.Array]:
-    """Returns three sets, uint32[rows] each, from three masks, bool[cells] each.
-
-    One matrix product with powers of two packs all three. A float32 holds 24 bits exactly, so one part of a row is 8 of
-    its cells from each set. A longer row has several parts.
-
-        bit     23 . . . . . . 16   15 . . . . . . 8   7 . . . . . . 0
-              | cells of set 2   | cells of set 1    | cells of set 0 |
-    """
-    t = tables(size)
-    parts = -(-int(t.lengths.max()) // 8)
-    powers = np.zeros((len(t.row), parts, len(t.lengths)), np.float32)
-    powers[np.arange(len(t.row)), t.bit // 8, t.row] = 2.0 ** (t.bit % 8)
-    of_cells = sum(jnp.where(held, np.float32(256**number), 0) for number, held in enumerate(cells))
-    packed = jnp.dot(of_cells, powers.reshape(len(t.row), -1), precision=jax.lax.Precision.HIGHEST)
-    words = packed.astype(jnp.uint32).reshape(parts, -1)
-    return [
-        union([((words[part] >> np.uint32(8 * number)) & 255) << np.uint32(8 * part) for part in range(parts)])
-        for number in range(len(cells))
-    ]
-
-
-def sources(size: int, cells: jax.Array, direction: int, distance: int) -> jax.Array:
-    """Returns uint32[rows], the cells from which one of `cells` is `distance` (1 or 2) away in a direction.
-
-    Bits beyond the end of a row may be set: they belong to no cell.
-    """
-    down = distance * DIRECTIONS[direction][1]
-    none = jnp.zeros(abs(down), jnp.uint32)
-    words = jnp.concatenate([none, cells[:down]] if down < 0 else [cells[down:], none])
-    ahead = tables(size).bits_ahead[distance - 1, direction]
-    return (words >> np.maximum(ahead, 0).astype(np.uint32)) << np.maximum(-ahead, 0).astype(np.uint32)
-
-
-def unpack(size: int, cells: jax.Array) -> jax.Array:
-    """Returns bool[cells * sets] of uint32[sets, rows]: which sets hold the first cell, then the second, and so on."""
-    t = tables(size)
-
-    def by_slices(cells: jax.Array) -> jax.Array:
-        # On a CPU, XLA finds the cell of a bit by division unless it unrolls the loop, so slices are short.
-        slices = [
-            ((cells[None, :, row] >> bits[:, None]) & 1) != 0
-            for row, length in enumerate(t.lengths.tolist())
-            for bits in np.array_split(np.arange(length, dtype=np.uint32), -(-length // MAX_CELLS_PER_SLICE))
-        ]
-        return jnp.concatenate([part.reshape(-1) for part in slices])
-
-    def by_cells(cells: jax.Array) -> jax.Array:
-        words = cells.T.at[t.row].get(mode="promise_in_bounds")
-        return (((words >> t.bit.astype(np.uint32)[:, None]) & 1) != 0).reshape(-1)
-
-    return by_platform(cells, cpu=by_slices, library=by_cells)
-
-
-def take(board: jax.Array, cells: np.ndarray) -> jax.Array:
-    """Returns the board at known cells. A flat gather without bounds checks compiles to a tight loop."""
-    return board.at[cells].get(mode="promise_in_bounds")
 
 
 def parse_chain(size: int, text: str, content: np.ndarray, mover: int) -> list[int]:
