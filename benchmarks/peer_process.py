@@ -8,7 +8,8 @@ seconds: it plays for that long and answers with its steps per second. The next 
 The kinds of side:
 
     jax           `jaxgames` or `pgx`: the loop of benchmarks/loops.py, at the fastest of several batch sizes, on
-                  one device and on one device per core; actions of both are drawn by `jaxgames.random_action`
+                  one device and on one device per core; actions of both are drawn by `jaxgames.random_action`;
+                  or `stored_rollout` on one device
     open_spiel    the loop that users write in Python around one state, in one of OPEN_SPIEL_CONFIGURATIONS
     star_loop     benchmarks/star_loop.cpp
 """
@@ -79,8 +80,19 @@ def tuned(play: Play, seconds: float) -> float:
 # -- JAX --------------------------------------------------------------------------------------------------
 
 
-def jax_side(library: str, game: str, boards: list[int], devices: list[int], steps: int, tuning_seconds: float) -> Side:
-    """A loop in JAX with the fastest pair of `boards` and `devices`, and about `steps` over all boards in one call."""
+def jax_side(
+    library: str,
+    game: str,
+    boards: list[int],
+    devices: list[int],
+    steps: int,
+    tuning_seconds: float,
+    stored: str | None = None,
+) -> Side:
+    """A loop in JAX with the fastest pair of `boards` and `devices`, and about `steps` over all boards in one call.
+
+    With `stored`, a word of `loops.STORED`, it stores every step, on one device.
+    """
     import jax
 
     import jaxgames
@@ -100,7 +112,11 @@ def jax_side(library: str, game: str, boards: list[int], devices: list[int], ste
     plays: list[Play] = []
     for number in devices:
         for batch in boards:
-            play = play_repeatedly(loops.rollout(playing, batch, loops.steps_per_call(steps, batch), number))
+            length = loops.steps_per_call(steps, batch)
+            if stored is None:
+                play = play_repeatedly(loops.rollout(playing, batch, length, number))
+            else:
+                play = play_repeatedly(loops.stored_rollout(playing, batch, length, stored))
             plays.append(play)
             tried.append({"boards": batch, "devices": number, "steps_per_second": round(tuned(play, tuning_seconds))})
     best = max(range(len(tried)), key=lambda index: tried[index]["steps_per_second"])

@@ -11,6 +11,10 @@ and it starts a new game where one ends. Each side is measured at its fastest (`
 JAX with the best of several batch sizes, on one device or on one virtual device per core; OpenSpiel and the C++ loop
 with one process per core.
 
+In the comparisons "outputs" and "states" our side also stores every step, as a learner's rollout does: the mask and the
+observation, or the board that gives them again. It runs on one device. New memory then costs more than the game unless
+the C library asks for large pages: set GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (glibc 2.35 or newer).
+
 The sides take turns, ours first. A turn lasts a number of seconds, or one call where that takes longer: whatever slows
 the machine for a while slows both. A ratio is the median over the rounds, with the smallest and the largest beside it;
 below 1 the peer is faster. Compile time is measured for a batched, jitted step with mask and observation at 1,024
@@ -58,6 +62,7 @@ class Contest:
 
     game: str
     peers: tuple[Side, ...] = ()
+    stored: str | None = None  # of benchmarks.loops.STORED: what ours keeps of every step, on one device
 
 
 def pgx(target: float) -> Side:
@@ -78,24 +83,30 @@ def star_loop(size: int) -> Side:
     return Side("C++ loop", {"kind": "star_loop", "size": size}, 0.5)
 
 
+STAR_2, STAR_4 = (f"chinese_checkers(size={size}, num_players=6, max_rounds=200)" for size in (2, 4))
 CONTESTS = {
     "minichess": Contest("minichess", (pgx(target=15),)),
     "king_capture": Contest("minichess(rules=king_capture)", (pgx(target=40),)),
     "dots_and_boxes": Contest("dots_and_boxes", open_spiel("dots_and_boxes(num_rows=5,num_cols=5)")),
     "checkers": Contest("checkers(draw_rule=openspiel)", open_spiel("checkers")),
     "star_4": Contest(  # at most 200 rounds of six turns, as the peers play it
-        "chinese_checkers(size=4, num_players=6, max_rounds=200)",
+        STAR_4,
         (*open_spiel("chinese_checkers(players=6,max_moves=1200)"), star_loop(4)),
     ),
-    "star_2": Contest("chinese_checkers(size=2, num_players=6, max_rounds=200)", (star_loop(2),)),
+    "star_2": Contest(STAR_2, (star_loop(2),)),
     "diamond": Contest("chinese_checkers_diamond"),
+    "star_4_outputs": Contest(STAR_4, (star_loop(4),), "outputs"),
+    "star_4_states": Contest(STAR_4, (star_loop(4),), "states"),
+    "star_2_outputs": Contest(STAR_2, (star_loop(2),), "outputs"),
+    "star_2_states": Contest(STAR_2, (star_loop(2),), "states"),
 }
 
 
 @dataclass(frozen=True)
 class Arguments(harness.BenchmarkArguments):
     games: tuple[str, ...] = tuple(CONTESTS)
-    """Comparisons to make, among: minichess, king_capture, dots_and_boxes, checkers, star_4, star_2, diamond."""
+    """Comparisons to make, among: minichess, king_capture, dots_and_boxes, checkers, star_4, star_2, diamond, and
+    star_4_outputs, star_4_states, star_2_outputs, star_2_states, in which ours stores every step."""
     rounds: int = 5
     seconds: float = 1.5
     """Length of a side's turn."""
@@ -142,7 +153,8 @@ def measure_peers(arguments: Arguments) -> dict[str, Any]:
 
 def compare(contest: Contest, arguments: Arguments, folder: Path, progress: harness.Progress) -> list[dict[str, Any]]:
     """Returns the rows of one game, one per peer; without peers, one row for ours."""
-    ours = Side("jaxgames", {"kind": "jax", "library": "jaxgames", "game": contest.game})
+    arguments_of_ours = {"kind": "jax", "library": "jaxgames", "game": contest.game, "stored": contest.stored}
+    ours = Side("jaxgames", arguments_of_ours)
     absent = {peer.name: missing(peer) for peer in contest.peers}
     sides = [ours, *(peer for peer in contest.peers if absent[peer.name] is None)]
 
@@ -171,7 +183,11 @@ def compare(contest: Contest, arguments: Arguments, folder: Path, progress: harn
                     except Stopped as error:
                         team.end()
                         fail(name, error)
-    row = {"game": contest.game, "ours": side_result(teams[ours.name].facts, speeds[ours.name])}
+    row = {
+        "game": contest.game,
+        "stored": contest.stored,
+        "ours": side_result(teams[ours.name].facts, speeds[ours.name]),
+    }
     rows: list[dict[str, Any]] = []
     for peer in contest.peers:
         entry: dict[str, Any] = {"peer": peer.name, "target": peer.target, "missing": absent[peer.name]}
@@ -250,7 +266,7 @@ def process_arguments(side: Side, arguments: Arguments, folder: Path) -> dict[st
     completed["tuning_seconds"] = arguments.seconds / 5
     if completed["kind"] == "jax":
         ours = completed["library"] == "jaxgames"
-        completed["devices"] = sorted({1, harness.cores()})
+        completed["devices"] = [1] if completed.get("stored") else sorted({1, harness.cores()})
         shares = arguments.boards if ours else (-(-n // harness.cores()) for n in arguments.pgx_boards)  # of one device
         completed["boards"] = [n * harness.cores() for n in dict.fromkeys(shares)]
         completed["steps"] = 200_000 if ours else 8_192
@@ -287,6 +303,7 @@ def compiler_version() -> str | None:
 
 TABLE = {
     "game": "`{game}`",
+    "stored": "{stored}",
     "ours, steps/s": "{ours[steps_per_second]:,}",
     "peer": "{peer}",
     "peer, steps/s": "{speed}",
