@@ -57,7 +57,7 @@ def is_legal(size: int, board: jax.Array, peg: jax.Array, action: jax.Array) -> 
 
     def by_cells(board: jax.Array, peg: jax.Array, action: jax.Array) -> jax.Array:
         origin, near, beyond = (
-            jnp.where(cell < board.size, _kinds(at(board, cell), cell, peg), 0)
+            jnp.where(cell < board.size, _kinds(at(board, cell), cell.astype(jnp.int16), peg), np.uint8(0))
             for cell in (action // 6, *ahead(size, action))
         )
         kinds = _kinds(board, jnp.arange(board.size, dtype=jnp.int16), peg)
@@ -89,7 +89,10 @@ PEG, FREE_FOR_HOP, FREE_FOR_STEP, CAN_MOVE, CAN_BEGIN = (np.uint8(1 << bit) for 
 
 
 def _kinds(content: jax.Array, cells: jax.Array, peg: jax.Array) -> jax.Array:
-    """Returns uint8[...], the kinds of cells with this content, int8[...]; `peg` is where a chain of hops is, or -1."""
+    """Returns uint8[...], the kinds of cells, int16[...], with this content, int8[...].
+
+    `peg` is the cell of the moving peg, int16[], or -1 before the first hop.
+    """
     chain = peg >= 0
     empty = jnp.where(chain, FREE_FOR_HOP, FREE_FOR_HOP | FREE_FOR_STEP)
     kinds = jnp.where(content >= 0, PEG, jnp.where(content == EMPTY, empty, np.uint8(0)))
