@@ -278,7 +278,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         board = state.board[rotated[rotations]]
         board = jnp.where(board >= 0, (board - ahead) % self.num_players, board)
         peg = jnp.where(state.peg >= 0, rotated[(6 - rotations) % 6][state.peg], -1)
-        return board, peg
+        return board, peg.astype(jnp.int16)
 
     # -- notation ----------------------------------------------------------------------------------
 
