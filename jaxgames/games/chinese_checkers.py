@@ -267,7 +267,7 @@ class ChineseCheckers(Env[ChineseCheckersState]):
         planes = jnp.where(board == EMPTY, np.uint8(0), np.uint8(1) << plane)
         planes |= jnp.where(jnp.arange(self.num_cells, dtype=jnp.int16) == peg, np.uint8(1 << landed), np.uint8(0))
         of_grid = take(planes, tables(self.size).grid.ravel())[:, None]
-        return (((of_grid >> jnp.arange(landed + 1, dtype=jnp.uint8)) & 1) != 0).reshape(self.observation_shape)
+        return (((of_grid >> jnp.arange(landed + 1, dtype=jnp.uint8)[None]) & 1) != 0).reshape(self.observation_shape)
 
     def _in_frame_of(self, state: ChineseCheckersState, player: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Returns the board, int8[cells], and the cell of the moving peg in the frame of a seat."""
