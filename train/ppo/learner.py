@@ -33,11 +33,19 @@ from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ops.sharding import REPLICATED, SHARDED
 from train.ppo.config import TRACED_SETTINGS, Config
 from train.ppo.opponents import Opponents, OpponentState, SelfPlay
-from train.ppo.rollout import TrainState, Transition, collect, estimate_advantages, with_reference_logits
+from train.ppo.rollout import (
+    Decisions,
+    TrainState,
+    Transition,
+    collect,
+    decisions_of,
+    estimate_advantages,
+    with_reference_logits,
+)
 from train.ppo.rollout import bootstrap_values as bootstrap_values  # public here, as the other parts of an iteration
 
-LossTerm = Callable[[jax.Array, Transition], tuple[jax.Array, Metrics]]
-"""(logits, steps) -> a further term of the loss, float32[], and its metrics."""
+LossTerm = Callable[[jax.Array, Decisions], tuple[jax.Array, Metrics]]
+"""(logits, decisions) -> a further term of the loss, float32[], and its metrics."""
 
 
 @dataclass(frozen=True)
@@ -112,16 +120,21 @@ class PPO(NetworkLearner):
         with jax.named_scope("advantages"):
             advantages = estimate_advantages(config, env, policy, train_state.params, steps)
         metrics = episode_metrics(env, steps)
-        steps = with_reference_logits(policy, train_state.reference_params, steps)
+        steps = with_reference_logits(env, policy, train_state.reference_params, steps)
         with jax.named_scope("update"):
-            train_state, update_metrics = update(config, policy, train_state, steps, advantages)
+            train_state, update_metrics = update(config, env, policy, train_state, steps, advantages)
         iteration, snapshot = train_state.iteration + 1, functools.partial(self.agent, train_state.params)
         opponents = self.opponents.with_snapshot(train_state.opponents, iteration, snapshot)
         return train_state._replace(iteration=iteration, opponents=opponents), metrics | update_metrics
 
 
 def update(
-    config: Config, policy: Policy, train_state: TrainState, steps: Transition, advantages: jax.Array
+    config: Config,
+    env: jaxgames.Env[Any],
+    policy: Policy,
+    train_state: TrainState,
+    steps: Transition,
+    advantages: jax.Array,
 ) -> tuple[TrainState, Metrics]:
     """Returns the train state after `update_epochs` passes over `steps`, and metrics.
 
@@ -129,7 +142,6 @@ def update(
     """
     optimizer = make_optimizer(config)
     targets = advantages + steps.value
-    steps = steps._replace(next_state=None, episode_stats=None)  # pyright: ignore[reportArgumentType]  # not used here
     terms, keep_policy = loss_terms(config, train_state.iteration), policy_freeze(config, policy, train_state.iteration)
     groups = num_groups(config.num_envs, config.minibatch_size)
     batch = group_boards((steps, advantages, targets), groups)
@@ -148,10 +160,11 @@ def update(
         weights, statistics = split_statistics(params)
         loss = functools.partial(ppo_loss, config, policy, statistics=statistics, dropout_key=dropout_key, terms=terms)
         steps, advantages, targets = take_rows(batch, rows)
-        gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights, steps, advantages, targets)
+        decisions = decisions_of(env, steps)
+        gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights, decisions, advantages, targets)
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
         params = keep_policy(params, merge_statistics(optax.apply_updates(weights, updates), statistics))
-        num_steps = jax.tree.map(jnp.sum, steps.learner_mask)  # None stays None
+        num_steps = jax.tree.map(jnp.sum, decisions.learner_mask)  # None stays None
         return (params, opt_state), (metrics, num_steps)
 
     key, subkey = jax.random.split(train_state.key)
@@ -168,7 +181,7 @@ def ppo_loss(
     config: Config,
     policy: Policy,
     weights: Params,
-    steps: Transition,
+    decisions: Decisions,
     advantages: jax.Array,
     targets: jax.Array,
     statistics: Params | None = None,
@@ -181,11 +194,13 @@ def ppo_loss(
     the learner's steps. `statistics` and `dropout_key` are for a network with a training mode, such as batch norm or
     dropout.
     """
-    mask = steps.learner_mask
+    mask = decisions.learner_mask
     params = weights if statistics is None else merge_statistics(weights, statistics)
-    logits, value, statistics = policy.apply_in_training(params, steps.observation, steps.seat, dropout_key, mask)
-    log_prob, entropy = log_prob_and_entropy(logits, steps.mask, steps.action)
-    log_ratio = masked(mask, log_prob - steps.log_prob)
+    logits, value, statistics = policy.apply_in_training(
+        params, decisions.observation, decisions.seat, dropout_key, mask
+    )
+    log_prob, entropy = log_prob_and_entropy(logits, decisions.mask, decisions.action)
+    log_ratio = masked(mask, log_prob - decisions.log_prob)
     ratio = jnp.exp(log_ratio)
     clipped_ratio = jnp.clip(ratio, 1 - config.clip_coef, 1 + config.clip_coef)
     advantages = masked(mask, (advantages - advantages.mean(where=mask)) / (advantages.std(where=mask) + 1e-8))
@@ -201,7 +216,7 @@ def ppo_loss(
         "clip_fraction": masked_mean(mask, jnp.abs(ratio - 1) > config.clip_coef),
     }
     for term in terms:
-        term_loss, term_metrics = term(logits, steps)
+        term_loss, term_metrics = term(logits, decisions)
         loss += term_loss
         metrics |= term_metrics
     return loss, (metrics, statistics)
@@ -215,10 +230,10 @@ def loss_terms(config: Config, iteration: jax.Array) -> tuple[LossTerm, ...]:
     return () if config.kl_coef is None else (functools.partial(reference_kl, kl_weight(config, iteration)),)
 
 
-def reference_kl(weight: jax.Array, logits: jax.Array, steps: Transition) -> tuple[jax.Array, Metrics]:
+def reference_kl(weight: jax.Array, logits: jax.Array, decisions: Decisions) -> tuple[jax.Array, Metrics]:
     """Returns weight * the divergence of the policy from the one of `reference_logits`, and metrics."""
-    assert steps.reference_logits is not None
-    divergence = masked_mean(steps.learner_mask, kl_divergence(logits, steps.reference_logits, steps.mask))
+    assert decisions.reference_logits is not None
+    divergence = masked_mean(decisions.learner_mask, kl_divergence(logits, decisions.reference_logits, decisions.mask))
     return weight * divergence, {"reference_kl": divergence, "kl_coef": weight}
 
 
