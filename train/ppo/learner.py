@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import optax
 
 import jaxgames
+from jaxgames._platforms import by_platform
 from jaxgames.policies.agent import PolicyAgent
 from train.models.critic_params import critic_only
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
@@ -144,23 +145,39 @@ def update(
     targets = advantages + steps.value
     terms, keep_policy = loss_terms(config, train_state.iteration), policy_freeze(config, policy, train_state.iteration)
     groups = num_groups(config.num_envs, config.minibatch_size)
-    batch = group_boards((steps, advantages, targets), groups)
 
-    def epoch(carry: tuple[Params, Any], key: jax.Array) -> Any:
-        group_size = config.steps_per_iteration // groups
-        dropout_keys = None
-        if policy.network.training_mode:
-            key, dropout_key = jax.random.split(key)
-            dropout_keys = jax.random.split(dropout_key, config.num_minibatches)
-        rows = shuffle(key, groups, group_size, config.num_minibatches, config.minibatch_size)
-        return jax.lax.scan(gradient_step, carry, (rows, dropout_keys))
+    def learn(stored: Any, observe: Callable[[Any], Decisions]) -> Any:
+        """Returns ((parameters, optimizer state), metrics of all minibatches), with `observe(rows of stored)`."""
+        batch = group_boards((stored, advantages, targets), groups)
 
-    def gradient_step(carry: tuple[Params, Any], minibatch: tuple[jax.Array, jax.Array | None]) -> Any:
-        (params, opt_state), (rows, dropout_key) = carry, minibatch
+        def epoch(carry: tuple[Params, Any], key: jax.Array) -> Any:
+            group_size = config.steps_per_iteration // groups
+            dropout_keys = None
+            if policy.network.training_mode:
+                key, dropout_key = jax.random.split(key)
+                dropout_keys = jax.random.split(dropout_key, config.num_minibatches)
+            rows = shuffle(key, groups, group_size, config.num_minibatches, config.minibatch_size)
+            return jax.lax.scan(minibatch, carry, (rows, dropout_keys))
+
+        def minibatch(carry: tuple[Params, Any], x: tuple[jax.Array, jax.Array | None]) -> Any:
+            rows, dropout_key = x
+            stored, advantages, targets = take_rows(batch, rows)
+            return gradient_step(carry, observe(stored), advantages, targets, dropout_key)
+
+        start = train_state.params, train_state.opt_state
+        return jax.lax.scan(epoch, start, jax.random.split(subkey, config.update_epochs))
+
+    @jax.jit  # traced once for both forms of `learn`
+    def gradient_step(
+        carry: tuple[Params, Any],
+        decisions: Decisions,
+        advantages: jax.Array,
+        targets: jax.Array,
+        dropout_key: jax.Array | None,
+    ) -> Any:
+        params, opt_state = carry
         weights, statistics = split_statistics(params)
         loss = functools.partial(ppo_loss, config, policy, statistics=statistics, dropout_key=dropout_key, terms=terms)
-        steps, advantages, targets = take_rows(batch, rows)
-        decisions = decisions_of(env, steps)
         gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights, decisions, advantages, targets)
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
         params = keep_policy(params, merge_statistics(optax.apply_updates(weights, updates), statistics))
@@ -168,8 +185,10 @@ def update(
         return (params, opt_state), (metrics, num_steps)
 
     key, subkey = jax.random.split(train_state.key)
-    (params, opt_state), (metrics, num_steps) = jax.lax.scan(
-        epoch, (train_state.params, train_state.opt_state), jax.random.split(subkey, config.update_epochs)
+    observe = functools.partial(decisions_of, env)
+    (params, opt_state), (metrics, num_steps) = by_platform(
+        cpu=lambda: learn(jax.vmap(observe)(steps), lambda decisions: decisions),  # once, which takes less time
+        library=lambda: learn(steps, observe),  # in every minibatch, which takes less memory
     )
     metrics = jax.tree.map(lambda x: jnp.average(x, weights=num_steps), metrics)
     mask = steps.learner_mask
