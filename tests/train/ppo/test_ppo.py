@@ -198,6 +198,19 @@ def test_iteration_updates_with_the_advantages_of_the_steps_that_it_collects(col
         np.testing.assert_allclose(metrics[name], number, rtol=1e-3, atol=1e-5, err_msg=name)
 
 
+@pytest.mark.slow  # compiles two updates
+def test_boards_observed_once_or_in_every_minibatch_give_the_same_update(
+    collected: Collected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def update(form: str) -> Any:
+        monkeypatch.setenv("JAXGAMES_FORMS", form)
+        compiled = jax.jit(lambda *given: ppo.update(CONFIG, GAME, LEARNER.policy, *given))
+        return compiled(collected.train_state, collected.steps, collected.advantages)
+
+    once, in_minibatches = update("cpu"), update("library")
+    jax.tree.map(np.testing.assert_array_equal, once[0].params, in_minibatches[0].params)
+
+
 def test_episode_metrics_count_the_games_that_ended(collected: Collected, finals: list[list[jaxgames.State]]) -> None:
     """Lengths and returns counted by hand, over the first rollout of a run, in which every game begins."""
     lengths, returns, winners = list[int](), list[np.ndarray](), list[np.ndarray]()
